@@ -146,6 +146,8 @@ class Box:
         lens = self.lens
         if lens is None or lens.origin is lens.root.state:
             return
+        if not lens.is_short:
+            lens.shorten()
         stale: list[tuple[Box, Lens]] = []
         cell: Box = self
         while (lens := cell.lens) is not None and lens.origin is not lens.root.state:
@@ -154,7 +156,8 @@ class Box:
         # No recursion: a chain of views may be longer than Python's stack is deep.
         for view, lens in reversed(stale):
             # A view is as old as its base: a recorder does not write the read down.
-            value = lens.read(lens.base) if RUNNING.recorder is None else unrecorded(lens.read, lens.base)
+            read = lens.view.read
+            value = read(lens.base) if RUNNING.recorder is None else unrecorded(read, lens.base)
             current = boxed(value)
             view.owner, view.state, lens.origin = current.owner, current.state, lens.root.state
 
@@ -162,9 +165,11 @@ class Box:
         """Make this cell, and all cells that it is a view of, hold a new value."""
         written: list[tuple[Box, Lens, Box]] = []
         cell = self
+        if self.lens is not None and not self.lens.is_short:
+            self.lens.shorten()
         while (lens := cell.lens) is not None:  # all values before any write: a read-only view refuses
             written.append((cell, lens, value))
-            cell, value = lens.base, boxed(lens.write(lens.base, value))
+            cell, value = lens.base, boxed(lens.view.write(lens.base, value))
         cell.hold(value)
         for view, lens, part in written:
             view.owner, view.state, lens.origin = part.owner, part.state, cell.state
@@ -200,32 +205,76 @@ class Box:
         return TensorType(self.dtype, self.shape, self.weak)
 
 
+class View:
+    """What part of its base a view shows."""
+
+    __slots__ = ()
+
+    def read(self, base: Any) -> Any:
+        """Return the view's value."""
+        raise NotImplementedError
+
+    def write(self, base: Any, value: Any) -> Any:
+        """Return the base with a value of the view written into it."""
+        raise NotImplementedError
+
+    def layout(self, memory: Any) -> Any:
+        """Return the same part of a plain array, as a view of it."""
+        return self.read(memory)
+
+    def of_view(self, first: View, base: Shape, between: Shape) -> View | None:
+        """Return the part that this view of another view shows of the first base, or None.
+
+        Args:
+            first: the other view.
+            base: the shape of the first base.
+            between: the shape of the other view.
+        """
+        return None
+
+
 class Lens:
-    """How a view reads its base, and how it writes to it.
+    """The base of a view, and the part of it that the view shows.
 
     All views of an array, and views of views, share its ``root``. A write to any of them changes the root's state, so
     comparing with the root shows whether a view is up to date.
 
     Args:
         base: the box that the view shows a part of.
-        read: takes the base and returns the view's value.
-        write: takes the base and a value of the view, and returns the base's new value.
+        view: which part.
         index: the subscript that made the view, if one did.
-        layout: the same as ``read`` for plain arrays, as a view of them.
     """
 
-    __slots__ = ("base", "index", "layout", "memory", "origin", "read", "root", "write")
+    __slots__ = ("base", "index", "is_short", "memory", "origin", "parent", "root", "view")
 
-    def __init__(self, base: Box, read: Any, write: Any, index: Any = None, layout: Any = None) -> None:
-        self.base = base
-        self.root: Box = base if base.lens is None else base.lens.root
-        self.origin = base.state if base.lens is None else base.lens.origin
-        self.read = read
-        self.write = write
+    def __init__(self, base: Box, view: View, index: Any = None) -> None:
+        lens = base.lens
+        self.base = self.parent = base
+        """The base that the lens reads, and the box whose view was taken: `shorten` moves the first to the root."""
+        if lens is None:
+            self.root, self.origin = base, base.state
+        else:
+            self.root, self.origin = lens.root, lens.origin
+        self.view = view
         self.index = index
-        self.layout = layout or read
         self.memory: Any = None
         """An array with the strides that NumPy would give the view, made on first use."""
+        self.is_short = lens is None
+
+    def shorten(self) -> None:
+        """Read and write a view of views through as few bases as possible: a chain of them then takes linear time."""
+        chain: list[Lens] = []
+        lens: Lens | None = self
+        while lens is not None and not lens.is_short:
+            chain.append(lens)
+            lens = lens.base.lens
+        for lens in reversed(chain):  # no recursion: a chain may be longer than Python's stack is deep
+            while (first := lens.base.lens) is not None:
+                joined = lens.view.of_view(first.view, first.base.state.shape, lens.base.state.shape)
+                if joined is None:
+                    break
+                lens.view, lens.base = joined, first.base
+            lens.is_short = True
 
 
 class ConstantTrace(Trace):

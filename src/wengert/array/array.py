@@ -19,7 +19,8 @@ from wengert.array.operators import FUNCTIONS, LATE, operand
 from wengert.array.sparse import is_sparse, times, times_right
 from wengert.array.suggestions import ATTRIBUTES, instead_of, without_derivative
 from wengert.array.ufunc_calls import as_operand, called, strengthened, write_out
-from wengert.boxes import RUNNING, Box, Lens, Trace, boxed, concrete, on_graph
+from wengert.array.views import FunctionView, view_of
+from wengert.boxes import RUNNING, Box, Trace, boxed, concrete, on_graph
 from wengert.core.dtypes import check_known, dtype_of, is_complex, is_inexact, real_dtype
 from wengert.core.errors import (
     OTHERWISE,
@@ -96,14 +97,7 @@ class Array(Conversions):
         if not indexing.is_view(subscript, index):
             return indexing.checked_take(self, subscript, index)
         subscript = indexing.frozen(subscript)
-        return view_of(
-            self,
-            indexing.take(self, subscript),
-            lambda base: indexing.take(base, subscript),
-            lambda base, value: indexing.write(base, subscript, value),
-            index,
-            lambda base: base[indexing.layout_of(index)],
-        )
+        return view_of(self, indexing.take(self, subscript), indexing.Part(subscript, index), index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         value = operand(value)
@@ -130,7 +124,7 @@ class Array(Conversions):
     def _holds(self, value: Any, index: Any) -> bool:
         """Return whether a value is the view ``self[index]``: then ``x[i] += y`` has written through it already."""
         lens = value.lens if isinstance(value, Box) else None
-        if lens is None or lens.base is not self or lens.index is not index:
+        if lens is None or lens.parent is not self or lens.index is not index:
             return False
         self.refresh()
         return lens.origin is lens.root.state and not (isinstance(index, Box) and index.lens)
@@ -226,13 +220,11 @@ class Array(Conversions):
         """The real part, as a view; a real array itself."""
         if not is_complex(self.dtype):
             return self
-        return view_of(
-            self,
-            real(self),
-            real,
-            lambda base, value: from_parts(cast(value, dtype=real_dtype(dtype_of(base))), imag(base)),
-            layout=lambda base: base.real,
-        )
+
+        def write(base: Any, value: Any) -> Any:
+            return from_parts(cast(value, dtype=real_dtype(dtype_of(base))), imag(base))
+
+        return view_of(self, real(self), FunctionView(real, write, lambda memory: memory.real))
 
     @real.setter
     def real(self, value: Any) -> None:
@@ -243,13 +235,11 @@ class Array(Conversions):
         """The imaginary part, as a view; read-only zeros of a real array."""
         if not is_complex(self.dtype):
             return FUNCTIONS[np.imag](self)
-        return view_of(
-            self,
-            imag(self),
-            imag,
-            lambda base, value: from_parts(real(base), cast(value, dtype=real_dtype(dtype_of(base)))),
-            layout=lambda base: base.imag,
-        )
+
+        def write(base: Any, value: Any) -> Any:
+            return from_parts(real(base), cast(value, dtype=real_dtype(dtype_of(base))))
+
+        return view_of(self, imag(self), FunctionView(imag, write, lambda memory: memory.imag))
 
     @imag.setter
     def imag(self, value: Any) -> None:
@@ -330,7 +320,7 @@ class Array(Conversions):
     ) -> Any:
         if method != "__call__":
             return self._method_of(ufunc, method, inputs, options, out)
-        function = FUNCTIONS.get(ufunc) or UFUNCS.get(ufunc) or of_scipy(ufunc)
+        function: Any = FUNCTIONS.get(ufunc) or UFUNCS.get(ufunc) or of_scipy(ufunc)
         if function is None:
             raise self._unsupported(ufunc, hint=instead_of(ufunc.__name__))
         if options or out is not None:
@@ -389,26 +379,3 @@ def shows_box(text: str) -> bool:
         (True, False)
     """
     return _WITHOUT_VALUE.search(text) is not None
-
-
-def view_of(
-    base: Any,
-    result: Any,
-    read: Callable[[Any], Any],
-    write: Callable[[Any, Any], Any],
-    index: Any = None,
-    layout: Callable[[Any], Any] | None = None,
-) -> Any:
-    """Make ``result`` a view of ``base`` through a `Lens`: a write to either changes both.
-
-    A value without axes that is not a view, such as a sum, is a number for NumPy and has no views.
-    """
-    if not isinstance(base, Box):
-        return result
-    if not isinstance(result, Box):
-        result = boxed(result)
-    if result is base or result.lens is not None or result.state is base.state:
-        result = result.owner.box(result.state)
-    if base.lens is not None or base.shape:
-        result.lens = Lens(base, read, write, index, layout)
-    return result

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.array.suggestions import SLICE
+from wengert.array.views import Axes, AxesView, axes_between
 from wengert.boxes import Box, boxed, concrete, snapshot
 from wengert.core.dtypes import BOOL, INT64, dtype_of
 from wengert.core.errors import ConcreteError, IndexingError, ShapeError, message
@@ -78,6 +79,33 @@ def frozen(subscript: Subscript) -> Subscript:
     if not subscript.arrays:
         return subscript
     return subscript._replace(arrays=tuple((axis, snapshot(array)) for axis, array in subscript.arrays))
+
+
+class Part(AxesView):
+    """The view that a subscript selects."""
+
+    __slots__ = ("index", "subscript")
+
+    def __init__(self, subscript: Subscript, index: Any) -> None:
+        self.subscript = subscript
+        self.index = index
+
+    def axes_of(self, shape: Shape) -> Axes | None:
+        """Return the map of axes, unless an integer is not known."""
+        subscript = self.subscript
+        return None if subscript.arrays else axes_between(subscript.basic, subscript.shape)
+
+    def read(self, base: Any) -> Any:
+        """Return the view's value."""
+        return take(base, self.subscript)
+
+    def write(self, base: Any, value: Any) -> Any:
+        """Return the base with a value of the view written into it."""
+        return write(base, self.subscript, value)
+
+    def layout(self, memory: Any) -> Any:
+        """Return the same part of a plain array, as a view of it."""
+        return memory[layout_of(self.index)]
 
 
 def layout_of(index: Any) -> Any:

@@ -82,7 +82,9 @@ def strong_product(x: Any, y: Any) -> Any:
             return product
         # An element is NaN if the sum of squares is. NumPy dispatches its functions, but not the methods of arrays.
         elements = product.ravel("K")
-        return product if (squares := elements.dot(elements)) == squares else _with_strong_zeros(x, y, product)
+        return (
+            product if (squares := elements.dot(elements)) == squares else _with_strong_zeros(x, y, product)
+        )
     return product if product == product else _with_strong_zeros(x, y, product)
 
 

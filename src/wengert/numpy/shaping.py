@@ -8,7 +8,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from wengert.array.array import operand, view_of
+from wengert.array.array import operand
+from wengert.array.views import FunctionView, Permuted, Reshaped, view_of
 from wengert.boxes import Box, Lens
 from wengert.core.dtypes import dtype_of
 from wengert.core.errors import ArgumentError, ShapeError, message
@@ -33,12 +34,7 @@ def reshaped(x: Any, shape: Shape) -> Any:
     result = reshape(x, shape=shape)
     if not isinstance(x, Box) or _is_copy(x, shape):
         return result
-    return view_of(
-        x,
-        result,
-        lambda base: reshape(base, shape=shape),
-        lambda base, value: reshape(value, shape=shape_of(base)),
-    )
+    return view_of(x, result, Reshaped(shape))
 
 
 def _layout(x: Box) -> Any:
@@ -49,7 +45,7 @@ def _layout(x: Box) -> Any:
         x = x.lens.base
     memory = np.empty(x.shape, dtype=np.bool_) if x.lens is None else x.lens.memory
     for lens in reversed(views):
-        memory = lens.memory = lens.layout(memory)
+        memory = lens.memory = lens.view.layout(memory)
     return memory
 
 
@@ -104,12 +100,7 @@ def permuted(x: Any, permutation: tuple[int, ...]) -> Any:
     result = transpose(x, permutation=permutation)
     if not isinstance(x, Box):
         return result
-    return view_of(
-        x,
-        result,
-        lambda base: transpose(base, permutation=permutation),
-        lambda base, value: transpose(value, permutation=inverse_permutation(permutation)),
-    )
+    return view_of(x, result, Permuted(permutation))
 
 
 def transposed(x: Any) -> Any:
@@ -251,7 +242,7 @@ def _read_only(base: Any, value: Any) -> NoReturn:
 
 def read_only_view(base: Any, result: Any, read: Any, layout: Any = None) -> Any:
     """Make a result follow writes to its base, and refuse writes itself."""
-    return view_of(base, result, read, _read_only, layout=layout)
+    return view_of(base, result, FunctionView(read, _read_only, layout))
 
 
 @implements(np.broadcast_to)
@@ -395,13 +386,12 @@ def _with_diagonal(a: Any, value: Any, offset: int, axis1: int, axis2: int) -> A
 
 def diagonal_view(a: Any, axis1: int, axis2: int) -> Any:
     """Return the diagonal of two axes as a last axis: a view that can be written to, as `np.einsum` gives it."""
-    return view_of(
-        a,
-        _diagonal(a, 0, axis1, axis2),
+    view = FunctionView(
         lambda base: _diagonal(base, 0, axis1, axis2),
         lambda base, value: _with_diagonal(base, value, 0, axis1, axis2),
-        layout=lambda memory: np.diagonal(memory, 0, axis1, axis2),
+        lambda memory: np.diagonal(memory, 0, axis1, axis2),
     )
+    return view_of(a, _diagonal(a, 0, axis1, axis2), view)
 
 
 @implements(np.diagonal)

@@ -71,13 +71,13 @@ def select_inputs(
     check_function(operation, fun)
     positions = _positions(operation, argnums, len(arguments))
     several = isinstance(argnums, SEQUENCE)
-    chosen = tuple([arguments[position] for position in positions]) if several else arguments[positions[0]]
-    leaves, structure = tree.flatten(chosen)
+    chosen = [arguments[position] for position in positions]
+    leaves, structure = tree.flatten(tuple(chosen) if several else chosen[0])
     try:
         leaves = [differentiable(operation, leaf) for leaf in leaves]
     except DtypeError:  # find the argument and the path for the message
-        for position in positions:
-            parts, form = tree.flatten(arguments[position])
+        for position, argument in zip(positions, chosen, strict=True):
+            parts, form = tree.flatten(argument)
             for leaf, path in zip(parts, tree.paths(form), strict=True):
                 differentiable(operation, leaf, f"argument {position}", path)
         raise
@@ -94,10 +94,11 @@ def select_inputs(
 
 def _positions(operation: str, argnums: Any, count: int) -> list[int]:
     """Return the positions that ``argnums`` names, counted from the front, or raise `ArgumentError`."""
-    if type(argnums) is int and 0 <= argnums < count:
-        return [argnums]
+    named: Any = argnums if isinstance(argnums, SEQUENCE) else [argnums]
+    if type(only := named[0] if len(named) == 1 else None) is int and 0 <= only < count:
+        return [only]
     try:
-        numbers = list(map(operator.index, argnums if isinstance(argnums, SEQUENCE) else [argnums]))
+        numbers = list(map(operator.index, named))
     except TypeError:
         requirement = "argnums must be an integer or a tuple of integers"
         raise ArgumentError(message(operation, requirement, repr(argnums))) from None

@@ -212,11 +212,10 @@ def _pull_partials(rule: Partials, node: Node, cotangent: Any, cotangents: Cotan
     for parent, partial in zip(node.parents, rule.partials):  # noqa: B905 (strict takes longer)
         if parent is None or partial is None:
             continue
-        if type(partial) is float:
-            term = cotangent if partial == 1.0 else -cotangent if partial == -1.0 else cotangent * partial
+        if callable(partial):
+            term = times_partial(cotangent, partial(*values, **params))
         else:
-            slope: Any = partial(*values, **params) if params else partial(*values)  # pyright: ignore[reportCallIssue]
-            term = times_partial(cotangent, slope)
+            term = cotangent if partial == 1.0 else -cotangent if partial == -1.0 else cotangent * partial
         cotangents.add(parent, term)
 
 

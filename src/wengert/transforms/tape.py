@@ -134,44 +134,56 @@ class TapeTrace(Trace):
         if not self.open:
             self.check_open(primitive.name)
         rule = primitive.derivative
+        values, parents, evaluate, is_large = self._read(primitive, operands)
+        if type(rule) is HigherOrder:
+            return self.higher_order(rule, primitive, values, parents, params)
+        try:
+            value = evaluate(*values, **params) if evaluate else self.evaluate(primitive, values, params)
+        except NUMPYS_ERRORS as problem:
+            raise primitive.explained(problem, values, params) from None
+        if type(rule) is not Partials:
+            if type(rule) is NonDifferentiable:
+                return unfollowed(value)
+            if type(rule) is Linear and dtype_of(value).kind not in "fc":
+                check_known(primitive.name, dtype_of(value))
+                return unfollowed(value)
+        box = self._recorded(primitive, value, values, parents, params)
+        if is_large or type(box.state) is TapeState or not evaluate:
+            box.state = self._with_less(rule, is_large, box.state)
+        return box
+
+    def _read(self, primitive: Primitive, operands: tuple[Any, ...]) -> Any:
+        """Return the values of operands, their nodes, the evaluation of plain values, and whether one is large."""
+        rule = primitive.derivative
         is_large, is_plain, evaluate = False, self.evaluates, primitive.evaluate
         values: list[Any] = []
         parents: list[Node | None] = []
         for operand in operands:
             value, parent = operand, None
-            if type(operand) not in PLAIN and isinstance(operand, Box):
+            if type(operand) is NDARRAY or (type(operand) not in PLAIN and not isinstance(operand, Box)):
+                if rule.reads and (type(rule) is not Linear or rule.reads_operand(len(values))):
+                    value = snapshot(operand)  # no write may change a value that a rule reads later
+            elif type(operand) not in PLAIN:
                 if operand.owner is self:
                     parent = operand.state
                     value = parent.value
                     if type(parent) is TapeState:
                         parent, is_large = parent.node, True
-                else:  # no write may change a value that a rule reads later, so keep a copy and never the cell itself
+                else:
                     value = snapshot(operand)
-                if type(value) is NDARRAY:
-                    evaluate = primitive.of_arrays
-                elif type(value) not in PLAIN and isinstance(value, Box):
-                    is_plain = False
-            elif isinstance(operand, NDARRAY):
+            if type(value) is NDARRAY:
                 evaluate = primitive.of_arrays
-                if rule.reads and (type(rule) is not Linear or rule.reads_operand(len(values))):
-                    value = operand.copy("K") if operand.flags.writeable else operand
+            elif type(value) not in PLAIN:
+                is_plain = is_plain and not isinstance(value, Box)
             values.append(value)
             parents.append(parent)
-        if type(rule) is HigherOrder:
-            return self.higher_order(rule, primitive, values, parents, params)
-        if is_plain:
-            try:
-                value = evaluate(*values, **params) if params else evaluate(*values)
-            except NUMPYS_ERRORS as problem:
-                raise primitive.explained(problem, values, params) from None
-        else:
-            value = self.evaluate(primitive, values, params)
-        if type(rule) is NonDifferentiable:
-            return unfollowed(value)
-        if type(rule) is Linear and (value if type(value) is NDARRAY else State(value)).dtype.kind not in "fc":
-            check_known(primitive.name, dtype_of(value))
-            return unfollowed(value)
-        # A call of `Node` and one of `box` would take as long as the rest of this method.
+        return values, parents, evaluate if is_plain else None, is_large
+
+    def _recorded(
+        self, primitive: Primitive, value: Any, values: Values, parents: Parents, params: dict[str, Any]
+    ) -> Any:
+        """Append a node, and return the box of its value."""
+        # Calls of `Node` and `box` would take three times as long.
         node = _new(Node)
         node.number, node.primitive, node.params = next(_numbers), primitive, params
         node.value, node.operands, node.parents = value, values, parents
@@ -180,20 +192,27 @@ class TapeTrace(Trace):
         if type(value) is NDARRAY:
             node.weak = False
             if value.nbytes >= _LARGE or (value.base is not None and _is_large(value)):
-                box.state, is_large = TapeState(value, node), True
+                box.state = TapeState(value, node)
         else:
             node.weak = is_weak(value)
-        # The slope of a small array takes no less time here than in the walk back, which silences its warnings.
-        if type(rule) is Partials and rule.at_once and (is_large or not is_plain):
-            node = self.with_slope(rule, value, values, parents)
-            box.state = TapeState(value, node) if type(box.state) is TapeState else node
-        if is_large:
-            _release_unread(node)
         return box
 
     def evaluate(self, primitive: Primitive, values: Values, params: dict[str, Any]) -> Any:
         """Return the value of a node on values of older traces."""
-        return primitive(*values, **params)
+        return primitive.apply(tuple(values), params)
+
+    def _with_less(self, rule: Any, is_large: bool, state: Any) -> Any:
+        """Return a state whose node keeps no value that its rule does not read."""
+        node = state.node
+        # The slope of a small array takes no less time here than in the walk back, which silences its warnings.
+        if type(rule) is Partials and rule.at_once:
+            node = self.with_slope(rule, node.value, node.operands, node.parents)
+        is_value_large = type(state) is TapeState
+        if is_large or is_value_large:
+            value = node.value
+            _release_unread(node)
+            return TapeState(value, node) if is_value_large else node
+        return node
 
     def with_slope(self, rule: Partials, value: Any, values: Values, parents: Parents) -> Node:
         """Return a node with a known slope: to first order it multiplies its operand by the slope."""
