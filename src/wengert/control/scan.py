@@ -39,7 +39,7 @@ from wengert.ir.graph import Graph, Var
 from wengert.ir.types import TensorType, show, type_of
 from wengert.nest.lowering import ControlFlow
 from wengert.ops.shape import concatenate, slice_, transpose, whole
-from wengert.primitive import HigherOrder, Primitive, primitive
+from wengert.primitive import HigherOrder, primitive
 from wengert.transforms.staging import evaluate, stage
 
 
@@ -179,6 +179,10 @@ def _staged_scan(
 # -- the primitive ---------------------------------------------------------------------------------------
 
 
+Run = Callable[..., Any]
+"""Carries out a scan: ``(*operands, **params) -> results``."""
+
+
 class Parts(NamedTuple):
     """The operands of a scan, or a value for each operand."""
 
@@ -194,9 +198,10 @@ def parts(values: Iterable[Any], constants: int, carries: int) -> Parts:
     return Parts(operands[:constants], operands[constants:stop], operands[stop:])
 
 
-def _infer(
+def infer_scan(
     *types: TensorType, body: Graph, carries: int, length: int, **params: Any
 ) -> tuple[TensorType, ...]:
+    """Return the types of the results of a scan."""
     outputs = body.output_types
     stacked = (TensorType(type_.dtype, (length, *type_.shape)) for type_ in outputs[carries:])
     return (*outputs[:carries], *stacked)
@@ -215,7 +220,8 @@ def _evaluate(
     return (*carry, *rows)
 
 
-def _reach(marks: Sequence[int], *, body: Graph, constants: int, carries: int, **params: Any) -> list[int]:
+def reach(marks: Sequence[int], *, body: Graph, constants: int, carries: int, **params: Any) -> list[int]:
+    """Return the marks of the results of a scan, given those of its operands."""
     given, results = fixed_point(functools.partial(propagate, body), marks, constants, carries)
     return [*given[constants : constants + carries], *results[carries:]]
 
@@ -232,9 +238,10 @@ def _sections(values: Values, extras: Values, *bounds: int) -> list[Any]:
     return result
 
 
-def _push(
-    primals: Values, tangents: Values, *, body: Graph, constants: int, carries: int, **params: Any
+def push_scan(
+    run: Run, primals: Values, tangents: Values, *, body: Graph, constants: int, carries: int, **params: Any
 ) -> Any:
+    """Carry tangents along in a scan that ``run`` carries out."""
     end = constants + carries
     flags = [tangent is not None for tangent in tangents]
     active = active_inputs(functools.partial(propagate, body), flags, constants, carries)
@@ -248,7 +255,7 @@ def _push(
     inputs = _sections(program.inputs[:count], spread(program.inputs[count:], active), constants, end)
     outputs = _sections(program.outputs[:given], spread(program.outputs[given:], reached), carries)
     results = list(
-        scan_primitive(
+        run(
             *_sections(primals, moving, constants, end),
             body=subgraph(program, inputs, outputs),
             constants=constants + sum(active[:constants]),
@@ -292,8 +299,29 @@ def _residuals(adjoint: Adjoint, constants: int, carries: int) -> _Residuals:
     return _Residuals(fixed, sliced, [var for var in needed if var in varying and var not in inputs.slices])
 
 
-def _pull(primals: Values, active: Flags, *, body: Graph, constants: int, carries: int, **params: Any) -> Any:
-    """Scan forward and keep the residuals; the pullback scans in the opposite direction."""
+def pull_scan(
+    run: Run,
+    run_back: Callable[[Values], Run],
+    primals: Values,
+    active: Flags,
+    *,
+    body: Graph,
+    constants: int,
+    carries: int,
+    **params: Any,
+) -> Any:
+    """Scan forward and keep the residuals; the pullback scans in the opposite direction.
+
+    Args:
+        run: carries out a scan forward.
+        run_back: returns what carries out a scan backward, given the results of the scan forward.
+        primals: the operands.
+        active: whether each operand has a derivative.
+        body: the step.
+        constants: the number of constants.
+        carries: the number of carries.
+        params: the other parameters.
+    """
     active = active_inputs(functools.partial(propagate, body), active, constants, carries)
     adjoint = adjoint_graph(body, active)
     residuals = _residuals(adjoint, constants, carries)
@@ -302,7 +330,8 @@ def _pull(primals: Values, active: Flags, *, body: Graph, constants: int, carrie
     fixed = evaluate(subgraph(adjoint.graph, inputs[:constants], residuals.fixed), *given.constants)
     sliced = [given.slices[inputs[constants + carries :].index(var)] for var in residuals.sliced]
     forward = subgraph(adjoint.graph, inputs, (*outputs, *residuals.stacked))
-    results = scan_primitive(*primals, body=forward, constants=constants, carries=carries, **params)
+    results = run(*primals, body=forward, constants=constants, carries=carries, **params)
+    back_scan = run_back(results)
     types = list(map(type_of, results[: len(outputs)]))
     flags = parts(active, constants, carries)
     back = {
@@ -318,9 +347,7 @@ def _pull(primals: Values, active: Flags, *, body: Graph, constants: int, carrie
         carried = select(filled[:carries], flags.carries)
         rows = select(filled[carries:], adjoint.followed[carries:])
         sums = list(map(zeros, select(body.input_types[:constants], flags.constants)))
-        cotangents_out = scan_primitive(
-            *fixed, *carried, *sums, *sliced, *results[len(outputs) :], *rows, **back
-        )
+        cotangents_out = back_scan(*fixed, *carried, *sums, *sliced, *results[len(outputs) :], *rows, **back)
         of_carries, of_constants, of_slices = parts(cotangents_out, len(carried), len(sums))
         return spread([*of_constants, *of_carries, *of_slices], active)
 
@@ -365,22 +392,24 @@ def _backward(adjoint: Adjoint, residuals: _Residuals, active: Flags, constants:
 # -- batching --------------------------------------------------------------------------------------------
 
 
-def _batch(op: Primitive, size: int, operands: Values, batched: Flags, params: Mapping[str, Any]) -> Any:
+def batch_scan(run: Run, size: int, operands: Values, batched: Flags, params: Mapping[str, Any]) -> Any:
+    """Scan all examples at once."""
     body, constants, carries = params["body"], params["constants"], params["carries"]
     end = constants + carries
     flags = active_inputs(functools.partial(batched_outputs, body), batched, constants, carries)
     forced = flags[constants:end] + [False] * (len(body.outputs) - carries)
     program, reached = batch_graph(body, size, flags, forced)
     given = parts(zip(operands, batched, flags, strict=True), constants, carries)
-    columns = [_exchange(x) if before else x for x, before, _ in given.slices]
+    columns = [exchange(x) if before else x for x, before, _ in given.slices]
     carried = [repeat(x, size) if flag and not before else x for x, before, flag in given.carries]
-    results = op(*(x for x, _, _ in given.constants), *carried, *columns, **{**params, "body": program})
-    rows = [_exchange(x) if flag else x for x, flag in zip(results[carries:], reached[carries:], strict=True)]
+    results = run(*(x for x, _, _ in given.constants), *carried, *columns, **{**params, "body": program})
+    rows = [exchange(x) if flag else x for x, flag in zip(results[carries:], reached[carries:], strict=True)]
     types = [*body.output_types[:carries], *map(strong, body.output_types[carries:])]
     return batch_results((*results[:carries], *rows), reached, size, types)
 
 
-def _exchange(value: Any) -> Any:
+def exchange(value: Any) -> Any:
+    """Return a value with its first two axes exchanged: those of examples and of steps."""
     return transpose(value, permutation=(1, 0, *range(2, len(shape_of(value)))))
 
 
@@ -395,10 +424,16 @@ scan_primitive = primitive(
         "a program that runs `length` times: its operands are constants, carries, and arrays sliced along their first "
         "axis; its results are the last carries, and the other results of all steps, stacked"
     ),
-    type_rule=_infer,
+    type_rule=infer_scan,
     evaluate=_evaluate,
-    derivative=HigherOrder(_push, _pull, _reach),
-    batch=_batch,
+    derivative=HigherOrder(
+        lambda primals, tangents, **params: push_scan(scan_primitive, primals, tangents, **params),
+        lambda primals, active, **params: pull_scan(
+            scan_primitive, lambda results: scan_primitive, primals, active, **params
+        ),
+        reach,
+    ),
+    batch=batch_scan,
     lowering=ControlFlow(),
     source=_source,
     samples=None,

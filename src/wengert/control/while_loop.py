@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import functools
+import itertools
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from wengert.boxes import Box, concrete, on_graph
+from wengert.control.bounded_scan import ended, pull_bounded
 from wengert.control.carry import Carry, Staged, closes_over_graph
-from wengert.control.cond import choose, cond_primitive
-from wengert.control.scan import scan_carry, scan_primitive
+from wengert.control.cond import choose
+from wengert.control.scan import scan_carry
 from wengert.control.subgraphs import (
     Flags,
     Values,
@@ -33,28 +36,31 @@ from wengert.control.subgraphs import (
 )
 from wengert.control.values import largest, predicate, strong
 from wengert.core import tree
-from wengert.core.dtypes import dtype_of
-from wengert.core.errors import DtypeError, UnsupportedError, message
+from wengert.core.dtypes import BOOL, INT64, dtype_of
+from wengert.core.errors import ArgumentError, DtypeError, LimitError, UnsupportedError, message
 from wengert.core.shapes import shape_of
 from wengert.ir.graph import Graph, Var
-from wengert.ir.types import show, type_of
+from wengert.ir.types import TensorType, show, type_of
 from wengert.nest.lowering import ControlFlow
 from wengert.ops.reduction import reduce_any
 from wengert.primitive import HigherOrder, Primitive, primitive
 from wengert.transforms.staging import evaluate, stage
 
 
-def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:
+def while_loop(
+    cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any, *, most: int | None = None
+) -> Any:
     """Repeat a step as long as a condition holds: ``while cond_fun(val): val = body_fun(val)``.
 
     For known values this is a Python loop, which both modes differentiate. In a traced graph the functions are staged
-    once; forward mode works, but reverse mode needs `scan` or `fori_loop`, whose number of steps is known. Under `vmap`
-    the loop runs until all examples are done; examples that are done keep their values.
+    once. Reverse mode needs the largest number of turns there: it has room to keep what the derivative of each turn
+    reads. Under `vmap` the loop runs until all examples are done; examples that are done keep their values.
 
     Args:
         cond_fun: takes the value and returns one truth value.
         body_fun: takes the value and returns the next value, with the same containers, shapes and dtypes.
         init_val: the initial value: a container of arrays and numbers.
+        most: the largest number of turns.
 
     Returns:
         The first value for which the condition does not hold.
@@ -63,7 +69,8 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
         ArgumentError: the value changes its containers.
         ShapeError: the value changes its shape, or the condition is not a scalar.
         DtypeError: the value changes its dtype.
-        UnsupportedError: reverse mode goes back through the loop in a traced graph.
+        LimitError: the condition still holds after ``most`` turns; compiled code raises it, too.
+        UnsupportedError: reverse mode goes back through the loop in a traced graph, and ``most`` is not given.
 
     Example:
         >>> import wengert as wg
@@ -71,20 +78,28 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
         >>> power(3.0), wg.grad(power)(3.0)
         (243.0, 405.0)
     """
-    return _while(cond_fun, body_fun, Carry("while_loop", init_val))
+    return _while(cond_fun, body_fun, Carry("while_loop", init_val), _checked_limit("while_loop", most))
 
 
-def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any) -> Any:
+def fori_loop(
+    lower: Any,
+    upper: Any,
+    body_fun: Callable[[Any, Any], Any],
+    init_val: Any,
+    *,
+    most: int | None = None,
+) -> Any:
     """Repeat a step for each number of a range: ``for i in range(lower, upper): val = body_fun(i, val)``.
 
     With known bounds this is a `scan`, which both modes differentiate everywhere; with bounds that a traced graph does
-    not know it is a `while_loop`.
+    not know it is a `while_loop`, for which reverse mode needs the largest number of turns.
 
     Args:
         lower: the first number, an integer.
         upper: the number after the last.
         body_fun: takes the number and the value, and returns the next value.
         init_val: the initial value: a container of arrays and numbers. Its shapes and dtypes stay the same.
+        most: the largest number of turns.
 
     Returns:
         The value after the last step.
@@ -93,6 +108,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_
         ArgumentError: the value changes its containers.
         ShapeError: the value changes its shape.
         DtypeError: a bound is not an integer, or the value changes its dtype.
+        LimitError: the range has more than ``most`` numbers; compiled code raises it, too.
 
     Example:
         >>> fori_loop(1, 6, lambda i, factorial: factorial * i, 1)
@@ -106,18 +122,30 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_
         number, value = state
         return number + 1, body_fun(number, value)
 
-    first, last = concrete(lower), concrete(upper)
+    first, last, most = concrete(lower), concrete(upper), _checked_limit("fori_loop", most)
     if first is None or last is None:
         carry = Carry("fori_loop", (lower, init_val), counts=True)
-        return _while(lambda state: state[0] < upper, step, carry)[1]
+        return _while(lambda state: state[0] < upper, step, carry, most)[1]
+    count = max(int(last) - int(first), 0)
+    if most is not None and count > most:
+        raise LimitError(message("fori_loop", f"the range must have most={most} numbers", str(count)))
     carry = Carry("fori_loop", (int(first), init_val), counts=True)
-    (_, value), _ = scan_carry(
-        lambda state, _: (step(state), None), carry, None, max(int(last) - int(first), 0)
-    )
+    (_, value), _ = scan_carry(lambda state, _: (step(state), None), carry, None, count)
     return value
 
 
-def _while(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], carry: Carry) -> Any:
+def _checked_limit(name: str, most: int | None) -> int | None:
+    if most is None:
+        return None
+    limit = operator.index(most)
+    if limit < 0:
+        raise ArgumentError(message(name, "most must not be negative", str(most)))
+    return limit
+
+
+def _while(
+    cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], carry: Carry, most: int | None = None
+) -> Any:
     def test(*values: Any) -> list[Any]:
         return [predicate(carry.operation, cond_fun(tree.unflatten(carry.structure, values)))]
 
@@ -134,16 +162,31 @@ def _while(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], carry
         graphs = carry.stage_first(stage_both)
     if graphs is not None and not _may_begin(graphs[1], carry):
         return first
+    turns = 0
     while graphs is None and not any(map(on_graph, carry.leaves)):
         going = predicate(carry.operation, cond_fun(carry.value))
         if not isinstance(going, bool):
             break
         if not going:
             return carry.value
+        if turns == most:
+            ended(turns, going, 0, carry.operation)
         carry.step(body_fun(carry.value))
+        turns += 1
     (body, fixed), (condition, tested) = graphs or stage_both()
-    params = {"condition": condition, "body": body, "tested": len(tested), "fixed": len(fixed)}
-    return tree.unflatten(carry.structure, while_primitive(*tested, *fixed, *carry.leaves, **params))
+    params: dict[str, Any] = {
+        "condition": condition,
+        "body": body,
+        "tested": len(tested),
+        "fixed": len(fixed),
+    }
+    if most is not None:
+        params["most"] = most - turns
+    results = while_primitive(*tested, *fixed, *carry.leaves, **params)
+    if most is not None:
+        (going,) = evaluate(condition, *tested, *results)
+        results = [ended(most, going, x, carry.operation) for x in results]
+    return tree.unflatten(carry.structure, results)
 
 
 def _may_begin(condition: Staged, carry: Carry) -> bool:
@@ -155,6 +198,9 @@ def _may_begin(condition: Staged, carry: Carry) -> bool:
 
 
 # -- the primitive ---------------------------------------------------------------------------------------
+
+
+_GOING, _NUMBER = TensorType(BOOL, ()), TensorType(INT64, ())
 
 
 class Parts(NamedTuple):
@@ -173,15 +219,27 @@ def parts(values: Iterable[Any], tested: int, fixed: int) -> Parts:
     return Parts(operands[:tested], operands[tested : tested + fixed], operands[tested + fixed :])
 
 
-def _evaluate(*operands: Any, condition: Graph, body: Graph, tested: int, fixed: int) -> tuple[Any, ...]:
+def _evaluate(
+    *operands: Any, condition: Graph, body: Graph, tested: int, fixed: int, most: int | None = None
+) -> tuple[Any, ...]:
     given = parts(operands, tested, fixed)
     carry = given.carries
-    while evaluate(condition, *given.tested, *carry)[0]:
+    for _ in itertools.count() if most is None else range(most):
+        if not evaluate(condition, *given.tested, *carry)[0]:
+            break
         carry = evaluate(body, *given.fixed, *carry)
     return tuple(carry)
 
 
-def _push(primals: Values, tangents: Values, condition: Graph, body: Graph, tested: int, fixed: int) -> Any:
+def _push(
+    primals: Values,
+    tangents: Values,
+    condition: Graph,
+    body: Graph,
+    tested: int,
+    fixed: int,
+    **params: Any,
+) -> Any:
     """Carry the tangents along; the condition does not read them."""
     flags = [tangent is not None for tangent in tangents[tested:]]
     active = active_inputs(functools.partial(propagate, body), flags, fixed, len(body.outputs))
@@ -204,11 +262,12 @@ def _push(primals: Values, tangents: Values, condition: Graph, body: Graph, test
         body=subgraph(program, inputs, program.outputs),
         tested=tested,
         fixed=fixed + moving,
+        **params,
     )
     return results[: len(carrying)], spread(results[len(carrying) :], carrying)
 
 
-def _reach(marks: Sequence[int], *, body: Graph, tested: int, fixed: int, condition: Graph) -> list[int]:
+def _reach(marks: Sequence[int], *, body: Graph, tested: int, fixed: int, **params: Any) -> list[int]:
     given, _ = fixed_point(functools.partial(propagate, body), marks[tested:], fixed, len(body.outputs))
     return given[fixed:]
 
@@ -216,28 +275,44 @@ def _reach(marks: Sequence[int], *, body: Graph, tested: int, fixed: int, condit
 # -- reverse mode ----------------------------------------------------------------------------------------
 
 
-def _pull(primals: Values, active: Flags, condition: Graph, body: Graph, tested: int, fixed: int) -> Any:
-    """Count the steps, then differentiate a scan of as many steps, in which examples that are done stay the same."""
-    count = _count(primals, condition, body, tested, fixed)
-    if count is not None:
-        return scan_primitive.derivative.pull(  # pyright: ignore[reportAttributeAccessIssue,reportUnknownMemberType,reportUnknownVariableType]
-            primals,
-            active,
-            body=_guarded_body(condition, body, tested, fixed),
-            constants=tested + fixed,
-            carries=len(body.outputs),
-            length=count,
-            reverse=False,
-            unroll=1,
-        )
+def _pull(
+    primals: Values,
+    active: Flags,
+    condition: Graph,
+    body: Graph,
+    tested: int,
+    fixed: int,
+    most: int | None = None,
+) -> Any:
+    """Keep the residuals of each turn, of ``most`` or, where values are known, of as many as are counted."""
+    length = _count(primals, condition, body, tested, fixed) if most is None else most
+    if length is None:
+        outputs = while_primitive(*primals, condition=condition, body=body, tested=tested, fixed=fixed)
+        return outputs, _refuse
+    given, flags = parts(primals, tested, fixed), parts(active, tested, fixed)
+    (going,) = evaluate(condition, *given.tested, *given.carries)
+    results, pullback = pull_bounded(
+        [np.int64(length), *given.tested, *given.fixed, going, np.int64(0), *given.carries],
+        [False, *flags.tested, *flags.fixed, False, False, *flags.carries],
+        body=_counting_step(condition, body, tested, fixed),
+        constants=tested + fixed,
+        carries=2 + len(body.outputs),
+        length=length,
+        reverse=False,
+        stops=True,
+    )
 
-    def pullback(cotangents: Values) -> list[Any]:
-        requirement = "reverse mode in a traced graph needs a known number of steps"
-        hint = "use scan or fori_loop with a fixed number of steps, forward mode, or reverse mode outside of the graph"
-        raise UnsupportedError(message("while_loop", requirement, hint=hint))
+    def pull_back(cotangents: Values) -> list[Any]:
+        found = pullback([None, None, *cotangents])
+        return [*found[1 : 1 + tested + fixed], *found[3 + tested + fixed :]]
 
-    outputs = while_primitive(*primals, condition=condition, body=body, tested=tested, fixed=fixed)
-    return outputs, pullback
+    return results[2:], pull_back
+
+
+def _refuse(cotangents: Values) -> list[Any]:
+    requirement = "reverse mode in a traced graph needs the largest number of turns"
+    hint = "write while_loop(cond, body, init, most=N), or use scan, fori_loop, forward mode"
+    raise UnsupportedError(message("while_loop", requirement, hint=hint))
 
 
 def _count(primals: Values, condition: Graph, body: Graph, tested: int, fixed: int) -> int | None:
@@ -264,16 +339,19 @@ def _count(primals: Values, condition: Graph, body: Graph, tested: int, fixed: i
     return largest(steps)
 
 
-def _guarded_body(condition: Graph, body: Graph, tested: int, fixed: int) -> Graph:
-    """Return a step that changes nothing if the condition does not hold."""
-    idle = Graph(body.inputs, (), (), body.inputs[fixed:])
+@memoized
+def _counting_step(condition: Graph, body: Graph, tested: int, fixed: int) -> Graph:
+    """Return a step that also carries whether another one follows, and the number of steps."""
 
-    def run(*values: Any) -> Any:
+    def run(*values: Any) -> list[Any]:
         given = parts(values, tested, fixed)
-        (going,) = evaluate(condition, *given.tested, *given.carries)
-        return cond_primitive(going, *given.fixed, *given.carries, on_true=body, on_false=idle)
+        _, number, *carries = given.carries
+        results = evaluate(body, *given.fixed, *carries)
+        (going,) = evaluate(condition, *given.tested, *results)
+        return [going, number + 1, *results]
 
-    return stage(run, [*condition.input_types[:tested], *body.input_types])[0]
+    types = parts([*condition.input_types[:tested], *body.input_types], tested, fixed)
+    return stage(run, [*types.tested, *types.fixed, _GOING, _NUMBER, *types.carries])[0]
 
 
 # -- batching --------------------------------------------------------------------------------------------
@@ -329,18 +407,19 @@ def _until_all_done(
     return stage(test, types)[0], stage(step, [*types[:tested], *body_types])[0]
 
 
-def _source(*operands: str, condition: Graph, body: Graph, tested: int, fixed: int) -> str:
+def _source(*operands: str, tested: int, fixed: int, most: int | None = None, **params: Any) -> str:
     first, second, carried = (", ".join(part) for part in parts(operands, tested, fixed))
-    return f"while_loop(condition, body, [{first}], [{second}], [{carried}])"
+    limit = "" if most is None else f", most={most}"
+    return f"while_loop(condition, body, [{first}], [{second}], [{carried}]{limit})"
 
 
 while_primitive = primitive(
     name="while",
     doc=(
-        "a program that runs as long as a condition holds: its operands are those of the condition, those of the body, "
-        "and the carries, which are its results"
+        "a program that runs as long as a condition holds, `most` times at most: its operands are those of the "
+        "condition, those of the body, and the carries, which are its results"
     ),
-    type_rule=lambda *types, condition, body, tested, fixed: body.output_types,
+    type_rule=lambda *types, body, **params: body.output_types,
     evaluate=_evaluate,
     derivative=HigherOrder(_push, _pull, _reach),
     batch=_batch,

@@ -96,6 +96,10 @@ class MatrixError(WengertError, np.linalg.LinAlgError):
     """A matrix has no inverse, no solution or no factor."""
 
 
+class LimitError(WengertError, RuntimeError):
+    """A loop needs more turns, or more memory, than it may take."""
+
+
 class ArgumentError(WengertError, ValueError):
     """An argument does not fit the function."""
 

@@ -76,6 +76,13 @@ def require(x, holds, requirement):
     return np.broadcast_to(x, np.broadcast_shapes(np.shape(x), np.shape(holds)))
 
 
+def require_end(x, holds, requirement):
+    """Return x, where truth values must hold: a loop must have ended."""
+    if not np.all(holds):
+        raise RuntimeError(requirement)
+    return np.broadcast_to(x, np.broadcast_shapes(np.shape(x), np.shape(holds)))
+
+
 def contract(operands, places, extents, shape):
     """Sum products over all points i, j, ... below the extents.
 
@@ -300,10 +307,24 @@ def scan(body, constants, carries, slices, length, reverse):
     return (*carries, *map(np.stack, zip(*rows)))
 
 
-def while_loop(condition, body, tested, fixed, carries):
+def bounded_scan(body, turns, constants, carries, slices, length, reverse, stops):
+    """Carry values through the first turns of a loop over slices, or as long as the first carry holds."""
+    rows = [[] for _ in range(length)]
+    for step in reversed(range(turns)) if reverse else range(turns):
+        if stops and not carries[0]:
+            break
+        results = body(*constants, *carries, *(x[step] for x in slices))
+        carries, rows[step] = results[: len(carries)], results[len(carries) :]
+    some = max(rows, key=len)
+    return (*carries, *(np.stack([row[n] if row else np.zeros_like(x) for row in rows]) for n, x in enumerate(some)))
+
+
+def while_loop(condition, body, tested, fixed, carries, most=None):
     """Carry values through a loop while the condition holds; return their last values."""
-    while condition(*tested, *carries)[0]:
+    turns = 0
+    while turns != most and condition(*tested, *carries)[0]:
         carries = body(*fixed, *carries)
+        turns += 1
     return tuple(carries)
 '''
 

@@ -131,16 +131,33 @@ class Branch:
     location: str = ""
     _uses: list[_Uses] = field(default_factory=list[Any], init=False, repr=False)
 
+    @property
+    def controls(self) -> tuple[Buffer, ...]:
+        """The buffers that say which steps run."""
+        return (self.predicate,)
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class While:
-    """Steps repeated as long as the condition's steps leave True in a buffer."""
+    """Steps repeated as long as the condition's steps leave True in a buffer.
+
+    A counter counts the turns, of which its extent is the most. Where ``turns`` holds a number, the loop takes that
+    many turns at most, and the counter of a ``reverse`` loop goes down from it.
+    """
 
     predicate: Buffer
     condition: tuple[Step, ...]
     steps: tuple[Step, ...]
     location: str = ""
+    counter: Dim | None = None
+    turns: Buffer | None = None
+    reverse: bool = False
     _uses: list[_Uses] = field(default_factory=list[Any], init=False, repr=False)
+
+    @property
+    def controls(self) -> tuple[Buffer, ...]:
+        """The buffers that say which steps run."""
+        return (self.predicate,) if self.turns is None else (self.predicate, self.turns)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -278,7 +295,7 @@ def _uses(step: Loop | Branch | While) -> _Uses:
     known = step._uses  # pyright: ignore[reportPrivateUsage]
     if not known:
         inside = [one for block in inner_blocks(step) for one in block]
-        own = () if isinstance(step, Loop) else (step.predicate,)
+        own = () if isinstance(step, Loop) else step.controls
         read = (*(buffer for one in inside for buffer in reads(one)), *own)
         written = tuple(buffer for one in inside for buffer in writes(one))
         known.append(_Uses(read, written, frozenset(own).union(*map(reads_whole, inside))))

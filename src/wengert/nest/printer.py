@@ -89,7 +89,7 @@ def step_lines(step: Step, names: Names) -> Iterator[str]:
             yield "else:"
             yield from _indented(no, names)
         case While(predicate=predicate, condition=condition, steps=steps):
-            yield "loop:"
+            yield _loop_line(step, names)
             yield from _indented(condition, names)
             yield f"  while {names.buffer(predicate)}:"
             yield from (f"  {line}" for line in _indented(steps, names))
@@ -102,6 +102,13 @@ def step_lines(step: Step, names: Names) -> Iterator[str]:
                 ", ".join(words) for words in zip(*((names.buffer(b), a) for a, b in made), strict=True)
             )
             yield f"{results} = {how}[axis={axis}]({names.buffer(operand)})"
+
+
+def _loop_line(step: While, names: Names) -> str:
+    if step.counter is None:
+        return "loop:"
+    most = step.counter.extent if step.turns is None else names.buffer(step.turns)
+    return f"loop {names.dim(step.counter)} {'down from' if step.reverse else '<'} {most}:"
 
 
 def _indented(steps: tuple[Step, ...], names: Names) -> Iterator[str]:

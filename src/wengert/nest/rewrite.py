@@ -113,7 +113,9 @@ def renamed(steps: Sequence[Step], names: Mapping[Buffer, Buffer]) -> tuple[Step
             case _:
                 mapped = map_blocks(step, lambda block: tuple(map(rename, block)))
                 if isinstance(mapped, (Branch, While)):
-                    return replace(mapped, predicate=names.get(mapped.predicate, mapped.predicate))
+                    mapped = replace(mapped, predicate=names.get(mapped.predicate, mapped.predicate))
+                if isinstance(mapped, While) and mapped.turns is not None:
+                    mapped = replace(mapped, turns=names.get(mapped.turns, mapped.turns))
                 return mapped
 
     return tuple(map(rename, steps))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from wengert.core.dtypes import BOOL
-from wengert.core.errors import MatrixError, message
+from wengert.core.errors import LimitError, MatrixError, WengertError, message
 from wengert.core.shapes import broadcast
 from wengert.ir.types import TensorType, promote
 from wengert.kernels.elementwise import select
@@ -16,7 +17,7 @@ from wengert.nest.expression import Apply, Expression
 from wengert.nest.index import Index
 from wengert.nest.lowering import Elementwise, Operand, Pointwise
 from wengert.ops.elementwise import batch_elementwise, evaluation, locally_constant
-from wengert.primitive import Draw, Linear, primitive
+from wengert.primitive import Draw, Linear, Primitive, primitive
 
 _BOOLEAN = "its result is a truth value"
 _INTEGER = "it works on bits"
@@ -90,17 +91,20 @@ def _require_type(x: TensorType, holds: TensorType, *, operation: str, requireme
     return TensorType(x.dtype, broadcast("require", x.shape, holds.shape))
 
 
-def _require(x: Any, holds: Any, *, operation: str, requirement: str) -> Any:
+def _require(error: type[WengertError], x: Any, holds: Any, *, operation: str, requirement: str) -> Any:
     if not np.all(holds):
-        raise MatrixError(message(operation, requirement))
+        raise error(message(operation, requirement))
     return np.broadcast_to(x, broadcast("require", np.shape(x), np.shape(holds)))
 
 
-def _require_lowering(
-    i: Sequence[Index], result: Operand, x: Operand, holds: Operand, *, operation: str, requirement: str
-) -> Expression:
-    operands = (x.broadcast_at(i), holds.broadcast_at(i))
-    return Apply("required", operands, x.dtype, requirement=f"{operation}: {requirement}")
+def _require_lowering(check: str) -> Pointwise:
+    def rule(
+        i: Sequence[Index], result: Operand, x: Operand, holds: Operand, *, operation: str, requirement: str
+    ) -> Expression:
+        operands = (x.broadcast_at(i), holds.broadcast_at(i))
+        return Apply(check, operands, x.dtype, requirement=f"{operation}: {requirement}")
+
+    return Pointwise(rule)
 
 
 def _require_samples(draw: Draw) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -109,16 +113,33 @@ def _require_samples(draw: Draw) -> tuple[tuple[Any, ...], dict[str, Any]]:
     return (draw.array(x), draw.integers(holds, 1, 2) > 0), params
 
 
-require = primitive(
-    name="require",
-    doc="x, where truth values must hold, or an error with the requirement on a matrix",
-    type_rule=_require_type,
-    evaluate=_require,
-    derivative=Linear(lambda cotangent, x, holds, operation, requirement: cotangent, None),
-    batch=batch_elementwise,
-    lowering=Pointwise(_require_lowering),
-    source=lambda x, holds, operation, requirement: (
-        f"require({x}, {holds}, {f'{operation}: {requirement}'!r})"
-    ),
-    samples=_require_samples,
+def _requirement(name: str, doc: str, check: str, error: type[WengertError]) -> Primitive:
+    return primitive(
+        name=name,
+        doc=doc,
+        type_rule=_require_type,
+        evaluate=functools.partial(_require, error),
+        derivative=Linear(lambda cotangent, x, holds, operation, requirement: cotangent, None),
+        batch=batch_elementwise,
+        lowering=_require_lowering(check),
+        source=lambda x, holds, operation, requirement: (
+            f"{name}({x}, {holds}, {f'{operation}: {requirement}'!r})"
+        ),
+        samples=_require_samples,
+        operands=("x", "holds"),
+        parameters=("operation", "requirement"),
+    )
+
+
+require = _requirement(
+    "require",
+    "x, where truth values must hold, or an error with the requirement on a matrix",
+    "required",
+    MatrixError,
+)
+require_end = _requirement(
+    "require_end",
+    "x, where truth values must hold, or an error that a loop has not ended",
+    "ended",
+    LimitError,
 )

@@ -424,8 +424,9 @@ class _Splitter:
     def _count(self, equation: Equation, name: str) -> int:
         """Return the number of operands that a parameter counts, with two for each complex one."""
         names = _COUNTS[equation.primitive]
+        operands = equation.operands[1:] if equation.primitive == "bounded_scan" else equation.operands
         start = sum(equation.params[before] for before in names[: names.index(name)])
-        counted = equation.operands[start : start + equation.params[name]]
+        counted = operands[start : start + equation.params[name]]
         return len(counted) + sum(is_complex(atom.type.dtype) for atom in counted)
 
     def _custom(self, equation: Equation) -> None:
@@ -436,7 +437,11 @@ class _Splitter:
 
 
 #: The parameters of control flow that count its leading operands, in order.
-_COUNTS = {"scan": ("constants", "carries"), "while": ("tested", "fixed")}
+_COUNTS = {
+    "scan": ("constants", "carries"),
+    "bounded_scan": ("constants", "carries"),
+    "while": ("tested", "fixed"),
+}
 
 
 def _operand(is_complex_: bool, zero: int | None, literal: Any, values: Any) -> Any:

@@ -259,12 +259,28 @@ class _StepEmitter:
     def _while(self, step: While) -> None:
         b = self.builder
         head, body, after = b.new_labels("while", "turn", "done")
+        before = b.block
         b.enter(head)
+        place, count = len(b.lines), Value(b.fresh(), I64)
         self.steps(step.condition)
-        b.branch_if(self._truth(step.predicate), body, after)
+        going, turns = self._truth(step.predicate), constant(I64, 0)
+        if step.counter is not None:
+            turns = constant(I64, step.counter.extent)
+            if step.turns is not None:
+                turns = b.load(self.pointers[step.turns], I64, 8)
+            going = b.both(going, b.compare("slt", count, turns))
+        b.branch_if(going, body, after)
         b.label(body)
+        following = b.binary("add", count, constant(I64, 1))
+        if step.counter is not None:
+            self.counters[step.counter] = b.binary("sub", turns, following) if step.reverse else count
         self.steps(step.steps)
-        b.branch_if(self._should_stop(), after, head)
+        if step.counter is not None:
+            del self.counters[step.counter]
+        stop = self._should_stop()
+        phi = f"  {count.text} = phi i64 [ 0, %{before} ], [ {following.text}, %{b.block} ]"
+        b.lines.insert(place, phi)
+        b.branch_if(stop, after, head)
         b.label(after)
 
     def _should_stop(self) -> Value:

@@ -113,7 +113,7 @@ class _Fusion:
         others = (other for n, other in enumerate(self.steps) if n not in self.gone and other is not step)
         kept = self.kept | touched(others)
         if isinstance(step, (Branch, While)):
-            kept.add(step.predicate)
+            kept.update(step.controls)
 
         def fused(block: tuple[Step, ...]) -> tuple[Step, ...]:
             beside = (other for blocks in inner_blocks(step) if blocks is not block for other in blocks)

@@ -30,7 +30,7 @@ class Interference:
 
     def _note(self, step: Step) -> frozenset[Buffer]:
         inside = [self._note(one) for block in inner_blocks(step) for one in block]
-        own = (step.predicate,) if isinstance(step, (Branch, While)) else ()
+        own = step.controls if isinstance(step, (Branch, While)) else ()
         leaf = () if inner_blocks(step) else (*reads(step), *writes(step))
         self.touched[id(step)] = found = frozenset(own).union(leaf, *inside)
         return found
@@ -76,8 +76,9 @@ class _Pair:
         match step:
             case Loop(counter=counter, steps=inside):
                 return self._before_turns(inside, live) if counter.extent else live
-            case While(predicate=predicate, condition=condition, steps=inside):
-                return self._before_turns(condition, live | self._of((predicate,)), inside)
+            case While(condition=condition, steps=inside):
+                # Each turn reads the number of turns again.
+                return self._before_turns(condition, live | self._of(step.controls), inside)
             case Branch(predicate=predicate, yes=yes, no=no):
                 return self._before(yes, live) | self._before(no, live) | self._of((predicate,))
             case _:

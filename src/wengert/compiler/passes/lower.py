@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -428,15 +428,25 @@ def _while(block: _Block, equation: Equation) -> list[Source]:
     flag = _truth(test, Operand(params["condition"].output_types[0], going))
     results = body.graph(params["body"], [*sources[params["tested"] : middle], *carries])
     body.update(types, [_as(s, t.dtype) for s, t in zip(results, types, strict=True)], carries)
-    block.steps.append(While(flag, tuple(test.steps), tuple(body.steps), equation.location))
+    counter = Dim(params["most"], "t") if "most" in params else None
+    block.steps.append(While(flag, tuple(test.steps), tuple(body.steps), equation.location, counter))
     return list(carries)
 
 
-def _scan(block: _Block, equation: Equation) -> list[Source]:
+class _Turns(NamedTuple):
+    """The turns of a scan."""
+
+    counter: Dim
+    steps: tuple[Step, ...]
+    carries: list[Buffer]
+    stacks: list[Buffer]
+
+
+def _turns(block: _Block, equation: Equation, sources: Sequence[Source]) -> _Turns:
+    """Write down one turn of a scan, given its constants, carries and slices."""
     params = equation.params
     body_graph: Graph = params["body"]
     constants, count = params["constants"], params["carries"]
-    sources = [block.source(atom) for atom in equation.operands]
     types = [var.type for var in equation.outputs]
     middle = constants + count
     firsts = [_as(s, t.dtype) for s, t in zip(sources[constants:middle], types, strict=False)]
@@ -444,7 +454,7 @@ def _scan(block: _Block, equation: Equation) -> list[Source]:
     stacks = [block.new(var) for var in equation.outputs[count:]]
     counter = Dim(params["length"], "t")
     step = Index(0, ((counter, 1),))
-    sliced = [atom.type for atom in equation.operands[middle:]]
+    sliced = [atom.type for atom in equation.operands[-len(sources) :][middle:]]
     rows = [_row(block, source, type_, step) for source, type_ in zip(sources[middle:], sliced, strict=True)]
     body = block.inner()
     results = body.graph(body_graph, [*sources[:constants], *carries, *rows])
@@ -453,8 +463,27 @@ def _scan(block: _Block, equation: Equation) -> list[Source]:
         row = TensorType(type_.dtype, type_.shape[1:])
         body.copy(Operand(row, source), stack, (step,))
     body.update(types[:count], results[:count], carries)
-    block.steps.append(Loop(counter, params["reverse"], tuple(body.steps), equation.location))
-    return [*carries, *stacks]
+    return _Turns(counter, tuple(body.steps), carries, stacks)
+
+
+def _scan(block: _Block, equation: Equation) -> list[Source]:
+    turns = _turns(block, equation, list(map(block.source, equation.operands)))
+    block.steps.append(Loop(turns.counter, equation.params["reverse"], turns.steps, equation.location))
+    return [*turns.carries, *turns.stacks]
+
+
+def _bounded_scan(block: _Block, equation: Equation) -> list[Source]:
+    params = equation.params
+    count, *sources = map(block.operand, equation.operands)
+    is_length = isinstance(count.source, Const) and count.source.value == params["length"]
+    number = None if is_length else block.copy(count)
+    turns = _turns(block, equation, [operand.source for operand in sources])
+    always = Operand(TensorType(BOOL, ()), Const(np.True_, BOOL))
+    going = turns.carries[0] if params["stops"] else _truth(block, always)
+    block.steps.append(
+        While(going, (), turns.steps, equation.location, turns.counter, number, params["reverse"])
+    )
+    return [*turns.carries, *turns.stacks]
 
 
 def _row(block: _Block, source: Source, type_: TensorType, step: Index) -> Source:
@@ -475,6 +504,7 @@ _PROGRAMS: dict[str, Any] = {
     "cond": _cond,
     "while": _while,
     "scan": _scan,
+    "bounded_scan": _bounded_scan,
     "checkpoint": _inlined("program"),
     "custom_jvp": _custom,
     "custom_vjp": _custom,

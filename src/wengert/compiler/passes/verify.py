@@ -104,10 +104,12 @@ class Verifier:
                 for block, way in zip((yes, no), ways, strict=True):
                     self._steps(block, way, around, name)
                 written |= ways[0] & ways[1]
-            case While(predicate=predicate, condition=condition, steps=steps):
+            case While(condition=condition, steps=steps, counter=counter):
                 self._steps(condition, written, around, name)
-                self._require((predicate,), written, step, name)
-                self._steps(steps, set(written), around, name)
+                self._require(step.controls, written, step, name)
+                # The rows of turns that do not happen are never read.
+                inside = set(written) if counter is None else written
+                self._steps(steps, inside, around if counter is None else around | {counter}, name)
             case Host() | Sort():
                 self._require(reads(step), written, step, name)
                 written.update(writes(step))

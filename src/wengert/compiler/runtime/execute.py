@@ -19,6 +19,7 @@ from wengert.compiler.runtime.threads import team
 from wengert.core.dtypes import Dtype
 from wengert.core.errors import (
     IndexingError,
+    LimitError,
     MatrixError,
     OutOfRangeError,
     RangeError,
@@ -322,6 +323,8 @@ def reported(place: str) -> WengertError:
             return RangeError(f"{requirement}.{where}")
         case "required":
             return MatrixError(f"{requirement}.{where}")
+        case "ended":
+            return LimitError(f"{requirement}.{where}")
         case _ if requirement:
             return OutOfRangeError(f"{requirement}.{where}")
         case _:

@@ -69,8 +69,8 @@ class _Clock:
             for block in inner_blocks(step):
                 self.visit(block)
             if isinstance(step, (Branch, While)):
-                self.note((step.predicate,), start)
-                self.note((step.predicate,), self.time)
+                self.note(step.controls, start)
+                self.note(step.controls, self.time)
             if isinstance(step, (Loop, While)):
                 self.loops.append((start, self.time, {*reads(step), *writes(step)} - self.outside))
             elif not inner_blocks(step):
@@ -115,9 +115,7 @@ def private_buffers(loop: Loop, program: Program, living: Mapping[Buffer, Lifeti
     outside = {
         buffer
         for step in _others(program.steps, loop)
-        for buffer in (
-            (step.predicate,) if isinstance(step, (Branch, While)) else (*reads(step), *writes(step))
-        )
+        for buffer in (step.controls if isinstance(step, (Branch, While)) else (*reads(step), *writes(step)))
     }
     return {buffer for buffer in (*reads(loop), *writes(loop)) if buffer in living and buffer not in outside}
 

@@ -1,0 +1,186 @@
+"""`bounded_scan`: a scan whose number of turns is known only when it runs, and never more than a bound.
+
+It is the loop behind reverse mode through `while_loop`. Forward, it keeps the residuals of each turn, and ends when the
+condition does not hold; backward, it takes as many turns as were taken forward.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from wengert.control.cond import choose
+from wengert.control.scan import (
+    batch_scan,
+    exchange,
+    infer_scan,
+    parts,
+    pull_scan,
+    push_scan,
+    reach,
+)
+from wengert.control.subgraphs import (
+    Flags,
+    Values,
+    active_inputs,
+    batch_results,
+    batched_outputs,
+    batched_types,
+    repeat,
+)
+from wengert.control.values import strong, zeros
+from wengert.core.dtypes import BOOL, INT64
+from wengert.ir.graph import Graph
+from wengert.ir.types import TensorType
+from wengert.nest.lowering import ControlFlow
+from wengert.ops.comparison import less, logical_and, logical_not, require_end
+from wengert.ops.reduction import reduce_any, reduce_max
+from wengert.primitive import HigherOrder, Primitive, primitive
+from wengert.transforms.staging import evaluate, stage
+
+ENDLESS = "give a larger number, or look at why the loop does not end"
+
+
+def _evaluate(
+    turns: Any,
+    *operands: Any,
+    body: Graph,
+    constants: int,
+    carries: int,
+    length: int,
+    reverse: bool,
+    stops: bool,
+) -> tuple[Any, ...]:
+    fixed, carry, columns = parts(operands, constants, carries)
+    rows = [np.zeros((length, *type_.shape), type_.dtype) for type_ in body.output_types[carries:]]
+    for position in reversed(range(turns)) if reverse else range(turns):
+        if stops and not carry[0]:
+            break
+        results = evaluate(body, *fixed, *carry, *(column[position] for column in columns))
+        carry = results[:carries]
+        for row, result in zip(rows, results[carries:], strict=True):
+            row[position] = result
+    return (*carry, *rows)
+
+
+def _push(primals: Values, tangents: Values, **params: Any) -> Any:
+    run = functools.partial(bounded_scan_primitive, primals[0])
+    return push_scan(run, primals[1:], tangents[1:], **params)
+
+
+def pull_bounded(primals: Values, active: Flags, *, stops: bool, **params: Any) -> Any:
+    """Scan forward and keep the residuals; the pullback takes as many turns in the opposite direction."""
+    turns = primals[0]
+
+    def run_back(results: Values) -> Any:
+        taken = ended(params["length"], results[0], results[1]) if stops else turns
+        return functools.partial(bounded_scan_primitive, taken, stops=False)
+
+    run = functools.partial(bounded_scan_primitive, turns, stops=stops)
+    outputs, pullback = pull_scan(run, run_back, primals[1:], active[1:], **params)
+    return outputs, lambda cotangents: [None, *pullback(cotangents)]
+
+
+def ended(most: int, going: Any, value: Any, operation: str = "while_loop") -> Any:
+    """Return a value of a loop that has ended, or have the program raise `LimitError`."""
+    requirement = f"the loop must end after most={most} turns; {ENDLESS}"
+    return require_end(value, logical_not(going), operation=operation, requirement=requirement)
+
+
+# -- batching --------------------------------------------------------------------------------------------
+
+
+def _batch(op: Primitive, size: int, operands: Values, batched: Flags, params: Mapping[str, Any]) -> Any:
+    """Run until all examples are done if they disagree; examples that are done stay the same."""
+    body, constants, carries = params["body"], params["constants"], params["carries"]
+    flags = active_inputs(functools.partial(batched_outputs, body), batched[1:], constants, carries)
+    if not batched[0] and not (params["stops"] and flags[constants]):
+        return batch_scan(functools.partial(op, operands[0]), size, operands[1:], batched[1:], params)
+    given, before = parts(operands[1:], constants, carries), parts(batched[1:], constants, carries)
+    carried = [x if flag else repeat(x, size) for x, flag in zip(given.carries, before.carries, strict=True)]
+    columns = [exchange(x) if flag else x for x, flag in zip(given.slices, before.slices, strict=True)]
+    most = reduce_max(operands[0], axes=(0,)) if batched[0] else operands[0]
+    first = most - 1 if params["reverse"] else np.int64(0)
+    going = [reduce_any(carried[0], axes=(0,))] if params["stops"] else []
+    results = op(
+        most,
+        operands[0],
+        *given.constants,
+        *going,
+        first,
+        *carried,
+        *columns,
+        **dict(params)
+        | {
+            "body": _guarded(body, size, batched[0], before, params["reverse"], params["stops"]),
+            "constants": 1 + constants,
+            "carries": len(going) + 1 + carries,
+        },
+    )
+    results = results[len(going) + 1 :]
+    rows = [*results[:carries], *map(exchange, results[carries:])]
+    types = [*body.output_types[:carries], *map(strong, body.output_types[carries:])]
+    return batch_results(rows, [True] * len(rows), size, types)
+
+
+def _guarded(body: Graph, size: int, differ: bool, batched: Any, reverse: bool, stops: bool) -> Graph:
+    """Return the step that changes only the examples that take the turn.
+
+    Its first constant is the number of turns, of each example where they ``differ``. Its first carries are whether any
+    example goes on, if the scan stops, and the number of the row.
+    """
+    constants, carries = len(batched.constants), len(batched.carries)
+    flags = [*batched.constants, *[True] * carries, *batched.slices]
+    idle = stage(
+        lambda *values: [
+            *values[constants : constants + carries],
+            *map(zeros, body.output_types[carries:]),
+        ],
+        body.input_types,
+    )[0]
+    leading = 1 + stops
+
+    def step(turns: Any, *values: Any) -> list[Any]:
+        fixed, rest = values[:constants], values[constants:]
+        number, carried = rest[leading - 1], rest[leading:]
+        taken = less(number, turns)
+        if stops:
+            taken = logical_and(taken, carried[0])
+        results = choose(size, taken, (body, idle), [*fixed, *carried], flags)
+        going = [reduce_any(results[0], axes=(0,))] if stops else []
+        return [*going, number - 1 if reverse else number + 1, *results]
+
+    inputs = batched_types(body.input_types, size, flags)
+    number, going = TensorType(INT64, ()), [TensorType(BOOL, ())] if stops else []
+    turns = batched_types([number], size, [differ])
+    return stage(step, [*turns, *inputs[:constants], *going, number, *inputs[constants:]])[0]
+
+
+def _source(
+    turns: str, *operands: str, body: Graph, constants: int, carries: int, reverse: bool, **params: Any
+) -> str:
+    fixed, carried, columns = (", ".join(part) for part in parts(operands, constants, carries))
+    given = f"{turns}, [{fixed}], [{carried}], [{columns}]"
+    return (
+        f"bounded_scan(body, {given}, length={params['length']}, reverse={reverse}, stops={params['stops']})"
+    )
+
+
+bounded_scan_primitive = primitive(
+    name="bounded_scan",
+    doc=(
+        "a scan over the first rows of its operands: the first operand is the number of turns, `length` at most. One "
+        "that `stops` ends before a turn for which its first carry is false, and its second carry counts the turns. "
+        "Stacked results of turns that do not happen are not specified"
+    ),
+    type_rule=lambda turns, *types, **params: infer_scan(*types, **params),
+    evaluate=_evaluate,
+    derivative=HigherOrder(_push, pull_bounded, lambda marks, stops, **params: reach(marks[1:], **params)),
+    batch=_batch,
+    lowering=ControlFlow(),
+    source=_source,
+    samples=None,
+)
