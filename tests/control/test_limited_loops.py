@@ -108,7 +108,7 @@ def test_ranges_that_only_a_call_knows() -> None:
     )
     np.testing.assert_allclose(wg.jit(wg.vmap(wg.grad(powers)))(xs, counts), slopes)
     for run in (powers, wg.jit(powers), wg.jit(wg.grad(powers))):
-        with pytest.raises(LimitError, match="fori_loop|while_loop"):
+        with pytest.raises(LimitError, match="loop"):
             run(2.0, 8)
 
 
