@@ -36,6 +36,7 @@ from wengert.ir.graph import Graph
 from wengert.nest.nest import Program
 from wengert.passes.distribute_loops import distribute_loops
 from wengert.passes.expand_linalg import expand_linalg
+from wengert.passes.expand_programs import expand_programs
 from wengert.passes.factor_products import factor_products
 from wengert.passes.reroll.reroll_loops import reroll_loops
 from wengert.passes.scatter_add import fuse_scatter_add
@@ -96,6 +97,12 @@ PASSES: tuple[Pass, ...] = (
         "simplify",
         "fold constants, apply exact algebra, merge common subexpressions, drop dead code, until nothing changes",
         simplify,
+        lambda options: True,
+    ),
+    _on_graph(
+        "expand_programs",
+        "write the backward passes of loops that are carried out again as programs of their own",
+        expand_programs,
         lambda options: True,
     ),
     Pass(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from wengert.control.cond import choose
-from wengert.control.scan import (
+from wengert.control.scan_primitive import (
     batch_scan,
     exchange,
     infer_scan,
@@ -29,6 +29,7 @@ from wengert.control.subgraphs import (
     batch_results,
     batched_outputs,
     batched_types,
+    memoized,
     repeat,
 )
 from wengert.control.values import strong, zeros
@@ -41,7 +42,8 @@ from wengert.ops.reduction import reduce_any, reduce_max
 from wengert.primitive import HigherOrder, Primitive, primitive
 from wengert.transforms.staging import evaluate, stage
 
-ENDLESS = "give a larger number, or look at why the loop does not end"
+#: The length of a scan without rows that ends when it is done.
+ENDLESS = 2**62
 
 
 def _evaluate(
@@ -52,7 +54,7 @@ def _evaluate(
     carries: int,
     length: int,
     reverse: bool,
-    stops: bool,
+    stops: bool = False,
 ) -> tuple[Any, ...]:
     fixed, carry, columns = parts(operands, constants, carries)
     rows = [np.zeros((length, *type_.shape), type_.dtype) for type_ in body.output_types[carries:]]
@@ -86,54 +88,69 @@ def pull_bounded(primals: Values, active: Flags, *, stops: bool, **params: Any) 
 
 def ended(most: int, going: Any, value: Any, operation: str = "while_loop") -> Any:
     """Return a value of a loop that has ended, or have the program raise `LimitError`."""
-    requirement = f"the loop must end after most={most} turns; {ENDLESS}"
+    requirement = (
+        f"the loop must end after most={most} turns; give a larger number, or look at why it does not end"
+    )
     return require_end(value, logical_not(going), operation=operation, requirement=requirement)
 
 
 # -- batching --------------------------------------------------------------------------------------------
 
 
-def _batch(op: Primitive, size: int, operands: Values, batched: Flags, params: Mapping[str, Any]) -> Any:
+def batch_bounded(
+    op: Primitive, size: int, operands: Values, batched: Flags, params: Mapping[str, Any]
+) -> Any:
     """Run until all examples are done if they disagree; examples that are done stay the same."""
     body, constants, carries = params["body"], params["constants"], params["carries"]
     flags = active_inputs(functools.partial(batched_outputs, body), batched[1:], constants, carries)
-    if not batched[0] and not (params["stops"] and flags[constants]):
+    if not batched[0] and not (params.get("stops") and flags[constants]):
         return batch_scan(functools.partial(op, operands[0]), size, operands[1:], batched[1:], params)
-    given, before = parts(operands[1:], constants, carries), parts(batched[1:], constants, carries)
-    carried = [x if flag else repeat(x, size) for x, flag in zip(given.carries, before.carries, strict=True)]
-    columns = [exchange(x) if flag else x for x, flag in zip(given.slices, before.slices, strict=True)]
-    most = reduce_max(operands[0], axes=(0,)) if batched[0] else operands[0]
-    first = most - 1 if params["reverse"] else np.int64(0)
-    going = [reduce_any(carried[0], axes=(0,))] if params["stops"] else []
-    results = op(
-        most,
-        operands[0],
-        *given.constants,
-        *going,
-        first,
-        *carried,
-        *columns,
-        **dict(params)
-        | {
-            "body": _guarded(body, size, batched[0], before, params["reverse"], params["stops"]),
-            "constants": 1 + constants,
-            "carries": len(going) + 1 + carries,
-        },
-    )
-    results = results[len(going) + 1 :]
+    guarded, changes, added = until_all_done(size, operands, batched, params)
+    results = op(*guarded, **{**params, **changes})[added:]
     rows = [*results[:carries], *map(exchange, results[carries:])]
     types = [*body.output_types[:carries], *map(strong, body.output_types[carries:])]
     return batch_results(rows, [True] * len(rows), size, types)
 
 
-def _guarded(body: Graph, size: int, differ: bool, batched: Any, reverse: bool, stops: bool) -> Graph:
+def until_all_done(
+    size: int, operands: Values, batched: Flags, params: Mapping[str, Any]
+) -> tuple[list[Any], dict[str, Any], int]:
+    """Return the operands of a scan of all examples, its parameters that differ, and how many carries it adds first."""
+    body, constants, carries = params["body"], params["constants"], params["carries"]
+    reverse, stops = params["reverse"], bool(params.get("stops"))
+    given, before = parts(operands[1:], constants, carries), parts(batched[1:], constants, carries)
+    carried = [x if flag else repeat(x, size) for x, flag in zip(given.carries, before.carries, strict=True)]
+    columns = [exchange(x) if flag else x for x, flag in zip(given.slices, before.slices, strict=True)]
+    most = reduce_max(operands[0], axes=(0,)) if batched[0] else operands[0]
+    first = most - 1 if reverse else np.int64(0)
+    going = [reduce_any(carried[0], axes=(0,))] if stops else []
+    added = len(going) + 1
+    changes = {
+        "body": _guarded(body, size, batched[0], before.constants, before.slices, carries, reverse, stops),
+        "constants": 1 + constants,
+        "carries": added + carries,
+    }
+    return [most, operands[0], *given.constants, *going, first, *carried, *columns], changes, added
+
+
+@memoized
+def _guarded(
+    body: Graph,
+    size: int,
+    differ: bool,
+    shared: Flags,
+    sliced: Flags,
+    carries: int,
+    reverse: bool,
+    stops: bool,
+) -> Graph:
     """Return the step that changes only the examples that take the turn.
 
     Its first constant is the number of turns, of each example where they ``differ``. Its first carries are whether any
-    example goes on, if the scan stops, and the number of the row.
+    example goes on, if the scan stops, and the number of the row. ``shared`` and ``sliced`` say which constants and
+    slices have an axis of examples.
     """
-    constants, carries = len(batched.constants), len(batched.carries)
-    flags = [*batched.constants, *[True] * carries, *batched.slices]
+    constants, flags = len(shared), [*shared, *[True] * carries, *sliced]
     idle = stage(
         lambda *values: [
             *values[constants : constants + carries],
@@ -179,7 +196,7 @@ bounded_scan_primitive = primitive(
     type_rule=lambda turns, *types, **params: infer_scan(*types, **params),
     evaluate=_evaluate,
     derivative=HigherOrder(_push, pull_bounded, lambda marks, stops, **params: reach(marks[1:], **params)),
-    batch=_batch,
+    batch=batch_bounded,
     lowering=ControlFlow(),
     source=_source,
     samples=None,

@@ -2,45 +2,24 @@
 
 from __future__ import annotations
 
-import functools
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from wengert.boxes import Box, on_graph, own
+from wengert.boxes import Box, inside_transform, on_graph, own
 from wengert.control.carry import Carry, Staged, closes_over_graph
-from wengert.control.subgraphs import (
-    Adjoint,
-    Flags,
-    Values,
-    active_inputs,
-    adjoint_graph,
-    batch_graph,
-    batch_results,
-    batched_outputs,
-    dependents,
-    fixed_point,
-    jvp_graph,
-    or_zero,
-    propagate,
-    repeat,
-    select,
-    spread,
-    subgraph,
-)
-from wengert.control.values import flatten_numbers, stack, strong, zeros
+from wengert.control.checkpointed_scan import checkpointed_scan_primitive
+from wengert.control.scan_primitive import scan_primitive
+from wengert.control.subgraphs import Values
+from wengert.control.values import checked_limit, flatten_numbers, stack
 from wengert.core import tree
 from wengert.core.dtypes import dtype_of
 from wengert.core.errors import ArgumentError, ShapeError, message
 from wengert.core.shapes import shape_of
-from wengert.ir.graph import Graph, Var
-from wengert.ir.types import TensorType, show, type_of
-from wengert.nest.lowering import ControlFlow
-from wengert.ops.shape import concatenate, slice_, transpose, whole
-from wengert.primitive import HigherOrder, primitive
-from wengert.transforms.staging import evaluate, stage
+from wengert.ir.types import TensorType, show
+from wengert.ops.shape import concatenate, slice_, whole
 
 
 def scan(
@@ -50,6 +29,8 @@ def scan(
     length: int | None = None,
     reverse: bool = False,
     unroll: int = 1,
+    *,
+    max_bytes: int | None = None,
 ) -> tuple[Any, Any]:
     """Carry a value through a sequence: ``carry, ys[i] = f(carry, xs[i])`` for i = 0, 1, ...
 
@@ -63,6 +44,8 @@ def scan(
         length: the number of steps; needed if ``xs`` is None.
         reverse: go from the last slice to the first; the results keep the positions of their slices.
         unroll: how many steps a compiler may unroll. It does not change the values.
+        max_bytes: the memory for reverse mode. It keeps as many carries as fit, and carries out the other steps again,
+            as few as possible (Griewank's binomial checkpointing).
 
     Returns:
         ``(carry, ys)``: the last carry, and the results of all steps stacked along a new first axis.
@@ -71,13 +54,15 @@ def scan(
         ArgumentError: ``f`` does not return a pair, the carry changes its containers, or lengths differ.
         ShapeError: the carry changes its shape.
         DtypeError: the carry changes its dtype.
+        LimitError: ``max_bytes`` do not hold a carry and what the derivative of one step reads.
 
     Example:
         >>> import numpy as np
         >>> scan(lambda total, x: (total + x, total * x), 0.0, np.array([1.0, 2.0, 3.0]))
         (np.float64(6.0), array([0., 2., 9.]))
     """
-    return scan_carry(f, Carry("scan", init), xs, length, reverse, unroll)
+    limit = checked_limit("scan", "max_bytes", max_bytes)
+    return scan_carry(f, Carry("scan", init), xs, length, reverse, unroll, limit)
 
 
 def scan_carry(
@@ -87,6 +72,7 @@ def scan_carry(
     length: int | None,
     reverse: bool = False,
     unroll: int = 1,
+    max_bytes: int | None = None,
 ) -> tuple[Any, Any]:
     """Scan with a given carry."""
     columns, structure = flatten_numbers("scan", "xs", xs)
@@ -112,6 +98,8 @@ def scan_carry(
     staged = None
     if count > 1 and not any(map(on_graph, [*carry.leaves, *columns])) and closes_over_graph(f):
         staged = carry.stage_first(lambda: [carry.stage(run, types)])
+    if count and staged is None and max_bytes is not None and inside_transform():
+        staged = [carry.stage(run, types)]
     order = range(count - 1, -1, -1) if reverse else range(count)
     for done, position in enumerate(order if staged is None else ()):
         if any(map(on_graph, [*carry.leaves, *(rows[-1] if rows else columns)])):
@@ -124,7 +112,7 @@ def scan_carry(
     stacked = [stack(column) for column in zip(*(rows[::-1] if reverse else rows), strict=True)]
     if len(rows) < count or not count:
         (step,) = staged or [carry.stage(run, types)]
-        later = _staged_scan(step, carry, columns, count - len(rows), reverse, unroll)
+        later = _staged_scan(step, carry, columns, count - len(rows), reverse, unroll, max_bytes)
         pairs = zip(stacked, later, strict=True) if rows else ()
         stacked = [concatenate(*(pair[::-1] if reverse else pair), axis=0) for pair in pairs] or later
     assert results is not None
@@ -155,286 +143,29 @@ def _row(column: Any, position: int) -> Any:
 
 
 def _staged_scan(
-    step: Staged, carry: Carry, columns: Values, length: int, reverse: bool, unroll: int
+    step: Staged,
+    carry: Carry,
+    columns: Values,
+    length: int,
+    reverse: bool,
+    unroll: int,
+    max_bytes: int | None,
 ) -> list[Any]:
     """Add a scan to the graph; set the carry to its last value, and return the stacked results."""
     (body, captured), count = step, len(carry.leaves)
     if not body.outputs:
         return []
-    results = scan_primitive(
-        *captured,
-        *carry.leaves,
-        *columns,
-        body=body,
-        constants=len(captured),
-        carries=count,
-        length=length,
-        reverse=reverse,
-        unroll=unroll,
-    )
+    operands = [*captured, *carry.leaves, *columns]
+    params = {
+        "body": body,
+        "constants": len(captured),
+        "carries": count,
+        "length": length,
+        "reverse": reverse,
+    }
+    if max_bytes is None:
+        results = scan_primitive(*operands, **params, unroll=unroll)
+    else:
+        results = checkpointed_scan_primitive(np.int64(length), *operands, **params, max_bytes=max_bytes)
     carry.leaves = list(results[:count])
     return list(results[count:])
-
-
-# -- the primitive ---------------------------------------------------------------------------------------
-
-
-Run = Callable[..., Any]
-"""Carries out a scan: ``(*operands, **params) -> results``."""
-
-
-class Parts(NamedTuple):
-    """The operands of a scan, or a value for each operand."""
-
-    constants: list[Any]
-    carries: list[Any]
-    slices: list[Any]
-
-
-def parts(values: Iterable[Any], constants: int, carries: int) -> Parts:
-    """Split the operands of a scan, or a value for each."""
-    operands = list(values)
-    stop = constants + carries
-    return Parts(operands[:constants], operands[constants:stop], operands[stop:])
-
-
-def infer_scan(
-    *types: TensorType, body: Graph, carries: int, length: int, **params: Any
-) -> tuple[TensorType, ...]:
-    """Return the types of the results of a scan."""
-    outputs = body.output_types
-    stacked = (TensorType(type_.dtype, (length, *type_.shape)) for type_ in outputs[carries:])
-    return (*outputs[:carries], *stacked)
-
-
-def _evaluate(
-    *operands: Any, body: Graph, constants: int, carries: int, length: int, reverse: bool, unroll: int
-) -> tuple[Any, ...]:
-    fixed, carry, columns = parts(operands, constants, carries)
-    rows = [np.empty((length, *type_.shape), type_.dtype) for type_ in body.output_types[carries:]]
-    for position in reversed(range(length)) if reverse else range(length):
-        results = evaluate(body, *fixed, *carry, *(column[position] for column in columns))
-        carry = results[:carries]
-        for row, result in zip(rows, results[carries:], strict=True):
-            row[position] = result
-    return (*carry, *rows)
-
-
-def reach(marks: Sequence[int], *, body: Graph, constants: int, carries: int, **params: Any) -> list[int]:
-    """Return the marks of the results of a scan, given those of its operands."""
-    given, results = fixed_point(functools.partial(propagate, body), marks, constants, carries)
-    return [*given[constants : constants + carries], *results[carries:]]
-
-
-# -- forward mode ----------------------------------------------------------------------------------------
-
-
-def _sections(values: Values, extras: Values, *bounds: int) -> list[Any]:
-    """Return the values of each section, followed by the extras (without None) of the same section."""
-    result: list[Any] = []
-    for start, stop in zip((0, *bounds), (*bounds, len(values)), strict=True):
-        result += values[start:stop]
-        result += [extra for extra in extras[start:stop] if extra is not None]
-    return result
-
-
-def push_scan(
-    run: Run, primals: Values, tangents: Values, *, body: Graph, constants: int, carries: int, **params: Any
-) -> Any:
-    """Carry tangents along in a scan that ``run`` carries out."""
-    end = constants + carries
-    flags = [tangent is not None for tangent in tangents]
-    active = active_inputs(functools.partial(propagate, body), flags, constants, carries)
-    forced = active[constants:end] + [False] * (len(body.outputs) - carries)
-    program, reached = jvp_graph(body, active, forced)
-    count, given = len(active), len(reached)
-    moving = [
-        or_zero(tangent, type_) if flag else tangent
-        for tangent, flag, type_ in zip(tangents, active, body.input_types, strict=True)
-    ]
-    inputs = _sections(program.inputs[:count], spread(program.inputs[count:], active), constants, end)
-    outputs = _sections(program.outputs[:given], spread(program.outputs[given:], reached), carries)
-    results = list(
-        run(
-            *_sections(primals, moving, constants, end),
-            body=subgraph(program, inputs, outputs),
-            constants=constants + sum(active[:constants]),
-            carries=carries + sum(reached[:carries]),
-            **params,
-        )
-    )
-    values: list[Any] = []
-    directions: list[Any] = []
-    for flags in (reached[:carries], reached[carries:]):
-        count, stop = len(flags), len(flags) + sum(flags)
-        values += results[:count]
-        directions += spread(results[count:stop], flags)
-        results = results[stop:]
-    return tuple(values), directions
-
-
-# -- reverse mode ----------------------------------------------------------------------------------------
-
-
-class _Residuals(NamedTuple):
-    """The values of a step that the backward pass reads."""
-
-    fixed: list[Var]
-    """The same in each step: constants, and values computed from constants alone."""
-    sliced: list[Var]
-    """Slices of the operands."""
-    stacked: list[Var]
-    """The others, kept for each step."""
-
-    def in_order(self) -> list[Var]:
-        return self.fixed + self.sliced + self.stacked
-
-
-def _residuals(adjoint: Adjoint, constants: int, carries: int) -> _Residuals:
-    inputs = parts(adjoint.graph.inputs[: len(adjoint.reached)], constants, carries)
-    varying = dependents(adjoint.graph, inputs.carries + inputs.slices)
-    needed = adjoint.residuals()
-    fixed = [var for var in needed if var not in varying]
-    sliced = [var for var in needed if var in inputs.slices]
-    return _Residuals(fixed, sliced, [var for var in needed if var in varying and var not in inputs.slices])
-
-
-def pull_scan(
-    run: Run,
-    run_back: Callable[[Values], Run],
-    primals: Values,
-    active: Flags,
-    *,
-    body: Graph,
-    constants: int,
-    carries: int,
-    **params: Any,
-) -> Any:
-    """Scan forward and keep the residuals; the pullback scans in the opposite direction.
-
-    Args:
-        run: carries out a scan forward.
-        run_back: returns what carries out a scan backward, given the results of the scan forward.
-        primals: the operands.
-        active: whether each operand has a derivative.
-        body: the step.
-        constants: the number of constants.
-        carries: the number of carries.
-        params: the other parameters.
-    """
-    active = active_inputs(functools.partial(propagate, body), active, constants, carries)
-    adjoint = adjoint_graph(body, active)
-    residuals = _residuals(adjoint, constants, carries)
-    inputs, outputs = adjoint.graph.inputs[: len(active)], adjoint.graph.outputs[: len(adjoint.followed)]
-    given = parts(primals, constants, carries)
-    fixed = evaluate(subgraph(adjoint.graph, inputs[:constants], residuals.fixed), *given.constants)
-    sliced = [given.slices[inputs[constants + carries :].index(var)] for var in residuals.sliced]
-    forward = subgraph(adjoint.graph, inputs, (*outputs, *residuals.stacked))
-    results = run(*primals, body=forward, constants=constants, carries=carries, **params)
-    back_scan = run_back(results)
-    types = list(map(type_of, results[: len(outputs)]))
-    flags = parts(active, constants, carries)
-    back = {
-        **params,
-        "body": _backward(adjoint, residuals, active, constants, carries),
-        "constants": len(fixed),
-        "carries": sum(flags.carries) + sum(flags.constants),
-        "reverse": not params["reverse"],
-    }
-
-    def pullback(cotangents: Values) -> list[Any]:
-        filled = [or_zero(ct, type_) for ct, type_ in zip(cotangents, types, strict=True)]
-        carried = select(filled[:carries], flags.carries)
-        rows = select(filled[carries:], adjoint.followed[carries:])
-        sums = list(map(zeros, select(body.input_types[:constants], flags.constants)))
-        cotangents_out = back_scan(*fixed, *carried, *sums, *sliced, *results[len(outputs) :], *rows, **back)
-        of_carries, of_constants, of_slices = parts(cotangents_out, len(carried), len(sums))
-        return spread([*of_constants, *of_carries, *of_slices], active)
-
-    return results[: len(outputs)], pullback
-
-
-def _backward(adjoint: Adjoint, residuals: _Residuals, active: Flags, constants: int, carries: int) -> Graph:
-    """Return one step of the backward scan.
-
-    Its constants are the fixed residuals. It carries the cotangents of the carries and the sums of the cotangents of
-    the constants. It slices the other residuals and the cotangents of the stacked results, and returns the cotangents
-    of the slices.
-    """
-    count, given = len(active), len(adjoint.followed)
-    arriving = adjoint.graph.inputs[count:]
-    step = subgraph(adjoint.graph, (*residuals.in_order(), *arriving), adjoint.graph.outputs[given:])
-    flags = parts(active, constants, carries)
-    carrying, summing = sum(flags.carries), sum(flags.constants)
-    types = adjoint.graph.input_types[:count]
-    start = len(residuals.fixed)
-
-    def run(*values: Any) -> list[Any]:
-        middle = start + carrying + summing
-        end = middle + len(residuals.sliced) + len(residuals.stacked)
-        carried, sums = values[start : start + carrying], values[start + carrying : middle]
-        # Each active carry has a cotangent; a step reads those of the carries that depend on its active inputs.
-        cotangents = select(spread(carried, flags.carries), adjoint.followed[:carries])
-        results = evaluate(step, *values[:start], *values[middle:end], *cotangents, *values[end:])
-        cotangents = spread(results, adjoint.reached)
-        terms = zip(sums, select(cotangents[:constants], flags.constants), strict=True)
-        totals = [total if term is None else total + term for total, term in terms]
-        of = parts(map(or_zero, cotangents, types), constants, carries)
-        return [*select(of.carries, flags.carries), *totals, *select(of.slices, flags.slices)]
-
-    carried_types = map(strong, select(types[constants : constants + carries], flags.carries))
-    sum_types = map(strong, select(types[:constants], flags.constants))
-    kept_types = [var.type for var in residuals.in_order()]
-    row_types = [var.type for var in arriving[sum(adjoint.followed[:carries]) :]]
-    return stage(run, [*kept_types[:start], *carried_types, *sum_types, *kept_types[start:], *row_types])[0]
-
-
-# -- batching --------------------------------------------------------------------------------------------
-
-
-def batch_scan(run: Run, size: int, operands: Values, batched: Flags, params: Mapping[str, Any]) -> Any:
-    """Scan all examples at once."""
-    body, constants, carries = params["body"], params["constants"], params["carries"]
-    end = constants + carries
-    flags = active_inputs(functools.partial(batched_outputs, body), batched, constants, carries)
-    forced = flags[constants:end] + [False] * (len(body.outputs) - carries)
-    program, reached = batch_graph(body, size, flags, forced)
-    given = parts(zip(operands, batched, flags, strict=True), constants, carries)
-    columns = [exchange(x) if before else x for x, before, _ in given.slices]
-    carried = [repeat(x, size) if flag and not before else x for x, before, flag in given.carries]
-    results = run(*(x for x, _, _ in given.constants), *carried, *columns, **{**params, "body": program})
-    rows = [exchange(x) if flag else x for x, flag in zip(results[carries:], reached[carries:], strict=True)]
-    types = [*body.output_types[:carries], *map(strong, body.output_types[carries:])]
-    return batch_results((*results[:carries], *rows), reached, size, types)
-
-
-def exchange(value: Any) -> Any:
-    """Return a value with its first two axes exchanged: those of examples and of steps."""
-    return transpose(value, permutation=(1, 0, *range(2, len(shape_of(value)))))
-
-
-def _source(*operands: str, body: Graph, constants: int, carries: int, length: int, **params: Any) -> str:
-    fixed, carried, columns = (", ".join(part) for part in parts(operands, constants, carries))
-    return f"scan(body, [{fixed}], [{carried}], [{columns}], length={length}, reverse={params['reverse']})"
-
-
-scan_primitive = primitive(
-    name="scan",
-    doc=(
-        "a program that runs `length` times: its operands are constants, carries, and arrays sliced along their first "
-        "axis; its results are the last carries, and the other results of all steps, stacked"
-    ),
-    type_rule=infer_scan,
-    evaluate=_evaluate,
-    derivative=HigherOrder(
-        lambda primals, tangents, **params: push_scan(scan_primitive, primals, tangents, **params),
-        lambda primals, active, **params: pull_scan(
-            scan_primitive, lambda results: scan_primitive, primals, active, **params
-        ),
-        reach,
-    ),
-    batch=batch_scan,
-    lowering=ControlFlow(),
-    source=_source,
-    samples=None,
-)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ import numpy as np
 from wengert.boxes import Box, below, concrete, own
 from wengert.core import tree
 from wengert.core.dtypes import PYTHON_TYPE, check_plain, dtype_of, is_inexact
-from wengert.core.errors import DtypeError, ShapeError, message
+from wengert.core.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.core.shapes import shape_of
 from wengert.ir.types import TensorType, promote, show, type_of
 from wengert.ops.arithmetic import multiply
@@ -131,6 +132,16 @@ def unify(operation: str, requirement: str, where: str, *types: TensorType) -> T
     if any(type_.dtype != dtype for type_ in types if not type_.weak):
         raise DtypeError(message(operation, requirement, got, "convert it with astype"))
     return TensorType(dtype, types[0].shape, weak)
+
+
+def checked_limit(operation: str, name: str, limit: int | None) -> int | None:
+    """Return a limit of a loop as an integer, or raise `ArgumentError`."""
+    if limit is None:
+        return None
+    number = operator.index(limit)
+    if number < 0:
+        raise ArgumentError(message(operation, f"{name} must not be negative", str(number)))
+    return number
 
 
 def settle(operation: str, before: TensorType, after: TensorType, where: str) -> TensorType:

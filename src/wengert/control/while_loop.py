@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import functools
 import itertools
-import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.boxes import Box, concrete, on_graph
-from wengert.control.bounded_scan import ended, pull_bounded
+from wengert.boxes import Box, concrete, inside_transform, on_graph
+from wengert.control.bounded_scan import ENDLESS, ended, pull_bounded
 from wengert.control.carry import Carry, Staged, closes_over_graph
+from wengert.control.checkpointed_scan import pullback_of
 from wengert.control.cond import choose
 from wengert.control.scan import scan_carry
 from wengert.control.subgraphs import (
@@ -34,10 +34,10 @@ from wengert.control.subgraphs import (
     spread,
     subgraph,
 )
-from wengert.control.values import largest, predicate, strong
+from wengert.control.values import checked_limit, largest, predicate, strong
 from wengert.core import tree
 from wengert.core.dtypes import BOOL, INT64, dtype_of
-from wengert.core.errors import ArgumentError, DtypeError, LimitError, UnsupportedError, message
+from wengert.core.errors import DtypeError, LimitError, UnsupportedError, message
 from wengert.core.shapes import shape_of
 from wengert.ir.graph import Graph, Var
 from wengert.ir.types import TensorType, show, type_of
@@ -48,7 +48,12 @@ from wengert.transforms.staging import evaluate, stage
 
 
 def while_loop(
-    cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any, *, most: int | None = None
+    cond_fun: Callable[[Any], Any],
+    body_fun: Callable[[Any], Any],
+    init_val: Any,
+    *,
+    most: int | None = None,
+    max_bytes: int | None = None,
 ) -> Any:
     """Repeat a step as long as a condition holds: ``while cond_fun(val): val = body_fun(val)``.
 
@@ -61,6 +66,8 @@ def while_loop(
         body_fun: takes the value and returns the next value, with the same containers, shapes and dtypes.
         init_val: the initial value: a container of arrays and numbers.
         most: the largest number of turns.
+        max_bytes: the memory for reverse mode. It keeps as many values as fit, and carries out the other turns again,
+            as few as possible (Griewank's binomial checkpointing). The loop may take any number of turns.
 
     Returns:
         The first value for which the condition does not hold.
@@ -69,8 +76,9 @@ def while_loop(
         ArgumentError: the value changes its containers.
         ShapeError: the value changes its shape, or the condition is not a scalar.
         DtypeError: the value changes its dtype.
-        LimitError: the condition still holds after ``most`` turns; compiled code raises it, too.
-        UnsupportedError: reverse mode goes back through the loop in a traced graph, and ``most`` is not given.
+        LimitError: the condition still holds after ``most`` turns; compiled code raises it, too. Or ``max_bytes`` do
+            not hold a value and what the derivative of one turn reads.
+        UnsupportedError: reverse mode goes back through the loop in a traced graph, with neither of the limits.
 
     Example:
         >>> import wengert as wg
@@ -78,7 +86,7 @@ def while_loop(
         >>> power(3.0), wg.grad(power)(3.0)
         (243.0, 405.0)
     """
-    return _while(cond_fun, body_fun, Carry("while_loop", init_val), _checked_limit("while_loop", most))
+    return _while(cond_fun, body_fun, Carry("while_loop", init_val), *_limits("while_loop", most, max_bytes))
 
 
 def fori_loop(
@@ -88,6 +96,7 @@ def fori_loop(
     init_val: Any,
     *,
     most: int | None = None,
+    max_bytes: int | None = None,
 ) -> Any:
     """Repeat a step for each number of a range: ``for i in range(lower, upper): val = body_fun(i, val)``.
 
@@ -100,6 +109,7 @@ def fori_loop(
         body_fun: takes the number and the value, and returns the next value.
         init_val: the initial value: a container of arrays and numbers. Its shapes and dtypes stay the same.
         most: the largest number of turns.
+        max_bytes: the memory for reverse mode, as in `while_loop`.
 
     Returns:
         The value after the last step.
@@ -108,7 +118,8 @@ def fori_loop(
         ArgumentError: the value changes its containers.
         ShapeError: the value changes its shape.
         DtypeError: a bound is not an integer, or the value changes its dtype.
-        LimitError: the range has more than ``most`` numbers; compiled code raises it, too.
+        LimitError: the range has more than ``most`` numbers; compiled code raises it, too. Or ``max_bytes`` do not
+            hold a value and what the derivative of one turn reads.
 
     Example:
         >>> fori_loop(1, 6, lambda i, factorial: factorial * i, 1)
@@ -122,29 +133,29 @@ def fori_loop(
         number, value = state
         return number + 1, body_fun(number, value)
 
-    first, last, most = concrete(lower), concrete(upper), _checked_limit("fori_loop", most)
+    first, last = concrete(lower), concrete(upper)
+    most, max_bytes = _limits("fori_loop", most, max_bytes)
     if first is None or last is None:
         carry = Carry("fori_loop", (lower, init_val), counts=True)
-        return _while(lambda state: state[0] < upper, step, carry, most)[1]
+        return _while(lambda state: state[0] < upper, step, carry, most, max_bytes)[1]
     count = max(int(last) - int(first), 0)
     if most is not None and count > most:
         raise LimitError(message("fori_loop", f"the range must have most={most} numbers", str(count)))
     carry = Carry("fori_loop", (int(first), init_val), counts=True)
-    (_, value), _ = scan_carry(lambda state, _: (step(state), None), carry, None, count)
+    (_, value), _ = scan_carry(lambda state, _: (step(state), None), carry, None, count, max_bytes=max_bytes)
     return value
 
 
-def _checked_limit(name: str, most: int | None) -> int | None:
-    if most is None:
-        return None
-    limit = operator.index(most)
-    if limit < 0:
-        raise ArgumentError(message(name, "most must not be negative", str(most)))
-    return limit
+def _limits(name: str, most: int | None, max_bytes: int | None) -> tuple[int | None, int | None]:
+    return checked_limit(name, "most", most), checked_limit(name, "max_bytes", max_bytes)
 
 
 def _while(
-    cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], carry: Carry, most: int | None = None
+    cond_fun: Callable[[Any], Any],
+    body_fun: Callable[[Any], Any],
+    carry: Carry,
+    most: int | None,
+    max_bytes: int | None,
 ) -> Any:
     def test(*values: Any) -> list[Any]:
         return [predicate(carry.operation, cond_fun(tree.unflatten(carry.structure, values)))]
@@ -163,30 +174,44 @@ def _while(
     if graphs is not None and not _may_begin(graphs[1], carry):
         return first
     turns = 0
-    while graphs is None and not any(map(on_graph, carry.leaves)):
-        going = predicate(carry.operation, cond_fun(carry.value))
-        if not isinstance(going, bool):
-            break
-        if not going:
+    if graphs is None and not (max_bytes is not None and inside_transform()):
+        turns, is_done = _run_in_python(cond_fun, body_fun, carry, most)
+        if is_done:
             return carry.value
-        if turns == most:
-            ended(turns, going, 0, carry.operation)
-        carry.step(body_fun(carry.value))
-        turns += 1
     (body, fixed), (condition, tested) = graphs or stage_both()
-    params: dict[str, Any] = {
-        "condition": condition,
-        "body": body,
-        "tested": len(tested),
-        "fixed": len(fixed),
-    }
-    if most is not None:
-        params["most"] = most - turns
-    results = while_primitive(*tested, *fixed, *carry.leaves, **params)
+    limits = {"most": None if most is None else most - turns, "max_bytes": max_bytes}
+    results = while_primitive(
+        *tested,
+        *fixed,
+        *carry.leaves,
+        condition=condition,
+        body=body,
+        tested=len(tested),
+        fixed=len(fixed),
+        **{name: limit for name, limit in limits.items() if limit is not None},
+    )
     if most is not None:
         (going,) = evaluate(condition, *tested, *results)
         results = [ended(most, going, x, carry.operation) for x in results]
     return tree.unflatten(carry.structure, results)
+
+
+def _run_in_python(
+    cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], carry: Carry, most: int | None
+) -> tuple[int, bool]:
+    """Take the turns of which the condition is known; return how many they are, and whether the loop has ended."""
+    turns = 0
+    while not any(map(on_graph, carry.leaves)):
+        going = predicate(carry.operation, cond_fun(carry.value))
+        if not isinstance(going, bool):
+            break
+        if not going:
+            return turns, True
+        if turns == most:
+            ended(turns, going, 0, carry.operation)
+        carry.step(body_fun(carry.value))
+        turns += 1
+    return turns, False
 
 
 def _may_begin(condition: Staged, carry: Carry) -> bool:
@@ -220,7 +245,13 @@ def parts(values: Iterable[Any], tested: int, fixed: int) -> Parts:
 
 
 def _evaluate(
-    *operands: Any, condition: Graph, body: Graph, tested: int, fixed: int, most: int | None = None
+    *operands: Any,
+    condition: Graph,
+    body: Graph,
+    tested: int,
+    fixed: int,
+    most: int | None = None,
+    max_bytes: int | None = None,
 ) -> tuple[Any, ...]:
     given = parts(operands, tested, fixed)
     carry = given.carries
@@ -282,10 +313,14 @@ def _pull(
     body: Graph,
     tested: int,
     fixed: int,
-    most: int | None = None,
+    **limits: Any,
 ) -> Any:
     """Keep the residuals of each turn, of ``most`` or, where values are known, of as many as are counted."""
-    length = _count(primals, condition, body, tested, fixed) if most is None else most
+    if "max_bytes" in limits:
+        return _recompute(primals, active, condition, body, tested, fixed, **limits)
+    length = limits.get("most")
+    if length is None:
+        length = largest(_counted(primals, condition, body, tested, fixed)[0])
     if length is None:
         outputs = while_primitive(*primals, condition=condition, body=body, tested=tested, fixed=fixed)
         return outputs, _refuse
@@ -311,12 +346,41 @@ def _pull(
 
 def _refuse(cotangents: Values) -> list[Any]:
     requirement = "reverse mode in a traced graph needs the largest number of turns"
-    hint = "write while_loop(cond, body, init, most=N), or use scan, fori_loop, forward mode"
+    hint = "write while_loop(cond, body, init, most=N) or max_bytes=N, or use scan, fori_loop, forward mode"
     raise UnsupportedError(message("while_loop", requirement, hint=hint))
 
 
-def _count(primals: Values, condition: Graph, body: Graph, tested: int, fixed: int) -> int | None:
-    """Return the largest number of steps of any example; None if it is not known."""
+def _recompute(
+    primals: Values,
+    active: Flags,
+    condition: Graph,
+    body: Graph,
+    tested: int,
+    fixed: int,
+    **limits: Any,
+) -> Any:
+    """Count the turns; the pullback carries them out again, with a budget for their states."""
+    number, *outputs = _counted(primals, condition, body, tested, fixed, **limits)
+    given, flags = parts(primals, tested, fixed), parts(active, tested, fixed)
+    if "most" in limits:
+        number = ended(limits["most"], evaluate(condition, *given.tested, *outputs)[0], number)
+    pullback = pullback_of(
+        [number, *given.fixed, *given.carries],
+        [False, *flags.fixed, *flags.carries],
+        body=body,
+        constants=fixed,
+        carries=len(body.outputs),
+        length=ENDLESS,
+        reverse=False,
+        max_bytes=limits["max_bytes"],
+    )
+    return tuple(outputs), lambda cotangents: [*[None] * tested, *pullback(cotangents)[1:]]
+
+
+def _counted(
+    primals: Values, condition: Graph, body: Graph, tested: int, fixed: int, **limits: Any
+) -> Sequence[Any]:
+    """Return the number of steps, and the results."""
 
     def test(*values: Any) -> list[Any]:
         return evaluate(condition, *values[:tested], *values[tested + 1 :])
@@ -327,7 +391,7 @@ def _count(primals: Values, condition: Graph, body: Graph, tested: int, fixed: i
     start = np.int64(0)
     types = [*condition.input_types[:tested], type_of(start), *condition.input_types[tested:]]
     body_types = [*body.input_types[:fixed], type_of(start), *body.input_types[fixed:]]
-    steps, *_ = while_primitive(
+    return while_primitive(
         *primals[: tested + fixed],
         start,
         *primals[tested + fixed :],
@@ -335,8 +399,8 @@ def _count(primals: Values, condition: Graph, body: Graph, tested: int, fixed: i
         body=stage(step, body_types)[0],
         tested=tested,
         fixed=fixed,
+        **limits,
     )
-    return largest(steps)
 
 
 @memoized

@@ -241,7 +241,14 @@ class Sorting:
 
 
 class ControlFlow:
-    """The primitive holds programs."""
+    """The primitive holds programs.
+
+    Args:
+        program: ``(**params) -> graph``: the program that carries it out, where the compiler has no steps of its own.
+    """
+
+    def __init__(self, program: Callable[..., Any] | None = None) -> None:
+        self.program = program
 
 
 class InParts:

@@ -424,7 +424,7 @@ class _Splitter:
     def _count(self, equation: Equation, name: str) -> int:
         """Return the number of operands that a parameter counts, with two for each complex one."""
         names = _COUNTS[equation.primitive]
-        operands = equation.operands[1:] if equation.primitive == "bounded_scan" else equation.operands
+        operands = equation.operands[1:] if equation.primitive in _COUNTED else equation.operands
         start = sum(equation.params[before] for before in names[: names.index(name)])
         counted = operands[start : start + equation.params[name]]
         return len(counted) + sum(is_complex(atom.type.dtype) for atom in counted)
@@ -436,10 +436,13 @@ class _Splitter:
         self.define(equation.outputs, self.inline(_Splitter(graph).inner(), self.flat(equation.operands)))
 
 
+#: The loops whose first operand is a number of turns.
+_COUNTED = ("bounded_scan", "checkpointed_scan")
 #: The parameters of control flow that count its leading operands, in order.
 _COUNTS = {
     "scan": ("constants", "carries"),
     "bounded_scan": ("constants", "carries"),
+    "checkpointed_scan": ("constants", "carries"),
     "while": ("tested", "fixed"),
 }
 

@@ -479,7 +479,7 @@ def _bounded_scan(block: _Block, equation: Equation) -> list[Source]:
     number = None if is_length else block.copy(count)
     turns = _turns(block, equation, [operand.source for operand in sources])
     always = Operand(TensorType(BOOL, ()), Const(np.True_, BOOL))
-    going = turns.carries[0] if params["stops"] else _truth(block, always)
+    going = turns.carries[0] if params.get("stops") else _truth(block, always)
     block.steps.append(
         While(going, (), turns.steps, equation.location, turns.counter, number, params["reverse"])
     )
@@ -505,6 +505,7 @@ _PROGRAMS: dict[str, Any] = {
     "while": _while,
     "scan": _scan,
     "bounded_scan": _bounded_scan,
+    "checkpointed_scan": _bounded_scan,
     "checkpoint": _inlined("program"),
     "custom_jvp": _custom,
     "custom_vjp": _custom,
