@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from wengert import array_api as array_api
     from wengert import data as data
     from wengert import inspect as inspect
+    from wengert import integrate as integrate
     from wengert import nn as nn
     from wengert import optim as optim
     from wengert import optimize as optimize
@@ -66,8 +67,8 @@ _LATER: dict[str, tuple[str, str | None]] = {
     **{
         name: (f"wengert.{name}", None)
         for name in (
-            *("array_api", "data", "inspect", "nn", "optim", "optimize"),
-            *("random", "scipy", "testing", "train"),
+            *("array_api", "data", "inspect", "integrate", "nn", "optim"),
+            *("optimize", "random", "scipy", "testing", "train"),
         )
     },
     "check_grads": ("wengert.testing", "check_grads"),
@@ -105,6 +106,7 @@ __all__ = [
     "hessp",
     "hvp",
     "inspect",
+    "integrate",
     "jacfwd",
     "jacobian",
     "jacrev",

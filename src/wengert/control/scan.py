@@ -94,12 +94,11 @@ def scan_carry(
         value, row = call(tree.unflatten(carry.structure, values[:split]), values[split:])
         return [*carry.flatten(value), *row]
 
-    types = [TensorType(dtype_of(column), shape_of(column)[1:]) for column in columns]
-    staged = None
-    if count > 1 and not any(map(on_graph, [*carry.leaves, *columns])) and closes_over_graph(f):
-        staged = carry.stage_first(lambda: [carry.stage(run, types)])
-    if count and staged is None and max_bytes is not None and inside_transform():
-        staged = [carry.stage(run, types)]
+    staged, stage_step = None, lambda: [carry.stage(run, list(map(_row_type, columns)))]
+    if count and max_bytes is not None and inside_transform():
+        staged = stage_step()
+    elif count > 1 and not any(map(on_graph, [*carry.leaves, *columns])) and closes_over_graph(f):
+        staged = carry.stage_first(stage_step)
     order = range(count - 1, -1, -1) if reverse else range(count)
     for done, position in enumerate(order if staged is None else ()):
         if any(map(on_graph, [*carry.leaves, *(rows[-1] if rows else columns)])):
@@ -111,10 +110,10 @@ def scan_carry(
         rows.append(list(map(own, row)))
     stacked = [stack(column) for column in zip(*(rows[::-1] if reverse else rows), strict=True)]
     if len(rows) < count or not count:
-        (step,) = staged or [carry.stage(run, types)]
+        (step,) = staged or stage_step()
         later = _staged_scan(step, carry, columns, count - len(rows), reverse, unroll, max_bytes)
-        pairs = zip(stacked, later, strict=True) if rows else ()
-        stacked = [concatenate(*(pair[::-1] if reverse else pair), axis=0) for pair in pairs] or later
+        pairs = zip(*(later, stacked) if reverse else (stacked, later), strict=True) if rows else ()
+        stacked = [concatenate(*pair, axis=0) for pair in pairs] or later
     assert results is not None
     return carry.value, tree.unflatten(results, stacked)
 
@@ -134,6 +133,10 @@ def _length(columns: Values, length: int | None) -> int:
     if count < 0:
         raise ArgumentError(message("scan", "length must not be negative", str(count)))
     return count
+
+
+def _row_type(column: Any) -> TensorType:
+    return TensorType(dtype_of(column), shape_of(column)[1:])
 
 
 def _row(column: Any, position: int) -> Any:

@@ -1,0 +1,111 @@
+"""What a solver returns: the solution at times, and as a function of time."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.boxes import concrete
+from wengert.control.while_loop import fori_loop
+from wengert.core.shapes import shape_of
+from wengert.ops.comparison import require_end, where
+
+
+class OdeResult(NamedTuple):
+    """The solution of an initial value problem, with the fields of SciPy's result."""
+
+    t: Any
+    """The times, of shape (m,)."""
+    y: Any
+    """The states at these times, of shape (n, m)."""
+    sol: Any
+    """The solution as a function of time, or None."""
+    t_events: Any
+    y_events: Any
+    nfev: Any
+    """The number of evaluations of the right-hand side."""
+    njev: Any
+    """The number of Jacobians."""
+    nlu: Any
+    """The number of matrices that were factorised."""
+    status: int
+    """0: the end was reached. -1: a step failed."""
+    message: str
+    success: bool
+
+
+class Rows(NamedTuple):
+    """The steps that were tried, a row each; rows behind the last turn are not specified."""
+
+    turns: Any
+    """The number of rows that count."""
+    starts: Any
+    ends: Any
+    """Where a step ended; where it began, if it was rejected."""
+    befores: Any
+    """The state at the beginning, of shape (rows, n)."""
+    afters: Any
+    powers: Any
+    """``y = before + sum_m powers[:, m] x**(m + 1)`` for x from 0 to 1, of shape (rows, n, degree)."""
+
+    def required(self, holds: Any) -> Rows:
+        """Return the steps, or have the program raise an error if the step size became too small."""
+        requirement = (
+            "the step size must stay above the distance of numbers; the solution may have a singularity, or be stiff: "
+            'try method="Rodas5P"'
+        )
+        turns = require_end(self.turns, holds, operation="solve_ivp", requirement=requirement)
+        return self._replace(turns=turns)
+
+
+class DenseOutput:
+    """The solution as a function of time: ``sol(t)``, for a number or an array of times."""
+
+    def __init__(self, start: Any, first: Any, direction: Any, rows: Rows) -> None:
+        self._start = start
+        self._first = first
+        self._direction = direction
+        self._rows = rows
+
+    @property
+    def end(self) -> Any:
+        """The time up to which there is a solution."""
+        turns = self._rows.turns
+        return self._rows.ends[turns - 1] if concrete(turns) != 0 else self._start
+
+    def __call__(self, t: Any) -> Any:
+        """Return the states at times: of shape (n,) for a number, (n, m) for m times."""
+        times = np.reshape(t * 1.0, (-1,))
+        rows = self._rows
+        if concrete(rows.turns) == 0:
+            y = np.broadcast_to(self._first, (shape_of(times)[0], shape_of(self._first)[0]))
+        else:
+            place = self._places(times)
+            start, end = rows.starts[place], rows.ends[place]
+            length = end - start
+            x = (times - start) / where(length == 0, 1.0, length)
+            degree = shape_of(rows.powers)[2]
+            powers = np.stack([x ** (m + 1) for m in range(degree)], axis=-1)
+            y = rows.befores[place] + np.sum(rows.powers[place] * powers[:, None, :], axis=-1)
+        return y.T if np.ndim(t) else y[0]
+
+    def _places(self, times: Any) -> Any:
+        """Return the first row that ends at or behind each time, by bisection."""
+        rows, direction = self._rows, self._direction
+        count = shape_of(rows.ends)[0]
+        zeros = np.zeros(shape_of(times), np.int64)
+
+        def halve(_: Any, bounds: Any) -> Any:
+            low, high = bounds
+            middle = (low + high) // 2
+            is_behind = direction * rows.ends[middle] < direction * times
+            found = low < high
+            return (
+                where(np.logical_and(found, is_behind), middle + 1, low),
+                where(np.logical_and(found, np.logical_not(is_behind)), middle, high),
+            )
+
+        bounds = zeros, zeros + np.maximum(rows.turns - 1, 0)
+        low, _ = fori_loop(0, count.bit_length(), halve, bounds)
+        return low

@@ -1,0 +1,125 @@
+"""One step of an integrator: from the state at a time to the state a step later, with an estimate of the error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.core.shapes import shape_of
+from wengert.integrate.tableaux import RosenbrockTableau, Tableau
+from wengert.transforms.forward_mode import jvp
+from wengert.transforms.jacobians import jacfwd
+
+Rhs = Callable[[Any, Any], Any]
+
+
+class Step(NamedTuple):
+    """A step that was tried."""
+
+    y: Any
+    """The state at its end."""
+    slope: Any
+    """The derivative there."""
+    errors: list[Any]
+    """Estimates of the error."""
+    powers: Any
+    """``y(t + x h) = y(t) + sum_m powers[:, m] x**(m + 1)``; without interpolation an array without columns."""
+
+
+class Method(NamedTuple):
+    """An integrator."""
+
+    order: int
+    error_order: int
+    evaluations: Callable[[bool], int]
+    """``interpolates -> count``: how often a step calls the right-hand side."""
+    step: Callable[[Rhs, Any, Any, Any, Any, bool], Step]
+    """``(rhs, t, y, slope, h, interpolates) -> Step``"""
+    is_implicit: bool = False
+    """Whether a step factorises a matrix with the Jacobian."""
+
+
+def _sum(terms: Iterable[Any]) -> Any:
+    total = None
+    for term in terms:
+        total = term if total is None else total + term
+    return total
+
+
+def _weighted(weights: Iterable[tuple[int, float]], stages: list[Any]) -> Any:
+    return _sum(weight * stages[number] for number, weight in weights if weight)
+
+
+def _without_columns(y: Any) -> Any:
+    return np.zeros((*shape_of(y), 0))
+
+
+def runge_kutta(tableau: Tableau) -> Method:
+    """Return the integrator of a tableau."""
+
+    def step(rhs: Rhs, t: Any, y: Any, slope: Any, h: Any, interpolates: bool) -> Step:
+        stages = [slope]
+        count = len(tableau.nodes) if interpolates else tableau.count
+        reached = y
+        for node, weights in zip(tableau.nodes[1:count], tableau.stages[1:count], strict=True):
+            reached_here = y + h * _weighted(weights.items(), stages)
+            if len(stages) == tableau.count - 1:
+                reached = reached_here
+            stages.append(rhs(t + node * h, reached_here))
+        errors = [h * _weighted(weights.items(), stages) for weights in tableau.errors]
+        powers = _without_columns(y)
+        if interpolates:
+            columns = [_weighted(enumerate(column), stages) for column in tableau.dense.T.tolist()]
+            powers = h * np.stack(columns, axis=-1)
+        return Step(reached, stages[tableau.count - 1], errors, powers)
+
+    def evaluations(interpolates: bool) -> int:
+        return (len(tableau.nodes) if interpolates else tableau.count) - 1
+
+    return Method(tableau.order, tableau.error_order, evaluations, step)
+
+
+def rosenbrock(tableau: RosenbrockTableau) -> Method:
+    """Return the integrator of a tableau, which linearises the right-hand side in each step."""
+
+    def step(rhs: Rhs, t: Any, y: Any, slope: Any, h: Any, interpolates: bool) -> Step:
+        jacobian = jacfwd(lambda y: rhs(t, y))(y)
+        _, in_time = jvp(lambda t: rhs(t, y), (t,), (1.0,))
+        matrix = np.eye(shape_of(y)[0]) / (tableau.gamma * h) - jacobian
+        stages: list[Any] = []
+        rows = zip(tableau.nodes, tableau.slopes, tableau.stages, tableau.couplings, strict=True)
+        for node, change, weights, couplings in rows:
+            if stages:
+                slope = rhs(t + node * h, y + _weighted(enumerate(weights), stages))
+                slope = slope + _weighted(enumerate(couplings), stages) / h
+            stages.append(np.linalg.solve(matrix, slope + change * h * in_time))
+        change = _weighted(enumerate(tableau.weights), stages)
+        powers = _without_columns(y)
+        if interpolates:
+            first, second, third = (_weighted(enumerate(weights), stages) for weights in tableau.dense)
+            powers = np.stack([change + first, second - first, third - second, -third], axis=-1)
+        return Step(y + change, rhs(t + h, y + change), [stages[-1]], powers)
+
+    return Method(tableau.order, tableau.error_order, lambda _: len(tableau.nodes), step, is_implicit=True)
+
+
+def _leapfrog(rhs: Rhs, t: Any, y: Any, slope: Any, h: Any, interpolates: bool) -> Step:
+    """Kick, drift, kick: for y = (q, p), where q' depends on p alone and p' on q alone (Störmer, Verlet)."""
+    half = shape_of(y)[0] // 2
+    q, p = y[:half], y[half:]
+    p_middle = p + 0.5 * h * slope[half:]
+    drift = rhs(t + 0.5 * h, np.concatenate([q, p_middle]))[:half]
+    q = q + h * drift
+    kick = rhs(t + h, np.concatenate([q, p_middle]))[half:]
+    reached = np.concatenate([q, p_middle + 0.5 * h * kick])
+    at_end = rhs(t + h, reached)
+    powers = _without_columns(y)
+    if interpolates:
+        change, first, last = reached - y, h * slope, h * at_end
+        powers = np.stack([first, 3 * change - 2 * first - last, first + last - 2 * change], axis=-1)
+    return Step(reached, at_end, [], powers)
+
+
+LEAPFROG = Method(2, 0, lambda _: 3, _leapfrog)
