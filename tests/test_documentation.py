@@ -18,6 +18,7 @@ MODULES = [
     "wengert.errors",
     "wengert.estimators",
     "wengert.inspect",
+    "wengert.integrate",
     "wengert.nn",
     "wengert.optim",
     "wengert.optim.schedules",

@@ -86,10 +86,10 @@ def pull_bounded(primals: Values, active: Flags, *, stops: bool, **params: Any) 
     return outputs, lambda cotangents: [None, *pullback(cotangents)]
 
 
-def ended(most: int, going: Any, value: Any, operation: str = "while_loop") -> Any:
+def ended(most: int, going: Any, value: Any, operation: str = "while_loop", limit: str = "most") -> Any:
     """Return a value of a loop that has ended, or have the program raise `LimitError`."""
     requirement = (
-        f"the loop must end after most={most} turns; give a larger number, or look at why it does not end"
+        f"the loop must end after {limit}={most} turns; give a larger number, or look at why it does not end"
     )
     return require_end(value, logical_not(going), operation=operation, requirement=requirement)
 

@@ -22,6 +22,7 @@ def scan_while(
     *,
     most: int,
     operation: str = "scan_while",
+    limit: str = "most",
 ) -> tuple[Any, Any, Any]:
     """Carry a value as long as a condition holds: ``while cond_fun(carry): carry, ys[n] = f(carry)``.
 
@@ -31,6 +32,7 @@ def scan_while(
         init: the initial carry: a container of arrays and numbers. Its shapes and dtypes stay the same.
         most: the largest number of turns.
         operation: the name of the loop in errors.
+        limit: the name of the largest number of turns in errors.
 
     Returns:
         ``(carry, turns, ys)``: the last carry, the number of turns, and their results, stacked along a new first axis:
@@ -47,14 +49,14 @@ def scan_while(
     """
     leaves = tree.leaves(init)
     if not any(map(on_graph, leaves)) and not closes_over_graph(cond_fun, f):
-        results = _in_python(cond_fun, f, Carry(operation, init), most)
+        results = _in_python(cond_fun, f, Carry(operation, init), most, limit)
         if results is not None:
             return results
-    return _staged(cond_fun, f, Carry(operation, init), most)
+    return _staged(cond_fun, f, Carry(operation, init), most, limit)
 
 
 def _in_python(
-    cond_fun: Callable[[Any], Any], f: Callable[[Any], Any], carry: Carry, most: int
+    cond_fun: Callable[[Any], Any], f: Callable[[Any], Any], carry: Carry, most: int, limit: str
 ) -> tuple[Any, Any, Any] | None:
     """Return the results where each condition is known, and there is a turn."""
     rows: list[list[Any]] = []
@@ -64,7 +66,7 @@ def _in_python(
             stacked = [stack(column) for column in zip(*rows, strict=True)]
             return (carry.value, len(rows), tree.unflatten(structure, stacked)) if structure else None
         if len(rows) == most:
-            ended(most, going, 0, carry.operation)
+            ended(most, going, 0, carry.operation, limit)
         value, result = f(carry.value)
         carry.step(value)
         leaves, structure = flatten_numbers(carry.operation, "the result of a turn", result)
@@ -73,7 +75,7 @@ def _in_python(
 
 
 def _staged(
-    cond_fun: Callable[[Any], Any], f: Callable[[Any], Any], carry: Carry, most: int
+    cond_fun: Callable[[Any], Any], f: Callable[[Any], Any], carry: Carry, most: int, limit: str
 ) -> tuple[Any, Any, Any]:
     structures: list[tree.Structure] = []
 
@@ -111,6 +113,6 @@ def _staged(
         reverse=False,
         stops=True,
     )
-    turns, *carries = (ended(most, going, x, carry.operation) for x in (turns, *results[:count]))
+    turns, *carries = (ended(most, going, x, carry.operation, limit) for x in (turns, *results[:count]))
     ys = tree.unflatten(structures[-1], results[count:])
     return tree.unflatten(carry.structure, carries), turns, ys

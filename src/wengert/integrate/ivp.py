@@ -41,8 +41,8 @@ def solve_ivp(
     method: str = "RK45",
     t_eval: Any = None,
     dense_output: bool = False,
-    args: Sequence[Any] | None = None,
     *,
+    args: Sequence[Any] | None = None,
     rtol: Any = 1e-3,
     atol: Any = 1e-6,
     first_step: Any = None,
@@ -97,7 +97,7 @@ def solve_ivp(
             message("solve_ivp", f"the method must be one of {', '.join(METHODS)}", repr(method))
         )
     chosen = METHODS[method]
-    problem = _problem(fun, t_span, y0, args or ())
+    problem = _problem(fun, t_span, y0, () if args is None else args)
     times = None if t_eval is None else _times(problem, t_eval)
     interpolates = times is not None or dense_output
     if chosen.error_order:
@@ -213,7 +213,8 @@ class _Control:
             before_end = problem.direction * (problem.stop - state["t"]) > 0
             return np.logical_and(before_end, np.logical_not(state["is_small"]))
 
-        last, turns, rows = scan_while(goes_on, self._turn, state, most=max_steps, operation="solve_ivp")
+        names = {"operation": "solve_ivp", "limit": "max_steps"}
+        last, turns, rows = scan_while(goes_on, self._turn, state, most=max_steps, **names)
         return Rows(turns, *rows), last["is_small"]
 
     def _turn(self, state: dict[str, Any]) -> tuple[dict[str, Any], Any]:
