@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from wengert.core.dtypes import SEQUENCE
 from wengert.core.errors import ArgumentError, message
+from wengert.core.lazy import lazy
 from wengert.optimize.flat import Flat
 from wengert.optimize.limits import ordered
 from wengert.optimize.passes import Passes, passes_of
 from wengert.optimize.scipys import as_tuple
-from wengert.transforms.jacobians import hessian, hvp, jacobian
+from wengert.optimize.sparsity import is_sparse
+from wengert.sparse.derivatives import SparseDerivative, sparse_hessian
+from wengert.transforms.jacobians import hessian, hvp
 
 MOST_DENSE = 100
 """The most variables for which the Hessian of a constraint is a matrix; beyond, it is an operator."""
@@ -31,17 +34,36 @@ class Constraint:
     keep_feasible: Any = False
     users_jac: Callable[..., Any] | None = None
     users_hess: Any = None
+    sparse: Any = False
 
     def fun(self, x: Any) -> Any:
         """Return the values."""
         return self.passes.get("values", lambda: self.passes.values)(x, self.arrays)
 
     def jac(self, x: Any) -> Any:
-        """Return the Jacobian matrix of the values."""
-        return self.passes.get("jacobian", lambda: jacobian(self.passes.values))(x, self.arrays)
+        """Return the Jacobian of the values as an array."""
+        return self.passes.jacobian()(x, self.arrays)
+
+    def jac_or_sparse(self, x: Any) -> Any:
+        """Return the Jacobian of the values as an array or as a sparse matrix."""
+        return self._jacobian(x, self.arrays)
+
+    @lazy
+    def _jacobian(self) -> Callable[..., Any]:
+        sparse, x = self.passes.sparse_jacobian(), np.zeros(self.passes.flat.size)
+        is_chosen = is_sparse(sparse, self.sparse, len(x), x, self.arrays)
+        return sparse if is_chosen else self.passes.jacobian()
+
+    @lazy
+    def _sparse_hessian(self) -> SparseDerivative | None:
+        made = self.passes.sparse("hessian", lambda: sparse_hessian(self._weighted))
+        x, v = np.zeros(self.passes.flat.size), np.zeros(len(self.lower))
+        return made if is_sparse(made, self.sparse, len(x), x, v, self.arrays) else None
 
     def hess(self, x: Any, v: Any) -> Any:
         """Return the Hessian of the sum of the values times the multipliers ``v``: a matrix or a linear operator."""
+        if self._sparse_hessian is not None:
+            return self._sparse_hessian(x, v, self.arrays)
         if self.passes.flat.size <= MOST_DENSE:
             return self.passes.get("hessian", self._hessian)(x, v, self.arrays)
         from scipy.sparse.linalg import LinearOperator
@@ -57,33 +79,31 @@ class Constraint:
     def scipys(self, optimize: Any, *, with_hessian: bool = True) -> Any:
         """Return SciPy's constraint; only the method trust-constr takes Hessians."""
         hess: Any = optimize.BFGS() if not with_hessian else self.users_hess or self.hess
-        jac = self.users_jac or self.jac
+        jac = self.users_jac or (self.jac_or_sparse if with_hessian else self.jac)
         return optimize.NonlinearConstraint(self.fun, self.lower, self.upper, jac, hess, self.keep_feasible)
 
-    def _lagrangian(self, multipliers: Any, arrays: Any) -> Callable[[Any], Any]:
-        return lambda x: np.sum(multipliers * self.passes.values(x, arrays))
+    def _weighted(self, x: Any, multipliers: Any, arrays: Any) -> Any:
+        return np.sum(multipliers * self.passes.values(x, arrays))
 
     def _hessian(self) -> Callable[..., Any]:
-        def matrix(x: Any, v: Any, arrays: Any) -> Any:
-            return hessian(self._lagrangian(v, arrays))(x)
-
-        return matrix
+        return hessian(self._weighted)
 
     def _product(self) -> Callable[..., Any]:
         def product(x: Any, p: Any, v: Any, arrays: Any) -> Any:
-            return hvp(self._lagrangian(v, arrays))(x, p)
+            return hvp(lambda x: self._weighted(x, v, arrays))(x, p)
 
         return product
 
 
-def made_constraints(optimize: Any, flat: Flat, constraints: Any) -> list[Any]:
+def made_constraints(optimize: Any, flat: Flat, constraints: Any, sparse: Any) -> list[Any]:
     """Return a `Constraint` for each constraint, in any of the forms that `problem` takes.
 
     A linear constraint of SciPy's stays as it is.
     """
     kinds: Any = (dict, optimize.NonlinearConstraint, optimize.LinearConstraint)
     is_one = isinstance(constraints, kinds) or (_is_triple(constraints))
-    return [_made(optimize, flat, each) for each in ([constraints] if is_one else constraints)]
+    made = [_made(optimize, flat, each) for each in ([constraints] if is_one else constraints)]
+    return [replace(each, sparse=sparse) if isinstance(each, Constraint) else each for each in made]
 
 
 def _is_triple(constraint: Any) -> bool:

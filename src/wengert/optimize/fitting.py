@@ -27,6 +27,7 @@ def least_squares(
     *,
     args: Any = (),
     kwargs: dict[str, Any] | None = None,
+    sparse: Any = "auto",
     **options: Any,
 ) -> Any:
     """Minimise half the sum of squares of residuals as `scipy.optimize.least_squares` does, with the exact Jacobian.
@@ -40,6 +41,8 @@ def least_squares(
         method: a method of SciPy's: "trf", "dogbox" or "lm".
         args: further arguments of ``fun``.
         kwargs: arguments of ``fun`` by name.
+        sparse: whether the Jacobian is a sparse matrix. With "auto" it is for "trf" and "dogbox" if there are at least
+            200 variables and at most a tenth of its elements may differ from 0, unless ``tr_solver`` is "exact".
         **options: SciPy's other arguments, by name: ``ftol xtol gtol x_scale loss f_scale max_nfev`` and others.
             ``x_scale`` may be a container like ``x0``.
 
@@ -60,7 +63,9 @@ def least_squares(
     """
     optimize, args = scipy_optimize("least_squares"), as_tuple(args)
     called = functools.partial(fun, **kwargs) if kwargs else fun
-    system = System("least_squares", called, x0, args)
+    if sparse == "auto" and (method == "lm" or options.get("tr_solver") == "exact"):
+        sparse = False
+    system = System("least_squares", called, x0, args, sparse)
     flat = system.flat
     lower, upper = (bounds.lb, bounds.ub) if isinstance(bounds, optimize.Bounds) else bounds
     scale = options.get("x_scale")

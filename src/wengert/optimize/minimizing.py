@@ -35,6 +35,8 @@ def minimize(
     tol: float | None = None,
     callback: Callable[..., Any] | None = None,
     options: dict[str, Any] | None = None,
+    *,
+    sparse: Any = "auto",
 ) -> Any:
     """Minimise a function as `scipy.optimize.minimize` does, with exact derivatives, over any container of arrays.
 
@@ -56,6 +58,7 @@ def minimize(
         tol: as in SciPy.
         callback: as in SciPy; it gets containers.
         options: as in SciPy.
+        sparse: as for `problem`; trust-constr takes sparse matrices.
 
     Returns:
         SciPy's `OptimizeResult`; ``x`` and ``jac`` are containers like ``x0``. Whether the method has converged is in
@@ -76,10 +79,10 @@ def minimize(
     """
     optimize, args = scipy_optimize("minimize"), as_tuple(args)
     objective = part_of(fun, 0) if jac is True else fun
-    found = Problem(objective, x0, constraints, bounds, args, operation="minimize")
+    found = Problem(objective, x0, constraints, bounds, args, sparse=sparse, operation="minimize")
     name = method if isinstance(method, str) else ""
     name = name.lower() or ("slsqp" if found.constraints else "")
-    uses = _used(method, name, found.flat.size)
+    uses = _used(method, name, found)
     given = _first_derivatives(found, fun, args, uses, jac) | _second_derivatives(
         found, args, uses, hess, hessp
     )
@@ -96,12 +99,14 @@ def minimize(
     return found.solution(result)
 
 
-def _used(method: Any, name: str, size: int) -> tuple[str, ...]:
+def _used(method: Any, name: str, found: Problem) -> tuple[str, ...]:
     """Return the derivatives that a method uses; a method of the user's gets all."""
     if callable(method):
         return ("jac", "hess", "hessp")
     if name == "trust-constr":
-        return _MATRIX if size <= MOST_DENSE else _PRODUCTS
+        if found.sparse_hess is not None:
+            return ("jac", "sparse_hess")
+        return _MATRIX if found.flat.size <= MOST_DENSE else _PRODUCTS
     return _USES.get(name, _GRADIENT)
 
 
@@ -130,8 +135,9 @@ def _second_derivatives(
     """Return the Hessian as a matrix or as products, the user's if there is one."""
     flat = found.flat
     if hess is None and hessp is None:
-        return {name: getattr(found, name) for name in ("hess", "hessp") if name in uses}
-    given: dict[str, Any] = {"hess": hess}
+        given = {name: getattr(found, name) for name in ("hess", "hessp") if name in uses}
+        return {"hess": found.sparse_hess} if "sparse_hess" in uses else given
+    given = {"hess": hess}
     if callable(hess):
         given["hess"] = lambda x: hess(flat.container(x), *args)
     if hessp is not None:

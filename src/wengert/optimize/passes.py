@@ -16,7 +16,9 @@ from wengert.ir.types import show
 from wengert.ops.conversion import cast
 from wengert.ops.shape import reshape
 from wengert.optimize.flat import Flat
+from wengert.sparse.derivatives import SparseDerivative, sparse_jacobian
 from wengert.transforms.arguments import check_scalar, flatten_output
+from wengert.transforms.jacobians import jacobian
 
 _NOT_TRACED = (ConcreteError, UnsupportedError)
 """The errors of a function that runs on numbers, and not on types alone: of Python's ``if`` on values, for example."""
@@ -94,6 +96,7 @@ class Passes:
         self.flat = flat
         self._arguments = arguments
         self._made: dict[str, Pass] = {}
+        self._sparse: dict[str, SparseDerivative] = {}
 
     def scalar(self, vector: Any, arrays: tuple[Any, ...]) -> Any:
         """Return the one number that the function returns, as float64."""
@@ -123,6 +126,20 @@ class Passes:
         if name not in self._made:
             self._made[name] = Pass(make())
         return self._made[name]
+
+    def jacobian(self) -> Pass:
+        """Return the pass that computes the Jacobian of the values."""
+        return self.get("jacobian", lambda: jacobian(self.values))
+
+    def sparse(self, name: str, make: Callable[[], SparseDerivative]) -> SparseDerivative:
+        """Return a sparse derivative by its name, with its structures; ``make`` returns it at first."""
+        if name not in self._sparse:
+            self._sparse[name] = make()
+        return self._sparse[name]
+
+    def sparse_jacobian(self) -> SparseDerivative:
+        """Return the sparse Jacobian of the values."""
+        return self.sparse("jacobian", lambda: sparse_jacobian(self.values))
 
 
 def passes_of(

@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 
 from wengert.core.errors import ArgumentError, message
+from wengert.core.lazy import lazy
 from wengert.optimize.constraints import Constraint, made_constraints
 from wengert.optimize.flat import Flat
 from wengert.optimize.limits import flat_bounds
 from wengert.optimize.passes import passes_of
 from wengert.optimize.scipys import as_tuple, in_containers, scipy_optimize
+from wengert.optimize.sparsity import checked_choice, is_sparse
+from wengert.sparse.derivatives import sparse_hessian
 from wengert.transforms.jacobians import hessian, hvp
 from wengert.transforms.reverse_mode import value_and_grad
 
@@ -24,6 +27,7 @@ class Problem:
         x0: the start as a vector.
         bounds: SciPy's `Bounds`, or None.
         flat: the container of the variables.
+        sparse: True, False or "auto".
     """
 
     def __init__(
@@ -34,6 +38,7 @@ class Problem:
         bounds: Any = None,
         args: Any = (),
         *,
+        sparse: Any = "auto",
         operation: str = "problem",
     ) -> None:
         optimize = scipy_optimize(operation)
@@ -41,7 +46,8 @@ class Problem:
         self.x0 = flat.joined(flat.leaves)
         self.bounds = flat_bounds(optimize, flat, bounds)
         self._passes, self._arrays = passes_of(operation, fun, flat, as_tuple(args))
-        self._constraints = made_constraints(optimize, flat, constraints)
+        self.sparse = checked_choice(operation, sparse)
+        self._constraints = made_constraints(optimize, flat, constraints, self.sparse)
         self._kept: tuple[Any, Any, Any] | None = None
         self._has_begun = False
 
@@ -79,8 +85,18 @@ class Problem:
         return value
 
     def hess(self, x: Any) -> Any:
-        """Return the Hessian matrix of the objective at a vector."""
+        """Return the Hessian matrix of the objective at a vector, sparse if the problem says so."""
+        if self.sparse is True and self.sparse_hess is not None:
+            return self.sparse_hess(x)
         return self._passes.get("hessian", lambda: hessian(self._passes.scalar))(_vector(x), self._arrays)
+
+    @lazy
+    def sparse_hess(self) -> Callable[[Any], Any] | None:
+        """The function that returns the Hessian at a vector as a sparse matrix; None where the matrix is not sparse."""
+        made = self._passes.sparse("hessian", lambda: sparse_hessian(self._passes.scalar))
+        if not is_sparse(made, self.sparse, self.flat.size, self.x0, self._arrays):
+            return None
+        return lambda x: made(_vector(x), self._arrays)
 
     def hessp(self, x: Any, p: Any) -> Any:
         """Return the product of the Hessian at a vector with a direction, at the cost of a few gradients."""
@@ -140,6 +156,8 @@ def problem(
     constraints: Any = (),
     bounds: Any = None,
     args: Any = (),
+    *,
+    sparse: Any = "auto",
 ) -> Problem:
     """Return a problem of optimisation with exact derivatives, for `scipy.optimize.minimize` and functions like it.
 
@@ -157,6 +175,8 @@ def problem(
         bounds: of the variables: pairs ``(lower, upper)`` for each element of a vector or `scipy.optimize.Bounds`, or a
             tuple of lower and of upper bounds, which are numbers or containers like ``x0``; None for no bound.
         args: further arguments of ``fun``.
+        sparse: whether matrices of derivatives are sparse. With "auto" those of the constraints, which trust-constr
+            takes, are sparse if there are at least 200 variables and at most a tenth of the elements may differ from 0.
 
     Returns:
         A `Problem` with ``fun jac hess hessp x0 bounds constraints``.
@@ -174,4 +194,4 @@ def problem(
         >>> p.unflatten(result.x)["a"].round(6)
         array([1., 1.])
     """
-    return Problem(fun, x0, constraints, bounds, args)
+    return Problem(fun, x0, constraints, bounds, args, sparse=sparse)

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from wengert.core.errors import ArgumentError, message
+from wengert.core.lazy import lazy
 from wengert.optimize.flat import Flat
 from wengert.optimize.passes import passes_of
-from wengert.transforms.jacobians import jacobian
+from wengert.optimize.sparsity import checked_choice, is_sparse
 
 
 class System:
@@ -21,13 +22,17 @@ class System:
         fun: takes the container of the variables and ``args``, and returns a container of numbers.
         x0: the start.
         args: further arguments.
+        sparse: whether the Jacobian is a sparse matrix: True, False, or "auto".
     """
 
-    def __init__(self, operation: str, fun: Callable[..., Any], x0: Any, args: tuple[Any, ...]) -> None:
+    def __init__(
+        self, operation: str, fun: Callable[..., Any], x0: Any, args: tuple[Any, ...], sparse: Any = False
+    ) -> None:
         self.flat = Flat(operation, x0)
         self.x0 = self.flat.joined(self.flat.leaves)
         self._passes, self._arrays = passes_of(operation, fun, self.flat, args)
         self._has_begun = False
+        self._choice = checked_choice(operation, sparse)
 
     def fun(self, x: Any) -> Any:
         """Return the values at a vector.
@@ -44,8 +49,15 @@ class System:
 
     def jac(self, x: Any) -> Any:
         """Return the Jacobian matrix at a vector: a row for each value."""
-        run = self._passes.get("jacobian", lambda: jacobian(self._passes.values))
-        return run(np.ascontiguousarray(x, np.float64), self._arrays)
+        return self._jacobian(np.ascontiguousarray(x, np.float64), self._arrays)
+
+    @lazy
+    def _jacobian(self) -> Callable[..., Any]:
+        """The function that computes the Jacobian, as a sparse or as a dense matrix."""
+        sparse = self._passes.sparse_jacobian()
+        if is_sparse(sparse, self._choice, self.flat.size, self.x0, self._arrays):
+            return sparse
+        return self._passes.jacobian()
 
     def jac_or_users(self, jac: Any, args: tuple[Any, ...]) -> Any:
         """Return the Jacobian of a solver's argument: the exact one for None, otherwise the user's."""
