@@ -19,6 +19,7 @@ import wengert as wg
 from tests.compiler.comparing import check
 from tests.compiler.programs import Program
 from wengert import nn
+from wengert.compiler import pipeline
 from wengert.compiler.codegen import program
 from wengert.compiler.machine import costs
 
@@ -160,6 +161,7 @@ class Texts:
         self.nests = 0
         common: Any = None
         outline_key, emit_nest = program.outline_key, program.emit_nest
+        schedule_nests = pipeline.schedule_nests
 
         def remember(*args: Any) -> None:
             nonlocal common
@@ -172,6 +174,10 @@ class Texts:
                 self.by_key[common].add(re.sub(rf"@{name}\b", "@", text) + str(tiles))
             return text, tiles
 
+        def apart(*args: Any) -> Any:
+            return {nest: found._replace(twin=None) for nest, found in schedule_nests(*args).items()}
+
+        patch.setattr(pipeline, "schedule_nests", apart)
         patch.setattr(program, "outline_key", remember)
         patch.setattr(program, "emit_nest", emit)
 

@@ -20,7 +20,7 @@ from wengert.compiler.llvm.ir_builder import I64, POINTER, Builder, Kind, Value,
 from wengert.compiler.machine import costs
 from wengert.compiler.machine.costs import is_large, operation_count, total_work
 from wengert.compiler.schedule.outline import NestArguments, nest_arguments, outline_key
-from wengert.nest.expression import Buffer
+from wengert.nest.expression import Buffer, is_check
 from wengert.nest.index import Dim
 from wengert.nest.nest import Branch, Host, Loop, Nest, Sort, Step, While, all_steps
 
@@ -147,9 +147,13 @@ class _StepEmitter:
     def _function_of(self, nest: Nest) -> tuple[NestFunction, NestArguments]:
         """Return the function of a nest and its arguments; nests with the same text share one function."""
         module = self.module
-        plain, schedule = module.schedules[nest]
+        plain, schedule, twin = module.schedules[nest]
+        checks = any(map(is_check, plain.nodes()))  # their code names the line
+        if twin is not None and twin.nest in module.nests and not checks:
+            function, passed = module.nests[twin.nest]
+            return function, passed.of(twin.counterparts)
         passed = nest_arguments(plain, schedule.width * schedule.vectors, module.layouts, self.counters)
-        common = outline_key(plain, schedule, module.layouts, passed)
+        common = None if checks else outline_key(plain, schedule, module.layouts, passed)
         function = None if common is None else module.outlined.get(common)
         if function is None:
             name, shared = f"nest{len(module.nests) + 1}", module.long and is_large(plain)

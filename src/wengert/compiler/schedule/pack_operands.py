@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from wengert.compiler.machine import costs
 from wengert.compiler.machine.costs import operation_count
 from wengert.compiler.machine.target import Target
 from wengert.compiler.schedule.block_products import blocked_product
 from wengert.compiler.schedule.layout import Layout, linear, with_lanes, with_panels
+from wengert.compiler.schedule.likeness import Likeness
 from wengert.compiler.schedule.loop_order import load_dims
 from wengert.compiler.schedule.schedule import choose_schedule, instruction_count
 from wengert.nest.expression import Buffer, Expression, Load, Reduce, free_dims, loads, may_lie_outside
@@ -31,7 +32,7 @@ def pack_operands(program: Program, layouts: dict[Buffer, Layout], target: Targe
     both factors and sums over it, which leaves a sum across a register for every element. With a copy of ``g`` along
     ``o``, the lanes run along ``o`` and no such sum is left.
     """
-    return replace(program, steps=_packed(program.steps, layouts, target, ()))
+    return replace(program, steps=_Packing(layouts, target).steps(program.steps, ()))
 
 
 class _Around(NamedTuple):
@@ -42,25 +43,85 @@ class _Around(NamedTuple):
     """What it writes."""
 
 
-def _packed(
-    steps: Sequence[Step], layouts: dict[Buffer, Layout], target: Target, around: tuple[_Around, ...]
-) -> tuple[Step, ...]:
-    done: list[Step] = []
-    for step in steps:
-        match step:
-            case Nest():
-                done += blocked_product(step, layouts, target) or _with_copy(step, layouts, target, around)
-            case Loop(steps=inner) | While(steps=inner):
-                turns = step.counter.extent if isinstance(step, Loop) else 1
-                loops = (*around, _Around(turns, set(writes(step))))
-                first, rest = _taken_out(_packed(inner, layouts, target, loops), loops[-1].changing)
-                done += [*first, replace(step, steps=rest)]
-            case Branch(yes=yes, no=no):
-                yes, no = (_packed(block, layouts, target, around) for block in (yes, no))
-                done.append(replace(step, yes=yes, no=no))
-            case _:
-                done.append(step)
-    return tuple(done)
+class _Choice(NamedTuple):
+    """The copies for a nest: places among the factors that could be copied, of the nest and of the changed one."""
+
+    order: int | None
+    """Of the factor that is copied in another order."""
+    panels: tuple[int, int] | None
+    """Of the factor that is copied into panels, with the elements of a panel."""
+
+
+class _Packing:
+    def __init__(self, layouts: dict[Buffer, Layout], target: Target) -> None:
+        self.layouts = layouts
+        self.target = target
+        self.choices: dict[Any, _Choice] = {}
+        """The choices so far, by what nests have in common."""
+
+    def steps(self, steps: Sequence[Step], around: tuple[_Around, ...]) -> tuple[Step, ...]:
+        """Return steps inside loops with copies of operands."""
+        done: list[Step] = []
+        for step in steps:
+            match step:
+                case Nest():
+                    done += blocked_product(step, self.layouts, self.target) or self._with_copies(
+                        step, around
+                    )
+                case Loop(steps=inner) | While(steps=inner):
+                    turns = step.counter.extent if isinstance(step, Loop) else 1
+                    loops = (*around, _Around(turns, set(writes(step))))
+                    first, rest = _taken_out(self.steps(inner, loops), loops[-1].changing)
+                    done += [*first, replace(step, steps=rest)]
+                case Branch(yes=yes, no=no):
+                    done.append(replace(step, yes=self.steps(yes, around), no=self.steps(no, around)))
+                case _:
+                    done.append(step)
+        return tuple(done)
+
+    def _with_copies(self, nest: Nest, around: tuple[_Around, ...]) -> list[Step]:
+        """Return a nest, behind the copies that make it cheaper if there are such."""
+        amount = operation_count(nest) * math.prod(loop.turns for loop in around)
+        is_small = amount < costs.COSTS.packed_product_work
+        if is_small or nest.sequential or len({*nest.reductions()}) > costs.COSTS.packed_sums:
+            return [nest]
+        key = _key(nest, self.layouts, around)
+        known = self.choices.get(key)
+        copies: list[Step] = []
+        order = known.order if known else _order(nest, self.layouts, self.target, around)
+        if order is not None:
+            load, dim = _candidates(nest)[order]
+            copy, copied, nest = _copied(nest, load)
+            self.layouts[copied.buffer] = _layout_along(copied, dim, self.target)
+            copies.append(copy)
+        panels = known.panels if known else _panels(nest, self.layouts, self.target, around)
+        if panels is not None:
+            place, width = panels
+            load, dim = _candidates(nest)[place]
+            copy, copied, nest = _copied(nest, load)
+            self.layouts[copied.buffer] = with_panels(copied.buffer.shape, _axis(copied, dim), width)
+            copies.append(copy)
+        self.choices[key] = _Choice(order, panels)
+        return [*copies, nest]
+
+
+def _key(nest: Nest, layouts: Mapping[Buffer, Layout], around: Sequence[_Around]) -> Any:
+    """Return all that the choice of copies depends on."""
+    likeness = Likeness(layouts)
+    likeness.add_nest(nest)
+    buffers = [each for each in likeness.met if isinstance(each, Buffer)]
+    loops = tuple((loop.turns, *(buffer in loop.changing for buffer in buffers)) for loop in around)
+    return likeness.key, loops
+
+
+def _axis(load: Load, dim: Dim) -> int:
+    """Return the axis that a dimension follows."""
+    return next(n for n, index in enumerate(load.indices) if index.coefficient(dim))
+
+
+def _layout_along(load: Load, dim: Dim, target: Target) -> Layout:
+    """Return the layout of a copy that lies along a dimension."""
+    return with_lanes(load.buffer.shape, _axis(load, dim), target.lanes(load.buffer.dtype.itemsize))
 
 
 def _taken_out(steps: Sequence[Step], changing: set[Buffer]) -> tuple[list[Nest], tuple[Step, ...]]:
@@ -80,31 +141,20 @@ def _is_fixed(copy: Nest, changing: set[Buffer]) -> bool:
     return free_dims(value) <= set(copy.dims) and changing.isdisjoint(value.facts.buffers)
 
 
-def _with_copy(
-    nest: Nest, layouts: dict[Buffer, Layout], target: Target, around: tuple[_Around, ...]
-) -> list[Step]:
-    """Return a nest, behind the copies that make it cheaper if there are such."""
-    sums = {node for node in nest.nodes() if isinstance(node, Reduce)}
-    amount = operation_count(nest) * math.prod(loop.turns for loop in around)
-    is_small = amount < costs.COSTS.packed_product_work
-    if is_small or nest.sequential or len(sums) > costs.COSTS.packed_sums:
-        return [nest]
+def _order(
+    nest: Nest, layouts: Mapping[Buffer, Layout], target: Target, around: tuple[_Around, ...]
+) -> int | None:
+    """Return the factor of which a copy in another order makes a nest cheapest, if one does."""
     before = instruction_count(nest, layouts, target)
-    best: tuple[float, Nest, Nest, Buffer, Layout] | None = None
-    for load, dim in _candidates(nest):
+    best: tuple[float, int] | None = None
+    for place, (load, dim) in enumerate(_candidates(nest)):
         copy, copied, changed = _copied(nest, load)
-        axis = next(n for n, index in enumerate(copied.indices) if index.coefficient(dim))
-        layout = with_lanes(copied.buffer.shape, axis, target.lanes(copied.buffer.dtype.itemsize))
+        layout = _layout_along(copied, dim, target)
         cost = instruction_count(changed, {**layouts, copied.buffer: layout}, target)
         cost += costs.COSTS.packed_element_cost * copied.buffer.size / _uses(copy, around)
         if cost < before * costs.COSTS.packing_gain and (best is None or cost < best[0]):
-            best = cost, copy, changed, copied.buffer, layout
-    done: list[Step] = []
-    if best is not None:
-        _, copy, nest, buffer, layout = best
-        layouts[buffer] = layout
-        done.append(copy)
-    return [*done, *_in_panels(nest, layouts, target, around)]
+            best = cost, place
+    return best[1] if best else None
 
 
 def _uses(copy: Nest, around: Sequence[_Around]) -> int:
@@ -117,33 +167,29 @@ def _uses(copy: Nest, around: Sequence[_Around]) -> int:
     return count
 
 
-def _in_panels(
-    nest: Nest, layouts: dict[Buffer, Layout], target: Target, around: tuple[_Around, ...]
-) -> list[Step]:
-    """Return a product, behind the copy into panels of the factor that its tiles read over and over."""
+def _panels(
+    nest: Nest, layouts: Mapping[Buffer, Layout], target: Target, around: tuple[_Around, ...]
+) -> tuple[int, int] | None:
+    """Return the factor of a product that its tiles read over and over, and the elements of a panel of it."""
     schedule = choose_schedule(nest, layouts, target)
     lanes = schedule.lanes
     if lanes is None or lanes not in nest.dims or not schedule.tile:
-        return [nest]
+        return None
     panel = schedule.tile.get(lanes, 1) * schedule.width
-    for load in dict.fromkeys(load for load, dim in _candidates(nest) if dim is lanes):
+    for place, (load, dim) in enumerate(_candidates(nest)):
+        layout = layouts[load.buffer]
+        aligned = layout.lanes is not None and not layout.panel
+        if dim is not lanes or aligned or lanes.extent <= panel or not _is_far(load, nest, layouts, target):
+            continue
         swept = math.prod(dim.extent for dim in _summed(load, nest))
         others = math.prod(
             dim.extent // schedule.tile.get(dim, 1) for dim in nest.dims if dim not in load_dims(load)
         )
-        layout = layouts[load.buffer]
-        aligned = layout.lanes is not None and not layout.panel
-        far = _is_far(load, nest, layouts, target)
-        if aligned or not far or lanes.extent <= panel:
-            continue
-        copy, copied, changed = _copied(nest, load)
-        turns = _uses(copy, around)
+        turns = _uses(_copied(nest, load)[0], around)
         large = swept * panel * load.buffer.dtype.itemsize > target.level1 * costs.COSTS.panel_cache_share
         if others * turns >= costs.COSTS.panel_readers and (large or turns > 1):
-            axis = next(n for n, index in enumerate(copied.indices) if index.coefficient(lanes))
-            layouts[copied.buffer] = with_panels(copied.buffer.shape, axis, panel)
-            return [copy, changed]
-    return [nest]
+            return place, panel
+    return None
 
 
 def _is_far(load: Load, nest: Nest, layouts: Mapping[Buffer, Layout], target: Target) -> bool:

@@ -1,0 +1,137 @@
+"""Likeness: what nests have in common that differ in their dimensions, buffers and expressions as objects only.
+
+The turns of a Python loop, and the layers of a network, are such nests. A key lists everything that the schedule and
+the code of a nest depend on, with dimensions, buffers and expressions numbered in order of appearance; nests with equal
+keys are alike, number by number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from wengert.compiler.schedule.layout import Layout, linear
+from wengert.nest.expression import Apply, Buffer, Const, Expression, Guard, Iota, Load, Reduce
+from wengert.nest.index import Computed, Digit, Dim, Index
+from wengert.nest.nest import Nest
+
+#: Stands in the list before what is met for the first time, where otherwise there is its number.
+_NEW = "new"
+
+
+class Likeness:
+    """The list of a nest, as far as it has come, and the numbers of what it mentions.
+
+    Args:
+        layouts: of the buffers.
+        starts: the element of a buffer from which places in it are counted; the first one by default.
+    """
+
+    def __init__(self, layouts: Mapping[Buffer, Layout], starts: Mapping[Buffer, int] | None = None) -> None:
+        self.layouts = layouts
+        self.starts = starts or {}
+        self.elements: dict[tuple[int, tuple[Index, ...]], int] = {}
+        self.found: list[Any] = []
+        self.numbers: dict[int, int] = {}
+        self.met: list[Any] = []
+        """The dimensions, buffers and expressions, by their numbers."""
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """The list so far."""
+        return tuple(self.found)
+
+    def add_nest(self, nest: Nest) -> None:
+        """Add all of a nest to the list."""
+        self.add_dims(nest.dims)
+        self.found.append(len(nest.stores))
+        for store in nest.stores:
+            self.found += ["store", store.combiner]
+            self._element(store.buffer, store.indices)
+            self.add_dims(store.along)
+            self._expression(store.value)
+        self.found.append(frozenset(map(self.number, nest.sequential)))
+
+    def number(self, thing: object) -> int:
+        """Return the number of what the nest mentions; -1 for anything else."""
+        return self.numbers.get(id(thing), -1)
+
+    def _met(self, thing: object) -> bool:
+        """Return whether something was met before, by its number; otherwise number it."""
+        number = self.numbers.get(id(thing))
+        if number is None:
+            self.numbers[id(thing)] = len(self.numbers)
+            self.met.append(thing)
+        self.found.append(_NEW if number is None else number)
+        return number is not None
+
+    def add_dims(self, dims: Sequence[Dim]) -> None:
+        """Add dimensions to the list."""
+        self.found += ["dims", len(dims)]
+        for dim in dims:
+            if not self._met(dim):
+                self.found.append(dim.extent)
+                if dim.parts != (dim,):
+                    self.add_dims(dim.parts)
+
+    def _element(self, buffer: Buffer, indices: tuple[Index, ...]) -> None:
+        """Note an element by its distance from where the nest begins, and the facts that single axes decide.
+
+        An axis that a dimension follows from its beginning may be read beyond its end, where a layout filled it up;
+        what may lie outside is read on a condition only; and two elements are the same one if their indices are.
+        """
+        layout = self.layouts[buffer]
+        if not self._met(buffer):
+            self.found += [buffer.dtype, buffer.shape, layout]
+        self.found.append(linear(layout, indices).offset - self.starts.get(buffer, 0))
+        self.found.append(self.elements.setdefault((id(buffer), indices), len(self.elements)))
+        for index, extent in zip(indices, buffer.shape, strict=True):
+            low, high = index.bounds
+            self.found += [index.offset == 0, low < 0, high >= extent]
+            self._terms(index)
+
+    def _index(self, index: Index) -> None:
+        self.found.append(index.offset)
+        self._terms(index)
+
+    def _terms(self, index: Index) -> None:
+        self.found.append(len(index.terms))
+        for term, coefficient in index.terms:
+            self.found.append(coefficient)
+            match term:
+                case Dim():
+                    self.add_dims((term,))
+                case Digit():
+                    self.found += ["part", term.divisor, term.modulus]
+                    self._index(term.index)
+                case Computed():
+                    self.found += ["computed", term.extent]
+                    self._expression(term.expression)
+
+    def _expression(self, node: Expression) -> None:
+        if self._met(node):
+            return
+        match node:
+            case Const():
+                self.found += ["const", node.dtype, node.dtype.type(node.value).tobytes()]
+            case Iota():
+                self.found += ["iota", node.dtype]
+                self._index(node.index)
+            case Load():
+                self.found.append("load")
+                self._element(node.buffer, node.indices)
+            case Apply():  # no check, so that what it requires and where it stands do not count
+                self.found += [node.operation, node.dtype, node.param, len(node.operands)]
+                for operand in node.operands:
+                    self._expression(operand)
+            case Guard():
+                self.found += ["guard", len(node.conditions)]
+                for index, extent in node.conditions:
+                    self.found.append(extent)
+                    self._index(index)
+                self._expression(node.body)
+                self._expression(node.otherwise)
+            case Reduce():
+                self.found += ["reduce", node.combiner, node.dtype]
+                self.add_dims(node.dims)
+                self._expression(node.body)
