@@ -143,6 +143,24 @@ def bijection(indices: Sequence[Index], shape: Sequence[int], dims: Sequence[Dim
     return not remaining
 
 
+class Footprint:
+    """What some steps read and write."""
+
+    def __init__(self) -> None:
+        self._written: set[Buffer] = set()
+        self._read: set[Buffer] = set()
+
+    def add(self, step: Step) -> None:
+        """Add what a step reads and writes."""
+        self._written.update(writes(step))
+        self._read.update(reads(step))
+
+    def lets_pass(self, step: Step) -> bool:
+        """Return whether a step may be carried out before the steps that have been added."""
+        written = writes(step)
+        return self._written.isdisjoint((*written, *reads(step))) and self._read.isdisjoint(written)
+
+
 def can_pass(step: Step, others: Sequence[Step]) -> bool:
     """Return whether a step may be carried out before others that stand before it."""
     written = set(writes(step))

@@ -24,10 +24,11 @@ class _Classes:
         self._parent: dict[object, object] = {}
 
     def find(self, member: object) -> object:
-        parent = self._parent.setdefault(member, member)
-        while parent is not self._parent[parent]:
-            parent = self._parent[parent]
-        self._parent[member] = parent
+        parents = self._parent
+        parent = parents.setdefault(member, member)
+        while parent is not (above := parents[parent]):
+            parents[member] = above  # path halving keeps chains short
+            member, parent = above, parents[above]
         return parent
 
     def join(self, one: object, other: object) -> None:

@@ -17,7 +17,7 @@ from wengert.compiler.passes.dim_classes import LaneClass
 from wengert.nest.expression import Apply, Buffer, Load, Reduce, loads, zero
 from wengert.nest.index import Dim, Index, point_count, without_unit
 from wengert.nest.nest import Loop, Nest, Step, Store, all_nests, all_steps, map_nests, touched
-from wengert.nest.rewrite import can_pass, extract_sum
+from wengert.nest.rewrite import Footprint, can_pass, extract_sum
 
 
 @dataclass
@@ -84,20 +84,29 @@ class _Run:
         self.batch = batch
         self.outside = outside
         self.parts = Parts()
+        self.behind = Footprint()
+        """What the steps after the loop over blocks read and write."""
+
+    def _put_after(self, step: Step) -> None:
+        self.parts.after.append(step)
+        self.behind.add(step)
 
     def place(self, step: Step) -> None:
         """Place a step before, inside or after the loop over blocks."""
         parts = self.parts
-        follows = can_pass(step, parts.after)
+        follows = self.behind.lets_pass(step)
         if isinstance(step, Loop):
             if not (follows and self._take_loop(step)):
-                parts.after.append(step)
+                self._put_after(step)
             return
         assert isinstance(step, Nest)
         mapped = self._mapped(step)
         if not mapped and not self._summed(step):
             precedes = follows and can_pass(step, parts.inside)
-            (parts.before if precedes else parts.after).append(step)
+            if precedes:
+                parts.before.append(step)
+            else:
+                self._put_after(step)
         elif (
             mapped
             and follows
@@ -106,14 +115,14 @@ class _Run:
         ):
             self._take(step, mapped[0], parts.made)
             parts.inside.append(step)
-        elif not mapped and (split := self._split(step)) and can_pass(split[0], parts.after):
+        elif not mapped and (split := self._split(step)) and self.behind.lets_pass(split[0]):
             partial, dim, rest = split
             parts.totals.append(partial.stores[0].buffer)
             parts.dims[partial], parts.extent = dim, dim.extent
             parts.inside.append(partial)
-            parts.after.append(rest)
+            self._put_after(rest)
         else:
-            parts.after.append(step)
+            self._put_after(step)
 
     def _take(self, nest: Nest, dim: Dim, made: dict[Buffer, int]) -> None:
         self.parts.dims[nest], self.parts.extent = dim, dim.extent
@@ -248,7 +257,7 @@ class _Run:
             self.parts.dims[clear] = None
             self.parts.totals.append(total)
             self.parts.inside.append(clear)
-            self.parts.after.append(_added(store.buffer, total, nest))
+            self._put_after(_added(store.buffer, total, nest))
         self.parts.inside += map_nests([loop], lambda nest: [changed.get(nest, nest)])
 
 
