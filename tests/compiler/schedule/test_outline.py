@@ -168,10 +168,12 @@ class Texts:
             common = outline_key(*args)
 
         def emit(name: str, *args: Any, **options: Any) -> Any:
+            nonlocal common
             text, tiles = emit_nest(name, *args, **options)
-            if common is not None:
+            if common is not None:  # a nest with checks has no key
                 self.nests += 1
                 self.by_key[common].add(re.sub(rf"@{name}\b", "@", text) + str(tiles))
+            common = None
             return text, tiles
 
         def apart(*args: Any) -> Any:
