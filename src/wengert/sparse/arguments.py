@@ -23,8 +23,6 @@ class Call(NamedTuple):
     """The floating-point leaves and the boxes, which a trace follows."""
     rebuild: Callable[[Sequence[Any]], tuple[tuple[Any, ...], dict[str, Any]]]
     """Returns the arguments with other values for these leaves."""
-    is_traced: bool
-    """Whether a leaf is a box of a transform."""
 
     @property
     def types(self) -> list[TensorType]:
@@ -37,10 +35,7 @@ def call_of(operation: str, arguments: tuple[Any, ...], options: dict[str, Any])
     values, structure = tree.flatten((arguments, options))
     keys: list[Any] = [structure]
     places: list[int] = []
-    is_traced = False
     for place, value in enumerate(values):
-        if isinstance(value, Box):
-            is_traced = True
         if _is_followed(operation, value):
             places.append(place)
             keys.append(type_of(value))
@@ -55,7 +50,7 @@ def call_of(operation: str, arguments: tuple[Any, ...], options: dict[str, Any])
         inside: Any = tree.unflatten(structure, changed)
         return inside
 
-    return Call(tuple(keys), leaves, rebuild, is_traced)
+    return Call(tuple(keys), leaves, rebuild)
 
 
 def _is_followed(operation: str, value: Any) -> bool:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from wengert.boxes import Box
+from wengert.core.dtypes import NDARRAY
 from wengert.core.errors import ArgumentError, UnsupportedError, message, name_of
-from wengert.sparse.arguments import Call, call_of
+from wengert.sparse.arguments import call_of
 from wengert.sparse.colouring import Colouring
 from wengert.sparse.linear_maps import LinearMap, OfFunction, OfGradient
 from wengert.sparse.report import report
@@ -27,6 +29,8 @@ class SparseDerivative:
         self._linear = linear
         self._mode = mode
         self._structures: dict[Any, Structure] = {}
+        self._of_arrays: dict[Any, Structure] = {}
+        """The structures for arguments that are floating-point arrays, by their types."""
         self.__wrapped__ = linear.fun
         self.__name__ = f"{linear.operation}({name_of(linear.fun)})"
         self.__doc__ = getattr(linear.fun, "__doc__", None)
@@ -36,13 +40,12 @@ class SparseDerivative:
 
         Its ``indices`` and ``indptr`` are shared by all results, and read-only.
         """
-        call = call_of(self._linear.operation, arguments, options)
-        if call.is_traced:
+        structure, leaves = self._structure(arguments, options)
+        if any(isinstance(leaf, Box) for leaf in leaves):
             requirement = "inside a transform there are no sparse matrices"
             hint = "use .data(...), the array of the nonzero elements, whose places .pattern(...) gives"
             raise UnsupportedError(message(self._linear.operation, requirement, hint=hint))
-        structure = self._structure(call)
-        data = structure.elements(call.leaves)
+        data = structure.elements(leaves)
         if self._linear.has_aux:
             return structure.matrix(data[0]), data[1]
         return structure.matrix(data)
@@ -53,35 +56,46 @@ class SparseDerivative:
         Returns:
             A vector with an element for each element of the pattern; with ``has_aux``, the pair of it and aux.
         """
-        call = call_of(self._linear.operation, arguments, options)
-        return self._structure(call).elements(call.leaves)
+        structure, leaves = self._structure(arguments, options)
+        return structure.elements(leaves)
 
     def pattern(self, *arguments: Any, **options: Any) -> Any:
         """Return where elements may be other than zero, as a Boolean `scipy.sparse.csr_array`.
 
         The elements of ``data`` are in the order of its ``indices``.
         """
-        structure = self._structure(call_of(self._linear.operation, arguments, options))
+        structure, _ = self._structure(arguments, options)
         return structure.matrix(np.ones(structure.pattern.nnz, bool))
 
     def colours(self, *arguments: Any, **options: Any) -> Colouring:
         """Return the colours of the columns and rows of the pattern."""
-        return self._structure(call_of(self._linear.operation, arguments, options)).colouring
+        return self._structure(arguments, options)[0].colouring
 
     def report(self, *arguments: Any, **options: Any) -> str:
         """Describe the structure, and how long its parts took, and a call takes."""
-        call = call_of(self._linear.operation, arguments, options)
-        return report(self.__name__, self._structure(call), call.leaves)
+        return report(self.__name__, *self._structure(arguments, options))
 
     def __repr__(self) -> str:
         count = len(self._structures)
         return f"<{self.__name__}, {count} structure{'' if count == 1 else 's'}>"
 
-    def _structure(self, call: Call) -> Structure:
+    def _structure(
+        self, arguments: tuple[Any, ...], options: dict[str, Any]
+    ) -> tuple[Structure, Sequence[Any]]:
+        """Return the structure for arguments, and those of their leaves that are no part of it."""
+        types: Any = None
+        if not options and all(type(argument) is NDARRAY for argument in arguments):
+            types = tuple([(argument.dtype, argument.shape) for argument in arguments])
+            structure = self._of_arrays.get(types)
+            if structure is not None:
+                return structure, arguments
+        call = call_of(self._linear.operation, arguments, options)
         structure = self._structures.get(call.key)
         if structure is None:
             structure = self._structures[call.key] = Structure(self._linear, call, self._mode)
-        return structure
+        if types is not None and len(call.leaves) == len(arguments):
+            self._of_arrays[types] = structure
+        return structure, call.leaves
 
 
 def sparse_jacobian(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiler.jit import jit
+from wengert.core import tree
 from wengert.core.dtypes import FLOAT64
 from wengert.core.errors import UnsupportedError
 from wengert.ir.types import TensorType
@@ -48,14 +49,16 @@ class Structure:
         self.pattern, mode = self._detected(call.types, mode)
         found = time.perf_counter()
         self.colouring = self._coloured(mode)
-        self._compression = compress(self.pattern, self.colouring)
+        # A compiled function reads arrays in a tuple faster than in other containers.
+        arrays, self._form = tree.flatten(compress(self.pattern, self.colouring))
+        self._arrays = tuple(arrays)
         self.seconds = found - start, time.perf_counter() - found
         self._model = _read_only(self.pattern)
         self._sweep = jit(self._elements)
 
     def elements(self, leaves: Sequence[Any]) -> Any:
         """Return the elements of the pattern, row by row; with aux, the pair of them and aux."""
-        return self._sweep(self._compression, *leaves)
+        return self._sweep(self._arrays, *leaves)
 
     def matrix(self, data: Any) -> Any:
         """Return the matrix with given elements; all matrices share their indices."""
@@ -111,8 +114,9 @@ class Structure:
             return colour_star(self.pattern)
         return colour(self.pattern, mode)
 
-    def _elements(self, compression: Compression, *leaves: Any) -> Any:
+    def _elements(self, arrays: Sequence[Any], *leaves: Any) -> Any:
         """Carry one direction for each colour, and take the elements from the products."""
+        compression: Compression = tree.unflatten(self._form, arrays)
         arguments, colouring = self._rebuild(leaves), self.colouring
         products: list[Product] = []
         taken: list[Any] = []
