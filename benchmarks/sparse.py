@@ -63,7 +63,7 @@ def heat(side: int) -> Workload:
 
     def symbolic(u: Any) -> Any:
         grid = casadi.reshape(u, side, side)
-        v = casadi.MX.zeros(side + 2, side + 2) if isinstance(u, casadi.MX) else casadi.SX.zeros(side + 2, side + 2)
+        v = casadi.SX.zeros(side + 2, side + 2)
         v[1:-1, 1:-1] = grid
         middle, k = v[1:-1, 1:-1], 1 + v**2
         flow = 0.0
@@ -72,7 +72,8 @@ def heat(side: int) -> Workload:
             flow += 0.5 * (k[1:-1, 1:-1] + k[columns, rows]) * (v[columns, rows] - middle)
         return casadi.reshape(flow, side * side, 1)
 
-    return Workload(f"heat equation, {side**2:,} cells", function, symbolic, np.random.default_rng(0).normal(size=side**2))
+    point = np.random.default_rng(0).normal(size=side**2)
+    return Workload(f"heat equation, {side**2:,} cells", function, symbolic, point)
 
 
 def band(count: int) -> Workload:
@@ -88,7 +89,8 @@ def band(count: int) -> Workload:
         before, after = casadi.vertcat(0, x[:-1]), casadi.vertcat(x[1:], 0)
         return (3 - 2 * x) * x + 1 - before - 2 * after
 
-    return Workload(f"Broyden's tridiagonal function, {count:,}", function, symbolic, np.linspace(-1, 1, count))
+    point = np.linspace(-1, 1, count)
+    return Workload(f"Broyden's tridiagonal function, {count:,}", function, symbolic, point)
 
 
 def arrow(count: int) -> Workload:
@@ -112,10 +114,12 @@ def valley(count: int) -> Workload:
     def symbolic(x: Any) -> Any:
         return casadi.sum1(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
 
-    return Workload(f"Hessian of Rosenbrock's function, {count:,}", function, symbolic, np.linspace(-1, 1, count), True)
+    point = np.linspace(-1, 1, count)
+    return Workload(f"Hessian of Rosenbrock's function, {count:,}", function, symbolic, point, True)
 
 
-WORKLOADS = [heat(30), heat(100), band(1_000), band(100_000), arrow(1_000), arrow(10_000), valley(1_000), valley(100_000)]
+SIZES = {heat: (30, 100), band: (1_000, 100_000), arrow: (1_000, 10_000), valley: (1_000, 100_000)}
+WORKLOADS = [workload(size) for workload, sizes in SIZES.items() for size in sizes]
 
 
 def contestants(workload: Workload) -> tuple[dict[str, Callable[[], Any]], float, int]:
@@ -164,7 +168,7 @@ def by_casadi(workload: Workload, matrix: Any) -> Callable[[], Any]:
 def medians(calls: dict[str, Callable[[], Any]]) -> dict[str, float]:
     """Return the median time of each call; the calls take turns."""
     times: dict[str, list[float]] = {name: [] for name in calls}
-    for name, call in calls.items():
+    for call in calls.values():
         call()
     for _ in range(TURNS):
         for name, call in calls.items():
