@@ -14,6 +14,7 @@ from wengert.control.scan_while import scan_while
 from wengert.core.dtypes import dtype_of
 from wengert.core.errors import ArgumentError, ShapeError, UnsupportedError, message
 from wengert.core.shapes import shape_of
+from wengert.integrate.events import Events, Found, find
 from wengert.integrate.solution import DenseOutput, OdeResult, Rows
 from wengert.integrate.steps import LEAPFROG, Method, Rhs, rosenbrock, runge_kutta
 from wengert.integrate.tableaux import DOP853, RK4, RK23, RK45, RODAS5P, TSIT5
@@ -41,8 +42,10 @@ def solve_ivp(
     method: str = "RK45",
     t_eval: Any = None,
     dense_output: bool = False,
-    *,
+    events: Any = None,
+    vectorized: bool = False,
     args: Sequence[Any] | None = None,
+    *,
     rtol: Any = 1e-3,
     atol: Any = 1e-6,
     first_step: Any = None,
@@ -65,6 +68,12 @@ def solve_ivp(
             positions and then momenta, and each half's derivative depends on the other half alone.
         t_eval: the times of the results; by default the ends of the steps, which only a call knows.
         dense_output: whether ``sol`` of the result is a function of time.
+        events: a function ``(t, y, *args) -> number`` or several, whose zeros are found; their times and states are
+            differentiated as implicit functions. A function's attribute ``terminal`` says after how many crossings it
+            ends the integration (True: one), ``direction`` whether only crossings upward (1) or downward (-1) count.
+            In a traced graph each event must end the integration at the first crossing; its time is NaN if there is
+            none, and so are states behind it.
+        vectorized: for SciPy's signature; ``fun`` is always called with one state.
         args: more arguments of ``fun``.
         rtol: relative tolerance of each component in each step; the error is kept below ``atol + rtol * abs(y)``.
         atol: absolute tolerance, one number or one for each component.
@@ -75,7 +84,7 @@ def solve_ivp(
 
     Returns:
         The fields of SciPy's result: t of shape (m,), y of shape (n, m), sol, t_events, y_events, nfev, njev, nlu,
-        status, message, success. In a compiled function ``status`` is 0: a failure raises.
+        status, message, success. In a compiled function a failure raises.
 
     Raises:
         LimitError: ``max_steps`` steps do not reach t1, or the step size falls below the distance of numbers where the
@@ -97,16 +106,24 @@ def solve_ivp(
             message("solve_ivp", f"the method must be one of {', '.join(METHODS)}", repr(method))
         )
     chosen = METHODS[method]
-    problem = _problem(fun, t_span, y0, () if args is None else args)
+    given = () if args is None else args
+    watched = [] if events is None else [events] if callable(events) else list(events)
+    if watched and not chosen.error_order:
+        raise ArgumentError(message("solve_ivp", "events need a method that controls its steps", method))
+    problem = _problem(fun, t_span, y0, given, watched)
     times = None if t_eval is None else _times(problem, t_eval)
-    interpolates = times is not None or dense_output
+    interpolates = times is not None or dense_output or bool(watched)
     if chosen.error_order:
         control = _Control(problem, chosen, rtol, atol, first_step, max_step, interpolates)
-        rows, is_small = control.solve(max_steps)
+        rows, last = control.solve(max_steps)
         calls = 2 if first_step is None else 1
     else:
-        rows, is_small, calls = _fixed(problem, chosen, steps, method, interpolates), False, 1
-    return _result(problem, chosen, rows, times, is_small, dense_output, calls, interpolates)
+        rows, calls = _fixed(problem, chosen, steps, method, interpolates), 1
+        last = {"is_small": False, "has_ended": False}
+    nfev = calls + rows.turns * chosen.evaluations(interpolates)
+    stiff = rows.turns if chosen.is_implicit else 0
+    solved = _result(problem, rows, times, last, dense_output)
+    return solved._replace(nfev=nfev, njev=stiff, nlu=stiff)
 
 
 class _Problem(NamedTuple):
@@ -118,9 +135,12 @@ class _Problem(NamedTuple):
     """The derivative at the start."""
     direction: Any
     """1 or -1."""
+    events: Events
 
 
-def _problem(fun: Callable[..., Any], t_span: Sequence[Any], y0: Any, args: Sequence[Any]) -> _Problem:
+def _problem(
+    fun: Callable[..., Any], t_span: Sequence[Any], y0: Any, args: Sequence[Any], events: Sequence[Any]
+) -> _Problem:
     y = asarray(y0)
     if len(shape_of(y)) != 1:
         raise ShapeError(message("solve_ivp", "y0 must have one axis", show(y)))
@@ -135,7 +155,8 @@ def _problem(fun: Callable[..., Any], t_span: Sequence[Any], y0: Any, args: Sequ
         return slope * 1.0 if dtype_of(slope).kind in "iub" else slope
 
     direction = stop_gradient(np.sign(stop - start))
-    return _Problem(rhs, start, stop, y, rhs(start, y), where(direction == 0, 1.0, direction))
+    direction = where(direction == 0, 1.0, direction)
+    return _Problem(rhs, start, stop, y, rhs(start, y), direction, Events(events, args))
 
 
 def _times(problem: _Problem, t_eval: Any) -> Any:
@@ -166,7 +187,7 @@ def _fixed(problem: _Problem, method: Method, steps: int | None, name: str, inte
         y, slope = state
         t = problem.start + number * h
         tried = method.step(problem.rhs, t, y, slope, h, interpolates)
-        return (tried.y, tried.slope), (t, t + h, y, tried.y, tried.powers)
+        return (tried.y, tried.slope), (t, t + h, y, tried.y, tried.powers, np.zeros(0, bool))
 
     _, rows = scan(step, (problem.y, problem.slope), np.arange(float(steps)))
     return Rows(steps, *rows)
@@ -196,8 +217,8 @@ class _Control:
         self.max_step = max_step
         self.interpolates = interpolates
 
-    def solve(self, max_steps: int) -> tuple[Rows, Any]:
-        """Return the steps, and whether the step size fell below the distance of numbers."""
+    def solve(self, max_steps: int) -> tuple[Rows, dict[str, Any]]:
+        """Return the steps, and the last state."""
         problem = self.problem
         size = self._first() if self.first_step is None else self.first_step * 1.0
         state = {
@@ -207,15 +228,20 @@ class _Control:
             "size": stop_gradient(size),
             "is_rejected": np.False_,
             "is_small": np.False_,
+            "has_ended": np.False_,
+            "watched": problem.events.values(problem.start, problem.y),
+            "counts": np.zeros(len(problem.events.functions), np.int64),
         }
 
         def goes_on(state: dict[str, Any]) -> Any:
             before_end = problem.direction * (problem.stop - state["t"]) > 0
-            return np.logical_and(before_end, np.logical_not(state["is_small"]))
+            return np.logical_and(
+                before_end, np.logical_not(np.logical_or(state["is_small"], state["has_ended"]))
+            )
 
         names = {"operation": "solve_ivp", "limit": "max_steps"}
         last, turns, rows = scan_while(goes_on, self._turn, state, most=max_steps, **names)
-        return Rows(turns, *rows), last["is_small"]
+        return Rows(turns, *rows), last
 
     def _turn(self, state: dict[str, Any]) -> tuple[dict[str, Any], Any]:
         """Try one step."""
@@ -234,7 +260,17 @@ class _Control:
         following: dict[str, Any] = {name: where(is_accepted, x, state[name]) for name, x in taken.items()}
         following["size"] = np.abs(stop_gradient(h)) * self._factor(error, is_accepted, state["is_rejected"])
         following["is_rejected"], following["is_small"] = np.logical_not(is_accepted), is_small
-        return following, (t, following["t"], y, following["y"], tried.powers)
+        crossed = self._watch(state, following, is_accepted)
+        return following, (t, following["t"], y, following["y"], tried.powers, crossed)
+
+    def _watch(self, state: dict[str, Any], following: dict[str, Any], is_accepted: Any) -> Any:
+        """Return which events cross zero in a step, and note them in the state that follows."""
+        events = self.problem.events
+        values = events.values(following["t"], following["y"])
+        crossed = np.logical_and(is_accepted, events.crossed(state["watched"], values))
+        counts = state["counts"] + crossed
+        following.update(watched=values, counts=counts, has_ended=events.ends(counts))
+        return crossed
 
     def _norm(self, before: Any, after: Any, errors: Sequence[Any]) -> Any:
         """Return the norm of the error, relative to what is allowed."""
@@ -281,56 +317,63 @@ def _root_mean_square(x: Any) -> Any:
 # -- results ---------------------------------------------------------------------------------------------
 
 
-def _result(
-    problem: _Problem,
-    method: Method,
-    rows: Rows,
-    times: Any,
-    is_small: Any,
-    dense_output: bool,
-    calls: int,
-    interpolates: bool,
-) -> OdeResult:
-    failed = concrete(is_small)
+_MESSAGES = {
+    0: "The solver successfully reached the end of the integration interval.",
+    1: "A termination event occurred.",
+    -1: "Required step size is less than spacing between numbers.",
+}
+
+
+def _result(problem: _Problem, rows: Rows, times: Any, last: dict[str, Any], dense_output: bool) -> OdeResult:
+    failed = concrete(last["is_small"])
     if failed is None:
-        rows = rows.required(np.logical_not(is_small))
+        rows = rows.required(np.logical_not(last["is_small"]))
     sol = DenseOutput(problem.start, problem.y, problem.direction, rows)
-    if times is not None:
-        known_end = None if not failed else concrete(sol.end)
-        if known_end is not None:
-            times = times[np.asarray(concrete(times)) * problem.direction <= known_end * problem.direction]
-        t, y = times, sol(times)
-    else:
-        t, y = _ends(problem, rows)
-    texts = {
-        0: "The solver successfully reached the end of the integration interval.",
-        -1: "Required step size is less than spacing between numbers.",
-    }
-    status = -1 if failed else 0
-    nfev = calls + rows.turns * method.evaluations(interpolates)
-    stiff = rows.turns if method.is_implicit else 0
+    found = find(problem.events, rows, last["has_ended"], problem.direction)
+    t, y = _ends(problem, rows, found) if times is None else _at(problem, sol, times, found, bool(failed))
+    has_ended = concrete(last["has_ended"])
+    status: Any = -1 if failed else where(last["has_ended"], 1, 0) if has_ended is None else int(has_ended)
+    known = status if has_ended is not None else 0
     return OdeResult(
         t=t,
         y=y,
         sol=sol if dense_output else None,
-        t_events=None,
-        y_events=None,
-        nfev=nfev,
-        njev=stiff,
-        nlu=stiff,
+        t_events=found.times if problem.events.functions else None,
+        y_events=found.states if problem.events.functions else None,
+        nfev=0,
+        njev=0,
+        nlu=0,
         status=status,
-        message=texts[status],
-        success=status == 0,
+        message=_MESSAGES[known],
+        success=known >= 0,
     )
 
 
-def _ends(problem: _Problem, rows: Rows) -> tuple[Any, Any]:
-    """Return the ends of the steps that were taken, after the start."""
+def _at(problem: _Problem, sol: DenseOutput, times: Any, found: Found, failed: bool) -> tuple[Any, Any]:
+    """Return the times of the results up to the end of the integration, and the states."""
+    end = sol.end if failed else found.end
+    if end is None:
+        return times, sol(times)
+    limit, given, direction = concrete(end), concrete(times), concrete(problem.direction)
+    if limit is not None and given is not None and direction is not None:
+        times = times[np.asarray(given) * direction <= limit * direction]
+        return times, sol(times)
+    is_late = np.logical_and(found.has_ended, problem.direction * (times - end) > 0)
+    return times, where(is_late, np.nan, sol(times))
+
+
+def _ends(problem: _Problem, rows: Rows, found: Found) -> tuple[Any, Any]:
+    """Return the ends of the steps that were taken, after the start; the last one is the event that ended them."""
     before, after, turns = concrete(rows.starts), concrete(rows.ends), concrete(rows.turns)
     if before is None or after is None or turns is None:
         requirement = "a traced graph, and vmap, need the times of the results"
         raise UnsupportedError(message("solve_ivp", requirement, hint="give t_eval, such as t_eval=[t1]"))
     taken = np.flatnonzero(np.asarray(before)[:turns] != np.asarray(after)[:turns])
     ends, states = rows.ends[taken], rows.afters[taken]
-    first = np.reshape(problem.start, (1,)), np.reshape(problem.y, (1, -1))
-    return np.concatenate([first[0], ends]), np.concatenate([first[1], states]).T
+    times = [np.reshape(problem.start, (1,)), ends]
+    values = [np.reshape(problem.y, (1, -1)), states]
+    if found.end is not None:
+        at_end = DenseOutput(problem.start, problem.y, problem.direction, rows)(found.end)
+        times = [times[0], ends[:-1], np.reshape(found.end, (1,))]
+        values = [values[0], states[:-1], np.reshape(at_end, (1, -1))]
+    return np.concatenate(times), np.concatenate(values).T

@@ -22,15 +22,17 @@ class OdeResult(NamedTuple):
     sol: Any
     """The solution as a function of time, or None."""
     t_events: Any
+    """The times of the crossings of each event function, or None."""
     y_events: Any
+    """The states there, of shape (k, n) for each."""
     nfev: Any
     """The number of evaluations of the right-hand side."""
     njev: Any
     """The number of Jacobians."""
     nlu: Any
     """The number of matrices that were factorised."""
-    status: int
-    """0: the end was reached. -1: a step failed."""
+    status: Any
+    """0: the end was reached. 1: an event ended the integration. -1: a step failed."""
     message: str
     success: bool
 
@@ -48,6 +50,8 @@ class Rows(NamedTuple):
     afters: Any
     powers: Any
     """``y = before + sum_m powers[:, m] x**(m + 1)`` for x from 0 to 1, of shape (rows, n, degree)."""
+    crossed: Any
+    """Which event functions cross zero in a step, of shape (rows, events)."""
 
     def required(self, holds: Any) -> Rows:
         """Return the steps, or have the program raise an error if the step size became too small."""
