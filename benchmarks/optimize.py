@@ -153,6 +153,43 @@ def integral() -> Case:
     )
 
 
+# -- many constraints ------------------------------------------------------------------------------------
+
+
+def constrained(size: int, steps: int) -> Case:
+    """Return some steps of trust-constr with a constraint between neighbours; SciPy knows the pattern of the Jacobian.
+
+    With differences it approximates the Hessians by BFGS, so that its steps lead to another point.
+    """
+    target = np.cos(np.arange(size))
+
+    def objective(x: Any) -> Any:
+        return np.sum((x - target) ** 2) + np.sum((x[1:] * x[:-1]) ** 2)
+
+    def limited(x: Any) -> Any:
+        return x[1:] ** 2 + x[:-1] - 0.5 * np.sin(x[1:])
+
+    start = np.full(size, 0.5)
+    options = {"method": "trust-constr", "options": {"maxiter": steps, "gtol": 1e-6}}
+    prepared = wg.jit(objective), [(wg.jit(limited), 0.2, 1.0)]
+    pattern = wg.sparse_jacobian(limited).pattern(start)
+    theirs = scipy.optimize.NonlinearConstraint(
+        limited, 0.2, 1.0, finite_diff_jac_sparsity=pattern.astype(float)
+    )
+    return Case(
+        f"{steps} steps of trust-constr, {size:,} variables and constraints",
+        {
+            "wg.optimize.minimize": lambda: (
+                wg.optimize.minimize(prepared[0], start, constraints=prepared[1], **options).x
+            ),
+            "scipy, differences": lambda: (
+                scipy.optimize.minimize(objective, start, constraints=[theirs], **options).x
+            ),
+        },
+        np.inf,
+    )
+
+
 # -- the table -------------------------------------------------------------------------------------------
 
 
@@ -186,6 +223,7 @@ CASES: dict[str, Callable[[], Case]] = {
     "minimum": lambda: minimum(100),
     "curve": lambda: curve(10),
     "integral": integral,
+    "constrained": lambda: constrained(2_000, 30),
 }
 
 
