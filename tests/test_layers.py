@@ -50,6 +50,7 @@ ROOMS = {
     "nn": "core ir boxes ops array transforms control compiler numpy special random",
     "optim": "core ir boxes ops control numpy",
     "integrate": "core ir boxes ops transforms control numpy",
+    "implicit": "core ir nest boxes primitive ops transforms control",
     "testing": "core ir boxes transforms",
     "inspect": "core ir boxes primitive ops transforms passes",
     "data": "core",
@@ -65,7 +66,7 @@ ROOMS = {
         report bench""",
     "__main__": "command",
     "": """_startup _version core tree errors array transforms control compiler compiler.runtime numpy special
-        scipy array_api random nn optim optimize integrate testing inspect exporting data sparse""",
+        scipy array_api random nn optim optimize integrate implicit testing inspect exporting data sparse""",
 }
 ORDER = list(ROOMS)
 ALLOWED = {room: {room, *names.split()} for room, names in ROOMS.items()}

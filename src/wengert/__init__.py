@@ -43,6 +43,7 @@ from wengert.transforms.variables import constant as Constant  # noqa: N812 (the
 if TYPE_CHECKING:
     from wengert import array_api as array_api
     from wengert import data as data
+    from wengert import implicit as implicit
     from wengert import inspect as inspect
     from wengert import integrate as integrate
     from wengert import nn as nn
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from wengert.compiler.runtime.threads.team import set_threads as set_threads
     from wengert.exporting.export import export as export
     from wengert.exporting.saved import load as load
+    from wengert.implicit.linear import linear_solve as linear_solve
     from wengert.inspect import source as source
     from wengert.inspect import trace as trace
     from wengert.sparse import sparse_hessian as sparse_hessian
@@ -67,12 +69,13 @@ _LATER: dict[str, tuple[str, str | None]] = {
     **{
         name: (f"wengert.{name}", None)
         for name in (
-            *("array_api", "data", "inspect", "integrate", "nn", "optim"),
-            *("optimize", "random", "scipy", "testing", "train"),
+            *("array_api", "data", "implicit", "inspect", "integrate", "nn", "optim"),
+            *("optimize", "random", "scipy", "sparse", "testing", "train"),
         )
     },
     "check_grads": ("wengert.testing", "check_grads"),
     "export": ("wengert.exporting.export", "export"),
+    "linear_solve": ("wengert.implicit.linear", "linear_solve"),
     "get_threads": ("wengert.compiler.runtime.threads.team", "get_threads"),
     "jit": ("wengert.compiler.jit", "jit"),
     "load": ("wengert.exporting.saved", "load"),
@@ -105,6 +108,7 @@ __all__ = [
     "hessian",
     "hessp",
     "hvp",
+    "implicit",
     "inspect",
     "integrate",
     "jacfwd",
@@ -114,6 +118,7 @@ __all__ = [
     "jit",
     "jvp",
     "laplacian",
+    "linear_solve",
     "linearize",
     "load",
     "nn",

@@ -1,0 +1,151 @@
+"""Values that equations define, with the derivatives of the implicit function theorem."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.control.custom_derivatives import custom_jvp
+from wengert.control.values import is_followable, pack
+from wengert.core import tree
+from wengert.core.errors import ArgumentError, ShapeError, message
+from wengert.core.shapes import shape_of
+from wengert.implicit.linear import SOLVERS, solve_directly, solve_iteratively, tolerance_of
+from wengert.implicit.vectors import Form, differentiable, lifted, vector_of
+from wengert.ops.comparison import require_end
+from wengert.transforms.forward_mode import jvp
+
+#: ``(residual, x) -> x``: takes the residual as a function of a vector, and returns its root.
+Solve = Callable[[Callable[[Any], Any], Any], Any]
+#: ``(product, b) -> x`` solves the linear equations of a step, or of a derivative.
+LinearSolve = Callable[[Callable[[Any], Any], Any], Any]
+
+
+class Equations(NamedTuple):
+    """Equations ``F(x, parameters) = 0`` for a vector x."""
+
+    residual: Callable[..., Any]
+    """``(x, *parameters) -> vector``."""
+    parameters: list[Any]
+    start: Any
+    form: Form
+    """Of the unknowns."""
+
+
+def unknowns_of(operation: str, function: Callable[..., Any], x0: Any, args: Any) -> Equations:
+    """Return a function of containers as one of a vector and of parameters, those that it closes over included."""
+    if not callable(function):
+        raise ArgumentError(message(operation, "a function is needed", type(function).__name__))
+    if not isinstance(args, (tuple, list)):
+        raise ArgumentError(
+            message(operation, "args must be a tuple", type(args).__name__, "write args=(a,)")
+        )
+    start, form = vector_of(operation, "x0", x0)
+    operands, packed = pack(tuple(args), is_followable)
+
+    def of_vector(x: Any, *parameters: Any) -> Any:
+        return function(form.container(x), *packed.rebuild(parameters))
+
+    explicit, captured = lifted(of_vector, start, *operands)
+    count = len(captured)
+
+    def residual(x: Any, *parameters: Any) -> Any:
+        return explicit(*parameters[:count], x, *parameters[count:])
+
+    return Equations(residual if captured else of_vector, [*captured, *operands], start, form)
+
+
+def equations_of(operation: str, function: Callable[..., Any], x0: Any, args: Any) -> Equations:
+    """Return equations of a vector, given a function that returns a container like ``x0``."""
+    form = vector_of(operation, "x0", x0)[1]
+
+    def residual(x: Any, *rest: Any) -> Any:
+        vector, other = vector_of(operation, "the result of the function", function(x, *rest))
+        if other.shapes != form.shapes:
+            requirement = "the function must return values of the shapes of x0"
+            raise ShapeError(message(operation, requirement, f"{other.shapes} for {form.shapes}"))
+        tree.check_same(operation, form.structure, other.structure)
+        return vector
+
+    if not callable(function):
+        raise ArgumentError(message(operation, "a function is needed", type(function).__name__))
+    return unknowns_of(operation, residual, x0, args)
+
+
+def solution_of(
+    equations: Equations, solve: Solve, linear: LinearSolve, given: Callable[..., Any] | None = None
+) -> Any:
+    """Return the solution as a function of the parameters: ``F_x x' = - F_p p'``.
+
+    Args:
+        equations: ``F(x, p) = 0``.
+        solve: finds x.
+        linear: solves the linear equations of the tangent.
+        given: what ``solve`` takes in place of the residual: the function whose gradient it is.
+    """
+    residual = equations.residual
+    solvable = given or residual
+
+    @custom_jvp
+    def solution(start: Any, *parameters: Any) -> Any:
+        return solve(lambda x: solvable(x, *parameters), start)
+
+    @solution.defjvp
+    def _(primals: Any, tangents: Any) -> Any:
+        start, *parameters = primals
+        x = solution(start, *parameters)
+        moves = differentiable(parameters)
+        chosen = [p for p, flag in zip(parameters, moves, strict=True) if flag]
+        directions = [t for t, flag in zip(tangents[1:], moves, strict=True) if flag]
+
+        def of_parameters(*values: Any) -> Any:
+            given = iter(values)
+            return residual(
+                x, *(next(given) if flag else p for p, flag in zip(parameters, moves, strict=True))
+            )
+
+        def product(vector: Any) -> Any:
+            return jvp(lambda x: residual(x, *parameters), (x,), (vector,))[1]
+
+        change = jvp(of_parameters, tuple(chosen), tuple(directions))[1]
+        return x, linear(product, -change)
+
+    return equations.form.container(solution(equations.start, *equations.parameters))
+
+
+def linear_solver(operation: str, name: str, start: Any, tol: float) -> LinearSolve:
+    """Return the solver of linear equations with a name."""
+    if name not in SOLVERS:
+        raise ArgumentError(message(operation, f"linear must be one of {SOLVERS}", repr(name)))
+    if name == "direct":
+        return solve_directly
+    limits = min(tol, tolerance_of(start, None)), 10 * shape_of(start)[0]
+    return lambda product, b: solve_iteratively(name, product, b, limits)
+
+
+def by_user(form: Form, solver: Callable[..., Any], residual: Callable[[Any], Any], x: Any) -> Any:
+    """Call the user's solver, which takes and returns containers."""
+
+    def of_container(value: Any) -> Any:
+        return form.container(residual(vector_of("solver", "its vector", value)[0]))
+
+    return vector_of("solver", "its result", solver(of_container, form.container(x)))[0]
+
+
+def largest(x: Any) -> Any:
+    """Return the largest magnitude in a vector."""
+    return np.max(np.abs(x), initial=0.0)
+
+
+def converged(operation: str, x: Any, holds: Any, most: int) -> Any:
+    """Return x, or have the program raise `LimitError` where the iteration has not converged."""
+    hint = "begin nearer, give maxiter or tol, or another solver"
+    requirement = f"the iteration must converge in maxiter={most} steps; {hint}"
+    return require_end(
+        x,
+        np.asarray(holds) if isinstance(holds, bool) else holds,
+        operation=operation,
+        requirement=requirement,
+    )

@@ -1,0 +1,185 @@
+"""`root` and `fixed_point`: the solution of equations as a function of their parameters."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.control.while_loop import while_loop
+from wengert.core.errors import ArgumentError, message
+from wengert.implicit.definitions import (
+    LinearSolve,
+    Solve,
+    by_user,
+    converged,
+    equations_of,
+    largest,
+    linear_solver,
+    solution_of,
+)
+from wengert.implicit.linear import tolerance_of
+from wengert.transforms.forward_mode import jvp
+
+
+def root(
+    fun: Callable[..., Any],
+    x0: Any,
+    args: Sequence[Any] = (),
+    *,
+    solver: str | Callable[..., Any] = "newton",
+    linear: str = "direct",
+    tol: float | None = None,
+    maxiter: int = 100,
+) -> Any:
+    """Return x with ``fun(x, *args) = 0``, as a differentiable function of what ``fun`` depends on.
+
+    Derivatives are those of the implicit function theorem, ``F_x x' = - F_p p'``, in any order and mode; they do not
+    depend on the iterations, or on ``x0``.
+
+    Args:
+        fun: returns as many numbers as x has, in the same containers and shapes.
+        x0: where to begin: an array, a number or a container of them.
+        args: further arguments. Values that ``fun`` closes over have derivatives as well.
+        solver: "newton", with steps that are halved until the residual falls; or a function ``(fun, x0) -> x``, such as
+            ``lambda f, x: scipy.optimize.root(f, x).x``, which is trusted.
+        linear: how to solve the linear equations of steps and derivatives: "direct", or "cg", "gmres" or "bicgstab",
+            which form no matrix.
+        tol: Newton ends when the largest residual, or the last step, relative to its first size, is at most this; by
+            default 1e-10, or 1e-5 for float32.
+        maxiter: the largest number of steps.
+
+    Returns:
+        x, in the containers of ``x0``.
+
+    Raises:
+        LimitError: Newton's method does not converge.
+        MatrixError: the matrix of derivatives is singular.
+        ShapeError: ``fun`` does not return the shapes of ``x0``.
+
+    Example:
+        >>> import wengert as wg
+        >>> square_root = lambda a: root(lambda x: x * x - a, 1.0)
+        >>> float(square_root(2.0)), wg.grad(square_root)(4.0)
+        (1.4142135623730951, 0.25)
+    """
+    equations = equations_of("root", fun, x0, args)
+    limit = tolerance_of(equations.start, tol)
+    linear_solve = linear_solver("root", linear, equations.start, limit)
+    if callable(solver):
+        solve = functools.partial(by_user, equations.form, solver)
+    elif solver == "newton":
+        solve = functools.partial(_newton, linear_solve, limit, maxiter)
+    else:
+        raise ArgumentError(message("root", 'the solver must be "newton" or a function', repr(solver)))
+    return solution_of(equations, solve, linear_solve)
+
+
+def fixed_point(
+    fun: Callable[..., Any],
+    x0: Any,
+    args: Sequence[Any] = (),
+    *,
+    solver: str | Callable[..., Any] = "iteration",
+    linear: str = "direct",
+    tol: float | None = None,
+    maxiter: int = 1000,
+) -> Any:
+    """Return x with ``fun(x, *args) = x``, as a differentiable function of what ``fun`` depends on.
+
+    Derivatives are those of the implicit function theorem, ``(1 - F_x) x' = F_p p'``, in any order and mode.
+
+    Args:
+        fun: returns the next x, in the same containers and shapes.
+        x0: where to begin: an array, a number or a container of them.
+        args: further arguments. Values that ``fun`` closes over have derivatives as well.
+        solver: "iteration" applies ``fun`` until x stays; "newton" converges fast where ``fun`` contracts little; or
+            a function ``(fun, x0) -> x``, which is trusted.
+        linear: how to solve the linear equations of derivatives: "direct", or "cg", "gmres" or "bicgstab", which form
+            no matrix.
+        tol: the iteration ends when no element changes by more than this, relative to the largest element or 1.
+        maxiter: the largest number of iterations.
+
+    Returns:
+        x, in the containers of ``x0``.
+
+    Raises:
+        LimitError: the iteration does not converge.
+        ShapeError: ``fun`` does not return the shapes of ``x0``.
+
+    Example:
+        >>> import numpy as np, wengert as wg
+        >>> dottie = lambda a: fixed_point(lambda x: np.cos(a * x), 1.0)
+        >>> round(float(dottie(1.0)), 6), round(wg.grad(dottie)(1.0), 6)
+        (0.739085, -0.297474)
+    """
+    equations = equations_of("fixed_point", fun, x0, args)
+    step = equations.residual
+    residual = equations._replace(residual=lambda x, *parameters: step(x, *parameters) - x)
+    limit = tolerance_of(equations.start, tol)
+    linear_solve = linear_solver("fixed_point", linear, equations.start, limit)
+    solve: Solve
+    if callable(solver):
+
+        def solve(difference: Callable[[Any], Any], x: Any) -> Any:
+            return by_user(equations.form, solver, lambda x: difference(x) + x, x)
+
+    elif solver == "newton":
+        solve = functools.partial(_newton, linear_solve, limit, maxiter)
+    elif solver == "iteration":
+        solve = functools.partial(_iterate, limit, maxiter)
+    else:
+        requirement = 'the solver must be "iteration", "newton" or a function'
+        raise ArgumentError(message("fixed_point", requirement, repr(solver)))
+    return solution_of(residual, solve, linear_solve)
+
+
+def _newton(linear: LinearSolve, tolerance: float, most: int, residual: Callable[[Any], Any], x0: Any) -> Any:
+    """Take Newton steps, each halved until the residual falls."""
+    first = residual(x0)
+    goal = tolerance * (1.0 + largest(first))
+
+    def unfinished(state: Any) -> Any:
+        _, _, size, moved, turn = state
+        return (size > goal) & moved & (turn < most)
+
+    def step(state: Any) -> Any:
+        x, value, size, _, turn = state
+        direction = linear(lambda v: jvp(residual, (x,), (v,))[1], -value)
+
+        def too_long(trial: Any) -> Any:
+            share, reached = trial[0], trial[3]
+            return ~(reached <= (1 - 1e-4 * share) * size) & (share > 1e-9)
+
+        def shorter(trial: Any) -> Any:
+            share = trial[0] / 2
+            there = x + share * direction
+            value = residual(there)
+            return share, there, value, largest(value)
+
+        there = x + direction
+        value = residual(there)
+        share, there, value, reached = while_loop(too_long, shorter, (1.0, there, value, largest(value)))
+        moved = largest(share * direction) > tolerance * (tolerance + largest(x))
+        return there, value, reached, moved, turn + 1
+
+    x, _, size, moved, _ = while_loop(unfinished, step, (x0, first, largest(first), True, 0))
+    return converged("root", x, (size <= goal) | (~moved & np.isfinite(size)), most)
+
+
+def _iterate(tolerance: float, most: int, difference: Callable[[Any], Any], x0: Any) -> Any:
+    """Repeat the step until it changes little."""
+
+    def unfinished(state: Any) -> Any:
+        x, change, turn = state
+        return ~(largest(change) <= tolerance * (1.0 + largest(x))) & (turn < most)
+
+    def step(state: Any) -> Any:
+        x, change, turn = state
+        x = x + change
+        return x, difference(x), turn + 1
+
+    x, change, _ = while_loop(unfinished, step, (x0, difference(x0), 0))
+    return converged("fixed_point", x, largest(change) <= tolerance * (1.0 + largest(x)), most)

@@ -1,0 +1,276 @@
+"""`linear_solve`: linear equations of a matrix, or of a function that multiplies by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from wengert.boxes import concrete
+from wengert.control.subgraphs import (
+    Flags,
+    Values,
+    batch_graph,
+    jvp_graph,
+    memoized,
+    repeat,
+    select,
+    spread,
+    subgraph,
+    vjp_graph,
+)
+from wengert.control.values import strong
+from wengert.core import tree
+from wengert.core.dtypes import dtype_of
+from wengert.core.errors import ArgumentError, ShapeError, message
+from wengert.core.shapes import shape_of
+from wengert.implicit import krylov
+from wengert.implicit.vectors import vector_of
+from wengert.ir.graph import Graph
+from wengert.ir.types import TensorType, show, type_of
+from wengert.nest.lowering import ControlFlow
+from wengert.primitive import HigherOrder, Primitive, primitive
+from wengert.transforms.batching import Batched, vmap
+from wengert.transforms.staging import evaluate, stage
+
+SOLVERS = ("direct", *krylov.METHODS)
+
+
+def linear_solve(
+    matrix: Any,
+    b: Any,
+    *,
+    solver: str = "direct",
+    transpose: Callable[[Any], Any] | None = None,
+    tol: float | None = None,
+    maxiter: int | None = None,
+) -> Any:
+    """Solve ``A x = b``, where A is a matrix or a linear function.
+
+    Derivatives are those of the equation: ``A x' = b' - A' x`` forward, and ``A^T l = c`` in reverse mode, by the same
+    solver. They do not depend on the iterations, and have derivatives in turn.
+
+    Args:
+        matrix: a square matrix, a sparse one of SciPy, or a function of a container like ``b`` that multiplies by A:
+            linear, without a constant term. Values that the function closes over have derivatives, too.
+        b: the right side: real arrays and numbers, or a container of them.
+        solver: "direct" factorises (a function is written out as a matrix first); "cg" is for symmetric positive
+            definite matrices, "gmres" and "bicgstab" are for any, and multiply only.
+        transpose: a function that multiplies by the transpose, where the derived one would be slow.
+        tol: the residual that an iteration has to reach, relative to that of x = 0; by default 1e-10, or 1e-5 for
+            float32.
+        maxiter: the largest number of turns; by default ten times the number of unknowns.
+
+    Returns:
+        x, in the containers of ``b``.
+
+    Raises:
+        ArgumentError: there is no such solver.
+        ShapeError: the matrix is not square, or does not fit ``b``.
+        MatrixError: a direct solver finds a singular matrix.
+        LimitError: an iteration does not reach the tolerance.
+
+    Example:
+        >>> import numpy as np
+        >>> A = np.array([[4.0, 1.0], [1.0, 3.0]])
+        >>> x = linear_solve(lambda v: A @ v, np.array([1.0, 2.0]), solver="cg")
+        >>> np.allclose(A @ x, [1.0, 2.0])
+        True
+    """
+    if solver not in SOLVERS:
+        raise ArgumentError(message("linear_solve", f"the solver must be one of {SOLVERS}", repr(solver)))
+    right, form = vector_of("linear_solve", "b", b)
+
+    def product(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        def multiply(vector: Any) -> Any:
+            result, other = vector_of("linear_solve", "the product", function(form.container(vector)))
+            if other.shapes != form.shapes:
+                requirement = "A must map a container like b to one of the same shapes"
+                raise ShapeError(message("linear_solve", requirement, f"{other.shapes} for {form.shapes}"))
+            tree.check_same("linear_solve", form.structure, other.structure)
+            return result
+
+        return multiply
+
+    if callable(matrix):
+        multiply = product(matrix)
+        _check_linear(multiply, right)
+    else:
+        multiply = _of_matrix(matrix, right)
+    if solver == "direct" and not callable(matrix) and not hasattr(matrix, "tocsr"):
+        return form.container(np.linalg.solve(matrix, right))
+    limits = tolerance_of(right, tol), maxiter or 10 * shape_of(right)[0]
+    if solver == "direct":
+        solution = solve_directly(multiply, right)
+    else:
+        solution = solve_iteratively(solver, multiply, right, limits, transpose and product(transpose))
+    return form.container(solution)
+
+
+def tolerance_of(vector: Any, tol: float | None) -> float:
+    """Return the given tolerance, or the one for the precision of a vector."""
+    if tol is not None:
+        return float(tol)
+    return 1e-10 if dtype_of(vector).itemsize >= 8 else 1e-5
+
+
+def _of_matrix(matrix: Any, right: Any) -> Callable[[Any], Any]:
+    count = shape_of(right)[0]
+    if tuple(matrix.shape) != (count, count):
+        requirement = "the matrix must be square, and b a vector with an element for each row"
+        raise ShapeError(message("linear_solve", requirement, f"{tuple(matrix.shape)}, {show(right)}"))
+    return lambda vector: matrix @ vector
+
+
+def _check_linear(multiply: Callable[[Any], Any], right: Any) -> None:
+    """Raise `ArgumentError` if the product of zero is known and not zero."""
+    constant = concrete(multiply(np.zeros(shape_of(right), dtype_of(right))))
+    if constant is not None and np.any(constant):
+        requirement = "the function must be linear: zero for a zero vector"
+        hint = "move the constant term to b"
+        raise ArgumentError(message("linear_solve", requirement, f"{np.max(np.abs(constant)):g}", hint))
+
+
+def solve_directly(multiply: Callable[[Any], Any], right: Any) -> Any:
+    """Write a linear function out as a matrix, and factorise."""
+    count = shape_of(right)[0]
+    columns: Any = vmap(multiply)(np.eye(count, dtype=dtype_of(right)))
+    return np.linalg.solve(columns.T, right)
+
+
+def solve_iteratively(
+    solver: str,
+    multiply: Callable[[Any], Any],
+    right: Any,
+    limits: tuple[float, int],
+    transpose: Callable[[Any], Any] | None = None,
+) -> Any:
+    """Solve by products alone."""
+    type_ = strong(type_of(right))
+    functions = [multiply] if transpose is None else [multiply, transpose]
+    staged = [stage(lambda v, f=f: [f(v)], [type_]) for f in functions]
+    (graph, captured), *other = staged
+    result = graph.output_types[0]
+    if result.dtype != type_.dtype:
+        return solve_iteratively(solver, multiply, right.astype(result.dtype), limits, transpose)
+    operands, transposed = list(captured), None
+    if other:
+        (transposed, more) = other[0]
+        operands += more
+        graph = _padded(graph, [], list(transposed.input_types[:-1]))
+        transposed = _padded(transposed, list(graph.input_types[: len(captured)]), [])
+    (x,) = linear_solve_primitive(
+        *operands, right, product=graph, transposed=transposed, solver=solver, limits=limits
+    )
+    return x
+
+
+def _padded(graph: Graph, before: list[TensorType], after: list[TensorType]) -> Graph:
+    """Return a graph with further inputs, which it does not read, before its own and before its last one."""
+    start, count = len(before), len(graph.inputs) - 1
+
+    def run(*values: Any) -> list[Any]:
+        return evaluate(graph, *values[start : start + count], values[-1])
+
+    types = graph.input_types
+    return stage(run, [*before, *types[:-1], *after, types[-1]])[0]
+
+
+# -- the primitive ---------------------------------------------------------------------------------------
+
+
+@memoized
+def _transpose(graph: Graph) -> Graph:
+    """Return the graph of the transposed product."""
+    count = len(graph.inputs) - 1
+    back, reached = vjp_graph(graph, [False] * count + [True], [False] * count + [True])
+    assert reached[-1]
+    inputs = (*back.inputs[:count], back.inputs[-1])
+    whole = subgraph(back, inputs, back.outputs)
+    if any(back.inputs[count] in equation.operands for equation in whole.equations):
+        requirement = "the function must be linear: its derivative must not depend on the vector"
+        raise ArgumentError(message("linear_solve", requirement))
+    return whole
+
+
+@memoized
+def _program(product: Graph, solver: str, limits: tuple[float, int]) -> Graph:
+    """Return the iteration as a program of the operands."""
+
+    def run(*values: Any) -> list[Any]:
+        *constants, b = values
+        return [krylov.solve(solver, lambda v: evaluate(product, *constants, v)[0], b, *limits)]
+
+    return stage(run, product.input_types)[0]
+
+
+def _evaluate(*operands: Any, product: Graph, transposed: Any, solver: str, limits: Any) -> tuple[Any, ...]:
+    return tuple(evaluate(_program(product, solver, limits), *operands))
+
+
+def _push(primals: Values, tangents: Values, **params: Any) -> Any:
+    """Solve ``A x' = b' - A' x``."""
+    (x,) = linear_solve_primitive(*primals, **params)
+    *constants, _ = primals
+    *moving, change = tangents
+    active = [tangent is not None for tangent in moving]
+    if any(active):
+        program, reached = jvp_graph(params["product"], [*active, False])
+        if reached[0]:
+            results = evaluate(program, *constants, x, *select(moving, active))
+            change = -results[1] if change is None else change - results[1]
+    if change is None:
+        return (x,), [None]
+    return (x,), list(linear_solve_primitive(*constants, change, **params))
+
+
+def _pull(primals: Values, active: Flags, **params: Any) -> Any:
+    """Solve ``A^T l = c``: l is the cotangent of b, and A has the cotangent ``- l x^T``."""
+    (x,) = linear_solve_primitive(*primals, **params)
+    *constants, _ = primals
+    product = params["product"]
+    transposed = params["transposed"] or _transpose(product)
+
+    def pullback(cotangents: Values) -> list[Any]:
+        (cotangent,) = cotangents
+        if cotangent is None:
+            return [None] * len(primals)
+        (solution,) = linear_solve_primitive(
+            *constants, cotangent, **{**params, "product": transposed, "transposed": product}
+        )
+        results: list[Any] = [None] * len(constants)
+        if any(active[:-1]):
+            back, reached = vjp_graph(product, [*active[:-1], False])
+            results = spread(evaluate(back, *constants, x, -solution), reached)[:-1]
+        return [*results, solution if active[-1] else None]
+
+    return (x,), pullback
+
+
+def _batch(op: Primitive, size: int, operands: Values, batched: Flags, params: Mapping[str, Any]) -> Any:
+    """Solve the equations of all examples side by side."""
+    flags = [*batched[:-1], True]
+    right = operands[-1] if batched[-1] else repeat(operands[-1], size)
+    graphs = {name: params[name] for name in ("product", "transposed")}
+    wide = {
+        name: None if graph is None else batch_graph(graph, size, flags, [True])[0]
+        for name, graph in graphs.items()
+    }
+    (x,) = op(*operands[:-1], right, **{**params, **wide})
+    return (Batched(x),)
+
+
+linear_solve_primitive = primitive(
+    name="linear_solve",
+    doc="x with A x = b, by an iteration that multiplies by A; its operands are what A closes over, and b",
+    type_rule=lambda *types, product, transposed, solver, limits: (strong(types[-1]),),
+    evaluate=_evaluate,
+    derivative=HigherOrder(_push, _pull),
+    batch=_batch,
+    lowering=ControlFlow(lambda product, transposed, solver, limits: _program(product, solver, limits)),
+    source=lambda *operands, product, transposed, solver, limits: (
+        f"linear_solve(product, [{', '.join(operands[:-1])}], {operands[-1]}, {solver!r})"
+    ),
+    samples=None,
+)

@@ -1,0 +1,126 @@
+"""`minimum`: the point where a function is least, as a function of its parameters."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.control.while_loop import while_loop
+from wengert.core.dtypes import dtype_of
+from wengert.core.errors import ArgumentError, message
+from wengert.core.shapes import shape_of
+from wengert.implicit.definitions import (
+    LinearSolve,
+    converged,
+    largest,
+    linear_solver,
+    solution_of,
+    unknowns_of,
+)
+from wengert.implicit.linear import tolerance_of
+from wengert.implicit.vectors import Form, vector_of
+from wengert.transforms.forward_mode import jvp
+from wengert.transforms.reverse_mode import grad, value_and_grad
+
+
+def minimum(
+    fun: Callable[..., Any],
+    x0: Any,
+    args: Sequence[Any] = (),
+    *,
+    solver: str | Callable[..., Any] = "newton",
+    linear: str = "direct",
+    tol: float | None = None,
+    maxiter: int = 200,
+) -> Any:
+    """Return x where ``fun(x, *args)`` has a minimum, as a differentiable function of what ``fun`` depends on.
+
+    The gradient is zero there, so derivatives are those of the implicit function theorem, ``f_xx x' = - f_xp p'``, in
+    any order and mode: of a fit by its data, or by a hyperparameter.
+
+    Args:
+        fun: returns a number; smooth near the minimum, where its Hessian is positive definite.
+        x0: where to begin: an array, a number or a container of them.
+        args: further arguments. Values that ``fun`` closes over have derivatives as well.
+        solver: "newton", with the step of Levenberg: a multiple of the identity is added to the Hessian until ``fun``
+            falls; or a function ``(fun, x0) -> x``, such as ``lambda f, x: scipy.optimize.minimize(f, x).x``, which is
+            trusted.
+        linear: how to solve the linear equations of steps and derivatives: "direct", or "cg", "gmres" or "bicgstab",
+            which form no matrix.
+        tol: the largest element of the gradient at the end, relative to 1 and to its first size; by default 1e-10, or
+            1e-5 for float32.
+        maxiter: the largest number of steps.
+
+    Returns:
+        x, in the containers of ``x0``.
+
+    Raises:
+        LimitError: the iteration does not converge.
+        ArgumentError: ``fun`` does not return a number.
+
+    Example:
+        >>> import numpy as np, wengert as wg
+        >>> data = np.array([1.0, 2.0, 6.0])
+        >>> mean = lambda data: minimum(lambda x: np.sum((x - data) ** 2), 0.0)
+        >>> float(mean(data)), wg.grad(mean)(data)
+        (3.0, array([0.33333333, 0.33333333, 0.33333333]))
+    """
+    problem = unknowns_of("minimum", fun, x0, args)
+    objective = problem.residual
+    limit = tolerance_of(problem.start, tol)
+    linear_solve = linear_solver("minimum", linear, problem.start, limit)
+    if callable(solver):
+        solve = functools.partial(_by_user, problem.form, solver)
+    elif solver == "newton":
+        solve = functools.partial(_newton, linear_solve, limit, maxiter)
+    else:
+        raise ArgumentError(message("minimum", 'the solver must be "newton" or a function', repr(solver)))
+    gradients = problem._replace(residual=grad(objective))
+    return solution_of(gradients, solve, linear_solve, given=objective)
+
+
+def _by_user(form: Form, solver: Callable[..., Any], objective: Callable[[Any], Any], x: Any) -> Any:
+    def of_container(value: Any) -> Any:
+        return objective(vector_of("solver", "its vector", value)[0])
+
+    return vector_of("solver", "its result", solver(of_container, form.container(x)))[0]
+
+
+def _newton(
+    linear: LinearSolve, tolerance: float, most: int, objective: Callable[[Any], Any], x0: Any
+) -> Any:
+    """Take Newton steps with a damping that grows until the value falls (Levenberg, 1944)."""
+    slopes = grad(objective)
+    value, slope = value_and_grad(objective)(x0)
+    goal = tolerance * (1.0 + largest(slope))
+    rounding = 4 * float(np.finfo(dtype_of(x0)).eps)
+
+    def unfinished(state: Any) -> Any:
+        slope, turn = state[2], state[-1]
+        return ~(largest(slope) <= goal) & (turn < most)
+
+    def step(state: Any) -> Any:
+        x, value, slope, damping, turn = state
+        scale = damping * (1.0 + largest(slope))
+        move = linear(lambda v: jvp(slopes, (x,), (v,))[1] + scale * v, -slope)
+        there = x + move
+        reached, turned = value_and_grad(objective)(there)
+        falls = reached <= value + 1e-4 * np.sum(slope * move)
+        is_nearer = (reached <= value + rounding * np.abs(value)) & (largest(turned) < largest(slope))
+        taken = (falls & (np.sum(slope * move) < 0)) | is_nearer
+        smaller = np.where(damping < 1e-8, 0.0, damping / 10)
+        larger = np.maximum(1e-6, damping * 10)
+        return (
+            np.where(taken, there, x),
+            np.where(taken, reached, value),
+            np.where(taken, turned, slope),
+            np.where(taken, smaller, larger),
+            turn + 1,
+        )
+
+    start = (x0, value, slope, np.zeros(shape_of(value), dtype_of(x0)), 0)
+    x, _, slope, _, _ = while_loop(unfinished, step, start)
+    return converged("minimum", x, largest(slope) <= goal, most)

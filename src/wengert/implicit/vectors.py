@@ -1,0 +1,68 @@
+"""Containers of arrays as vectors, and functions without the values that they close over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.boxes import inside_transform
+from wengert.control.values import flatten_numbers
+from wengert.core import tree
+from wengert.core.dtypes import as_float, dtype_of, is_complex, is_inexact
+from wengert.core.errors import ConcreteError, DtypeError, message
+from wengert.core.shapes import Shape, shape_of, size
+from wengert.ir.types import show, type_of
+from wengert.transforms.staging import evaluate, stage
+
+
+class Form(NamedTuple):
+    """The containers and shapes of the values that a vector holds."""
+
+    structure: tree.Structure
+    shapes: list[Shape]
+
+    def container(self, vector: Any) -> Any:
+        """Return the container that a vector holds."""
+        leaves: list[Any] = []
+        start = 0
+        for shape in self.shapes:
+            leaves.append(vector[start : start + size(shape)].reshape(shape))
+            start += size(shape)
+        return tree.unflatten(self.structure, leaves)
+
+
+def vector_of(operation: str, name: str, value: Any) -> tuple[Any, Form]:
+    """Return the numbers of a container as a real floating-point vector, and its form."""
+    leaves, structure = flatten_numbers(operation, name, value)
+    for leaf in leaves:
+        if is_complex(dtype_of(leaf)):
+            hint = "solve for the real and the imaginary part"
+            raise DtypeError(message(operation, f"{name} must be real", show(leaf), hint))
+    parts = [np.ravel(leaf if is_inexact(dtype_of(leaf)) else as_float(operation, leaf)) for leaf in leaves]
+    form = Form(structure, list(map(shape_of, leaves)))
+    return (np.concatenate(parts) if len(parts) != 1 else parts[0]), form
+
+
+def lifted(function: Callable[..., Any], *arguments: Any) -> tuple[Callable[..., Any], list[Any]]:
+    """Return a function that takes the values that it closes over first, and these values.
+
+    Outside of transforms, and where Python asks for values, the function stays as it is.
+    """
+    if not inside_transform():
+        return function, []
+
+    def run(*values: Any) -> list[Any]:
+        return [function(*values)]
+
+    try:
+        graph, captured = stage(run, list(map(type_of, arguments)))
+    except ConcreteError:
+        return function, []
+    return lambda *values: evaluate(graph, *values)[0], list(captured)
+
+
+def differentiable(values: Sequence[Any]) -> list[bool]:
+    """Return which values can have a derivative."""
+    return [is_inexact(dtype_of(value)) for value in values]
