@@ -120,12 +120,14 @@ def fixed_point(
     residual = equations._replace(residual=lambda x, *parameters: step(x, *parameters) - x)
     limit = tolerance_of(equations.start, tol)
     linear_solve = linear_solver("fixed_point", linear, equations.start, limit)
+
+    def by_theirs(difference: Callable[[Any], Any], x: Any) -> Any:
+        assert callable(solver)
+        return by_user(equations.form, solver, lambda x: difference(x) + x, x)
+
     solve: Solve
     if callable(solver):
-
-        def solve(difference: Callable[[Any], Any], x: Any) -> Any:
-            return by_user(equations.form, solver, lambda x: difference(x) + x, x)
-
+        solve = by_theirs
     elif solver == "newton":
         solve = functools.partial(_newton, linear_solve, limit, maxiter)
     elif solver == "iteration":

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert.control.while_loop import while_loop
-from wengert.ops.comparison import require_end
+from wengert.ops.comparison import require_end, where
 
 Product = Callable[[Any], Any]
 
@@ -28,7 +28,7 @@ def inner(x: Any, y: Any) -> Any:
 def _ratio(x: Any, y: Any) -> Any:
     """Return x / y, and 0 where y is 0."""
     zero = y == 0
-    return np.where(zero, 0.0, x) / np.where(zero, 1.0, y)
+    return where(zero, 0.0, x) / where(zero, 1.0, y)
 
 
 def conjugate_gradients(product: Product, b: Any, tolerance: float, most: int) -> Any:
@@ -42,7 +42,7 @@ def conjugate_gradients(product: Product, b: Any, tolerance: float, most: int) -
     def step(state: Any) -> Any:
         x, residual, direction, square, turn = state
         image = product(direction)
-        length = np.where(square > goal, _ratio(square, inner(direction, image)), 0.0)
+        length = where(square > goal, _ratio(square, inner(direction, image)), 0.0)
         x = x + length * direction
         residual = residual - length * image
         following = inner(residual, residual)
@@ -74,10 +74,10 @@ def stabilised_biconjugate_gradients(product: Product, b: Any, tolerance: float,
         further = following + factor * (direction - weight * image)
         moved = x + length * direction + weight * middle
         return (
-            np.where(going, moved, x),
-            np.where(going, following, residual),
-            np.where(going, further, direction),
-            np.where(going, new, correlation),
+            where(going, moved, x),
+            where(going, following, residual),
+            where(going, further, direction),
+            where(going, new, correlation),
             turn + 1,
         )
 
@@ -98,13 +98,13 @@ def minimal_residuals(product: Product, b: Any, tolerance: float, most: int) -> 
         square, turn = state[4], state[-1]
         return np.any(square > goal) & (turn < most)
 
-    def step(state: Any) -> Any:
+    def step(state: tuple[Any, ...]) -> Any:
         x, residual, directions, images, square, candidate, turn = state
         slot = turn % kept
         # A new cycle forgets the old directions.
         first = slot == 0
-        images = np.where(first, 0.0, images)
-        direction: Any = np.where(first, residual, candidate)
+        images = where(first, 0.0, images)
+        direction = where(first, residual, candidate)
         image = product(direction)
         for _ in range(2):  # twice is enough (Kahan)
             shares = np.sum(images * image, axis=-1, keepdims=True)
@@ -113,11 +113,11 @@ def minimal_residuals(product: Product, b: Any, tolerance: float, most: int) -> 
         length = np.sqrt(inner(image, image))
         image, direction = _ratio(image, length), _ratio(direction, length)
         here = np.arange(kept).reshape(kept, *(1,) * b.ndim) == slot
-        images, directions = np.where(here, image, images), np.where(here, direction, directions)
-        share = np.where(square > goal, inner(image, residual), 0.0)
+        images, directions = where(here, image, images), where(here, direction, directions)
+        share = where(square > goal, inner(image, residual), 0.0)
         x, residual = x + share * direction, residual - share * image
         following = inner(residual, residual)
-        candidate = np.where(following < 0.81 * square, residual, image)
+        candidate = where(following < 0.81 * square, residual, image)
         return x, residual, directions, images, following, candidate, turn + 1
 
     start = (np.zeros_like(b), b, np.zeros(shape, b.dtype), np.zeros(shape, b.dtype), inner(b, b), b, 0)

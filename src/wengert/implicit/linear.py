@@ -135,8 +135,9 @@ def _check_linear(multiply: Callable[[Any], Any], right: Any) -> None:
 def solve_directly(multiply: Callable[[Any], Any], right: Any) -> Any:
     """Write a linear function out as a matrix, and factorise."""
     count = shape_of(right)[0]
-    columns: Any = vmap(multiply)(np.eye(count, dtype=dtype_of(right)))
-    return np.linalg.solve(columns.T, right)
+    columns = vmap(multiply)(np.eye(count, dtype=dtype_of(right)))
+    matrix: Any = np.transpose(columns)
+    return solve(matrix, right)
 
 
 def solve_iteratively(
