@@ -39,6 +39,7 @@ from wengert.core.errors import (
     ArgumentError,
     DtypeError,
     LostDerivativeError,
+    MatrixError,
     ShapeError,
     UnsupportedError,
     message,
@@ -319,6 +320,8 @@ def _transposing(call: Any) -> Generator[None]:
     """Raise `UnsupportedError` for a rule that cannot be transposed."""
     try:
         yield
+    except MatrixError:
+        raise
     except (TypeError, ValueError, AttributeError) as problem:
         mode = "reverse" if call.operation == "custom_jvp" else "forward"
         requirement = (
@@ -356,6 +359,11 @@ def _batch(
     return batch_results(results, forced, size, graph.output_types)
 
 
+def _unstaged(graph: Graph | None, call: Any, captured: int) -> Graph | None:
+    """Return the program of a call that no graph holds yet: one inside of a rule."""
+    return stage(call.value, call.types)[0] if graph is None else None
+
+
 def _primitive(name: str, doc: str, push: Callable[..., Any], pull: Callable[..., Any]) -> Primitive:
     """Make a primitive; its derivative rules take the operands without captured values, which must not be active."""
 
@@ -377,7 +385,7 @@ def _primitive(name: str, doc: str, push: Callable[..., Any], pull: Callable[...
         evaluate=_evaluate,
         derivative=HigherOrder(push_operands, pull_operands),
         batch=_batch,
-        lowering=ControlFlow(),
+        lowering=ControlFlow(_unstaged),
         source=lambda *operands, graph, call, captured: f"{call!r}({', '.join(operands[captured:])})",
         samples=None,
     )

@@ -30,6 +30,7 @@ from wengert.implicit.vectors import vector_of
 from wengert.ir.graph import Graph
 from wengert.ir.types import TensorType, show, type_of
 from wengert.nest.lowering import ControlFlow
+from wengert.ops.linalg import solve
 from wengert.primitive import HigherOrder, Primitive, primitive
 from wengert.transforms.batching import Batched, vmap
 from wengert.transforms.staging import evaluate, stage
@@ -99,7 +100,7 @@ def linear_solve(
     else:
         multiply = _of_matrix(matrix, right)
     if solver == "direct" and not callable(matrix) and not hasattr(matrix, "tocsr"):
-        return form.container(np.linalg.solve(matrix, right))
+        return form.container(_column(matrix, right))
     limits = tolerance_of(right, tol), maxiter or 10 * shape_of(right)[0]
     if solver == "direct":
         solution = solve_directly(multiply, right)
@@ -136,8 +137,11 @@ def solve_directly(multiply: Callable[[Any], Any], right: Any) -> Any:
     """Write a linear function out as a matrix, and factorise."""
     count = shape_of(right)[0]
     columns = vmap(multiply)(np.eye(count, dtype=dtype_of(right)))
-    matrix: Any = np.transpose(columns)
-    return solve(matrix, right)
+    return _column(np.transpose(columns), right)
+
+
+def _column(matrix: Any, right: Any) -> Any:
+    return solve(matrix, right[:, None])[:, 0]
 
 
 def solve_iteratively(
@@ -155,7 +159,7 @@ def solve_iteratively(
     result = graph.output_types[0]
     if result.dtype != type_.dtype:
         return solve_iteratively(solver, multiply, right.astype(result.dtype), limits, transpose)
-    operands, transposed = list(captured), None
+    operands, transposed = list(captured), _transpose(graph)  # raises if the function is not linear
     if other:
         (transposed, more) = other[0]
         operands += more
@@ -231,14 +235,13 @@ def _pull(primals: Values, active: Flags, **params: Any) -> Any:
     (x,) = linear_solve_primitive(*primals, **params)
     *constants, _ = primals
     product = params["product"]
-    transposed = params["transposed"] or _transpose(product)
 
     def pullback(cotangents: Values) -> list[Any]:
         (cotangent,) = cotangents
         if cotangent is None:
             return [None] * len(primals)
         (solution,) = linear_solve_primitive(
-            *constants, cotangent, **{**params, "product": transposed, "transposed": product}
+            *constants, cotangent, **{**params, "product": params["transposed"], "transposed": product}
         )
         results: list[Any] = [None] * len(constants)
         if any(active[:-1]):
@@ -254,10 +257,7 @@ def _batch(op: Primitive, size: int, operands: Values, batched: Flags, params: M
     flags = [*batched[:-1], True]
     right = operands[-1] if batched[-1] else repeat(operands[-1], size)
     graphs = {name: params[name] for name in ("product", "transposed")}
-    wide = {
-        name: None if graph is None else batch_graph(graph, size, flags, [True])[0]
-        for name, graph in graphs.items()
-    }
+    wide = {name: batch_graph(graph, size, flags, [True])[0] for name, graph in graphs.items()}
     (x,) = op(*operands[:-1], right, **{**params, **wide})
     return (Batched(x),)
 

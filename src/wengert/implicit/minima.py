@@ -25,6 +25,9 @@ from wengert.implicit.vectors import Form, vector_of
 from wengert.transforms.forward_mode import jvp
 from wengert.transforms.reverse_mode import grad, value_and_grad
 
+_LEAST = 1e-12
+"""The least damping: Newton's steps converge as fast, and a Hessian that is singular still has a step."""
+
 
 def minimum(
     fun: Callable[..., Any],
@@ -111,8 +114,7 @@ def _newton(
         falls = reached <= value + 1e-4 * np.sum(slope * move)
         is_nearer = (reached <= value + rounding * np.abs(value)) & (largest(turned) < largest(slope))
         taken = (falls & (np.sum(slope * move) < 0)) | is_nearer
-        smaller = np.where(damping < 1e-8, 0.0, damping / 10)
-        larger = np.maximum(1e-6, damping * 10)
+        smaller, larger = np.maximum(_LEAST, damping / 10), np.maximum(1e-6, damping * 10)
         return (
             np.where(taken, there, x),
             np.where(taken, reached, value),
@@ -121,6 +123,6 @@ def _newton(
             turn + 1,
         )
 
-    start = (x0, value, slope, np.zeros(shape_of(value), dtype_of(x0)), 0)
+    start = (x0, value, slope, np.full(shape_of(value), _LEAST, dtype_of(x0)), 0)
     x, _, slope, _, _ = while_loop(unfinished, step, start)
     return converged("minimum", x, largest(slope) <= goal, most)

@@ -28,8 +28,9 @@ class Form(NamedTuple):
         leaves: list[Any] = []
         start = 0
         for shape in self.shapes:
-            leaves.append(vector[start : start + size(shape)].reshape(shape))
-            start += size(shape)
+            stop = start + size(shape)
+            leaves.append(vector[start:stop].reshape(shape) if shape else vector[start])
+            start = stop
         return tree.unflatten(self.structure, leaves)
 
 

@@ -244,7 +244,8 @@ class ControlFlow:
     """The primitive holds programs.
 
     Args:
-        program: ``(**params) -> graph``: the program that carries it out, where the compiler has no steps of its own.
+        program: ``(**params) -> graph``: the program that carries it out, where the compiler has no steps of its own;
+            None where it has.
     """
 
     def __init__(self, program: Callable[..., Any] | None = None) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var, map_graphs
 from wengert.nest.lowering import ControlFlow
@@ -21,9 +20,11 @@ def expand_programs(graph: Graph) -> Graph:
     return simplify(_expanded(graph))
 
 
-def _program(equation: Equation) -> Any:
+def _program(equation: Equation) -> Graph | None:
     lowering = REGISTRY[equation.primitive].lowering
-    return lowering.program if isinstance(lowering, ControlFlow) else None
+    if not isinstance(lowering, ControlFlow) or lowering.program is None:
+        return None
+    return lowering.program(**equation.params)
 
 
 def _expanded(graph: Graph) -> Graph:
@@ -35,12 +36,11 @@ def _expanded(graph: Graph) -> Graph:
 
     for equation in graph.equations:
         operands = tuple(map(atom, equation.operands))
-        program = _program(equation)
-        if program is None:
+        written = _program(equation)
+        if written is None:
             params = {name: map_graphs(_expanded, param) for name, param in equation.params.items()}
             equations.append(replace(equation, operands=operands, params=params))
             continue
-        written = program(**equation.params)
         copy, _ = stage(lambda *values, graph=written: evaluate(graph, *values), [x.type for x in operands])
         inner = _expanded(copy)
         more, results = inlined(inner, operands, equation.location)

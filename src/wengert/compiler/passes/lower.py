@@ -380,13 +380,6 @@ def _inlined(name: str) -> Any:
     return steps
 
 
-def _custom(block: _Block, equation: Equation) -> list[Source]:
-    """Lower the function itself: its derivative rule has been applied already."""
-    operands, params = equation.operands, equation.params
-    graph = params["graph"] or stage(params["call"].value, [atom.type for atom in operands])[0]
-    return block.graph(graph, [block.source(atom) for atom in operands])
-
-
 def _cond(block: _Block, equation: Equation) -> list[Source]:
     predicate, *operands = equation.operands
     given = [block.source(atom) for atom in operands]
@@ -507,6 +500,6 @@ _PROGRAMS: dict[str, Any] = {
     "bounded_scan": _bounded_scan,
     "checkpointed_scan": _bounded_scan,
     "checkpoint": _inlined("program"),
-    "custom_jvp": _custom,
-    "custom_vjp": _custom,
+    "custom_jvp": _inlined("graph"),
+    "custom_vjp": _inlined("graph"),
 }
