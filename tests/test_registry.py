@@ -54,7 +54,7 @@ OF_MATRICES = {
         "sqrtm",
         "solve_sylvester",
     ),
-    *("eigh", "eigvalsh", "svd", "svdvals", "qr", "pinv", "lstsq", "sparse_product"),
+    *("eigh", "eigvalsh", "svd", "svdvals", "qr", "pinv", "lstsq", "sparse_product", "sparse_solve"),
 }
 
 STEP = 2.0**-18  # far below `draws.SHIFT`: differences cross no kink; a power of two: x +- STEP is exact

@@ -137,6 +137,19 @@ def triangular_solution(a, b, lower, unit):
     return np.linalg.solve(a, b)
 
 
+def sparse_solution(b, data, columns, pointers, transposed):
+    """Return x with A x = b for a sparse matrix, the elements row by row, or for its transpose."""
+    from scipy.sparse import csc_array
+    from scipy.sparse.linalg import splu
+
+    count = len(pointers) - 1
+    if not np.size(b):
+        return np.zeros(np.shape(b), np.result_type(b, data))
+    right = np.reshape(b, (count, -1)).astype(np.result_type(b, data))
+    factor = splu(csc_array((data, columns, pointers), shape=(count, count), copy=True))
+    return factor.solve(right, trans="N" if transposed else "T").reshape(np.shape(b))
+
+
 def banded_solution(bands, b, lower, upper):
     """Return x with a @ x equal to b, where a[i, j] is bands[upper + i - j, j]."""
     count = bands.shape[-1]
