@@ -26,6 +26,7 @@ from wengert.core.dtypes import dtype_of
 from wengert.core.errors import ArgumentError, ShapeError, message
 from wengert.core.shapes import shape_of
 from wengert.implicit import krylov
+from wengert.implicit.sparse import solve as solve_sparse
 from wengert.implicit.vectors import vector_of
 from wengert.ir.graph import Graph
 from wengert.ir.types import TensorType, show, type_of
@@ -99,8 +100,9 @@ def linear_solve(
         _check_linear(multiply, right)
     else:
         multiply = _of_matrix(matrix, right)
-    if solver == "direct" and not callable(matrix) and not hasattr(matrix, "tocsr"):
-        return form.container(_column(matrix, right))
+    if solver == "direct" and not callable(matrix):
+        is_sparse = hasattr(matrix, "tocsr")
+        return form.container(solve_sparse(matrix, right) if is_sparse else _column(matrix, right))
     limits = tolerance_of(right, tol), maxiter or 10 * shape_of(right)[0]
     if solver == "direct":
         solution = solve_directly(multiply, right)
