@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from wengert import optimize as optimize
     from wengert import random as random
     from wengert import scipy as scipy
+    from wengert import sparse as sparse
     from wengert import testing as testing
     from wengert.compiler.jit import jit as jit
     from wengert.compiler.runtime.threads.team import get_threads as get_threads
@@ -131,6 +132,7 @@ __all__ = [
     "scipy",
     "set_threads",
     "source",
+    "sparse",
     "sparse_hessian",
     "sparse_jacobian",
     "special",
