@@ -124,7 +124,10 @@ class State:
     @property
     def dtype(self) -> Dtype:
         """The dtype of the value."""
-        return dtype_of(self.value)
+        try:
+            return self.value.dtype
+        except AttributeError:  # a Python scalar
+            return dtype_of(self.value)
 
 
 class Box:
@@ -181,14 +184,14 @@ class Box:
     @property
     def shape(self) -> Shape:
         """The shape, as in NumPy."""
-        if self.lens is not None:
+        if (lens := self.lens) is not None and lens.origin is not lens.root.state:
             self.refresh()
         return self.state.shape
 
     @property
     def dtype(self) -> Dtype:
         """The dtype, as in NumPy."""
-        if self.lens is not None:
+        if (lens := self.lens) is not None and lens.origin is not lens.root.state:
             self.refresh()
         return self.state.dtype
 

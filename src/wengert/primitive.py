@@ -103,6 +103,7 @@ class Linear:
         self.onto = onto
         self.take_out = take_out
         self.split = split
+        self.grows = accumulate is not None or onto is not None
         # A transpose reads the other operands: multilinear ones, and those with indices or masks.
         self.reads = not jointly or first_only or any(transpose is None for transpose in transposes)
 
@@ -299,7 +300,7 @@ class Primitive:
             elif type(operand) in PLAIN:
                 pass
             elif isinstance(operand, Box):
-                if operand.lens is not None:
+                if (lens := operand.lens) is not None and lens.origin is not lens.root.state:
                     operand.refresh()
                 trace = operand.owner
                 if top is None or trace.level > top.level:

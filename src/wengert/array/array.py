@@ -94,6 +94,8 @@ class Array(Conversions):
 
     def __getitem__(self, index: Any) -> Any:
         subscript = indexing.parse(self.shape, index, checked=False)
+        if not subscript.arrays and subscript.shape:
+            return view_of(self, indexing.take_basic(self, subscript), indexing.Part(subscript, index), index)
         if not indexing.is_view(subscript, index):
             return indexing.checked_take(self, subscript, index)
         subscript = indexing.frozen(subscript)

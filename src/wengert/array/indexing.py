@@ -46,6 +46,10 @@ class Subscript(NamedTuple):
     """The axis of ``shape`` that each array indexes, and the array."""
     in_front: bool
     """Whether the arrays' axes come first because a slice separates them."""
+    part: Shape
+    """The shape after the basic part, without new axes."""
+    is_whole: bool
+    """Whether the basic part is the whole array."""
 
 
 class _Truth:
@@ -120,9 +124,11 @@ def parse(shape: Shape, index: Any, *, checked: bool = True) -> Subscript:
 
     The ranges of integer arrays are left to NumPy unless they are ``checked`` here.
     """
-    found = _parse_basic(shape, index)
-    if found is None and not checked:
-        found = _parse_arrays(shape, index)
+    first = index[0] if type(index) is tuple and index else index  # pyright: ignore[reportUnknownVariableType]
+    if type(first) is not np.ndarray:
+        found = _parse_basic(shape, index)
+    else:
+        found = None if checked else _parse_arrays(shape, index)
     return found or _parse(shape, index, checked)
 
 
@@ -133,30 +139,55 @@ def _parse_basic(shape: Shape, index: Any) -> Subscript | None:
     """Parse an index of Python integers inside the shape, slices with such ends and new axes; None for any other."""
     basic: list[Any] = []
     result: list[int] = []
-    for entry in _entries(index):
+    part: list[int] = []
+    is_whole, rank = True, len(shape)
+    for entry in index if type(index) is tuple else (index,):  # pyright: ignore[reportUnknownVariableType]
         if entry is None:
             result.append(1)
             continue
-        if len(basic) == len(shape):
+        axis = len(basic)
+        if axis == rank:
             return None
-        extent = shape[len(basic)]
+        extent = shape[axis]
         if type(entry) is slice:
-            if not (
-                type(entry.start) in _NUMBER_OR_NONE
-                and type(entry.stop) in _NUMBER_OR_NONE
-                and type(entry.step) in _NUMBER_OR_NONE
-            ):
+            ends = _ends_of(entry, extent)
+            if ends is None:
                 return None
-            start, stop, step = entry.indices(extent)
-            count = len(range(start, stop, step))
-            basic.append((start if count else 0, count, step))
-            result.append(count)
+            is_whole = is_whole and ends == (0, extent, 1)
+            basic.append(ends)
+            part.append(ends[1])
+            result.append(ends[1])
         elif type(entry) is int and -extent <= entry < extent:
             basic.append(entry % extent)
+            is_whole = False
         else:
             return None
     rest = shape[len(basic) :]
-    return Subscript((*basic, *_whole(rest)), (*result, *rest), (), False)
+    if not rest:
+        return _subscript((tuple(basic), tuple(result), (), False, tuple(part), is_whole))
+    return _subscript(((*basic, *_whole(rest)), (*result, *rest), (), False, (*part, *rest), is_whole))
+
+
+def _subscript(fields: tuple[Any, ...]) -> Subscript:
+    """Return a subscript, without the call that a named tuple makes."""
+    return tuple.__new__(Subscript, fields)
+
+
+def _ends_of(entry: slice, extent: int) -> tuple[int, int, int] | None:
+    """Return the start, the number and the step of a slice of Python integers; None for any other."""
+    first, last, step = entry.start, entry.stop, entry.step
+    if step is None:
+        if first is None and type(last) is int and 0 <= last <= extent:
+            return 0, last, 1
+        if last is None and type(first) is int and 0 <= first < extent:
+            return first, extent - first, 1
+    if not (
+        type(first) in _NUMBER_OR_NONE and type(last) in _NUMBER_OR_NONE and type(step) in _NUMBER_OR_NONE
+    ):
+        return None
+    start, stop, by = entry.indices(extent)
+    count = len(range(start, stop, by))
+    return start if count else 0, count, by
 
 
 def _entries(index: Any) -> tuple[Any, ...]:
@@ -171,7 +202,7 @@ def _parse_arrays(shape: Shape, index: Any) -> Subscript | None:
     for entry in entries:
         if type(entry) is not np.ndarray or entry.dtype.kind != "i" or not entry.shape:
             return None
-    return Subscript(_whole(shape), shape, tuple(enumerate(entries)), False)
+    return Subscript(_whole(shape), shape, tuple(enumerate(entries)), False, shape, True)
 
 
 @lru_cache(maxsize=1024)
@@ -215,7 +246,8 @@ def _parse(shape: Shape, index: Any, checked: bool) -> Subscript:
         previous = is_array
     if len(arrays) > 1:
         _check_together([shape_of(array) for _, array in arrays])
-    return Subscript(tuple(basic), tuple(result), tuple(arrays), blocks > 1)
+    index_, is_whole = tuple(basic), tuple(basic) == _whole(shape)
+    return Subscript(index_, tuple(result), tuple(arrays), blocks > 1, indexed_shape(index_), is_whole)
 
 
 def _ends(entry: slice, extent: int) -> tuple[int, int, int]:
@@ -333,10 +365,9 @@ def signed(indices: Any) -> Any:
 
 def take_basic(x: Any, subscript: Subscript) -> Any:
     """Return the basic part of ``x[index]``."""
-    shape = shape_of(x)
-    if subscript.basic != _whole(shape):
-        x, shape = slice_(x, index=subscript.basic), indexed_shape(subscript.basic)
-    return x if shape == subscript.shape else reshape(x, shape=subscript.shape)
+    if not subscript.is_whole:
+        x = slice_(x, index=subscript.basic)
+    return x if subscript.part == subscript.shape else reshape(x, shape=subscript.shape)
 
 
 def take(x: Any, subscript: Subscript) -> Any:
@@ -344,6 +375,8 @@ def take(x: Any, subscript: Subscript) -> Any:
     taken = take_basic(x, subscript)
     if not subscript.arrays:
         return taken
+    if len(subscript.arrays) == 1 and subscript.arrays[0][0] == 0:
+        return gather(taken, subscript.arrays[0][1])
     axes, arrays = zip(*subscript.arrays, strict=True)
     if axes == tuple(range(len(axes))):
         return gather(taken, *arrays)
@@ -357,7 +390,7 @@ def checked_take(x: Any, subscript: Subscript, index: Any) -> Any:
 
     NumPy finds such an index as it evaluates, so that the range is checked before only where nothing is evaluated.
     """
-    if subscript.arrays and concrete(x) is None:
+    if subscript.arrays and type(getattr(x.state, "value", None)) is not np.ndarray and concrete(x) is None:
         subscript = parse(shape_of(x), index)
     try:
         return take(x, subscript)
@@ -391,9 +424,9 @@ def write(x: Any, subscript: Subscript, value: Any) -> Any:
     if dtype_of(value) != dtype_of(x):
         value = cast(value, dtype=dtype_of(x))
     value = _write_arrays(take_basic(x, subscript), subscript, value)
-    if subscript.basic == _whole(shape_of(x)):
+    if subscript.is_whole:
         return reshape(value, shape=shape_of(x))
-    return place(x, reshape(value, shape=indexed_shape(subscript.basic)), index=subscript.basic)
+    return place(x, reshape(value, shape=subscript.part), index=subscript.basic)
 
 
 def write_into(cell: Box, subscript: Subscript, value: Any) -> None:
@@ -410,7 +443,7 @@ def _part(x: Any, subscript: Subscript, value: Any) -> Any:
     """Return a value with the dtype of x and the shape of the part that a basic index selects."""
     if dtype_of(value) != dtype_of(x):
         value = cast(value, dtype=dtype_of(x))
-    shape = indexed_shape(subscript.basic)
+    shape = subscript.part
     value = _fit(value, subscript.shape)
     return value if shape_of(value) == shape else reshape(value, shape=shape)
 
@@ -454,7 +487,7 @@ def add(x: Any, subscript: Subscript, value: Any) -> Any:
         value = _permuted(sums, inverse_permutation(order))
     else:
         value = _fit(value, subscript.shape)
-    value = reshape(value, shape=indexed_shape(subscript.basic))
-    if subscript.basic != _whole(shape_of(x)):
+    value = reshape(value, shape=subscript.part)
+    if not subscript.is_whole:
         value = place(np.zeros(shape_of(x), dtype_of(value)), value, index=subscript.basic)
     return arithmetic.add(x, value)

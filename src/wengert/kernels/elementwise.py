@@ -60,6 +60,28 @@ def _is_zero(value: Any) -> bool:
     return isinstance(value, (int, float)) and value == 0 and not np.signbit(value)
 
 
+def extremum_share(out: Any, mine: Any, other: Any) -> Any:
+    """Return 1 where ``out`` is ``mine``, 1/2 where it is ``other`` as well, and 0 elsewhere, in the dtype of ``out``.
+
+    Example:
+        >>> import numpy as np
+        >>> x, y = np.array([1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0])
+        >>> extremum_share(np.maximum(x, y), x, y)
+        array([0.5, 0. , 1. ])
+    """
+    is_mine = np.equal(mine, out)
+    is_tie = is_mine & np.equal(other, out)
+    dtype: Any = np.result_type(out)
+    if not isinstance(is_tie, NDARRAY):
+        return dtype.type(0.5 if is_tie else is_mine)
+    share = (is_mine if is_mine.shape == is_tie.shape else np.broadcast_to(is_mine, is_tie.shape)).astype(
+        dtype
+    )
+    if is_tie.any():  # seldom: `np.where` would take twice as long
+        share[is_tie] = 0.5
+    return share
+
+
 # -- products in which zero is strong --------------------------------------------------------------------
 
 _NUMBERS = (int, float, complex)

@@ -211,8 +211,11 @@ def product(
     second = _matrix(right, batch, summed, columns, space)
     dims = batch + rows + columns
     flat = _flat(batch, rows, columns, space)
-    evaluate = then(lambda arrays: np.matmul(first(arrays), second(arrays)), reshape(flat, space.shape(dims)))
-    return computed(dims, evaluate, space)
+    if batch:
+        evaluate: Evaluate = lambda arrays: np.matmul(first(arrays), second(arrays))  # noqa: E731
+    else:  # the method calls BLAS at once
+        evaluate = lambda arrays: first(arrays).dot(second(arrays))  # noqa: E731
+    return computed(dims, then(evaluate, reshape(flat, space.shape(dims))), space)
 
 
 def _sorted(dims: Collection[int], order: Dims) -> Dims:

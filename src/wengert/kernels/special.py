@@ -383,7 +383,7 @@ def tanh_slope(x: Any) -> Any:
         >>> print(round(tanh_slope(20.0) * 1e17, 4))
         1.6993
     """
-    return _squared(1.0, x if is_float(dtype_of(x)) else 1.0 * x)
+    return _squared(1.0, x if dtype_of(x).kind == "f" else 1.0 * x)
 
 
 #: The sum of squares of numbers so near zero that neither the cosine nor the quotient below leaves the dtype's range.
@@ -392,16 +392,14 @@ _WITHIN_RANGE = {FLOAT64: 350.0**2, FLOAT32: 40.0**2}
 
 def _squared(top: float, x: Any) -> Any:
     """Return ``(top / cosh x)^2``, which underflows before cosh overflows."""
-    if isinstance(x, NDARRAY) and np.vdot(x, x) < _WITHIN_RANGE.get(x.dtype, 0.0):
-        return _squared_quotient(top, np.cosh(x))
+    if (
+        isinstance(x, NDARRAY)
+        and x.ndim
+        and (flat := x.ravel("K")).dot(flat) < _WITHIN_RANGE.get(x.dtype, 0.0)
+    ):
+        result = np.cosh(x)
+        np.divide(top, result, result)  # an array is overwritten, as memory costs more than the arithmetic
+        return np.multiply(result, result, result)
     with np.errstate(over="ignore", under="ignore"):
-        return _squared_quotient(top, np.cosh(x))
-
-
-def _squared_quotient(top: float, result: Any) -> Any:
-    """Return ``(top / result)^2``; an array is overwritten, as memory costs more than the arithmetic."""
-    if not isinstance(result, NDARRAY):
-        ratio = top / result
+        ratio = top / np.cosh(x)
         return ratio * ratio
-    np.divide(top, result, out=result)
-    return np.multiply(result, result, out=result)

@@ -95,7 +95,8 @@ def sum_(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None,
     where: Any = True,
 ) -> Any:  # fmt: skip
-    total = reduce_over(reduce_sum, "sum", kept(_accumulator(a, dtype), where, 0), axis, keepdims)
+    a = _accumulator(a, dtype)
+    total = reduce_over(reduce_sum, "sum", a if where is True else kept(a, where, 0), axis, keepdims)
     return total if initial is None else add(total, _as_initial(initial, total))
 
 

@@ -51,7 +51,7 @@ def _layout(x: Box) -> Any:
 
 def _is_copy(x: Box, shape: Shape) -> bool:
     """Report whether NumPy would have to copy: the box is a view, and its elements are not in a row."""
-    if x.lens is None:
+    if x.lens is None or shape == x.state.shape:
         return False
     layout = _layout(x)
     return not (layout.flags.c_contiguous or np.may_share_memory(layout, layout.reshape(shape)))

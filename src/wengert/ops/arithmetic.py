@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 
 from wengert.core.dtypes import BOOL, DEFAULT_DTYPE, INT64, NUMPY_SCALAR, dtype_of, is_complex
+from wengert.core.shapes import broadcast
 from wengert.ir.types import TensorType
+from wengert.kernels import elementwise as kernels
 from wengert.kernels.elementwise import strong_product
 from wengert.nest.lowering import Elementwise, check_integers
 from wengert.ops.comparison import equal, isnan, less, signbit, where
 from wengert.ops.complex import conjugate, imag, real
 from wengert.ops.conversion import cast
 from wengert.ops.elementwise import elementwise, evaluation, locally_constant, of_real, same_type, ufunc_type
-from wengert.primitive import Linear, Primitive
+from wengert.primitive import Linear, NonDifferentiable, Primitive
 
 _POSITIVE_SECOND = ((-2.0, 2.0), (0.5, 2.0))
 
@@ -124,17 +126,33 @@ copysign = elementwise(
 
 
 def _winner(out: Any, mine: Any, other: Any) -> Any:
-    """Return 1 where the result is ``mine``, and 1/2 at a tie: the mean of the two one-sided derivatives."""
     number = dtype_of(out).type
     return where(equal(mine, out), where(equal(other, out), number(0.5), number(1.0)), number(0.0))
+
+
+def _share_type(out: TensorType, mine: TensorType, other: TensorType) -> TensorType:
+    shape = broadcast("extremum_share", out.shape, mine.shape, other.shape)
+    return TensorType(out.dtype, shape, out.weak and mine.weak and other.weak)
+
+
+extremum_share = elementwise(
+    "extremum_share",
+    kernels.extremum_share,
+    doc="1 where the extremum ``out`` is ``mine``, 1/2 where it is ``other`` as well (the mean of both sides), else 0",
+    derivative=NonDifferentiable("it is constant between its jumps"),
+    operands=3,
+    type_rule=_share_type,
+    native=_winner,
+    source="np.where({1} == {0}, np.where({2} == {0}, 0.5, 1.0), 0.0).astype(np.result_type({0}))",
+)
 
 
 def _extremum(name: str, ufunc: np.ufunc, doc: str) -> Primitive:
     return elementwise(
         name,
         ufunc,
-        lambda out, x, y: _winner(out, x, y),
-        lambda out, x, y: _winner(out, y, x),
+        lambda out, x, y: extremum_share(out, x, y),
+        lambda out, x, y: extremum_share(out, y, x),
         doc=f"{doc}; each operand gets half of the derivative at a tie",
         kinks=[(1.0, 1.0), (0.0, 0.0)],
     )

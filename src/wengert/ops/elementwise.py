@@ -102,7 +102,7 @@ def float_type(name: str) -> Callable[..., TensorType]:
 def check_real(name: str, *operands: Any, hint: str = "") -> None:
     """Raise `DtypeError` for complex operands, or the types of some."""
     for operand in operands:
-        if dtype_of(operand).kind == "c":
+        if (operand.dtype if type(operand) is np.ndarray else dtype_of(operand)).kind == "c":
             raise DtypeError(message(name, "real numbers or booleans are required", show(*operands), hint))
 
 

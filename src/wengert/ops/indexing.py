@@ -60,13 +60,15 @@ def _scatter_add(y: Any, *indices: Any, shape: Shape) -> Any:
 
 def _add_each(target: Any, indices: Sequence[Any], y: Any) -> None:
     """Add at the indices. NumPy adds to an array of one axis tens of times as fast as to one of several."""
-    if target.ndim == 1 or (target.ndim <= _MOST_OF_ADD_AT and np.size(y) <= _FEW):
+    if target.ndim == 1 or (
+        target.ndim <= _MOST_OF_ADD_AT and (y.size if isinstance(y, np.ndarray) else 1) <= _FEW
+    ):
         np.add.at(target, tuple(indices), y)
         return
     rest = target.shape[len(indices) :]
     lead = np.broadcast_shapes(*map(np.shape, indices))
     rows = np.broadcast_to(_rows(indices, target.shape), lead).reshape(-1)
-    values = np.broadcast_to(y, (*lead, *rest)).reshape(len(rows), size(rest))
+    values: Any = np.broadcast_to(y, (*lead, *rest)).reshape(len(rows), size(rest))
     is_flat = target.flags.c_contiguous
     total = (target if is_flat else np.zeros(target.shape, target.dtype)).reshape(-1)
     columns = np.arange(size(rest))

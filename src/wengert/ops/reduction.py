@@ -29,7 +29,9 @@ def _reduced(x: TensorType, axes: Axes) -> TensorType:
 
 def expand(reduced: Any, shape: Shape, axes: Axes) -> Any:
     """Return a reduced value repeated along the axes that were reduced."""
-    return broadcast_to(reshape(reduced, shape=keep_axes(shape, axes)), shape=shape)
+    if axes and axes[-1] != len(axes) - 1:  # leading axes need no reshape: broadcasting adds them
+        reduced = reshape(reduced, shape=keep_axes(shape, axes))
+    return broadcast_to(reduced, shape=shape)
 
 
 def _batch_axes(op: Primitive, size: int, xs: Sequence[Any], flags: Any, params: Mapping[str, Any]) -> Any:

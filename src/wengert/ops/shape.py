@@ -288,7 +288,7 @@ def _embed(x: Any, shape: Shape, index: Index) -> Any:
 
 def zeros_along(x: Any, shape: Shape, dtype: Any) -> Any:
     """Return zeros whose axes have the memory order of the axes of x, where the ranks agree."""
-    if not isinstance(x, np.ndarray) or x.ndim != len(shape) or x.flags.c_contiguous:
+    if not isinstance(x, np.ndarray) or x.flags.c_contiguous or x.ndim != len(shape):
         return np.zeros(shape, dtype)
     order = sorted(range(x.ndim), key=lambda axis: -abs(x.strides[axis]))
     return np.zeros([shape[axis] for axis in order], dtype).transpose(inverse_permutation(tuple(order)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from operator import attrgetter
@@ -9,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from wengert.boxes import Box, running, snapshot, state_of
+from wengert.boxes import Box, inside_transform, running, snapshot, state_of
 from wengert.core import tree
 from wengert.core.dtypes import dtype_of
 from wengert.core.errors import ArgumentError, message
 from wengert.core.shapes import shape_of
 from wengert.ir.types import TensorType
+from wengert.kernels.elementwise import strong_product
 from wengert.ops.conversion import cast
 from wengert.ops.reduction import reduce_sum
 from wengert.ops.shape import reshape, zeros_along
@@ -42,9 +44,11 @@ from wengert.transforms.tape import LinearTrace, Node, Part, TapeTrace, box_of, 
 class Cotangents:
     """The cotangents accumulated so far; sums are kept in buffers and added to in place."""
 
-    __slots__ = ("_own", "_values", "_waiting", "take")
+    __slots__ = ("_own", "_values", "_waiting", "product", "take")
 
-    def __init__(self) -> None:
+    def __init__(self, product: Callable[[Any, Any], Any]) -> None:
+        self.product = product
+        """Multiplies a cotangent by a slope, both arrays."""
         self._values: dict[Node, Any] = {}
         self._waiting: list[tuple[int, Node]] = []
         """A heap of the nodes that have a cotangent, the last one first."""
@@ -107,7 +111,9 @@ class Cotangents:
             return None
         value = node.value
         if before is None:
-            buffer = zeros_along(value, shape_of(value), dtype_of(value))
+            buffer = zeros_along(
+                value, value.shape if type(value) is np.ndarray else shape_of(value), dtype_of(value)
+            )
             heappush(self._waiting, (-node.number, node))
         else:
             buffer = np.array(before)
@@ -134,7 +140,34 @@ def walk_back(seeds: Iterable[tuple[Node, Any]], inputs: Sequence[Node | None]) 
 
     Reverse accumulation: for each node, last to first, ``cotangent_i += partial_i * cotangent``.
     """
-    cotangents = Cotangents()
+    seeds = list(seeds)
+    if not inside_transform():
+        # A product of zero and infinity is seldom. It leaves NaN in a result, or in none: where its element is dropped.
+        try:
+            results = _walk(seeds, inputs, operator.mul)
+        except (_NaNError, ValueError, ArithmeticError):
+            results = []
+        if results and all(result is None or _has_no_nan(result) for result in results):
+            return results
+    return _walk(seeds, inputs, strong_product)
+
+
+def _has_no_nan(cotangent: Any) -> bool:
+    """Return whether a cotangent is plain, and no element of it is NaN."""
+    if type(cotangent) is not np.ndarray:
+        return not isinstance(cotangent, Box) and bool(np.all(cotangent == cotangent))
+    elements = cotangent.ravel("K")
+    return bool((squares := elements.dot(elements)) == squares)
+
+
+class _NaNError(Exception):
+    """The cotangent of a program may be NaN where it would be zero."""
+
+
+def _walk(
+    seeds: Sequence[tuple[Node, Any]], inputs: Sequence[Node | None], product: Callable[[Any, Any], Any]
+) -> list[Any]:
+    cotangents = Cotangents(product)
     for node, cotangent in seeds:
         cotangents.add(node, cotangent)
     wanted = set(inputs)
@@ -183,6 +216,10 @@ def _pull_part(node: Part, cotangent: Any, cotangents: Cotangents) -> None:
 
 def _pull_program(rule: HigherOrder, node: Node, cotangent: Any, cotangents: Cotangents) -> None:
     parts = cotangent.values if isinstance(cotangent, _Parts) else cotangent
+    if cotangents.product is not strong_product:  # a program may do anything with NaN
+        given: list[Any] = parts if isinstance(cotangent, _Parts) else [cotangent]
+        if not all(part is None or _has_no_nan(part) for part in given):
+            raise _NaNError
     for parent, part in zip(node.parents, node.operands(parts), strict=True):
         if parent is not None and part is not None:
             cotangents.add(parent, part)
@@ -213,7 +250,9 @@ def _pull_partials(rule: Partials, node: Node, cotangent: Any, cotangents: Cotan
         if parent is None or partial is None:
             continue
         if callable(partial):
-            term = times_partial(cotangent, partial(*values, **params))
+            slope: Any = partial(*values, **params)
+            is_plain = type(cotangent) is np.ndarray and type(slope) is np.ndarray
+            term = cotangents.product(cotangent, slope) if is_plain else times_partial(cotangent, slope)
         else:
             term = cotangent if partial == 1.0 else -cotangent if partial == -1.0 else cotangent * partial
         cotangents.add(parent, term)
@@ -230,14 +269,16 @@ def _pull_linear(rule: Linear, node: Node, cotangent: Any, cotangents: Cotangent
             if parent is not None:
                 cotangents.add(parent, term)
         return
-    grows = rule.accumulate is not None or rule.onto is not None
+    operands, params, transposes = node.operands, node.params, rule.transposes
     for position, parent in enumerate(node.parents):
-        if parent is None or not rule.linear_in(position):
+        if parent is None or (position and not rule.linear_in(position)):
             continue
-        if position == 0 and grows and _pull_into(rule, node, parent, cotangent, cotangents):
+        if position == 0 and rule.grows and _pull_into(rule, node, parent, cotangent, cotangents):
             continue
-        term = rule.transpose(position, cotangent, node.operands, node.params)
-        cotangents.add(parent, term)
+        transpose = transposes[0 if rule.variadic else position]
+        if transpose is not None:
+            leading = (position, cotangent) if rule.variadic else (cotangent,)
+            cotangents.add(parent, transpose(*leading, *operands, **params))
 
 
 def _pull_out(take_out: Callable[..., Any], node: Node, buffer: Any, cotangents: Cotangents) -> None:
@@ -252,17 +293,17 @@ def _pull_out(take_out: Callable[..., Any], node: Node, buffer: Any, cotangents:
 
 def _pull_into(rule: Linear, node: Node, parent: Node, cotangent: Any, cotangents: Cotangents) -> bool:
     """Add to the cotangent of the first operand in place, if the rule can; return whether it did."""
-    if rule.accumulate is not None and not any(
-        isinstance(value, Box) for value in (cotangent, *node.operands[1:])
-    ):
-        buffer = cotangents.buffer(parent)
+    operands = node.operands
+    if rule.accumulate is not None and not isinstance(cotangent, Box):
+        is_plain = len(operands) == 1 or not any(isinstance(value, Box) for value in operands[1:])
+        buffer = cotangents.buffer(parent) if is_plain else None
         if buffer is not None:
-            rule.accumulate(buffer, cotangent, *node.operands, **node.params)
+            rule.accumulate(buffer, cotangent, *operands, **node.params)
             return True
     before = cotangents.sum(parent)
     if rule.onto is None or before is None or dtype_of(before) != dtype_of(cotangent):
         return False
-    cotangents.set(parent, rule.onto(before, cotangent, *node.operands, **node.params))
+    cotangents.set(parent, rule.onto(before, cotangent, *operands, **node.params))
     return True
 
 
@@ -432,7 +473,8 @@ def value_and_grad(
             raise ArgumentError(message("grad", "the function must return one number", got, hint))
         value = snapshot(check_scalar("grad", recording.values[0]))
         check_results("grad", [value], holomorphic)
-        seed = np.ones(shape_of(value), dtype_of(value))[()]
+        one, shape = dtype_of(value).type(1), shape_of(value)
+        seed = np.full(shape, one) if shape else one
         gradient = tree.unflatten(inputs.structure, as_results(recording.pullback([seed]), inputs.leaves))
         return ((value, recording.aux), gradient) if has_aux else (value, gradient)
 

@@ -31,6 +31,7 @@ from wengert.primitive import (
     Partials,
     Primitive,
 )
+from wengert.transforms.snapshots import Snapshots
 from wengert.transforms.staging import stage
 
 _numbers = itertools.count()
@@ -129,6 +130,10 @@ class TapeTrace(Trace):
     evaluates: ClassVar[bool] = True
     """Whether the values of nodes are numbers."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.snapshots = Snapshots()
+
     def process(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Compute, and append a node to the list."""
         if not self.open:
@@ -162,7 +167,7 @@ class TapeTrace(Trace):
             value, parent = operand, None
             if type(operand) is NDARRAY or (type(operand) not in PLAIN and not isinstance(operand, Box)):
                 if rule.reads and (type(rule) is not Linear or rule.reads_operand(len(values))):
-                    value = snapshot(operand)  # no write may change a value that a rule reads later
+                    value = self.snapshots.of(operand)  # no write may change a value that a rule reads later
             elif type(operand) not in PLAIN:
                 if operand.owner is self:
                     parent = operand.state
@@ -326,9 +331,12 @@ def _release_unread(node: Node) -> None:
 def _reads_of(primitive: Primitive, params: Any, parents: Parents, value: Any, operands: Values) -> Reads:
     """Return which of its result and operands the rule of an operation reads."""
     rule, active = primitive.derivative, tuple(map(bool, parents))
+    if not rule.reads:
+        return (False,) * (1 + len(active))
     key: Any = (primitive, active)
     if isinstance(rule, Partials):  # of complex values a partial may read others than of real ones
-        key = (*key, *(is_complex(dtype_of(x)) for x in (value, *operands)), *params.items())
+        kinds = [dtype_of(x).kind == "c" for x in (value, *operands)]
+        key = (*key, *kinds, *params.items())
     reads = _known_reads.get(key)
     if reads is None:
         if isinstance(rule, Partials):
