@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.dtypes import INT64, Dtype
+from wengert.core.dtypes import INT64, NDARRAY, Dtype
 from wengert.core.errors import DtypeError, OutOfRangeError, ShapeError, message
 from wengert.core.shapes import Shape, broadcast, shape_of, size
 from wengert.ir.types import TensorType, show
@@ -61,14 +61,14 @@ def _scatter_add(y: Any, *indices: Any, shape: Shape) -> Any:
 def _add_each(target: Any, indices: Sequence[Any], y: Any) -> None:
     """Add at the indices. NumPy adds to an array of one axis tens of times as fast as to one of several."""
     if target.ndim == 1 or (
-        target.ndim <= _MOST_OF_ADD_AT and (y.size if isinstance(y, np.ndarray) else 1) <= _FEW
+        target.ndim <= _MOST_OF_ADD_AT and (y.size if isinstance(y, NDARRAY) else 1) <= _FEW
     ):
         np.add.at(target, tuple(indices), y)
         return
     rest = target.shape[len(indices) :]
     lead = np.broadcast_shapes(*map(np.shape, indices))
     rows = np.broadcast_to(_rows(indices, target.shape), lead).reshape(-1)
-    values: Any = np.broadcast_to(y, (*lead, *rest)).reshape(len(rows), size(rest))
+    values = np.broadcast_to(y, (*lead, *rest)).reshape(len(rows), size(rest))
     is_flat = target.flags.c_contiguous
     total = (target if is_flat else np.zeros(target.shape, target.dtype)).reshape(-1)
     columns = np.arange(size(rest))
