@@ -152,8 +152,17 @@ def test_a_loop_without_end_may_reach_everything() -> None:
     def spread(x: Any) -> Any:
         return wg.while_loop(lambda y: y.sum() < 1000, lambda y: 2 * y + np.roll(y, 1), x)
 
-    pattern = wg.sparse_jacobian(spread).pattern(np.ones(6)).toarray()
-    assert pattern.all()
+    for count in (6, 60):  # the longer one is not followed to its end
+        assert wg.sparse_jacobian(spread).pattern(np.ones(count)).toarray().all()
+
+
+def test_a_loop_without_end_may_reach_no_more_than_its_turns_do() -> None:
+    def double(x: Any) -> Any:
+        return wg.while_loop(lambda y: y.sum() < 1000, lambda y: y * x, x)
+
+    assert np.array_equal(
+        wg.sparse_jacobian(double).pattern(np.full(5, 2.0)).toarray(), np.eye(5, dtype=bool)
+    )
 
 
 def test_an_unknown_position_may_be_any_along_its_axis_only() -> None:

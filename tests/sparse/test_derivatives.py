@@ -137,6 +137,23 @@ def test_a_rule_without_forward_mode_is_taken_in_reverse() -> None:
         wg.sparse_jacobian(clipped, mode="forward")(X)
 
 
+def test_a_loop_without_reverse_mode_is_taken_forward() -> None:
+    def first(x: Any) -> Any:
+        return wg.while_loop(lambda y: y[0] < 100, lambda y: 2 * y, x)[:1] * np.sum(x)
+
+    jacobian = wg.sparse_jacobian(first)
+    point = np.arange(1.0, 5.0)
+    assert jacobian.colours(point).direction == "forward"
+    np.testing.assert_allclose(jacobian(point).toarray(), wg.jacfwd(first)(point))
+
+
+def test_old_structures_make_room() -> None:
+    jacobian = wg.sparse_jacobian(lambda x, place: x[place : place + 1])
+    for place in range(70):
+        assert jacobian.pattern(np.ones(80), place).indices == [place]
+    assert "6 structures" in repr(jacobian)
+
+
 def test_what_is_not_real_and_floating_is_refused() -> None:
     with pytest.raises(DtypeError, match="sparse_jacobian"):
         wg.sparse_jacobian(stencil)(X + 1j)

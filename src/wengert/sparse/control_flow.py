@@ -7,10 +7,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from wengert.core.shapes import Shape
 from wengert.ir.graph import Equation, Graph
 from wengert.sparse.accesses import UNKNOWN, Value, depending
 from wengert.sparse.index_sets import EMPTY, IndexSets
 from wengert.transforms.staging import stage
+
+#: The turns after which a loop that may end at any time is taken to reach everything, if it still reaches more.
+_MOST_TURNS = 16
 
 
 class Walk(Protocol):
@@ -89,12 +93,20 @@ def _while(walk: Walk, equation: Equation, operands: Sequence[Value]) -> Sequenc
     params = equation.params
     tested, middle = params["tested"], params["tested"] + params["fixed"]
     fixed, carries = operands[tested:middle], list(operands[middle:])
-    while True:
+    for _ in range(_MOST_TURNS):
         results = walk.graph(params["body"], [*fixed, *carries])
         grown = [_grown(walk.sets, old, new) for old, new in zip(carries, results, strict=True)]
         if all(after is before for after, before in zip(grown, carries, strict=True)):
             return carries
         carries = grown
+    return _widened(walk.sets, [*fixed, *carries], [var.shape for var in equation.outputs])
+
+
+def _widened(sets: IndexSets, inputs: Sequence[Value], shapes: Sequence[Shape]) -> list[Value]:
+    """Let each result of a loop depend on whatever anything that its turns read depends on."""
+    given = [value.sets.reshape(-1) for value in inputs if value.sets is not None]
+    every = sets.reduce(np.concatenate(given), (0,)).reshape(())
+    return [depending(np.broadcast_to(every, shape)) for shape in shapes]
 
 
 def _grown(sets: IndexSets, old: Value, new: Value) -> Value:

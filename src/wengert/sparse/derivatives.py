@@ -17,6 +17,9 @@ from wengert.sparse.report import report
 from wengert.sparse.structure import Structure
 from wengert.transforms.arguments import Argnums, check_function
 
+#: The structures that a derivative keeps; one more, and all are found anew when they are needed.
+_MOST_STRUCTURES = 64
+
 
 class SparseDerivative:
     """A function that computes a sparse matrix of derivatives, made by `sparse_jacobian` or `sparse_hessian`.
@@ -92,6 +95,9 @@ class SparseDerivative:
         call = call_of(self._linear.operation, arguments, options)
         structure = self._structures.get(call.key)
         if structure is None:
+            if len(self._structures) == _MOST_STRUCTURES:
+                self._structures.clear()
+                self._of_arrays.clear()
             structure = self._structures[call.key] = Structure(self._linear, call, self._mode)
         if types is not None and len(call.leaves) == len(arguments):
             self._of_arrays[types] = structure

@@ -9,10 +9,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.core.dtypes import dtype_of
+from wengert.core.errors import UnsupportedError
 from wengert.core.shapes import shape_of, size
 from wengert.ops.conversion import cast
 from wengert.ops.shape import concatenate, reshape, slice_
-from wengert.transforms.arguments import Argnums, check_primals, check_results, or_zeros, select_inputs
+from wengert.transforms.arguments import (
+    Argnums,
+    check_primals,
+    check_results,
+    or_zeros,
+    select_inputs,
+    zeros_like,
+)
 from wengert.transforms.batching import vmap
 from wengert.transforms.forward_mode import Pushed
 from wengert.transforms.reverse_mode import Recording, grad
@@ -55,7 +63,10 @@ class LinearMap(ABC):
     def shape(self, arguments: Arguments) -> tuple[int, int]:
         """Return the numbers of rows and columns."""
         inputs = self._inputs(arguments)
-        outputs = Recording(inputs, self.has_aux, self.operation).values
+        try:
+            outputs = Recording(inputs, self.has_aux, self.operation).values
+        except UnsupportedError:  # a rule has no reverse mode
+            outputs = Pushed(inputs, list(map(zeros_like, inputs.leaves)), self.has_aux).values
         check_results(self.operation, outputs, False)
         return _count(outputs), _count(inputs.leaves)
 

@@ -48,7 +48,7 @@ class Structure:
         start = time.perf_counter()
         self.pattern, mode = self._detected(call.types, mode)
         found = time.perf_counter()
-        self.colouring = self._coloured(mode)
+        self.colouring = self._coloured(call.types, mode)
         # A compiled function reads arrays in a tuple faster than in other containers.
         arrays, self._form = tree.flatten(compress(self.pattern, self.colouring))
         self._arrays = tuple(arrays)
@@ -109,10 +109,25 @@ class Structure:
 
     # -- colours and the sweep ---------------------------------------------------------------------------
 
-    def _coloured(self, mode: str) -> Colouring:
+    def _coloured(self, types: Sequence[TensorType], mode: str) -> Colouring:
         if self._linear.symmetric and mode != "forward":
             return colour_star(self.pattern)
-        return colour(self.pattern, mode)
+        colouring = colour(self.pattern, mode)
+        if mode == "auto" and colouring.rows is not None and not self._has_reverse_mode(types):
+            return colour(self.pattern, "forward")
+        return colouring
+
+    def _has_reverse_mode(self, types: Sequence[TensorType]) -> bool:
+        """Return whether the function has a reverse mode: a loop that may end after any turn has none."""
+
+        def product(*values: Any) -> list[Any]:
+            return [self._linear.reverse(self._rebuild(values), np.ones((1, self.pattern.shape[0]))).rows]
+
+        try:
+            stage(product, types, self._linear.operation)
+        except UnsupportedError:
+            return False
+        return True
 
     def _elements(self, arrays: Sequence[Any], *leaves: Any) -> Any:
         """Carry one direction for each colour, and take the elements from the products."""
