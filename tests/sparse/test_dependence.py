@@ -127,6 +127,20 @@ EXACT: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "transpose": (lambda x: x.reshape(3, 4).T, np.eye(N, dtype=bool)[np.arange(N).reshape(3, 4).T.ravel()]),
     "minus the mean": (lambda x: x - x.mean(), np.ones((N, N), bool)),
     "scan": (lambda x: wg.scan(lambda c, v: (c + v, c * v), 1.0, x)[1], band(N, 0)),
+    "scan in which rows depend on nothing": (
+        lambda x: wg.scan(lambda c, v: (c, v * v), 0.0, np.concatenate([x[:1], np.ones(5), x[6:]]))[1],
+        band(0, 0) & ((np.arange(N) < 1) | (np.arange(N) > 5)),
+    ),
+    "long scan that shifts": (
+        lambda x: wg.scan(lambda c, _: (0.5 * np.concatenate([c[1:], c[:1]]), None), x, None, length=N + 3)[
+            0
+        ],
+        np.roll(np.eye(N, dtype=bool), 3, 1),
+    ),
+    "long loop that reads its counter": (
+        lambda x: wg.fori_loop(0, N, lambda i, c: c + x[i] * (np.arange(N) == i), np.zeros(N)),
+        band(0, 0),
+    ),
     "scan without a carry": (lambda x: wg.scan(lambda c, v: (c, v * v), 0.0, x)[1], band(0, 0)),
     "counted loop": (
         lambda x: wg.fori_loop(0, 2, lambda i, c: np.convolve(c * c, np.ones(3), "same"), x),

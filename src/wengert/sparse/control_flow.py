@@ -7,8 +7,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from wengert.core.shapes import Shape
+from wengert.core.dtypes import is_inexact
+from wengert.core.shapes import Shape, size
 from wengert.ir.graph import Equation, Graph
+from wengert.ir.types import TensorType
 from wengert.sparse.accesses import UNKNOWN, Value, depending
 from wengert.sparse.index_sets import EMPTY, IndexSets
 from wengert.transforms.staging import stage
@@ -17,10 +19,16 @@ from wengert.transforms.staging import stage
 _MOST_TURNS = 16
 
 
+#: The turns of a scan from which it pays to find out whether all of them read alike.
+_FEW_TURNS = 6
+
+
 class Walk(Protocol):
     """The walk along a graph."""
 
     sets: IndexSets
+
+    def __init__(self, sets: IndexSets) -> None: ...
 
     def graph(self, graph: Graph, inputs: Sequence[Value]) -> list[Value]:
         """Return the values of the outputs of a graph."""
@@ -57,34 +65,115 @@ def _cond(walk: Walk, equation: Equation, operands: Sequence[Value]) -> Sequence
 
 
 def _scan(walk: Walk, equation: Equation, operands: Sequence[Value]) -> Sequence[Value]:
-    """Follow the turns one by one."""
+    """Follow the turns one by one; where all of them read alike, by what the second one reads."""
     params = equation.params
     body: Graph = params["body"]
     constants, count, length = params["constants"], params["carries"], params["length"]
     fixed, carries = operands[:constants], operands[constants : constants + count]
     columns = operands[constants + count :]
-    stacked = [np.full((length, *type_.shape), EMPTY, np.int64) for type_ in body.output_types[count:]]
-    known = [np.zeros((length, *type_.shape), type_.dtype) for type_ in body.output_types[count:]]
-    certain = [True] * len(stacked)
-    for turn in reversed(range(length)) if params["reverse"] else range(length):
-        rows = [_row(column, turn) for column in columns]
-        results = walk.graph(body, [*fixed, *carries, *rows])
+    stacked = [_Stacked(length, type_) for type_ in body.output_types[count:]]
+    turn_of: _Turn | None = None
+    order = range(length)[::-1] if params["reverse"] else range(length)
+    for done, turn in enumerate(order):
+        inputs = [*fixed, *carries, *(_row(column, turn) for column in columns)]
+        if done == 1 and length > _FEW_TURNS:
+            turn_of = _common_turn(walk, body, inputs, constants, count)
+        results = walk.graph(body, inputs) if turn_of is None else turn_of(walk.sets, inputs)
         carries = results[:count]
-        for position, result in enumerate(results[count:]):
-            if result.known is not None:
-                known[position][turn] = result.known
+        for stack, result in zip(stacked, results[count:], strict=True):
+            stack.set(turn, result)
+    return [*carries, *(stack.value() for stack in stacked)]
+
+
+class _Stacked:
+    """A result of all turns of a scan."""
+
+    def __init__(self, length: int, type_: TensorType) -> None:
+        self._sets = np.full((length, *type_.shape), EMPTY, np.int64)
+        self._known: Any = np.zeros((length, *type_.shape), type_.dtype)
+
+    def set(self, turn: int, value: Value) -> None:
+        """Set the result of a turn."""
+        if value.known is None:
+            self._known = None
+        elif self._known is not None:
+            self._known[turn] = value.known
+        if value.sets is not None:
+            self._sets[turn] = value.sets
+
+    def value(self) -> Value:
+        """Return the results of all turns."""
+        return depending(self._sets) if self._known is None else Value(self._known)
+
+
+class _Turn:
+    """What one turn of a scan reads: for each element of the results, elements of the inputs.
+
+    Args:
+        body: the program of a turn.
+        rows: a Boolean CSR array, with a row for each element of the results and a column for each one of the inputs.
+    """
+
+    def __init__(self, body: Graph, rows: Any) -> None:
+        self._inputs = [var.shape for var in body.inputs]
+        self._results = [type_.shape for type_ in body.output_types]
+        self._reads = rows.indices
+        self._groups = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+        self._count = rows.shape[0]
+
+    def __call__(self, sets: IndexSets, inputs: Sequence[Value]) -> list[Value]:
+        """Return the results of a turn with given inputs."""
+        given = [
+            np.full(size(shape), EMPTY) if value.sets is None else value.sets.reshape(-1)
+            for value, shape in zip(inputs, self._inputs, strict=True)
+        ]
+        united = sets.unite(self._groups, np.concatenate(given)[self._reads], self._count)
+        ends = np.cumsum([size(shape) for shape in self._results])[:-1]
+        parts = zip(np.split(united, ends), self._results, strict=True)
+        return [depending(part.reshape(shape)) for part, shape in parts]
+
+
+def _common_turn(
+    walk: Walk, body: Graph, inputs: Sequence[Value], constants: int, count: int
+) -> _Turn | None:
+    """Return what a turn reads, if it does not change with what is known in one turn only; else None.
+
+    What a turn with nothing known but the constants reads is enough for all turns. It is too much where a known
+    position, such as a counter, tells one turn from another.
+    """
+    sizes = [size(var.shape) for var in body.inputs]
+    starts = np.cumsum([0, *sizes])
+    sets = IndexSets(int(starts[-1]))
+
+    def rows(*, as_in_this_turn: bool) -> Any:
+        values: list[Value] = []
+        for place, (var, value) in enumerate(zip(body.inputs, inputs, strict=True)):
+            carried = constants <= place < constants + count
+            if value.known is not None and (as_in_this_turn or place < constants):
+                values.append(value)
+            elif is_inexact(var.dtype) and (carried or value.sets is not None):
+                every = sets.single(np.arange(starts[place], starts[place + 1]))
+                values.append(Value(sets=every.reshape(var.shape)))
             else:
-                certain[position] = False
-            if result.sets is not None:
-                stacked[position][turn] = result.sets
-    rows = zip(stacked, known, certain, strict=True)
-    return [*carries, *(Value(values) if flag else depending(sets) for sets, values, flag in rows)]
+                values.append(UNKNOWN)
+        results = zip(type(walk)(sets).graph(body, values), body.output_types, strict=True)
+        numbers = [
+            np.full(size(type_.shape), EMPTY) if value.sets is None else value.sets.reshape(-1)
+            for value, type_ in results
+        ]
+        found = sets.rows(np.concatenate(numbers))
+        found.sort_indices()
+        return found
+
+    here, anywhere = rows(as_in_this_turn=True), rows(as_in_this_turn=False)
+    same = np.array_equal(here.indptr, anywhere.indptr) and np.array_equal(here.indices, anywhere.indices)
+    return _Turn(body, anywhere) if same else None
 
 
 def _row(column: Value, turn: int) -> Value:
     known, sets = column
     if sets is not None:
-        return depending(sets[turn])
+        return Value(sets=sets[turn])  # though this row may depend on nothing
     return column if known is None else Value(known[turn])
 
 
