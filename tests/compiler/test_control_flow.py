@@ -292,3 +292,15 @@ def test_nothing_to_read_from() -> None:
     with pytest.raises(IndexError):
         compiled(np.zeros(0), np.array([0, 0]))
     assert compiled(np.zeros(0), np.zeros(0, np.int64)).shape == (0,)
+
+
+def test_what_a_loop_that_ends_when_it_is_done_only_reads_is_computed_once() -> None:
+    def function(x: Any, w: Any) -> Any:
+        scale = np.exp(w)
+        return wg.while_loop(lambda s: s[0] < 9, lambda s: (s[0] + 1, s[1] * scale), (0, x))[1]
+
+    x, w = np.linspace(0.1, 0.4, 100), np.linspace(-1, 1, 100)
+    check(function, x, w, ulp=40)
+    before, inside = str(wg.jit(function).nests(x, w)).split("loop:")
+    assert "exp" in before
+    assert "exp" not in inside

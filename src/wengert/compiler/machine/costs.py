@@ -124,6 +124,8 @@ class CostModel:
     """Bytes from which an array does."""
     fused_depth: int = 64
     """Nested operations: a deeper value is stored, because passes descend expressions recursively."""
+    while_turns: int = 16
+    """Turns that a loop is expected to take which ends when it is done: values before it are not computed in each."""
     resident_loop_turns: int = 64
     """Turns from which a loop carries values in their best layout and copies them there and back."""
     misaligned_row_lines: int = 4

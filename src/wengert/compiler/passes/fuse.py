@@ -288,7 +288,13 @@ def _times_read(step: Step, buffer: Buffer) -> int:
     if isinstance(step, Nest):
         reads_at_a_point = sum(_reads_at_a_point(store.value, buffer) for store in step.stores)
         return point_count(step.dims) * reads_at_a_point
-    trips = step.counter.extent if isinstance(step, Loop) else 1
+    match step:
+        case Loop(counter=counter):
+            trips = counter.extent
+        case While():
+            trips = costs.COSTS.while_turns
+        case _:
+            trips = 1
     return trips * sum(_times_read(one, buffer) for block in inner_blocks(step) for one in block)
 
 
