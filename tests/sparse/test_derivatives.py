@@ -173,6 +173,11 @@ def test_what_is_not_real_and_floating_is_refused() -> None:
         wg.sparse_hessian(stencil)(X)
 
 
+def test_a_large_full_matrix_is_refused() -> None:
+    with pytest.raises(ArgumentError, match=r"10,000,000,000 of 10,000,000,000.*wg\.jvp"):
+        wg.sparse_jacobian(lambda x: x - x.mean()).pattern(np.ones(100_000))
+
+
 def test_report_names_sizes_and_colours() -> None:
     text = wg.sparse_jacobian(stencil).report(X)
     assert "12 rows, 12 columns" in text

@@ -129,7 +129,7 @@ def sparse_jacobian(
         methods ``pattern``, ``colours``, ``report`` and ``data`` take the same arguments.
 
     Raises:
-        ArgumentError: argnums names no argument, or there is no such mode.
+        ArgumentError: argnums names no argument, there is no such mode, or the matrix is too full.
         DtypeError: an argument or an output is not real and floating-point.
         MissingExtraError: SciPy is not installed.
         UnsupportedError: the call is inside another transform; ``data`` is supported there.
@@ -167,7 +167,7 @@ def sparse_hessian(
         A function with the results and the methods of `sparse_jacobian`.
 
     Raises:
-        ArgumentError: argnums names no argument, or there is no such mode.
+        ArgumentError: argnums names no argument, there is no such mode, or the matrix is too full.
         DtypeError: an argument or the output is not real and floating-point.
         MissingExtraError: SciPy is not installed.
         UnsupportedError: the call is inside another transform; ``data`` is supported there.

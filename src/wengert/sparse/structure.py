@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from wengert.compiler.jit import jit
 from wengert.core import tree
 from wengert.core.dtypes import FLOAT64
-from wengert.core.errors import UnsupportedError
+from wengert.core.errors import ArgumentError, UnsupportedError, message
 from wengert.ir.types import TensorType
 from wengert.ops.comparison import equal
 from wengert.ops.conversion import cast
@@ -28,6 +29,8 @@ from wengert.sparse.linear_maps import Arguments, LinearMap, Product
 from wengert.sparse.packages import scipy_sparse
 from wengert.transforms.staging import stage
 
+#: The largest number of elements of a pattern.
+_MOST_ELEMENTS = 1 << 28
 #: A product of the matrix with directions from one side.
 Multiply = Callable[[Arguments, Any], Product]
 
@@ -105,7 +108,18 @@ class Structure:
         direction = Value(sets=sets.single(np.arange(given)))
         (value,) = Dependence(sets).graph(eliminate_dead(graph), [*unknown, direction])
         numbers = np.full(result, EMPTY, np.int64) if value.sets is None else value.sets
+        self._check_count(int(sets.lengths(numbers).sum()), given, result)
         return _sorted(sets.rows(numbers))
+
+    def _check_count(self, count: int, *shape: int) -> None:
+        """Raise `ArgumentError` for a pattern that does not fit in memory."""
+        if count > _MOST_ELEMENTS:
+            requirement = (
+                f"the matrix must have at most {_MOST_ELEMENTS:,} elements that are not zero for certain"
+            )
+            got = f"{count:,} of {math.prod(shape):,}"
+            hint = "use products with it: wg.jvp, wg.vjp, or wg.hvp for a Hessian"
+            raise ArgumentError(message(self._linear.operation, requirement, got, hint))
 
     # -- colours and the sweep ---------------------------------------------------------------------------
 
