@@ -142,7 +142,9 @@ extremum_share = elementwise(
     derivative=NonDifferentiable("it is constant between its jumps"),
     operands=3,
     type_rule=_share_type,
-    native=_winner,
+    lowering=Elementwise(
+        "extremum_share", lambda types, result: [operand.dtype for operand in types], program=_winner
+    ),
     source="np.where({1} == {0}, np.where({2} == {0}, 0.5, 1.0), 0.0).astype(np.result_type({0}))",
 )
 
