@@ -38,7 +38,7 @@ def test_every_method_of_scipys(method: str) -> None:
     result = wg.optimize.minimize(rosenbrock, x0, method=method, options=options)
     assert isinstance(result, optimize.OptimizeResult)
     if method == "COBYLA":  # it creeps along the valley, without derivatives
-        assert result.fun < 1.0
+        assert result.fun < rosenbrock(x0) / 10
         return
     np.testing.assert_allclose(result.x, np.ones(2), rtol=1e-3)
     assert result.success
