@@ -205,3 +205,19 @@ def test_sums_stay_where_stacks_would_be_larger(batch: int, leaves: bool) -> Non
     slope = run(lambda h, x, w: np.tanh(h @ w + x))
     changed = distributed(slope, np.eye(8), np.ones((3, batch, 8)))
     assert scans(changed)[1].params["carries"] == (1 if leaves else 2)
+
+
+@pytest.mark.parametrize(("turns", "leaves"), [(100, True), (1_000_000, False)])
+def test_a_long_loop_makes_no_large_stacks(turns: int, leaves: bool) -> None:
+    """A loop over nothing but a counter adds up products of what it computes."""
+
+    def f(x: Any) -> Any:
+        def step(carry: Any, _: Any) -> Any:
+            x, total = carry
+            x = np.cos(x)
+            return (x, total + x[:, None] @ x[None]), None
+
+        return wg.scan(step, (x, np.zeros((64, 64))), None, length=turns)[0][1]
+
+    graph = distribute_loops(wg.jit(f).graph(np.ones(64)))
+    assert (products_in_loops(graph) == 0) == leaves

@@ -106,6 +106,7 @@ class _Loop:
         made = zip(results[count:], equation.outputs[count:], strict=True)
         arrays = {row: array for row, array in (*made, *rows) if isinstance(array, Var)}
         self.sliced = frozenset(inputs[first + count :])
+        self.kept = sum(_nbytes(array.type) for array in {*arrays.values()})
         self.stacks = _Stacks(arrays)
         self.definitions = {out: line for line in self.body.equations for out in line.outputs}
         self.uses = Counter(atom for line in self.body.equations for atom in line.operands)
@@ -185,10 +186,13 @@ class _Loop:
         return True
 
     def _pays(self, place: int, terms: Sequence[_Term], stacked: Sequence[Atom]) -> bool:
-        """Return whether a turn reads and writes more of a sum than stacks of the factors take."""
+        """Return whether a turn reads and writes more of a sum than stacks of the factors take, which must fit."""
         rows = {self._moved(atom) for term in terms for atom in term.product.operands}
         made = [atom for atom in rows if not self._is_fixed(atom) and atom not in self.sliced]
         moved = sum(_nbytes(atom.type) for atom in (*made, *stacked))
+        new = sum(_nbytes(self._stacked(atom.type)) for atom in (*self.stacks.new, *stacked))
+        if not costs.stacks_fit(new, self.kept):
+            return False
         return costs.leaves_loop(moved, _nbytes(self.body.inputs[place].type))
 
     def _moved(self, atom: Atom) -> Atom:

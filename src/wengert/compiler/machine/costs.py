@@ -87,6 +87,9 @@ class CostModel:
     distributed_bytes_share: float = 1 / 4
     """Bytes of stacks up to which a sum of products leaves a loop, for each byte of the sum that a turn moves."""
 
+    distributed_bytes: int = 1 << 26
+    """Bytes of such stacks that any loop may make; one that keeps more of its turns anyway may make as many."""
+
     native_transform_points: int = 1 << 20
     """Points: longer Fourier transforms are left to NumPy; their tables would be large constants."""
     host_transform_work: float = 7.0
@@ -389,3 +392,8 @@ def leaves_loop(stacked: int, total: int) -> bool:
         total: the bytes of the sum, which a turn reads and writes otherwise.
     """
     return stacked <= COSTS.distributed_bytes_share * 2 * total
+
+
+def stacks_fit(new: int, kept: int) -> bool:
+    """Return whether a loop may make new stacks, beside the bytes that it keeps for all of its turns anyway."""
+    return new <= max(COSTS.distributed_bytes, kept)
