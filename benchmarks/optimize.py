@@ -1,7 +1,8 @@
 """Optimisation on one thread: Wengert's solvers, SciPy's with and without derivatives, jaxopt and optimistix.
 
 The contestants take turns in one process (turns.py); libraries that are not installed are left out. All must find the
-same solution. With `--write` the table in docs/performance.md is replaced.
+same solution, except where a case gives them a number of steps. With `--write` the table in docs/performance.md is
+replaced.
 """
 
 from __future__ import annotations
