@@ -62,8 +62,8 @@ def root(
     Example:
         >>> import wengert as wg
         >>> square_root = lambda a: root(lambda x: x * x - a, 1.0)
-        >>> float(square_root(2.0)), wg.grad(square_root)(4.0)
-        (1.4142135623730951, 0.25)
+        >>> round(float(square_root(2.0)), 9), round(wg.grad(square_root)(4.0), 9)
+        (1.414213562, 0.25)
     """
     equations = equations_of("root", fun, x0, args)
     limit = tolerance_of(equations.start, tol)

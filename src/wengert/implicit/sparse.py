@@ -36,7 +36,7 @@ def solve(matrix: Any, b: Any, *, data: Any = None) -> Any:
         >>> solve(A, np.array([4.0, 8.0]))
         array([1., 2.])
         >>> wg.grad(lambda data: np.sum(solve(A, np.array([4.0, 8.0]), data=data)))(A.data)
-        array([-0.5  , -1.   , -0.75 ])
+        array([-0.5 , -1.  , -0.25])
     """
     if not hasattr(matrix, "tocsr"):
         requirement = "the matrix must be a sparse array of SciPy"

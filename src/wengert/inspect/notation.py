@@ -19,9 +19,9 @@ import numpy as np
 from wengert.boxes import concrete
 from wengert.core.shapes import shape_of, size
 from wengert.inspect.numpy_source import as_product, one_axis
-from wengert.ir.graph import Atom, Graph, Literal, Var
+from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.ir.types import type_of
-from wengert.primitive import REGISTRY, Linear, Partials, Primitive
+from wengert.primitive import REGISTRY, Linear, NonDifferentiable, Partials, Primitive
 from wengert.transforms.staging import stage
 
 #: Arrays up to this many elements are written out.
@@ -253,9 +253,20 @@ def _printed(graph: Graph, names: Sequence[Term], values: Sequence[Any]) -> Term
         elif equation.primitive == "multiply" and written[0].text == written[1].text:
             square = _power(written[0].unsigned(), Term("2"))
             terms[out] = square._replace(negative=written[0].negative != written[1].negative)
+        elif (program := _choice(equation)) is not None:
+            given = [x.value if isinstance(x, Literal) else known[x] for x in equation.operands]
+            inner, _ = stage(lambda *xs, f=program: [f(*xs)], list(map(type_of, given)))
+            terms[out] = _printed(inner, written, given)
         else:
             terms[out] = _operation(equation.primitive, written, equation.params)
     return term(graph.outputs[0])
+
+
+def _choice(equation: Equation) -> Any:
+    """Return the program of an operation that chooses a number, of which the choice is written alone."""
+    statement = REGISTRY[equation.primitive]
+    is_constant = isinstance(statement.derivative, NonDifferentiable)
+    return getattr(statement.lowering, "program", None) if is_constant else None
 
 
 def all_values(graph: Graph, arguments: Sequence[Any]) -> dict[Var, Any]:
