@@ -1,7 +1,12 @@
-"""Ordinary differential equations: `solve_ivp` with SciPy's signature, in every transform and in compiled functions."""
+"""Integrals and differential equations, with SciPy's signatures, in every transform and in compiled functions."""
 
 from __future__ import annotations
 
 from wengert.integrate.ivp import solve_ivp
+from wengert.integrate.quadrature import cubature, quad
+from wengert.scipy.integrate import cumulative_simpson, cumulative_trapezoid, fixed_quad, romb, simpson, trapezoid
 
-__all__ = ["solve_ivp"]
+__all__ = [
+    "cubature", "cumulative_simpson", "cumulative_trapezoid", "fixed_quad", "quad", "romb", "simpson", "solve_ivp",
+    "trapezoid",
+]  # fmt: skip
