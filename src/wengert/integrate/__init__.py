@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from wengert.integrate.dde import solve_dde
 from wengert.integrate.ivp import solve_ivp
 from wengert.integrate.quadrature import cubature, quad
+from wengert.integrate.sde import solve_sde
 from wengert.scipy.integrate import cumulative_simpson, cumulative_trapezoid, fixed_quad, romb, simpson, trapezoid
 
 __all__ = [
-    "cubature", "cumulative_simpson", "cumulative_trapezoid", "fixed_quad", "quad", "romb", "simpson", "solve_ivp",
-    "trapezoid",
+    "cubature", "cumulative_simpson", "cumulative_trapezoid", "fixed_quad", "quad", "romb", "simpson", "solve_dde",
+    "solve_ivp", "solve_sde", "trapezoid",
 ]  # fmt: skip

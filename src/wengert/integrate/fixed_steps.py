@@ -1,0 +1,50 @@
+"""The times of solvers whose steps are given: equal steps, broken at the times of the results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.boxes import concrete
+from wengert.core.dtypes import dtype_of
+from wengert.core.errors import ArgumentError, ShapeError, message
+from wengert.core.shapes import shape_of
+from wengert.ir.types import show
+from wengert.numpy.creation import asarray
+
+
+def state_of_start(operation: str, y0: Any) -> Any:
+    """Return the state at the start as a vector of floats."""
+    y = asarray(y0)
+    if len(shape_of(y)) != 1:
+        raise ShapeError(message(operation, "y0 must have one axis", show(y)))
+    return y * 1.0 if dtype_of(y).kind in "iub" else y
+
+
+def grid(operation: str, t_span: Sequence[Any], steps: int, t_eval: Any) -> Any:
+    """Return the ends of equal steps, and the times of the results among them."""
+    if steps < 1:
+        raise ArgumentError(message(operation, "there must be at least one step", f"steps={steps}"))
+    start, stop = (t * 1.0 for t in t_span)
+    known = concrete(start), concrete(stop)
+    if None not in known and known[0] >= known[1]:
+        raise ArgumentError(message(operation, "t_span must rise", f"{known[0]} to {known[1]}"))
+    edges = start + (stop - start) * (np.arange(steps + 1) / steps)
+    if t_eval is None:
+        return edges
+    times = asarray(t_eval) * 1.0
+    if len(shape_of(times)) != 1:
+        raise ShapeError(message(operation, "t_eval must have one axis", show(times)))
+    given = concrete(times)
+    if given is not None and None not in known and np.size(given):
+        if np.any(given < known[0]) or np.any(given > known[1]):
+            got = f"{np.min(given)} to {np.max(given)}"
+            raise ArgumentError(message(operation, f"t_eval must lie between {known[0]} and {known[1]}", got))
+    return np.sort(np.concatenate([edges, times]))
+
+
+def places(edges: Any, t_eval: Any) -> Any:
+    """Return the rows of the times of the results, None for all rows."""
+    return None if t_eval is None else np.searchsorted(edges, asarray(t_eval) * 1.0)
