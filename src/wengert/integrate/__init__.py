@@ -6,7 +6,14 @@ from wengert.integrate.dde import solve_dde
 from wengert.integrate.ivp import solve_ivp
 from wengert.integrate.quadrature import cubature, quad
 from wengert.integrate.sde import solve_sde
-from wengert.scipy.integrate import cumulative_simpson, cumulative_trapezoid, fixed_quad, romb, simpson, trapezoid
+from wengert.scipy.integrate import (
+    cumulative_simpson,
+    cumulative_trapezoid,
+    fixed_quad,
+    romb,
+    simpson,
+    trapezoid,
+)
 
 __all__ = [
     "cubature", "cumulative_simpson", "cumulative_trapezoid", "fixed_quad", "quad", "romb", "simpson", "solve_dde",

@@ -14,7 +14,7 @@ from wengert.core.errors import ArgumentError, ShapeError, message
 from wengert.core.shapes import shape_of
 from wengert.integrate.fixed_steps import grid, state_of_start
 from wengert.ir.types import show
-from wengert.numpy.creation import asarray
+from wengert.numpy.creation import asarray, zeros
 from wengert.numpy.selecting import take
 from wengert.ops.comparison import require_end, where
 
@@ -100,9 +100,10 @@ def solve_dde(
         slopes[number + 1] = rhs(t + h, reached, path, slopes)
         return (path, slopes), None
 
-    path = np.concatenate([first[None], np.zeros((steps, shape_of(first)[0]))])
-    slope = rhs(start, first, path, 0 * path, is_end=False)
-    slopes = np.concatenate([slope[None], np.zeros((steps, shape_of(first)[0]))])
+    shape = (steps + 1, shape_of(first)[0])
+    path, slopes = zeros(shape), zeros(shape)
+    path[0] = first
+    slopes[0] = rhs(start, first, path, slopes, is_end=False)
     (path, slopes), _ = scan(step, (path, slopes), np.arange(steps))
     if t_eval is None:
         return DdeResult(times, path.T)
@@ -142,7 +143,7 @@ class _Past:
     def _place(self, t: Any) -> Any:
         """Return a time as a number of steps, without the rounding error of a whole one."""
         place = stop_gradient((t - self._start) / self._h)
-        whole = np.round(place)
+        whole: Any = np.round(place)
         return where(np.abs(place - whole) < _WHOLE, whole, place)
 
 

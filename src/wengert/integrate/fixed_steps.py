@@ -38,13 +38,15 @@ def grid(operation: str, t_span: Sequence[Any], steps: int, t_eval: Any) -> Any:
     if len(shape_of(times)) != 1:
         raise ShapeError(message(operation, "t_eval must have one axis", show(times)))
     given = concrete(times)
-    if given is not None and None not in known and np.size(given):
-        if np.any(given < known[0]) or np.any(given > known[1]):
-            got = f"{np.min(given)} to {np.max(given)}"
-            raise ArgumentError(message(operation, f"t_eval must lie between {known[0]} and {known[1]}", got))
+    if given is None or None in known:
+        return np.sort(np.concatenate([edges, times]))
+    if np.any(given < known[0]) or np.any(given > known[1]):
+        got = f"{np.min(given)} to {np.max(given)}"
+        raise ArgumentError(message(operation, f"t_eval must lie between {known[0]} and {known[1]}", got))
     return np.sort(np.concatenate([edges, times]))
 
 
 def places(edges: Any, t_eval: Any) -> Any:
     """Return the rows of the times of the results, None for all rows."""
-    return None if t_eval is None else np.searchsorted(edges, asarray(t_eval) * 1.0)
+    rows: Any = None if t_eval is None else np.searchsorted(edges, asarray(t_eval) * 1.0)
+    return rows

@@ -23,7 +23,7 @@ from wengert.control.subgraphs import (
     subgraph,
     vjp_graph,
 )
-from wengert.control.values import fit, strong
+from wengert.control.values import fit
 from wengert.core.dtypes import FLOAT64
 from wengert.core.errors import LimitError, message
 from wengert.core.shapes import Shape, shape_of, size
@@ -153,7 +153,9 @@ def integral(integrand: Graph, constants: Values, ends: Values, problem: Problem
         ends: of the region.
         problem: the region and how to integrate.
     """
-    *values, error = integral_primitive(*constants, *ends, integrand=integrand, problem=problem.parameter, levels=())
+    *values, error = integral_primitive(
+        *constants, *ends, integrand=integrand, problem=problem.parameter, levels=()
+    )
     return values, error
 
 

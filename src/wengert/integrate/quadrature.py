@@ -10,13 +10,14 @@ import numpy as np
 from wengert.boxes import Box, concrete, inside_transform
 from wengert.control.values import fit, is_number
 from wengert.core import tree
-from wengert.core.dtypes import FLOAT64, as_float, dtype_of, is_complex, is_inexact
+from wengert.core.dtypes import FLOAT64, as_float, dtype_of, is_complex
 from wengert.core.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.core.shapes import shape_of
 from wengert.integrate.adaptive import Tolerances
 from wengert.integrate.integral import Problem, Region, integral
 from wengert.ir.types import TensorType, show
 from wengert.numpy.creation import asarray
+from wengert.ops.conversion import cast
 from wengert.transforms.staging import stage
 
 
@@ -67,7 +68,7 @@ def quad(
         >>> print(round(area(2.0), 9), round(wg.grad(area)(2.0), 9))
         3.544907702 1.772453851
     """
-    given = args if isinstance(args, (tuple, list)) else (args,)
+    given = _arguments(args)
     region, ends = _interval(a, b, points)
     if region.ends > limit + 1:
         raise ArgumentError(message("quad", "limit must be larger than the number of points", str(limit)))
@@ -111,7 +112,7 @@ def cubature(
     boxes of their own, in any order and mode.
 
     Args:
-        f: ``(x, *args) -> values``: takes points of shape (k, d), as SciPy's does, and returns values of shape (k, ...).
+        f: ``(x, *args) -> values``: takes points of shape (k, d) and returns values of shape (k, ...).
         a: the lower corner, of shape (d,); infinite bounds must be known.
         b: the upper corner.
         rule: "gk21" for one axis, "genz-malik" for several.
@@ -129,11 +130,13 @@ def cubature(
 
     Example:
         >>> import numpy as np, wengert as wg
-        >>> volume = lambda height: cubature(lambda x: height * np.sin(x[:, 0] * x[:, 1]), [0, 0], [1, 1]).estimate
+        >>> volume = lambda height: (
+        ...     cubature(lambda x: height * np.sin(x[:, 0] * x[:, 1]), [0, 0], [1, 1]).estimate
+        ... )
         >>> print(round(volume(2.0), 9), round(wg.grad(volume)(2.0), 9))
         0.479623484 0.239811742
     """
-    given = args if isinstance(args, (tuple, list)) else (args,)
+    given = _arguments(args)
     low, high = asarray(a) * 1.0, asarray(b) * 1.0
     if len(shape_of(low)) != 1 or shape_of(low) != shape_of(high) or not shape_of(low)[0]:
         raise ShapeError(message("cubature", "a and b must be vectors of the same length", show(low, high)))
@@ -161,6 +164,10 @@ def cubature(
     return CubatureResult(estimate, error, "converged", float(atol), float(rtol))
 
 
+def _arguments(args: Any) -> Sequence[Any]:
+    return args if isinstance(args, (tuple, list)) else (args,)  # pyright: ignore[reportUnknownVariableType]
+
+
 def _integral(
     function: Callable[[Any], Any], ends: Sequence[Any], problem: Problem, followed: bool
 ) -> tuple[Any, Any]:
@@ -177,9 +184,7 @@ def _integral(
     return value, error
 
 
-def _in_python(
-    function: Callable[[Any], Any], ends: Sequence[Any], problem: Problem
-) -> tuple[Any, Any]:
+def _in_python(function: Callable[[Any], Any], ends: Sequence[Any], problem: Problem) -> tuple[Any, Any]:
     """Call the function at each point, with its values known."""
     shapes: list[Any] = []
 
@@ -237,10 +242,12 @@ def _interval(a: Any, b: Any, points: Any) -> tuple[Region, list[Any]]:
 
 def _number(name: str, value: Any) -> Any:
     if not is_number(value) or shape_of(value) != ():
-        raise ShapeError(message("quad", f"{name} must be a number", show(value) if is_number(value) else repr(value)))
+        raise ShapeError(
+            message("quad", f"{name} must be a number", show(value) if is_number(value) else repr(value))
+        )
     if not isinstance(value, Box):
         return np.float64(value)
-    return fit(value, TensorType(FLOAT64, ())) if is_inexact(dtype_of(value)) else value * 1.0
+    return cast(value, dtype=FLOAT64)
 
 
 def _line(low: Any, high: Any) -> Callable[[Any], tuple[Any, Any]]:

@@ -151,8 +151,6 @@ def genz_malik(axes: int) -> Rule:
         # Where no axis is rough, the widest is split.
         even = EPSILON * (np.sum(np.abs(mean), axis=-1)[:, None] + 1e-300)
         change = change + even * np.abs(np.swapaxes(widths, 1, 2))
-        return Estimate(
-            volume * mean, np.maximum(error, _ROUNDING * size), size, np.argmax(change, axis=1)
-        )
+        return Estimate(volume * mean, np.maximum(error, _ROUNDING * size), size, np.argmax(change, axis=1))
 
     return Rule(np.concatenate(groups), estimate)

@@ -82,14 +82,18 @@ def solve_sde(
         True
     """
     if method not in METHODS:
-        raise ArgumentError(message("solve_sde", f"the method must be one of {', '.join(METHODS)}", repr(method)))
+        raise ArgumentError(
+            message("solve_sde", f"the method must be one of {', '.join(METHODS)}", repr(method))
+        )
     y = state_of_start("solve_sde", y0)
     edges = grid("solve_sde", t_span, steps, t_eval)
     rates = _Rates(drift, diffusion, args, shape_of(y))
     noises = rates.noises(edges[0], y)
     if method == "milstein" and not rates.is_diagonal:
         requirement = "milstein needs diagonal noise, a diffusion of the shape of y"
-        raise ArgumentError(message("solve_sde", requirement, f"{noises} noises for {shape_of(y)[0]} components"))
+        raise ArgumentError(
+            message("solve_sde", requirement, f"{noises} noises for {shape_of(y)[0]} components")
+        )
 
     def step(state: Any, row: Any) -> Any:
         y, w = state
@@ -99,7 +103,7 @@ def solve_sde(
         dw = root * normal(fold_in(key, number), noises)
         following = y + rates.drift(t, y) * h + rates.times(rates.diffusion(t, y), dw)
         if method == "milstein":
-            slope, change = jvp(lambda y: rates.diffusion(t, y), (y,), (rates.diffusion(t, y),))
+            change = jvp(lambda y: rates.diffusion(t, y), (y,), (rates.diffusion(t, y),))[1]
             following = following + 0.5 * change * (dw**2 - h)
         after = following, w + dw
         return after, after
