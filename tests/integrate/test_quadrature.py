@@ -241,6 +241,39 @@ def test_a_quantile_is_the_root_of_an_integral() -> None:
     assert wg.jvp(quantile, (2.0,), (1.0,))[1] == pytest.approx(1.959963985, rel=1e-8)
 
 
+def test_integrals_nest() -> None:
+    def triangle(rate: Any) -> Any:
+        inner = lambda y: quad(lambda x: np.exp(rate * (x + y)), 0, 1 - y)[0]  # noqa: E731
+        return quad(inner, 0, 1)[0]
+
+    def form(rate: Any) -> Any:
+        return np.exp(rate) / rate - (np.exp(rate) - 1) / rate**2
+
+    assert triangle(1.3) == pytest.approx(form(1.3), rel=1e-12)
+    for slope in (wg.grad(triangle), wg.jit(wg.grad(triangle))):
+        assert slope(1.3) == pytest.approx(wg.grad(form)(1.3), rel=1e-12)
+
+
+def test_functions_of_math_are_followed() -> None:
+    slope = wg.grad(lambda rate: quad(lambda x: math.exp(rate * x), 0, 1)[0])(1.0)
+    assert slope == pytest.approx(1, rel=1e-12)
+
+
+def test_loops_hold_integrals() -> None:
+    def total(rate: Any) -> Any:
+        step = lambda carry, end: (carry + damped(rate, end), None)  # noqa: E731
+        return wg.scan(step, 0.0, np.arange(1.0, 4.0))[0]
+
+    expected = wg.grad(lambda rate: np.sum(damped_form(rate, np.arange(1.0, 4.0))))(1.3)
+    for slope in (wg.grad(total), wg.jit(wg.grad(total)), wg.grad(wg.checkpoint(total))):
+        assert slope(1.3) == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_source_of_an_integral_runs() -> None:
+    slope = wg.grad(damped)
+    assert wg.source(slope)(1.3, 2.0).function()(1.3, 2.0) == pytest.approx(slope(1.3, 2.0), rel=1e-12)
+
+
 # -- errors ----------------------------------------------------------------------------------------------
 
 

@@ -78,8 +78,8 @@ _SPARSE = "keep the matrix constant, as in k * (A @ x), or write it as an array"
 _SAME_NAMES = ("scipy.special", "scipy.linalg", "scipy.fft")
 #: Hints for functions, or for all functions of a module, that compute with plain arrays.
 _OF_ROOMS = {
-    "scipy.integrate.quad": "write wengert.scipy.integrate.fixed_quad",
-    "scipy.integrate": "write steps of a fixed method in a loop, or in wg.scan",
+    **{f"scipy.integrate.{name}": f"write wg.integrate.{name}" for name in ("quad", "cubature", "solve_ivp")},
+    "scipy.integrate": "write wg.integrate.quad, cubature or solve_ivp",
     "scipy.optimize": _ROOT,
     "scipy.sparse.linalg": f"write np.linalg.solve and its like for an array of the matrix, or {_ROOT}",
     "scipy.sparse": _SPARSE,

@@ -17,6 +17,7 @@ from wengert.inspect.listing import Listing, trace
 from wengert.inspect.prelude import HELPERS, prelude
 from wengert.inspect.statements import Body, Names, Settings, Statement, needs_exact_scalars, written
 from wengert.ir.graph import Graph, Var
+from wengert.passes.expand_programs import expand_programs
 from wengert.passes.simplify import simplify
 
 _TAKEN = {*keyword.kwlist, *HELPERS, "np", "wengert", "scipy", "constants", "float", "int", "bool"}
@@ -91,7 +92,7 @@ def source(fun: Callable[..., Any], static_argnums: int | Sequence[int] = ()) ->
     traced = trace(fun, static_argnums)
 
     def program(*arguments: Any, **options: Any) -> Program:
-        listing = simplify(traced(*arguments, **options))
+        listing = expand_programs(simplify(traced(*arguments, **options)))
         assert isinstance(listing, Listing)
         return _Writer(listing).program()
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.control.while_loop import while_loop
-from wengert.core.shapes import shape_of
+from wengert.core.shapes import Shape, shape_of
 from wengert.integrate.rules import EPSILON, Rule
 from wengert.ops.comparison import where
 
@@ -58,63 +58,76 @@ def integrate(
         limit: the largest number of boxes.
         tolerances: of each component.
     """
-    count, examples, axes = shape_of(lows)
-    columns = np.arange(examples)
+    partition = _Partition(function, rule, shape_of(lows)[1:], tolerances)
+    last = while_loop(
+        lambda state: (state["count"] < limit) & ~np.all(state["is_done"]),
+        partition.split,
+        partition.first(lows, highs, limit),
+    )
+    value, error, _ = partition.sums(last)
+    return Outcome(value, error, last["is_done"])
 
-    def estimate(lows: Any, highs: Any) -> Any:
-        middle, half = (lows + highs) / 2, (highs - lows) / 2
-        nodes = middle[:, None] + half[:, None] * rule.nodes[:, None, :]
-        rows = shape_of(lows)[0]
-        values = function(np.reshape(nodes, (rows * len(rule.nodes), examples, axes)))
-        values = np.reshape(values, (rows, len(rule.nodes), examples, shape_of(values)[-1]))
-        return rule.estimate(values, highs - lows)
 
-    def room(rows: Any) -> Any:
-        missing = (limit - count, *shape_of(rows)[1:])
-        return np.concatenate([rows, np.zeros(missing, rows.dtype)])
+_ROWS = ("low", "high", "value", "error", "size", "axis")
+"""The columns of the list of boxes: their corners, and an `Estimate` for each."""
 
-    def sums(state: dict[str, Any]) -> tuple[Any, Any, Any]:
-        value, error, size = (np.sum(state[name], axis=0) for name in ("value", "error", "size"))
-        return value, error, tolerances.bound(value, size)
 
-    def is_done(state: dict[str, Any]) -> Any:
-        _, error, bound = sums(state)
-        return np.all(error <= bound, axis=-1)
+class _Partition(NamedTuple):
+    """Lists of boxes with room for as many as the limit; empty ones are zero."""
 
-    def goes_on(state: dict[str, Any]) -> Any:
-        return np.logical_and(state["count"] < limit, np.logical_not(np.all(state["is_done"])))
+    function: Callable[[Any], Any]
+    rule: Rule
+    shape: Shape
+    """The numbers of examples and of axes."""
+    tolerances: Tolerances
 
-    def split(state: dict[str, Any]) -> dict[str, Any]:
-        _, _, bound = sums(state)
+    def first(self, lows: Any, highs: Any, limit: int) -> dict[str, Any]:
+        """Return the lists of the first partition."""
+        count = shape_of(lows)[0]
+        rows = {"low": lows, "high": highs, **self._estimate(lows, highs)}
+        state = {
+            name: np.concatenate([row, np.zeros((limit - count, *shape_of(row)[1:]), row.dtype)])
+            for name, row in rows.items()
+        }
+        return {**state, "count": np.int64(count), "is_done": self._is_done(state)}
+
+    def split(self, state: dict[str, Any]) -> dict[str, Any]:
+        """Halve the box with the largest error of each example that is not done."""
+        examples, axes = self.shape
+        columns = np.arange(examples)
+        _, _, bound = self.sums(state)
         badness = np.max(state["error"] / where(bound > 0, bound, 1.0), axis=-1)
         worst = np.argmax(badness, axis=0)
         before = {name: state[name][worst, columns] for name in _ROWS}
         low, high = before["low"], before["high"]
         middle = (low + high) / 2
         is_axis = before["axis"][:, None] == np.arange(axes)
-        after = {
-            "low": np.stack([low, where(is_axis, middle, low)]),
-            "high": np.stack([where(is_axis, middle, high), high]),
-        }
-        after.update(estimate(after["low"], after["high"])._asdict())
+        lows = np.stack([low, where(is_axis, middle, low)])
+        highs = np.stack([where(is_axis, middle, high), high])
+        halves = {"low": lows, "high": highs, **self._estimate(lows, highs)}
         following: dict[str, Any] = {}
         for name in _ROWS:
-            rows, left, right = state[name], after[name][0], after[name][1]
+            rows, (left, right) = state[name], (halves[name][0], halves[name][1])
             # An example that is done keeps its boxes, and gets an empty one.
-            stays = np.reshape(state["is_done"], (examples, *(1,) * (np.ndim(left) - 1)))
+            stays = np.reshape(state["is_done"], (examples, *(1,) * (len(shape_of(left)) - 1)))
             rows[worst, columns] = where(stays, before[name], left)
             rows[state["count"]] = where(stays, 0 * before[name], right)
             following[name] = rows
-        return {**following, "count": state["count"] + 1, "is_done": is_done(following)}
+        return {**following, "count": state["count"] + 1, "is_done": self._is_done(following)}
 
-    first = {"low": lows, "high": highs, **estimate(lows, highs)._asdict()}
-    state = {name: room(rows) for name, rows in first.items()}
-    state["count"] = np.int64(count)
-    state["is_done"] = is_done(state)
-    last = while_loop(goes_on, split, state)
-    value, error, _ = sums(last)
-    return Outcome(value, error, last["is_done"])
+    def sums(self, state: dict[str, Any]) -> tuple[Any, Any, Any]:
+        """Return the integrals, their errors, and the errors that are allowed."""
+        value, error, size = (np.sum(state[name], axis=0) for name in ("value", "error", "size"))
+        return value, error, self.tolerances.bound(value, size)
 
+    def _is_done(self, state: dict[str, Any]) -> Any:
+        _, error, bound = self.sums(state)
+        return np.all(error <= bound, axis=-1)
 
-_ROWS = ("low", "high", "value", "error", "size", "axis")
-"""The columns of the list of boxes."""
+    def _estimate(self, lows: Any, highs: Any) -> dict[str, Any]:
+        middle, half = (lows + highs) / 2, (highs - lows) / 2
+        nodes = middle[:, None] + half[:, None] * self.rule.nodes[:, None, :]
+        rows, count = shape_of(lows)[0], len(self.rule.nodes)
+        values = self.function(np.reshape(nodes, (rows * count, *self.shape)))
+        values = np.reshape(values, (rows, count, self.shape[0], shape_of(values)[-1]))
+        return self.rule.estimate(values, highs - lows)._asdict()

@@ -19,6 +19,7 @@ from wengert.ir.types import TensorType, show
 from wengert.numpy.creation import asarray
 from wengert.ops.conversion import cast
 from wengert.transforms.staging import stage
+from wengert.transforms.substitution import attempt, current
 
 
 def quad(
@@ -75,10 +76,10 @@ def quad(
     problem = Problem("quad", region, "gk21", limit, Tolerances(float(epsabs), float(epsrel)))
 
     def of_point(x: Any) -> Any:
-        return func(x[0], *given)
+        return current(func)(x[0], *given)
 
     leaves = tree.leaves(given)
-    return _integral(of_point, ends, problem, any(isinstance(x, Box) for x in (*ends, *leaves)))
+    return _integral(func, of_point, ends, problem, any(isinstance(x, Box) for x in (*ends, *leaves)))
 
 
 class CubatureResult(NamedTuple):
@@ -152,7 +153,7 @@ def cubature(
         stretch = placed[0][1]
         for _, factor in placed[1:]:
             stretch = stretch * factor
-        values = asarray(f(np.reshape(point, (1, axes)), *given))
+        values = asarray(current(f)(np.reshape(point, (1, axes)), *given))
         if not shape_of(values) or shape_of(values)[0] != 1:
             requirement = "f must return a value for each of the points, which have the shape (k, d)"
             raise ShapeError(message("cubature", requirement, show(values)))
@@ -160,7 +161,7 @@ def cubature(
 
     leaves = tree.leaves(given)
     followed = any(isinstance(x, Box) for x in (low, high, *leaves))
-    estimate, error = _integral(of_unit, [], problem, followed)
+    estimate, error = _integral(f, of_unit, [], problem, followed)
     return CubatureResult(estimate, error, "converged", float(atol), float(rtol))
 
 
@@ -169,17 +170,21 @@ def _arguments(args: Any) -> Sequence[Any]:
 
 
 def _integral(
-    function: Callable[[Any], Any], ends: Sequence[Any], problem: Problem, followed: bool
+    given: Callable[..., Any],
+    function: Callable[[Any], Any],
+    ends: Sequence[Any],
+    problem: Problem,
+    followed: bool,
 ) -> tuple[Any, Any]:
-    """Integrate a function of a point of shape (d,)."""
-    operation = problem.operation
+    """Integrate a function of a point of shape (d,), which calls the one that was given."""
     if not followed and not inside_transform():
         return _in_python(function, ends, problem)
 
     def run(x: Any) -> list[Any]:
-        return [_real(operation, function(x))]
+        return [_real(problem.operation, function(x))]
 
-    graph, captured = stage(run, [TensorType(FLOAT64, (problem.region.axes,))], operation)
+    types = [TensorType(FLOAT64, (problem.region.axes,))]
+    graph, captured = attempt(given, lambda: stage(run, types, problem.operation))
     (value,), error = integral(graph, captured, ends, problem)
     return value, error
 
