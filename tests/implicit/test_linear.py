@@ -162,3 +162,9 @@ def test_errors() -> None:
         wg.linear_solve(np.ones((3, 2)), b, solver="cg")
     with pytest.raises(DtypeError, match="must be real"):
         wg.linear_solve(A, b * 1j)
+
+
+def test_the_source_of_an_iteration_runs() -> None:
+    A, b = matrix_for("cg", 4, 3), np.arange(4.0)
+    slope = wg.grad(value(through("cg")))
+    np.testing.assert_allclose(wg.source(slope)(A, b).function()(A, b), slope(A, b), rtol=1e-12)

@@ -143,7 +143,7 @@ class _Past:
     def _place(self, t: Any) -> Any:
         """Return a time as a number of steps, without the rounding error of a whole one."""
         place = stop_gradient((t - self._start) / self._h)
-        whole: Any = np.round(place)
+        whole: Any = np.floor(place + 0.5)
         return where(np.abs(place - whole) < _WHOLE, whole, place)
 
 

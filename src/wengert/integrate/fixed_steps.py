@@ -48,5 +48,7 @@ def grid(operation: str, t_span: Sequence[Any], steps: int, t_eval: Any) -> Any:
 
 def places(edges: Any, t_eval: Any) -> Any:
     """Return the rows of the times of the results, None for all rows."""
-    rows: Any = None if t_eval is None else np.searchsorted(edges, asarray(t_eval) * 1.0)
-    return rows
+    if t_eval is None:
+        return None
+    times: Any = asarray(t_eval) * 1.0
+    return np.searchsorted(edges, times)  # pyright: ignore[reportUnknownVariableType]
