@@ -101,9 +101,10 @@ def solve_sde(
         # The root has no derivative where two times are the same.
         root = where(h > 0, np.sqrt(where(h > 0, h, 1.0)), 0.0)
         dw = root * normal(fold_in(key, number), noises)
-        following = y + rates.drift(t, y) * h + rates.times(rates.diffusion(t, y), dw)
+        spread = rates.diffusion(t, y)
+        following = y + rates.drift(t, y) * h + rates.times(spread, dw)
         if method == "milstein":
-            change = jvp(lambda y: rates.diffusion(t, y), (y,), (rates.diffusion(t, y),))[1]
+            change = jvp(lambda y: rates.diffusion(t, y), (y,), (spread,))[1]
             following = following + 0.5 * change * (dw**2 - h)
         after = following, w + dw
         return after, after
