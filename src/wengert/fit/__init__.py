@@ -1,0 +1,15 @@
+"""Statistical fits: maximum likelihood with standard errors, Laplace's approximation, Hamiltonian Monte Carlo.
+
+Example:
+    >>> import numpy as np
+    >>> fit = mle(lambda p, y: -np.log(p["sd"]) - 0.5 * ((y - p["mean"]) / p["sd"]) ** 2, np.arange(9.0), {"mean": 3.0, "sd": 2.0})
+    >>> print(round(fit.estimates["mean"], 6), round(fit.standard_errors["mean"], 6))
+    4.0 0.860663
+"""
+
+from __future__ import annotations
+
+from wengert.fit.estimates import Fit, Interval
+from wengert.fit.likelihood import mle
+
+__all__ = ["Fit", "Interval", "mle"]

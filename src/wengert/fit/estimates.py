@@ -1,0 +1,188 @@
+"""The result of a fit by maximum likelihood: estimates, standard errors, intervals, and a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from statistics import NormalDist
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.core import tree
+from wengert.core.errors import ArgumentError, message
+from wengert.core.lazy import lazy
+from wengert.fit.mode import Point, Potential
+from wengert.fit.profiles import profile_limits
+from wengert.fit.tables import number, table
+from wengert.optimize.flat import Flat
+from wengert.transforms.jacobians import jacobian
+
+
+class Interval(NamedTuple):
+    """Confidence limits in the container of the parameters."""
+
+    lower: Any
+    upper: Any
+
+
+class Fit:
+    """Estimates of the greatest likelihood. Made by `mle`; print it as a table.
+
+    Attributes:
+        estimates: the parameters, in the container of the start.
+        covariance: the covariance of the estimates, a matrix in the order of ``names``.
+        loglikelihood: the greatest log-likelihood.
+        observations: the number of observations; None if it is not known.
+        names: a name for each element of the parameters.
+        robust: whether the covariance is the sandwich.
+    """
+
+    def __init__(
+        self,
+        potential: Potential,
+        point: Point,
+        covariance: Any,
+        observations: int | None,
+        robust: bool,
+        maxiter: int,
+    ) -> None:
+        self._potential, self._point, self._maxiter = potential, point, maxiter
+        self.estimates = potential.flat.users(point.x)
+        self.covariance = covariance
+        self.loglikelihood = -point.value
+        self.observations = observations
+        self.names = potential.names
+        self.robust = robust
+
+    @lazy
+    def _errors(self) -> Any:
+        return np.sqrt(np.diag(self.covariance))
+
+    @property
+    def standard_errors(self) -> Any:
+        """The standard error of each estimate, in the container of the parameters."""
+        return self._potential.flat.users(self._errors)
+
+    @property
+    def correlation(self) -> Any:
+        """The correlations of the estimates, a matrix in the order of ``names``."""
+        return self.covariance / np.multiply.outer(self._errors, self._errors)
+
+    @property
+    def aic(self) -> float:
+        """Akaike's information criterion, ``2 k - 2 l`` for k parameters."""
+        return 2.0 * len(self.names) - 2.0 * self.loglikelihood
+
+    @property
+    def bic(self) -> float:
+        """The Bayesian information criterion, ``k log n - 2 l`` for k parameters and n observations."""
+        if self.observations is None:
+            requirement = "the number of observations must be known"
+            hint = "pass observations= to mle, or return the log density of each observation"
+            raise ArgumentError(message("bic", requirement, "a sum of log densities", hint))
+        return len(self.names) * float(np.log(self.observations)) - 2.0 * self.loglikelihood
+
+    def interval(self, level: float = 0.95) -> Interval:
+        """Return Wald's confidence limits, ``estimate -+ z standard error``.
+
+        Args:
+            level: the probability that an interval holds the parameter.
+
+        Returns:
+            An `Interval` with ``lower`` and ``upper``, in the container of the parameters.
+
+        Raises:
+            ArgumentError: the level is not between 0 and 1.
+
+        Example:
+            >>> from wengert.fit import mle
+            >>> fit = mle(lambda p, y: -((y - p) ** 2) / 2, np.array([1.0, 2.0, 3.0]), 0.0)
+            >>> print(*np.round(fit.interval(), 3))
+            0.868 3.132
+        """
+        lower, upper = self._wald(level)
+        return Interval(self._potential.flat.users(lower), self._potential.flat.users(upper))
+
+    def profile(self, level: float = 0.95) -> Interval:
+        """Return the confidence limits of the profile likelihood.
+
+        A limit is a value at which the log-likelihood, maximised over the other parameters, is ``z^2 / 2`` below the
+        greatest. Unlike Wald's limits, they follow the parameter under any change of its scale. A limit is infinite
+        where the likelihood never falls so far.
+
+        Args:
+            level: the probability that an interval holds the parameter.
+
+        Returns:
+            An `Interval` with ``lower`` and ``upper``, in the container of the parameters.
+
+        Raises:
+            ArgumentError: the level is not between 0 and 1.
+            LimitError: the other parameters do not reach a maximum.
+
+        Example:
+            >>> from wengert.fit import mle
+            >>> waits = np.array([0.3, 1.2, 0.4, 2.5, 0.6])
+            >>> fit = mle(lambda rate, t: np.log(rate) - rate * t, waits, 1.0)
+            >>> print(*np.round(fit.profile(), 3))
+            0.365 2.141
+        """
+        z = quantile("profile", level)
+        limits = profile_limits(self._potential, self._point, z, self._maxiter)
+        return Interval(*[self._potential.flat.users(limit) for limit in limits])
+
+    def delta(self, function: Callable[[Any], Any]) -> tuple[Any, Any]:
+        """Return a function of the estimates and its standard errors by the delta method.
+
+        The covariance of ``g(p)`` is ``J C J^T`` for the Jacobian J of g and the covariance C of the parameters.
+
+        Args:
+            function: takes the parameters, and returns a number, an array, or a container of them.
+
+        Returns:
+            ``(values, standard_errors)``, in the container that the function returns.
+
+        Example:
+            >>> from wengert.fit import mle
+            >>> waits = np.array([0.3, 1.2, 0.4, 2.5, 0.6])
+            >>> fit = mle(lambda p, t: p - np.exp(p) * t, waits, 0.0)
+            >>> print(*np.round(fit.delta(np.exp), 3))
+            1.0 0.447
+        """
+        flat, values = self._potential.flat, function(self.estimates)
+        results = Flat("delta", values, "output")
+
+        def vector(x: Any) -> Any:
+            return results.joined(tree.leaves(function(flat.container(x))))
+
+        slopes = jacobian(vector)(self._point.x)
+        errors = np.sqrt(np.einsum("ij,jk,ik->i", slopes, self.covariance, slopes))
+        return values, results.users(errors)
+
+    def _wald(self, level: float) -> tuple[Any, Any]:
+        margin = quantile("interval", level) * self._errors
+        return self._point.x - margin, self._point.x + margin
+
+    def __str__(self) -> str:
+        known = "" if self.observations is None else f"{self.observations} observations, "
+        bic = "" if self.observations is None else f", BIC {number(self.bic)}"
+        robust = "; robust standard errors" if self.robust else ""
+        title = f"{known}log-likelihood {number(self.loglikelihood)}, AIC {number(self.aic)}{bic}{robust}"
+        columns = ["parameter", "estimate", "std. error", "z", "95% from", "to"]
+        lower, upper = self._wald(0.95)
+        rows = [
+            [name, *map(number, (x, error)), f"{x / error:.2f}", number(low), number(high)]
+            for name, x, error, low, high in zip(
+                self.names, self._point.x, self._errors, lower, upper, strict=True
+            )
+        ]
+        return f"Maximum likelihood: {title}\n\n{table(columns, rows)}"
+
+    __repr__ = __str__
+
+
+def quantile(operation: str, level: float) -> float:
+    """Return z such that a standard normal number is between -z and z with some probability."""
+    if not 0.0 < level < 1.0:
+        raise ArgumentError(message(operation, "the level must be between 0 and 1", str(level)))
+    return NormalDist().inv_cdf((1.0 + level) / 2.0)

@@ -1,0 +1,60 @@
+"""Names of parameters, and tables of text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from wengert.optimize.flat import Flat
+
+_KEY = re.compile(r"\['([^']*)'\]")
+
+
+def readable(path: str, prefix: str) -> str:
+    """Return the path to a leaf without quotes: ``start['a']['b'][2]`` is ``a.b[2]``; the whole start is ``x``.
+
+    Example:
+        >>> readable("start['a']['b'][2]", "start"), readable("start[2]", "start")
+        ('a.b[2]', 'x[2]')
+    """
+    name = _KEY.sub(r".\1", path.removeprefix(prefix)).lstrip(".")
+    return f"x{name}" if not name or name.startswith("[") else name
+
+
+def element_names(flat: Flat) -> list[str]:
+    """Return a name for each element of the vector of some variables."""
+    return [readable(flat.path_of(position), flat.name) for position in range(flat.size)]
+
+
+def leaf_names(flat: Flat) -> list[str]:
+    """Return a name for each leaf of some variables."""
+    return [readable(path, flat.name) for path in flat.paths]
+
+
+def number(value: float, digits: int = 4) -> str:
+    """Write a number with some significant digits; large and small ones with an exponent.
+
+    Example:
+        >>> number(12.34567), number(0.000012), number(1234567.0), number(float("inf"))
+        ('12.35', '1.2e-05', '1.235e+06', 'inf')
+    """
+    text = f"{value:#.{digits}g}".rstrip(".")
+    return f"{value:.{digits}g}" if "e" in text or "n" in text else text
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Write rows under the names of their columns: the first column to the left, the others to the right.
+
+    Example:
+        >>> print(table(["", "mean"], [["a", "1.5"], ["rate", "10.25"]]))
+               mean
+        a       1.5
+        rate  10.25
+    """
+    widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
+    return "\n".join(
+        "  ".join(
+            [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+        ).rstrip()
+        for row in (columns, *rows)
+    )
