@@ -17,6 +17,7 @@ MODULES = [
     "wengert.data",
     "wengert.errors",
     "wengert.estimators",
+    "wengert.fit",
     "wengert.inspect",
     "wengert.integrate",
     "wengert.nn",
@@ -43,14 +44,17 @@ RESULTS = {
         "Array",
         "Comparison",
         "EpochResult",
+        "Fit",
         "Images",
+        "Interval",
+        "Laplace",
         "LayerSummary",
         "Listing",
         "Minimum",
         "Outcome",
         "Predictor",
     ),
-    *("Problem", "Program", "Progress", "Run", "Settings", "State", "Summary", "Table"),
+    *("Problem", "Program", "Progress", "Run", "Samples", "Settings", "State", "Summary", "Table"),
 }
 VARIADIC = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
 

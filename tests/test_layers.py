@@ -57,6 +57,7 @@ ROOMS = {
     "exporting": """_version core kernels ir nest primitive transforms compiler compiler.machine compiler.llvm
         compiler.codegen compiler.runtime data""",
     "optimize": "core ir boxes ops transforms control compiler compiler.llvm sparse exporting",
+    "fit": "core control ops random transforms optimize",
     "train": "_version core ir boxes transforms control compiler random nn optim data",
     "estimators": "core nn optim data train",
     "predict": "core nn data train",
@@ -66,7 +67,7 @@ ROOMS = {
         report bench""",
     "__main__": "command",
     "": """_startup _version core tree errors array transforms control compiler compiler.runtime numpy special
-        scipy array_api random nn optim optimize integrate implicit testing inspect exporting data sparse""",
+        scipy array_api random nn optim optimize fit integrate implicit testing inspect exporting data sparse""",
 }
 ORDER = list(ROOMS)
 ALLOWED = {room: {room, *names.split()} for room, names in ROOMS.items()}
@@ -82,6 +83,7 @@ HOME = {
     "safetensors": "wengert.train.storage",
     "scipy": "nowhere",
     "sklearn": "wengert.estimators",
+    "arviz": "nowhere",
     "tensorboardX": "nowhere",
     "onnx": "nowhere",
     "torch": "nowhere",

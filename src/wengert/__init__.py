@@ -43,6 +43,7 @@ from wengert.transforms.variables import constant as Constant  # noqa: N812 (the
 if TYPE_CHECKING:
     from wengert import array_api as array_api
     from wengert import data as data
+    from wengert import fit as fit
     from wengert import implicit as implicit
     from wengert import inspect as inspect
     from wengert import integrate as integrate
@@ -70,7 +71,7 @@ _LATER: dict[str, tuple[str, str | None]] = {
     **{
         name: (f"wengert.{name}", None)
         for name in (
-            *("array_api", "data", "implicit", "inspect", "integrate", "nn", "optim"),
+            *("array_api", "data", "fit", "implicit", "inspect", "integrate", "nn", "optim"),
             *("optimize", "random", "scipy", "sparse", "testing", "train"),
         )
     },
@@ -102,6 +103,7 @@ __all__ = [
     "data",
     "derivative",
     "export",
+    "fit",
     "fori_loop",
     "get_threads",
     "gnvp",

@@ -80,9 +80,7 @@ def mle(
     return Fit(potential, point, covariance, observations, robust, maxiter)
 
 
-def _sandwich(
-    logpdf: Callable[..., Any], data: Any, potential: Potential, point: Point, inverse: Any
-) -> Any:
+def _sandwich(logpdf: Callable[..., Any], data: Any, potential: Potential, point: Point, inverse: Any) -> Any:
     """Return the covariance ``H^-1 (sum s s^T) H^-1`` of the scores s."""
     passes, arrays = passes_of("mle", logpdf, potential.flat, (data,))
     scores = np.asarray(passes.jacobian()(point.x, arrays))
