@@ -105,11 +105,13 @@ def phases(warmup: int, draws: int) -> Any:
         >>> (ends + 1).tolist()
         [100, 150, 250, 450, 950]
     """
+    plan = np.full(warmup + draws, SAMPLING)
+    if not warmup:
+        return plan
     begin, end, window = _BEGIN, _END, _WINDOW
     if warmup < begin + end + window:
         begin, end = round(0.15 * warmup), max(1, round(0.1 * warmup))
         window = warmup - begin - end
-    plan = np.full(warmup + draws, SAMPLING)
     plan[:warmup] = FAST
     stop = warmup - end
     plan[begin:stop] = SLOW
@@ -122,6 +124,5 @@ def phases(warmup: int, draws: int) -> Any:
             break
         window *= 2
         position += window
-    if warmup:
-        plan[warmup - 1] = LAST
+    plan[warmup - 1] = LAST
     return plan

@@ -21,8 +21,9 @@ def r_hat(draws: Any) -> float:
     """
     if not np.all(np.isfinite(draws)):
         return np.nan
-    folded = np.abs(draws - np.median(draws))
-    return max(_reduction(_normalised(_split(draws))), _reduction(_normalised(_split(folded))))
+    chains = _split(draws)
+    folded = np.abs(chains - np.median(chains))
+    return max(_reduction(_normalised(chains)), _reduction(_normalised(folded)))
 
 
 def bulk_ess(draws: Any) -> float:
@@ -83,7 +84,7 @@ def _effective_size(chains: Any) -> float:
         pooled += np.var(np.mean(chains, axis=1), ddof=1)
     if pooled == 0.0:
         return float(total)
-    correlations = 1.0 - (within - np.mean(covariances, axis=0) * length / (length - 1)) / pooled
+    correlations = 1.0 - (within - np.mean(covariances, axis=0)) / pooled
     correlations[0] = 1.0
     even = length - length % 2
     pairs = correlations[:even].reshape(-1, 2).sum(axis=1)

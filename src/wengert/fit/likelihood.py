@@ -11,7 +11,7 @@ from wengert.core.errors import ArgumentError, message
 from wengert.core.shapes import shape_of
 from wengert.fit.estimates import Fit
 from wengert.fit.mode import Point, Potential
-from wengert.optimize.passes import passes_of
+from wengert.optimize.passes import followed, passes_of
 
 
 def mle(
@@ -26,10 +26,10 @@ def mle(
     """Estimate parameters by maximum likelihood.
 
     The estimates maximise ``l(p) = sum(logpdf(p, data))``. Damped Newton steps with exact derivatives end where another
-    one would gain 1e-16 in log-likelihood, whatever the scales of the parameters. The covariance is the inverse of the
-    observed information, ``H^-1`` with ``H = -l''``; with ``robust`` it is the sandwich ``H^-1 (sum s s^T) H^-1`` of the
-    scores ``s`` of the observations, which holds where the distribution is wrong but the scores have mean zero (Huber,
-    1967; White, 1982). All computation is in float64.
+    step would gain 1e-16 in log-likelihood, whatever the scales of the parameters. The covariance is the inverse of
+    the observed information, ``H^-1`` with ``H = -l''``; with ``robust`` it is the sandwich ``H^-1 (sum s s^T) H^-1``
+    of the scores ``s`` of the observations, which holds where the distribution is wrong but the scores have mean zero
+    (Huber, 1967; White, 1982). All computation is in float64.
 
     Args:
         logpdf: takes the parameters and the data, and returns the log density of each observation, an array; or their
@@ -63,7 +63,7 @@ def mle(
     """
 
     def total(parameters: Any, data: Any) -> Any:
-        return np.sum(logpdf(parameters, data))
+        return np.sum(followed(logpdf, parameters, data))
 
     potential = Potential("mle", total, start, (data,))
     point = potential.mode(maxiter)

@@ -10,12 +10,12 @@ import numpy as np
 from wengert.core.errors import ArgumentError, LimitError, MatrixError, message
 from wengert.fit.tables import element_names
 from wengert.optimize.flat import Flat
-from wengert.optimize.passes import passes_of
+from wengert.optimize.passes import followed, passes_of
 from wengert.transforms.jacobians import hessian
 from wengert.transforms.reverse_mode import value_and_grad
 
 _TOLERANCE = 1e-16
-"""The Newton decrement of a mode: the log density that another step would gain. Its root is an error in standard errors."""
+"""The Newton decrement of a mode: the log density that another step would gain."""
 _ACCEPTABLE = 1e-8
 """The decrement of a mode where rounding errors or the most steps end the search."""
 _ROUNDING = 1e-13
@@ -50,7 +50,7 @@ class Potential:
         self, operation: str, logdensity: Callable[..., Any], start: Any, args: tuple[Any, ...]
     ) -> None:
         def negative(parameters: Any, *arguments: Any) -> Any:
-            return -logdensity(parameters, *arguments)
+            return -followed(logdensity, parameters, *arguments)
 
         self.operation = operation
         self.flat = Flat(operation, start, "start")

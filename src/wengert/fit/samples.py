@@ -19,7 +19,8 @@ def with_leading_axes(flat: Flat, vectors: Any) -> Any:
     """Return the container that an array of vectors holds; its axes before the last lead the leaves' own."""
     parts = np.split(vectors, flat.ends[:-1], axis=-1)
     rows = zip(parts, flat.shapes, strict=True)
-    return tree.unflatten(flat.structure, [part.reshape(*vectors.shape[:-1], *shape) for part, shape in rows])
+    leading = vectors.shape[:-1]
+    return tree.unflatten(flat.structure, [np.reshape(part, (*leading, *shape)) for part, shape in rows])
 
 
 class Samples:
@@ -74,7 +75,7 @@ class Samples:
         return self._each(bulk_ess)
 
     def _each(self, function: Callable[[Any], float]) -> Any:
-        return with_leading_axes(self._flat, self._numbers(function))
+        return self._flat.users(self._numbers(function))
 
     def _numbers(self, function: Callable[[Any], float]) -> Any:
         return np.array([function(self.vectors[:, :, k]) for k in range(self._flat.size)])

@@ -5,7 +5,6 @@ The energy of a position q with the momentum p is ``-log density(q) + p . M^-1 p
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

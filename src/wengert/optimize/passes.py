@@ -19,6 +19,7 @@ from wengert.optimize.flat import Flat
 from wengert.sparse.derivatives import SparseDerivative, sparse_jacobian
 from wengert.transforms.arguments import check_scalar, flatten_output
 from wengert.transforms.jacobians import jacobian
+from wengert.transforms.substitution import attempt, current
 
 _NOT_TRACED = (ConcreteError, UnsupportedError)
 """The errors of a function that runs on numbers, and not on types alone: of Python's ``if`` on values, for example."""
@@ -76,6 +77,11 @@ class Arguments(NamedTuple):
         return tree.unflatten(self.structure, leaves)
 
 
+def followed(fun: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function of the user's inside a transform; if it loses a value, once more with substitutes."""
+    return attempt(fun, lambda: current(fun)(*arguments))
+
+
 def _is_numeric(leaf: Any) -> bool:
     return not isinstance(leaf, NDARRAY) or leaf.dtype.kind in "fiubc"
 
@@ -119,7 +125,7 @@ class Passes:
         return Flat(self.operation, outputs, "output").joined(outputs)
 
     def _called(self, vector: Any, arrays: tuple[Any, ...]) -> Any:
-        return self.fun(self.flat.container(vector), *self._arguments.filled(arrays))
+        return followed(self.fun, self.flat.container(vector), *self._arguments.filled(arrays))
 
     def get(self, name: str, make: Callable[[], Callable[..., Any]]) -> Pass:
         """Return a pass by its name; ``make`` returns its function at first."""
