@@ -125,7 +125,7 @@ class Fit:
             >>> waits = np.array([0.3, 1.2, 0.4, 2.5, 0.6])
             >>> fit = mle(lambda rate, t: np.log(rate) - rate * t, waits, 1.0)
             >>> print(*np.round(fit.profile(), 3))
-            0.365 2.141
+            0.359 2.149
         """
         z = quantile("profile", level)
         limits = profile_limits(self._potential, self._point, z, self._maxiter)

@@ -124,8 +124,10 @@ class Potential:
         scale = 1.0 / np.sqrt(diagonal)
         values, vectors = np.linalg.eigh(point.information * np.multiply.outer(scale, scale))
         if values[0] <= _SINGULAR:
-            shares = np.abs(vectors[:, 0])
-            involved = [self.names[k] for k in np.argsort(-shares) if shares[k] > 0.2 * shares.max()]
+            shares: Any = np.abs(vectors[:, 0])
+            involved: list[str] = [
+                self.names[k] for k in np.argsort(-shares) if shares[k] > 0.2 * shares.max()
+            ]
             got = f"an eigenvalue of {values[0]:.2g} in a direction of {', '.join(involved[:5])}"
             raise MatrixError(message(self.operation, requirement, got, hint))
         half = scale[:, None] * vectors
@@ -170,12 +172,14 @@ def _step(point: Point, free: Any, damping: float) -> tuple[Any, float, float]:
     diagonal = np.abs(np.diag(information))
     scale = np.sqrt(np.maximum(diagonal, 1e-16 * max(float(diagonal.max()), 1e-300)))
     unit, slope = information / np.multiply.outer(scale, scale), gradient / scale
+    factor: Any
     while True:
         try:
             factor = np.linalg.cholesky(unit + damping * np.eye(len(slope)))
         except np.linalg.LinAlgError:
             damping = max(_LEAST_DAMPING, 4.0 * damping)
             continue
-        half = np.linalg.solve(factor, slope)
+        half: Any = np.linalg.solve(factor, slope)
         with np.errstate(over="ignore"):  # where the log density grows without end
-            return np.linalg.solve(factor.T, half) / scale, damping, float(0.5 * half @ half)
+            step: Any = np.linalg.solve(factor.T, half) / scale
+            return step, damping, float(0.5 * half @ half)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -131,13 +131,9 @@ class Samples:
 
         Raises:
             MissingExtraError: ArviZ is not installed.
-
-        Example:
-            >>> samples = nuts(lambda x: -0.5 * x**2, 0.0, key(0))  # doctest: +SKIP
-            >>> samples.to_arviz().posterior["x"].mean()  # doctest: +SKIP
         """
         try:
-            import arviz
+            import arviz  # pyright: ignore[reportMissingImports]
         except ImportError:
             hint = "pip install 'wengert[arviz]'"
             raise MissingExtraError(message("to_arviz", "ArviZ is needed", hint=hint)) from None
@@ -151,5 +147,5 @@ class Samples:
             "tree_depth": self.depth,
         }
         groups = {"posterior": posterior, "sample_stats": statistics}
-        before_1 = int(arviz.__version__.split(".")[0]) < 1
-        return arviz.from_dict(**groups) if before_1 else arviz.from_dict(groups)
+        make, version = cast("Any", arviz.from_dict), str(arviz.__version__)
+        return make(**groups) if version.startswith("0.") else make(groups)

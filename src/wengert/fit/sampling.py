@@ -201,14 +201,14 @@ class _Sampler:
                 show(min(first + length, total))
         moved = [np.concatenate(parts)[warmup:total] for parts in zip(*pieces, strict=True)]
         vectors, *rest = [np.swapaxes(part, 0, 1).copy() for part in moved]
-        statistics = dict(zip(_STATISTICS, rest, strict=True))
+        statistics: dict[str, Any] = dict(zip(_STATISTICS, rest, strict=True))
         return Samples(self._flat, vectors, statistics, states.adapted.step, states.adapted.variances)
 
     def _starts(self, key: Any, chains: int, jitter: float) -> _Chain:
         """Return the first states, around the user's start; a half as far from it where the density is not finite."""
         flat, distance, waiting = self._flat, float(jitter), np.full(chains, True)
         centre = flat.joined(flat.leaves)
-        positions = np.zeros((chains, flat.size))
+        positions, values = np.zeros((chains, flat.size)), np.full(chains, np.nan)
         for trial in range(_TRIES):
             moves = distance * uniform(fold_in(key, trial), positions.shape, -1.0, 1.0)
             positions = np.where(waiting[:, None], centre + moves, positions)
@@ -247,7 +247,10 @@ def _chunk(passes: Passes, transition: Transition, target: float) -> Callable[..
 
 
 def _slopes(passes: Passes) -> Callable[..., Any]:
-    return lambda positions, arrays: vmap(_slope(passes, arrays))(positions)
+    def slopes(positions: Any, arrays: Any) -> Any:
+        return vmap(_slope(passes, arrays))(positions)
+
+    return slopes
 
 
 def _slope(passes: Passes, arrays: Any) -> Slope:
