@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -54,8 +54,8 @@ class Laplace:
             >>> laplace(lambda p: -(p["x"] ** 2), {"x": 1.0}).draw(key(0), 5)["x"].shape
             (5,)
         """
-        factor: Any = np.linalg.cholesky(self.covariance)
-        moves: Any = normal(key, (count, len(self._point.x))) @ factor.T
+        factor = cast("Any", np.linalg.cholesky(self.covariance))
+        moves = normal(key, (count, len(self._point.x))) @ factor.T
         return with_leading_axes(self._flat, self._point.x + moves)
 
     def __str__(self) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from statistics import NormalDist
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -67,8 +67,8 @@ def _scores(count: int) -> Any:
 def _reduction(chains: Any) -> float:
     """Return the root of the ratio of the pooled variance to that within chains."""
     length = chains.shape[1]
-    within: Any = np.mean(np.var(chains, axis=1, ddof=1))
-    between: Any = np.var(np.mean(chains, axis=1), ddof=1)
+    within = cast("Any", np.mean(np.var(chains, axis=1, ddof=1)))
+    between = cast("Any", np.var(np.mean(chains, axis=1), ddof=1))
     if within == 0.0:
         return 1.0 if between == 0.0 else np.inf
     return float(np.sqrt((length - 1) / length + between / within))
@@ -79,16 +79,16 @@ def _effective_size(chains: Any) -> float:
     count, length = chains.shape
     total = count * length
     covariances = _autocovariances(chains)
-    within: Any = np.mean(covariances[:, 0]) * length / (length - 1)
-    pooled: Any = within * (length - 1) / length
+    within = cast("Any", np.mean(covariances[:, 0]) * length / (length - 1))
+    pooled = within * (length - 1) / length
     if count > 1:
-        pooled += np.var(np.mean(chains, axis=1), ddof=1)
+        pooled = pooled + cast("Any", np.var(np.mean(chains, axis=1), ddof=1))
     if pooled == 0.0:
         return float(total)
-    correlations: Any = 1.0 - (within - np.mean(covariances, axis=0)) / pooled
+    correlations = 1.0 - (within - np.mean(covariances, axis=0)) / pooled
     correlations[0] = 1.0
     even = length - length % 2
-    pairs: Any = correlations[:even].reshape(-1, 2).sum(axis=1)
+    pairs = correlations[:even].reshape(-1, 2).sum(axis=1)
     negative = np.flatnonzero(pairs <= 0.0)
     last = int(negative[0]) if len(negative) else len(pairs)
     sums = np.minimum.accumulate(pairs[:last])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -172,14 +172,13 @@ def _step(point: Point, free: Any, damping: float) -> tuple[Any, float, float]:
     diagonal = np.abs(np.diag(information))
     scale = np.sqrt(np.maximum(diagonal, 1e-16 * max(float(diagonal.max()), 1e-300)))
     unit, slope = information / np.multiply.outer(scale, scale), gradient / scale
-    factor: Any
     while True:
         try:
-            factor = np.linalg.cholesky(unit + damping * np.eye(len(slope)))
+            factor = cast("Any", np.linalg.cholesky(unit + damping * np.eye(len(slope))))
         except np.linalg.LinAlgError:
             damping = max(_LEAST_DAMPING, 4.0 * damping)
             continue
-        half: Any = np.linalg.solve(factor, slope)
+        half = cast("Any", np.linalg.solve(factor, slope))
         with np.errstate(over="ignore"):  # where the log density grows without end
-            step: Any = np.linalg.solve(factor.T, half) / scale
+            step = cast("Any", np.linalg.solve(factor.T, half) / scale)
             return step, damping, float(0.5 * half @ half)
