@@ -130,6 +130,13 @@ def test_a_sum_of_log_densities_is_enough_for_all_but_the_bic_and_the_sandwich()
         wg.fit.mle(lambda p, d: np.sum(poisson(p, d)), data, POISSON_START, robust=True)
 
 
+def test_densities_may_build_arrays_by_numpy() -> None:
+    y = np.array([1.0, 2.0])
+    fit = wg.fit.mle(lambda p, y: -0.5 * (y - np.array([p["a"], 2 * p["a"]])) ** 2, y, {"a": 0.0})
+    assert np.isclose(fit.estimates["a"], 1.0)
+    assert np.isclose(fit.standard_errors["a"], 1 / np.sqrt(5))
+
+
 # -- intervals -------------------------------------------------------------------------------------------
 
 

@@ -199,8 +199,7 @@ def test_the_table_has_a_row_for_each_element() -> None:
     assert isinstance(samples.ess["mu"], float)
 
 
-def test_a_density_without_a_number_at_the_start_is_left_for_others() -> None:
-    """Starts beside the support are drawn again, nearer."""
+def test_starts_beside_the_support_are_drawn_again_nearer() -> None:
     samples = wg.fit.nuts(
         lambda x: np.log(x) - x, 0.1, key(0), chains=8, draws=500, warmup=500, jitter=50.0, target=0.95
     )

@@ -275,3 +275,12 @@ def test_without_scipy_the_error_says_so() -> None:
     )
     run = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
     assert "minimize: SciPy is needed; pip install scipy" in run.stdout
+
+
+def test_functions_may_build_arrays_by_numpy() -> None:
+    made = wg.optimize.problem(
+        lambda x: np.sum(np.array([x["a"], x["a"] * x["b"]]) ** 2), {"a": 2.0, "b": 3.0}
+    )
+    assert made.fun(made.x0) == 40.0
+    np.testing.assert_allclose(made.jac(made.x0), [40.0, 24.0])
+    np.testing.assert_allclose(made.hess(made.x0), [[20.0, 24.0], [24.0, 8.0]])

@@ -35,8 +35,8 @@ def tail_ess(draws: Any) -> float:
     """Return the effective sample size for the tails: the smaller for the quantiles of 5% and 95%."""
     if not np.all(np.isfinite(draws)):
         return np.nan
-    quantiles = np.quantile(draws, [0.05, 0.95])
-    return min(_effective_size(_split((draws <= each).astype(float))) for each in quantiles)
+    limits = np.quantile(draws, [0.05, 0.95])
+    return min(_effective_size(_split((draws <= limit).astype(float))) for limit in limits)
 
 
 def mean_ess(draws: Any) -> float:

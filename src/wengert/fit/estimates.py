@@ -108,7 +108,7 @@ class Fit:
 
         A limit is a value at which the log-likelihood, maximised over the other parameters, is ``z^2 / 2`` below the
         greatest. Unlike Wald's limits, they follow the parameter under any change of its scale. A limit is infinite
-        where the likelihood never falls so far.
+        where the likelihood never falls so far. The limits rely on the distribution, with robust standard errors, too.
 
         Args:
             level: the probability that an interval holds the parameter.

@@ -94,7 +94,6 @@ class Potential:
 
         Raises:
             LimitError: the steps do not reach it.
-            MatrixError: the information matrix is not positive definite there.
         """
         point, gain = minimum(self, self.start(), np.arange(self.flat.size), maxiter)
         if not gain <= _ACCEPTABLE:

@@ -233,13 +233,13 @@ def _chunk(passes: Passes, transition: Transition, target: float) -> Callable[..
         def draw(states: _Chain, row: Any) -> Any:
             number, phase = row
 
-            def one(state: _Chain, key: Any) -> Any:
+            def advance(state: _Chain, key: Any) -> Any:
                 now = state.adapted
                 moved = transition(slope, fold_in(key, number), state.place, now.step, now.variances)
                 following = adapted(now, phase, moved.place.position, moved.acceptance, target)
                 return _Chain(moved.place, following), _row(moved)
 
-            return vmap(one)(states, keys)
+            return vmap(advance)(states, keys)
 
         return scan(draw, states, (numbers, plan))
 

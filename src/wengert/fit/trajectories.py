@@ -101,7 +101,7 @@ def static_transition(most: int) -> Transition:
 
 def chosen_place(condition: Any, first: Place, second: Place) -> Place:
     """Return one of two places."""
-    return Place(*[where(condition, one, other) for one, other in zip(first, second, strict=True)])
+    return Place(*[where(condition, here, there) for here, there in zip(first, second, strict=True)])
 
 
 def _chosen_phase(condition: Any, first: Phase, second: Phase) -> Phase:
