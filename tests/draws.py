@@ -21,7 +21,7 @@ SHIFT = 2.0**-14
 SHIFTS = int(SPACING / SHIFT) - 1
 
 #: The share of its examples that a property draws: 1 in the longer run.
-SHARE = float(os.environ.get("WENGERT_EXAMPLES", "0.3"))
+SHARE = float(os.environ.get("WENGERT_EXAMPLES", "0.2"))
 
 EXTENTS = (1, 2, 3, 4, 2, 3, 1, 0)
 

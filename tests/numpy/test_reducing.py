@@ -321,16 +321,29 @@ def test_ufuncs_combine_numbers_in_any_order(check: Any, ufunc: Any) -> None:
     check(lambda x: ufunc.reduceat(x, [0, 3, 1, 1]), tall)
 
 
+def small_numbers(dtype: str) -> tuple[Any, float]:
+    """Return an array, and a tolerance: NumPy's logarithms of truth values and bytes are float16."""
+    array = np.array([[1, 3, 2, 0], [2, 1, 7, 1], [0, 2, 2, 1]]).astype(dtype)
+    return array, 5e-3 if dtype in ("bool", "int8") else 1e-5
+
+
 @pytest.mark.parametrize("options", [{}, {"axis": 1}, {"axis": None}, {"keepdims": True}], ids=str)
 @pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "float32", "float64"])
 @pytest.mark.parametrize("ufunc", [*ASSOCIATIVE, *OF_BITS, *OF_TRUTHS], ids=lambda ufunc: ufunc.__name__)
 def test_reductions_by_ufuncs(agrees: Any, ufunc: Any, dtype: str, options: Any) -> None:
     if ufunc in OF_BITS and "float" in dtype:
         return
-    rtol = 5e-3 if dtype in ("bool", "int8") else 1e-5  # NumPy's logarithms of these are float16
-    array = np.array([[1, 3, 2, 0], [2, 1, 7, 1], [0, 2, 2, 1]]).astype(dtype)
+    array, rtol = small_numbers(dtype)
     agrees(lambda x: ufunc.reduce(x, **options), array, rtol=rtol)
     agrees(lambda x: ufunc.reduce(x, initial=array.dtype.type(1), **options), array, rtol=rtol)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "float32", "float64"])
+@pytest.mark.parametrize("ufunc", [*ASSOCIATIVE, *OF_BITS, *OF_TRUTHS], ids=lambda ufunc: ufunc.__name__)
+def test_running_and_piecewise_reductions_by_ufuncs(agrees: Any, ufunc: Any, dtype: str) -> None:
+    if ufunc in OF_BITS and "float" in dtype:
+        return
+    array, rtol = small_numbers(dtype)
     agrees(lambda x: ufunc.reduce(x[:0], axis=0), array, rtol=rtol)
     agrees(lambda x: ufunc.accumulate(x, axis=1), array, rtol=rtol)
     agrees(ufunc.accumulate, array[0, 0])

@@ -60,8 +60,8 @@ def test_the_steps_of_a_length_are_short_and_make_it() -> None:
 @pytest.mark.parametrize("dtype", ["complex128", "complex64"])
 def test_all_short_lengths(dtype: str) -> None:
     single = dtype == "complex64"
-    counts = [24, 25, 31, 37, 60, 77, 96, 121]
-    for count in counts if single else [*range(2, 18), 20, 21, 24, 26, 31, 37, 45, 49, 82, 128, 143, 257]:
+    counts = [24, 25, 37, 77, 121]
+    for count in counts if single else [*range(2, 18), 21, 24, 26, 37, 45, 82, 128, 143]:
         z = normal(*[(), (3,), (2, 3), (9,)][count % 4], count, dtype=dtype)
         same((np.fft.fft, np.fft.ifft)[count % 3 == 0], z)
 
@@ -79,32 +79,35 @@ def test_numpy_is_called_where_a_convolution_takes_longer(monkeypatch: pytest.Mo
     same(np.fft.fft, z)
 
 
+def longer(*shape: int) -> Any:
+    """Return a shape whose programs take long to compile."""
+    return pytest.param(shape, marks=pytest.mark.slow)
+
+
 @pytest.mark.parametrize("real", [False, True])
-def test_several_axes_and_transposed_operands(real: bool) -> None:
-    for shape in ((6, 5), (33, 40), (37, 20), (47, 20), (3, 20, 67)):
-        z = normal(*shape)
-        z = z.real.copy() if real else z
+@pytest.mark.parametrize("shape", [(6, 5), (37, 20), longer(33, 40), longer(47, 20), longer(3, 20, 67)])
+def test_several_axes_and_transposed_operands(shape: tuple[int, ...], real: bool) -> None:
+    z = normal(*shape)
+    z = z.real.copy() if real else z
 
-        def all_of(z: Any) -> Any:
-            return np.concatenate(
-                [
-                    np.ravel(np.fft.fft2(z)),
-                    np.ravel(np.fft.ifftn(z)),
-                    np.ravel(np.fft.ifft(z.T)),
-                    np.ravel(np.fft.fft(np.fft.fft(z, axis=0) * 2.0, axis=-2) * z),
-                    np.ravel(np.fft.fft(z, 2 * z.shape[0], axis=0)),
-                    np.ravel(np.fft.fft(np.flip(z, -1))),
-                ]
-            )
+    def all_of(z: Any) -> Any:
+        return np.concatenate(
+            [
+                np.ravel(np.fft.fft2(z)),
+                np.ravel(np.fft.ifftn(z)),
+                np.ravel(np.fft.ifft(z.T)),
+                np.ravel(np.fft.fft(np.fft.fft(z, axis=0) * 2.0, axis=-2) * z),
+                np.ravel(np.fft.fft(z, 2 * z.shape[0], axis=0)),
+                np.ravel(np.fft.fft(np.flip(z, -1))),
+            ]
+        )
 
-        same(all_of, z)
+    same(all_of, z)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_transforms_of_real_numbers(dtype: str) -> None:
-    for count in (
-        [20, 30, 66] if dtype == "float32" else [2, 3, 4, 6, 9, 10, 15, 16, 22, 28, 33, 37, 48, 74, 100]
-    ):
+    for count in [20, 66] if dtype == "float32" else [2, 3, 4, 9, 15, 16, 33, 37, 74, 100]:
         x = normal(*[(), (3,), (2, 3), (9,)][count % 4], count).real.astype(dtype)
 
         def both_ways(x: Any) -> Any:
@@ -115,16 +118,16 @@ def test_transforms_of_real_numbers(dtype: str) -> None:
         assert is_native(both_ways, x)
 
 
-def test_transforms_of_real_numbers_along_several_axes() -> None:
-    for shape in ((8, 6), (33, 40), (3, 20, 70), (82, 5), (12, 1)):
-        x = normal(*shape).real.copy()
+@pytest.mark.parametrize("shape", [(8, 6), (12, 1), (82, 5), longer(33, 40), longer(3, 20, 70)])
+def test_transforms_of_real_numbers_along_several_axes(shape: tuple[int, ...]) -> None:
+    x = normal(*shape).real.copy()
 
-        def all_of(x: Any) -> Any:
-            y, z = np.fft.rfft2(x), np.fft.rfft(x, axis=-2)
-            one, other = np.fft.irfft2(y * 2j, x.shape[-2:]), np.fft.irfft(z * 2j, x.shape[-2], axis=-2)
-            return np.concatenate([*map(np.ravel, (y, z, one + 0j, other + 0j))])
+    def all_of(x: Any) -> Any:
+        y, z = np.fft.rfft2(x), np.fft.rfft(x, axis=-2)
+        one, other = np.fft.irfft2(y * 2j, x.shape[-2:]), np.fft.irfft(z * 2j, x.shape[-2], axis=-2)
+        return np.concatenate([*map(np.ravel, (y, z, one + 0j, other + 0j))])
 
-        same(all_of, x)
+    same(all_of, x)
 
 
 def test_a_transform_of_a_constant_is_one() -> None:
