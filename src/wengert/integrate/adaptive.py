@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.boxes import concrete
 from wengert.control.while_loop import while_loop
 from wengert.core.shapes import Shape, shape_of
 from wengert.integrate.rules import EPSILON, Rule
@@ -59,13 +60,16 @@ def integrate(
         tolerances: of each component.
     """
     partition = _Partition(function, rule, shape_of(lows)[1:], tolerances)
-    last = while_loop(
-        lambda state: (state["count"] < limit) & ~np.all(state["is_done"]),
-        partition.split,
-        partition.first(lows, highs, limit),
-    )
-    value, error, _ = partition.sums(last)
-    return Outcome(value, error, last["is_done"])
+    rows = partition.rows(lows, highs)
+    known = concrete(partition.is_done(rows))
+    if known is None or not np.all(known):
+        rows = while_loop(
+            lambda state: (state["count"] < limit) & ~np.all(state["is_done"]),
+            partition.split,
+            partition.room(rows, limit),
+        )
+    value, error, _ = partition.sums(rows)
+    return Outcome(value, error, partition.is_done(rows))
 
 
 _ROWS = ("low", "high", "value", "error", "size", "axis")
@@ -73,7 +77,7 @@ _ROWS = ("low", "high", "value", "error", "size", "axis")
 
 
 class _Partition(NamedTuple):
-    """Lists of boxes with room for as many as the limit; empty ones are zero."""
+    """How lists of boxes are made and split; empty boxes are zero."""
 
     function: Callable[[Any], Any]
     rule: Rule
@@ -81,15 +85,18 @@ class _Partition(NamedTuple):
     """The numbers of examples and of axes."""
     tolerances: Tolerances
 
-    def first(self, lows: Any, highs: Any, limit: int) -> dict[str, Any]:
-        """Return the lists of the first partition."""
-        count = shape_of(lows)[0]
-        rows = {"low": lows, "high": highs, **self._estimate(lows, highs)}
-        state = {
+    def rows(self, lows: Any, highs: Any) -> dict[str, Any]:
+        """Return the list of the first boxes."""
+        return {"low": lows, "high": highs, **self._estimate(lows, highs)}
+
+    def room(self, rows: dict[str, Any], limit: int) -> dict[str, Any]:
+        """Return a list with room for all boxes, how many there are, and which examples are done."""
+        count = shape_of(rows["low"])[0]
+        wide = {
             name: np.concatenate([row, np.zeros((limit - count, *shape_of(row)[1:]), row.dtype)])
             for name, row in rows.items()
         }
-        return {**state, "count": np.int64(count), "is_done": self._is_done(state)}
+        return {**wide, "count": np.int64(count), "is_done": self.is_done(rows)}
 
     def split(self, state: dict[str, Any]) -> dict[str, Any]:
         """Halve the box with the largest error of each example that is not done."""
@@ -113,14 +120,15 @@ class _Partition(NamedTuple):
             rows[worst, columns] = where(stays, before[name], left)
             rows[state["count"]] = where(stays, 0 * before[name], right)
             following[name] = rows
-        return {**following, "count": state["count"] + 1, "is_done": self._is_done(following)}
+        return {**following, "count": state["count"] + 1, "is_done": self.is_done(following)}
 
     def sums(self, state: dict[str, Any]) -> tuple[Any, Any, Any]:
         """Return the integrals, their errors, and the errors that are allowed."""
         value, error, size = (np.sum(state[name], axis=0) for name in ("value", "error", "size"))
         return value, error, self.tolerances.bound(value, size)
 
-    def _is_done(self, state: dict[str, Any]) -> Any:
+    def is_done(self, state: dict[str, Any]) -> Any:
+        """Return whether the errors of each example are within the tolerances."""
         _, error, bound = self.sums(state)
         return np.all(error <= bound, axis=-1)
 
