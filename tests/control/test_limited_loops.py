@@ -229,3 +229,11 @@ def test_compiled_is_eager(seed: int) -> None:
     expected, actual = everything(matrix, x, xs), wg.jit(everything)(matrix, x, xs)
     for one, other in zip(wg.tree.leaves(actual), wg.tree.leaves(expected), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-13, atol=1e-14 * max(1.0, np.abs(other).max()))
+
+
+@pytest.mark.parametrize("limits", [{"most": 1.5}, {"max_bytes": "1 MB"}, {"most": -1}])
+def test_limits_that_are_no_counts(limits: Any) -> None:
+    with pytest.raises(
+        ArgumentError, match=rf"^while_loop: {next(iter(limits))} must (be an integer|not be negative)"
+    ):
+        wg.while_loop(lambda x: x < 9.0, lambda x: 2 * x, 1.0, **limits)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.errors import ArgumentError, LimitError, MatrixError, ShapeError
+from wengert.errors import ArgumentError, DtypeError, LimitError, MatrixError, ShapeError
 
 LINEAR = ("direct", "gmres")
 
@@ -170,3 +170,36 @@ def test_errors() -> None:
         wg.implicit.minimum(np.sin, 1.0, solver="bfgs")
     with pytest.raises(ArgumentError, match="a function is needed"):
         wg.implicit.root(3.0, 1.0)  # pyright: ignore[reportArgumentType]
+
+
+def test_arrays_of_integers_become_floating_point() -> None:
+    start = np.array([1, 1])
+    np.testing.assert_allclose(wg.implicit.root(lambda x: x * x - 2.0, start), np.sqrt(2.0))
+    np.testing.assert_allclose(wg.implicit.minimum(lambda x: np.sum((x - 0.5) ** 2), start), 0.5)
+    np.testing.assert_allclose(wg.implicit.fixed_point(lambda x: x / 2 + 1, start), 2.0, rtol=1e-9)
+
+
+def test_solvers_of_the_user_inside_jit_and_vmap() -> None:
+    def nearest(a: Any) -> Any:
+        def distance(x: Any) -> Any:
+            return np.sum((x - a) ** 2) + np.sum(x**4)
+
+        solver = lambda f, x: wg.optimize.lbfgs(f, x, gtol=1e-10, ftol=0.0).x  # noqa: E731
+        return wg.implicit.minimum(distance, np.zeros(2), solver=solver)[0]
+
+    points = np.array([0.5, 2.0])
+    slopes = [differences(nearest, t)[0] for t in points]
+    np.testing.assert_allclose(wg.jit(wg.vmap(wg.grad(nearest)))(points), slopes, rtol=1e-6)
+
+
+def test_results_of_functions_and_solvers_that_do_not_fit() -> None:
+    with pytest.raises(ShapeError, match=r"^root: the function must return values of the shapes of x0"):
+        wg.implicit.root(lambda x: None, np.zeros(2))
+    with pytest.raises(
+        ShapeError, match=r"^root: the solver must return as many numbers as x0 has, 2; got 3"
+    ):
+        wg.implicit.root(lambda x: x, np.zeros(2), solver=lambda f, x: np.zeros(3))
+    with pytest.raises(ArgumentError, match=r"^minimum: .* floating-point scalar; got f64\[2\]"):
+        wg.implicit.minimum(lambda x: x, np.zeros(2))
+    with pytest.raises(DtypeError, match=r"^minimum: the function must return real values"):
+        wg.implicit.minimum(lambda x: np.sum(x) * 1j, np.zeros(2))

@@ -168,3 +168,24 @@ def test_the_source_of_an_iteration_runs() -> None:
     A, b = matrix_for("cg", 4, 3), np.arange(4.0)
     slope = wg.grad(value(through("cg")))
     np.testing.assert_allclose(wg.source(slope)(A, b).function()(A, b), slope(A, b), rtol=1e-12)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_integers_and_lists(solver: str) -> None:
+    A, b = [[4, 1], [1, 3]], [1, 2]
+    expected = np.linalg.solve(A, b)
+    for matrix, right in ((A, b), (np.array(A), np.array(b)), (np.array(A, float), b)):
+        np.testing.assert_allclose(wg.linear_solve(matrix, right, solver=solver), expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_functions_that_are_not_linear(solver: str) -> None:
+    with pytest.raises(ArgumentError, match="must not depend on the vector"):
+        wg.linear_solve(lambda v: v * v + v, np.ones(2), solver=solver)
+
+
+def test_right_sides_that_do_not_fit_a_matrix() -> None:
+    with pytest.raises(ShapeError, match=r"the shape \(2, 2\), and b of \(2, 3\)"):
+        wg.linear_solve(np.eye(2), np.ones((2, 3)))
+    with pytest.raises(LimitError, match="in 0 turns"):
+        wg.linear_solve(np.eye(2), np.ones(2), solver="cg", maxiter=0)

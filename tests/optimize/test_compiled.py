@@ -213,7 +213,7 @@ def test_errors_say_what_is_wrong(solve: Solver) -> None:
         solve(lambda x: np.sum(np.log(x)), [-1.0, 1.0])
     with pytest.raises(ArgumentError, match=rf"^{name}: the function must return a floating-point scalar"):
         solve(lambda x: x, [-1.0, 1.0])
-    with pytest.raises(DtypeError, match=rf"^{name}: the variables must be real numbers"):
+    with pytest.raises(DtypeError, match=rf"^{name}: x0 must be real numbers"):
         solve(np.sum, {"a": "b"})
     with pytest.raises(ConcreteError):
         wg.jit(lambda y: solve(lambda x: np.sum(x**2) if x[0] > 0 else x[1] ** 2, y).x)(np.ones(2))

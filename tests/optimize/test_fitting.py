@@ -175,3 +175,43 @@ def test_a_compiled_model_is_traced_once_for_many_data_sets() -> None:
         np.testing.assert_allclose(popt, [slope, -(slope**2)], atol=1e-8)
         counts.append(len(traces))
     assert counts == counts[:1] * 3
+
+
+def test_a_jacobian_of_the_users_own_takes_arguments_by_name() -> None:
+    result = wg.optimize.least_squares(
+        lambda x, *, c: x * c - 6.0, np.ones(2), lambda x, *, c: c * np.eye(2), kwargs={"c": 3.0}
+    )
+    np.testing.assert_allclose(result.x, 2.0)
+
+
+def test_scales_in_a_container() -> None:
+    def residuals(p: Any) -> Any:
+        return np.concatenate([p["a"] - 3.0, [p["b"] + 1.0]])
+
+    scale = {"a": np.array([2.0, 0.5]), "b": 1.0}
+    result = wg.optimize.least_squares(residuals, {"a": np.zeros(2), "b": 0.0}, x_scale=scale)
+    np.testing.assert_allclose(result.x["a"], 3.0)
+    with pytest.raises(ArgumentError, match=r"x_scale\['a'\] must have the shape \(2,\)"):
+        wg.optimize.least_squares(residuals, {"a": np.zeros(2), "b": 0.0}, x_scale={"a": 1.0, "b": 1.0})
+
+
+def test_no_bounds_and_bounds_that_are_no_pair() -> None:
+    line = T * 3.0 - 1.0
+    for bounds in (None, (None, None)):
+        result = wg.optimize.least_squares(lambda p: p[0] * T + p[1] - line, np.ones(2), bounds=bounds)
+        np.testing.assert_allclose(result.x, [3.0, -1.0])
+    popt, _ = wg.optimize.curve_fit(lambda t, a, b: a * t + b, T, line, bounds=None)
+    np.testing.assert_allclose(popt, [3.0, -1.0])
+    with pytest.raises(ArgumentError, match=r"bounds must be a pair \(lower, upper\).*got int"):
+        wg.optimize.least_squares(lambda p: p - 1.0, np.ones(2), bounds=3)
+
+
+@pytest.mark.parametrize("method", ["lm", "trf"])
+def test_a_curve_of_one_value(method: str) -> None:
+    y = np.array([1.0, 2.0, 6.0])
+    mine, theirs = (
+        fit(lambda t, level: level, np.arange(3.0), y, method=method)
+        for fit in (wg.optimize.curve_fit, optimize.curve_fit)
+    )
+    np.testing.assert_allclose(mine[0], [3.0], rtol=1e-7)
+    np.testing.assert_allclose(mine[1], theirs[1], rtol=1e-6)

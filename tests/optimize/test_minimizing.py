@@ -165,3 +165,8 @@ def test_errors_name_the_users_line() -> None:
         wg.optimize.minimize(lambda x: x, np.ones(2))
     with pytest.raises(ValueError, match="Unknown solver"):
         wg.optimize.minimize(rosenbrock, np.ones(2), method="steepest")
+
+
+def test_a_gradient_of_the_users_own_that_does_not_fit() -> None:
+    with pytest.raises(ArgumentError, match=r"the gradient must have the shape \(2,\); got f64\[3\]"):
+        wg.optimize.minimize(np.sum, np.ones(2), jac=lambda x: np.ones(3))

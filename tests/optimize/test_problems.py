@@ -246,6 +246,32 @@ def test_all_forms_of_bounds() -> None:
         ),
         (lambda: wg.optimize.problem(np.sum, np.ones(2), [np.sum]), ArgumentError, "a constraint must be"),
         (lambda: wg.optimize.problem(np.sum, np.ones(2), {"type": "less"}), ArgumentError, "'eq'.*'ineq'"),
+        (lambda: wg.optimize.problem(np.sum, np.ones(2), np.sum), ArgumentError, "a constraint must be"),
+        (
+            lambda: wg.optimize.problem(np.sum, np.ones(2), [(lambda x: "x", 0.0, 1.0)]),
+            DtypeError,
+            "the constraint must be real numbers.*got str",
+        ),
+        (
+            lambda: wg.optimize.problem(lambda x: 1j * np.sum(x), np.ones(2)).fun(np.ones(2)),
+            DtypeError,
+            "must return real values; got c128",
+        ),
+        (
+            lambda: wg.optimize.problem(np.sum, np.ones(2)).fun(np.ones(3)),
+            ArgumentError,
+            "a vector of 2 elements",
+        ),
+        (
+            lambda: wg.optimize.problem(np.sum, {"a": np.ones(2)}).unflatten(np.ones(3)),
+            ArgumentError,
+            "a vector of 2 elements",
+        ),
+        (
+            lambda: wg.optimize.problem(np.sum, {"a": np.ones(2)}).flatten({"a": np.ones(3)}),
+            ArgumentError,
+            r"values\['a'\] must have the shape \(2,\)",
+        ),
     ],
 )
 def test_errors_say_what_is_wrong(make: Any, error: Any, text: str) -> None:

@@ -83,3 +83,17 @@ def test_errors() -> None:
         wg.laplacian(lambda x: x * 1j)(np.ones(2))
     with pytest.raises(ArgumentError, match="argnums"):
         wg.laplacian(np.sum, argnums=1)(np.ones(2))
+
+
+def test_advice_names_no_option_that_the_transform_lacks() -> None:
+    pytest.importorskip("scipy.sparse")
+    x = np.ones(2)
+    for transform in (wg.laplacian, wg.sparse_jacobian, lambda f: lambda x: wg.gnvp(f)(x, x)):
+        with pytest.raises(wg.WengertError) as arguments:
+            transform(np.sin)(x * 1j)
+        with pytest.raises(wg.WengertError) as results:
+            transform(lambda x: x * 1j)(x)
+        assert "holomorphic" not in f"{arguments.value}{results.value}"
+    with pytest.raises(wg.WengertError) as text:
+        wg.laplacian(lambda x: "text")(x)
+    assert "has_aux" not in str(text.value)

@@ -209,11 +209,20 @@ def test_no_warning_of_what_the_program_does_not_compute() -> None:
         (lambda: wg.jet(np.add, (1.0, 2.0), [[1.0], [1.0, 2.0]]), ArgumentError, "all of the same length"),
         (lambda: wg.jet(np.sin, (np.ones(2),), [[np.ones(3)]]), ShapeError, "the shape of its primal"),
         (lambda: wg.jet(np.sin, (1,), [[1.0]]), DtypeError, "floating-point"),
-        (lambda: wg.derivative(np.sin, order=0), ArgumentError, "positive integer"),
-        (lambda: wg.derivative(np.sin, order=1.5), ArgumentError, "positive integer"),  # pyright: ignore[reportArgumentType]
+        (lambda: wg.derivative(np.sin, order=0), ArgumentError, "integer from 1 to 170"),
+        (lambda: wg.derivative(np.sin, order=1.5), ArgumentError, "integer from 1 to 170"),  # pyright: ignore[reportArgumentType]
         (lambda: wg.derivative(np.sum, order=2)(np.ones(2)), ShapeError, "must be a scalar"),
     ],
 )
 def test_errors(call: Any, error: type[Exception], says: str) -> None:
     with pytest.raises(error, match=says):
         call()
+
+
+def test_a_curve_without_derivatives() -> None:
+    assert wg.jet(np.exp, (0.0,), [[]]) == (1.0, [])
+
+
+def test_orders_whose_factorials_are_no_floats() -> None:
+    with pytest.raises(wg.errors.ArgumentError, match="an integer from 1 to 170; got 171"):
+        wg.derivative(np.exp, order=171)

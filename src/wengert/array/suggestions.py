@@ -69,9 +69,9 @@ _AS_IT_IS = "leave an array as it is, or write wengert.numpy.asarray, which also
 _OF_SIZE = """zeros ones empty eye identity tri linspace logspace geomspace tile repeat reshape resize broadcast_to
     split array_split indices"""
 _CONVERTING = "asarray asanyarray ascontiguousarray asfortranarray require"
-_ROOT = (
-    "solve with plain numbers, and give the solution the rule of the implicit function theorem: wg.custom_vjp, "
-    "with wg.stop_gradient(x) where it is solved"
+_EQUATION = (
+    "write wg.implicit.root, fixed_point or minimum, with the derivatives of the implicit function theorem: solver= "
+    "takes one of SciPy's, except in wg.jit and wg.vmap"
 )
 _SPARSE = "keep the matrix constant, as in k * (A @ x), or write it as an array"
 #: The modules whose functions of NumPy's names mean the same as NumPy's.
@@ -80,8 +80,8 @@ _SAME_NAMES = ("scipy.special", "scipy.linalg", "scipy.fft")
 _OF_ROOMS = {
     **{f"scipy.integrate.{name}": f"write wg.integrate.{name}" for name in ("quad", "cubature", "solve_ivp")},
     "scipy.integrate": "write wg.integrate.quad, cubature or solve_ivp",
-    "scipy.optimize": _ROOT,
-    "scipy.sparse.linalg": f"write np.linalg.solve and its like for an array of the matrix, or {_ROOT}",
+    "scipy.optimize": _EQUATION,
+    "scipy.sparse.linalg": "write wg.sparse.solve for a sparse matrix, wg.linear_solve where a function multiplies",
     "scipy.sparse": _SPARSE,
     "scipy.linalg": "write the function of np.linalg or wengert.scipy.linalg",
     "scipy.spatial": "find neighbours of wg.stop_gradient(x), and take these elements of x",

@@ -135,10 +135,16 @@ def unify(operation: str, requirement: str, where: str, *types: TensorType) -> T
 
 
 def checked_limit(operation: str, name: str, limit: int | None) -> int | None:
-    """Return a limit of a loop as an integer, or raise `ArgumentError`."""
-    if limit is None:
-        return None
-    number = operator.index(limit)
+    """Return a limit of a loop as an integer, None for none, or raise `ArgumentError`."""
+    return None if limit is None else checked_count(operation, name, limit)
+
+
+def checked_count(operation: str, name: str, count: int) -> int:
+    """Return a number that counts something as an integer, or raise `ArgumentError`."""
+    try:
+        number = operator.index(count)
+    except TypeError:
+        raise ArgumentError(message(operation, f"{name} must be an integer", repr(count))) from None
     if number < 0:
         raise ArgumentError(message(operation, f"{name} must not be negative", str(number)))
     return number

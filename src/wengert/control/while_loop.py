@@ -73,7 +73,7 @@ def while_loop(
         The first value for which the condition does not hold.
 
     Raises:
-        ArgumentError: the value changes its containers.
+        ArgumentError: the value changes its containers, or a limit is no integer from 0.
         ShapeError: the value changes its shape, or the condition is not a scalar.
         DtypeError: the value changes its dtype.
         LimitError: the condition still holds after ``most`` turns; compiled code raises it, too. Or ``max_bytes`` do
@@ -115,7 +115,7 @@ def fori_loop(
         The value after the last step.
 
     Raises:
-        ArgumentError: the value changes its containers.
+        ArgumentError: the value changes its containers, or a limit is no integer from 0.
         ShapeError: the value changes its shape.
         DtypeError: a bound is not an integer, or the value changes its dtype.
         LimitError: the range has more than ``most`` numbers; compiled code raises it, too. Or ``max_bytes`` do not
@@ -140,7 +140,7 @@ def fori_loop(
         return _while(lambda state: state[0] < upper, step, carry, most, max_bytes)[1]
     count = max(int(last) - int(first), 0)
     if most is not None and count > most:
-        raise LimitError(message("fori_loop", f"the range must have most={most} numbers", str(count)))
+        raise LimitError(message("fori_loop", f"the range must have at most most={most} numbers", str(count)))
     carry = Carry("fori_loop", (int(first), init_val), counts=True)
     (_, value), _ = scan_carry(lambda state, _: (step(state), None), carry, None, count, max_bytes=max_bytes)
     return value

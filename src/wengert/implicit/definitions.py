@@ -9,7 +9,6 @@ import numpy as np
 
 from wengert.control.custom_derivatives import custom_jvp
 from wengert.control.values import is_followable, pack
-from wengert.core import tree
 from wengert.core.errors import ArgumentError, ShapeError, message
 from wengert.core.shapes import shape_of
 from wengert.implicit.linear import SOLVERS, solve_directly, solve_iteratively, tolerance_of
@@ -34,10 +33,14 @@ class Equations(NamedTuple):
     """Of the unknowns."""
 
 
-def unknowns_of(operation: str, function: Callable[..., Any], x0: Any, args: Any) -> Equations:
-    """Return a function of containers as one of a vector and of parameters, those that it closes over included."""
+def check_callable(operation: str, function: Any) -> None:
+    """Raise `ArgumentError` if a value is no function."""
     if not callable(function):
         raise ArgumentError(message(operation, "a function is needed", type(function).__name__))
+
+
+def unknowns_of(operation: str, function: Callable[..., Any], x0: Any, args: Any) -> Equations:
+    """Return a function of containers as one of a vector and of parameters, those that it closes over included."""
     if not isinstance(args, (tuple, list)):
         raise ArgumentError(
             message(operation, "args must be a tuple", type(args).__name__, "write args=(a,)")
@@ -60,17 +63,12 @@ def unknowns_of(operation: str, function: Callable[..., Any], x0: Any, args: Any
 def equations_of(operation: str, function: Callable[..., Any], x0: Any, args: Any) -> Equations:
     """Return equations of a vector, given a function that returns a container like ``x0``."""
     form = vector_of(operation, "x0", x0)[1]
+    requirement = "the function must return values of the shapes of x0"
 
     def residual(x: Any, *rest: Any) -> Any:
-        vector, other = vector_of(operation, "the result of the function", function(x, *rest))
-        if other.shapes != form.shapes:
-            requirement = "the function must return values of the shapes of x0"
-            raise ShapeError(message(operation, requirement, f"{other.shapes} for {form.shapes}"))
-        tree.check_same(operation, form.structure, other.structure)
-        return vector
+        return form.vector(operation, "the result of the function", requirement, function(x, *rest))
 
-    if not callable(function):
-        raise ArgumentError(message(operation, "a function is needed", type(function).__name__))
+    check_callable(operation, function)
     return unknowns_of(operation, residual, x0, args)
 
 
@@ -125,13 +123,19 @@ def linear_solver(operation: str, name: str, start: Any, tol: float) -> LinearSo
     return lambda product, b: solve_iteratively(name, product, b, limits)
 
 
-def by_user(form: Form, solver: Callable[..., Any], residual: Callable[[Any], Any], x: Any) -> Any:
-    """Call the user's solver, which takes and returns containers."""
+def by_user(
+    operation: str, form: Form, solver: Callable[..., Any], function: Callable[[Any], Any], x: Any
+) -> Any:
+    """Return what the user's solver finds for a function of a vector; the solver takes and returns containers."""
 
     def of_container(value: Any) -> Any:
-        return form.container(residual(vector_of("solver", "its vector", value)[0]))
+        return function(vector_of(operation, "the argument of the function", value)[0])
 
-    return vector_of("solver", "its result", solver(of_container, form.container(x)))[0]
+    result = vector_of(operation, "the result of the solver", solver(of_container, form.container(x)))[0]
+    if shape_of(result) != shape_of(x):
+        requirement = f"the solver must return as many numbers as x0 has, {shape_of(x)[0]}"
+        raise ShapeError(message(operation, requirement, str(shape_of(result)[0])))
+    return result
 
 
 def largest(x: Any) -> Any:

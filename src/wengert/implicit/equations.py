@@ -21,6 +21,7 @@ from wengert.implicit.definitions import (
     solution_of,
 )
 from wengert.implicit.linear import tolerance_of
+from wengert.implicit.vectors import Form
 from wengert.transforms.forward_mode import jvp
 
 
@@ -69,7 +70,7 @@ def root(
     limit = tolerance_of(equations.start, tol)
     linear_solve = linear_solver("root", linear, equations.start, limit)
     if callable(solver):
-        solve = functools.partial(by_user, equations.form, solver)
+        solve = _by_user("root", equations.form, solver)
     elif solver == "newton":
         solve = functools.partial(_newton, linear_solve, limit, maxiter)
     else:
@@ -120,14 +121,9 @@ def fixed_point(
     residual = equations._replace(residual=lambda x, *parameters: step(x, *parameters) - x)
     limit = tolerance_of(equations.start, tol)
     linear_solve = linear_solver("fixed_point", linear, equations.start, limit)
-
-    def by_theirs(difference: Callable[[Any], Any], x: Any) -> Any:
-        assert callable(solver)
-        return by_user(equations.form, solver, lambda x: difference(x) + x, x)
-
-    solve: Solve
     if callable(solver):
-        solve = by_theirs
+        users = _by_user("fixed_point", equations.form, solver)
+        solve: Solve = lambda difference, x: users(lambda x: difference(x) + x, x)  # noqa: E731
     elif solver == "newton":
         solve = functools.partial(_newton, linear_solve, limit, maxiter)
     elif solver == "iteration":
@@ -136,6 +132,11 @@ def fixed_point(
         requirement = 'the solver must be "iteration", "newton" or a function'
         raise ArgumentError(message("fixed_point", requirement, repr(solver)))
     return solution_of(residual, solve, linear_solve)
+
+
+def _by_user(operation: str, form: Form, solver: Callable[..., Any]) -> Solve:
+    """Return the user's solver, whose function returns a container."""
+    return lambda function, x: by_user(operation, form, solver, lambda x: form.container(function(x)), x)
 
 
 def _newton(linear: LinearSolve, tolerance: float, most: int, residual: Callable[[Any], Any], x0: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,9 +27,9 @@ from wengert.core.errors import ArgumentError, ShapeError, message
 from wengert.core.shapes import shape_of
 from wengert.implicit import krylov
 from wengert.implicit.sparse import solve as solve_sparse
-from wengert.implicit.vectors import vector_of
+from wengert.implicit.vectors import Form, vector_of
 from wengert.ir.graph import Graph
-from wengert.ir.types import TensorType, show, type_of
+from wengert.ir.types import TensorType, type_of
 from wengert.nest.lowering import ControlFlow
 from wengert.ops.linalg import solve
 from wengert.primitive import HigherOrder, Primitive, primitive
@@ -56,7 +56,7 @@ def linear_solve(
     Args:
         matrix: a square matrix, a sparse one of SciPy, or a function of a container like ``b`` that multiplies by A:
             linear, without a constant term. Values that the function closes over have derivatives, too.
-        b: the right side: real arrays and numbers, or a container of them.
+        b: the right side: a vector for a matrix; for a function real arrays and numbers, or a container of them.
         solver: "direct" factorises (a function is written out as a matrix first); "cg" is for symmetric positive
             definite matrices, "gmres" and "bicgstab" are for any, and multiply only.
         transpose: a function that multiplies by the transpose, where the derived one would be slow.
@@ -68,7 +68,7 @@ def linear_solve(
         x, in the containers of ``b``.
 
     Raises:
-        ArgumentError: there is no such solver.
+        ArgumentError: there is no such solver, or the function is not linear.
         ShapeError: the matrix is not square, or does not fit ``b``.
         MatrixError: a direct solver finds a singular matrix.
         LimitError: an iteration does not reach the tolerance.
@@ -82,32 +82,23 @@ def linear_solve(
     """
     if solver not in SOLVERS:
         raise ArgumentError(message("linear_solve", f"the solver must be one of {SOLVERS}", repr(solver)))
+    if not callable(matrix):
+        matrix, b = (x if hasattr(x, "shape") else np.asarray(x) for x in (matrix, b))
     right, form = vector_of("linear_solve", "b", b)
 
-    def product(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        def multiply(vector: Any) -> Any:
-            result, other = vector_of("linear_solve", "the product", function(form.container(vector)))
-            if other.shapes != form.shapes:
-                requirement = "A must map a container like b to one of the same shapes"
-                raise ShapeError(message("linear_solve", requirement, f"{other.shapes} for {form.shapes}"))
-            tree.check_same("linear_solve", form.structure, other.structure)
-            return result
-
-        return multiply
-
     if callable(matrix):
-        multiply = product(matrix)
-        _check_linear(multiply, right)
+        multiply = _of_function(matrix, form)
+        _check_no_constant(multiply, right)
     else:
-        multiply = _of_matrix(matrix, right)
+        multiply = _of_matrix(matrix, form)
     if solver == "direct" and not callable(matrix):
         is_sparse = hasattr(matrix, "tocsr")
         return form.container(solve_sparse(matrix, right) if is_sparse else _column(matrix, right))
-    limits = tolerance_of(right, tol), maxiter or 10 * shape_of(right)[0]
     if solver == "direct":
-        solution = solve_directly(multiply, right)
-    else:
-        solution = solve_iteratively(solver, multiply, right, limits, transpose and product(transpose))
+        _check_slope(stage(lambda v: [multiply(v)], [strong(type_of(right))])[0])
+        return form.container(solve_directly(multiply, right))
+    limits = tolerance_of(right, tol), 10 * shape_of(right)[0] if maxiter is None else maxiter
+    solution = solve_iteratively(solver, multiply, right, limits, transpose and _of_function(transpose, form))
     return form.container(solution)
 
 
@@ -118,21 +109,47 @@ def tolerance_of(vector: Any, tol: float | None) -> float:
     return 1e-10 if dtype_of(vector).itemsize >= 8 else 1e-5
 
 
-def _of_matrix(matrix: Any, right: Any) -> Callable[[Any], Any]:
-    count = shape_of(right)[0]
-    if tuple(matrix.shape) != (count, count):
+def _of_function(function: Callable[[Any], Any], form: Form) -> Callable[[Any], Any]:
+    requirement = "A must map a container like b to one of the same shapes"
+    return lambda vector: form.vector(
+        "linear_solve", "the product", requirement, function(form.container(vector))
+    )
+
+
+def _of_matrix(matrix: Any, form: Form) -> Callable[[Any], Any]:
+    count = matrix.shape[0] if matrix.shape else 0
+    is_vector = form.structure == tree.LEAF and form.shapes == [(count,)]
+    if tuple(matrix.shape) != (count, count) or not is_vector:
         requirement = "the matrix must be square, and b a vector with an element for each row"
-        raise ShapeError(message("linear_solve", requirement, f"{tuple(matrix.shape)}, {show(right)}"))
+        got = f"a matrix of the shape {tuple(matrix.shape)}, and b of {', '.join(map(str, form.shapes))}"
+        raise ShapeError(message("linear_solve", requirement, got, "a function takes a container, too"))
     return lambda vector: matrix @ vector
 
 
-def _check_linear(multiply: Callable[[Any], Any], right: Any) -> None:
+def _check_no_constant(multiply: Callable[[Any], Any], right: Any) -> None:
     """Raise `ArgumentError` if the product of zero is known and not zero."""
     constant = concrete(multiply(np.zeros(shape_of(right), dtype_of(right))))
     if constant is not None and np.any(constant):
         requirement = "the function must be linear: zero for a zero vector"
         hint = "move the constant term to b"
         raise ArgumentError(message("linear_solve", requirement, f"{np.max(np.abs(constant)):g}", hint))
+
+
+def _check_slope(graph: Graph) -> None:
+    """Raise `ArgumentError` if the derivative of a product depends on the vector, the last input."""
+    count = len(graph.inputs) - 1
+    forward, _ = jvp_graph(graph, [False] * count + [True])
+    _without_vector(forward, forward.outputs[1:], count)
+
+
+def _without_vector(program: Graph, outputs: Sequence[Any], position: int) -> Graph:
+    """Return a program without the input that is the vector, or raise `ArgumentError` if the outputs depend on it."""
+    whole = subgraph(program, (*program.inputs[:position], *program.inputs[position + 1 :]), outputs)
+    vector = program.inputs[position]
+    if any(vector in equation.operands for equation in whole.equations):
+        requirement = "the function must be linear: its derivative must not depend on the vector"
+        raise ArgumentError(message("linear_solve", requirement))
+    return whole
 
 
 def solve_directly(multiply: Callable[[Any], Any], right: Any) -> Any:
@@ -193,12 +210,7 @@ def _transpose(graph: Graph) -> Graph:
     count = len(graph.inputs) - 1
     back, reached = vjp_graph(graph, [False] * count + [True], [False] * count + [True])
     assert reached[-1]
-    inputs = (*back.inputs[:count], back.inputs[-1])
-    whole = subgraph(back, inputs, back.outputs)
-    if any(back.inputs[count] in equation.operands for equation in whole.equations):
-        requirement = "the function must be linear: its derivative must not depend on the vector"
-        raise ArgumentError(message("linear_solve", requirement))
-    return whole
+    return _without_vector(back, back.outputs, count)
 
 
 @memoized

@@ -14,6 +14,8 @@ from wengert.core.errors import ArgumentError, message
 from wengert.core.shapes import shape_of
 from wengert.implicit.definitions import (
     LinearSolve,
+    by_user,
+    check_callable,
     converged,
     largest,
     linear_solver,
@@ -21,7 +23,7 @@ from wengert.implicit.definitions import (
     unknowns_of,
 )
 from wengert.implicit.linear import tolerance_of
-from wengert.implicit.vectors import Form, vector_of
+from wengert.transforms.arguments import objective_value
 from wengert.transforms.forward_mode import jvp
 from wengert.transforms.reverse_mode import grad, value_and_grad
 
@@ -71,25 +73,23 @@ def minimum(
         >>> round(float(mean(data)), 9), wg.grad(mean)(data)
         (3.0, array([0.33333333, 0.33333333, 0.33333333]))
     """
-    problem = unknowns_of("minimum", fun, x0, args)
+
+    def number(x: Any, *rest: Any) -> Any:
+        return objective_value("minimum", fun(x, *rest))
+
+    check_callable("minimum", fun)
+    problem = unknowns_of("minimum", number, x0, args)
     objective = problem.residual
     limit = tolerance_of(problem.start, tol)
     linear_solve = linear_solver("minimum", linear, problem.start, limit)
     if callable(solver):
-        solve = functools.partial(_by_user, problem.form, solver)
+        solve = functools.partial(by_user, "minimum", problem.form, solver)
     elif solver == "newton":
         solve = functools.partial(_newton, linear_solve, limit, maxiter)
     else:
         raise ArgumentError(message("minimum", 'the solver must be "newton" or a function', repr(solver)))
     gradients = problem._replace(residual=grad(objective))
     return solution_of(gradients, solve, linear_solve, given=objective)
-
-
-def _by_user(form: Form, solver: Callable[..., Any], objective: Callable[[Any], Any], x: Any) -> Any:
-    def of_container(value: Any) -> Any:
-        return objective(vector_of("solver", "its vector", value)[0])
-
-    return vector_of("solver", "its result", solver(of_container, form.container(x)))[0]
 
 
 def _newton(

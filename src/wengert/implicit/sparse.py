@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.boxes import Box
 from wengert.core.errors import ArgumentError, ShapeError, message
 from wengert.core.shapes import shape_of
 from wengert.ir.types import show
@@ -49,5 +50,6 @@ def solve(matrix: Any, b: Any, *, data: Any = None) -> Any:
     if shape_of(elements) != rows.data.shape:
         requirement = f"data must have the {len(rows.data)} elements of matrix.tocsr()"
         raise ShapeError(message("sparse.solve", requirement, show(elements)))
+    b = b if isinstance(b, Box) else np.asarray(b)
     columns, pointers = (np.asarray(x, np.int64) for x in (rows.indices, rows.indptr))
     return sparse_solve(b, elements, columns, pointers, transposed=False)

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from wengert.boxes import inside_transform
 from wengert.control.values import flatten_numbers
 from wengert.core import tree
-from wengert.core.dtypes import as_float, dtype_of, is_complex, is_inexact
-from wengert.core.errors import ConcreteError, DtypeError, message
-from wengert.core.shapes import Shape, shape_of, size
+from wengert.core.dtypes import FLOAT64, as_float, dtype_of, is_complex, is_inexact
+from wengert.core.errors import ConcreteError, DtypeError, ShapeError, message
+from wengert.core.shapes import Shape, shape_of
 from wengert.ir.types import show, type_of
 from wengert.transforms.staging import evaluate, stage
+from wengert.transforms.vectors import joined, split
 
 
 class Form(NamedTuple):
@@ -25,13 +24,20 @@ class Form(NamedTuple):
 
     def container(self, vector: Any) -> Any:
         """Return the container that a vector holds."""
-        leaves: list[Any] = []
-        start = 0
-        for shape in self.shapes:
-            stop = start + size(shape)
-            leaves.append(vector[start:stop].reshape(shape) if shape else vector[start])
-            start = stop
-        return tree.unflatten(self.structure, leaves)
+        return tree.unflatten(self.structure, split(vector, self.shapes))
+
+    def vector(self, operation: str, name: str, requirement: str, value: Any) -> Any:
+        """Return a container of this form, which is called ``name`` in messages, as a vector.
+
+        Raises:
+            ShapeError: the requirement does not hold: the shapes differ.
+            ArgumentError: the containers differ.
+        """
+        vector, other = vector_of(operation, name, value)
+        if other.shapes != self.shapes:
+            raise ShapeError(message(operation, requirement, f"{other.shapes} for {self.shapes}"))
+        tree.check_same(operation, self.structure, other.structure)
+        return vector
 
 
 def vector_of(operation: str, name: str, value: Any) -> tuple[Any, Form]:
@@ -41,9 +47,15 @@ def vector_of(operation: str, name: str, value: Any) -> tuple[Any, Form]:
         if is_complex(dtype_of(leaf)):
             hint = "solve for the real and the imaginary part"
             raise DtypeError(message(operation, f"{name} must be real", show(leaf), hint))
-    parts = [np.ravel(leaf if is_inexact(dtype_of(leaf)) else as_float(operation, leaf)) for leaf in leaves]
     form = Form(structure, list(map(shape_of, leaves)))
-    return (np.concatenate(parts) if len(parts) != 1 else parts[0]), form
+    return joined([_floating(operation, leaf) for leaf in leaves]), form
+
+
+def _floating(operation: str, leaf: Any) -> Any:
+    """Return a number or an array as floating-point; integers become float64."""
+    if is_inexact(dtype_of(leaf)):
+        return leaf
+    return as_float(operation, leaf) if isinstance(leaf, int) else leaf.astype(FLOAT64)
 
 
 def lifted(function: Callable[..., Any], *arguments: Any) -> tuple[Callable[..., Any], list[Any]]:

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.boxes import Box
+from wengert.control.values import checked_count
 from wengert.core.errors import ArgumentError, message
-from wengert.optimize.descent import CONVERGED, NOT_FINITE, Found, Limits, Method, descend
+from wengert.optimize.descent import CONVERGED, NOT_FINITE, End, Limits, Method, descend
 from wengert.optimize.directions import LimitedMemory, Truncated
 from wengert.optimize.flat import Flat
 from wengert.optimize.passes import Passes, passes_of
@@ -70,7 +71,7 @@ def lbfgs(
         A `Minimum`; whether it has converged is in ``converged`` and ``status``.
 
     Raises:
-        ArgumentError: the objective does not return one number, or is not finite at the start.
+        ArgumentError: the objective does not return one number, or is not finite at the start; a limit is no count.
         ConcreteError: the objective needs known numbers, for example for Python's ``if``.
         DtypeError: a variable is not a real number.
 
@@ -83,8 +84,9 @@ def lbfgs(
         >>> fit(data).x["k"].round(6)
         array([0.693147, 2.302585])
     """
-    limits = Limits(gtol, ftol, maxiter, maxls)
-    return _minimum("lbfgs", fun, x0, args, lambda objective: LimitedMemory(memory), limits, memory)
+    limits = _limits("lbfgs", gtol, ftol, maxiter, maxls)
+    rows = checked_count("lbfgs", "memory", memory)
+    return _minimum("lbfgs", fun, x0, args, lambda objective: LimitedMemory(rows), limits, rows)
 
 
 def newton_cg(
@@ -118,7 +120,7 @@ def newton_cg(
         A `Minimum`; whether it has converged is in ``converged`` and ``status``.
 
     Raises:
-        ArgumentError: the objective does not return one number, or is not finite at the start.
+        ArgumentError: the objective does not return one number, or is not finite at the start; a limit is no count.
         ConcreteError: the objective needs known numbers, for example for Python's ``if``.
         DtypeError: a variable is not a real number.
 
@@ -131,9 +133,14 @@ def newton_cg(
         (array([1., 1.]), True)
     """
     size = Flat("newton_cg", x0).size
-    limits = Limits(gtol, ftol, 200 * size if maxiter is None else maxiter, maxls)
-    turns = 20 * size if maxcg is None else maxcg
+    limits = _limits("newton_cg", gtol, ftol, 200 * size if maxiter is None else maxiter, maxls)
+    turns = 20 * size if maxcg is None else checked_count("newton_cg", "maxcg", maxcg)
     return _minimum("newton_cg", fun, x0, args, lambda objective: Truncated(objective, turns), limits, turns)
+
+
+def _limits(operation: str, gtol: float, ftol: float, maxiter: int, maxls: int) -> Limits:
+    steps, trials = checked_count(operation, "maxiter", maxiter), checked_count(operation, "maxls", maxls)
+    return Limits(gtol, ftol, steps, trials)
 
 
 def _minimum(
@@ -149,26 +156,26 @@ def _minimum(
     passes, arrays = passes_of(operation, fun, flat, as_tuple(args))
     run = passes.get(f"{operation} {setting} {limits}", lambda: _program(passes, method, limits))
     with np.errstate(all="ignore"):  # trials may overflow, as in a compiled program
-        found: Found = run(flat.joined(flat.leaves), arrays)
-    if not isinstance(found.status, Box) and found.status == NOT_FINITE:
+        end: End = run(flat.start, arrays)
+    if not isinstance(end.status, Box) and end.status == NOT_FINITE:
         requirement = "the objective and its gradient must be finite at the start"
-        raise ArgumentError(message(operation, requirement, f"{found.point.value:g}", "start elsewhere"))
-    x, gradient = flat.users(found.point.x), flat.users(found.point.gradient)
+        raise ArgumentError(message(operation, requirement, f"{end.point.value:g}", "start elsewhere"))
+    x, gradient = flat.users(end.point.x), flat.users(end.point.gradient)
     return Minimum(
         x,
-        found.point.value,
+        end.point.value,
         gradient,
-        found.steps,
-        found.evaluations,
-        found.status == CONVERGED,
-        found.status,
+        end.steps,
+        end.evaluations,
+        end.status == CONVERGED,
+        end.status,
     )
 
 
 def _program(
     passes: Passes, method: Callable[[Callable[[Any], Any]], Method], limits: Limits
-) -> Callable[..., Found]:
-    def minimise(start: Any, arrays: Any) -> Found:
+) -> Callable[..., End]:
+    def minimise(start: Any, arrays: Any) -> End:
         def objective(x: Any) -> Any:
             return passes.scalar(x, arrays)
 

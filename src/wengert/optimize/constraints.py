@@ -101,9 +101,11 @@ def made_constraints(optimize: Any, flat: Flat, constraints: Any, sparse: Any) -
     A linear constraint of SciPy's stays as it is.
     """
     kinds: Any = (dict, optimize.NonlinearConstraint, optimize.LinearConstraint)
-    is_one = isinstance(constraints, kinds) or (_is_triple(constraints))
-    made = [_made(optimize, flat, each) for each in ([constraints] if is_one else constraints)]
-    return [replace(each, sparse=sparse) if isinstance(each, Constraint) else each for each in made]
+    is_single = (
+        isinstance(constraints, kinds) or _is_triple(constraints) or not hasattr(constraints, "__iter__")
+    )
+    made = [_made(optimize, flat, constraint) for constraint in ([constraints] if is_single else constraints)]
+    return [replace(g, sparse=sparse) if isinstance(g, Constraint) else g for g in made]
 
 
 def _is_triple(constraint: Any) -> bool:
@@ -165,8 +167,8 @@ def _users_hessian(optimize: Any, flat: Flat, hess: Any) -> Any:
 
 def _constraint(flat: Flat, fun: Any, args: tuple[Any, ...], lower: Any, upper: Any) -> Constraint:
     passes, arrays = passes_of(flat.operation, fun, flat, args)
-    first = fun(flat.container(flat.joined(flat.leaves)), *args)
+    first = fun(flat.container(flat.start), *args)
     values = Flat(flat.operation, first, "the constraint")
-    if np.isnan(values.joined(values.leaves)).any():
+    if np.isnan(values.start).any():
         raise ArgumentError(message(flat.operation, "a constraint must not be NaN at the start", "nan"))
     return Constraint(passes, arrays, *ordered(values, lower, upper, "limit"))

@@ -68,7 +68,7 @@ class _Descent(NamedTuple):
     status: Any
 
 
-class Found(NamedTuple):
+class End(NamedTuple):
     """Where a descent has ended."""
 
     point: Point
@@ -77,7 +77,7 @@ class Found(NamedTuple):
     status: Any
 
 
-def descend(objective: Callable[[Any], Any], start: Any, method: Method, limits: Limits) -> Found:
+def descend(objective: Callable[[Any], Any], start: Any, method: Method, limits: Limits) -> End:
     """Minimise a function of a vector from a start."""
     both = value_and_grad(objective)
 
@@ -118,7 +118,7 @@ def descend(objective: Callable[[Any], Any], start: Any, method: Method, limits:
         np.int64(RUNNING),
     )
     last = while_loop(lambda now: now.status < 0, turn, first)
-    return Found(last.point, last.steps, last.evaluations, last.status)
+    return End(last.point, last.steps, last.evaluations, last.status)
 
 
 def _length(vector: Any) -> Any:

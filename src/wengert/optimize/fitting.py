@@ -11,7 +11,7 @@ import numpy as np
 
 from wengert.core import tree
 from wengert.optimize.flat import Flat, as_tree
-from wengert.optimize.limits import ordered
+from wengert.optimize.limits import lower_and_upper
 from wengert.optimize.passes import Passes, passes_of
 from wengert.optimize.scipys import as_tuple, callback_for, in_containers, scipy_optimize
 from wengert.optimize.systems import System
@@ -22,7 +22,7 @@ def least_squares(
     fun: Callable[..., Any],
     x0: Any,
     jac: Any = None,
-    bounds: Any = (None, None),
+    bounds: Any = None,
     method: str = "trf",
     *,
     args: Any = (),
@@ -36,8 +36,8 @@ def least_squares(
         fun: takes the variables, ``args`` and ``kwargs``, and returns the residuals: numbers in any container.
         x0: the start: an array, a number, or any container of them. A list of numbers is an array.
         jac: None for the exact Jacobian; otherwise as in SciPy.
-        bounds: lower and upper bounds, which are numbers, arrays or containers like ``x0``, None for none; or
-            `scipy.optimize.Bounds`.
+        bounds: a pair of lower and upper bounds, which are numbers, arrays or containers like ``x0``, or
+            `scipy.optimize.Bounds`; None for no bound.
         method: a method of SciPy's: "trf", "dogbox" or "lm".
         args: further arguments of ``fun``.
         kwargs: arguments of ``fun`` by name.
@@ -62,22 +62,23 @@ def least_squares(
         {'a': 2.0, 'k': 0.693147}
     """
     optimize, args = scipy_optimize("least_squares"), as_tuple(args)
-    called = functools.partial(fun, **kwargs) if kwargs else fun
+    if kwargs:
+        fun = functools.partial(fun, **kwargs)
+        jac = functools.partial(jac, **kwargs) if callable(jac) else jac
     if sparse == "auto" and (method == "lm" or options.get("tr_solver") == "exact"):
         sparse = False
-    system = System("least_squares", called, x0, args, sparse)
+    system = System("least_squares", fun, x0, args, sparse)
     flat = system.flat
-    lower, upper = (bounds.lb, bounds.ub) if isinstance(bounds, optimize.Bounds) else bounds
     scale = options.get("x_scale")
-    if scale is not None and not isinstance(scale, str) and np.ndim(np.asarray(scale, object)):
-        options["x_scale"] = flat.vector(scale)
+    if not (scale is None or isinstance(scale, str) or np.isscalar(scale)):
+        options["x_scale"] = flat.vector(scale, "x_scale")
     if "callback" in options:
         options["callback"] = callback_for(options["callback"], flat)
     result = optimize.least_squares(
         system.fun,
         system.x0,
         jac=system.jac_or_users(jac, args),
-        bounds=ordered(flat, lower, upper, "bound"),
+        bounds=lower_and_upper(optimize, flat, bounds),
         method=method,
         **options,
     )
@@ -92,7 +93,7 @@ def curve_fit(
     sigma: Any = None,
     absolute_sigma: bool = False,
     check_finite: bool | None = None,
-    bounds: Any = (-np.inf, np.inf),
+    bounds: Any = None,
     method: str | None = None,
     jac: Any = None,
     *,
@@ -111,7 +112,7 @@ def curve_fit(
         sigma: as in SciPy: standard errors or the covariance of the data.
         absolute_sigma: as in SciPy.
         check_finite: as in SciPy.
-        bounds: lower and upper bounds: numbers, arrays, or containers like ``p0``.
+        bounds: a pair of lower and upper bounds: numbers, arrays, or containers like ``p0``; None for no bound.
         method: "lm", "trf" or "dogbox".
         jac: None for the exact Jacobian; otherwise as in SciPy.
         full_output: as in SciPy.
@@ -139,12 +140,11 @@ def curve_fit(
     optimize = scipy_optimize("curve_fit")
     start = as_tree(p0)
     is_container = p0 is not None and tree.flatten(start)[1] != tree.LEAF
-    model = _Model(f, is_container, start)
+    model = _Model(f, is_container, start, np.size(ydata))
     if is_container:
         flat = Flat("curve_fit", start, "p0")
-        p0 = flat.joined(flat.leaves)
-        lower, upper = (bounds.lb, bounds.ub) if isinstance(bounds, optimize.Bounds) else bounds
-        bounds = ordered(flat, lower, upper, "bound")
+        p0 = flat.start
+        bounds = lower_and_upper(optimize, flat, bounds)
     result = optimize.curve_fit(
         model.function,
         xdata,
@@ -153,7 +153,7 @@ def curve_fit(
         sigma,
         absolute_sigma,
         check_finite,
-        bounds,
+        (-np.inf, np.inf) if bounds is None else bounds,
         method,
         jac=model.jacobian if jac is None else jac,
         full_output=full_output,
@@ -164,12 +164,20 @@ def curve_fit(
 
 
 class _Model:
-    """A function of data and parameters, and its Jacobian in the parameters."""
+    """A function of data and parameters, and its Jacobian in the parameters.
 
-    def __init__(self, f: Callable[..., Any], is_container: bool, start: Any) -> None:
+    Args:
+        f: the user's function.
+        is_container: whether its parameters are one container.
+        start: this container.
+        count: the number of data.
+    """
+
+    def __init__(self, f: Callable[..., Any], is_container: bool, start: Any, count: int) -> None:
         self._f = f
         self._is_container = is_container
         self._start = start
+        self._count = count
         self._made: tuple[Passes, Any, Any] | None = None
 
         def function(xdata: Any, *parameters: Any) -> Any:
@@ -181,7 +189,10 @@ class _Model:
 
     def jacobian(self, xdata: Any, *parameters: Any) -> Any:
         """Return the Jacobian matrix: a row for each value, a column for each parameter."""
-        return self._run("jacobian", xdata, parameters)
+        matrix = self._run("jacobian", xdata, parameters)
+        return (
+            np.repeat(matrix, self._count, axis=0) if len(matrix) == 1 else matrix
+        )  # one value for all data
 
     def _run(self, name: str, xdata: Any, parameters: tuple[Any, ...]) -> Any:
         vector = np.array(parameters, np.float64)

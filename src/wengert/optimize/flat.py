@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from wengert.core.errors import ArgumentError, DtypeError, message
 from wengert.core.shapes import shape_of, size
 from wengert.ir.types import show
 from wengert.ops.conversion import cast
-from wengert.ops.shape import concatenate, reshape
+from wengert.transforms.vectors import joined, split
 
 _NUMBER = (int, float, np.integer, np.floating)
 
@@ -54,7 +53,7 @@ class Flat:
         self.leaves, self.structure = tree.flatten(as_tree(variables))
         paths = tree.paths(self.structure, name)
         for leaf, path in zip(self.leaves, paths, strict=True):
-            _check_leaf(operation, leaf, path)
+            _check_leaf(operation, leaf, name, path)
         self.paths = paths
         self.shapes = [shape_of(leaf) for leaf in self.leaves]
         self._dtypes = [dtype_of(leaf) for leaf in self.leaves]
@@ -70,40 +69,27 @@ class Flat:
         return self.structure == tree.LEAF and len(self.shapes[0]) == 1
 
     @property
-    def dtype(self) -> Any:
-        """The dtype that holds every variable; float64 for integers."""
-        return np.result_type(*[dtype if is_float(dtype) else FLOAT64 for dtype in self._dtypes])
+    def start(self) -> Any:
+        """The variables as a vector."""
+        return joined(self.leaves, FLOAT64)
 
-    def vector(self, values: Any, dtype: Any = FLOAT64) -> Any:
-        """Return a container of these shapes as a vector; a vector stays one.
+    def vector(self, values: Any, name: str) -> Any:
+        """Return a container of these shapes, which is called ``name`` in messages, as a vector.
 
         Raises:
             ArgumentError: the containers or the shapes differ.
         """
         leaves, structure = tree.flatten(as_tree(values))
         tree.check_same(self.operation, self.structure, structure)
-        for leaf, shape, path in zip(leaves, self.shapes, self.paths, strict=True):
+        for leaf, shape, path in zip(leaves, self.shapes, tree.paths(structure, name), strict=True):
             if shape_of(leaf) != shape:
                 requirement = f"{path} must have the shape {shape}"
                 raise ArgumentError(message(self.operation, requirement, show(leaf)))
-        return self.joined(leaves, dtype)
-
-    def joined(self, leaves: Sequence[Any], dtype: Any = FLOAT64) -> Any:
-        """Return the elements of leaves of these shapes as a vector."""
-        if not any(isinstance(leaf, Box) for leaf in leaves):
-            return np.concatenate([np.asarray(leaf, dtype).reshape(-1) for leaf in leaves])
-        parts = [reshape(cast(leaf, dtype=dtype), shape=(size(shape_of(leaf)),)) for leaf in leaves]
-        return parts[0] if len(parts) == 1 else concatenate(*parts, axis=0)
+        return joined(leaves, FLOAT64)
 
     def parts(self, vector: Any) -> list[Any]:
         """Return the parts of a vector, in the shapes of the leaves; a vector may be a box."""
-        starts = [0, *self.ends]
-        if self.is_vector:
-            return [vector]
-        return [
-            np.reshape(vector[start:end], shape) if shape else vector[start]
-            for start, end, shape in zip(starts, self.ends, self.shapes, strict=False)
-        ]
+        return [vector] if self.is_vector else split(vector, self.shapes)
 
     def container(self, vector: Any) -> Any:
         """Return the container that a vector holds, in the dtype of the vector."""
@@ -133,9 +119,9 @@ def _as_users(part: Any, dtype: Any, kind: type) -> Any:
     return array[()] if issubclass(kind, np.generic) else array
 
 
-def _check_leaf(operation: str, leaf: Any, path: str) -> None:
+def _check_leaf(operation: str, leaf: Any, name: str, path: str) -> None:
     """Raise `DtypeError` unless a leaf is a real number or an array of real numbers."""
-    requirement = "the variables must be real numbers or arrays of them"
+    requirement = f"{name} must be real numbers, arrays of them, or a container of these"
     if not isinstance(leaf, (Box, NDARRAY, complex, *_NUMBER)):
         raise DtypeError(message(operation, requirement, f"{type(leaf).__name__} in {path}"))
     if isinstance(leaf, NDARRAY):

@@ -12,6 +12,7 @@ from wengert.core.errors import ArgumentError, message
 from wengert.core.shapes import shape_of
 from wengert.ir.types import show
 from wengert.optimize.flat import Flat
+from wengert.transforms.vectors import joined
 
 LOWER, UPPER = -np.inf, np.inf
 """What None stands for among lower and among upper limits."""
@@ -25,14 +26,28 @@ def flat_bounds(optimize: Any, flat: Flat, bounds: Any) -> Any:
     """
     if bounds is None:
         return None
-    keep = False
-    if isinstance(bounds, optimize.Bounds):
-        lower, upper, keep = bounds.lb, bounds.ub, bounds.keep_feasible
-    elif _is_lower_and_upper(flat, bounds):
-        lower, upper = bounds
+    is_scipys = isinstance(bounds, optimize.Bounds)
+    if is_scipys or _is_lower_and_upper(flat, bounds):
+        lower, upper = lower_and_upper(optimize, flat, bounds)
     else:
-        lower, upper = _columns(flat, bounds)
-    return optimize.Bounds(*ordered(flat, lower, upper, "bound"), keep)
+        lower, upper = ordered(flat, *_columns(flat, bounds), "bound")
+    return optimize.Bounds(lower, upper, bounds.keep_feasible if is_scipys else False)
+
+
+def lower_and_upper(optimize: Any, flat: Flat, bounds: Any) -> tuple[Any, Any]:
+    """Return a pair of lower and upper bounds, or SciPy's `Bounds`, as vectors; None has no bounds.
+
+    Raises:
+        ArgumentError: the bounds do not fit the variables, or exclude each other.
+    """
+    if isinstance(bounds, optimize.Bounds):
+        bounds = bounds.lb, bounds.ub
+    pair: Any = (None, None) if bounds is None else bounds
+    if not isinstance(pair, (*SEQUENCE, np.ndarray)) or len(pair) != 2:
+        requirement = "bounds must be a pair (lower, upper), scipy.optimize.Bounds, or None"
+        raise ArgumentError(message(flat.operation, requirement, type(bounds).__name__))
+    lower, upper = pair
+    return ordered(flat, lower, upper, "bound")
 
 
 def ordered(flat: Flat, lower: Any, upper: Any, name: str) -> tuple[Any, Any]:
@@ -57,9 +72,9 @@ def limits(flat: Flat, limit: Any, absent: float, name: str) -> Any:
     """
     if shape_of_array(limit) == (flat.size,):
         return _numbers(flat, limit, name, name)
-    found: list[Any] = []
-    _collect(flat, flat.container(np.zeros(flat.size)), limit, absent, name, name, found)
-    return flat.joined(found)
+    collected: list[Any] = []
+    _collect(flat, flat.container(np.zeros(flat.size)), limit, absent, name, name, collected)
+    return joined(collected)
 
 
 def shape_of_array(value: Any) -> Any:
@@ -68,14 +83,14 @@ def shape_of_array(value: Any) -> Any:
 
 
 def _collect(
-    flat: Flat, variables: Any, limit: Any, absent: float, name: str, path: str, found: list[Any]
+    flat: Flat, variables: Any, limit: Any, absent: float, name: str, path: str, collected: list[Any]
 ) -> None:
     """Append the limits of each leaf of a part of the variables."""
     parts = tree.children(variables)
     if parts is None:
         values = _numbers(flat, absent if limit is None else limit, name, path)
         try:
-            found.append(np.broadcast_to(values, shape_of(variables)))
+            collected.append(np.broadcast_to(values, shape_of(variables)))
         except ValueError:
             requirement = f"{path} must broadcast with {flat.name} to the shape {shape_of(variables)}"
             raise ArgumentError(message(flat.operation, requirement, show(values))) from None
@@ -87,7 +102,7 @@ def _collect(
         requirement = f"{name} must have the containers of {flat.name}, {tree.show(flat.structure)}"
         raise ArgumentError(message(flat.operation, requirement, tree.show(tree.flatten(limit)[1])))
     for key, part in parts.items():
-        _collect(flat, part, given[key], absent, name, f"{path}[{key!r}]", found)
+        _collect(flat, part, given[key], absent, name, f"{path}[{key!r}]", collected)
 
 
 def _numbers(flat: Flat, limit: Any, name: str, path: str) -> Any:

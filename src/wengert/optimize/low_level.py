@@ -80,7 +80,7 @@ def _count_of(fun: Callable[..., Any]) -> int:
         parameters = inspect.signature(fun).parameters.values()
     except (TypeError, ValueError):
         parameters = ()
-    needed = [each for each in parameters if each.kind in kinds and each.default is each.empty]
+    needed = [p for p in parameters if p.kind in kinds and p.default is p.empty]
     if not needed:
         requirement = "the function must name its parameters: the variables, and the further arguments"
         raise ArgumentError(message(_OPERATION, requirement, str(fun), "write lambda x: ..."))

@@ -79,67 +79,74 @@ def minimize(
     """
     optimize, args = scipy_optimize("minimize"), as_tuple(args)
     objective = part_of(fun, 0) if jac is True else fun
-    found = Problem(objective, x0, constraints, bounds, args, sparse=sparse, operation="minimize")
+    problem = Problem(objective, x0, constraints, bounds, args, sparse=sparse, operation="minimize")
     name = method if isinstance(method, str) else ""
-    name = name.lower() or ("slsqp" if found.constraints else "")
-    uses = _used(method, name, found)
-    given = _first_derivatives(found, fun, args, uses, jac) | _second_derivatives(
-        found, args, uses, hess, hessp
+    name = name.lower() or ("slsqp" if problem.constraints else "")
+    uses = _used(method, name, problem)
+    given = _first_derivatives(problem, fun, args, uses, jac) | _second_derivatives(
+        problem, args, uses, hess, hessp
     )
     result = optimize.minimize(
-        x0=found.x0,
+        x0=problem.x0,
         method=method,
-        bounds=found.bounds,
-        constraints=found.constraints_for(name),
+        bounds=problem.bounds,
+        constraints=problem.constraints_for(name),
         tol=tol,
-        callback=callback_for(callback, found.flat),
+        callback=callback_for(callback, problem.flat),
         options=options,
         **given,
     )
-    return found.solution(result)
+    return problem.solution(result)
 
 
-def _used(method: Any, name: str, found: Problem) -> tuple[str, ...]:
+def _used(method: Any, name: str, problem: Problem) -> tuple[str, ...]:
     """Return the derivatives that a method uses; a method of the user's gets all."""
     if callable(method):
         return ("jac", "hess", "hessp")
     if name == "trust-constr":
-        if found.sparse_hess is not None:
+        if problem.sparse_hess is not None:
             return ("jac", "sparse_hess")
-        return _MATRIX if found.flat.size <= MOST_DENSE else _PRODUCTS
+        return _MATRIX if problem.flat.size <= MOST_DENSE else _PRODUCTS
     return _USES.get(name, _GRADIENT)
 
 
 def _first_derivatives(
-    found: Problem, fun: Callable[..., Any], args: tuple[Any, ...], uses: tuple[str, ...], jac: Any
+    problem: Problem, fun: Callable[..., Any], args: tuple[Any, ...], uses: tuple[str, ...], jac: Any
 ) -> dict[str, Any]:
     """Return the objective and its gradient, the user's if there is one."""
-    flat = found.flat
+    flat = problem.flat
     if jac is None and "jac" in uses:
-        return {"fun": found.fun, "jac": found.jac}
+        return {"fun": problem.fun, "jac": problem.jac}
     if jac is True:
 
         def pair(x: Any) -> tuple[Any, Any]:
             value, gradient = fun(flat.container(x), *args)
-            return value, flat.vector(gradient)
+            return value, flat.vector(gradient, "the gradient")
 
         return {"fun": pair, "jac": True}
     if callable(jac):
-        return {"fun": found.value, "jac": lambda x: flat.vector(jac(flat.container(x), *args))}
-    return {"fun": found.value, "jac": jac}
+        return {
+            "fun": problem.value,
+            "jac": lambda x: flat.vector(jac(flat.container(x), *args), "the gradient"),
+        }
+    return {"fun": problem.value, "jac": jac}
 
 
 def _second_derivatives(
-    found: Problem, args: tuple[Any, ...], uses: tuple[str, ...], hess: Any, hessp: Any
+    problem: Problem, args: tuple[Any, ...], uses: tuple[str, ...], hess: Any, hessp: Any
 ) -> dict[str, Any]:
     """Return the Hessian as a matrix or as products, the user's if there is one."""
-    flat = found.flat
+    flat = problem.flat
     if hess is None and hessp is None:
-        given = {name: getattr(found, name) for name in ("hess", "hessp") if name in uses}
-        return {"hess": found.sparse_hess} if "sparse_hess" in uses else given
+        given = {name: getattr(problem, name) for name in ("hess", "hessp") if name in uses}
+        return {"hess": problem.sparse_hess} if "sparse_hess" in uses else given
     given = {"hess": hess}
     if callable(hess):
         given["hess"] = lambda x: hess(flat.container(x), *args)
     if hessp is not None:
-        given["hessp"] = lambda x, p: flat.vector(hessp(flat.container(x), flat.container(p), *args))
+
+        def product(x: Any, p: Any) -> Any:
+            return flat.vector(hessp(flat.container(x), flat.container(p), *args), "the product")
+
+        given["hessp"] = product
     return given

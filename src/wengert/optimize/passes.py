@@ -14,10 +14,9 @@ from wengert.core.dtypes import FLOAT64, NDARRAY
 from wengert.core.errors import ArgumentError, ConcreteError, DtypeError, UnsupportedError, message
 from wengert.ir.types import show
 from wengert.ops.conversion import cast
-from wengert.ops.shape import reshape
 from wengert.optimize.flat import Flat
 from wengert.sparse.derivatives import SparseDerivative, sparse_jacobian
-from wengert.transforms.arguments import check_scalar, flatten_output
+from wengert.transforms.arguments import flatten_output, objective_value
 from wengert.transforms.jacobians import jacobian
 from wengert.transforms.substitution import attempt, current
 
@@ -106,23 +105,18 @@ class Passes:
 
     def scalar(self, vector: Any, arrays: tuple[Any, ...]) -> Any:
         """Return the one number that the function returns, as float64."""
-        outputs, structure, _ = flatten_output(self.operation, self._called(vector, arrays), has_aux=False)
-        if structure.kind is not None:
-            requirement = "the objective must return one number"
-            raise ArgumentError(message(self.operation, requirement, tree.show(structure)))
-        value = check_scalar(self.operation, outputs[0])
-        return cast(reshape(value, shape=()), dtype=FLOAT64)
+        return cast(objective_value(self.operation, self._called(vector, arrays)), dtype=FLOAT64)
 
     def values(self, vector: Any, arrays: tuple[Any, ...]) -> Any:
         """Return the elements of the container that the function returns as one vector of float64."""
-        outputs, _, _ = flatten_output(self.operation, self._called(vector, arrays), has_aux=False)
+        outputs, _, _ = flatten_output(self.operation, self._called(vector, arrays))
         if not outputs:
             raise ArgumentError(message(self.operation, "the function must return at least one number"))
         for value in outputs:
             if getattr(value, "dtype", FLOAT64).kind == "c":
                 requirement, hint = "the function must return real numbers", "return z.real and z.imag"
                 raise DtypeError(message(self.operation, requirement, show(value), hint))
-        return Flat(self.operation, outputs, "output").joined(outputs)
+        return Flat(self.operation, outputs, "output").start
 
     def _called(self, vector: Any, arrays: tuple[Any, ...]) -> Any:
         return followed(self.fun, self.flat.container(vector), *self._arguments.filled(arrays))

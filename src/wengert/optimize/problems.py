@@ -9,6 +9,7 @@ import numpy as np
 
 from wengert.core.errors import ArgumentError, message
 from wengert.core.lazy import lazy
+from wengert.ir.types import show
 from wengert.optimize.constraints import Constraint, made_constraints
 from wengert.optimize.flat import Flat
 from wengert.optimize.limits import flat_bounds
@@ -43,7 +44,7 @@ class Problem:
     ) -> None:
         optimize = scipy_optimize(operation)
         self.flat = flat = Flat(operation, x0)
-        self.x0 = flat.joined(flat.leaves)
+        self.x0 = flat.start
         self.bounds = flat_bounds(optimize, flat, bounds)
         self._passes, self._arrays = passes_of(operation, fun, flat, as_tuple(args))
         self.sparse = checked_choice(operation, sparse)
@@ -60,8 +61,10 @@ class Problem:
         """Return the constraints for a method of `scipy.optimize.minimize`: only trust-constr takes Hessians."""
         optimize, with_hessian = scipy_optimize(self.flat.operation), method.lower() == "trust-constr"
         return [
-            each.scipys(optimize, with_hessian=with_hessian) if isinstance(each, Constraint) else each
-            for each in self._constraints
+            constraint.scipys(optimize, with_hessian=with_hessian)
+            if isinstance(constraint, Constraint)
+            else constraint
+            for constraint in self._constraints
         ]
 
     def fun(self, x: Any) -> float:
@@ -79,7 +82,7 @@ class Problem:
     def value(self, x: Any) -> float:
         """Return the objective at a vector alone, for methods that use no derivatives."""
         run = self._passes.get("value", lambda: self._passes.scalar)
-        value = float(run(_vector(x), self._arrays))
+        value = float(run(self._vector(x), self._arrays))
         if not self._has_begun:
             self._check_first(value)
         return value
@@ -88,7 +91,9 @@ class Problem:
         """Return the Hessian matrix of the objective at a vector, sparse if the problem says so."""
         if self.sparse is True and self.sparse_hess is not None:
             return self.sparse_hess(x)
-        return self._passes.get("hessian", lambda: hessian(self._passes.scalar))(_vector(x), self._arrays)
+        return self._passes.get("hessian", lambda: hessian(self._passes.scalar))(
+            self._vector(x), self._arrays
+        )
 
     @lazy
     def sparse_hess(self) -> Callable[[Any], Any] | None:
@@ -96,19 +101,19 @@ class Problem:
         made = self._passes.sparse("hessian", lambda: sparse_hessian(self._passes.scalar))
         if not is_sparse(made, self.sparse, self.flat.size, self.x0, self._arrays):
             return None
-        return lambda x: made(_vector(x), self._arrays)
+        return lambda x: made(self._vector(x), self._arrays)
 
     def hessp(self, x: Any, p: Any) -> Any:
         """Return the product of the Hessian at a vector with a direction, at the cost of a few gradients."""
-        return self._passes.get("hessp", self._product)(_vector(x), _vector(p), self._arrays)
+        return self._passes.get("hessp", self._product)(self._vector(x), self._vector(p), self._arrays)
 
     def flatten(self, values: Any) -> Any:
         """Return a container like that of the variables as a vector."""
-        return self.flat.vector(values)
+        return self.flat.vector(values, "values")
 
     def unflatten(self, x: Any) -> Any:
         """Return the container that a vector holds, with the dtypes of the start; integers become float64."""
-        return self.flat.users(np.asarray(x))
+        return self.flat.users(self._vector(x))
 
     def solution(self, result: Any) -> Any:
         """Return a result of SciPy's with the container in the place of the vectors ``x``, ``jac`` and ``grad``."""
@@ -120,11 +125,20 @@ class Problem:
 
         return product
 
+    def _vector(self, x: Any) -> Any:
+        """Return a vector of the size of the variables, or raise `ArgumentError`."""
+        vector = np.ascontiguousarray(x, np.float64)
+        if vector.shape != (self.flat.size,):
+            requirement = f"a vector of {self.flat.size} elements is needed"
+            hint = "flatten turns a container into a vector"
+            raise ArgumentError(message(self.flat.operation, requirement, show(vector), hint))
+        return vector
+
     def _at(self, x: Any) -> tuple[Any, Any, Any]:
         """Return a point with the value and the gradient there."""
         kept = self._kept
         if kept is None or not np.array_equal(kept[0], x):
-            point = np.array(x, np.float64)
+            point = np.array(self._vector(x))
             run = self._passes.get("value_and_grad", lambda: value_and_grad(self._passes.scalar))
             value, gradient = run(point, self._arrays)
             kept = self._kept = (point, float(value), gradient)
@@ -144,10 +158,6 @@ class Problem:
         for position in np.flatnonzero(np.isnan(gradient))[:1]:
             got = f"nan for {self.flat.path_of(int(position))}"
             raise ArgumentError(message(operation, "the gradient must not be NaN at the start", got, hint))
-
-
-def _vector(x: Any) -> Any:
-    return np.ascontiguousarray(x, np.float64)
 
 
 def problem(

@@ -29,7 +29,7 @@ class System:
         self, operation: str, fun: Callable[..., Any], x0: Any, args: tuple[Any, ...], sparse: Any = False
     ) -> None:
         self.flat = Flat(operation, x0)
-        self.x0 = self.flat.joined(self.flat.leaves)
+        self.x0 = self.flat.start
         self._passes, self._arrays = passes_of(operation, fun, self.flat, args)
         self._has_begun = False
         self._choice = checked_choice(operation, sparse)

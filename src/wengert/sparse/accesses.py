@@ -262,18 +262,18 @@ def pointwise(
     known = dict(zip(buffers, values, strict=True))
     operands = map(Operand, types, buffers)
     indices = tuple(map(Index.of, dims))
-    found = lowering.rule(indices, Operand(out, result), *operands, **params)
-    if isinstance(found, Stages):
+    definition = lowering.rule(indices, Operand(out, result), *operands, **params)
+    if isinstance(definition, Stages):
         return None
-    if isinstance(found, Definition):
-        return _Definition(sets, known, found, result, dims).sets()
-    if isinstance(found, Pieces):
+    if isinstance(definition, Definition):
+        return _Definition(sets, known, definition, result, dims).sets()
+    if isinstance(definition, Pieces):
         written = np.full(out.shape, EMPTY, np.int64)
-        reader = Reader(sets, known, found.dims, [value for _, value in found.stores])
-        for places, value in found.stores:
-            _write(reader, found.dims, written, places, reader(value).sets, "assign")
+        reader = Reader(sets, known, definition.dims, [value for _, value in definition.stores])
+        for places, value in definition.stores:
+            _write(reader, definition.dims, written, places, reader(value).sets, "assign")
         return written
-    return _spread(Reader(sets, known, dims, [found])(found).sets, out.shape)
+    return _spread(Reader(sets, known, dims, [definition])(definition).sets, out.shape)
 
 
 def _spread(sets: Any, shape: Shape) -> Any:
@@ -333,7 +333,7 @@ class _Definition:
         """Let each element depend on whatever any element of the result depends on."""
         reader = Reader(self.index_sets, {**self.values, self.result: UNKNOWN}, self.definition.dims, roots)
         given = [written] if (value := reader(self.definition.value).sets) is None else [written, value]
-        every = np.concatenate([one.reshape(-1) for one in given])
+        every = np.concatenate([numbers.reshape(-1) for numbers in given])
         written[...] = self.index_sets.reduce(every, (0,))[0]
 
 

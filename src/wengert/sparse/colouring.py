@@ -100,11 +100,11 @@ def _best(pointers: Any, members: Any, count: int, least: int) -> Any:
     colours = groups.first_fit()
     low, high, limit = least, _count(colours), least
     while low < high:
-        found = groups.next_fit(limit)
-        if found is None:
+        fewer = groups.next_fit(limit)
+        if fewer is None:
             low = limit + 1
         else:
-            colours, high = found, _count(found)
+            colours, high = fewer, _count(fewer)
         limit = (low + high) // 2
     return colours
 

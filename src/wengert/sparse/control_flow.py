@@ -35,11 +35,11 @@ class Walk(Protocol):
         ...
 
 
-def either(sets: IndexSets, one: Value, other: Value) -> Value:
+def either(sets: IndexSets, yes: Value, no: Value) -> Value:
     """Return a value that is one of two."""
-    if one.known is not None and other.known is not None and np.array_equal(one.known, other.known):
-        return one
-    given = [value.sets for value in (one, other) if value.sets is not None]
+    if yes.known is not None and no.known is not None and np.array_equal(yes.known, no.known):
+        return yes
+    given = [value.sets for value in (yes, no) if value.sets is not None]
     return depending(sets.merge(*given)) if given else UNKNOWN
 
 
@@ -61,7 +61,7 @@ def _cond(walk: Walk, equation: Equation, operands: Sequence[Value]) -> Sequence
     if predicate.known is not None:
         return walk.graph(branches[0 if predicate.known else 1], given)
     yes, no = (walk.graph(branch, given) for branch in branches)
-    return [either(walk.sets, one, other) for one, other in zip(yes, no, strict=True)]
+    return [either(walk.sets, *pair) for pair in zip(yes, no, strict=True)]
 
 
 def _scan(walk: Walk, equation: Equation, operands: Sequence[Value]) -> Sequence[Value]:
@@ -161,9 +161,9 @@ def _common_turn(
             np.full(size(type_.shape), EMPTY) if value.sets is None else value.sets.reshape(-1)
             for value, type_ in results
         ]
-        found = sets.rows(np.concatenate(numbers))
-        found.sort_indices()
-        return found
+        pattern = sets.rows(np.concatenate(numbers))
+        pattern.sort_indices()
+        return pattern
 
     here, anywhere = rows(as_in_this_turn=True), rows(as_in_this_turn=False)
     same = np.array_equal(here.indptr, anywhere.indptr) and np.array_equal(here.indices, anywhere.indices)

@@ -63,9 +63,9 @@ class Dependence:
             return [self._elementwise(primitive, outputs[0].shape, operands)]
         types = [atom.type for atom in equation.operands]
         if isinstance(primitive.lowering, Pointwise):
-            found = pointwise(self.sets, primitive.lowering, outputs[0].type, types, operands, params)
-            if found is not None:
-                return [depending(found)]
+            sets = pointwise(self.sets, primitive.lowering, outputs[0].type, types, operands, params)
+            if sets is not None:
+                return [depending(sets)]
         program = _expansion(primitive)
         if program is not None:
             return self.graph(stage(lambda *xs: [program(*xs, **params)], types)[0], operands)
@@ -73,10 +73,10 @@ class Dependence:
 
     def _elementwise(self, primitive: Primitive, shape: Shape, operands: Sequence[Value]) -> Value:
         if primitive.name == "where":
-            found = choose(self.sets, *operands)
+            sets = choose(self.sets, *operands)
         else:
-            found = combine(self.sets, primitive.name, operands)
-        return UNKNOWN if found is None else depending(np.broadcast_to(found, shape))
+            sets = combine(self.sets, primitive.name, operands)
+        return UNKNOWN if sets is None else depending(np.broadcast_to(sets, shape))
 
     def _dense(self, equation: Equation, operands: Sequence[Value]) -> list[Value]:
         """Let each element of the results depend on all elements of the operands with the same leading indices."""
@@ -123,8 +123,8 @@ def _known(
     results: list[Value] = []
 
     def compute() -> None:
-        found = primitive.evaluate(*(value.known for value in operands), **params)
-        results.extend(map(Value, map(np.asarray, found if isinstance(found, tuple) else (found,))))
+        outputs = primitive.evaluate(*(value.known for value in operands), **params)
+        results.extend(map(Value, map(np.asarray, outputs if isinstance(outputs, tuple) else (outputs,))))
 
     return results if evaluated(compute) and len(results) == count else [UNKNOWN] * count
 
@@ -166,10 +166,10 @@ def _first_axis(
             continue
         inner = [_inner(type_) if flag else type_ for type_, flag in zip(types, flags, strict=True)]
         try:
-            found: Any = primitive.infer(*inner, **params)
+            inferred: Any = primitive.infer(*inner, **params)
         except WengertError:
             continue
-        shapes = [type_.shape for type_ in ((found,) if isinstance(found, TensorType) else found)]
+        shapes = [type_.shape for type_ in ((inferred,) if isinstance(inferred, TensorType) else inferred)]
         if shapes == [type_.shape[1:] for type_ in results]:
             return flags
     return None

@@ -6,13 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from wengert.core.dtypes import dtype_of
 from wengert.core.errors import UnsupportedError
-from wengert.core.shapes import shape_of, size
+from wengert.core.shapes import shape_of
 from wengert.ops.conversion import cast
-from wengert.ops.shape import concatenate, reshape, slice_
 from wengert.transforms.arguments import (
     Argnums,
     check_primals,
@@ -24,6 +21,7 @@ from wengert.transforms.arguments import (
 from wengert.transforms.batching import vmap
 from wengert.transforms.forward_mode import Pushed
 from wengert.transforms.reverse_mode import Recording, grad
+from wengert.transforms.vectors import count, joined, split
 
 #: Arguments by position and by name.
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
@@ -67,8 +65,8 @@ class LinearMap(ABC):
             outputs = Recording(inputs, self.has_aux, self.operation).values
         except UnsupportedError:  # a rule has no reverse mode
             outputs = Pushed(inputs, list(map(zeros_like, inputs.leaves)), self.has_aux).values
-        check_results(self.operation, outputs, False)
-        return _count(outputs), _count(inputs.leaves)
+        check_results(self.operation, outputs, holomorphic=None)
+        return count(outputs), count(inputs.leaves)
 
     def forward(self, arguments: Arguments, directions: Any) -> Product:
         """Return the products with directions from the right, one for each row of ``directions``."""
@@ -76,9 +74,9 @@ class LinearMap(ABC):
         runs: list[Pushed] = []
 
         def push(direction: Any) -> Any:
-            pushed = Pushed(inputs, _split(direction, inputs.leaves), self.has_aux)
+            pushed = Pushed(inputs, _parts(direction, inputs.leaves), self.has_aux)
             runs.append(pushed)
-            return _joined(or_zeros(pushed.tangents, pushed.values))
+            return joined(or_zeros(pushed.tangents, pushed.values))
 
         rows = vmap(push)(directions)
         return Product(rows, runs[0].aux)
@@ -89,15 +87,15 @@ class LinearMap(ABC):
         recording = Recording(inputs, self.has_aux, self.operation)
 
         def pull(direction: Any) -> Any:
-            cotangents = recording.pullback(_split(direction, recording.values))
-            return _joined(or_zeros(cotangents, inputs.leaves))
+            cotangents = recording.pullback(_parts(direction, recording.values))
+            return joined(or_zeros(cotangents, inputs.leaves))
 
         return Product(vmap(pull)(directions), recording.aux)
 
     def _inputs(self, arguments: Arguments) -> Any:
         positional, named = arguments
         inputs = select_inputs(self.operation, self.differentiated(), self.argnums, positional, named)
-        check_primals(self.operation, inputs.leaves, False)
+        check_primals(self.operation, inputs.leaves, holomorphic=None)
         return inputs
 
 
@@ -120,25 +118,7 @@ class OfGradient(LinearMap):
         return grad(self.fun, self.argnums, self.has_aux)
 
 
-def _count(values: Sequence[Any]) -> int:
-    return sum(size(shape_of(value)) for value in values)
-
-
-def _split(direction: Any, values: Sequence[Any]) -> list[Any]:
+def _parts(direction: Any, values: Sequence[Any]) -> list[Any]:
     """Return the parts of a vector that belong to each value, in its shape and dtype."""
-    parts: list[Any] = []
-    start = 0
-    for value in values:
-        shape, dtype = shape_of(value), dtype_of(value)
-        part = reshape(slice_(direction, index=((start, size(shape), 1),)), shape=shape)
-        parts.append(part if dtype_of(part) == dtype else cast(part, dtype=dtype))
-        start += size(shape)
-    return parts
-
-
-def _joined(values: Sequence[Any]) -> Any:
-    """Return the elements of all values as one vector."""
-    flat = [reshape(value, shape=(size(shape_of(value)),)) for value in values]
-    if not flat:
-        return np.zeros(0)
-    return flat[0] if len(flat) == 1 else concatenate(*flat, axis=0)
+    parts = split(direction, list(map(shape_of, values)))
+    return [cast(part, dtype=dtype_of(value)) for part, value in zip(parts, values, strict=True)]

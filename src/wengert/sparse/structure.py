@@ -50,12 +50,12 @@ class Structure:
         self._rebuild = call.rebuild
         start = time.perf_counter()
         self.pattern, mode = self._detected(call.types, mode)
-        found = time.perf_counter()
+        detected = time.perf_counter()
         self.colouring = self._coloured(call.types, mode)
         # A compiled function reads arrays in a tuple faster than in other containers.
         arrays, self._form = tree.flatten(compress(self.pattern, self.colouring))
         self._arrays = tuple(arrays)
-        self.seconds = found - start, time.perf_counter() - found
+        self.seconds = detected - start, time.perf_counter() - detected
         self._model = _read_only(self.pattern)
         self._sweep = jit(self._elements)
 

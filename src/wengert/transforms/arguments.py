@@ -24,14 +24,13 @@ from wengert.core.dtypes import (
 from wengert.core.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.core.shapes import shape_of, size
 from wengert.ir.types import show
+from wengert.ops.shape import reshape
 from wengert.transforms.substitution import current
 
 Argnums = int | Sequence[int]
 
-_HOLOMORPHIC = (
-    "pass holomorphic=True if the function is; otherwise differentiate by the real and the imaginary part"
-)
-_COMPLEX_RESULT = "return the real or the imaginary part (z.real, z.imag), or pass holomorphic=True"
+_BY_PARTS = "differentiate by the real and the imaginary part"
+_PART = "return the real or the imaginary part (z.real, z.imag)"
 _NUMBERS: Any = (Box, np.ndarray, np.generic, bool, int, float, complex)
 
 
@@ -139,27 +138,35 @@ def differentiable(operation: str, leaf: Any, argument: str = "", path: str = ""
     return leaf if leaf.dtype == dtype else leaf.astype(dtype)
 
 
-def check_primals(operation: str, leaves: Sequence[Any], holomorphic: bool) -> None:
+def check_primals(operation: str, leaves: Sequence[Any], holomorphic: bool | None) -> None:
     """Raise `DtypeError` unless the leaves are complex with ``holomorphic``, and real without.
 
-    A Jacobian holds one number for each input and output, so complex ones need a holomorphic function.
+    A Jacobian holds one number for each input and output, so complex ones need a holomorphic function. None stands for
+    a transform without this option.
     """
     for leaf in leaves:
-        if is_complex(dtype_of(leaf)) != holomorphic:
+        if is_complex(dtype_of(leaf)) != bool(holomorphic):
             requirement = f"{'complex' if holomorphic else 'real'} arguments are required"
-            hint = "leave out holomorphic=True" if holomorphic else _HOLOMORPHIC
+            hint = "leave out holomorphic=True" if holomorphic else _BY_PARTS
+            if holomorphic is False:
+                hint = f"pass holomorphic=True if the function is; otherwise {_BY_PARTS}"
             raise DtypeError(message(operation, requirement, show(leaf), hint))
 
 
-def check_results(operation: str, values: Sequence[Any], holomorphic: bool) -> None:
-    """Raise `DtypeError` unless the outputs are complex with ``holomorphic``, and real floating-point without."""
+def check_results(operation: str, values: Sequence[Any], holomorphic: bool | None) -> None:
+    """Raise `DtypeError` unless the outputs are complex with ``holomorphic``, and real floating-point without.
+
+    None stands for a transform without this option.
+    """
     for value in values:
         if not is_inexact(dtype_of(value)):
             requirement = "the function must return floating-point values"
             raise DtypeError(message(operation, requirement, show(value)))
-        if is_complex(dtype_of(value)) != holomorphic:
+        if is_complex(dtype_of(value)) != bool(holomorphic):
             requirement = f"the function must return {'complex' if holomorphic else 'real'} values"
-            hint = "leave out holomorphic=True" if holomorphic else _COMPLEX_RESULT
+            hint = "leave out holomorphic=True" if holomorphic else _PART
+            if holomorphic is False:
+                hint += ", or pass holomorphic=True"
             raise DtypeError(message(operation, requirement, show(value), hint))
 
 
@@ -193,8 +200,13 @@ def release(trace: Trace, value: Any) -> Any:
     return value
 
 
-def flatten_output(operation: str, result: Any, has_aux: bool) -> tuple[list[Any], tree.Structure, Any]:
-    """Return the outputs of a function, their structure, and its aux; call it while the transform runs."""
+def flatten_output(
+    operation: str, result: Any, has_aux: bool | None = None
+) -> tuple[list[Any], tree.Structure, Any]:
+    """Return the outputs of a function, their structure, and its aux; call it while the transform runs.
+
+    None stands for a transform without the option ``has_aux``.
+    """
     aux: Any = None
     if has_aux:
         if not (isinstance(result, tuple) and len(result) == 2):  # pyright: ignore[reportUnknownArgumentType]
@@ -208,7 +220,7 @@ def flatten_output(operation: str, result: Any, has_aux: bool) -> tuple[list[Any
     for value in outputs:
         if not isinstance(value, _NUMBERS):
             requirement = "the function must return arrays, numbers or containers of them"
-            hint = "return other values as aux: (output, aux), has_aux=True"
+            hint = "" if has_aux is None else "return other values as aux: (output, aux), has_aux=True"
             raise DtypeError(message(operation, requirement, type(value).__name__, hint))
     return outputs, structure, aux
 
@@ -233,6 +245,22 @@ def check_scalar(operation: str, output: Any) -> Any:
         requirement = "the function must return a floating-point scalar"
         raise ArgumentError(message(operation, requirement, show(output), hint))
     return output
+
+
+def objective_value(operation: str, result: Any) -> Any:
+    """Return the real number that an objective returns, as a floating-point scalar.
+
+    Raises:
+        ArgumentError: the objective returns a container, several numbers, or an integer.
+        DtypeError: the number is complex.
+    """
+    outputs, structure, _ = flatten_output(operation, result)
+    if structure.kind is not None:
+        requirement = "the objective must return one number"
+        raise ArgumentError(message(operation, requirement, tree.show(structure)))
+    value = check_scalar(operation, outputs[0])
+    check_results(operation, [value], holomorphic=None)
+    return reshape(value, shape=())
 
 
 def zeros_like(value: Any) -> Any:

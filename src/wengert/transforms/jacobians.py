@@ -28,6 +28,7 @@ from wengert.transforms.arguments import (
 from wengert.transforms.batching import vmap
 from wengert.transforms.forward_mode import Pushed
 from wengert.transforms.reverse_mode import Recording, grad
+from wengert.transforms.vectors import count
 
 
 def _ranges(values: Sequence[Any]) -> list[tuple[int, int]]:
@@ -53,11 +54,6 @@ def _chunks(values: Sequence[Any], chunk_size: int | None) -> list[tuple[int, in
     total = count(values)
     step = chunk_size or max(total, 1)
     return [(start, min(start + step, total)) for start in range(0, total, step)] or [(0, 0)]
-
-
-def count(values: Sequence[Any]) -> int:
-    """Return the number of elements of all values."""
-    return sum(size(shape_of(value)) for value in values)
 
 
 def _join(blocks: list[Any], axis: int) -> Any:
@@ -399,10 +395,10 @@ def gnvp(
     def product(*arguments: Any, **options: Any) -> Any:
         *point, direction = _with_direction("gnvp", arguments)
         inputs = select_inputs("gnvp", fun, argnums, tuple(point), options)
-        check_primals("gnvp", inputs.leaves, holomorphic=False)
+        check_primals("gnvp", inputs.leaves, holomorphic=None)
         checked = _directions("gnvp", requirement, inputs, direction)
         pushed = Pushed(inputs, checked)
-        check_results("gnvp", pushed.values, holomorphic=False)
+        check_results("gnvp", pushed.values, holomorphic=None)
         moved = or_zeros(pushed.tangents, pushed.values)
         if loss is not None:
             output, tangent = (tree.unflatten(pushed.structure, x) for x in (pushed.values, moved))

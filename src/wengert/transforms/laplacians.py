@@ -29,9 +29,10 @@ from wengert.transforms.arguments import (
 )
 from wengert.transforms.batching import vmap
 from wengert.transforms.forward_mode import tangent_of
-from wengert.transforms.jacobians import basis, count
+from wengert.transforms.jacobians import basis
 from wengert.transforms.substitution import attempt
 from wengert.transforms.taylor_mode import expanded_operation
+from wengert.transforms.vectors import count
 
 Values = Sequence[Any]
 
@@ -132,20 +133,20 @@ def laplacian(fun: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., An
 
     def laplacian_of(*arguments: Any, **options: Any) -> Any:
         inputs = select_inputs("laplacian", fun, argnums, arguments, options)
-        check_primals("laplacian", inputs.leaves, holomorphic=False)
+        check_primals("laplacian", inputs.leaves, holomorphic=None)
         directions = basis(inputs.leaves, 0, count(inputs.leaves))
 
         def run() -> tuple[LaplacianTrace, list[Any], tree.Structure]:
             with running(LaplacianTrace()) as trace:
                 pairs = zip(inputs.leaves, directions, strict=True)
                 boxes = [trace.box(Curved(leaf, rows, None)) for leaf, rows in pairs]
-                outputs, structure, _ = flatten_output("laplacian", inputs.call(boxes), False)
+                outputs, structure, _ = flatten_output("laplacian", inputs.call(boxes))
             return trace, outputs, structure
 
         trace, outputs, structure = attempt(fun, run)
         states = [state_of(trace, value) for value in outputs]
         values = [release(trace, value) for value in outputs]
-        check_results("laplacian", values, holomorphic=False)
+        check_results("laplacian", values, holomorphic=None)
         sums = [None if state is None else state.laplacian for state in states]
         return tree.unflatten(structure, as_results(sums, values))
 

@@ -44,6 +44,8 @@ from wengert.transforms.substitution import attempt
 Values = Sequence[Any]
 #: ``k -> coefficient k``, or None where it is zero whatever the numbers are.
 Coefficient = Callable[[int], Any]
+#: The highest order of a derivative: the factorial of a higher one is no float.
+_MOST_DERIVATIVES = 170
 
 
 class Series(State):
@@ -293,12 +295,11 @@ class Expanded:
 
         def run() -> tuple[TaylorTrace, list[Any], tree.Structure]:
             with running(TaylorTrace(order)) as trace:
-                columns = zip(*coefficients, strict=True)
                 boxes = [
-                    trace.box(Series(leaf, lambda k, column=column: column[k - 1] if k <= order else None))
-                    for leaf, column in zip(inputs.leaves, columns, strict=True)
+                    trace.box(Series(leaf, lambda k, i=i: coefficients[k - 1][i] if k <= order else None))
+                    for i, leaf in enumerate(inputs.leaves)
                 ]
-                outputs, structure, _ = flatten_output("jet", inputs.call(boxes), False)
+                outputs, structure, _ = flatten_output("jet", inputs.call(boxes))
             return trace, outputs, structure
 
         trace, outputs, self.structure = attempt(inputs.function, run)
@@ -387,14 +388,14 @@ def derivative(
     Args:
         fun: a function of a scalar that returns numbers, arrays or containers of them.
         argnums: the position of the scalar.
-        order: the number n of differentiations, at least 1.
+        order: the number n of differentiations, 1 to 170.
         holomorphic: the function is holomorphic, and takes a complex number.
 
     Returns:
         A function with the arguments of ``fun`` that returns a derivative for each output.
 
     Raises:
-        ArgumentError: the order is not a positive integer.
+        ArgumentError: the order is not an integer from 1 to 170.
         ShapeError: the argument is not a scalar.
         DtypeError: the argument is complex without ``holomorphic``.
 
@@ -405,8 +406,10 @@ def derivative(
         >>> derivative(lambda t: t**5, order=4)(2.0)
         240.0
     """
-    if not isinstance(order, (int, np.integer)) or isinstance(order, bool) or order < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(message("derivative", "the order must be a positive integer", repr(order)))
+    is_integer = isinstance(order, (int, np.integer)) and not isinstance(order, bool)  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not is_integer or not 1 <= order <= _MOST_DERIVATIVES:
+        requirement = f"the order must be an integer from 1 to {_MOST_DERIVATIVES}"
+        raise ArgumentError(message("derivative", requirement, repr(order)))
 
     def differentiated(*arguments: Any, **options: Any) -> Any:
         inputs = select_inputs("derivative", fun, argnums, arguments, options)
