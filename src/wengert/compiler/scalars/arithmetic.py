@@ -111,11 +111,15 @@ def _integer_power(context: Context, x: Value) -> Value:
 # -- extrema ---------------------------------------------------------------------------------------------
 
 
+_OPPOSITE = {"gt": "le", "lt": "ge"}
+
+
 def _extremum(condition: str, context: Context, x: Value, y: Value) -> Value:
     b = context.builder
     if not context.is_float:
         return b.select(b.compare(("s" if context.is_signed else "u") + condition, x, y), x, y)
-    best = b.select(b.compare("o" + condition, x, y), x, y)
+    # LLVM 20 loses the absolute value of maximum(abs(x), 0) where the comparison is ordered.
+    best = b.select(b.compare("u" + _OPPOSITE[condition], x, y), y, x)
     return b.select(b.compare("uno", x, x), x, best)
 
 

@@ -31,7 +31,7 @@ class Likeness:
         self.layouts = layouts
         self.starts = starts or {}
         self.elements: dict[tuple[int, tuple[Index, ...]], int] = {}
-        self.found: list[Any] = []
+        self.entries: list[Any] = []
         self.numbers: dict[int, int] = {}
         self.met: list[Any] = []
         """The dimensions, buffers and expressions, by their numbers."""
@@ -39,18 +39,18 @@ class Likeness:
     @property
     def key(self) -> tuple[Any, ...]:
         """The list so far."""
-        return tuple(self.found)
+        return tuple(self.entries)
 
     def add_nest(self, nest: Nest) -> None:
         """Add all of a nest to the list."""
         self.add_dims(nest.dims)
-        self.found.append(len(nest.stores))
+        self.entries.append(len(nest.stores))
         for store in nest.stores:
-            self.found += ["store", store.combiner]
+            self.entries += ["store", store.combiner]
             self._element(store.buffer, store.indices)
             self.add_dims(store.along)
             self._expression(store.value)
-        self.found.append(frozenset(map(self.number, nest.sequential)))
+        self.entries.append(frozenset(map(self.number, nest.sequential)))
 
     def number(self, thing: object) -> int:
         """Return the number of what the nest mentions; -1 for anything else."""
@@ -62,15 +62,15 @@ class Likeness:
         if number is None:
             self.numbers[id(thing)] = len(self.numbers)
             self.met.append(thing)
-        self.found.append(_NEW if number is None else number)
+        self.entries.append(_NEW if number is None else number)
         return number is not None
 
     def add_dims(self, dims: Sequence[Dim]) -> None:
         """Add dimensions to the list."""
-        self.found += ["dims", len(dims)]
+        self.entries += ["dims", len(dims)]
         for dim in dims:
             if not self._met(dim):
-                self.found.append(dim.extent)
+                self.entries.append(dim.extent)
                 if dim.parts != (dim,):
                     self.add_dims(dim.parts)
 
@@ -82,30 +82,30 @@ class Likeness:
         """
         layout = self.layouts[buffer]
         if not self._met(buffer):
-            self.found += [buffer.dtype, buffer.shape, layout]
-        self.found.append(linear(layout, indices).offset - self.starts.get(buffer, 0))
-        self.found.append(self.elements.setdefault((id(buffer), indices), len(self.elements)))
+            self.entries += [buffer.dtype, buffer.shape, layout]
+        self.entries.append(linear(layout, indices).offset - self.starts.get(buffer, 0))
+        self.entries.append(self.elements.setdefault((id(buffer), indices), len(self.elements)))
         for index, extent in zip(indices, buffer.shape, strict=True):
             low, high = index.bounds
-            self.found += [index.offset == 0, low < 0, high >= extent]
+            self.entries += [index.offset == 0, low < 0, high >= extent]
             self._terms(index)
 
     def _index(self, index: Index) -> None:
-        self.found.append(index.offset)
+        self.entries.append(index.offset)
         self._terms(index)
 
     def _terms(self, index: Index) -> None:
-        self.found.append(len(index.terms))
+        self.entries.append(len(index.terms))
         for term, coefficient in index.terms:
-            self.found.append(coefficient)
+            self.entries.append(coefficient)
             match term:
                 case Dim():
                     self.add_dims((term,))
                 case Digit():
-                    self.found += ["part", term.divisor, term.modulus]
+                    self.entries += ["part", term.divisor, term.modulus]
                     self._index(term.index)
                 case Computed():
-                    self.found += ["computed", term.extent]
+                    self.entries += ["computed", term.extent]
                     self._expression(term.expression)
 
     def _expression(self, node: Expression) -> None:
@@ -113,25 +113,25 @@ class Likeness:
             return
         match node:
             case Const():
-                self.found += ["const", node.dtype, node.dtype.type(node.value).tobytes()]
+                self.entries += ["const", node.dtype, node.dtype.type(node.value).tobytes()]
             case Iota():
-                self.found += ["iota", node.dtype]
+                self.entries += ["iota", node.dtype]
                 self._index(node.index)
             case Load():
-                self.found.append("load")
+                self.entries.append("load")
                 self._element(node.buffer, node.indices)
             case Apply():  # no check, so that what it requires and where it stands do not count
-                self.found += [node.operation, node.dtype, node.param, len(node.operands)]
+                self.entries += [node.operation, node.dtype, node.param, len(node.operands)]
                 for operand in node.operands:
                     self._expression(operand)
             case Guard():
-                self.found += ["guard", len(node.conditions)]
+                self.entries += ["guard", len(node.conditions)]
                 for index, extent in node.conditions:
-                    self.found.append(extent)
+                    self.entries.append(extent)
                     self._index(index)
                 self._expression(node.body)
                 self._expression(node.otherwise)
             case Reduce():
-                self.found += ["reduce", node.combiner, node.dtype]
+                self.entries += ["reduce", node.combiner, node.dtype]
                 self.add_dims(node.dims)
                 self._expression(node.body)
