@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.core import tree
+from wengert.core.dtypes import FLOAT64
 from wengert.core.errors import ArgumentError, message
 from wengert.core.lazy import lazy
 from wengert.fit.mode import Point, Potential
@@ -16,6 +17,7 @@ from wengert.fit.profiles import profile_limits
 from wengert.fit.tables import number, table
 from wengert.optimize.flat import Flat
 from wengert.transforms.jacobians import jacobian
+from wengert.transforms.vectors import joined
 
 
 class Interval(NamedTuple):
@@ -153,7 +155,7 @@ class Fit:
         results = Flat("delta", values, "output")
 
         def vector(x: Any) -> Any:
-            return results.joined(tree.leaves(function(flat.container(x))))
+            return joined(tree.leaves(function(flat.container(x))), FLOAT64)
 
         slopes = jacobian(vector)(self._point.x)
         errors = np.sqrt(np.einsum("ij,jk,ik->i", slopes, self.covariance, slopes))

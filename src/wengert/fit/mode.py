@@ -78,7 +78,7 @@ class Potential:
         Raises:
             ArgumentError: the log density or a derivative is not finite there.
         """
-        point, hint = self.at(self.flat.joined(self.flat.leaves)), "start elsewhere"
+        point, hint = self.at(self.flat.start), "start elsewhere"
         if not np.isfinite(point.value):
             requirement = "the log density must be finite at the start"
             raise ArgumentError(message(self.operation, requirement, f"{-point.value:g}", hint))

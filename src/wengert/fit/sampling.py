@@ -207,7 +207,7 @@ class _Sampler:
     def _starts(self, key: Any, chains: int, jitter: float) -> _Chain:
         """Return the first states, around the user's start; a half as far from it where the density is not finite."""
         flat, distance, waiting = self._flat, float(jitter), np.full(chains, True)
-        centre = flat.joined(flat.leaves)
+        centre = flat.start
         positions, values = np.zeros((chains, flat.size)), np.full(chains, np.nan)
         for trial in range(_TRIES):
             moves = distance * uniform(fold_in(key, trial), positions.shape, -1.0, 1.0)
