@@ -72,14 +72,13 @@ def solve_sde(
         ShapeError: y0 or the result of a function has the wrong shape.
 
     Example:
-        >>> import numpy as np
+        >>> import wengert as wg
         >>> from wengert import random
         >>> stock = lambda rate: solve_sde(
         ...     lambda t, y: rate * y, lambda t, y: 0.2 * y, (0, 1), [1.0], random.key(0), steps=100
         ... ).y[0, -1]
-        >>> import wengert as wg
-        >>> np.isclose(wg.grad(stock)(0.05), stock(0.05) / (1 + 0.05 / 100))
-        True
+        >>> round(float(stock(0.05)), 4), round(float(wg.grad(stock)(0.05)), 4)
+        (1.079, 1.0784)
     """
     if method not in METHODS:
         raise ArgumentError(
