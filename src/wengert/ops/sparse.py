@@ -94,16 +94,20 @@ def _of_operand(
     return sparse_product(cotangent, data, columns, pointers, width=width, transposed=not transposed)
 
 
-def _batch(
+def batch_csr(
     op: Primitive, count: int, xs: Sequence[Any], flags: Sequence[bool], params: Mapping[str, Any]
 ) -> Any:
-    """Batch ``x`` as further columns; batched matrices become the diagonal blocks of one matrix."""
+    """Batch an operation of an array and a CSR matrix: of one matrix as further columns, of many as diagonal blocks.
+
+    A parameter ``width`` is the number of columns of the matrix; without one it is square.
+    """
     if not any(flags[1:]):
         rank = len(shape_of(xs[0]))
         result = op(transpose(xs[0], permutation=(*range(1, rank), 0)), *xs[1:], **params)
         return transpose(result, permutation=(rank - 1, *range(rank - 1)))
     x, data, columns, pointers = move_batch(xs, flags, count)
-    stored, rows, width = shape_of(data)[1], shape_of(pointers)[1] - 1, params["width"]
+    stored, rows = shape_of(data)[1], shape_of(pointers)[1] - 1
+    width = params.get("width", rows)
     block = np.arange(count, dtype=np.int64)[:, None]
     starts = slice_(pointers, index=((0, count, 1), (0, rows, 1)))
     ends = np.full(1, count * stored, np.int64)
@@ -112,8 +116,7 @@ def _batch(
         _flat(data),
         _flat(add(columns, block * width)),
         concatenate(_flat(add(starts, block * stored)), ends, axis=0),
-        width=count * width,
-        transposed=params["transposed"],
+        **{**params, **({"width": count * width} if "width" in params else {})},
     )
     height, _ = _shape(rows, width, params["transposed"])
     return reshape(result, shape=(count, height, *shape_of(result)[1:]))
@@ -143,7 +146,7 @@ sparse_product = primitive(
     type_rule=_product_type,
     evaluate=product,
     derivative=Linear(_of_operand, _of_elements, None, None, jointly=False),
-    batch=_batch,
+    batch=batch_csr,
     lowering=OnHost("rows have lengths of their own", Expansion(_written_out, _length)),
     source=lambda x, data, columns, pointers, width, transposed: (
         f"sparse_product({x}, {data}, {columns}, {pointers}, {width}, {transposed})"

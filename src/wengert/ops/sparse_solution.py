@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,9 @@ from wengert.core.shapes import shape_of
 from wengert.ir.types import TensorType, show
 from wengert.kernels.sparse_factors import solution
 from wengert.nest.lowering import OnHost
-from wengert.ops.arithmetic import add
 from wengert.ops.linalg import floating_dtype
-from wengert.ops.shape import concatenate, move_batch, reshape, slice_, transpose
-from wengert.ops.sparse import sparse_product
-from wengert.primitive import Draw, Explicit, Linear, Primitive, primitive
+from wengert.ops.sparse import batch_csr, sparse_product
+from wengert.primitive import Draw, Explicit, Linear, primitive
 
 
 def _type(
@@ -49,35 +47,6 @@ def _transposed(cotangent: Any, b: Any, data: Any, columns: Any, pointers: Any, 
     return sparse_solve(cotangent, data, columns, pointers, transposed=not transposed)
 
 
-def _flat(x: Any) -> Any:
-    """Return the first two axes as one."""
-    count, extent, *rest = shape_of(x)
-    return reshape(x, shape=(count * extent, *rest))
-
-
-def _batch(
-    op: Primitive, count: int, xs: Sequence[Any], flags: Sequence[bool], params: Mapping[str, Any]
-) -> Any:
-    """Batch ``b`` as further columns; batched matrices become the diagonal blocks of one matrix."""
-    if not any(flags[1:]):
-        rank = len(shape_of(xs[0]))
-        result = op(transpose(xs[0], permutation=(*range(1, rank), 0)), *xs[1:], **params)
-        return transpose(result, permutation=(rank - 1, *range(rank - 1)))
-    b, data, columns, pointers = move_batch(xs, flags, count)
-    stored, rows = shape_of(data)[1], shape_of(pointers)[1] - 1
-    block = np.arange(count, dtype=np.int64)[:, None]
-    starts = slice_(pointers, index=((0, count, 1), (0, rows, 1)))
-    ends = np.full(1, count * stored, np.int64)
-    result = op(
-        _flat(b),
-        _flat(data),
-        _flat(add(columns, block * rows)),
-        concatenate(_flat(add(starts, block * stored)), ends, axis=0),
-        **params,
-    )
-    return reshape(result, shape=(count, rows, *shape_of(result)[1:]))
-
-
 def _samples(draw: Draw) -> Any:
     """Draw rows with a large element on the diagonal and, in some rows, one beside it."""
     count = draw.integer(0, 4)
@@ -98,7 +67,7 @@ sparse_solve = primitive(
     type_rule=_type,
     evaluate=solution,
     derivative=Explicit(_tangent, Linear(_transposed, None)),
-    batch=_batch,
+    batch=batch_csr,
     lowering=OnHost("SciPy factorises sparse matrices"),
     source=lambda b, data, columns, pointers, transposed: (
         f"sparse_solution({b}, {data}, {columns}, {pointers}, {transposed})"
