@@ -511,10 +511,19 @@ def on_graph(value: Any) -> bool:
     return False
 
 
+def is_frozen(array: Any) -> bool:
+    """Return whether no write reaches an array: neither itself nor an array that it is a view of is writeable."""
+    while isinstance(array, NDARRAY):
+        if array.flags.writeable:
+            return False
+        array = array.base
+    return True
+
+
 def snapshot(value: Any) -> Any:
     """Return ``value`` so that no later in-place write reaches it."""
     if isinstance(value, NDARRAY):
-        return value.copy(order="K") if value.flags.writeable else value
+        return value if is_frozen(value) else value.copy(order="K")
     if isinstance(value, Box):
         value.refresh()
         return value.state.value if value.owner.plain else value.owner.box(value.state)

@@ -237,3 +237,17 @@ def test_results_are_of_the_classes_of_the_program() -> None:
         return wg.scan(step, state, np.ones(3))[0].position
 
     assert wg.grad(program)(State(1.0)) == State(pytest.approx(math.cos(1.0) ** 3))
+
+
+@pytest.mark.parametrize("count", [3, 5000])
+def test_a_write_behind_a_read_only_view_does_not_reach_the_derivative(count: int) -> None:
+    def f(x: Any) -> Any:
+        base = np.full(count, 2.0)
+        view = base[:]
+        view.flags.writeable = False
+        total = np.sum(x * view)
+        base[:] = 5.0
+        return total
+
+    np.testing.assert_array_equal(wg.grad(f)(np.ones(count)), 2.0)
+    np.testing.assert_array_equal(wg.jvp(f, (np.ones(count),), (np.ones(count),))[1], 2.0 * count)

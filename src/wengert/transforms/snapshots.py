@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.boxes import snapshot
+from wengert.boxes import is_frozen, snapshot
 from wengert.core.dtypes import NDARRAY
 
 #: Arrays of at least this many bytes share their copies: to compare them takes less time than memory for another one.
@@ -31,7 +31,7 @@ class Snapshots:
         """Return a value that equals another now, and that no write changes."""
         if type(value) is not NDARRAY:
             return snapshot(value)
-        if not value.flags.writeable:
+        if is_frozen(value):
             return value
         if value.nbytes < _LEAST or value.dtype.itemsize not in _BITS:
             return value.copy("K")
