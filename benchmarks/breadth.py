@@ -1,9 +1,10 @@
 """Workloads of every kind over grids of shapes against each peer that is installed: the map of where Wengert is slow.
 
 Each library is a process of its own; all get the same arrays, must compute the same numbers, and take turns, pinned to
-as many processors as they have threads. A time is the shortest of a call; on one thread it is the processor time of the
-process, which other programs hardly change. A ratio is the time of the fastest peer over Wengert's: below 1, the peer
-is faster. A seed divides the workloads into two halves. Tune by the first; the second tells whether that was general.
+as many processors as they have threads. All but NumPy take subnormal numbers as zero, as XLA always does. A time is the
+shortest of a call; on one thread it is the processor time of the process, which other programs hardly change. A ratio
+is the time of the fastest peer over Wengert's: below 1, the peer is faster. A seed divides the workloads into two
+halves. Tune by the first; the second tells whether that was general.
 `--write` replaces the table and the picture in docs/performance.md.
 """
 

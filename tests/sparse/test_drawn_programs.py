@@ -12,7 +12,7 @@ from tests.compiler.programs import Program
 from wengert.core import tree
 
 PROGRAMS = 25
-MANY = 10_000
+MANY, SHARE = 10_000, 250
 
 
 def matrix(jacobian: Any, outputs: int, inputs: list[Any]) -> Any:
@@ -63,6 +63,7 @@ def test_programs_have_their_derivatives_in_the_pattern(seed: int) -> None:
 
 
 @pytest.mark.slow
-def test_many_programs_have_their_derivatives_in_the_pattern() -> None:
-    for seed in range(MANY):
+@pytest.mark.parametrize("first", range(0, MANY, SHARE))
+def test_many_programs_have_their_derivatives_in_the_pattern(first: int) -> None:
+    for seed in range(first, first + SHARE):
         check(seed, compiled=seed % 20 == 0)

@@ -13,6 +13,7 @@ from areas.families import Case
 from areas.libraries.library import Library, Namespace, Unsupported, leaves, mapped
 
 torch.set_num_threads(len(os.sched_getaffinity(0)))
+torch.set_flush_denormal(True)  # XLA always takes subnormal numbers as zero
 CONVOLUTIONS = {1: functional.conv1d, 2: functional.conv2d, 3: functional.conv3d}
 TRANSPOSED = {1: functional.conv_transpose1d, 2: functional.conv_transpose2d, 3: functional.conv_transpose3d}
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 import wengert as wg
+from areas.families import Case
 from areas.libraries.library import Namespace, TransformingLibrary, scanned_recurrence
 from wengert import nn, special
 
@@ -47,6 +49,9 @@ class Wengert(TransformingLibrary):
     """Wengert."""
 
     module, namespace = wg, WengertNamespace(np)
+
+    def function(self, case: Case) -> Callable[..., Any]:
+        return wg.jit(self.transformed(case), flush_subnormals=True)  # XLA always takes them as zero
 
     def forget(self) -> None:
         gc.collect()
