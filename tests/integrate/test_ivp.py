@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.core.errors import ArgumentError, LimitError, ShapeError, UnsupportedError
+from wengert.core.errors import LimitError, ShapeError, UnsupportedError
 from wengert.integrate import solve_ivp, tableaux
 
 ADAPTIVE = ["RK23", "RK45", "Tsit5", "DOP853", "Rodas5P"]
@@ -353,35 +353,8 @@ def test_too_many_steps() -> None:
             )
 
 
-@pytest.mark.parametrize(
-    ("call", "error", "words"),
-    [
-        (lambda: solve_ivp(oscillator, (0, 1), [1.0, 0], "Euler"), ArgumentError, "one of RK23, RK45"),
-        (lambda: solve_ivp(oscillator, (0, 1), 1.0), ShapeError, "y0 must have one axis"),
-        (
-            lambda: solve_ivp(lambda t, y: y[:1], (0, 1), [1.0, 0]),
-            ShapeError,
-            "fun must return the shape of y",
-        ),
-        (
-            lambda: solve_ivp(oscillator, (0, 1), [1.0, 0], t_eval=[0, 2]),
-            ArgumentError,
-            "between 0.0 and 1.0",
-        ),
-        (lambda: solve_ivp(oscillator, (0, 1), [1.0, 0], t_eval=[1, 0]), ArgumentError, "sorted"),
-        (lambda: solve_ivp(oscillator, (0, 1), [1.0, 0], "RK4"), ArgumentError, "steps=N"),
-        (
-            lambda: solve_ivp(lambda t, y: y, (0, 1), [1.0], "leapfrog", steps=3),
-            ShapeError,
-            "as many momenta as positions",
-        ),
-        (
-            lambda: wg.jit(lambda y0: solve_ivp(oscillator, (0, 1), y0).y)(np.ones(2)),
-            UnsupportedError,
-            "give t_eval",
-        ),
-    ],
-)
-def test_what_is_refused(call: Function, error: type[Exception], words: str) -> None:
-    with pytest.raises(error, match=f"^solve_ivp: .*{words}"):
-        call()
+def test_what_the_leapfrog_and_a_traced_graph_refuse() -> None:
+    with pytest.raises(ShapeError, match="^solve_ivp: .*as many momenta as positions"):
+        solve_ivp(lambda t, y: y, (0, 1), [1.0], "leapfrog", steps=3)
+    with pytest.raises(UnsupportedError, match="^solve_ivp: .*give t_eval"):
+        wg.jit(lambda y0: solve_ivp(oscillator, (0, 1), y0).y)(np.ones(2))

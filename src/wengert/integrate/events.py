@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -10,9 +11,11 @@ import numpy as np
 from wengert.boxes import concrete
 from wengert.control.checkpoint import stop_gradient
 from wengert.control.while_loop import fori_loop
-from wengert.core.errors import UnsupportedError, message
-from wengert.core.shapes import shape_of
+from wengert.core.errors import ArgumentError, ShapeError, UnsupportedError, message
+from wengert.core.shapes import shape_of, size
+from wengert.integrate.arguments import called, real_of
 from wengert.integrate.solution import Rows
+from wengert.ir.types import show
 from wengert.ops.comparison import where
 from wengert.transforms.forward_mode import jvp
 
@@ -29,18 +32,24 @@ class Events:
         directions: 1 for crossings upward alone, -1 downward, 0 for both.
     """
 
-    def __init__(self, functions: Sequence[Callable[..., Any]], args: Sequence[Any]) -> None:
-        self.functions: list[Callable[..., Any]] = [
-            lambda t, y, event=event: event(t, y, *args) * 1.0 for event in functions
-        ]
-        self.terminal = np.array([int(getattr(event, "terminal", None) or 0) for event in functions], int)
-        self.directions = np.array([getattr(event, "direction", 0.0) for event in functions])
+    def __init__(self, operation: str, functions: Sequence[Callable[..., Any]], args: Sequence[Any]) -> None:
+        def number(event: Callable[..., Any], t: Any, y: Any) -> Any:
+            value = real_of(
+                operation, "the result of an event", called(operation, "an event", event, t, y, *args)
+            )
+            if size(shape_of(value)) != 1:
+                raise ShapeError(message(operation, "an event must return one number", show(value)))
+            return np.reshape(value, ())
+
+        self.functions: list[Callable[..., Any]] = [functools.partial(number, event) for event in functions]
+        self.terminal = np.array([_terminal(operation, event) for event in functions], int)
+        self.directions = np.array([_direction(operation, event) for event in functions], float)
 
     def values(self, t: Any, y: Any) -> Any:
         """Return the values of all functions."""
         if not self.functions:
             return np.zeros(0)
-        values: Any = np.stack([np.reshape(function(t, y), ()) for function in self.functions])
+        values: Any = np.stack([function(t, y) for function in self.functions])
         return stop_gradient(values)
 
     def crossed(self, before: Any, after: Any) -> Any:
@@ -54,6 +63,27 @@ class Events:
     def ends(self, counts: Any) -> Any:
         """Return whether the numbers of crossings end the integration."""
         return np.any(np.logical_and(self.terminal > 0, counts >= np.maximum(self.terminal, 1)))
+
+
+def _terminal(operation: str, event: Any) -> int:
+    """Return after how many crossings an event ends the integration, 0 for never."""
+    given = getattr(event, "terminal", None)
+    try:
+        count = int(given or 0)
+    except (TypeError, ValueError):
+        count = -1
+    if count < 0 or count != (given or 0):
+        requirement = "the attribute terminal of an event must be True, False or a number of crossings"
+        raise ArgumentError(message(operation, requirement, repr(given)))
+    return count
+
+
+def _direction(operation: str, event: Any) -> float:
+    given = getattr(event, "direction", 0.0)
+    if not isinstance(given, (int, float, np.integer, np.floating)):
+        requirement = "the attribute direction of an event must be 1 for upward, -1 for downward, or 0"
+        raise ArgumentError(message(operation, requirement, repr(given)))
+    return float(given)
 
 
 class Place(NamedTuple):
@@ -77,7 +107,7 @@ def locate(function: Callable[..., Any], rows: Rows, row: Any) -> Place:
         return Place(start + x * length, before + powers @ exponents)
 
     def value(x: Any) -> Any:
-        return np.reshape(function(*place(x)), ())
+        return function(*place(x))
 
     at_start = stop_gradient(value(0.0))
 

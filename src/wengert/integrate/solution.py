@@ -9,6 +9,7 @@ import numpy as np
 from wengert.boxes import concrete
 from wengert.control.while_loop import fori_loop
 from wengert.core.shapes import shape_of
+from wengert.numpy.selecting import take
 from wengert.ops.comparison import require_end, where
 
 
@@ -86,12 +87,13 @@ class DenseOutput:
             y = np.broadcast_to(self._first, (shape_of(times)[0], shape_of(self._first)[0]))
         else:
             place = self._places(times)
-            start, end = rows.starts[place], rows.ends[place]
+            start, end = take(rows.starts, place), take(rows.ends, place)
             length = end - start
             x = (times - start) / where(length == 0, 1.0, length)
             degree = shape_of(rows.powers)[2]
             powers = np.stack([x ** (m + 1) for m in range(degree)], axis=-1)
-            y = rows.befores[place] + np.sum(rows.powers[place] * powers[:, None, :], axis=-1)
+            moved = np.sum(take(rows.powers, place, axis=0) * powers[:, None, :], axis=-1)
+            y = take(rows.befores, place, axis=0) + moved
         return y.T if np.ndim(t) else y[0]
 
     def _places(self, times: Any) -> Any:
@@ -103,7 +105,7 @@ class DenseOutput:
         def halve(_: Any, bounds: Any) -> Any:
             low, high = bounds
             middle = (low + high) // 2
-            is_behind = direction * rows.ends[middle] < direction * times
+            is_behind = direction * take(rows.ends, middle) < direction * times
             found = low < high
             return (
                 where(np.logical_and(found, is_behind), middle + 1, low),

@@ -15,6 +15,12 @@ from wengert.transforms.jacobians import jacfwd
 Rhs = Callable[[Any, Any], Any]
 
 
+class System(NamedTuple):
+    """The equations ``dy/dt = rhs(t, y)``."""
+
+    rhs: Rhs
+
+
 class Step(NamedTuple):
     """A step that was tried."""
 
@@ -35,8 +41,8 @@ class Method(NamedTuple):
     error_order: int
     evaluations: Callable[[bool], int]
     """``interpolates -> count``: how often a step calls the right-hand side."""
-    step: Callable[[Rhs, Any, Any, Any, Any, bool], Step]
-    """``(rhs, t, y, slope, h, interpolates) -> Step``"""
+    step: Callable[[System, Any, Any, Any, Any, bool], Step]
+    """``(system, t, y, slope, h, interpolates) -> Step``"""
     is_implicit: bool = False
     """Whether a step factorises a matrix with the Jacobian."""
 
@@ -59,7 +65,7 @@ def _without_columns(y: Any) -> Any:
 def runge_kutta(tableau: Tableau) -> Method:
     """Return the integrator of a tableau."""
 
-    def step(rhs: Rhs, t: Any, y: Any, slope: Any, h: Any, interpolates: bool) -> Step:
+    def step(system: System, t: Any, y: Any, slope: Any, h: Any, interpolates: bool) -> Step:
         stages = [slope]
         count = len(tableau.nodes) if interpolates else tableau.count
         reached = y
@@ -67,7 +73,7 @@ def runge_kutta(tableau: Tableau) -> Method:
             reached_here = y + h * _weighted(weights.items(), stages)
             if len(stages) == tableau.count - 1:
                 reached = reached_here
-            stages.append(rhs(t + node * h, reached_here))
+            stages.append(system.rhs(t + node * h, reached_here))
         errors = [h * _weighted(weights.items(), stages) for weights in tableau.errors]
         powers = _without_columns(y)
         if interpolates:
@@ -84,15 +90,15 @@ def runge_kutta(tableau: Tableau) -> Method:
 def rosenbrock(tableau: RosenbrockTableau) -> Method:
     """Return the integrator of a tableau, which linearises the right-hand side in each step."""
 
-    def step(rhs: Rhs, t: Any, y: Any, slope: Any, h: Any, interpolates: bool) -> Step:
-        jacobian = jacfwd(lambda y: rhs(t, y))(y)
-        _, in_time = jvp(lambda t: rhs(t, y), (t,), (1.0,))
+    def step(system: System, t: Any, y: Any, slope: Any, h: Any, interpolates: bool) -> Step:
+        jacobian = jacfwd(lambda y: system.rhs(t, y))(y)
+        _, in_time = jvp(lambda t: system.rhs(t, y), (t,), (1.0,))
         matrix = np.eye(shape_of(y)[0]) / (tableau.gamma * h) - jacobian
         stages: list[Any] = []
         rows = zip(tableau.nodes, tableau.slopes, tableau.stages, tableau.couplings, strict=True)
         for node, change, weights, couplings in rows:
             if stages:
-                slope = rhs(t + node * h, y + _weighted(enumerate(weights), stages))
+                slope = system.rhs(t + node * h, y + _weighted(enumerate(weights), stages))
                 slope = slope + _weighted(enumerate(couplings), stages) / h
             stages.append(np.linalg.solve(matrix, slope + change * h * in_time))
         change = _weighted(enumerate(tableau.weights), stages)
@@ -100,21 +106,21 @@ def rosenbrock(tableau: RosenbrockTableau) -> Method:
         if interpolates:
             first, second, third = (_weighted(enumerate(weights), stages) for weights in tableau.dense)
             powers = np.stack([change + first, second - first, third - second, -third], axis=-1)
-        return Step(y + change, rhs(t + h, y + change), [stages[-1]], powers)
+        return Step(y + change, system.rhs(t + h, y + change), [stages[-1]], powers)
 
     return Method(tableau.order, tableau.error_order, lambda _: len(tableau.nodes), step, is_implicit=True)
 
 
-def _leapfrog(rhs: Rhs, t: Any, y: Any, slope: Any, h: Any, interpolates: bool) -> Step:
+def _leapfrog(system: System, t: Any, y: Any, slope: Any, h: Any, interpolates: bool) -> Step:
     """Kick, drift, kick: for y = (q, p), where q' depends on p alone and p' on q alone (Störmer, Verlet)."""
     half = shape_of(y)[0] // 2
     q, p = y[:half], y[half:]
     p_middle = p + 0.5 * h * slope[half:]
-    drift = rhs(t + 0.5 * h, np.concatenate([q, p_middle]))[:half]
+    drift = system.rhs(t + 0.5 * h, np.concatenate([q, p_middle]))[:half]
     q = q + h * drift
-    kick = rhs(t + h, np.concatenate([q, p_middle]))[half:]
+    kick = system.rhs(t + h, np.concatenate([q, p_middle]))[half:]
     reached = np.concatenate([q, p_middle + 0.5 * h * kick])
-    at_end = rhs(t + h, reached)
+    at_end = system.rhs(t + h, reached)
     powers = _without_columns(y)
     if interpolates:
         change, first, last = reached - y, h * slope, h * at_end

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.dtypes import BOOL
-from wengert.core.errors import LimitError, MatrixError, WengertError, message
+from wengert.core.errors import ArgumentError, LimitError, MatrixError, WengertError, message
 from wengert.core.shapes import broadcast
 from wengert.ir.types import TensorType, promote
 from wengert.kernels.elementwise import select
@@ -142,4 +142,10 @@ require_end = _requirement(
     "x, where truth values must hold, or an error that a loop has not ended",
     "ended",
     LimitError,
+)
+require_argument = _requirement(
+    "require_argument",
+    "x, where truth values must hold, or an error that an argument does not fit the function",
+    "fitting",
+    ArgumentError,
 )

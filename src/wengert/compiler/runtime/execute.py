@@ -18,6 +18,7 @@ from wengert.compiler.llvm.object_code import Library
 from wengert.compiler.runtime.threads import team
 from wengert.core.dtypes import Dtype
 from wengert.core.errors import (
+    ArgumentError,
     IndexingError,
     LimitError,
     MatrixError,
@@ -325,6 +326,8 @@ def reported(place: str) -> WengertError:
             return MatrixError(f"{requirement}.{where}")
         case "ended":
             return LimitError(f"{requirement}.{where}")
+        case "fitting":
+            return ArgumentError(f"{requirement}.{where}")
         case _ if requirement:
             return OutOfRangeError(f"{requirement}.{where}")
         case _:

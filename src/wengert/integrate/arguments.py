@@ -1,0 +1,121 @@
+"""Checks of arguments: what only a call knows is checked by the compiled program."""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.boxes import concrete
+from wengert.core.dtypes import dtype_of
+from wengert.core.errors import ArgumentError, DtypeError, ShapeError, WengertError, message
+from wengert.core.shapes import shape_of
+from wengert.ir.types import show
+from wengert.numpy.creation import asarray
+from wengert.ops.comparison import require_argument
+
+
+def array_of(operation: str, name: str, value: Any) -> Any:
+    """Return a value as an array of numbers, or raise `DtypeError`."""
+    try:
+        array = asarray(value)
+    except WengertError:
+        raise
+    except (TypeError, ValueError):  # a ragged list
+        array = None
+    if array is None or dtype_of(array).kind not in "biufc":
+        raise DtypeError(message(operation, f"{name} must be numbers", _described(value)))
+    return array
+
+
+def real_of(operation: str, name: str, value: Any) -> Any:
+    """Return a value as an array of real numbers."""
+    array = array_of(operation, name, value)
+    if dtype_of(array).kind == "c":
+        raise DtypeError(message(operation, f"{name} must be real", show(array)))
+    return array * 1.0
+
+
+def number_of(operation: str, name: str, value: Any) -> Any:
+    """Return a value as one real number."""
+    if isinstance(value, float):
+        return value
+    number = real_of(operation, name, value)
+    if shape_of(number):
+        raise ShapeError(message(operation, f"{name} must be one number", show(number)))
+    return number
+
+
+def count_of(operation: str, name: str, value: Any) -> int:
+    """Return a value as an integer above 0."""
+    requirement = f"{name} must be an integer above 0"
+    try:
+        count = operator.index(value)
+    except TypeError:
+        raise DtypeError(message(operation, requirement, _described(value))) from None
+    if count < 1:
+        raise ArgumentError(message(operation, requirement, str(count)))
+    return count
+
+
+def check_callable(operation: str, name: str, value: Any, form: str) -> None:
+    """Raise `DtypeError` if a value is not a function."""
+    if not callable(value):
+        raise DtypeError(message(operation, f"{name} must be a function {form}", _described(value)))
+
+
+def arguments_of(operation: str, args: Any) -> Sequence[Any]:
+    """Return the further arguments of a function."""
+    is_sequence = isinstance(args, (tuple, list)) or (not isinstance(args, str) and shape_of_or_none(args))
+    if args is not None and not is_sequence:
+        got = _described(args)
+        raise DtypeError(
+            message(operation, "args must be a tuple", got, "write args=(value,) for one argument")
+        )
+    return () if args is None else args
+
+
+def shape_of_or_none(value: Any) -> Any:
+    """Return the shape of an array, None for other values."""
+    return shape_of(value) if hasattr(value, "shape") else None
+
+
+def called(operation: str, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return the result of a function; where it does not take as many arguments, the error says so."""
+    try:
+        return function(*arguments)
+    except TypeError:
+        if _accepts(function, arguments):
+            raise
+    given = f"{len(arguments)} arguments: t, y, and {len(arguments) - 2} of args"
+    names = ", ".join(inspect.signature(function).parameters)
+    raise DtypeError(message(operation, f"{name} must take {given}", f"a function of ({names})"))
+
+
+def required(operation: str, value: Any, holds: Any, requirement: str, got: str = "", hint: str = "") -> Any:
+    """Return a value for which a requirement holds, or raise `ArgumentError`, if need be when the program runs."""
+    known = concrete(holds)
+    if known is None:
+        text = f"{requirement}; {hint}" if hint else requirement
+        return require_argument(value, np.all(holds), operation=operation, requirement=text)
+    if not np.all(known):
+        raise ArgumentError(message(operation, requirement, got or str(concrete(value)), hint))
+    return value
+
+
+def _accepts(function: Callable[..., Any], arguments: Sequence[Any]) -> bool:
+    try:
+        inspect.signature(function).bind(*arguments)
+    except TypeError:
+        return False
+    except ValueError:  # it has no signature
+        pass
+    return True
+
+
+def _described(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"a {type(value).__name__}"

@@ -1,0 +1,174 @@
+"""The initial value problem that the arguments of `solve_ivp` define."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.boxes import concrete
+from wengert.control.checkpoint import stop_gradient
+from wengert.core.dtypes import COMPLEX128, FLOAT64, dtype_of
+from wengert.core.errors import DtypeError, ShapeError, message
+from wengert.core.shapes import shape_of
+from wengert.integrate.arguments import (
+    array_of,
+    called,
+    check_callable,
+    number_of,
+    real_of,
+    required,
+)
+from wengert.integrate.events import Events
+from wengert.integrate.steps import System
+from wengert.ir.types import show
+from wengert.ops.comparison import where
+
+OPERATION = "solve_ivp"
+_EPSILON = float(np.finfo(np.float64).eps)
+_LEAST_RTOL = 100 * _EPSILON
+"""SciPy's smallest relative tolerance."""
+_SLACK = 4 * _EPSILON
+"""How far behind the ends a time of a result may be by rounding, relative to them."""
+
+
+class Problem(NamedTuple):
+    """An initial value problem."""
+
+    system: System
+    start: Any
+    stop: Any
+    y: Any
+    slope: Any
+    """The derivative at the start."""
+    direction: Any
+    """1 or -1."""
+    events: Events
+
+
+class Tolerances(NamedTuple):
+    """What bounds the errors and sizes of steps."""
+
+    rtol: Any
+    atol: Any
+    first_step: Any
+    """None where the problem chooses it."""
+    max_step: Any
+
+
+def problem_of(
+    fun: Callable[..., Any],
+    t_span: Any,
+    y0: Any,
+    args: Sequence[Any],
+    events: Sequence[Callable[..., Any]],
+) -> Problem:
+    """Return the problem."""
+    check_callable(OPERATION, "fun", fun, "(t, y, *args) -> dy/dt")
+    start, stop = _span(t_span)
+    y = _state(y0)
+
+    def rhs(t: Any, y: Any) -> Any:
+        return _slope(called(OPERATION, "fun", fun, t, y, *args), y)
+
+    direction = stop_gradient(np.sign(stop - start))
+    direction = where(direction == 0, 1.0, direction)
+    slope = rhs(start, y)
+    hint = "look at fun(t0, y0)"
+    slope = required(
+        OPERATION, slope, np.isfinite(slope), "fun must return finite numbers at the start", hint=hint
+    )
+    return Problem(System(rhs), start, stop, y, slope, direction, Events(OPERATION, events, args))
+
+
+def _span(t_span: Any) -> tuple[Any, Any]:
+    try:
+        start, stop = t_span
+    except (TypeError, ValueError):
+        raise ShapeError(
+            message(OPERATION, "t_span must be a pair of times, (t0, t1)", repr(t_span))
+        ) from None
+    start, stop = (
+        required(OPERATION, t, np.isfinite(t), f"{name} of t_span must be finite")
+        for name, t in (
+            (name, number_of(OPERATION, f"{name} of t_span", t)) for name, t in (("t0", start), ("t1", stop))
+        )
+    )
+    return start, stop
+
+
+def _state(y0: Any) -> Any:
+    """Return the state at the start in double precision."""
+    y = array_of(OPERATION, "y0", y0)
+    if len(shape_of(y)) != 1:
+        hint = "write [y0] for one number, and y0.ravel() for a matrix"
+        raise ShapeError(message(OPERATION, "y0 must have one axis", show(y), hint))
+    y = _as(y, COMPLEX128 if dtype_of(y).kind == "c" else FLOAT64)
+    return required(OPERATION, y, np.isfinite(y), "y0 must be finite")
+
+
+def _slope(slope: Any, y: Any) -> Any:
+    """Return the result of the right-hand side as a vector like the state."""
+    slope = array_of(OPERATION, "the result of fun", slope)
+    shape = shape_of(y)
+    if shape_of(slope) != shape:
+        if shape_of(slope) != () or shape != (1,):
+            got = f"{show(slope)} for y of {show(y)}"
+            raise ShapeError(message(OPERATION, "fun must return the shape of y", got))
+        slope = np.reshape(slope, (1,))
+    if dtype_of(slope).kind == "c" and dtype_of(y).kind != "c":
+        raise DtypeError(
+            message(OPERATION, "y0 must be complex where fun is", show(y), "write y0 + 0j, or np.real in fun")
+        )
+    return _as(slope, dtype_of(y))
+
+
+def _as(x: Any, dtype: Any) -> Any:
+    return x if dtype_of(x) == dtype else x.astype(dtype)
+
+
+def events_of(events: Any) -> list[Callable[..., Any]]:
+    """Return the event functions."""
+    watched: Any = [] if events is None else [events] if callable(events) else events
+    if not isinstance(watched, (list, tuple)):
+        watched = [watched]
+    for event in watched:
+        check_callable(OPERATION, "each event", event, "(t, y, *args) -> number")
+    return list(watched)
+
+
+def times_of(problem: Problem, t_eval: Any) -> Any:
+    """Return the times of the results."""
+    times = real_of(OPERATION, "t_eval", t_eval)
+    if len(shape_of(times)) != 1:
+        raise ShapeError(
+            message(OPERATION, "t_eval must have one axis", show(times), "write [t] for one time")
+        )
+    start, stop, direction = problem.start, problem.stop, problem.direction
+    slack = _SLACK * np.maximum(np.abs(start), np.abs(stop))
+    is_inside = np.logical_and((times - start) * direction >= -slack, (stop - times) * direction >= -slack)
+    known = concrete(times)
+    got = "" if known is None or not np.size(known) else f"{np.min(known)} to {np.max(known)}"
+    ends = concrete(start), concrete(stop)
+    between = "within t_span" if None in ends else f"between {ends[0]} and {ends[1]}"
+    times = required(OPERATION, times, is_inside, f"t_eval must lie {between}", got)
+    is_sorted = np.diff(stop_gradient(times)) * direction >= 0
+    return required(OPERATION, times, is_sorted, "t_eval must be sorted from t0 to t1", hint="use np.sort")
+
+
+def tolerances_of(problem: Problem, rtol: Any, atol: Any, first_step: Any, max_step: Any) -> Tolerances:
+    """Return the tolerances; the relative one is at least SciPy's smallest."""
+    checked: list[Any] = []
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        tolerance = real_of(OPERATION, name, value)
+        if shape_of(tolerance) not in ((), shape_of(problem.y)):
+            requirement = f"{name} must be one number, or one for each component of y"
+            raise ShapeError(message(OPERATION, requirement, f"{show(tolerance)} for y of {show(problem.y)}"))
+        checked.append(required(OPERATION, tolerance, tolerance >= 0, f"{name} must be 0 or above"))
+    sizes: list[Any] = []
+    for name, value in (("first_step", first_step), ("max_step", max_step)):
+        size = None if value is None and name == "first_step" else number_of(OPERATION, name, value)
+        sizes.append(size if size is None else required(OPERATION, size, size > 0, f"{name} must be above 0"))
+    rtol, atol = stop_gradient((np.maximum(checked[0], _LEAST_RTOL), checked[1]))
+    return Tolerances(rtol, atol, *sizes)
