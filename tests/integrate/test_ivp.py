@@ -354,7 +354,7 @@ def test_too_many_steps() -> None:
 
 
 def test_what_the_leapfrog_and_a_traced_graph_refuse() -> None:
-    with pytest.raises(ShapeError, match="^solve_ivp: .*as many momenta as positions"):
+    with pytest.raises(ShapeError, match=r"^solve_ivp: .*as many momenta as positions"):
         solve_ivp(lambda t, y: y, (0, 1), [1.0], "leapfrog", steps=3)
-    with pytest.raises(UnsupportedError, match="^solve_ivp: .*give t_eval"):
+    with pytest.raises(UnsupportedError, match=r"^solve_ivp: .*give t_eval"):
         wg.jit(lambda y0: solve_ivp(oscillator, (0, 1), y0).y)(np.ones(2))
