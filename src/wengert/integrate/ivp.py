@@ -100,7 +100,7 @@ def solve_ivp(
         >>> print(round(decay(2.0), 6), round(wg.grad(decay)(2.0), 6))
         0.135335 -0.135335
     """
-    if not isinstance(method, str) or method not in METHODS:
+    if method not in tuple(METHODS):
         hint = 'for stiff problems use "Rodas5P"' if method in _STIFF else ""
         raise ArgumentError(
             message(OPERATION, f"the method must be one of {', '.join(METHODS)}", repr(method), hint)

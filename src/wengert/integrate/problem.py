@@ -130,12 +130,14 @@ def _as(x: Any, dtype: Any) -> Any:
 
 def events_of(events: Any) -> list[Callable[..., Any]]:
     """Return the event functions."""
-    watched: Any = [] if events is None else [events] if callable(events) else events
-    if not isinstance(watched, (list, tuple)):
-        watched = [watched]
+    watched: list[Any] = [] if events is None else [events] if callable(events) else _listed(events)
     for event in watched:
         check_callable(OPERATION, "each event", event, "(t, y, *args) -> number")
-    return list(watched)
+    return watched
+
+
+def _listed(events: Any) -> list[Any]:
+    return list(events) if isinstance(events, (list, tuple)) else [events]
 
 
 def times_of(problem: Problem, t_eval: Any) -> Any:
