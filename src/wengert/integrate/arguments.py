@@ -69,18 +69,13 @@ def check_callable(operation: str, name: str, value: Any, form: str) -> None:
 
 def arguments_of(operation: str, args: Any) -> Sequence[Any]:
     """Return the further arguments of a function."""
-    is_sequence = isinstance(args, (tuple, list)) or (not isinstance(args, str) and shape_of_or_none(args))
-    if args is not None and not is_sequence:
-        got = _described(args)
-        raise DtypeError(
-            message(operation, "args must be a tuple", got, "write args=(value,) for one argument")
-        )
-    return () if args is None else args
-
-
-def shape_of_or_none(value: Any) -> Any:
-    """Return the shape of an array, None for other values."""
-    return shape_of(value) if hasattr(value, "shape") else None
+    if args is None:
+        return ()
+    if not isinstance(args, (tuple, list)) and not getattr(args, "shape", ()):
+        hint = "write args=(value,) for one argument"
+        raise DtypeError(message(operation, "args must be a tuple", _described(args), hint))
+    given: Sequence[Any] = args
+    return given
 
 
 def called(operation: str, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
