@@ -152,16 +152,20 @@ def test_what_does_not_fit(given: dict[str, Any], error: type[Exception], words:
     ],
 )
 def test_values_that_only_a_call_knows(name: str, bad: Any, words: str) -> None:
-    call = wg.jit(lambda value: solved(**{name: value}))
+
+    def call(value: Any) -> Any:
+        return solved(**{name: value})
+
+    compiled = wg.jit(call)
     good = {
         "y0": np.ones(2),
         "t_span": (0.0, 1.0),
         "atol": np.full(2, 1e-6),
         "t_eval": np.linspace(0.2, 0.9, np.size(bad)),
     }
-    assert np.all(np.isfinite(call(good.get(name, 1e-3))))
+    assert np.all(np.isfinite(compiled(good.get(name, 1e-3))))
     with pytest.raises(ValueError, match=rf"^solve_ivp: {words}.*\[test_arguments\.py:\d+\]$"):
-        call(bad)
+        compiled(bad)
     twice = tuple(np.stack([x] * 2) for x in bad) if name == "t_span" else np.stack([bad] * 2)
     with pytest.raises(ValueError, match=f"solve_ivp: {words}"):
-        wg.vmap(lambda value: solved(**{name: value}))(twice)
+        wg.vmap(call)(twice)

@@ -71,11 +71,11 @@ def arguments_of(operation: str, args: Any) -> Sequence[Any]:
     """Return the further arguments of a function."""
     if args is None:
         return ()
-    if not isinstance(args, (tuple, list)) and not getattr(args, "shape", ()):
+    is_sequence: bool = issubclass(type(args), (tuple, list)) or bool(getattr(args, "shape", ()))
+    if not is_sequence:
         hint = "write args=(value,) for one argument"
         raise DtypeError(message(operation, "args must be a tuple", _described(args), hint))
-    given: Sequence[Any] = args
-    return given
+    return args
 
 
 def called(operation: str, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
