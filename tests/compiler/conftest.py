@@ -20,6 +20,7 @@ SMALL = replace(
     costs.COSTS,
     blocked_sum_terms=2,
     blocked_nests=2,
+    block_reads_share=100.0,
     blocked_loop_work=50,
     matrix_block_examples=2,
     split_reduction_work=50,

@@ -210,8 +210,9 @@ def test_two_python_threads_at_once(threads: Callable[[int], None]) -> None:
         np.testing.assert_array_equal(result, expected[which])
 
 
-def test_programs_are_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The programs drawn above reach the pass."""
+@pytest.fixture
+def in_blocks(monkeypatch: pytest.MonkeyPatch) -> Callable[..., bool]:
+    """Return a function that tells whether the pass puts a program into blocks."""
     found: list[bool] = []
 
     def block(program: Any, target: Any) -> Any:
@@ -219,12 +220,32 @@ def test_programs_are_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
         found.extend(isinstance(step, Loop) and step.shared for step in all_steps(program.steps))
         return program
 
-    monkeypatch.setattr(pipeline, "block_batches", block)
-    network = differentiated(Shape(100, [16, 17, 17, 16], ["tanh", "relu", "tanh"], 1, 1))
-    for function, *arguments in (network, (wg.grad(sequence, argnums=1), *looked_up())):
-        wg.jit(function).memory(*arguments)
-        assert any(found)
+    def compiled(function: Callable[..., Any], *arguments: Any) -> bool:
         found.clear()
+        wg.jit(function).memory(*arguments)
+        return any(found)
+
+    monkeypatch.setattr(pipeline, "block_batches", block)
+    return compiled
+
+
+def network() -> tuple[Any, ...]:
+    """Return the derivative of a network that is put into blocks, and its arguments."""
+    return differentiated(Shape(100, [16, 17, 17, 16], ["tanh", "relu", "tanh"], 1, 1))
+
+
+def test_programs_are_in_blocks(in_blocks: Callable[..., bool]) -> None:
+    """The programs drawn above reach the pass."""
+    assert in_blocks(*network())
+    assert in_blocks(wg.grad(sequence, argnums=1), *looked_up())
+
+
+def test_blocks_do_not_read_more_than_they_save(
+    in_blocks: Callable[..., bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each block reads the weights: those of wide layers take longer than intermediate arrays that are spilt."""
+    monkeypatch.setattr(costs, "COSTS", replace(costs.COSTS, block_reads_share=0.1))
+    assert not in_blocks(*network())
 
 
 @pytest.mark.parametrize("least", [1, 2, 8])

@@ -147,6 +147,8 @@ class CostModel:
     """Vectors of examples in a block of nests, at most."""
     nest_block_cache_share: float = 1 / 2
     """Share of the second-level cache for a block of nests; their inputs need room, too."""
+    block_reads_share: float = 1.0
+    """Bytes that blocks of nests may read anew for each byte of intermediate arrays that they need not move."""
     loop_block_cache_share: float = 3 / 4
     """Share of the second-level cache for a block of loops."""
     matrix_block_examples: int = 8

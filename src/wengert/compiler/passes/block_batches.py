@@ -31,7 +31,7 @@ from wengert.nest.expression import (
     zero,
 )
 from wengert.nest.index import Dim, Index
-from wengert.nest.nest import Loop, Nest, Program, Step, Store, all_steps, touched
+from wengert.nest.nest import Loop, Nest, Program, Step, Store, all_nests, all_steps, touched
 from wengert.nest.rewrite import renamed, replace_loads
 
 
@@ -116,13 +116,31 @@ def _held(parts: Parts) -> int:
 
 
 def _size_of_nests(parts: Parts, target: Target) -> int:
-    """Return the examples of a block of nests, so that it fits the cache; 0 if everything does."""
+    """Return the examples of a block of nests, so that it fits the cache; 0 if blocks move no fewer bytes.
+
+    Blocks need not write and read again what they hold, but each reads what all examples have in common.
+    """
     width = target.lanes(4)
     held, vectors = _held(parts), -(-parts.extent // width)
     fitting = max(1, int(vectors * costs.COSTS.nest_block_cache_share * target.level2 / max(held, 1)))
     if held <= target.level2 or fitting >= vectors:
         return 0
-    return min(fitting, costs.COSTS.block_vectors) * width
+    size = min(fitting, costs.COSTS.block_vectors) * width
+    blocks = -(-parts.extent // size)
+    read, saved = (blocks - 1) * _common(parts), 2 * held
+    return size if read <= costs.COSTS.block_reads_share * saved else 0
+
+
+def _common(parts: Parts) -> int:
+    """Return the bytes of the buffers that each block reads in whole."""
+    read = {buffer for nest in all_nests(parts.inside) for buffer in nest.reads()}
+    own = {
+        load.buffer
+        for nest in all_nests(parts.inside)
+        for load in nest.loads()
+        if (dim := parts.dims[nest]) is not None and any(dim in index.dims() for index in load.indices)
+    }
+    return sum(math.prod(one.shape) * one.dtype.itemsize for one in read - own - parts.made.keys())
 
 
 def _size_of_turns(parts: Parts, target: Target, width: int) -> int:
