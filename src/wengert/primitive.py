@@ -155,7 +155,11 @@ class HigherOrder:
     """Both directions of an operation that holds programs (a loop, a branch, a custom rule).
 
     Args:
-        push: ``(primals, tangents, **params) -> (outputs, tangents of the outputs)``; None is a zero tangent.
+        extend: ``(algebra, primals, parts, **params) -> (outputs, parts of the outputs)``: the operation over an
+            algebra such as dual numbers or power series (see `transforms/algebras.py`); None is a zero part. One
+            operation carries all parts along, of any order.
+        push: ``(primals, tangents, **params) -> (outputs, tangents of the outputs)``, None is a zero tangent: the rule
+            for dual numbers, in place of ``extend``. Higher orders differentiate it again.
         pull: ``(primals, active, **params) -> (outputs, pullback)`` where ``active`` holds a flag for each operand,
             whether it has a derivative, and ``pullback(cotangents) -> cotangents of the operands``.
         reach: ``(marks, **params) -> marks of the results``: a mark is a bit set, and a result has the bits of all
@@ -166,10 +170,14 @@ class HigherOrder:
 
     def __init__(
         self,
-        push: Callable[..., Any],
+        *,
+        extend: Callable[..., Any] | None = None,
+        push: Callable[..., Any] | None = None,
         pull: Callable[..., Any],
         reach: Callable[..., Sequence[int]] | None = None,
     ) -> None:
+        assert (extend is None) != (push is None)
+        self.extend = extend
         self.push = push
         self.pull = pull
         self.reach = reach

@@ -16,10 +16,10 @@ from wengert.control.cond import choose
 from wengert.control.scan_primitive import (
     batch_scan,
     exchange,
+    extend_scan,
     infer_scan,
     parts,
     pull_scan,
-    push_scan,
     reach,
 )
 from wengert.control.subgraphs import (
@@ -40,6 +40,7 @@ from wengert.nest.lowering import ControlFlow
 from wengert.ops.comparison import less, logical_and, logical_not, require_end
 from wengert.ops.reduction import reduce_any, reduce_max
 from wengert.primitive import HigherOrder, Primitive, primitive
+from wengert.transforms.algebras import Algebra
 from wengert.transforms.staging import evaluate, stage
 
 #: The length of a scan without rows that ends when it is done.
@@ -68,9 +69,9 @@ def _evaluate(
     return (*carry, *rows)
 
 
-def _push(primals: Values, tangents: Values, **params: Any) -> Any:
+def _extend(algebra: Algebra, primals: Values, extras: Values, **params: Any) -> Any:
     run = functools.partial(bounded_scan_primitive, primals[0])
-    return push_scan(run, primals[1:], tangents[1:], **params)
+    return extend_scan(run, algebra, primals[1:], extras[algebra.size :], **params)
 
 
 def pull_bounded(primals: Values, active: Flags, *, stops: bool, **params: Any) -> Any:
@@ -195,7 +196,11 @@ bounded_scan_primitive = primitive(
     ),
     type_rule=lambda turns, *types, **params: infer_scan(*types, **params),
     evaluate=_evaluate,
-    derivative=HigherOrder(_push, pull_bounded, lambda marks, stops, **params: reach(marks[1:], **params)),
+    derivative=HigherOrder(
+        extend=_extend,
+        pull=pull_bounded,
+        reach=lambda marks, stops, **params: reach(marks[1:], **params),
+    ),
     batch=batch_bounded,
     lowering=ControlFlow(),
     source=_source,

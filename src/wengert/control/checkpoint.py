@@ -15,8 +15,7 @@ from wengert.control.subgraphs import (
     batch_graph,
     batch_results,
     cotangents_or_zeros,
-    evaluate_jvp,
-    jvp_graph,
+    extended_graph,
     propagate,
     select,
     spread,
@@ -28,6 +27,7 @@ from wengert.ir.graph import Graph
 from wengert.nest.lowering import ControlFlow
 from wengert.ops.conversion import stop_gradient_primitive
 from wengert.primitive import HigherOrder, Primitive, primitive
+from wengert.transforms.algebras import Algebra, evaluate_over
 from wengert.transforms.reverse_mode import walk_back
 from wengert.transforms.staging import evaluate
 from wengert.transforms.substitution import attempt, current
@@ -120,14 +120,14 @@ def _evaluate(*operands: Any, program: Graph) -> tuple[Any, ...]:
     return tuple(evaluate(program, *operands) if known is None else known)
 
 
-def _push(primals: Values, tangents: Values, program: Graph) -> Any:
-    active = [tangent is not None for tangent in tangents]
-    if not any(isinstance(value, Box) for value in (*primals, *tangents)):
-        outputs, directions = evaluate_jvp(program, primals, tangents)
-        return tuple(outputs), directions
-    moving, reached = jvp_graph(program, active)
-    results = checkpoint_primitive(*primals, *select(tangents, active), program=moving)
-    count = len(reached)
+def _extend(algebra: Algebra, primals: Values, parts: Values, program: Graph) -> Any:
+    if not any(isinstance(value, Box) for value in (*primals, *parts)):
+        outputs, found = evaluate_over(algebra, program, primals, parts)
+        return tuple(outputs), found
+    given = [part is not None for part in parts]
+    moving, reached = extended_graph(program, algebra, given)
+    results = checkpoint_primitive(*primals, *select(parts, given), program=moving)
+    count = len(program.outputs)
     return results[:count], spread(results[count:], reached)
 
 
@@ -168,7 +168,9 @@ checkpoint_primitive = primitive(
     doc="a program whose intermediate values reverse mode recomputes",
     type_rule=lambda *types, program: program.output_types,
     evaluate=_evaluate,
-    derivative=HigherOrder(_push, _pull, lambda marks, program: propagate(program, marks)),
+    derivative=HigherOrder(
+        extend=_extend, pull=_pull, reach=lambda marks, program: propagate(program, marks)
+    ),
     batch=_batch,
     lowering=ControlFlow(),
     source=lambda *operands, program: f"checkpoint(program)({', '.join(operands)})",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+import itertools
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from wengert.boxes import running, state_of
 from wengert.control.bounded_scan import batch_bounded, bounded_scan_primitive, until_all_done
 from wengert.control.revolve import recomputing_adjoint
-from wengert.control.scan_primitive import exchange, infer_scan, parts, push_scan, reach
+from wengert.control.scan_primitive import exchange, extend_scan, infer_scan, parts, reach
 from wengert.control.subgraphs import (
     Flags,
     Values,
@@ -18,12 +19,13 @@ from wengert.control.subgraphs import (
     batch_graph,
     batch_results,
     cotangents_or_zeros,
-    evaluate_jvp,
+    each_part,
     or_zero,
     propagate,
     repeat,
     select,
     spread,
+    types_of_parts,
 )
 from wengert.control.values import strong
 from wengert.core.dtypes import is_inexact
@@ -32,7 +34,9 @@ from wengert.ir.graph import Graph
 from wengert.ir.types import TensorType, type_of
 from wengert.nest.lowering import ControlFlow
 from wengert.primitive import HigherOrder, Primitive, primitive
+from wengert.transforms.algebras import Algebra, evaluate_over, grouped
 from wengert.transforms.arguments import release
+from wengert.transforms.forward_mode import DUAL_NUMBERS
 from wengert.transforms.reverse_mode import walk_back
 from wengert.transforms.staging import evaluate, stage
 from wengert.transforms.tape import Node, TapeTrace, boxes_of
@@ -59,9 +63,9 @@ def _bytes(type_: TensorType) -> int:
     return size
 
 
-def _push(primals: Values, tangents: Values, **params: Any) -> Any:
+def _extend(algebra: Algebra, primals: Values, extras: Values, **params: Any) -> Any:
     run = functools.partial(checkpointed_scan_primitive, primals[0])
-    return push_scan(run, primals[1:], tangents[1:], **params)
+    return extend_scan(run, algebra, primals[1:], extras[algebra.size :], **params)
 
 
 def _pull(primals: Values, active: Flags, **params: Any) -> Any:
@@ -94,7 +98,11 @@ checkpointed_scan_primitive = primitive(
     evaluate=lambda *operands, max_bytes, **params: bounded_scan_primitive.evaluate(
         *operands, stops=False, **params
     ),
-    derivative=HigherOrder(_push, _pull, lambda marks, max_bytes, **params: reach(marks[1:], **params)),
+    derivative=HigherOrder(
+        extend=_extend,
+        pull=_pull,
+        reach=lambda marks, max_bytes, **params: reach(marks[1:], **params),
+    ),
     batch=batch_bounded,
     lowering=ControlFlow(),
     source=lambda *operands, max_bytes, **params: bounded_scan_primitive.source(
@@ -106,8 +114,8 @@ checkpointed_scan_primitive = primitive(
 
 # -- the backward pass -----------------------------------------------------------------------------------
 #
-# The derivative of the backward pass of a loop is the backward pass of the loop's derivative. So no rule differentiates
-# the recomputation itself, and each order keeps the budget.
+# The backward pass over an algebra is the backward pass of the loop over that algebra, with the parts of cotangents in
+# the opposite order. So no rule differentiates the recomputation itself, and each order keeps the budget.
 
 
 def adjoint_program(*, active: Flags, max_bytes: int, **params: Any) -> Graph:
@@ -129,45 +137,56 @@ def _apart(values: Values, body: Graph) -> tuple[list[Any], list[Any]]:
     return list(values[:count]), list(values[count:])
 
 
-class _Tangent:
-    """The derivative of a loop in directions, recorded for reverse mode."""
+class _Extended:
+    """A loop over an algebra, recorded for reverse mode."""
 
-    def __init__(self, operands: Values, directions: Values, active: Flags, params: Any) -> None:
+    def __init__(
+        self, algebra: Algebra, operands: Values, extras: Values, active: Flags, params: Any
+    ) -> None:
         loop, _ = stage(
             lambda *values: checkpointed_scan_primitive(*values, **params), list(map(type_of, operands))
         )
         self.operands = [Node(x) if flag else None for x, flag in zip(operands, active, strict=True)]
-        self.directions = [None if x is None else Node(x) for x in directions]
+        self.extras = [None if x is None else Node(x) for x in extras]
         with running(TapeTrace()) as self.trace:
             given = boxes_of(self.trace, operands, self.operands)
             along = [
                 None if node is None else boxes_of(self.trace, [x], [node])[0]
-                for x, node in zip(directions, self.directions, strict=True)
+                for x, node in zip(extras, self.extras, strict=True)
             ]
-            results, tangents = evaluate_jvp(loop, given, along)
-        inexact = [is_inexact(type_.dtype) for type_ in loop.output_types]
-        self.results, self.tangents = select(results, inexact), select(tangents, inexact)
+            values, found = evaluate_over(algebra, loop, given, along)
+        results = zip(values, grouped(found, len(values)), loop.output_types, strict=True)
+        self.results = [[value, *rest] for value, rest, type_ in results if is_inexact(type_.dtype)]
 
-    def walk_back(self, cotangents: Values, of_tangents: Values) -> tuple[list[Any], list[Any]]:
-        """Return the cotangents of the operands and of the directions, from those of the results and their tangents."""
-        pairs = zip([*self.results, *self.tangents], [*cotangents, *of_tangents], strict=True)
+    def walk_back(self, cotangents: Sequence[Values]) -> list[list[Any]]:
+        """Return the cotangents of each operand and its parts, from those of each result and its parts."""
+        pairs = zip(itertools.chain(*self.results), itertools.chain(*cotangents), strict=True)
         states = [(state_of(self.trace, x), cotangent) for x, cotangent in pairs if cotangent is not None]
         seeds = [(state.node, cotangent) for state, cotangent in states if state is not None]
-        found = walk_back(seeds, [*self.operands, *self.directions])
-        return found[: len(self.operands)], found[len(self.operands) :]
+        found = walk_back(seeds, [*self.operands, *self.extras])
+        count = len(self.operands)
+        return [[x, *rest] for x, rest in zip(found[:count], grouped(found[count:], count), strict=True)]
 
 
-def _push_adjoint(primals: Values, tangents: Values, *, active: Flags, **params: Any) -> Any:
-    (operands, cotangents), (along, changes) = (_apart(x, params["body"]) for x in (primals, tangents))
+def _extend_adjoint(
+    algebra: Algebra, primals: Values, extras: Values, *, active: Flags, **params: Any
+) -> Any:
+    operands, cotangents = _apart(primals, params["body"])
+    split = algebra.size * len(operands)
     flags = [False, *active]
-    directions = [
-        or_zero(x, strong(type_of(operand))) if flag else x
-        for x, operand, flag in zip(along, operands, flags, strict=True)
+    types = types_of_parts(algebra, map(type_of, operands))
+    filled = [
+        or_zero(part, type_) if flag else part
+        for part, type_, flag in zip(extras[:split], types, each_part(algebra, flags), strict=True)
     ]
-    tangent = _Tangent(operands, directions, flags, params)
-    moved, values = tangent.walk_back(changes, cotangents)
-    types = [strong(type_of(operand)) for operand in select(operands, flags)]
-    return tuple(map(or_zero, select(values, flags), types)), select(moved, flags)
+    loop = _Extended(algebra, operands, filled, flags, params)
+    rows = zip(cotangents, grouped(extras[split:], len(cotangents)), strict=True)
+    found = select(loop.walk_back([[*reversed(rest), value] for value, rest in rows]), flags)
+    values = [
+        or_zero(group[-1], strong(type_of(x)))
+        for group, x in zip(found, select(operands, flags), strict=True)
+    ]
+    return tuple(values), [part for group in found for part in group[-2::-1]]
 
 
 def _pull_adjoint(primals: Values, wanted: Flags, *, active: Flags, **params: Any) -> Any:
@@ -176,10 +195,10 @@ def _pull_adjoint(primals: Values, wanted: Flags, *, active: Flags, **params: An
 
     def pullback(given: Values) -> list[Any]:
         directions = [None, *spread(given, active)]
-        tangent = _Tangent(operands, directions, wanted[: len(operands)], params)
-        moved, _ = tangent.walk_back([None] * len(cotangents), cotangents)
-        values = [None if x is None else release(tangent.trace, x) for x in tangent.tangents]
-        return [*moved, *values]
+        loop = _Extended(DUAL_NUMBERS, operands, directions, wanted[: len(operands)], params)
+        moved = [value for value, _ in loop.walk_back([(None, cotangent) for cotangent in cotangents])]
+        tangents = [tangent for _, tangent in loop.results]
+        return [*moved, *(None if x is None else release(loop.trace, x) for x in tangents)]
 
     return results, pullback
 
@@ -235,7 +254,7 @@ checkpointed_adjoint_primitive = primitive(
         map(strong, select(types[: len(active)], active))
     ),
     evaluate=_evaluate,
-    derivative=HigherOrder(_push_adjoint, _pull_adjoint),
+    derivative=HigherOrder(extend=_extend_adjoint, pull=_pull_adjoint),
     batch=_batch_adjoint,
     lowering=ControlFlow(adjoint_program),
     source=lambda *operands, **params: f"checkpointed_adjoint(program, {', '.join(operands)})",

@@ -17,7 +17,7 @@ from wengert.control.subgraphs import (
     convert_outputs,
     cotangents_or_zeros,
     evaluate_batch,
-    jvp_graph,
+    extended_graph,
     propagate,
     repeat,
     select,
@@ -36,6 +36,7 @@ from wengert.ops.comparison import where
 from wengert.ops.conversion import stop_gradient_primitive
 from wengert.ops.shape import reshape
 from wengert.primitive import HigherOrder, Primitive, primitive
+from wengert.transforms.algebras import Algebra
 from wengert.transforms.staging import evaluate
 from wengert.transforms.tape import LinearTrace
 
@@ -130,11 +131,13 @@ def _both(transform: Callable[..., Transformed], graphs: Sequence[Graph], *conte
     return [transform(graph, *context, forced)[0] for graph in graphs], forced
 
 
-def _push(primals: Values, tangents: Values, on_true: Graph, on_false: Graph) -> Any:
-    active = [tangent is not None for tangent in tangents[1:]]
-    (yes, no), reached = _both(jvp_graph, (on_true, on_false), active)
-    results = cond_primitive(*primals, *select(tangents[1:], active), on_true=yes, on_false=no)
-    count = len(reached)
+def _extend(algebra: Algebra, primals: Values, parts: Values, on_true: Graph, on_false: Graph) -> Any:
+    """Carry the parts of elements of an algebra along; the predicate does not read them."""
+    parts = parts[algebra.size :]
+    given = [part is not None for part in parts]
+    (yes, no), reached = _both(extended_graph, (on_true, on_false), algebra, given)
+    results = cond_primitive(*primals, *select(parts, given), on_true=yes, on_false=no)
+    count = len(on_true.outputs)
     return results[:count], spread(results[count:], reached)
 
 
@@ -210,7 +213,7 @@ cond_primitive = primitive(
     doc="the results of one of two programs with the same inputs and results; the first operand is the predicate",
     type_rule=lambda pred, *types, on_true, on_false: on_true.output_types,
     evaluate=_evaluate,
-    derivative=HigherOrder(_push, _pull, _reach),
+    derivative=HigherOrder(extend=_extend, pull=_pull, reach=_reach),
     batch=_batch,
     lowering=ControlFlow(),
     source=lambda pred, *operands, on_true, on_false: (

@@ -383,7 +383,7 @@ def _primitive(name: str, doc: str, push: Callable[..., Any], pull: Callable[...
         doc=doc,
         type_rule=_infer,
         evaluate=_evaluate,
-        derivative=HigherOrder(push_operands, pull_operands),
+        derivative=HigherOrder(push=push_operands, pull=pull_operands),
         batch=_batch,
         lowering=ControlFlow(_unstaged),
         source=lambda *operands, graph, call, captured: f"{call!r}({', '.join(operands[captured:])})",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -18,14 +19,17 @@ from wengert.control.subgraphs import (
     batch_results,
     batched_outputs,
     dependents,
+    each_part,
+    extended_graph,
     fixed_point,
-    jvp_graph,
+    have_parts,
     or_zero,
     propagate,
     repeat,
     select,
     spread,
     subgraph,
+    types_of_parts,
 )
 from wengert.control.values import strong, zeros
 from wengert.core.shapes import shape_of
@@ -34,6 +38,7 @@ from wengert.ir.types import TensorType, type_of
 from wengert.nest.lowering import ControlFlow
 from wengert.ops.shape import transpose
 from wengert.primitive import HigherOrder, primitive
+from wengert.transforms.algebras import Algebra
 from wengert.transforms.staging import evaluate, stage
 
 # -- the primitive ---------------------------------------------------------------------------------------
@@ -86,51 +91,67 @@ def reach(marks: Sequence[int], *, body: Graph, constants: int, carries: int, **
     return [*given[constants : constants + carries], *results[carries:]]
 
 
-# -- forward mode ----------------------------------------------------------------------------------------
+# -- algebras --------------------------------------------------------------------------------------------
 
 
 def _sections(values: Values, extras: Values, *bounds: int) -> list[Any]:
     """Return the values of each section, followed by the extras (without None) of the same section."""
+    size = len(extras) // max(len(values), 1)
     result: list[Any] = []
     for start, stop in zip((0, *bounds), (*bounds, len(values)), strict=True):
         result += values[start:stop]
-        result += [extra for extra in extras[start:stop] if extra is not None]
+        result += [extra for extra in extras[start * size : stop * size] if extra is not None]
     return result
 
 
-def push_scan(
-    run: Run, primals: Values, tangents: Values, *, body: Graph, constants: int, carries: int, **params: Any
+def extend_scan(
+    run: Run,
+    algebra: Algebra,
+    primals: Values,
+    extras: Values,
+    *,
+    body: Graph,
+    constants: int,
+    carries: int,
+    **params: Any,
 ) -> Any:
-    """Carry tangents along in a scan that ``run`` carries out."""
-    end = constants + carries
-    flags = [tangent is not None for tangent in tangents]
-    active = active_inputs(functools.partial(propagate, body), flags, constants, carries)
-    forced = active[constants:end] + [False] * (len(body.outputs) - carries)
-    program, reached = jvp_graph(body, active, forced)
-    count, given = len(active), len(reached)
+    """Carry the parts of elements of an algebra along in a scan that ``run`` carries out."""
+    count, results, end = len(body.inputs), len(body.outputs), constants + carries
+    step = functools.partial(propagate, body)
+    active = active_inputs(step, have_parts(extras, count), constants, carries)
+    carrying = [constants <= i < end and flag for i, flag in enumerate(active)]
+    types = types_of_parts(algebra, body.input_types)
     moving = [
-        or_zero(tangent, type_) if flag else tangent
-        for tangent, flag, type_ in zip(tangents, active, body.input_types, strict=True)
+        or_zero(part, type_) if flag else part
+        for part, type_, flag in zip(extras, types, each_part(algebra, carrying), strict=True)
     ]
-    inputs = _sections(program.inputs[:count], spread(program.inputs[count:], active), constants, end)
-    outputs = _sections(program.outputs[:given], spread(program.outputs[given:], reached), carries)
-    results = list(
-        run(
-            *_sections(primals, moving, constants, end),
-            body=subgraph(program, inputs, outputs),
-            constants=constants + sum(active[:constants]),
-            carries=carries + sum(reached[:carries]),
-            **params,
-        )
+    moving[algebra.size * end :] = _by_step(algebra, moving[algebra.size * end :])
+    given = [part is not None for part in moving]
+    forced = each_part(algebra, active[constants:end] + [False] * (results - carries))
+    program, reached = extended_graph(body, algebra, given, forced)
+    inputs = _sections(program.inputs[:count], spread(program.inputs[count:], given), constants, end)
+    outputs = _sections(program.outputs[:results], spread(program.outputs[results:], reached), carries)
+    split = algebra.size * carries
+    values = run(
+        *_sections(primals, moving, constants, end),
+        body=subgraph(program, inputs, outputs),
+        constants=constants + sum(given[: algebra.size * constants]),
+        carries=carries + sum(reached[:split]),
+        **params,
     )
-    values: list[Any] = []
-    directions: list[Any] = []
-    for flags in (reached[:carries], reached[carries:]):
-        count, stop = len(flags), len(flags) + sum(flags)
-        values += results[:count]
-        directions += spread(results[count:stop], flags)
-        results = results[stop:]
-    return tuple(values), directions
+    last, rest = carries + sum(reached[:split]), results + sum(reached[:split])
+    found = [*values[carries:last], *values[rest:]]
+    found = spread(found, reached)
+    return (*values[:carries], *values[last:rest]), [*found[:split], *_by_step(algebra, found[split:])]
+
+
+def _by_step(algebra: Algebra, extras: Values) -> list[Any]:
+    """Return parts of sequences with the axis of steps first and that of directions second, or the reverse."""
+    leading = itertools.cycle(algebra.leading)
+    return [
+        exchange(part) if axes and part is not None else part
+        for part, axes in zip(extras, leading, strict=False)
+    ]
 
 
 # -- reverse mode ----------------------------------------------------------------------------------------
@@ -287,11 +308,13 @@ scan_primitive = primitive(
     type_rule=infer_scan,
     evaluate=_evaluate,
     derivative=HigherOrder(
-        lambda primals, tangents, **params: push_scan(scan_primitive, primals, tangents, **params),
-        lambda primals, active, **params: pull_scan(
+        extend=lambda algebra, primals, extras, **params: extend_scan(
+            scan_primitive, algebra, primals, extras, **params
+        ),
+        pull=lambda primals, active, **params: pull_scan(
             scan_primitive, lambda results: scan_primitive, primals, active, **params
         ),
-        reach,
+        reach=reach,
     ),
     batch=batch_scan,
     lowering=ControlFlow(),

@@ -1,4 +1,4 @@
-"""Transforms of the graphs that control flow holds: forward mode, reverse mode, batching, and activity analysis."""
+"""Transforms of the graphs that control flow holds: algebras, reverse mode, batching, and activity analysis."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from wengert.ir.types import TensorType, show, type_of
 from wengert.ops.shape import broadcast_to
 from wengert.passes.dead import eliminate_dead
 from wengert.primitive import REGISTRY, HigherOrder, NonDifferentiable
+from wengert.transforms.algebras import Algebra, evaluate_over, grouped
 from wengert.transforms.arguments import release
 from wengert.transforms.batching import Batched, BatchTrace
-from wengert.transforms.forward_mode import DualNumber, DualTrace
+from wengert.transforms.forward_mode import DUAL_NUMBERS
 from wengert.transforms.reverse_mode import type_of_value, walk_back
 from wengert.transforms.staging import GraphTrace, evaluate, stage
 from wengert.transforms.tape import Node, TapeTrace, boxes_of
@@ -175,42 +176,50 @@ def batched_outputs(graph: Graph, flags: Sequence[int]) -> list[int]:
     return [isinstance(atom, Var) and atom in variables for atom in graph.outputs]
 
 
-# -- forward mode ----------------------------------------------------------------------------------------
+# -- algebras: forward mode and higher orders ------------------------------------------------------------
 
 
-def evaluate_jvp(graph: Graph, primals: Values, tangents: Values) -> tuple[list[Any], list[Any]]:
-    """Evaluate a graph on dual numbers: its outputs and their tangents (None: zero)."""
-    with running(DualTrace()) as trace:
-        inputs = [
-            primal if tangent is None else trace.box(DualNumber(primal, tangent))
-            for primal, tangent in zip(primals, tangents, strict=True)
-        ]
-        outputs = evaluate(graph, *inputs)
-    states = [state_of(trace, output) for output in outputs]
-    directions = [None if state is None else state.tangent for state in states]
-    return [release(trace, output) for output in outputs], directions
+def types_of_parts(algebra: Algebra, types: Iterable[TensorType]) -> list[TensorType]:
+    """Return the types of the parts of all values."""
+    return [part for type_ in types for part in algebra.types(type_)]
+
+
+def each_part(algebra: Algebra, flags: Flags) -> list[bool]:
+    """Return the flag of each value for each of its parts."""
+    return [flag for flag in flags for _ in range(algebra.size)]
+
+
+def have_parts(parts: Values, count: int) -> list[bool]:
+    """Return which of ``count`` values have a part that is not zero."""
+    return [any(part is not None for part in group) for group in grouped(parts, count)]
 
 
 @memoized
-def jvp_graph(graph: Graph, active: Flags, forced: Flags | None = None) -> Transformed:
-    """Return the graph that computes outputs and tangents, and which outputs have a tangent.
+def extended_graph(graph: Graph, algebra: Algebra, given: Flags, forced: Flags | None = None) -> Transformed:
+    """Return the graph that computes outputs and their parts over an algebra, and which parts are not zero.
 
-    Its inputs are those of ``graph``, then a tangent for each active input; its outputs are those of ``graph``, then
-    the tangents. A forced output has a tangent in any case.
+    Its inputs are those of ``graph``, then the given parts of the inputs; its outputs are those of ``graph``, then
+    their parts that are not zero. Forced parts count as such in any case.
     """
-    count = len(active)
+    count = len(graph.inputs)
     reached: list[bool] = []
 
     def run(*values: Any) -> list[Any]:
-        outputs, tangents = evaluate_jvp(graph, values[:count], spread(values[count:], active))
-        for position, (output, tangent) in enumerate(zip(outputs, tangents, strict=True)):
-            if tangent is None and forced and forced[position] and is_inexact(type_of(output).dtype):
-                tangents[position] = zeros(type_of(output))
-        reached[:] = [tangent is not None for tangent in tangents]
-        return outputs + select(tangents, reached)
+        outputs, parts = evaluate_over(algebra, graph, values[:count], spread(values[count:], given))
+        types = types_of_parts(algebra, map(type_of, outputs))
+        for position, (part, type_) in enumerate(zip(parts, types, strict=True)):
+            if part is None and forced and forced[position] and is_inexact(type_.dtype):
+                parts[position] = zeros(type_)
+        reached[:] = [part is not None for part in parts]
+        return outputs + select(parts, reached)
 
-    types = graph.input_types
-    return _closed(*stage(run, [*types, *map(strong, select(types, active))])), reached
+    types = select(types_of_parts(algebra, graph.input_types), given)
+    return _closed(*stage(run, [*graph.input_types, *types])), reached
+
+
+def jvp_graph(graph: Graph, active: Flags, forced: Flags | None = None) -> Transformed:
+    """Return the graph that computes outputs and tangents, and which outputs have a tangent."""
+    return extended_graph(graph, DUAL_NUMBERS, active, forced)
 
 
 # -- batching --------------------------------------------------------------------------------------------

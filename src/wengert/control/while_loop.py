@@ -23,9 +23,11 @@ from wengert.control.subgraphs import (
     batch_results,
     batched_outputs,
     batched_types,
+    each_part,
     evaluate_batch,
+    extended_graph,
     fixed_point,
-    jvp_graph,
+    have_parts,
     memoized,
     or_zero,
     propagate,
@@ -33,8 +35,9 @@ from wengert.control.subgraphs import (
     select,
     spread,
     subgraph,
+    types_of_parts,
 )
-from wengert.control.values import checked_limit, largest, predicate, strong
+from wengert.control.values import checked_limit, largest, predicate
 from wengert.core import tree
 from wengert.core.dtypes import BOOL, INT64, dtype_of
 from wengert.core.errors import DtypeError, LimitError, UnsupportedError, message
@@ -44,6 +47,7 @@ from wengert.ir.types import TensorType, show, type_of
 from wengert.nest.lowering import ControlFlow
 from wengert.ops.reduction import reduce_any
 from wengert.primitive import HigherOrder, Primitive, primitive
+from wengert.transforms.algebras import Algebra
 from wengert.transforms.staging import evaluate, stage
 
 
@@ -262,40 +266,43 @@ def _evaluate(
     return tuple(carry)
 
 
-def _push(
+def _extend(
+    algebra: Algebra,
     primals: Values,
-    tangents: Values,
+    extras: Values,
     condition: Graph,
     body: Graph,
     tested: int,
     fixed: int,
     **params: Any,
 ) -> Any:
-    """Carry the tangents along; the condition does not read them."""
-    flags = [tangent is not None for tangent in tangents[tested:]]
-    active = active_inputs(functools.partial(propagate, body), flags, fixed, len(body.outputs))
-    moved, carrying = active[:fixed], active[fixed:]
-    program, _ = jvp_graph(body, active, carrying)
-    count = fixed + len(carrying)
-    extra = program.inputs[count:]
-    moving = sum(moved)
+    """Carry the parts of elements of an algebra along; the condition does not read them."""
+    count, outputs, size = len(body.inputs), len(body.outputs), algebra.size
+    _, of_fixed, of_carries = parts(extras, tested * size, fixed * size)
+    flags = have_parts([*of_fixed, *of_carries], count)
+    active = active_inputs(functools.partial(propagate, body), flags, fixed, outputs)
+    carrying = each_part(algebra, active[fixed:])
+    reading = [part is not None for part in of_fixed]
+    program, _ = extended_graph(body, algebra, [*reading, *carrying], carrying)
+    extra, moving = program.inputs[count:], sum(reading)
     inputs = (*program.inputs[:fixed], *extra[:moving], *program.inputs[fixed:count], *extra[moving:])
-    unread = tuple(Var(strong(type_)) for type_ in select(body.output_types, carrying))
-    given, directions = parts(primals, tested, fixed), parts(tangents, tested, fixed)
-    started = map(or_zero, directions.carries, map(type_of, given.carries))
+    types = types_of_parts(algebra, body.output_types)
+    given = parts(primals, tested, fixed)
     results = while_primitive(
         *given.tested,
         *given.fixed,
-        *select(directions.fixed, moved),
+        *select(of_fixed, reading),
         *given.carries,
-        *select(started, carrying),
-        condition=subgraph(condition, (*condition.inputs, *unread), condition.outputs),
+        *select(map(or_zero, of_carries, types), carrying),
+        condition=subgraph(
+            condition, (*condition.inputs, *map(Var, select(types, carrying))), condition.outputs
+        ),
         body=subgraph(program, inputs, program.outputs),
         tested=tested,
         fixed=fixed + moving,
         **params,
     )
-    return results[: len(carrying)], spread(results[len(carrying) :], carrying)
+    return results[:outputs], spread(results[outputs:], carrying)
 
 
 def _reach(marks: Sequence[int], *, body: Graph, tested: int, fixed: int, **params: Any) -> list[int]:
@@ -485,7 +492,7 @@ while_primitive = primitive(
     ),
     type_rule=lambda *types, body, **params: body.output_types,
     evaluate=_evaluate,
-    derivative=HigherOrder(_push, _pull, _reach),
+    derivative=HigherOrder(extend=_extend, pull=_pull, reach=_reach),
     batch=_batch,
     lowering=ControlFlow(),
     source=_source,

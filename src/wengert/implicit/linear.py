@@ -281,7 +281,7 @@ linear_solve_primitive = primitive(
     doc="x with A x = b, by an iteration that multiplies by A; its operands are what A closes over, and b",
     type_rule=lambda *types, product, transposed, solver, limits: (strong(types[-1]),),
     evaluate=_evaluate,
-    derivative=HigherOrder(_push, _pull),
+    derivative=HigherOrder(push=_push, pull=_pull),
     batch=_batch,
     lowering=ControlFlow(lambda product, transposed, solver, limits: _program(product, solver, limits)),
     source=lambda *operands, product, transposed, solver, limits: (

@@ -357,7 +357,7 @@ integral_primitive = primitive(
     ),
     type_rule=_infer,
     evaluate=lambda *operands, **params: tuple(_run(operands, **params)),
-    derivative=HigherOrder(_push, _pull, _reach),
+    derivative=HigherOrder(push=_push, pull=_pull, reach=_reach),
     batch=_batch,
     lowering=ControlFlow(lambda integrand, problem, levels: _program(integrand, problem, levels)),
     source=_source,

@@ -8,6 +8,7 @@ or of `linearize`, which writes the linear map to a graph.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from wengert.ops.arithmetic import multiply_no_nan
 from wengert.ops.conversion import cast
 from wengert.ops.shape import broadcast_to
 from wengert.primitive import PLAIN, Explicit, HigherOrder, Linear, NonDifferentiable, Partials, Primitive
+from wengert.transforms.algebras import Algebra
 from wengert.transforms.arguments import (
     Inputs,
     as_results,
@@ -94,6 +96,26 @@ class DualTrace(Trace):
         return True
 
 
+@dataclass(frozen=True)
+class DualNumbers(Algebra):
+    """The algebra of dual numbers; the part of an element is its tangent."""
+
+    def trace(self) -> DualTrace:
+        """Return a trace whose boxes hold dual numbers."""
+        return DualTrace()
+
+    def state(self, value: Any, parts: Values) -> DualNumber:
+        """Return a dual number."""
+        return DualNumber(value, *parts)
+
+    def parts(self, state: DualNumber) -> Values:
+        """Return the tangent."""
+        return [state.tangent]
+
+
+DUAL_NUMBERS = DualNumbers(size=1)
+
+
 # -- rules -----------------------------------------------------------------------------------------------
 
 
@@ -101,9 +123,17 @@ def push(primitive: Primitive, primals: Values, tangents: Values, params: dict[s
     """Return the result of an operation and its tangent (None: zero); tuples if it has several results."""
     rule = primitive.derivative
     if isinstance(rule, HigherOrder):
-        return rule.push(primals, tangents, **params)
+        return push_programs(rule, primals, tangents, params)
     out = primitive(*primals, **params)
     return out, tangent_of(primitive, out, primals, tangents, params)
+
+
+def push_programs(rule: HigherOrder, primals: Values, tangents: Values, params: dict[str, Any]) -> Any:
+    """Return the results of an operation that holds programs, and their tangents."""
+    if rule.extend is not None:
+        return rule.extend(DUAL_NUMBERS, primals, tangents, **params)
+    assert rule.push is not None
+    return rule.push(primals, tangents, **params)
 
 
 def tangent_of(

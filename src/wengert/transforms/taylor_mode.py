@@ -10,10 +10,12 @@ of coefficients whose orders add up to k. See Griewank and Walther, Evaluating D
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,7 @@ from wengert.core.shapes import shape_of
 from wengert.ir.types import show
 from wengert.ops.arithmetic import divide, multiply, multiply_no_nan
 from wengert.primitive import Explicit, HigherOrder, Linear, NonDifferentiable, Partials, Primitive
+from wengert.transforms.algebras import Algebra, grouped
 from wengert.transforms.arguments import (
     Inputs,
     as_results,
@@ -38,7 +41,7 @@ from wengert.transforms.arguments import (
     select_inputs,
     zeros_like,
 )
-from wengert.transforms.forward_mode import Pushed, broadcast_like, push_linear, push_partials
+from wengert.transforms.forward_mode import Pushed, broadcast_like, push_linear, push_partials, push_programs
 from wengert.transforms.substitution import attempt
 
 Values = Sequence[Any]
@@ -68,6 +71,10 @@ class Series(State):
             self._known.append(None if term is None else broadcast_like(term, self.value))
         return self._known[order]
 
+    def is_known(self, order: int) -> bool:
+        """Return whether the coefficients up to ``t**order`` have been computed."""
+        return len(self._known) > order
+
     def slope(self) -> Series:
         """Return the series of the derivative: its coefficient k is ``(k + 1) x_(k + 1)``."""
         first = self.at(1)
@@ -95,6 +102,7 @@ class TaylorTrace(Trace):
         given = [self._state(operand) for operand in operands]
         if self._results is not None:
             return self._shared(primitive, given, params)
+        _terms(given, self.order)
         with self._inside():
             result = self._shared(primitive, given, params)
             with np.errstate(all="ignore"):
@@ -136,10 +144,12 @@ class TaylorTrace(Trace):
 
     def _apply(self, primitive: Primitive, given: Values, params: dict[str, Any]) -> Any:
         rule = primitive.derivative
-        values = [x.value if isinstance(x, Series) else x for x in given]
+        values = list(map(_value, given))
+        if isinstance(rule, HigherOrder) and rule.extend is not None:
+            return self._extended(primitive, rule.extend, given, params)
         result = primitive(*values, **params)
         if isinstance(rule, HigherOrder):
-            slopes = _once(lambda: rule.push(*self._moving(given), **params)[1])
+            slopes = _once(lambda: push_programs(rule, *self._moving(given), params)[1])
             return tuple(
                 self._integrated(value, lambda out, i=i: slopes()[i])
                 if is_inexact(dtype_of(value))
@@ -149,6 +159,35 @@ class TaylorTrace(Trace):
         if isinstance(rule, NonDifferentiable) or not is_inexact(dtype_of(result)):
             return unfollowed(result)
         return self._series(primitive, rule, result, given, values, params)
+
+    def _extended(
+        self, primitive: Primitive, extend: Callable[..., Any], given: Values, params: dict[str, Any]
+    ) -> tuple[Any, ...]:
+        """Return the results of an operation that carries coefficients along in its programs."""
+        values = list(map(_value, given))
+
+        def computed(order: int) -> tuple[Values, Sequence[Values]]:
+            terms = [_terms(given, k) for k in range(1, order + 1)]
+            extras = [row[i] for i in range(len(given)) for row in terms]
+            outputs, found = extend(TruncatedSeries(order), values, extras, **params)
+            return outputs, grouped(found, len(outputs))
+
+        if all(x.is_known(self.order) for x in given if isinstance(x, Series)):
+            outputs, found = computed(self.order)
+            return tuple(
+                unfollowed(value)
+                if all(term is None for term in terms)
+                else self._box(value, lambda k, terms=terms: terms[k - 1] if k <= len(terms) else None)
+                for value, terms in zip(outputs, found, strict=True)
+            )
+        # The rule of another operation: the coefficients of the operands are not known beyond those below its own.
+        results = functools.cache(computed)
+        return tuple(
+            self._box(value, lambda k, i=i: results(k)[1][i][-1])
+            if is_inexact(dtype_of(value))
+            else unfollowed(value)
+            for i, value in enumerate(primitive(*values, **params))
+        )
 
     def _series(
         self,
@@ -167,8 +206,9 @@ class TaylorTrace(Trace):
                     value, lambda k: push_linear(primitive, rule, values, _terms(given, k), params)
                 )
             return self._box(value, lambda k: _cauchy(primitive, moving, given, k, params))
-        if primitive is multiply and all(isinstance(x, Series) for x in given):
-            return self._box(value, lambda k: _cauchy(multiply_no_nan, [True, True], given, k, {}))
+        if primitive is multiply:
+            moving = [isinstance(x, Series) for x in given]
+            return self._box(value, lambda k: _cauchy(multiply_no_nan, moving, given, k, {}))
         if primitive is divide and isinstance(given[1], Series):
             box = self._box(value, lambda k: _quotient(box.state, given, k))
             return box
@@ -198,6 +238,23 @@ class TaylorTrace(Trace):
     def concrete(self, state: Any) -> Any:
         """Return the array behind the value."""
         return concrete_value(state.value)
+
+
+@dataclass(frozen=True)
+class TruncatedSeries(Algebra):
+    """The algebra of power series up to the term ``t**size``; the parts of an element are its coefficients."""
+
+    def trace(self) -> TaylorTrace:
+        """Return a trace whose boxes hold series."""
+        return TaylorTrace(self.size)
+
+    def state(self, value: Any, parts: Values) -> Series:
+        """Return a series."""
+        return Series(value, lambda k: parts[k - 1] if k <= len(parts) else None)
+
+    def parts(self, state: Series) -> Values:
+        """Return the coefficients."""
+        return [state.at(k) for k in range(1, self.size + 1)]
 
 
 def _once(function: Callable[[], Any]) -> Callable[[], Any]:
