@@ -11,7 +11,7 @@ lint: ## the style, the format and the types
 	pyright
 
 docs: ## the code blocks of the documentation
-	python -m pytest -q tests/test_docs.py
+	python -m pytest -q -m "" tests/test_docs.py
 
 bench: ## the compiled workloads, here without other libraries
 	python benchmarks/compiled/run.py --without torch jax tensorflow numba autograd

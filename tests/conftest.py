@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Generator
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.commands import Ended
+from tests.covers import mark_the_rest_slow
 from tests.draws import SHARE
 from wengert.data import digits, write_idx
 from wengert.transforms import substitution
@@ -22,7 +24,7 @@ DATA_REQUIRED = os.environ.get("WENGERT_REQUIRE_DATA") == "1"
 # Speed is the benchmarks' business: a loaded machine must not fail a property.
 settings.register_profile(
     "wengert",
-    max_examples=max(1, round(50 * SHARE)),  # of a property that names no number
+    max_examples=max(2, round(50 * SHARE)),  # of a property that names no number
     deadline=None,
     derandomize="CI" in os.environ,
     suppress_health_check=[HealthCheck.too_slow],
@@ -30,9 +32,16 @@ settings.register_profile(
 settings.load_profile("wengert")
 
 
+@pytest.hookimpl(tryfirst=True)  # before the slow tests are deselected
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the longest tests, the programs of the pages: no process waits for another at the end."""
+    mark_the_rest_slow(items)
     items.sort(key=lambda item: item.path.name != "test_docs.py")
+
+
+def pytest_collection_finish() -> None:
+    """Spare the collector of garbage the modules and items of all tests, which stay to the end."""
+    gc.freeze()
 
 
 @pytest.fixture
@@ -68,8 +77,12 @@ def small_mnist(tmp_path_factory):
 
 @pytest.fixture(scope="session", autouse=True)
 def compiled_programs(tmp_path_factory):
-    """Keep compiled programs in a folder that is empty at first: not in the user's, which knows of other runs."""
-    folder = tmp_path_factory.mktemp("programs")
+    """Keep compiled programs in a folder that is empty at first: not in the user's, which knows of other runs.
+
+    The processes of a run share it.
+    """
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "programs"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WENGERT_CACHE", str(folder))
         yield folder

@@ -8,7 +8,7 @@ import io
 import linecache
 import re
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -50,7 +50,16 @@ def blocks(text: str) -> list[Block]:
     return found
 
 
-@pytest.mark.parametrize("name", [name for name, page in PAGES.items() if blocks(page.read_text("utf-8"))])
+def with_programs() -> list[Any]:
+    """Return the pages with programs; the quick run takes the README and every fourth."""
+    names = [name for name, page in PAGES.items() if blocks(page.read_text("utf-8"))]
+    return [
+        pytest.param(name, marks=[pytest.mark.slow] if number % 4 and name != "README.md" else [])
+        for number, name in enumerate(names)
+    ]
+
+
+@pytest.mark.parametrize("name", with_programs())
 def test_programs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     namespace = {"__name__": "__main__"}
@@ -75,6 +84,7 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", PAGES)
 def test_links_lead_somewhere(name: str):
     page = PAGES[name]

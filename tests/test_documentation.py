@@ -118,6 +118,7 @@ def is_constant(value: Any) -> bool:
     return not inspect.isroutine(value) and not isinstance(value, type)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("module", MODULES)
 def test_public_names_are_documented(module: str) -> None:
     if module == "wengert.estimators":

@@ -106,6 +106,7 @@ def module_name(path: Path) -> str:
 
 FILES = {module_name(path): path.read_text("utf-8") for path in sorted(SOURCE.glob("wengert/**/*.py"))}
 every_module = pytest.mark.parametrize("module", FILES)
+pytestmark = pytest.mark.exhaustive
 
 
 class Import(NamedTuple):
