@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,6 +20,15 @@ from wengert.data import digits, write_idx
 from wengert.transforms import substitution
 
 os.environ.setdefault("WENGERT_VERIFY", "1")  # the compiler's passes are verified, in subprocesses, too
+#: The files and folders of the tests that take longest.
+LONGEST = (
+    "test_docs.py",
+    "train",
+    "exporting",
+    "test_registry.py",
+    "test_registry_compiled.py",
+    "test_depth.py",
+)
 DATA_REQUIRED = os.environ.get("WENGERT_REQUIRE_DATA") == "1"
 
 # Speed is the benchmarks' business: a loaded machine must not fail a property.
@@ -34,9 +44,18 @@ settings.load_profile("wengert")
 
 @pytest.hookimpl(tryfirst=True)  # before the slow tests are deselected
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the longest tests, the programs of the pages: no process waits for another at the end."""
+    """Begin with the files that take longest: no process waits for another at the end."""
     mark_the_rest_slow(items)
-    items.sort(key=lambda item: item.path.name != "test_docs.py")
+    items.sort(key=lambda item: not any(place in item.path.parts for place in LONGEST))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give each file to one process: fixtures of a module are made once, and what a file compiles is found again."""
+    from xdist.scheduler import LoadFileScheduling
+
+    config.option.loadscopereorder = False  # as sorted above
+    return LoadFileScheduling(config, log)
 
 
 def pytest_collection_finish() -> None:

@@ -163,13 +163,15 @@ def test_examples_that_do_not_exist_are_no_failure(count: int, rng: Any) -> None
 
 
 @pytest.mark.parametrize("count", range(1, 10))
+@pytest.mark.parametrize("rows", [3, 5])
+@pytest.mark.parametrize("last", [lambda x: np.sum(np.exp(0.1 * x)), lambda x: np.sum(np.tanh(x), axis=0)])
 @pytest.mark.parametrize("name", ["inverse", "cholesky"])
-def test_what_is_made_of_a_few_good_ones(name: str, count: int) -> None:
+def test_what_is_made_of_a_few_good_ones(
+    name: str, last: Callable[[Any], Any], rows: int, count: int
+) -> None:
     """LLVM once tested another register than that of the condition, where there were four lanes and a function."""
-    for rows in (3, 5):
-        a = np.eye(rows) * np.ones((count, 1, 1)) + 0.1
-        for last in (lambda x: np.sum(np.exp(0.1 * x)), lambda x: np.sum(np.tanh(x), axis=0)):
-            check(lambda a, last=last: last(OPERATIONS[name](a, a)), a, ulp=200, scale=1.0)
+    a = np.eye(rows) * np.ones((count, 1, 1)) + 0.1
+    check(lambda a: last(OPERATIONS[name](a, a)), a, ulp=200, scale=1.0)
 
 
 # -- how much is written out -----------------------------------------------------------------------------

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
 from tests.compiler.comparing import check, eager
+from tests.draws import examples
 from wengert.compiler.machine import costs
 
 #: Blocks so small that matrices of a few rows are divided.
@@ -45,7 +46,7 @@ SHAPES = st.sampled_from([(), (1,), (3,), (9,), (2, 5)])
 
 
 @pytest.mark.usefixtures("divided")
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(st.integers(0, 99), st.integers(1, 11), SHAPES)
 def test_solutions_have_small_backward_errors(seed: int, rows: int, lead: tuple[int, ...]) -> None:
     a, b = drawn(seed, rows, rows, lead), drawn(seed + 1, rows, 2, lead)
@@ -56,7 +57,7 @@ def test_solutions_have_small_backward_errors(seed: int, rows: int, lead: tuple[
 
 
 @pytest.mark.usefixtures("divided")
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(st.integers(0, 99), st.integers(1, 11), SHAPES)
 def test_factors_have_small_backward_errors(seed: int, rows: int, lead: tuple[int, ...]) -> None:
     a = drawn(seed, rows, rows, lead)
@@ -67,7 +68,7 @@ def test_factors_have_small_backward_errors(seed: int, rows: int, lead: tuple[in
 
 
 @pytest.mark.usefixtures("divided")
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(st.integers(0, 99), st.integers(2, 9), st.integers(0, 4), SHAPES)
 def test_orthogonal_factors(seed: int, columns: int, more: int, lead: tuple[int, ...]) -> None:
     a = drawn(seed, columns + more, columns, lead)

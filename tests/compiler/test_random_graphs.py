@@ -11,10 +11,11 @@ import pytest
 import wengert as wg
 from tests.compiler.comparing import assert_same, eager
 from tests.compiler.programs import Program
+from tests.draws import SHARE
 from wengert import nn
 from wengert.core import tree
 
-GRAPHS = 30
+GRAPHS = 100
 MANY = 2000
 
 #: Sums are added up in another order, and a hundred operations follow one another.
@@ -67,7 +68,7 @@ def threads() -> Iterator[None]:
     wg.set_threads(before)
 
 
-@pytest.mark.parametrize("seed", [*range(GRAPHS), 10_952])
+@pytest.mark.parametrize("seed", [*range(round(SHARE * GRAPHS)), 10_952])
 def test_values_and_gradients(seed: int) -> None:
     check_seed(seed)
 

@@ -90,9 +90,7 @@ def test_work_is_a_low_polynomial_of_the_depth(
 def test_programs_of_a_derivative_are_as_many_as_levels(name: str) -> None:
     kinds = [kind for kind in REVERSIBLE if not kind.startswith("custom")]
     for pattern in ([kind] for kind in kinds):
-        sizes = [
-            distinct_equations(write_down(TRANSFORMS[name](nest(pattern * n)), X)[0]) for n in (4, 8, 12)
-        ]
+        sizes = [distinct_equations(write_down(TRANSFORMS[name](nest(pattern * n)), X)[0]) for n in (3, 6, 9)]
         assert sizes[2] - sizes[1] == sizes[1] - sizes[0], pattern
 
 
@@ -110,14 +108,15 @@ def test_programs_that_are_dropped_are_freed(name: str) -> None:
     assert written() == written()
 
 
-# -- fifty levels ----------------------------------------------------------------------------------------
+# -- many levels -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("depth", [15, pytest.param(50, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("seed", range(2))
-def test_fifty_levels(seed: int) -> None:
-    kinds = mixture([kind for kind in SINGLE if kind != "custom_vjp"], 50, seed)
+def test_many_levels(seed: int, depth: int) -> None:
+    kinds = mixture([kind for kind in SINGLE if kind != "custom_vjp"], depth, seed)
     function = nest(kinds)
-    value, slope, bend = expected(50, X)
+    value, slope, bend = expected(depth, X)
     results = {
         "value": (function, value),
         "grad": (wg.grad(function), slope),
@@ -135,21 +134,23 @@ def test_fifty_levels(seed: int) -> None:
             assert_close(evaluate(graph, np.float64(X)), [known], f"{name} in a graph")
 
 
+@pytest.mark.parametrize("depth", [15, pytest.param(50, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", SINGLE)
-def test_fifty_levels_of_a_kind(kind: str) -> None:
-    function = nest([kind] * 50)
-    value, slope, bend = expected(50, X)
+def test_many_levels_of_a_kind(kind: str, depth: int) -> None:
+    function = nest([kind] * depth)
+    value, slope, bend = expected(depth, X)
     assert_close(wg.value_and_grad(function)(X), (value, slope))
     assert_close(hvp(function)(X), bend)
     graph, _, _ = write_down(wg.value_and_grad(function), X)
     assert_close(evaluate(graph, X), [value, slope])
 
 
+@pytest.mark.parametrize("depth", [15, pytest.param(50, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", [*SEVERAL, *FORWARD])
-def test_fifty_levels_of_loops_are_written_down(kind: str) -> None:
-    graph, _, _ = write_down(lambda x: wg.jvp(nest([kind] * 50), (x,), (1.0,)), X)
+def test_many_levels_of_loops_are_written_down(kind: str, depth: int) -> None:
+    graph, _, _ = write_down(lambda x: wg.jvp(nest([kind] * depth), (x,), (1.0,)), X)
     if kind in FORWARD:
-        assert_close(evaluate(graph, X), list(expected(50, X)[:2]))
+        assert_close(evaluate(graph, X), list(expected(depth, X)[:2]))
 
 
 def test_compiled_nests() -> None:
@@ -161,10 +162,11 @@ def test_compiled_nests() -> None:
         assert_close(wg.jit(hvp(function))(X), bend, f"{kinds}")
 
 
-def test_fifty_compiled_loops() -> None:
-    value, slope, _ = expected(50, X)
-    assert_close(wg.jit(nest(mixture(["scan", "fori_loop"], 50, 0)))(X), value)
-    assert_close(wg.jit(wg.grad(nest(["custom_jvp"] * 50)))(X), slope)
+@pytest.mark.parametrize("depth", [15, pytest.param(50, marks=pytest.mark.slow)])
+def test_many_compiled_loops(depth: int) -> None:
+    value, slope, _ = expected(depth, X)
+    assert_close(wg.jit(nest(mixture(["scan", "fori_loop"], depth, 0)))(X), value)
+    assert_close(wg.jit(wg.grad(nest(["custom_jvp"] * depth)))(X), slope)
 
 
 @pytest.mark.slow

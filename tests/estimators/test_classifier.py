@@ -92,13 +92,28 @@ def test_the_random_state_decides(iris):
     assert not np.array_equal(of(None), of(None))
 
 
-def test_every_optimiser_and_activation_learns(iris):
+@pytest.mark.parametrize(
+    ("optimiser", "activation"),
+    [
+        ("sgd", "relu"),
+        ("momentum", "leaky_relu"),
+        ("nesterov", "elu"),
+        ("adagrad", "gelu"),
+        ("rmsprop", "silu"),
+        ("adam", "sigmoid"),
+        ("adamw", "tanh"),
+        ("lion", "relu"),
+    ],
+)
+def test_every_optimiser_and_activation_learns(iris, optimiser, activation):
     X, y = iris
-    for name in ("sgd", "momentum", "nesterov", "adagrad", "rmsprop", "adam", "adamw", "lion"):
-        rate = {"sgd": 0.1, "lion": 0.003}.get(name, 0.02)
-        assert quick(optimiser=name, rate=rate).fit(X, y).score(X, y) > 0.8, name
-    for name in ("relu", "leaky_relu", "elu", "gelu", "silu", "sigmoid", "tanh"):
-        assert quick(activation=name).fit(X, y).score(X, y) > 0.8, name
+    rate = {"sgd": 0.1, "lion": 0.003}.get(optimiser, 0.02)
+    classifier = quick(optimiser=optimiser, activation=activation, rate=rate)
+    assert classifier.fit(X, y).score(X, y) > 0.8
+
+
+def test_an_optimiser_an_activation_and_widths_of_the_user_learn(iris):
+    X, y = iris
     own = quick(optimiser=lambda rate: optim.adamw(rate, decay=0.1), activation=np.tanh, hidden=[8, 8])
     assert own.fit(X, y).score(X, y) > 0.8
     assert [leaf.shape for leaf in leaves(own.model_) if leaf.ndim == 2] == [(4, 8), (8, 8), (8, 3)]

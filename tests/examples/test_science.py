@@ -25,7 +25,11 @@ def load(name: str) -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+#: Each derivative is compiled: the quick run takes every third program.
+QUICK = [pytest.param(name, marks=[pytest.mark.slow] if i % 3 else []) for i, name in enumerate(PROGRAMS)]
+
+
+@pytest.mark.parametrize("name", QUICK)
 def test_derivatives_are_those_of_differences_and_compiled_is_eager(name: str):
     goal, arguments = load(name).case()
     wg.check_grads(goal, arguments, order=1)

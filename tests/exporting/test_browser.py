@@ -30,7 +30,9 @@ def wait(browser, condition: str, seconds: float = 120) -> None:
     WebDriverWait(browser, seconds).until(lambda browser: browser.execute_script(f"return {condition}"))
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (375, "dark")])
+@pytest.mark.parametrize(
+    ("width", "scheme"), [(1280, "light"), pytest.param(375, "dark", marks=pytest.mark.slow)]
+)
 def test_the_page_learns(browser, page, width, scheme) -> None:
     emulated = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", emulated)

@@ -36,14 +36,22 @@ def installed(*programs: str) -> tuple[str, ...]:
     return programs
 
 
+class Exported(dict[str, Path]):
+    """The object files of programs, which are exported when they are first asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __missing__(self, name: str) -> Path:
+        fun, arguments = CASES[name]()
+        wg.export(fun, *arguments).c(self.folder / name)
+        self[name] = self.folder / f"{name}.o"
+        return self[name]
+
+
 @pytest.fixture(scope="module")
-def exported(tmp_path_factory) -> dict[str, Path]:
-    """Return the object file of each program."""
-    folder = tmp_path_factory.mktemp("c")
-    for name, case in CASES.items():
-        fun, arguments = case()
-        wg.export(fun, *arguments).c(folder / name)
-    return {name: folder / f"{name}.o" for name in CASES}
+def exported(tmp_path_factory) -> Exported:
+    return Exported(tmp_path_factory.mktemp("c"))
 
 
 @needs_gcc
@@ -82,12 +90,12 @@ def test_bits_are_those_of_python(exported, name, tmp_path) -> None:
 
 
 @needs_gcc
-def test_sanitizers_find_nothing(exported, tmp_path) -> None:
-    for name, code in exported.items():
-        test = code.with_name(f"{name}_test.c")
-        flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-        run("gcc", *flags, test, code, "-o", tmp_path / name)
-        run(tmp_path / name)
+@pytest.mark.parametrize("name", CASES)
+def test_sanitizers_find_nothing(exported, name, tmp_path) -> None:
+    code = exported[name]
+    flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+    run("gcc", *flags, code.with_name(f"{name}_test.c"), code, "-o", tmp_path / name)
+    run(tmp_path / name)
 
 
 @needs_gcc

@@ -7,16 +7,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
+from tests.draws import examples
 from wengert.core.errors import MatrixError
 from wengert.random import key
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 5))
-@settings(max_examples=15, deadline=None)
+@examples(15)
 def test_normal_densities_are_exact(seed: int, size: int) -> None:
     rng = np.random.default_rng(seed)
     factor = rng.normal(size=(size, size)) + 3 * np.eye(size)

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.draws import examples
 from wengert.fit.diagnostics import bulk_ess, mean_ess, r_hat, tail_ess
 
 seeds = st.integers(0, 2**32 - 1)
@@ -24,7 +25,7 @@ def autoregressive(seed: int, correlation: float, chains: int = 4, length: int =
 
 
 @given(seeds, st.sampled_from([-0.3, 0.0, 0.5, 0.9]))
-@settings(max_examples=10, deadline=None)
+@examples(10)
 def test_the_effective_size_of_an_autoregression(seed: int, correlation: float) -> None:
     draws = autoregressive(seed, correlation)
     truth = draws.size * (1 - correlation) / (1 + correlation)
@@ -34,7 +35,7 @@ def test_the_effective_size_of_an_autoregression(seed: int, correlation: float) 
 
 
 @given(seeds, st.floats(0.1, 10), st.floats(-5, 5))
-@settings(max_examples=10, deadline=None)
+@examples(10)
 def test_diagnostics_do_not_depend_on_the_scale(seed: int, scale: float, shift: float) -> None:
     draws = autoregressive(seed, 0.4, length=200)
     moved = scale * draws + shift

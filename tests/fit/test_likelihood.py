@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
+from tests.draws import examples
 from wengert.core.errors import ArgumentError, DtypeError, LimitError, MatrixError
 
 seeds = st.integers(0, 2**32 - 1)
@@ -39,7 +40,7 @@ POISSON_START = {"level": 0.0, "slopes": np.zeros(2)}
 
 
 @given(seeds, st.sampled_from([2, 9, 200]), st.floats(-3, 3))
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_the_normal_distribution_has_its_closed_form(seed: int, size: int, exponent: float) -> None:
     scale = 10.0**exponent
     y = scale * np.random.default_rng(seed).normal(5.0, 2.0, size)
@@ -56,7 +57,7 @@ def test_the_normal_distribution_has_its_closed_form(seed: int, size: int, expon
 
 
 @given(seeds)
-@settings(max_examples=10, deadline=None)
+@examples(10)
 def test_the_covariance_of_a_poisson_regression_is_that_of_fisher_scoring(seed: int) -> None:
     x, y = counts(seed)
     fit = wg.fit.mle(POISSON, (x, y), POISSON_START)
@@ -82,7 +83,7 @@ def test_standard_errors_are_the_spread_of_estimates() -> None:
 
 
 @given(st.floats(-2, 2), st.floats(-6, 6))
-@settings(max_examples=10, deadline=None)
+@examples(10)
 def test_estimates_do_not_depend_on_the_scale_of_a_parameter(start: float, exponent: float) -> None:
     x, y = counts(3)
     scale = 10.0**exponent
@@ -141,7 +142,7 @@ def test_densities_may_build_arrays_by_numpy() -> None:
 
 
 @given(seeds, st.sampled_from([0.5, 0.9, 0.99]))
-@settings(max_examples=10, deadline=None)
+@examples(10)
 def test_the_profile_falls_to_its_level_at_the_limits(seed: int, level: float) -> None:
     y = np.random.default_rng(seed).normal(1.0, 2.0, 12)
     fit = wg.fit.mle(NORMAL, y, {"mean": 0.0, "sd": 3.0})

@@ -85,7 +85,7 @@ def schools_by_quadrature() -> tuple[float, float]:
     return float(np.sum(weights * mu) / np.sum(weights)), float(np.sum(weights * log_tau) / np.sum(weights))
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_eight_schools(seed: int) -> None:
     samples = wg.fit.nuts(eight_schools, SCHOOLS, key(seed), draws=2000, target=0.9)
     mu, log_tau = schools_by_quadrature()

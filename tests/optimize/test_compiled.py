@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
+from tests.draws import examples
 from tests.optimize.problems import INPUTS, NETWORK, TARGETS, Network, network_error, rosenbrock
 from wengert.core.errors import ArgumentError, ConcreteError, DtypeError
 from wengert.optimize.line_search import CURVATURE, DECREASE, begun, judged
@@ -35,7 +36,7 @@ LINES: dict[str, Callable[[Any, Any], Any]] = {
 
 @pytest.mark.parametrize("name", LINES)
 @given(st.floats(0.1, 3.0), st.floats(-3.0, 3.0))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_steps_satisfy_the_conditions_of_wolfe(name: str, shift: float, exponent: float) -> None:
     def value_and_slope(t: Any) -> Any:
         return wg.jvp(lambda t: LINES[name](t, shift), (np.float64(t),), (np.float64(1.0),))

@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
+from tests.draws import examples
 from tests.optimize.problems import INPUTS, NETWORK, TARGETS, Network, network_residuals
 from wengert.core.errors import ArgumentError
 
@@ -112,7 +113,7 @@ def peak(x: Any, height: Any, centre: Any, width: Any) -> Any:
 
 
 @given(st.floats(0.5, 3.0), st.floats(1.0, 2.0), st.floats(0.4, 1.0), st.integers(0, 2**31))
-@settings(max_examples=10, deadline=None)
+@examples(10)
 def test_curves_are_those_of_scipy(height: float, centre: float, width: float, seed: int) -> None:
     noise = 0.01 * np.random.default_rng(seed).normal(size=25)
     y = peak(T, height, centre, width) + noise

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
+from tests.draws import examples
 from tests.optimize.problems import (
     HS,
     INPUTS,
@@ -48,7 +49,7 @@ def test_the_derivatives_are_those_of_the_vector() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 3)), min_size=1, max_size=4), st.randoms())
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_a_container_survives_the_vector(shapes: list[tuple[int, int]], random: Any) -> None:
     kinds: list[Any] = [float, np.float64, np.float32, lambda x: np.array(x, np.float32)]
     leaves = [random.choice(kinds)(random.random()) for _ in shapes]

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
+from tests.draws import examples
 from wengert.compiler.machine import costs
 from wengert.ir import Equation, Graph, verify
 from wengert.passes.distribute_loops import distribute_loops
@@ -94,7 +95,7 @@ def test_derivatives_of_cells(name: str, reverse: bool, always: None) -> None:
 
 
 @given(st.integers(2, 9), st.integers(1, 4), st.integers(1, 6), st.sampled_from(["f4", "f8"]))
-@settings(max_examples=20)
+@examples(20)
 def test_drawn_shapes(turns: int, batch: int, width: int, dtype: str) -> None:
     """Whatever the model of costs decides, the gradient of a recurrence is the same."""
     slope = run(lambda h, x, w: np.tanh(h @ w + x))

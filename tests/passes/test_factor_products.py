@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
+from tests.draws import examples
 from wengert.ir import Graph, verify
 from wengert.passes.factor_products import factor_products
 
@@ -43,7 +44,7 @@ def apart(h: Any, w: Any, *cuts: int) -> Any:
 
 
 @given(st.integers(2, 6), st.integers(0, 3), st.booleans())
-@settings(max_examples=20)
+@examples(20)
 def test_sums_of_any_order(count: int, others: int, swapped: bool) -> None:
     w = whole(4, 4)
 
