@@ -35,7 +35,7 @@ class Machine:
     def __init__(self, program: Program, memory: Plan) -> None:
         self.memory = memory
         self.owner: dict[int, Buffer] = {}
-        self.outside = {*program.inputs, *program.outputs, *(buffer for buffer, _ in program.constants)}
+        self.outside = program.outside() | memory.scalars
         self.run(program.steps)
 
     def run(self, steps: Sequence[Step]) -> None:
@@ -217,7 +217,7 @@ def test_plans_of_drawn_programs(program: Program) -> None:
         buffer: row_major(buffer.shape) for step in program.steps for buffer in (*reads(step), *writes(step))
     }
     memory = plan(program, layouts)
-    assert set(memory.places) == set(lifetimes(program))
+    assert {*memory.places, *memory.scalars} == set(lifetimes(program))
     Machine(program, memory)
     assert memory.size <= sum(place.size for place in memory.places.values())
 

@@ -27,6 +27,8 @@ from wengert.nest.nest import Branch, Host, Loop, Nest, Sort, Step, While, all_s
 _POLL = 1 << 27
 """Cycles between two checks for Ctrl-C: about 50 milliseconds."""
 _FRAME = Value("%frame", POINTER)
+_SCALAR = 64
+"""Bytes of the widest vector: a scalar lies at the beginning of so many."""
 _WORD = 4
 """The alignment of an address on every processor."""
 _TEAM_PARAMETERS = "ptr %frame, i64 %first, i64 %last, i64 %index"
@@ -77,6 +79,9 @@ class _StepEmitter:
         for buffer, place in memory.places.items():
             base = own if place.private else arena
             self.pointers[buffer] = b.element(base, "i8", constant(I64, place.offset))
+        if not self.alone:
+            for buffer in memory.scalars:
+                self.pointers[buffer] = b.emit(f"alloca [{_SCALAR} x i8], align {_SCALAR}", POINTER)
 
     def end(self) -> None:
         """Return from the function."""
@@ -128,7 +133,8 @@ class _StepEmitter:
             self._share(_unpacking(name), values, constant(I64, tiles), _grains(nest))
         else:
             whole = constant(I64, 0), constant(I64, tiles)
-            self.builder.call(name, self.status, *whole, *values, result=None)
+            inline = not module.memory.scalars.isdisjoint(passed.buffers)
+            self.builder.call(name, self.status, *whole, *values, result=None, inline=inline)
 
     def _sort(self, step: Sort) -> None:
         self.module.sorts += 1
@@ -253,12 +259,8 @@ class _StepEmitter:
 
     def _turns_between_checks(self, step: Loop) -> int:
         """Return the turns after which a loop checks for Ctrl-C, a power of two; 0 for a program that ends soon."""
-        if any(isinstance(inner, (Host, While)) for inner in all_steps(step.steps)):
-            return 1
-        if not self.module.long:
-            return 0
-        work = max(total_work(step.steps), 1)
-        return 1 << max(costs.COSTS.grain_work // work, 1).bit_length() - 1
+        endless = any(isinstance(inner, (Host, While)) for inner in all_steps(step.steps))
+        return _turns_of_a_grain(step.steps) if endless or self.module.long else 0
 
     def _while(self, step: While) -> None:
         b = self.builder
@@ -281,18 +283,30 @@ class _StepEmitter:
         self.steps(step.steps)
         if step.counter is not None:
             del self.counters[step.counter]
-        stop = self._should_stop()
+        stop = self._should_stop(count, _turns_of_a_grain((*step.condition, *step.steps)))
         phi = f"  {count.text} = phi i64 [ 0, %{before} ], [ {following.text}, %{b.block} ]"
         b.lines.insert(place, phi)
         b.branch_if(stop, after, head)
         b.label(after)
 
-    def _should_stop(self) -> Value:
-        """Check for Ctrl-C now and then; return whether an error ends the loop."""
+    def _should_stop(self, count: Value | None = None, turns: int = 1) -> Value:
+        """Check for Ctrl-C, now and then, or also in each of so many turns; return whether an error ends the loop."""
         b = self.builder
         if not self.module.hosted:
             return b.compare("ne", b.load(self.status, I64, 8), constant(I64, 0))
         stop = b.element(self.status, "i64", constant(I64, 1))
+        if count is None or turns == 1:
+            self._check_for_interrupt()
+        else:
+            rest = b.binary("and", count, constant(I64, turns - 1))
+            with b.only_if(b.compare("eq", rest, constant(I64, turns - 1))):
+                self._check_for_interrupt()
+        either = b.either(b.load(stop, I64, 8), b.load(self.status, I64, 8))
+        return b.compare("ne", either, constant(I64, 0))
+
+    def _check_for_interrupt(self) -> None:
+        """Call back for Ctrl-C if the last time is long ago."""
+        b = self.builder
         deadline = b.element(self.status, "i64", constant(I64, 2))
         now = b.emit("call i64 @llvm.readcyclecounter()", I64)
         b.declared.add("declare i64 @llvm.readcyclecounter()")
@@ -302,8 +316,6 @@ class _StepEmitter:
         with b.only_if(due):
             b.store(now, deadline, 8)
             self._callback(-1)
-        either = b.either(b.load(stop, I64, 8), b.load(self.status, I64, 8))
-        return b.compare("ne", either, constant(I64, 0))
 
     def _callback(self, number: int) -> None:
         function = self._slot(CALLBACK)
@@ -323,6 +335,20 @@ class _StepEmitter:
     def _truth(self, predicate: Buffer) -> Value:
         byte = self.builder.load(self.pointers[predicate], Kind("i8"), 1)
         return self.builder.compare("ne", byte, constant(byte.kind, 0))
+
+
+def _turns_of_a_grain(steps: Sequence[Step]) -> int:
+    """Return the turns that take about as long as a grain, a power of two; few if a turn may take longer than known."""
+    inside = list(all_steps(steps))
+    if any(isinstance(step, Host) for step in inside):
+        return 1
+    work = max(total_work(steps), 1)
+    turns = 1 << max(costs.COSTS.grain_work // work, 1).bit_length() - 1
+    return (
+        min(turns, costs.COSTS.turns_between_checks)
+        if any(isinstance(step, While) for step in inside)
+        else turns
+    )
 
 
 def _grains(nest: Nest) -> int:

@@ -223,15 +223,16 @@ class Builder:
         kind = result or operands[0].kind
         return self.call(f"llvm.{name}.{operands[0].kind.suffix}", *operands, result=kind)
 
-    def call(self, name: str, *operands: Value, result: Kind | None) -> Value:
-        """Call a function by name, declaring it."""
+    def call(self, name: str, *operands: Value, result: Kind | None, inline: bool = False) -> Value:
+        """Call a function by name, declaring it; ``inline`` copies it to the call if it is in the same module."""
         types = ", ".join(str(operand.kind) for operand in operands)
         given = ", ".join(map(str, operands))
         self.declared.add(f"declare {result or 'void'} @{name}({types})")
+        attribute = " alwaysinline" if inline else ""
         if result is None:
-            self.do(f"call void @{name}({given})")
+            self.do(f"call void @{name}({given}){attribute}")
             return Value("", Kind("void"))
-        return self.emit(f"call {result} @{name}({given})", result)
+        return self.emit(f"call {result} @{name}({given}){attribute}", result)
 
     # -- comparison and choice ---------------------------------------------------------------------------
 

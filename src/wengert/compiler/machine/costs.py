@@ -343,6 +343,12 @@ class CostModel:
     """Work of a grain, at least: ten times as long as claiming it takes."""
     even_tiles: int = 32
     """Tiles from which an uneven split among threads does not matter."""
+    inlined_nest_work: int = 64
+    """Work of the longest nest whose code is copied into the loop that calls it."""
+    loop_scalars: int = 64
+    """The most scalars of loops that lie on the stack, where LLVM finds registers for them."""
+    turns_between_checks: int = 16
+    """Turns of a loop around one that ends by a condition, after which it checks for Ctrl-C."""
     module_part_characters: int = 70_000
     """Characters of LLVM IR in a part that is compiled while the next is written: about 45 milliseconds."""
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from wengert.compiler.schedule.layout import Layout
+from wengert.compiler.schedule.registers import loop_scalars
 from wengert.nest.expression import Buffer
 from wengert.nest.nest import Branch, Loop, Program, Step, While, all_steps, inner_blocks, reads, writes
 
@@ -40,6 +41,8 @@ class Plan(NamedTuple):
     places: dict[Buffer, Place]
     private: int = 0
     """Bytes of each thread's private part."""
+    scalars: frozenset[Buffer] = frozenset()
+    """Scalars of loops that lie on the stack of the calling thread, in registers if possible, and not in the arena."""
 
     def bytes(self, threads: int) -> int:
         """Return the size of the arena for a number of threads."""
@@ -99,7 +102,8 @@ def plan(program: Program, layouts: Mapping[Buffer, Layout]) -> Plan:
     The greedy assignment by size of Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference"
     (2020).
     """
-    living = lifetimes(program)
+    scalars = loop_scalars(program)
+    living = {buffer: life for buffer, life in lifetimes(program).items() if buffer not in scalars}
     inside = set[Buffer]()
     for step in all_steps(program.steps):
         if isinstance(step, Loop) and step.shared:
@@ -107,7 +111,7 @@ def plan(program: Program, layouts: Mapping[Buffer, Layout]) -> Plan:
     places, size = _assigned({b: life for b, life in living.items() if b not in inside}, layouts)
     own, private = _assigned({b: life for b, life in living.items() if b in inside}, layouts)
     places.update((buffer, place._replace(private=True)) for buffer, place in own.items())
-    return Plan(size, places, private)
+    return Plan(size, places, private, scalars)
 
 
 def private_buffers(loop: Loop, program: Program, living: Mapping[Buffer, Lifetime]) -> set[Buffer]:
