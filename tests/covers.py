@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import pytest
 
 #: The share of the tests of a parameter in which the quick run gives it a certain value.
-SHARE = 0.3
+SHARE = 0.2
 
 
 class Case(NamedTuple):

@@ -172,9 +172,10 @@ def test_a_state_is_updated_in_its_place(tmp_path) -> None:
     assert "state_w[3]: in, out, state['w']" in text
 
 
+@pytest.mark.parametrize("name", ["branch", pytest.param("elementary_functions", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("target", NAMES)
-def test_every_target_makes_an_object_file(target, tmp_path) -> None:
-    fun, arguments = CASES["elementary_functions"]()
+def test_every_target_makes_an_object_file(target, name, tmp_path) -> None:
+    fun, arguments = CASES[name]()
     wg.export(fun, *arguments).c(tmp_path / "f", target=target)
     kind = {"macos-arm64": b"\xcf\xfa\xed\xfe", "wasm32": b"\0asm", "windows-x86-64": b"\x64\x86"}
     assert (tmp_path / "f.o").read_bytes().startswith(kind.get(target, b"\x7fELF"))
