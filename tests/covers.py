@@ -6,8 +6,8 @@ operations. The quick run keeps cases of each file such that
 * each test keeps a case;
 * each value of each parameter stays in a share of the tests that take it, and in at least one.
 
-The name of the file decides which cases these are, so all runs keep the same ones. Files whose cases are all cheap,
-such as the rules of the layers, keep every case with the marker ``exhaustive``.
+The name of the file decides which cases these are, so all runs keep the same ones. A test whose cases are all
+cheap, such as that of the links of the pages, keeps every case with the marker ``exhaustive``.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import graphlib
 import sys
 from collections.abc import Callable, Iterator
@@ -105,8 +106,6 @@ def module_name(path: Path) -> str:
 
 
 FILES = {module_name(path): path.read_text("utf-8") for path in sorted(SOURCE.glob("wengert/**/*.py"))}
-every_module = pytest.mark.parametrize("module", FILES)
-pytestmark = pytest.mark.exhaustive
 
 
 class Import(NamedTuple):
@@ -152,13 +151,16 @@ def targets(statement: ast.Import | ast.ImportFrom) -> list[str]:
     return [name if name in FILES else package for name in submodules]
 
 
-def imports(source: str) -> Iterator[Import]:
+@functools.cache
+def imports(source: str) -> tuple[Import, ...]:
     tree = ast.parse(source)
     functions, guards = within(tree, is_function), within(tree, is_type_guard)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            for target in targets(node):
-                yield Import(target, node.lineno, node in functions, node in guards)
+    return tuple(
+        Import(target, node.lineno, node in functions, node in guards)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for target in targets(node)
+    )
 
 
 def offence(module: str, found: Import) -> str | None:
@@ -200,9 +202,8 @@ def test_rooms_name_no_import_that_nobody_needs() -> None:
     assert used == ALLOWED
 
 
-@every_module
-def test_imports_keep_the_order(module: str) -> None:
-    assert offences(module, FILES[module]) == []
+def test_imports_keep_the_order() -> None:
+    assert [wrong for module, source in FILES.items() for wrong in offences(module, source)] == []
 
 
 @pytest.mark.parametrize(
@@ -237,9 +238,9 @@ def test_imports_have_no_cycle() -> None:
     graphlib.TopologicalSorter(graph).prepare()
 
 
-@every_module
-def test_files_are_short(module: str) -> None:
-    assert len(FILES[module].splitlines()) <= MAX_FILE_LINES
+def test_files_are_short() -> None:
+    lengths = {module: len(source.splitlines()) for module, source in FILES.items()}
+    assert {module: lines for module, lines in lengths.items() if lines > MAX_FILE_LINES} == {}
 
 
 def line_count(node: ast.stmt) -> int:
@@ -254,7 +255,11 @@ def function_lengths(source: str) -> Iterator[tuple[str, int]]:
             yield node.name, line_count(node) - docstring
 
 
-@every_module
-def test_functions_are_short(module: str) -> None:
-    long = {name: lines for name, lines in function_lengths(FILES[module]) if lines > MAX_FUNCTION_LINES}
+def test_functions_are_short() -> None:
+    long = {
+        (module, name): lines
+        for module, source in FILES.items()
+        for name, lines in function_lengths(source)
+        if lines > MAX_FUNCTION_LINES
+    }
     assert long == {}
