@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from wengert.core import tree
+from wengert.core.errors import ArgumentError, message
 from wengert.optimize.flat import Flat, as_tree
 from wengert.optimize.limits import lower_and_upper
+from wengert.optimize.normal_equations import Settings, minimise_squares
 from wengert.optimize.passes import Passes, passes_of
 from wengert.optimize.scipys import as_tuple, callback_for, in_containers, scipy_optimize
 from wengert.optimize.systems import System
@@ -38,11 +40,13 @@ def least_squares(
         jac: None for the exact Jacobian; otherwise as in SciPy.
         bounds: a pair of lower and upper bounds, which are numbers, arrays or containers like ``x0``, or
             `scipy.optimize.Bounds`; None for no bound.
-        method: a method of SciPy's: "trf", "dogbox" or "lm".
+        method: a method of SciPy's: "trf", "dogbox" or "lm". With a sparse Jacobian "lm" is not MINPACK's: it
+            factorises the damped normal equations ``(JᵀJ + μ D) p = -Jᵀ r`` by SuperLU. Its steps are exact, so it
+            needs fewer of them than "trf", which solves them by LSMR; it has losses, and no bounds.
         args: further arguments of ``fun``.
         kwargs: arguments of ``fun`` by name.
-        sparse: whether the Jacobian is a sparse matrix. With "auto" it is for "trf" and "dogbox" if there are at least
-            200 variables and at most a tenth of its elements may differ from 0, unless ``tr_solver`` is "exact".
+        sparse: whether the Jacobian is a sparse matrix. With "auto" it is if there are at least 200 variables and at
+            most a tenth of its elements may differ from 0, unless ``tr_solver`` is "exact".
         **options: SciPy's other arguments, by name: ``ftol xtol gtol x_scale loss f_scale max_nfev`` and others.
             ``x_scale`` may be a container like ``x0``.
 
@@ -50,7 +54,8 @@ def least_squares(
         SciPy's `OptimizeResult`; ``x`` and ``grad`` are containers like ``x0``.
 
     Raises:
-        ArgumentError: a residual is not finite at the start, or bounds do not fit.
+        ArgumentError: a residual is not finite at the start, bounds do not fit, or a row of the Jacobian is too full
+            for normal equations.
         DtypeError: a variable is not a real number.
         MissingExtraError: SciPy is not installed.
 
@@ -65,7 +70,8 @@ def least_squares(
     if kwargs:
         fun = functools.partial(fun, **kwargs)
         jac = functools.partial(jac, **kwargs) if callable(jac) else jac
-    if sparse == "auto" and (method == "lm" or options.get("tr_solver") == "exact"):
+    factorises = method == "lm" and sparse is not False and _fits_normal_equations(sparse, bounds, options)
+    if sparse == "auto" and (options.get("tr_solver") == "exact" or (method == "lm" and not factorises)):
         sparse = False
     system = System("least_squares", fun, x0, args, sparse)
     flat = system.flat
@@ -74,15 +80,31 @@ def least_squares(
         options["x_scale"] = flat.vector(scale, "x_scale")
     if "callback" in options:
         options["callback"] = callback_for(options["callback"], flat)
-    result = optimize.least_squares(
-        system.fun,
-        system.x0,
-        jac=system.jac_or_users(jac, args),
-        bounds=lower_and_upper(optimize, flat, bounds),
-        method=method,
-        **options,
-    )
+    derivative = system.jac_or_users(jac, args)
+    if factorises and (system.is_sparse if jac is None else sparse is True and callable(jac)):
+        found = minimise_squares(system.fun, derivative, system.x0, Settings(**options))
+        result = optimize.OptimizeResult(found)
+    else:
+        result = optimize.least_squares(
+            system.fun,
+            system.x0,
+            jac=derivative,
+            bounds=lower_and_upper(optimize, flat, bounds),
+            method=method,
+            **options,
+        )
     return in_containers(result, flat, "x", "grad")
+
+
+def _fits_normal_equations(sparse: Any, bounds: Any, options: dict[str, Any]) -> bool:
+    """Return whether the normal equations serve a call, or raise `ArgumentError` if the user insists on them."""
+    excess = ["bounds"] * (bounds is not None) + sorted(set(options) - set(Settings._fields))
+    if excess and sparse is True:
+        requirement = 'method="lm" with a sparse Jacobian must have no bounds, and only ' + " ".join(
+            Settings._fields
+        )
+        raise ArgumentError(message("least_squares", requirement, ", ".join(excess), 'use method="trf"'))
+    return not excess
 
 
 def curve_fit(

@@ -52,12 +52,15 @@ class System:
         return self._jacobian(np.ascontiguousarray(x, np.float64), self._arrays)
 
     @lazy
+    def is_sparse(self) -> bool:
+        """Whether the Jacobian is a sparse matrix."""
+        sparse = self._passes.sparse_jacobian()
+        return is_sparse(sparse, self._choice, self.flat.size, self.x0, self._arrays)
+
+    @lazy
     def _jacobian(self) -> Callable[..., Any]:
         """The function that computes the Jacobian, as a sparse or as a dense matrix."""
-        sparse = self._passes.sparse_jacobian()
-        if is_sparse(sparse, self._choice, self.flat.size, self.x0, self._arrays):
-            return sparse
-        return self._passes.jacobian()
+        return self._passes.sparse_jacobian() if self.is_sparse else self._passes.jacobian()
 
     def jac_or_users(self, jac: Any, args: tuple[Any, ...]) -> Any:
         """Return the Jacobian of a solver's argument: the exact one for None, otherwise the user's."""

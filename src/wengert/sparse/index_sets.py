@@ -131,7 +131,7 @@ class IndexSets:
         return result
 
     def _append(self, numbers: Any, pointers: Any) -> Any:
-        """Return the numbers of new sets: each is the union of the listed ones between two pointers."""
+        """Return the numbers of the unions of the sets between two pointers: new ones, unless one set holds all."""
         count = len(pointers) - 1
         sizes = np.concatenate([[0], np.cumsum(self.lengths(numbers))])[pointers]
         result = np.full(count, ALL, np.int64)
@@ -145,12 +145,23 @@ class IndexSets:
         choice = csr_array((np.ones(len(listed), bool), which.reshape(-1), pointers), shape=shape)
         rows = choice @ self.rows(used)
         lengths = np.diff(rows.indptr)
-        new = lengths < self.count
+        largest, size_of_largest = self._largest(listed, pointers)
+        whole = lengths == self.count
+        old = (lengths == size_of_largest) & ~whole
+        result[:within][old] = largest[old]
+        new = ~old & ~whole
         result[:within][new] = len(self) + np.arange(int(new.sum()))
         kept = rows.indices[np.repeat(new, lengths)]
         self._starts.extend(self._members.count + np.cumsum(lengths[new]))
         self._members.extend(kept)
         return result
+
+    def _largest(self, numbers: Any, pointers: Any) -> tuple[Any, Any]:
+        """Return the number and the length of a largest set of those between two pointers."""
+        lengths = self.lengths(numbers)
+        most = np.maximum.reduceat(lengths, pointers[:-1])
+        candidates = np.where(lengths == np.repeat(most, np.diff(pointers)), numbers, EMPTY)
+        return np.maximum.reduceat(candidates, pointers[:-1]), most
 
 
 class _Growing:
@@ -164,7 +175,9 @@ class _Growing:
         """Append numbers."""
         end = self.count + len(numbers)
         if end > len(self.array):
-            self.array = np.concatenate([self.array[: self.count], np.empty(max(end, 1024), np.int64)])
+            grown = np.empty(end + max(end, 1024), np.int64)
+            grown[: self.count] = self.array[: self.count]
+            self.array = grown
         self.array[self.count : end] = numbers
         self.count = end
 
