@@ -57,7 +57,7 @@ ROOMS = {
     "data": "core",
     "exporting": """_version core kernels ir nest primitive transforms compiler compiler.machine compiler.llvm
         compiler.codegen compiler.runtime data""",
-    "optimize": "core ir boxes ops transforms control compiler compiler.llvm sparse exporting",
+    "optimize": "core ir boxes ops transforms control implicit compiler compiler.llvm sparse exporting",
     "fit": "core control ops random transforms optimize",
     "train": "_version core ir boxes transforms control compiler random nn optim data",
     "estimators": "core nn optim data train",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -94,23 +94,31 @@ def solution_of(
     def _(primals: Any, tangents: Any) -> Any:
         start, *parameters = primals
         x = solution(start, *parameters)
-        moves = differentiable(parameters)
-        chosen = [p for p, flag in zip(parameters, moves, strict=True) if flag]
-        directions = [t for t, flag in zip(tangents[1:], moves, strict=True) if flag]
-
-        def of_parameters(*values: Any) -> Any:
-            given = iter(values)
-            return residual(
-                x, *(next(given) if flag else p for p, flag in zip(parameters, moves, strict=True))
-            )
-
-        def product(vector: Any) -> Any:
-            return jvp(lambda x: residual(x, *parameters), (x,), (vector,))[1]
-
-        change = jvp(of_parameters, tuple(chosen), tuple(directions))[1]
-        return x, linear(product, -change)
+        return x, tangent_of(residual, linear, x, parameters, tangents[1:])
 
     return equations.form.container(solution(equations.start, *equations.parameters))
+
+
+def tangent_of(
+    residual: Callable[..., Any],
+    linear: LinearSolve,
+    x: Any,
+    parameters: Sequence[Any],
+    tangents: Sequence[Any],
+) -> Any:
+    """Return how the solution moves with the parameters: x' with ``F_x x' = - F_p p'``."""
+    moves = differentiable(parameters)
+    chosen = [p for p, flag in zip(parameters, moves, strict=True) if flag]
+    directions = [t for t, flag in zip(tangents, moves, strict=True) if flag]
+
+    def of_parameters(*values: Any) -> Any:
+        given = iter(values)
+        return residual(x, *(next(given) if flag else p for p, flag in zip(parameters, moves, strict=True)))
+
+    def product(vector: Any) -> Any:
+        return jvp(lambda x: residual(x, *parameters), (x,), (vector,))[1]
+
+    return linear(product, -jvp(of_parameters, tuple(chosen), tuple(directions))[1])
 
 
 def linear_solver(operation: str, name: str, start: Any, tol: float) -> LinearSolve:

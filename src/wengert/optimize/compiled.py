@@ -7,14 +7,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.boxes import Box
+from wengert.boxes import Box, inside_transform
 from wengert.control.values import checked_count
 from wengert.core.errors import ArgumentError, message
 from wengert.optimize.descent import CONVERGED, NOT_FINITE, End, Limits, Method, descend
 from wengert.optimize.directions import LimitedMemory, Truncated
 from wengert.optimize.flat import Flat
-from wengert.optimize.passes import Passes, passes_of
+from wengert.optimize.passes import passes_of
 from wengert.optimize.scipys import as_tuple
+from wengert.optimize.sensitivity import differentiable_end
 
 
 class Minimum(NamedTuple):
@@ -36,7 +37,8 @@ class Minimum(NamedTuple):
     converged: Any
     """Whether a tolerance was reached."""
     status: Any
-    """0: converged; 1: the most steps; 2: no step falls enough, for rounding errors; 3: not finite at the start."""
+    """0: converged; 1: the most steps; 2: no step falls enough, for rounding errors; 3: not finite at the start; 4: the
+    function falls without end along a line."""
 
 
 def lbfgs(
@@ -55,7 +57,8 @@ def lbfgs(
     Each step satisfies the Wolfe conditions with c1 = 1e-4 and c2 = 0.9. The whole minimisation is a
     `wengert.while_loop`, so it may be a part of a larger program: ``wg.jit(wg.vmap(lambda y: lbfgs(f, x0, (y,))))``
     solves thousands of problems in one call. Outside of other transforms it is compiled for each call, and once for a
-    function that was compiled with `wengert.jit`. All computation is in float64.
+    function that was compiled with `wengert.jit`. All computation is in float64. Derivatives of ``x`` and ``fun`` are
+    those of the minimum, ``f_xx x' = - f_xp p'`` (see `wengert.implicit`), not of the steps.
 
     Args:
         fun: takes the variables and ``args``, and returns one number.
@@ -74,6 +77,7 @@ def lbfgs(
         ArgumentError: the objective does not return one number, or is not finite at the start; a limit is no count.
         ConcreteError: the objective needs known numbers, for example for Python's ``if``.
         DtypeError: a variable is not a real number.
+        LimitError: a derivative is asked for, and the descent has not converged.
 
     Example:
         >>> import numpy as np, wengert as wg
@@ -104,7 +108,7 @@ def newton_cg(
 
     Conjugate gradients solve ``H p = -g`` with Hessian-vector products until the residual is at most
     ``min(1/2, |g|^(1/2)) |g|``, or the curvature is not positive. Steps satisfy the Wolfe conditions. Use it as
-    `lbfgs`: near a minimum it needs few steps, each with some products.
+    `lbfgs`, with the same derivatives: near a minimum it needs few steps, each with some products.
 
     Args:
         fun: takes the variables and ``args``, and returns one number.
@@ -123,6 +127,7 @@ def newton_cg(
         ArgumentError: the objective does not return one number, or is not finite at the start; a limit is no count.
         ConcreteError: the objective needs known numbers, for example for Python's ``if``.
         DtypeError: a variable is not a real number.
+        LimitError: a derivative is asked for, and the descent has not converged.
 
     Example:
         >>> import numpy as np
@@ -154,9 +159,19 @@ def _minimum(
 ) -> Minimum:
     flat = Flat(operation, x0)
     passes, arrays = passes_of(operation, fun, flat, as_tuple(args))
-    run = passes.get(f"{operation} {setting} {limits}", lambda: _program(passes, method, limits))
+
+    def minimise(objective: Callable[[Any], Any], start: Any) -> End:
+        return descend(objective, start, method(objective), limits)
+
+    def program(start: Any, arrays: Any) -> End:
+        return minimise(lambda x: passes.scalar(x, arrays), start)
+
     with np.errstate(all="ignore"):  # trials may overflow, as in a compiled program
-        end: End = run(flat.start, arrays)
+        if inside_transform():
+            objective = lambda x, *arrays: passes.scalar(x, arrays)  # noqa: E731
+            end = differentiable_end(operation, objective, flat.start, arrays, minimise)
+        else:
+            end = passes.get(f"{operation} {setting} {limits}", lambda: program)(flat.start, arrays)
     if not isinstance(end.status, Box) and end.status == NOT_FINITE:
         requirement = "the objective and its gradient must be finite at the start"
         raise ArgumentError(message(operation, requirement, f"{end.point.value:g}", "start elsewhere"))
@@ -170,15 +185,3 @@ def _minimum(
         end.status == CONVERGED,
         end.status,
     )
-
-
-def _program(
-    passes: Passes, method: Callable[[Callable[[Any], Any]], Method], limits: Limits
-) -> Callable[..., End]:
-    def minimise(start: Any, arrays: Any) -> End:
-        def objective(x: Any) -> Any:
-            return passes.scalar(x, arrays)
-
-        return descend(objective, start, method(objective), limits)
-
-    return minimise

@@ -16,7 +16,7 @@ from wengert.ops.comparison import where
 from wengert.optimize.line_search import Search, begun, judged
 from wengert.transforms.reverse_mode import value_and_grad
 
-RUNNING, CONVERGED, LIMIT, PRECISION, NOT_FINITE = -1, 0, 1, 2, 3
+RUNNING, CONVERGED, LIMIT, PRECISION, NOT_FINITE, UNBOUNDED = -1, 0, 1, 2, 3, 4
 """What a status says; the numbers from 0 are those of `scipy.optimize`."""
 
 
@@ -90,7 +90,7 @@ def descend(objective: Callable[[Any], Any], start: Any, method: Method, limits:
         accepted = accepted | is_first
         steps = now.steps + where(accepted, 1, 0)
         left = where(accepted, limits.trials, now.left - 1)
-        status = _status(now, point, accepted, steps, left, is_first, limits)
+        status = _status(now, point, accepted, search, steps, left, is_first, limits)
 
         def onward() -> Any:
             state, direction = method.next(now.state, now.point, point, is_first)
@@ -126,7 +126,14 @@ def _length(vector: Any) -> Any:
 
 
 def _status(
-    now: _Descent, point: Point, accepted: Any, steps: Any, left: Any, is_first: Any, limits: Limits
+    now: _Descent,
+    point: Point,
+    accepted: Any,
+    search: Search,
+    steps: Any,
+    left: Any,
+    is_first: Any,
+    limits: Limits,
 ) -> Any:
     """Return the status after an evaluation."""
     before = now.point.value
@@ -136,5 +143,7 @@ def _status(
     is_finite = np.isfinite(point.value) & np.all(np.isfinite(point.gradient))
     status = where(steps >= limits.steps, LIMIT, RUNNING)
     status = where(accepted & (is_minimum | is_level), CONVERGED, status)
-    status = where(~accepted & (left <= 0), PRECISION, status)
+    # A search without a high end has fallen all the way.
+    is_endless = ~np.isfinite(search.high) | (point.value == -np.inf)
+    status = where(~accepted & (left <= 0), where(is_endless, UNBOUNDED, PRECISION), status)
     return where(is_first & ~is_finite, NOT_FINITE, status)

@@ -1,0 +1,60 @@
+"""How the end of a descent moves with parameters: the derivative of the minimum, not of the steps towards it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.control.custom_derivatives import custom_jvp
+from wengert.core.shapes import shape_of
+from wengert.implicit.definitions import linear_solver, tangent_of, unknowns_of
+from wengert.implicit.linear import tolerance_of
+from wengert.ops.comparison import require_end
+from wengert.optimize.descent import CONVERGED, PRECISION, End, Point
+from wengert.transforms.forward_mode import jvp
+from wengert.transforms.reverse_mode import grad
+
+MOST_DENSE = 100
+"""The most variables for which the derivative writes the Hessian out as a matrix; beyond, it takes products alone."""
+
+
+def differentiable_end(
+    operation: str,
+    objective: Callable[..., Any],
+    start: Any,
+    parameters: tuple[Any, ...],
+    minimise: Callable[[Callable[[Any], Any], Any], End],
+) -> End:
+    """Return the end of a descent, with ``f_xx x' = - f_xp p'`` as its derivative by the parameters.
+
+    Args:
+        operation: the name for messages.
+        objective: ``(vector, *parameters) -> number``; values that it closes over are parameters, too.
+        start: the vector where the descent begins; it has no influence on the minimum.
+        parameters: arrays.
+        minimise: ``(function of a vector, start) -> End``.
+    """
+    problem = unknowns_of(operation, objective, start, parameters)
+    function = problem.residual
+    linear = "direct" if shape_of(start)[0] <= MOST_DENSE else "cg"
+    solve = linear_solver(operation, linear, start, tolerance_of(start, None))
+
+    @custom_jvp
+    def minimum(start: Any, *parameters: Any) -> End:
+        return minimise(lambda x: function(x, *parameters), start)
+
+    @minimum.defjvp
+    def _(primals: Any, tangents: Any) -> tuple[End, End]:
+        start, *values = primals
+        end = minimum(start, *values)
+        is_minimum = (end.status == CONVERGED) | (end.status == PRECISION)
+        requirement = "the descent must end at a minimum to have a derivative; give maxiter, or another start"
+        x = require_end(end.point.x, is_minimum, operation=operation, requirement=requirement)
+        moved = tangent_of(grad(function), solve, x, values, tangents[1:])
+        change = jvp(function, (x, *values), (moved, *tangents[1:]))[1]
+        zero = np.float64(0.0)
+        return end, End(Point(moved, change, np.zeros(shape_of(x))), zero, zero, zero)
+
+    return minimum(problem.start, *problem.parameters)
