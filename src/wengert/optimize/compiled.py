@@ -163,12 +163,14 @@ def _minimum(
     def minimise(objective: Callable[[Any], Any], start: Any) -> End:
         return descend(objective, start, method(objective), limits)
 
+    def objective(x: Any, *arrays: Any) -> Any:
+        return passes.scalar(x, arrays)
+
     def program(start: Any, arrays: Any) -> End:
-        return minimise(lambda x: passes.scalar(x, arrays), start)
+        return minimise(lambda x: objective(x, *arrays), start)
 
     with np.errstate(all="ignore"):  # trials may overflow, as in a compiled program
         if inside_transform():
-            objective = lambda x, *arrays: passes.scalar(x, arrays)  # noqa: E731
             end = differentiable_end(operation, objective, flat.start, arrays, minimise)
         else:
             end = passes.get(f"{operation} {setting} {limits}", lambda: program)(flat.start, arrays)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.core.errors import ArgumentError, message
+from wengert.sparse.packages import scipy_sparse
 
 _EPSILON = float(np.finfo(np.float64).eps)
 _FIRST_DAMPING = 1e-4
@@ -116,15 +117,19 @@ def _scales(now: _Point, settings: Settings) -> Any:
 
 def _step(now: _Point, damping: float, diagonal: Any) -> Any:
     """Solve the damped normal equations; a factorisation that fails gives no step."""
-    from scipy.sparse import diags_array
-    from scipy.sparse.linalg import splu
+    from scipy.sparse import linalg
 
-    damped = (now.matrix + diags_array(damping * diagonal, format="csc")).tocsc()
+    solvers: Any = linalg
+    damped = (now.matrix + _diagonal(damping * diagonal)).tocsc()
     try:
-        factor: Any = splu(damped, diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+        factor: Any = solvers.splu(damped, diag_pivot_thresh=0.0, options={"SymmetricMode": True})
     except RuntimeError:  # singular to rounding: the step is refused, and the damping grows
         return np.full(len(diagonal), np.nan)
     return factor.solve(-now.gradient)
+
+
+def _diagonal(elements: Any) -> Any:
+    return scipy_sparse("least_squares").diags_array(elements, format="csc")
 
 
 def _is_at_most(gradient: Any, limit: float | None) -> bool:
@@ -174,16 +179,15 @@ def _loss(settings: Settings) -> tuple[Callable[[Any], float], Callable[[Any, An
     """
     if settings.loss == "linear":
         return lambda f: 0.5 * float(f @ f), lambda f, jacobian: (f, jacobian)
-    rho, square = _LOSSES.get(settings.loss, settings.loss), settings.f_scale**2
+    rho: Any = _LOSSES.get(settings.loss, settings.loss)
+    square = settings.f_scale**2
 
     def cost(f: Any) -> float:
         return 0.5 * square * float(np.sum(rho(f**2 / square)[0]))
 
     def weigh(f: Any, jacobian: Any) -> tuple[Any, Any]:
-        from scipy.sparse import diags_array
-
         weights = np.sqrt(np.maximum(rho(f**2 / square)[1], 0.0))
-        return f * weights, diags_array(weights) @ jacobian
+        return f * weights, _diagonal(weights) @ jacobian
 
     return cost, weigh
 
