@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pytest
@@ -238,3 +238,31 @@ def test_a_start_where_the_likelihood_is_not_finite_is_refused() -> None:
 def test_parameters_are_real() -> None:
     with pytest.raises(DtypeError, match="real numbers"):
         wg.fit.mle(lambda p, y: -(np.abs(p - y) ** 2), np.arange(3.0), {"z": 1j})
+
+
+def test_what_logpdf_must_return() -> None:
+    y = np.array([1.0, 2.0, np.nan, 4.0])
+    with pytest.raises(ArgumentError, match=r"got nan for 1 of 4 observations, first at \[2\]"):
+        wg.fit.mle(lambda p, y: -((y - p) ** 2), y, 0.0)
+    with pytest.raises(ArgumentError, match=r"must be an observation; got the shape \(0,\)"):
+        wg.fit.mle(lambda p, y: -((y - p) ** 2), y[:0], 0.0)
+    for wrong in (lambda p, y: None, lambda p, y: {"a": -((y - p) ** 2)}):
+        with pytest.raises(ArgumentError, match="must return an array of log densities"):
+            wg.fit.mle(wrong, y[:2], 0.0)
+
+
+@pytest.mark.parametrize(
+    "data", [[1.0, 2.0, 4.0], {"y": np.array([1, 2, 4]), "unit": "m"}, None, (2, (1.0, 4.0))]
+)
+def test_data_may_be_any_object(data: Any) -> None:
+    def normal_log(p: Any, data: Any) -> Any:
+        y: Any = np.array([1.0, 2.0, 4.0])
+        if isinstance(data, dict):
+            y = cast("Any", data)["y"]
+        elif isinstance(data, (list, tuple)):
+            y = np.hstack(cast("Any", data))
+        return -((y - p["mean"]) ** 2) / 2
+
+    fit = wg.fit.mle(normal_log, data, {"mean": 0})
+    assert np.isclose(fit.estimates["mean"], 7 / 3)
+    assert np.isclose(fit.standard_errors["mean"], 3**-0.5)

@@ -9,13 +9,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import wengert as wg
 from wengert.core.errors import ArgumentError, DtypeError, MissingExtraError
 from wengert.fit import Samples
 from wengert.fit.adaptation import FAST, LAST, LAST_SLOW, SAMPLING, SLOW, phases
 from wengert.fit.diagnostics import mean_ess
-from wengert.fit.trajectories import Phase, Place, energy_of, leapfrog
+from wengert.fit.metrics import Dense, Diagonal, Metric, Window
+from wengert.fit.trajectories import Phase, Place, energy_of, leapfrog, phase_of
 from wengert.random import key
 
 MEAN = np.array([1.0, -2.0, 0.5])
@@ -59,9 +62,9 @@ def check_mean(draws: Any, truth: float) -> None:
 
 
 @every_sampler
-@pytest.mark.parametrize("seed", [0, 1])
-def test_moments_of_a_normal_density(sampler: Sampler, seed: int) -> None:
-    samples = sampler(gaussian, {"x": np.zeros(3)}, key(seed))
+@pytest.mark.parametrize("dense", [False, True], ids=["diagonal", "dense"])
+def test_moments_of_a_normal_density(sampler: Sampler, dense: bool) -> None:
+    samples = sampler(gaussian, {"x": np.zeros(3)}, key(int(dense)), dense=dense)
     x = samples.draws["x"]
     assert x.shape == (4, 1000, 3)
     for i in range(3):
@@ -105,7 +108,29 @@ def test_logistic_regression_is_near_its_laplace_approximation() -> None:
     np.testing.assert_allclose(samples.draws.mean(axis=(0, 1)), normal.mode, atol=0.25 * deviations.max())
     np.testing.assert_allclose(samples.draws.std(axis=(0, 1)), deviations, rtol=0.15)
     assert np.all(samples.rhat < 1.01)
-    np.testing.assert_allclose(samples.variances.mean(axis=0), deviations**2, rtol=0.5)
+    np.testing.assert_allclose(samples.inverse_mass.mean(axis=0), deviations**2, rtol=0.5)
+
+
+@wg.jit
+def autoregression(x: Any) -> Any:
+    """Return the log density of 12 numbers of deviations 1 to 3 whose neighbours have the correlation 0.95."""
+    z = x / np.linspace(1.0, 3.0, 12)
+    return -0.5 * z[0] ** 2 - 0.5 * np.sum((z[1:] - 0.95 * z[:-1]) ** 2) / (1.0 - 0.95**2)
+
+
+def test_dense_masses_follow_correlations() -> None:
+    place, scales = np.arange(12), np.linspace(1.0, 3.0, 12)
+    covariance = np.multiply.outer(scales, scales) * 0.95 ** np.abs(place[:, None] - place)
+    plain, dense = (wg.fit.nuts(autoregression, np.zeros(12), key(0), dense=dense) for dense in (False, True))
+    for i, j in ((0, 0), (3, 3), (11, 11), (3, 4), (0, 11)):
+        check_mean(dense.draws[..., i] * dense.draws[..., j], covariance[i, j])
+    for k in place:
+        check_mean(dense.draws[..., k], 0.0)
+    assert np.min(dense.ess) / np.sum(dense.leaps) > 10.0 * np.min(plain.ess) / np.sum(plain.leaps)
+    assert dense.inverse_mass.shape == (4, 12, 12)
+    correlations = dense.inverse_mass / np.multiply.outer(scales, scales)
+    np.testing.assert_allclose(correlations[:, place, place], 1.0, atol=0.6)
+    np.testing.assert_allclose(dense.inverse_mass, np.swapaxes(dense.inverse_mass, 1, 2), rtol=1e-12)
 
 
 def test_scales_that_differ_are_found() -> None:
@@ -113,6 +138,41 @@ def test_scales_that_differ_are_found() -> None:
     samples = wg.fit.nuts(lambda x: -0.5 * np.sum((x / scales) ** 2), np.zeros(3), key(0), jitter=1e-2)
     np.testing.assert_allclose(samples.draws.std(axis=(0, 1)), scales, rtol=0.1)
     assert np.mean(samples.leaps) < 16
+
+
+# -- the metric ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [Diagonal, Dense])
+@pytest.mark.parametrize("count", [1, 7, 200])
+def test_a_window_has_the_covariance_shrunk_as_stan_does(kind: type[Metric], count: int) -> None:
+    positions = 5.0 + np.random.default_rng(count).normal(size=(count, 3)) @ np.diag([1e-2, 1.0, 1e2])
+    unit = kind.unit(3)
+    window = Window.empty(unit)
+    for position in positions:
+        window = window.with_position(unit, position)
+    metric = window.metric(kind)
+    covariance = np.cov(positions.T) if count > 1 else np.zeros((3, 3))
+    expected = count / (count + 5) * covariance + 1e-3 * 5 / (count + 5) * np.eye(3)
+    if kind is Diagonal or count < 6:
+        got = metric.inverse_mass if kind is Diagonal else np.diag(metric.inverse_mass)
+        np.testing.assert_allclose(got, np.diag(expected), rtol=1e-9)
+    else:
+        np.testing.assert_allclose(metric.inverse_mass, expected, rtol=1e-9)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 6))
+@settings(max_examples=20, deadline=None)
+def test_momenta_have_the_covariance_of_the_masses(seed: int, size: int) -> None:
+    rng = np.random.default_rng(seed)
+    covariance = np.cov(rng.normal(size=(size, 3 * size + 2))).reshape(size, size)
+    for metric in (
+        Dense.estimated(covariance, 0.1, 50.0),
+        Diagonal.estimated(np.diag(covariance), 0.1, 50.0),
+    ):
+        factor = np.stack([metric.momentum(unit) for unit in np.eye(size)], axis=1)
+        velocities = np.stack([metric.velocity(column) for column in (factor @ factor.T).T], axis=1)
+        np.testing.assert_allclose(velocities, np.eye(size), atol=1e-8)
 
 
 # -- reproducible ----------------------------------------------------------------------------------------
@@ -137,25 +197,27 @@ def test_draws_do_not_depend_on_the_number_that_follow() -> None:
 # -- parts -----------------------------------------------------------------------------------------------
 
 
-def test_the_leapfrog_is_reversible_and_of_second_order() -> None:
+METRICS = [Diagonal(np.array([1.0, 0.5])), Dense(np.array([[1.0, 0.3], [0.3, 0.5]]), np.eye(2))]
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=["diagonal", "dense"])
+def test_the_leapfrog_is_reversible_and_of_second_order(metric: Metric) -> None:
     def slope(x: Any) -> Any:
         return wg.value_and_grad(lambda x: -np.sum(x**4) - 0.5 * np.sum(x**2))(x)
 
-    variances, x, p = np.array([1.0, 0.5]), np.array([0.3, -0.8]), np.array([0.7, 0.2])
-    first = Phase(Place(x, *slope(x)), p)
+    x, p = np.array([0.3, -0.8]), np.array([0.7, 0.2])
+    first = phase_of(Place(x, *slope(x)), p, metric)
 
     def path(step: float, count: int, phase: Phase) -> Phase:
         for _ in range(count):
-            phase = leapfrog(slope, phase, step, variances)
+            phase = leapfrog(slope, phase, step, metric)
         return phase
 
     back = path(-0.1, 10, path(0.1, 10, first))
     np.testing.assert_allclose(back.place.position, x, atol=1e-13)
     np.testing.assert_allclose(back.momentum, p, atol=1e-13)
-    start = energy_of(first, variances)
-    coarse, fine = (
-        energy_of(path(step, count, first), variances) - start for step, count in ((0.1, 10), (0.05, 20))
-    )
+    start = energy_of(first)
+    coarse, fine = (energy_of(path(step, count, first)) - start for step, count in ((0.1, 10), (0.05, 20)))
     assert 3.0 < coarse / fine < 5.0
 
 
@@ -187,9 +249,9 @@ def test_the_step_size_reaches_the_target() -> None:
 
 def test_the_table_has_a_row_for_each_element() -> None:
     samples = wg.fit.nuts(eight_schools, SCHOOLS, key(0), draws=100, warmup=100)
-    title, blank, columns, *rows = str(samples).splitlines()
+    title, table, *_ = str(samples).split("\n\n")
+    columns, *rows = table.splitlines()
     assert title.startswith("4 chains of 100 draws")
-    assert not blank
     assert columns.endswith("r-hat")
     assert (
         [row.split()[0] for row in rows] == samples.names == ["log_tau", "mu", *(f"z[{i}]" for i in range(8))]
@@ -207,6 +269,33 @@ def test_starts_beside_the_support_are_drawn_again_nearer() -> None:
     assert abs(np.mean(samples.draws) - 2.0) < 0.3  # the gamma distribution of shape 2
 
 
+def test_a_function_of_the_draws_has_its_own_diagnostics() -> None:
+    samples = wg.fit.nuts(eight_schools, SCHOOLS, key(0), draws=200, warmup=200)
+    effects = samples.map(lambda p: {"effects": p["mu"] + np.exp(p["log_tau"]) * p["z"], "half": p["mu"] / 2})
+    draws = samples.draws
+    expected = draws["mu"][..., None] + np.exp(draws["log_tau"])[..., None] * draws["z"]
+    np.testing.assert_allclose(effects.draws["effects"], expected, rtol=1e-12)
+    assert effects.names == [*(f"effects[{i}]" for i in range(8)), "half"]
+    assert np.isclose(effects.ess["half"], samples.ess["mu"])
+    assert effects.divergences == samples.divergences
+    np.testing.assert_array_equal(samples.map(lambda p: p["mu"] > 0.0).draws, draws["mu"] > 0.0)
+
+
+def test_what_makes_draws_doubtful_is_said() -> None:
+    def funnel(p: Any) -> Any:
+        return -0.5 * (p["v"] / 3.0) ** 2 - 0.5 * np.sum(p["x"] ** 2) * np.exp(-p["v"]) - 4.5 * p["v"]
+
+    start = {"v": 0.0, "x": np.zeros(9)}
+    samples = wg.fit.nuts(funnel, start, key(0), draws=200, warmup=200, max_depth=3)
+    diverged, full, *others = samples.warnings
+    assert diverged.startswith(f"{samples.divergences} of 800 trajectories diverged: raise target")
+    assert full.startswith(f"{np.sum(samples.depth == 3)} of 800 trajectories reached max_depth=3")
+    assert any("r-hat of v" in text or "r-hat of x" in text for text in others)
+    assert any(text.startswith("ess bulk of ") for text in others)
+    assert str(samples).endswith("\n\n" + "\n".join(samples.warnings))
+    assert not wg.fit.hmc(gaussian, {"x": np.zeros(3)}, key(0)).warnings
+
+
 @every_sampler
 def test_what_is_refused(sampler: Sampler) -> None:
     with pytest.raises(ArgumentError, match="finite at the start; got nan"):
@@ -215,7 +304,9 @@ def test_what_is_refused(sampler: Sampler) -> None:
         sampler(gaussian, {"x": np.zeros(3)}, 0)
     with pytest.raises(ArgumentError, match="scalar"):
         sampler(lambda x: x, np.zeros(3), key(0))
-    for wrong in ({"chains": 0}, {"draws": 0}, {"warmup": -1}, {"target": 1.0}):
+    with pytest.raises(ArgumentError, match=r"finite at the start; got a gradient of (nan|-?inf) for x\[1\]"):
+        sampler(lambda x: -np.sum(x**2) + np.cbrt(x[1]), np.zeros(3), key(0), jitter=0.0)
+    for wrong in ({"chains": 0}, {"draws": 1e3}, {"warmup": -1}, {"target": 1.0}):
         with pytest.raises(ArgumentError, match=next(iter(wrong))):
             sampler(gaussian, {"x": np.zeros(3)}, key(0), **wrong)
 
@@ -243,8 +334,20 @@ def test_arviz_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.filterwarnings("ignore")
 def test_arviz_gets_all_draws() -> None:
-    pytest.importorskip("arviz")
-    samples = wg.fit.nuts(gaussian, {"x": np.zeros(3)}, key(0), draws=20, warmup=20)
+    arviz = pytest.importorskip("arviz")
+    samples = wg.fit.nuts(eight_schools, SCHOOLS, key(0), draws=50, warmup=50)
     data = samples.to_arviz()
-    np.testing.assert_array_equal(data.posterior["x"], samples.draws["x"])
-    np.testing.assert_array_equal(data.sample_stats["diverging"], samples.divergent)
+    for name in SCHOOLS:
+        np.testing.assert_array_equal(data.posterior[name], samples.draws[name])
+    for name, numbers in (
+        ("diverging", samples.divergent),
+        ("n_steps", samples.leaps),
+        ("lp", samples.logdensity),
+    ):
+        np.testing.assert_array_equal(data.sample_stats[name], numbers)
+    assert data.posterior["z"].dims[:2] == ("chain", "draw")
+    table = arviz.summary(data, round_to="none")
+    np.testing.assert_allclose(np.asarray(table["mean"], float), samples.vectors.mean(axis=(0, 1)))
+    np.testing.assert_allclose(
+        np.asarray(table["ess_bulk"], float), [samples.ess["log_tau"], samples.ess["mu"], *samples.ess["z"]]
+    )

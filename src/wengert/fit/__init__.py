@@ -18,5 +18,19 @@ from wengert.fit.estimates import Fit, Interval
 from wengert.fit.likelihood import mle
 from wengert.fit.samples import Samples
 from wengert.fit.sampling import hmc, nuts
+from wengert.fit.supports import bounded, ordered, positive, simplex
 
-__all__ = ["Fit", "Interval", "Laplace", "Samples", "hmc", "laplace", "mle", "nuts"]
+__all__ = [
+    "Fit",
+    "Interval",
+    "Laplace",
+    "Samples",
+    "bounded",
+    "hmc",
+    "laplace",
+    "mle",
+    "nuts",
+    "ordered",
+    "positive",
+    "simplex",
+]

@@ -1,4 +1,4 @@
-"""Adaptation in the warm-up: the step size by dual averaging, the masses from the variances in growing windows."""
+"""Adaptation in the warm-up: the step size by dual averaging, the masses from the positions in growing windows."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.control.cond import cond
+from wengert.fit.metrics import Metric, Window
 from wengert.ops.comparison import where
 
 _SHRINKAGE, _DELAY, _DECAY = 0.05, 10.0, 0.75
 """Gamma, t0 and kappa of Hoffman and Gelman (2014)."""
 SAMPLING, FAST, SLOW, LAST_SLOW, LAST = range(5)
-"""What a draw is for: the result; the step size; the variances, too; the end of a window; the end of the warm-up."""
+"""What a draw is for: the result; the step size; the masses, too; the end of a window; the end of the warm-up."""
 _BEGIN, _END, _WINDOW = 75, 50, 25
 """The draws before the windows, after them, and in the first window (Stan's)."""
 
@@ -20,8 +22,7 @@ class Adapted(NamedTuple):
     """The state of the adaptation of one chain."""
 
     step: Any
-    variances: Any
-    """Of the parameters: the inverse masses."""
+    metric: Metric
     centre: Any
     """The logarithm to which the step sizes shrink."""
     error: Any
@@ -29,31 +30,38 @@ class Adapted(NamedTuple):
     log_mean: Any
     """The mean logarithm of the step sizes."""
     turns: Any
-    count: Any
-    mean: Any
-    squares: Any
-    """Welford's sums of a window."""
+    window: Window
 
 
-def begun(size: int) -> Adapted:
-    """Return the first state, for variances near 1."""
-    step, zero, zeros = np.float64(_first_step(size)), np.float64(0.0), np.zeros(size)
-    return Adapted(step, np.ones(size), np.log(10.0 * step), zero, zero, zero, zero, zeros, zeros)
+def begun(metric: Metric) -> Adapted:
+    """Return the first state with some masses; also that after a window."""
+    step, zero = np.float64(_first_step(metric)), np.float64(0.0)
+    return Adapted(step, metric, np.log(10.0 * step), zero, zero, zero, Window.empty(metric))
 
 
-def _first_step(size: int) -> float:
+def _first_step(metric: Metric) -> float:
     """Return a step size for a standard normal density, whose best one falls with the fourth root of its dimension."""
-    return size**-0.25
+    return metric.inverse_mass.shape[-1] ** -0.25
 
 
 def adapted(state: Adapted, phase: Any, position: Any, acceptance: Any, target: float) -> Adapted:
-    """Return the state after a draw in a phase of the warm-up; while sampling it stays the same."""
-    following = _averaged(state, acceptance, target)
-    following = _gathered(following, (phase == SLOW) | (phase == LAST_SLOW), position)
-    following = _renewed(following, phase == LAST_SLOW)
-    following = following._replace(step=where(phase == LAST, np.exp(following.log_mean), following.step))
-    pairs = zip(following, state, strict=True)
-    return Adapted(*[where(phase == SAMPLING, before, after) for after, before in pairs])
+    """Return the state after a draw in a phase of the warm-up; while sampling it stays the same.
+
+    All chains are in one phase, so that a compiled program runs one branch of a condition.
+    """
+
+    def warmed(state: Adapted) -> Adapted:
+        following = _averaged(state, acceptance, target)
+        slow = (phase == SLOW) | (phase == LAST_SLOW)
+        following = cond(slow, lambda state: _gathered(state, position), _same, following)
+        following = cond(phase == LAST_SLOW, _renewed, _same, following)
+        return following._replace(step=where(phase == LAST, np.exp(following.log_mean), following.step))
+
+    return cond(phase == SAMPLING, _same, warmed, state)
+
+
+def _same(state: Adapted) -> Adapted:
+    return state
 
 
 def _averaged(state: Adapted, acceptance: Any, target: float) -> Adapted:
@@ -67,34 +75,14 @@ def _averaged(state: Adapted, acceptance: Any, target: float) -> Adapted:
     return state._replace(step=np.exp(log_step), error=error, log_mean=log_mean, turns=turns)
 
 
-def _gathered(state: Adapted, gathers: Any, position: Any) -> Adapted:
-    """Take a position into the window's variances (Welford, 1962)."""
-    count = state.count + 1.0
-    difference = position - state.mean
-    mean = state.mean + difference / count
-    squares = state.squares + difference * (position - mean)
-    return state._replace(
-        count=where(gathers, count, state.count),
-        mean=where(gathers, mean, state.mean),
-        squares=where(gathers, squares, state.squares),
-    )
+def _gathered(state: Adapted, position: Any) -> Adapted:
+    """Take a position into the window."""
+    return state._replace(window=state.window.with_position(state.metric, position))
 
 
-def _renewed(state: Adapted, ends: Any) -> Adapted:
-    """At the end of a window take its variances, shrunk to 1e-3 as in Stan, and begin again with the step size."""
-    count, step = state.count, _first_step(state.mean.shape[0])
-    variances = state.squares / np.maximum(count - 1.0, 1.0) * count / (count + 5.0) + 5e-3 / (count + 5.0)
-    return state._replace(
-        step=where(ends, step, state.step),
-        variances=where(ends, variances, state.variances),
-        centre=where(ends, np.log(10.0 * step), state.centre),
-        error=where(ends, 0.0, state.error),
-        log_mean=where(ends, 0.0, state.log_mean),
-        turns=where(ends, 0.0, state.turns),
-        count=where(ends, 0.0, count),
-        mean=where(ends, 0.0, state.mean),
-        squares=where(ends, 0.0, state.squares),
-    )
+def _renewed(state: Adapted) -> Adapted:
+    """At the end of a window take its masses, and begin again with the step size."""
+    return begun(state.window.metric(type(state.metric)))
 
 
 def phases(warmup: int, draws: int) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 from wengert.fit.mode import Point, Potential
 from wengert.fit.samples import with_leading_axes
 from wengert.fit.tables import number, table
+from wengert.optimize.scipys import as_tuple
 from wengert.random.sampling import normal
 
 
@@ -70,9 +71,7 @@ class Laplace:
     __repr__ = __str__
 
 
-def laplace(
-    logdensity: Callable[..., Any], start: Any, args: tuple[Any, ...] = (), *, maxiter: int = 200
-) -> Laplace:
+def laplace(logdensity: Callable[..., Any], start: Any, args: Any = (), *, maxiter: int = 200) -> Laplace:
     """Approximate a density by the normal distribution at its mode.
 
     Its covariance is ``S = (-l'')^-1`` at the mode m of the log density l, and the logarithm of the density's integral,
@@ -82,7 +81,7 @@ def laplace(
     Args:
         logdensity: takes the parameters and ``args``, and returns one number.
         start: the parameters to start from: a number, an array, or any container of them.
-        args: further arguments of ``logdensity``.
+        args: further arguments of ``logdensity``, a tuple.
         maxiter: the most steps.
 
     Returns:
@@ -105,5 +104,5 @@ def laplace(
         >>> print(round(np.exp(gamma.log_evidence) / 3628800, 3))
         0.992
     """
-    potential = Potential("laplace", logdensity, start, args)
+    potential = Potential("laplace", logdensity, start, as_tuple(args))
     return Laplace(potential, potential.mode(maxiter))

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core import tree
 from wengert.core.errors import ArgumentError, message
-from wengert.core.shapes import shape_of
 from wengert.fit.estimates import Fit
 from wengert.fit.mode import Point, Potential
 from wengert.optimize.passes import followed, passes_of
+from wengert.transforms.arguments import flatten_output
 
 
 def mle(
@@ -35,7 +36,7 @@ def mle(
         logpdf: takes the parameters and the data, and returns the log density of each observation, an array; or their
             sum, one number. A parameter that must be positive is best written as an exponential; elsewhere NaN and
             infinities are rejected as steps.
-        data: a container of arrays, or anything that ``logpdf`` takes.
+        data: anything that ``logpdf`` takes: an array, or a container of arrays and other objects.
         start: the parameters to start from: a number, an array, or any container of them.
         robust: whether the covariance is the sandwich.
         observations: the number of observations, for the BIC; by default the number of log densities.
@@ -46,7 +47,8 @@ def mle(
         ``profile``, ``delta``; print it as a table.
 
     Raises:
-        ArgumentError: the log-likelihood is not finite at the start, or ``robust`` gets one number.
+        ArgumentError: the log-likelihood is not finite at the start, there is no observation, or ``robust`` gets one
+            number.
         DtypeError: a parameter is not a real number.
         LimitError: the steps do not reach a maximum.
         MatrixError: the data do not determine the parameters; the message names those involved.
@@ -66,9 +68,11 @@ def mle(
         return np.sum(followed(logpdf, parameters, data))
 
     potential = Potential("mle", total, start, (data,))
+    with np.errstate(all="ignore"):
+        first = logpdf(potential.flat.container(potential.flat.start), data)
+    densities = _checked_densities(first)
     point = potential.mode(maxiter)
     covariance = potential.covariance(point)
-    densities = shape_of(logpdf(potential.flat.users(point.x), data))
     if robust:
         if not densities:
             requirement = "robust=True needs the log density of each observation"
@@ -78,6 +82,29 @@ def mle(
     if observations is None and densities:
         observations = int(np.prod(densities))
     return Fit(potential, point, covariance, observations, robust, maxiter)
+
+
+def _checked_densities(densities: Any) -> tuple[int, ...]:
+    """Return the shape of the log densities at the start.
+
+    Raises:
+        ArgumentError: they are no array, empty, or some are not finite; if all are not, the start is to blame.
+    """
+    outputs, structure, _ = flatten_output("mle", densities)
+    if structure.kind is not None:
+        requirement = "logpdf must return an array of log densities, or one number"
+        raise ArgumentError(message("mle", requirement, tree.show(structure)))
+    values = np.asarray(outputs[0])
+    if not values.size:
+        hint = "see how the data were selected"
+        raise ArgumentError(message("mle", "there must be an observation", f"the shape {values.shape}", hint))
+    wrong = np.argwhere(~np.isfinite(values))
+    if 0 < len(wrong) < values.size:
+        first = tuple(map(int, wrong[0]))
+        got = f"{values[first]:g} for {len(wrong)} of {values.size} observations, first at {list(first)}"
+        hint = "correct these observations, or start elsewhere"
+        raise ArgumentError(message("mle", "the log densities must be finite at the start", got, hint))
+    return values.shape
 
 
 def _sandwich(logpdf: Callable[..., Any], data: Any, potential: Potential, point: Point, inverse: Any) -> Any:

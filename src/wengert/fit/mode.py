@@ -11,6 +11,7 @@ from wengert.core.errors import ArgumentError, LimitError, MatrixError, message
 from wengert.fit.tables import element_names
 from wengert.optimize.flat import Flat
 from wengert.optimize.passes import followed, passes_of
+from wengert.transforms.arguments import objective_value
 from wengert.transforms.jacobians import hessian
 from wengert.transforms.reverse_mode import value_and_grad
 
@@ -50,7 +51,7 @@ class Potential:
         self, operation: str, logdensity: Callable[..., Any], start: Any, args: tuple[Any, ...]
     ) -> None:
         def negative(parameters: Any, *arguments: Any) -> Any:
-            return -followed(logdensity, parameters, *arguments)
+            return -objective_value(operation, followed(logdensity, parameters, *arguments))
 
         self.operation = operation
         self.flat = Flat(operation, start, "start")
@@ -78,7 +79,7 @@ class Potential:
         Raises:
             ArgumentError: the log density or a derivative is not finite there.
         """
-        point, hint = self.at(self.flat.start), "start elsewhere"
+        point, hint = self.at(self.flat.start), "start elsewhere, or see whether the data hold NaN"
         if not np.isfinite(point.value):
             requirement = "the log density must be finite at the start"
             raise ArgumentError(message(self.operation, requirement, f"{-point.value:g}", hint))

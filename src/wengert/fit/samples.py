@@ -13,6 +13,11 @@ from wengert.core.lazy import lazy
 from wengert.fit.diagnostics import bulk_ess, mean_ess, r_hat, tail_ess
 from wengert.fit.tables import element_names, leaf_names, number, table
 from wengert.optimize.flat import Flat
+from wengert.optimize.passes import Pass, followed
+from wengert.transforms.batching import vmap
+
+_LARGEST_REDUCTION, _LEAST_SIZE = 1.01, 100
+"""Of R-hat, and of the effective sample size for each chain (Vehtari and others, 2021)."""
 
 
 def with_leading_axes(flat: Flat, vectors: Any) -> Any:
@@ -35,14 +40,14 @@ class Samples:
         leaps: the number of leapfrog steps of each trajectory.
         depth: the number of doublings of each trajectory; 0 for `hmc`.
         energy: the energy at the beginning of each trajectory.
+        warmup_leaps: the number of leapfrog steps in the warm-up of each chain.
         step_size: of each chain.
-        variances: the variances of the parameters in each chain's warm-up, of shape (chains, size): the inverse masses.
+        inverse_mass: the variances of the parameters in each chain's warm-up, of shape (chains, size), or with
+            ``dense`` their covariances, of shape (chains, size, size).
     """
 
-    def __init__(
-        self, flat: Flat, vectors: Any, statistics: dict[str, Any], step_size: Any, variances: Any
-    ) -> None:
-        self._flat = flat
+    def __init__(self, flat: Flat, vectors: Any, statistics: dict[str, Any], limit: int) -> None:
+        self._flat, self._statistics, self._limit = flat, statistics, limit
         self.vectors = vectors
         self.names = element_names(flat)
         self.logdensity = statistics["logdensity"]
@@ -51,8 +56,9 @@ class Samples:
         self.leaps = statistics["leaps"]
         self.depth = statistics["depth"]
         self.energy = statistics["energy"]
-        self.step_size = step_size
-        self.variances = variances
+        self.warmup_leaps = statistics["warmup_leaps"]
+        self.step_size = statistics["step_size"]
+        self.inverse_mass = statistics["inverse_mass"]
 
     @property
     def draws(self) -> Any:
@@ -64,27 +70,83 @@ class Samples:
         """The number of divergent trajectories."""
         return int(np.sum(self.divergent))
 
-    @lazy
+    @property
     def rhat(self) -> Any:
         """The split, rank-normalised R-hat of each parameter: near 1 where the chains agree."""
-        return self._each(r_hat)
+        return self._flat.users(self._reductions)
 
-    @lazy
+    @property
     def ess(self) -> Any:
         """The effective sample size of each parameter for the centre of its distribution."""
-        return self._each(bulk_ess)
+        return self._flat.users(self._sizes)
 
-    def _each(self, function: Callable[[Any], float]) -> Any:
-        return self._flat.users(self._numbers(function))
+    @lazy
+    def _reductions(self) -> Any:
+        return self._numbers(r_hat)
+
+    @lazy
+    def _sizes(self) -> Any:
+        return self._numbers(bulk_ess)
 
     def _numbers(self, function: Callable[[Any], float]) -> Any:
         return np.array([function(self.vectors[:, :, k]) for k in range(self._flat.size)])
+
+    @property
+    def warnings(self) -> list[str]:
+        """Sentences on what makes the draws doubtful, and what to change; the table ends with them."""
+        found: list[str] = []
+        count = self.divergent.size
+        if self.divergences:
+            advice = "raise target, or write the density in other parameters"
+            found.append(f"{self.divergences} of {count} trajectories diverged: {advice}.")
+        full = int(np.sum(self.depth >= self._limit))
+        if full and np.any(self.depth):
+            advice = "try dense=True, raise max_depth, or see whether the integral of the density is finite"
+            found.append(f"{full} of {count} trajectories reached max_depth={self._limit}: {advice}.")
+        worst = int(np.argmax(np.where(np.isnan(self._reductions), np.inf, self._reductions)))
+        if not self._reductions[worst] <= _LARGEST_REDUCTION:
+            got = f"r-hat of {self.names[worst]} is {self._reductions[worst]:.3f}, not at most {_LARGEST_REDUCTION}"
+            found.append(f"{got}: the chains disagree; take more draws and warmup.")
+        worst, least = int(np.argmin(self._sizes)), _LEAST_SIZE * self.vectors.shape[0]
+        if self._sizes[worst] < least:
+            got = f"ess bulk of {self.names[worst]} is {self._sizes[worst]:.0f}, not at least {least}"
+            found.append(f"{got}: its diagnostics are uncertain; take more draws.")
+        return found
+
+    def map(self, function: Callable[[Any], Any]) -> Samples:
+        """Return the draws of a function of the parameters, with their own diagnostics.
+
+        Args:
+            function: takes the parameters of one draw, and returns a number, an array, or a container of them; the mean
+                of a truth value is a probability.
+
+        Returns:
+            The `Samples` of the function's results, with the statistics of these trajectories.
+
+        Example:
+            >>> from wengert.fit import nuts
+            >>> from wengert.random import key
+            >>> samples = nuts(lambda z: -0.5 * np.sum(z**2), np.zeros(2), key(0), draws=200, warmup=200)
+            >>> radius = samples.map(lambda z: {"radius": np.sqrt(np.sum(z**2))})
+            >>> radius.draws["radius"].shape, radius.names
+            ((4, 200), ['radius'])
+        """
+
+        def numbers(draw: Any) -> Any:
+            result = followed(function, self._flat.container(draw))
+            return tree.map_tree(lambda leaf: 1.0 * leaf, result)
+
+        draws = self.vectors.reshape(-1, self._flat.size)
+        flat = Flat("map", numbers(draws[0]), "output")
+        program = Pass(vmap(lambda draw: flat.vector(numbers(draw), "output")))
+        vectors = np.asarray(program(draws)).reshape(*self.vectors.shape[:2], flat.size)
+        return Samples(flat, vectors, self._statistics, self._limit)
 
     def summary(self) -> str:
         """Return a table of means, standard deviations, Monte Carlo errors, quantiles, and diagnostics.
 
         Returns:
-            The text, with a row for each element of the parameters.
+            The text, with a row for each element of the parameters, and the `warnings`.
 
         Example:
             >>> from wengert.fit import nuts
@@ -99,27 +161,23 @@ class Samples:
             f"{chains} chains of {count} draws, {self.divergences} divergent; acceptance "
             f"{np.mean(self.acceptance):.2f}, {np.mean(self.leaps):.1f} leapfrog steps a draw"
         )
-        columns = ["parameter", "mean", "sd", "mc error", "5%", "50%", "95%", "ess bulk", "ess tail", "r-hat"]
         pooled = self.vectors.reshape(-1, self._flat.size)
         deviations = np.std(pooled, axis=0, ddof=1)
-        errors = deviations / np.sqrt(self._numbers(mean_ess))
         numbers = [
             np.mean(pooled, axis=0),
             deviations,
-            errors,
+            deviations / np.sqrt(self._numbers(mean_ess)),
             *np.quantile(pooled, [0.05, 0.5, 0.95], axis=0),
         ]
-        sizes, reductions = [self._numbers(bulk_ess), self._numbers(tail_ess)], self._numbers(r_hat)
-        rows = [
-            [
-                name,
-                *[number(float(column[k])) for column in numbers],
-                *[f"{column[k]:.0f}" for column in sizes],
-                f"{reductions[k]:.3f}",
-            ]
-            for k, name in enumerate(self.names)
+        columns = ["parameter", "mean", "sd", "mc error", "5%", "50%", "95%", "ess bulk", "ess tail", "r-hat"]
+        cells = [
+            self.names,
+            *[[number(float(value)) for value in column] for column in numbers],
+            *[[f"{size:.0f}" for size in sizes] for sizes in (self._sizes, self._numbers(tail_ess))],
+            [f"{reduction:.3f}" for reduction in self._reductions],
         ]
-        return f"{title}\n\n{table(columns, rows)}"
+        rows = [list(row) for row in zip(*cells, strict=True)]
+        return "\n\n".join(filter(None, [title, table(columns, rows), "\n".join(self.warnings)]))
 
     __str__ = __repr__ = summary
 

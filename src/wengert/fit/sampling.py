@@ -5,17 +5,22 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from operator import index
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from wengert.control.scan import scan
+from wengert.core import tree
 from wengert.core.errors import ArgumentError, message
 from wengert.fit.adaptation import Adapted, adapted, begun, phases
+from wengert.fit.metrics import Dense, Diagonal
 from wengert.fit.samples import Samples
+from wengert.fit.tables import element_names
 from wengert.fit.trajectories import Moved, Place, Slope, Transition, no_u_turn_transition, static_transition
 from wengert.optimize.flat import Flat
 from wengert.optimize.passes import Passes, passes_of
+from wengert.optimize.scipys import as_tuple
 from wengert.random.keys import fold_in, split
 from wengert.random.sampling import uniform
 from wengert.transforms.batching import vmap
@@ -41,11 +46,12 @@ def nuts(
     start: Any,
     key: Any,
     *,
-    args: tuple[Any, ...] = (),
+    args: Any = (),
     chains: int = 4,
     draws: int = 1000,
     warmup: int = 1000,
     target: float = 0.8,
+    dense: bool = False,
     max_depth: int = 10,
     jitter: float = 1.0,
     progress: bool | None = None,
@@ -59,23 +65,25 @@ def nuts(
 
     Args:
         logdensity: takes the parameters and ``args``, and returns the logarithm of the density, which need not be
-            normalised, as one number; for all real numbers, so write a positive parameter as an exponential, and add
-            its logarithm to the density.
+            normalised, as one number; for all real numbers, so draw a restricted parameter by `positive`, `bounded`,
+            `ordered` or `simplex`.
         start: parameters near which all chains start: a number, an array, or any container of them.
         key: of `wengert.random`. The same key gives the same draws.
-        args: further arguments of ``logdensity``.
+        args: further arguments of ``logdensity``, a tuple.
         chains: the number of chains.
         draws: the number of draws of each chain.
         warmup: the number of draws before these, for the adaptation.
         target: the mean probability of acceptance that the step size aims at; nearer 1 it is smaller.
+        dense: whether the inverse masses are the covariance matrix of the parameters and not their variances alone;
+            for parameters with strong correlations. A leap then costs two products with this matrix more.
         max_depth: the most doublings of a trajectory.
         jitter: the largest distance of a chain's start from ``start`` in each element, drawn uniformly; nearer where
             the density is not finite.
         progress: whether to show a bar; by default on a terminal.
 
     Returns:
-        `Samples`: ``draws``, ``rhat``, ``ess``, ``divergences``, ``step_size``, ``acceptance``, ``summary``,
-        ``to_arviz``.
+        `Samples`: ``draws``, ``rhat``, ``ess``, ``divergences``, ``map``, ``summary``, ``to_arviz``; print it as a
+        table, with what the chains warn of.
 
     Raises:
         ArgumentError: the log density or its gradient is not finite at the start, or a number is out of range.
@@ -90,8 +98,9 @@ def nuts(
         >>> samples.draws["x"].shape, bool(abs(np.mean(samples.draws["y"]) - 1.0) < 0.2)
         ((4, 1000), True)
     """
-    _check_count("nuts", "max_depth", max_depth)
-    sampler = _Sampler("nuts", logdensity, start, args, no_u_turn_transition, max_depth, target)
+    max_depth = _count("nuts", "max_depth", max_depth)
+    transition = no_u_turn_transition(max_depth)
+    sampler = _Sampler("nuts", logdensity, start, args, transition, max_depth, target, dense)
     return sampler.draw(key, chains, draws, warmup, jitter, progress)
 
 
@@ -100,40 +109,40 @@ def hmc(
     start: Any,
     key: Any,
     *,
-    args: tuple[Any, ...] = (),
+    args: Any = (),
     leaps: int = 20,
     chains: int = 4,
     draws: int = 1000,
     warmup: int = 1000,
     target: float = 0.8,
+    dense: bool = False,
     jitter: float = 1.0,
     progress: bool | None = None,
 ) -> Samples:
     """Draw from a density by Hamiltonian Monte Carlo with trajectories of 1, 2, ... or ``leaps`` steps.
 
     The number of steps is drawn anew each time, which keeps chains from periodic orbits (Neal, "MCMC using Hamiltonian
-    dynamics", 2011). The adaptation is that of `nuts`, which needs no number of steps.
+    dynamics", 2011). All else is as in `nuts`, which needs no number of steps.
 
     Args:
-        logdensity: as for `nuts`.
-        start: as for `nuts`.
-        key: of `wengert.random`. The same key gives the same draws.
+        logdensity: as for `nuts`, and so are the other arguments.
+        start: the parameters.
+        key: of `wengert.random`.
         args: further arguments of ``logdensity``.
         leaps: the most leapfrog steps of a trajectory.
         chains: the number of chains.
         draws: the number of draws of each chain.
-        warmup: the number of draws before these, for the adaptation.
-        target: the mean probability of acceptance that the step size aims at.
-        jitter: as for `nuts`.
-        progress: whether to show a bar; by default on a terminal.
+        warmup: the number of draws before these.
+        target: the mean probability of acceptance.
+        dense: whether the inverse masses are a matrix.
+        jitter: the largest distance of a chain's start from ``start``.
+        progress: whether to show a bar.
 
     Returns:
         `Samples`.
 
     Raises:
-        ArgumentError: the log density or its gradient is not finite at the start, or a number is out of range.
-        ConcreteError: the log density needs known numbers, for example for Python's ``if``.
-        DtypeError: a parameter is not a real number.
+        WengertError: as `nuts` does.
 
     Example:
         >>> import numpy as np
@@ -142,8 +151,8 @@ def hmc(
         >>> samples.draws.shape
         (4, 500, 2)
     """
-    _check_count("hmc", "leaps", leaps)
-    sampler = _Sampler("hmc", logdensity, start, args, static_transition, leaps, target)
+    leaps = _count("hmc", "leaps", leaps)
+    sampler = _Sampler("hmc", logdensity, start, args, static_transition(leaps), leaps, target, dense)
     return sampler.draw(key, chains, draws, warmup, jitter, progress)
 
 
@@ -156,8 +165,9 @@ class _Sampler:
         start: a container of parameters.
         args: further arguments.
         transition: the step of a chain.
-        setting: of the transition.
+        limit: of the transition: the most doublings of `nuts`, the most leaps of `hmc`.
         target: of the mean acceptance.
+        dense: whether the masses are a matrix.
     """
 
     def __init__(
@@ -165,32 +175,36 @@ class _Sampler:
         operation: str,
         logdensity: Callable[..., Any],
         start: Any,
-        args: tuple[Any, ...],
-        transition: Callable[[int], Transition],
-        setting: int,
+        args: Any,
+        transition: Transition,
+        limit: int,
         target: float,
+        dense: bool,
     ) -> None:
         if not 0.0 < target < 1.0:
             raise ArgumentError(message(operation, "target must be between 0 and 1", str(target)))
-        self._operation = operation
+        self._operation, self._limit = operation, limit
         self._flat = Flat(operation, start, "start")
-        passes, self._arrays = passes_of(operation, logdensity, self._flat, args)
+        self._metric = (Dense if dense else Diagonal).unit(self._flat.size)
+        passes, self._arrays = passes_of(operation, logdensity, self._flat, as_tuple(args))
         self._slopes = passes.get(f"{operation}: slopes", lambda: _slopes(passes))
-        name = f"{operation}: {setting} {target}"
-        self._run = passes.get(name, lambda: _chunk(passes, transition(setting), target))
+        name = f"{operation}: {limit} {target} {type(self._metric).__name__}"
+        self._run = passes.get(name, lambda: _chunk(passes, transition, target))
 
     def draw(
         self, key: Any, chains: int, draws: int, warmup: int, jitter: float, progress: bool | None
     ) -> Samples:
         """Return the draws of all chains."""
-        for name, count, least in (("chains", chains, 1), ("draws", draws, 4), ("warmup", warmup, 0)):
-            _check_count(self._operation, name, count, least)
+        chains = _count(self._operation, "chains", chains)
+        draws, warmup = (
+            _count(self._operation, "draws", draws, 4),
+            _count(self._operation, "warmup", warmup, 0),
+        )
         for_starts, for_chains = split(key)
         states = self._starts(for_starts, chains, jitter)
         keys, total = split(for_chains, chains), warmup + draws
-        length = -(
-            -total // -(-total // _CHUNK)
-        )  # chunks of one length; the draws beyond the last are left out
+        chunks = -(-total // _CHUNK)
+        length = -(-total // chunks)  # of each chunk; the draws beyond the last are left out
         plan, pieces = phases(warmup, draws + length), []
         with _bar(self._operation, total, progress) as show:
             for first in range(0, total, length):
@@ -199,16 +213,19 @@ class _Sampler:
                 states, piece = self._run(states, keys, numbers, phase, self._arrays)
                 pieces.append(piece)
                 show(min(first + length, total))
-        moved = [np.concatenate(parts)[warmup:total] for parts in zip(*pieces, strict=True)]
-        vectors, *rest = [np.swapaxes(part, 0, 1).copy() for part in moved]
+        moved = [np.concatenate(parts)[:total] for parts in zip(*pieces, strict=True)]
+        vectors, *rest = [np.swapaxes(part, 0, 1)[:, warmup:].copy() for part in moved]
         statistics: dict[str, Any] = dict(zip(_STATISTICS, rest, strict=True))
-        return Samples(self._flat, vectors, statistics, states.adapted.step, states.adapted.variances)
+        statistics["warmup_leaps"] = np.sum(moved[1 + _STATISTICS.index("leaps")][:warmup], axis=0)
+        statistics["step_size"] = states.adapted.step
+        statistics["inverse_mass"] = states.adapted.metric.inverse_mass
+        return Samples(self._flat, vectors, statistics, self._limit)
 
     def _starts(self, key: Any, chains: int, jitter: float) -> _Chain:
         """Return the first states, around the user's start; a half as far from it where the density is not finite."""
         flat, distance, waiting = self._flat, float(jitter), np.full(chains, True)
         centre = flat.start
-        positions, values = np.zeros((chains, flat.size)), np.full(chains, np.nan)
+        positions, values, gradients = np.zeros((chains, flat.size)), np.full(chains, np.nan), np.empty(0)
         for trial in range(_TRIES):
             moves = distance * uniform(fold_in(key, trial), positions.shape, -1.0, 1.0)
             positions = np.where(waiting[:, None], centre + moves, positions)
@@ -216,12 +233,20 @@ class _Sampler:
                 values, gradients = self._slopes(positions, self._arrays)
             waiting = ~(np.isfinite(values) & np.all(np.isfinite(gradients), axis=1))
             if not np.any(waiting):
-                first = [np.broadcast_to(part, (chains, *np.shape(part))).copy() for part in begun(flat.size)]
-                return _Chain(Place(positions, values, gradients), Adapted(*first))
+                first = tree.map_tree(
+                    lambda part: np.broadcast_to(part, (chains, *np.shape(part))).copy(), begun(self._metric)
+                )
+                return _Chain(Place(positions, values, gradients), first)
             distance = distance / 2.0 if trial < _TRIES - 2 else 0.0
-        requirement = "the log density and its gradient must be finite at the start"
-        got = f"{values[waiting][0]:g}"
-        raise ArgumentError(message(self._operation, requirement, got, "start elsewhere"))
+        raise self._not_finite(values[waiting][0], gradients[waiting][0])
+
+    def _not_finite(self, value: Any, gradient: Any) -> ArgumentError:
+        requirement, got = "the log density and its gradient must be finite at the start", f"{value:g}"
+        if np.isfinite(value):
+            worst = int(np.flatnonzero(~np.isfinite(gradient))[0])
+            got = f"a gradient of {gradient[worst]:g} for {element_names(self._flat)[worst]}"
+        hint = "start elsewhere, or see whether the data hold NaN"
+        return ArgumentError(message(self._operation, requirement, got, hint))
 
 
 def _chunk(passes: Passes, transition: Transition, target: float) -> Callable[..., Any]:
@@ -235,7 +260,7 @@ def _chunk(passes: Passes, transition: Transition, target: float) -> Callable[..
 
             def advance(state: _Chain, key: Any) -> Any:
                 now = state.adapted
-                moved = transition(slope, fold_in(key, number), state.place, now.step, now.variances)
+                moved = transition(slope, fold_in(key, number), state.place, now.step, now.metric)
                 following = adapted(now, phase, moved.place.position, moved.acceptance, target)
                 return _Chain(moved.place, following), _row(moved)
 
@@ -261,9 +286,19 @@ def _row(moved: Moved) -> tuple[Any, ...]:
     return moved.place.position, moved.place.logdensity, *moved[1:]
 
 
-def _check_count(operation: str, name: str, count: int, least: int = 1) -> None:
-    if count < least:
-        raise ArgumentError(message(operation, f"{name} must be at least {least}", str(count)))
+def _count(operation: str, name: str, count: Any, least: int = 1) -> int:
+    """Return a count as an integer.
+
+    Raises:
+        ArgumentError: the count is no integer, or too small.
+    """
+    try:
+        number = index(count)
+    except TypeError:
+        number = None
+    if number is None or number < least:
+        raise ArgumentError(message(operation, f"{name} must be an integer of at least {least}", str(count)))
+    return number
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Hamiltonian trajectories: the leapfrog, the No-U-Turn sampler's tree as one loop, and paths of fixed length.
 
-The energy of a position q with the momentum p is ``-log density(q) + p . M^-1 p / 2``, for a diagonal mass matrix M.
+The energy of a position q with the momentum p is ``-log density(q) + p . v / 2`` with the velocity ``v = M^-1 p``
+for the mass matrix M.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.control.while_loop import while_loop
+from wengert.fit.metrics import Metric
 from wengert.ops.comparison import where
 from wengert.random.keys import fold_in, split
 from wengert.random.sampling import normal, randint, uniform
@@ -28,10 +30,11 @@ class Place(NamedTuple):
 
 
 class Phase(NamedTuple):
-    """A place with a momentum."""
+    """A place with a momentum and the velocity."""
 
     place: Place
     momentum: Any
+    velocity: Any
 
 
 class Moved(NamedTuple):
@@ -48,27 +51,32 @@ class Moved(NamedTuple):
 
 Slope = Callable[[Any], tuple[Any, Any]]
 """A log density with its gradient."""
-Transition = Callable[[Slope, Any, Place, Any, Any], Moved]
-"""Takes a slope, a key, a place, the step size and the variances of the parameters (the inverse masses)."""
+Transition = Callable[[Slope, Any, Place, Any, Metric], Moved]
+"""Takes a slope, a key, a place, the step size and the masses."""
 
 
-def leapfrog(slope: Slope, phase: Phase, step: Any, variances: Any) -> Phase:
+def phase_of(place: Place, momentum: Any, metric: Metric) -> Phase:
+    """Return a place with a momentum."""
+    return Phase(place, momentum, metric.velocity(momentum))
+
+
+def drawn_phase(key: Any, place: Place, metric: Metric) -> Phase:
+    """Return a place with a momentum from the normal distribution of the masses."""
+    return phase_of(place, metric.momentum(normal(key, place.position.shape)), metric)
+
+
+def leapfrog(slope: Slope, phase: Phase, step: Any, metric: Metric) -> Phase:
     """Return a point of phase space after one step of the leapfrog; the step may be negative."""
     half = phase.momentum + 0.5 * step * phase.place.gradient
-    position = phase.place.position + step * variances * half
+    position = phase.place.position + step * metric.velocity(half)
     logdensity, gradient = slope(position)
-    return Phase(Place(position, logdensity, gradient), half + 0.5 * step * gradient)
+    return phase_of(Place(position, logdensity, gradient), half + 0.5 * step * gradient, metric)
 
 
-def energy_of(phase: Phase, variances: Any) -> Any:
+def energy_of(phase: Phase) -> Any:
     """Return the energy; infinite for NaN."""
-    energy = 0.5 * np.sum(variances * phase.momentum * phase.momentum) - phase.place.logdensity
+    energy = 0.5 * np.sum(phase.velocity * phase.momentum) - phase.place.logdensity
     return where(np.isnan(energy), np.inf, energy)
-
-
-def drawn_momentum(key: Any, variances: Any) -> Any:
-    """Draw a momentum from the normal distribution of the masses."""
-    return normal(key, variances.shape) / np.sqrt(variances)
 
 
 # -- trajectories of fixed length ------------------------------------------------------------------------
@@ -80,17 +88,17 @@ def static_transition(most: int) -> Transition:
     A random number of leaps keeps the chain from periodic orbits (Neal, "MCMC using Hamiltonian dynamics", 2011).
     """
 
-    def transition(slope: Slope, key: Any, place: Place, step: Any, variances: Any) -> Moved:
+    def transition(slope: Slope, key: Any, place: Place, step: Any, metric: Metric) -> Moved:
         for_momentum, for_length, for_choice = split(key, 3)
-        first = Phase(place, drawn_momentum(for_momentum, variances))
-        start, count = energy_of(first, variances), randint(for_length, (), 1, most + 1)
+        first = drawn_phase(for_momentum, place, metric)
+        start, count = energy_of(first), randint(for_length, (), 1, most + 1)
 
         def onward(state: tuple[Any, Phase]) -> Any:
             done, phase = state
-            return done + 1, leapfrog(slope, phase, step, variances)
+            return done + 1, leapfrog(slope, phase, step, metric)
 
         _, last = while_loop(lambda state: state[0] < count, onward, (np.int64(0), first))
-        error = energy_of(last, variances) - start
+        error = energy_of(last) - start
         acceptance = np.exp(np.minimum(0.0, -error))
         accepted = uniform(for_choice, ()) < acceptance
         chosen = chosen_place(accepted, last.place, place)
@@ -105,9 +113,8 @@ def chosen_place(condition: Any, first: Place, second: Place) -> Place:
 
 
 def _chosen_phase(condition: Any, first: Phase, second: Phase) -> Phase:
-    return Phase(
-        chosen_place(condition, first.place, second.place), where(condition, first.momentum, second.momentum)
-    )
+    place = chosen_place(condition, first.place, second.place)
+    return Phase(place, *[where(condition, *pair) for pair in zip(first[1:], second[1:], strict=True)])
 
 
 # -- the No-U-Turn sampler -------------------------------------------------------------------------------
@@ -116,9 +123,9 @@ def _chosen_phase(condition: Any, first: Phase, second: Phase) -> Phase:
 class _Tree(NamedTuple):
     """A trajectory that doubles until it turns back: the state after each leap.
 
-    A doubling adds a subtree of as many points as there are, forward or backward in time. Row k of ``firsts`` and
-    ``sums`` belongs to the newest of the subtree's own subtrees with 2^(k + 1) points: the momentum of its first point,
-    and the sum of the momenta before it.
+    A doubling adds a subtree of as many points as there are, forward or backward in time. Row k of
+    ``velocities`` and ``sums`` belongs to the newest of the subtree's own subtrees with 2^(k + 1) points: the velocity
+    of its first point, and the sum of the momenta up to the middle of this point.
     """
 
     backward: Phase
@@ -140,7 +147,7 @@ class _Tree(NamedTuple):
     new_weight: Any
     new_momenta: Any
     new_count: Any
-    firsts: Any
+    velocities: Any
     sums: Any
 
 
@@ -153,18 +160,18 @@ def no_u_turn_transition(most_depth: int) -> Transition:
     """
     periods = 2 ** np.arange(1, max(most_depth, 2))
 
-    def transition(slope: Slope, key: Any, place: Place, step: Any, variances: Any) -> Moved:
+    def transition(slope: Slope, key: Any, place: Place, step: Any, metric: Metric) -> Moved:
         for_momentum, for_tree = split(key)
-        first = Phase(place, drawn_momentum(for_momentum, variances))
-        energy = energy_of(first, variances)
+        first = drawn_phase(for_momentum, place, metric)
+        energy = energy_of(first)
 
         def grow(tree: _Tree) -> _Tree:
             draws = uniform(fold_in(for_tree, tree.leaps + 1), (3,))
             signed = where(tree.goes_forward, step, -step)
-            point = leapfrog(slope, tree.point, signed, variances)
-            tree = _with_point(tree, point, energy_of(point, variances) - energy, draws[0])
-            turned, tree = _with_rows(tree, variances, periods)
-            return _merged(tree, turned, draws[1:], variances, most_depth)
+            point = leapfrog(slope, tree.point, signed, metric)
+            tree = _with_point(tree, point, energy_of(point) - energy, draws[0])
+            turned, tree = _with_rows(tree, periods)
+            return _merged(tree, turned, draws[1:], most_depth)
 
         last = while_loop(lambda tree: ~tree.ended, grow, _planted(first, len(periods), for_tree))
         mean = last.acceptance / last.leaps
@@ -194,7 +201,7 @@ def _planted(first: Phase, levels: int, key: Any) -> _Tree:
         new_weight=np.float64(-np.inf),
         new_momenta=0.0 * first.momentum,
         new_count=count,
-        firsts=rows,
+        velocities=rows,
         sums=rows,
     )
 
@@ -213,27 +220,27 @@ def _with_point(tree: _Tree, point: Phase, error: Any, draw: Any) -> _Tree:
     )
 
 
-def _with_rows(tree: _Tree, variances: Any, periods: Any) -> tuple[Any, _Tree]:
+def _with_rows(tree: _Tree, periods: Any) -> tuple[Any, _Tree]:
     """Return whether one of the subtrees that the new point completes turns back, and the tree after this point."""
-    momentum, before = tree.point.momentum, tree.new_momenta
+    momentum, velocity = tree.point.momentum, tree.point.velocity
     begins = (tree.new_count % periods == 0)[:, None]
-    firsts, sums = where(begins, momentum, tree.firsts), where(begins, before, tree.sums)
-    count, after = tree.new_count + 1, before + momentum
-    completes = count % periods == 0
-    turned = np.any(completes & _turns(firsts, momentum, after - sums, variances))
-    return turned, tree._replace(firsts=firsts, sums=sums, new_momenta=after, new_count=count)
+    middle = tree.new_momenta + 0.5 * momentum
+    velocities, sums = where(begins, velocity, tree.velocities), where(begins, middle, tree.sums)
+    count = tree.new_count + 1
+    turned = np.any((count % periods == 0) & _turns(middle - sums, velocities, velocity))
+    after = tree.new_momenta + momentum
+    return turned, tree._replace(velocities=velocities, sums=sums, new_momenta=after, new_count=count)
 
 
-def _turns(first: Any, last: Any, total: Any, variances: Any) -> Any:
-    """Return whether a trajectory turns back at one of its ends, from its end momenta and the sum of all momenta.
+def _turns(momenta: Any, first: Any, last: Any) -> Any:
+    """Return whether a trajectory turns back at one of its ends, from the sum of its momenta and its end velocities.
 
-    Half of each end momentum is left out of the sum, as in the trapezoidal rule.
+    The sum has half of each end momentum, as in the trapezoidal rule.
     """
-    middle = variances * (total - 0.5 * (first + last))
-    return (np.sum(middle * first, axis=-1) <= 0.0) | (np.sum(middle * last, axis=-1) <= 0.0)
+    return (np.sum(momenta * first, axis=-1) <= 0.0) | (np.sum(momenta * last, axis=-1) <= 0.0)
 
 
-def _merged(tree: _Tree, turned: Any, draws: Any, variances: Any, most_depth: int) -> _Tree:
+def _merged(tree: _Tree, turned: Any, draws: Any, most_depth: int) -> _Tree:
     """Return the tree with its subtree, if this is complete, and a new direction; a subtree that turned is dropped."""
     fails = turned | tree.is_divergent
     merges = (tree.new_count == 2**tree.depth) & ~fails
@@ -242,7 +249,8 @@ def _merged(tree: _Tree, turned: Any, draws: Any, variances: Any, most_depth: in
     forward = _chosen_phase(merges & tree.goes_forward, tree.point, tree.forward)
     momenta = where(merges, tree.momenta + tree.new_momenta, tree.momenta)
     depth = tree.depth + where(merges, 1, 0)
-    returns = _turns(backward.momentum, forward.momentum, momenta, variances)
+    middle = momenta - 0.5 * (backward.momentum + forward.momentum)
+    returns = _turns(middle, backward.velocity, forward.velocity)
     goes_forward = where(merges, draws[1] < 0.5, tree.goes_forward)
     return tree._replace(
         backward=backward,
