@@ -51,7 +51,7 @@ ROOMS = {
     "scipy": "core kernels ir boxes ops array control numpy special random",
     "nn": "core ir boxes ops array transforms control compiler numpy special random",
     "optim": "core ir boxes ops control numpy",
-    "integrate": "core ir nest boxes primitive ops transforms control numpy random scipy",
+    "integrate": "core ir nest boxes primitive ops transforms control numpy random scipy sparse",
     "testing": "core ir boxes transforms",
     "inspect": "core ir boxes primitive ops transforms passes",
     "data": "core",

@@ -13,6 +13,7 @@ import pytest
 import wengert as wg
 from wengert.compiler.machine import costs
 from wengert.kernels import lapack
+from wengert.scipy.linalg import solve_banded
 
 linalg: Any = np.linalg  # its stubs know arrays only
 RNG: Any = np.random.default_rng(0)
@@ -130,3 +131,25 @@ def test_routines_are_found_by_dtype() -> None:
         assert routine is not None
         x = routine(1, np.eye(2, dtype=dtype) * 2, np.ones((2, 1), dtype))
         np.testing.assert_array_equal(x, np.full((2, 1), 0.5))
+
+
+def of_bands(bands: Any) -> Any:
+    """Solve three times with one banded matrix."""
+    x = solve_banded((2, 1), bands, np.ones(bands.shape[-1]))
+    for _ in range(2):
+        x = solve_banded((2, 1), bands, np.sin(x))
+    return np.sum(x**2)
+
+
+def test_banded_matrices() -> None:
+    bands = RNG.normal(size=(4, 9)) + 5 * (np.arange(4) == 1)[:, None]
+    both = wg.value_and_grad(of_bands)
+    (value, gradient), (expected, slope) = wg.jit(both)(bands), both(bands)
+    np.testing.assert_allclose(value, expected, rtol=1e-12)
+    np.testing.assert_allclose(gradient, slope, rtol=1e-10, atol=1e-14)
+    assert operations(both, bands).count("banded_factors") == 2  # of the matrix and of its transpose
+    assert "solve_banded" not in operations(both, bands)
+    stack = np.stack([bands, bands * 1.5])
+    np.testing.assert_allclose(wg.jit(wg.vmap(of_bands))(stack), list(map(of_bands, stack)), rtol=1e-12)
+    with pytest.raises(np.linalg.LinAlgError, match=r"^solve_banded: Singular matrix"):
+        wg.jit(of_bands)(np.zeros((4, 9)))

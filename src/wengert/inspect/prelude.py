@@ -267,6 +267,32 @@ def solution_by_factors(packed, b, transposed):
     return result
 
 
+def kept_banded_factors(bands, lower, upper):
+    """Return L and U with P A = L U of banded matrices, by columns, above the exchanges of rows."""
+    count, width = bands.shape[-1], 2 * lower + upper + 1
+    result = np.zeros((*bands.shape[:-2], count + -(-count // width), width), bands.dtype)
+    for position in np.ndindex(bands.shape[:-2]):
+        columns = np.pad(bands[position], ((lower, 0), (0, 0)))
+        program = scipy.linalg.get_lapack_funcs("gbtrf", (columns,))
+        factors, exchanged, _ = program(columns, lower, upper)
+        result[position][:count] = factors.T
+        result[position][count:].reshape(-1)[:count] = exchanged
+    return result
+
+
+def solution_by_banded_factors(packed, b, lower, upper):
+    """Return x with A x = b from the kept factors of a banded matrix A."""
+    count, lead = b.shape[-2], np.broadcast_shapes(packed.shape[:-2], b.shape[:-2])
+    result = np.array(np.broadcast_to(b, (*lead, *b.shape[-2:])))
+    packed = np.broadcast_to(packed, (*lead, *packed.shape[-2:]))
+    for position in np.ndindex(lead):
+        columns = packed[position][:count].T
+        exchanged = packed[position][count:].reshape(-1)[:count].real.astype(int)
+        program = scipy.linalg.get_lapack_funcs("gbtrs", (columns,))
+        result[position] = program(columns, lower, upper, result[position], exchanged)[0]
+    return result
+
+
 def inverse_by_factors(packed):
     """Return the inverse of A from its kept factors."""
     return solution_by_factors(packed, np.eye(packed.shape[-1], dtype=packed.dtype), False)

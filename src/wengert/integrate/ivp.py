@@ -14,9 +14,10 @@ from wengert.core.shapes import shape_of
 from wengert.integrate.arguments import arguments_of, count_of
 from wengert.integrate.controlled_steps import ControlledSteps
 from wengert.integrate.events import Found, find
+from wengert.integrate.jacobians import equations_of
 from wengert.integrate.problem import OPERATION, Problem, events_of, problem_of, times_of, tolerances_of
 from wengert.integrate.solution import DenseOutput, OdeResult, Rows
-from wengert.integrate.steps import LEAPFROG, Method, rosenbrock, runge_kutta
+from wengert.integrate.steps import LEAPFROG, Method, System, rosenbrock, runge_kutta
 from wengert.integrate.tableaux import DOP853, RK4, RK23, RK45, RODAS5P, TSIT5
 from wengert.ir.types import show
 from wengert.ops.comparison import where
@@ -51,6 +52,8 @@ def solve_ivp(
     max_step: Any = np.inf,
     max_steps: int = 10_000,
     steps: int | None = None,
+    jac: Any = None,
+    jac_sparsity: Any = None,
 ) -> OdeResult:
     """Solve ``dy/dt = fun(t, y, *args)``, ``y(t0) = y0`` from t0 to t1, as `scipy.integrate.solve_ivp`.
 
@@ -80,6 +83,10 @@ def solve_ivp(
         max_step: the largest step size.
         max_steps: the largest number of steps, those that were tried in vain included.
         steps: the number of steps of "RK4" and "leapfrog".
+        jac: for "Rodas5P" the Jacobian of ``fun``: a function ``(t, y, *args)`` that returns an array of shape (n, n),
+            or a constant one, which may be a sparse matrix; by default the derivative of ``fun``.
+        jac_sparsity: where the Jacobian may be other than zero, an array or a sparse matrix of shape (n, n); by default
+            this follows from the program of ``fun``.
 
     Returns:
         The fields of SciPy's result: t of shape (m,), y of shape (n, m), sol, t_events, y_events, nfev, njev, nlu,
@@ -110,7 +117,12 @@ def solve_ivp(
     watched = events_of(events)
     if watched and not chosen.error_order:
         raise ArgumentError(message(OPERATION, "events need a method that controls its steps", method))
-    problem = problem_of(fun, t_span, y0, arguments_of(OPERATION, args), watched)
+    given = arguments_of(OPERATION, args)
+    problem = problem_of(fun, t_span, y0, given, watched)
+    if chosen.is_implicit:
+        rhs = problem.system.rhs
+        equations = equations_of(OPERATION, rhs, problem.start, problem.y, jac, jac_sparsity, given)
+        problem = problem._replace(system=System(rhs, equations))
     times = None if t_eval is None else times_of(problem, t_eval)
     interpolates = times is not None or dense_output or bool(watched)
     tolerances = tolerances_of(problem, rtol, atol, first_step, max_step)

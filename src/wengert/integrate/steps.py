@@ -9,8 +9,8 @@ import numpy as np
 
 from wengert.core.shapes import shape_of
 from wengert.integrate.tableaux import RosenbrockTableau, Tableau
+from wengert.ops.comparison import where
 from wengert.transforms.forward_mode import jvp
-from wengert.transforms.jacobians import jacfwd
 
 Rhs = Callable[[Any, Any], Any]
 
@@ -19,6 +19,8 @@ class System(NamedTuple):
     """The equations ``dy/dt = rhs(t, y)``."""
 
     rhs: Rhs
+    equations: Any = None
+    """The linear equations of an implicit step, None for explicit methods: `integrate.jacobians.Equations`."""
 
 
 class Step(NamedTuple):
@@ -91,16 +93,16 @@ def rosenbrock(tableau: RosenbrockTableau) -> Method:
     """Return the integrator of a tableau, which linearises the right-hand side in each step."""
 
     def step(system: System, t: Any, y: Any, slope: Any, h: Any, interpolates: bool) -> Step:
-        jacobian = jacfwd(lambda y: system.rhs(t, y))(y)
+        h = where(h == 0, 1.0, h)  # of an example of `vmap` that has ended
+        solve = system.equations(t, y, 1 / (tableau.gamma * h))
         _, in_time = jvp(lambda t: system.rhs(t, y), (t,), (1.0,))
-        matrix = np.eye(shape_of(y)[0]) / (tableau.gamma * h) - jacobian
         stages: list[Any] = []
         rows = zip(tableau.nodes, tableau.slopes, tableau.stages, tableau.couplings, strict=True)
         for node, change, weights, couplings in rows:
             if stages:
                 slope = system.rhs(t + node * h, y + _weighted(enumerate(weights), stages))
                 slope = slope + _weighted(enumerate(couplings), stages) / h
-            stages.append(np.linalg.solve(matrix, slope + change * h * in_time))
+            stages.append(solve(slope + change * h * in_time))
         change = _weighted(enumerate(tableau.weights), stages)
         powers = _without_columns(y)
         if interpolates:

@@ -3,6 +3,7 @@
 from wengert.ops import (
     arithmetic,
     banded,
+    banded_factors,
     bessel,
     comparison,
     complex,
@@ -34,6 +35,7 @@ from wengert.ops import (
 __all__ = [
     "arithmetic",
     "banded",
+    "banded_factors",
     "bessel",
     "comparison",
     "complex",

@@ -25,11 +25,16 @@ from wengert.ops.shape import slice_, transpose, whole
 from wengert.primitive import Draw, Explicit, Linear, primitive
 
 
-def _type(bands: TensorType, b: TensorType, lower: int, upper: int) -> TensorType:
-    check_matrices("solve_banded", bands)
+def check_bands(operation: str, bands: TensorType, lower: int, upper: int) -> None:
+    """Raise `ShapeError` if the diagonals are not as many as they should be."""
+    check_matrices(operation, bands)
     if bands.shape[-2] != lower + upper + 1:
         requirement = f"{lower} lower and {upper} upper diagonals are {lower + upper + 1} rows"
-        raise ShapeError(message("solve_banded", requirement, show(bands)))
+        raise ShapeError(message(operation, requirement, show(bands)))
+
+
+def _type(bands: TensorType, b: TensorType, lower: int, upper: int) -> TensorType:
+    check_bands("solve_banded", bands, lower, upper)
     return solution_type("solve_banded", bands, b)
 
 

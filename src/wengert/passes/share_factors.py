@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from wengert.core.dtypes import PART_DTYPE, dtype_of, is_inexact
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var, map_graphs
 from wengert.ir.types import type_of
 from wengert.ops import blocked_linalg, kept_factors
+from wengert.ops.banded_factors import banded_factors, banded_solution
 from wengert.ops.kept_factors import lu_factors, lu_inverse, lu_solution
 from wengert.ops.linalg import swapped
 from wengert.passes.native_linalg import OF_FACTORS, blocks_of, equations_of, native_equations
@@ -59,6 +60,8 @@ def _by_factors(equation: Equation, transposed: bool, operands: Sequence[Any]) -
     match equation.primitive:
         case "solve":
             return lu_solution(packed, *others, transposed=transposed)
+        case "solve_banded":
+            return banded_solution(packed, *others, **equation.params)
         case "inverse":
             return swapped(lu_inverse(packed)) if transposed else lu_inverse(packed)
         case name:
@@ -99,12 +102,14 @@ class _Sharing:
         return {
             matrix
             for matrix, equations in uses.items()
-            if len(equations) > 1 or _is_large_inverse(equations[0])
+            if (len(equations) > 1 and _have_one_form(equations)) or _is_large_inverse(equations[0])
         }
 
     def _matrix(self, equation: Equation) -> tuple[Atom, bool]:
         """Return the matrix of an operation, and whether the operation takes its transpose."""
         matrix, is_transposed = equation.operands[0], False
+        if equation.primitive == "solve_banded":
+            return matrix, False
         while not isinstance(matrix, Literal) and matrix in self.transposed:
             matrix, is_transposed = self.transposed[matrix], not is_transposed
         return matrix, is_transposed
@@ -134,7 +139,7 @@ class _Sharing:
                 continue
             native = matrix in self.native
             if matrix not in self.factors:
-                factorise = blocks_of(matrix.type).lu if native else lu_factors
+                factorise = blocks_of(matrix.type).lu if native else _factorisation(equation)
                 (self.factors[matrix],) = write(
                     lambda a, factorise=factorise: [factorise(a)], [matrix], equation.location
                 )
@@ -161,9 +166,30 @@ class _Sharing:
         return _shared(graph, self.chosen)
 
     def _takes_factors(self, equation: Equation) -> bool:
+        if equation.primitive == "solve_banded":
+            return _takes_banded_factors(equation)
         if equation.primitive not in OF_FACTORS:
             return False
         return self._matrix(equation)[0] in self.native or _takes_factors_of_lapack(equation)
+
+
+def _have_one_form(equations: Sequence[Equation]) -> bool:
+    """Return whether operations read the elements of a matrix alike: as a full one, or as the same diagonals."""
+    first, *others = ((e.primitive == "solve_banded", dict(e.params)) for e in equations)
+    return all(other[0] == first[0] and (not first[0] or other[1] == first[1]) for other in others)
+
+
+def _factorisation(equation: Equation) -> Callable[[Any], Any]:
+    if equation.primitive == "solve_banded":
+        return functools.partial(banded_factors, **equation.params)
+    return lu_factors
+
+
+def _takes_banded_factors(equation: Equation) -> bool:
+    """Return whether LAPACK factorises the matrix: one with diagonals on both sides, of one dtype with b."""
+    bands, b = (operand.type for operand in equation.operands)
+    has_both = equation.params["lower"] > 0 and equation.params["upper"] > 0
+    return has_both and bands.dtype == b.dtype and is_inexact(bands.dtype) and all(bands.shape)
 
 
 def _is_large_inverse(equation: Equation) -> bool:
