@@ -35,6 +35,7 @@ OF_MATRICES = {
     *(
         "inverse",
         "lu_inverse",
+        "banded_solution",
         "lu_solution",
         "solve",
         "cholesky",

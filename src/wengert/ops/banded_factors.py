@@ -84,14 +84,13 @@ def _solution_type(packed: TensorType, b: TensorType, lower: int, upper: int) ->
 
 
 def _solution(packed: Any, b: Any, lower: int, upper: int) -> Any:
-    if packed.dtype != b.dtype:
-        packed, b = (np.asarray(x, np.result_type(packed, b)) for x in (packed, b))
-    if packed.ndim == b.ndim == 2:
+    if packed.ndim == b.ndim == 2 and packed.dtype == b.dtype and b.dtype.char in "fdFD" and b.size:
         return _single_solution(packed, b, lower, upper)
-    lead = np.broadcast_shapes(packed.shape[:-2], b.shape[:-2])
-    packed, b = (np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in (packed, b))
-    result = np.empty(b.shape, b.dtype)
-    for position in np.ndindex(lead):
+    found = _solution_type(type_of(packed), type_of(b), lower, upper)
+    packed = np.broadcast_to(packed, (*found.shape[:-2], *packed.shape[-2:])).astype(found.dtype, copy=False)
+    b = np.broadcast_to(b, found.shape).astype(found.dtype, copy=False)
+    result = np.empty(found.shape, found.dtype)
+    for position in np.ndindex(found.shape[:-2] if result.size else (0,)):
         result[position] = _single_solution(packed[position], b[position], lower, upper)
     return result
 
