@@ -11,11 +11,21 @@ from wengert.boxes import concrete
 from wengert.control.scan import scan
 from wengert.core.errors import ArgumentError, ShapeError, UnsupportedError, message
 from wengert.core.shapes import shape_of
+from wengert.integrate.adjoint import states_by_adjoint
 from wengert.integrate.arguments import arguments_of, count_of
 from wengert.integrate.controlled_steps import ControlledSteps
 from wengert.integrate.events import Found, find
 from wengert.integrate.jacobians import equations_of
-from wengert.integrate.problem import OPERATION, Problem, events_of, problem_of, times_of, tolerances_of
+from wengert.integrate.problem import (
+    OPERATION,
+    Problem,
+    Tolerances,
+    events_of,
+    problem_of,
+    problem_without_events,
+    times_of,
+    tolerances_of,
+)
 from wengert.integrate.solution import DenseOutput, OdeResult, Rows
 from wengert.integrate.steps import LEAPFROG, Method, System, rosenbrock, runge_kutta
 from wengert.integrate.tableaux import DOP853, RK4, RK23, RK45, RODAS5P, TSIT5
@@ -54,6 +64,7 @@ def solve_ivp(
     steps: int | None = None,
     jac: Any = None,
     jac_sparsity: Any = None,
+    adjoint: str = "discrete",
 ) -> OdeResult:
     """Solve ``dy/dt = fun(t, y, *args)``, ``y(t0) = y0`` from t0 to t1, as `scipy.integrate.solve_ivp`.
 
@@ -87,6 +98,8 @@ def solve_ivp(
             or a constant one, which may be a sparse matrix; by default the derivative of ``fun``.
         jac_sparsity: where the Jacobian may be other than zero, an array or a sparse matrix of shape (n, n); by default
             this follows from the program of ``fun``.
+        adjoint: "discrete" differentiates the steps; "continuous" solves the adjoint equation back from t1 to t0, in
+            memory for the solution alone, with errors of the size of the tolerances, in reverse mode only.
 
     Returns:
         The fields of SciPy's result: t of shape (m,), y of shape (n, m), sol, t_events, y_events, nfev, njev, nlu,
@@ -113,6 +126,9 @@ def solve_ivp(
             message(OPERATION, f"the method must be one of {', '.join(METHODS)}", repr(method), hint)
         )
     chosen = METHODS[method]
+    if adjoint not in ("discrete", "continuous"):
+        requirement = 'adjoint must be "discrete" or "continuous"'
+        raise ArgumentError(message(OPERATION, requirement, repr(adjoint)))
     most = count_of(OPERATION, "max_steps", max_steps)
     watched = events_of(events)
     if watched and not chosen.error_order:
@@ -120,12 +136,12 @@ def solve_ivp(
     given = arguments_of(OPERATION, args)
     problem = problem_of(fun, t_span, y0, given, watched)
     if chosen.is_implicit:
-        rhs = problem.system.rhs
-        equations = equations_of(OPERATION, rhs, problem.start, problem.y, jac, jac_sparsity, given)
-        problem = problem._replace(system=System(rhs, equations))
+        problem = _with_equations(problem, jac, jac_sparsity, given)
     times = None if t_eval is None else times_of(problem, t_eval)
     interpolates = times is not None or dense_output or bool(watched)
     tolerances = tolerances_of(problem, rtol, atol, first_step, max_step)
+    if adjoint == "continuous":
+        return _by_adjoint(problem, chosen, times, tolerances, most, dense_output)
     if chosen.error_order:
         if steps is not None:
             raise ArgumentError(message(OPERATION, "steps is for RK4 and leapfrog", method, "use max_step"))
@@ -138,6 +154,37 @@ def solve_ivp(
     stiff = rows.turns if chosen.is_implicit else 0
     solved = _result(problem, rows, times, last, dense_output)
     return solved._replace(nfev=nfev, njev=stiff, nlu=stiff)
+
+
+def _by_adjoint(
+    problem: Problem, method: Method, times: Any, tolerances: Tolerances, most: int, dense_output: bool
+) -> OdeResult:
+    """Return the solution whose derivatives come from the adjoint equation."""
+    if not method.error_order:
+        raise ArgumentError(
+            message(OPERATION, "the continuous adjoint needs a method that controls its steps")
+        )
+    if times is None or dense_output or problem.events.functions:
+        requirement = "the continuous adjoint needs t_eval, and has neither events nor dense_output"
+        raise ArgumentError(message(OPERATION, requirement, hint='take adjoint="discrete"'))
+
+    def integrate(rhs: Any, span: Any, y: Any, tolerances: Tolerances, interpolates: bool) -> Any:
+        part = problem_without_events(rhs, span[0], span[1], y)
+        if method.is_implicit:
+            part = _with_equations(part, None, None, ())
+        rows, last = ControlledSteps(part, method, tolerances, interpolates).solve(most)
+        return rows.required(np.logical_not(last["is_small"])), last["y"]
+
+    y, turns = states_by_adjoint(problem, times, tolerances, integrate)
+    nfev, stiff = 2 + turns * method.evaluations(True), turns if method.is_implicit else 0
+    return OdeResult(times, y, None, None, None, nfev, stiff, stiff, 0, _MESSAGES[0], True)
+
+
+def _with_equations(problem: Problem, jac: Any, jac_sparsity: Any, args: Sequence[Any]) -> Problem:
+    """Return the problem with the linear equations of an implicit method."""
+    rhs = problem.system.rhs
+    equations = equations_of(OPERATION, rhs, problem.start, problem.y, jac, jac_sparsity, args)
+    return problem._replace(system=System(rhs, equations))
 
 
 # -- steps of one size -----------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from wengert.integrate.arguments import (
     required,
 )
 from wengert.integrate.events import Events
-from wengert.integrate.steps import System
+from wengert.integrate.steps import Rhs, System
 from wengert.ir.types import show
 from wengert.ops.comparison import where
 
@@ -57,6 +57,12 @@ class Tolerances(NamedTuple):
     max_step: Any
 
 
+def problem_without_events(rhs: Rhs, start: Any, stop: Any, y: Any) -> Problem:
+    """Return the problem of equations that need no checks."""
+    direction = _direction(start, stop)
+    return Problem(System(rhs), start, stop, y, rhs(start, y), direction, Events(OPERATION, [], ()))
+
+
 def problem_of(
     fun: Callable[..., Any],
     t_span: Any,
@@ -72,14 +78,19 @@ def problem_of(
     def rhs(t: Any, y: Any) -> Any:
         return _slope(called(OPERATION, "fun", fun, t, y, *args), y)
 
-    direction = stop_gradient(np.sign(stop - start))
-    direction = where(direction == 0, 1.0, direction)
     slope = rhs(start, y)
     hint = "look at fun(t0, y0)"
     slope = required(
         OPERATION, slope, np.isfinite(slope), "fun must return finite numbers at the start", hint=hint
     )
-    return Problem(System(rhs), start, stop, y, slope, direction, Events(OPERATION, events, args))
+    return Problem(
+        System(rhs), start, stop, y, slope, _direction(start, stop), Events(OPERATION, events, args)
+    )
+
+
+def _direction(start: Any, stop: Any) -> Any:
+    sign = stop_gradient(np.sign(stop - start))
+    return where(sign == 0, 1.0, sign)
 
 
 def _span(t_span: Any) -> tuple[Any, Any]:
