@@ -120,15 +120,7 @@ def solve_ivp(
         >>> print(round(decay(2.0), 6), round(wg.grad(decay)(2.0), 6))
         0.135335 -0.135335
     """
-    if method not in tuple(METHODS):
-        hint = 'for stiff problems use "Rodas5P"' if method in _STIFF else ""
-        raise ArgumentError(
-            message(OPERATION, f"the method must be one of {', '.join(METHODS)}", repr(method), hint)
-        )
-    chosen = METHODS[method]
-    if adjoint not in ("discrete", "continuous"):
-        requirement = 'adjoint must be "discrete" or "continuous"'
-        raise ArgumentError(message(OPERATION, requirement, repr(adjoint)))
+    chosen = _method(method, adjoint)
     most = count_of(OPERATION, "max_steps", max_steps)
     watched = events_of(events)
     if watched and not chosen.error_order:
@@ -154,6 +146,19 @@ def solve_ivp(
     stiff = rows.turns if chosen.is_implicit else 0
     solved = _result(problem, rows, times, last, dense_output)
     return solved._replace(nfev=nfev, njev=stiff, nlu=stiff)
+
+
+def _method(method: str, adjoint: str) -> Method:
+    """Return the integrator of a name."""
+    if method not in tuple(METHODS):
+        hint = 'for stiff problems use "Rodas5P"' if method in _STIFF else ""
+        raise ArgumentError(
+            message(OPERATION, f"the method must be one of {', '.join(METHODS)}", repr(method), hint)
+        )
+    if adjoint not in ("discrete", "continuous"):
+        requirement = 'adjoint must be "discrete" or "continuous"'
+        raise ArgumentError(message(OPERATION, requirement, repr(adjoint)))
+    return METHODS[method]
 
 
 def _by_adjoint(
