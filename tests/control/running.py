@@ -69,6 +69,12 @@ def assert_close(actual: Any, expected: Any, what: str = "") -> None:
         np.testing.assert_allclose(leaf, other, rtol=1e-9, atol=1e-12, err_msg=what)
 
 
+def assert_equal_in_norm(actual: Any, expected: Any) -> None:
+    """Check that compiled code differs from NumPy by rounding alone: sums in another order, and fused products."""
+    scale = max(1.0, float(np.linalg.norm(expected)))
+    assert float(np.linalg.norm(np.subtract(actual, expected))) <= 1e-14 * scale
+
+
 def _along(function: Function) -> Function:
     """Return the derivative in a direction that differs from element to element."""
 

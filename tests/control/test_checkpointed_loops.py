@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from tests.control.running import check_everywhere, write_down
+from tests.control.growing import EXAMPLES, growth, growth_python
+from tests.control.running import assert_equal_in_norm, check_everywhere, write_down
 from wengert.control import revolve
 from wengert.control.revolve import split
 from wengert.core.errors import LimitError
@@ -81,19 +82,6 @@ def _repeat_in_python(test: Function, step: Function, state: Any) -> Any:
 # -- loops -----------------------------------------------------------------------------------------------
 
 
-def growth(x: Any) -> Any:
-    going = lambda v: v[0] < 50  # noqa: E731
-    a, b = wg.while_loop(going, lambda v: (v[0] * x, v[1] + np.sin(v[0] * x)), (x, 0.0), max_bytes=500)
-    return a * b
-
-
-def growth_python(x: Any) -> Any:
-    a, b = x, 0.0
-    while a < 50:
-        a, b = a * x, b + np.sin(a * x)
-    return a * b
-
-
 def filtered(x: Any, reverse: bool = False) -> Any:
     rows = x * np.linspace(0.5, 1, 7)
 
@@ -112,7 +100,7 @@ def filtered_python(x: Any, reverse: bool = False) -> Any:
 
 
 def test_while_loops_under_every_transform() -> None:
-    check_everywhere(growth, growth_python, [(3.0,), (1.6,), (77.0,)])
+    check_everywhere(lambda x: growth(x, max_bytes=500), growth_python, EXAMPLES)
 
 
 @pytest.mark.parametrize("reverse", [False, True])
@@ -147,7 +135,7 @@ def test_the_states_are_not_kept_and_the_budget_is_what_a_program_takes() -> Non
     expected, whole = plain(x, turns), plain.report(x, turns).arena
     for states in (5, 20):
         saving = wg.jit(wg.grad(lambda x, n, states=states: function(x, n, 8 * size * (states + 3))))
-        np.testing.assert_allclose(saving(x, turns), expected, rtol=1e-13)
+        assert_equal_in_norm(saving(x, turns), expected)
         arena = saving.report(x, turns).arena
         assert 8 * size * states <= arena <= 8 * size * (states + 12) < whole / 2
     assert whole > 8 * size * turns

@@ -9,32 +9,30 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from tests.control.running import check_everywhere, names, printed_and_parsed, staged, write_down
+from tests.control.growing import EXAMPLES, growth, growth_python
+from tests.control.running import (
+    assert_equal_in_norm,
+    check_everywhere,
+    names,
+    printed_and_parsed,
+    staged,
+    write_down,
+)
 from wengert.core.errors import ArgumentError, LimitError
 from wengert.transforms.staging import evaluate
 
 Function = Callable[..., Any]
+
+
 MOST = 12
 
 
-def growth(x: Any) -> Any:
-    going = lambda v: v[0] < 50  # noqa: E731
-    a, b = wg.while_loop(going, lambda v: (v[0] * x, v[1] + np.sin(v[0] * x)), (x, 0.0), most=MOST)
-    return a * b
-
-
-def growth_python(x: Any) -> Any:
-    a, b = x, 0.0
-    while a < 50:
-        a, b = a * x, b + np.sin(a * x)
-    return a * b
-
-
-GROWING = [(3.0,), (1.6,), (77.0,)]
+def limited_growth(x: Any) -> Any:
+    return growth(x, most=MOST)
 
 
 def test_every_transform_with_closed_over_values_and_examples_that_disagree() -> None:
-    check_everywhere(growth, growth_python, GROWING)
+    check_everywhere(limited_growth, growth_python, EXAMPLES)
 
 
 def test_loops_in_loops() -> None:
@@ -186,7 +184,7 @@ def test_what_a_limit_must_be() -> None:
 
 
 def test_text_of_a_graph() -> None:
-    for function in (growth, wg.grad(growth), wg.grad(wg.grad(growth))):
+    for function in (limited_growth, wg.grad(limited_growth), wg.grad(wg.grad(limited_growth))):
         graph, _, _ = write_down(function, np.float64(3.0))
         assert {"while", "bounded_scan"} & set(names(graph))
         actual = evaluate(printed_and_parsed(graph), np.float64(3.0))
@@ -228,7 +226,7 @@ def test_compiled_is_eager(seed: int) -> None:
 
     expected, actual = everything(matrix, x, xs), wg.jit(everything)(matrix, x, xs)
     for one, other in zip(wg.tree.leaves(actual), wg.tree.leaves(expected), strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-13, atol=1e-14 * max(1.0, np.abs(other).max()))
+        assert_equal_in_norm(one, other)
 
 
 @pytest.mark.parametrize("limits", [{"most": 1.5}, {"max_bytes": "1 MB"}, {"most": -1}])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.control.growing import EXAMPLES, growth, growth_python
 from tests.control.running import (
     TRANSFORMS,
     assert_close,
@@ -17,21 +18,6 @@ from tests.control.running import (
 )
 from wengert.core.errors import ArgumentError, DtypeError, ShapeError, UnsupportedError
 from wengert.transforms.staging import evaluate
-
-
-def growth(x: Any) -> Any:
-    a, b = wg.while_loop(lambda v: v[0] < 50, lambda v: (v[0] * x, v[1] + np.sin(v[0] * x)), (x, 0.0))
-    return a * b
-
-
-def growth_python(x: Any) -> Any:
-    a, b = x, 0.0
-    while a < 50:
-        a, b = a * x, b + np.sin(a * x)
-    return a * b
-
-
-EXAMPLES = [(3.0,), (1.6,), (77.0,)]
 
 
 def test_forward_mode_goes_everywhere() -> None:

@@ -51,6 +51,22 @@ def indices(draw: st.DrawFn, over: Sequence[Dim], low: int = -3) -> Index:
 
 
 @given(st.data())
+def test_numbers_at_points(data: st.DataObject) -> None:
+    """At one point, at many points at once, and where a dimension is not known."""
+    over = data.draw(dims)
+    index = data.draw(indices(over, low=0)).digit(2, 3) * 5 + data.draw(indices(over))
+    everywhere = list(points(over))
+    for point in everywhere:
+        assert index.at(lambda term, point=point: point[term]) == value(index, point)  # pyright: ignore[reportArgumentType]
+    columns = {dim: np.array([point[dim] for point in everywhere]) for dim in over}
+    found = index.at(lambda term: columns[term])  # pyright: ignore[reportArgumentType]
+    expected = [value(index, point) for point in everywhere]
+    np.testing.assert_array_equal(np.broadcast_to(found, len(everywhere)), expected)
+    known = index.at(lambda term: None if term is over[0] else columns[term])  # pyright: ignore[reportArgumentType]
+    assert (known is None) == (over[0] in index.dims())
+
+
+@given(st.data())
 def test_arithmetic(data: st.DataObject) -> None:
     over = data.draw(dims)
     one, other = data.draw(indices(over)), data.draw(indices(over))

@@ -137,6 +137,22 @@ class Index:
             return Index.of(Digit(kept if short else self, divisor, modulus))
         return coarse
 
+    def at(self, value: Callable[[Dim | Computed], Any]) -> Any:
+        """Return the index as a number, or an array of them, given those of its dimensions and computed terms.
+
+        None stands for a number that is not known, and for an index that needs it.
+        """
+        total: Any = self.offset
+        for term, coefficient in self.terms:
+            is_digit = isinstance(term, Digit)
+            number = term.index.at(value) if is_digit else value(term)
+            if number is None:
+                return None
+            if is_digit:
+                number = number // term.divisor % term.modulus
+            total = total + coefficient * number
+        return total
+
     def substitute(self, replace: Callable[[Term], Index | None]) -> Index:
         """Return the index with terms replaced; None keeps a term."""
         found = [_replaced(term, replace) for term, _ in self.terms]

@@ -25,7 +25,7 @@ from wengert.nest.expression import (
     loads_of,
     walk,
 )
-from wengert.nest.index import Computed, Digit, Dim, Index, Term
+from wengert.nest.index import Computed, Dim, Index
 from wengert.nest.lowering import Definition, Operand, Pieces, Pointwise, Stages
 from wengert.primitive import NUMPYS_ERRORS, REGISTRY
 from wengert.sparse.index_sets import EMPTY, IndexSets
@@ -113,27 +113,17 @@ class Reader:
 
     def index(self, index: Index) -> Any:
         """Return an index at all points, None if it is not known."""
-        total = self._scalar(index.offset)
-        for term, coefficient in index.terms:
-            number = self._term(term)
-            if number is None:
-                return None
-            total = total + coefficient * number
-        return total
+        number = index.at(self._term)
+        return None if number is None else self._scalar(0) + number
 
-    def _term(self, term: Term) -> Any:
-        match term:
-            case Dim():
-                if term in self.fixed:
-                    return self._scalar(self.fixed[term])
-                shape = [1] * len(self.axes)
-                shape[self.axes[term]] = term.extent
-                return np.arange(term.extent).reshape(shape)
-            case Digit(index=index, divisor=divisor, modulus=modulus):
-                number = self.index(index)
-                return None if number is None else number // divisor % modulus
-            case Computed(expression=expression):
-                return self(expression).known
+    def _term(self, term: Dim | Computed) -> Any:
+        if isinstance(term, Computed):
+            return self(term.expression).known
+        if term in self.fixed:
+            return self._scalar(self.fixed[term])
+        shape = [1] * len(self.axes)
+        shape[self.axes[term]] = term.extent
+        return np.arange(term.extent).reshape(shape)
 
     # -- expressions -------------------------------------------------------------------------------------
 

@@ -430,16 +430,14 @@ def _points(extents: Sequence[int]) -> Any:
 
 
 def _evaluate(index: Index, values: Mapping[Any, Any]) -> Any:
-    """Return an index at points."""
-    total: Any = np.int64(index.offset)
-    for term, coefficient in index.terms:
-        if isinstance(term, Digit):
-            value = _evaluate(term.index, values) // term.divisor % term.modulus
-        elif isinstance(term, Dim) and len(term.parts) > 1:
-            value = np.int64(0)
-            for part in term.parts:
-                value = value * part.extent + values[part]
-        else:
-            value = values[term]
-        total = total + coefficient * value
-    return total
+    """Return an index at points, given the values of computed terms and of parts of dimensions."""
+
+    def value(term: Dim | Computed) -> Any:
+        if isinstance(term, Computed) or len(term.parts) == 1:
+            return values[term]
+        number: Any = np.int64(0)
+        for part in term.parts:
+            number = number * part.extent + values[part]
+        return number
+
+    return index.at(value)
