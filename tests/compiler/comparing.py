@@ -95,3 +95,11 @@ def read_only(x: Any) -> Any:
     actual = x.copy()
     actual.flags.writeable = False
     return actual
+
+
+def oriented(stacked: Any) -> Any:
+    """Return eigenvalues above eigenvectors, each with one of its two signs, whatever the method that computed them."""
+    values, vectors = stacked[..., :1, :], stacked[..., 1:, :]
+    weights = np.cos(np.arange(1.0, vectors.shape[-2] + 1))[:, None]
+    along = np.sum(vectors * weights, axis=-2, keepdims=True)
+    return np.concatenate([values, np.where(along < 0, -vectors, vectors)], axis=-2)

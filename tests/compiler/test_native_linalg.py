@@ -83,6 +83,40 @@ def test_orthogonal_factors(seed: int, columns: int, more: int, lead: tuple[int,
 
 
 @pytest.mark.usefixtures("divided")
+@settings(max_examples=6, deadline=None)
+@given(st.integers(0, 99), st.integers(1, 8), SHAPES, st.sampled_from([1e-200, 1.0, 1e200]))
+def test_eigenvalues(seed: int, rows: int, lead: tuple[int, ...], scale: float) -> None:
+    a = drawn(seed, rows, rows, lead)
+    a = (a + a.mT) * scale
+    values, vectors = wg.jit(np.linalg.eigh)(a)
+    bound = 10 * rows * EPS * norm(a)
+    assert np.all(np.diff(values) >= 0)
+    assert np.all(np.abs(values - np.linalg.eigvalsh(a)) <= bound[..., 0])
+    assert np.all(norm(a @ vectors - vectors * values[..., None, :]) <= bound)
+    assert np.all(norm(vectors.mT @ vectors - np.eye(rows)) <= 10 * rows * EPS)
+
+
+@pytest.mark.parametrize("rows", [2, 7])
+def test_eigenvalues_of_special_matrices(rows: int) -> None:
+    """Equal and nearly equal eigenvalues, those of Hilbert's matrix, of graded ones, and zeros."""
+    n = np.arange(rows)
+    graded = 10.0 ** -np.maximum(n[:, None], n)
+    ones = np.ones((rows, rows))
+    matrices = np.stack(
+        [1 / (n[:, None] + n + 1.0), graded, ones, ones + 1e-9 * graded, np.eye(rows), 0 * ones]
+    )
+    values, vectors = wg.jit(np.linalg.eigh)(matrices)
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(matrices), rtol=0, atol=10 * rows * EPS * rows)
+    assert np.all(norm(vectors.mT @ vectors - np.eye(rows)) <= 10 * rows * EPS)
+    np.testing.assert_array_equal(wg.jit(np.linalg.eigvalsh)(matrices), values)
+
+
+def test_eigenvalues_of_what_is_not_finite_are_nan() -> None:
+    a = np.eye(3)
+    a[1, 1] = np.nan
+    assert np.isnan(wg.jit(np.linalg.eigh)(a)[0]).any()
+
+
 @pytest.mark.parametrize("columns", [2, 5])
 def test_columns_that_depend_on_others_and_zeros(columns: int) -> None:
     a = np.ones((6, columns))

@@ -21,6 +21,11 @@ def written(x: Any, y: Any) -> Any:
     return z
 
 
+def _oriented(values: Any, vectors: Any) -> Any:
+    """Return eigenvectors with a positive first element: the signs are a choice of the method."""
+    return values, vectors * np.sign(vectors[..., :1, :])
+
+
 def _with_values_apart(x: Any) -> Any:
     """Return a matrix whose eigenvalues and singular values lie apart."""
     return x + np.diag(np.array([3, 9, 15], dtype=x.dtype))
@@ -123,7 +128,7 @@ ONE: dict[str, Callable[[Any], Any]] = {
     "linalg.cond 1": lambda x: np.linalg.cond(_with_values_apart(x), 1),
     "angle": lambda x: np.angle(x),
     "angle in degrees": lambda x: np.angle(x, deg=True),
-    "linalg.eigh": lambda x: np.linalg.eigh(_with_values_apart(x)),
+    "linalg.eigh": lambda x: _oriented(*np.linalg.eigh(_with_values_apart(x))),
     "linalg.eigvalsh": lambda x: np.linalg.eigvalsh(_with_values_apart(x)),
     "linalg.lstsq": lambda x: np.linalg.lstsq(_with_values_apart(x), x),
     "linalg.matrix_rank": lambda x: np.linalg.matrix_rank(_with_values_apart(x)),

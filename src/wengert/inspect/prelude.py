@@ -247,6 +247,12 @@ def householder_by_columns(a):
     return np.concatenate([packed.mT, factors[..., None, :]], -2)
 
 
+def eigh_by_rotations(a, sweeps):
+    """Return the eigenvalues as a row above the eigenvectors."""
+    values, vectors = np.linalg.eigh(a)
+    return np.concatenate([values[..., None, :], vectors], -2)
+
+
 def kept_factors(a):
     """Return L and U with P A^T = L U in one matrix, transposed, above the exchanges of rows."""
     result = np.zeros((*a.shape[:-2], a.shape[-1] + 1, a.shape[-1]), a.dtype)

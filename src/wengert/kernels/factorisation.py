@@ -10,6 +10,11 @@ from wengert.core.errors import MatrixError
 
 Array: TypeAlias = np.ndarray[Any, Any]
 
+LEAST_SCALE, LARGEST_SCALE = 2.0**-100, 2.0**500
+"""Where the largest element lies between them, rotations neither overflow nor lose what counts."""
+NEGLIGIBLE = 2.0**-500
+"""Elements up to this are zero beside the largest one."""
+
 
 def cholesky_by_rows(a: Array, requirement: str) -> Array:
     """Return the lower triangular L with ``L L^T = A``, or raise the requirement that A be positive definite.
@@ -94,3 +99,51 @@ def householder_by_columns(a: Array) -> Array:
         packed[j:rows, j] = np.append(beta, mirror[1:])
         packed[rows, j] = tau
     return packed
+
+
+def eigh_by_rotations(a: Array, sweeps: int) -> Array:
+    """Return the eigenvalues of a symmetric matrix, ascending, as a row above the eigenvectors, which are columns.
+
+    Each step of a sweep rotates pairs of rows, and of columns, that have no row in common, such that the elements where
+    they cross become zero.
+
+    Example:
+        >>> eigh_by_rotations(np.array([[2.0, 0.0], [0.0, 1.0]]), 1)
+        array([[1., 2.],
+               [0., 1.],
+               [1., 0.]])
+    """
+    count = len(a)
+    largest = np.abs(a).max()
+    scale = 1.0 if LEAST_SCALE < largest < LARGEST_SCALE or largest == 0 else largest
+    a, vectors, rows = a / scale, np.eye(count), np.arange(count)
+    for step in range(sweeps * len(pairs := partners(count))):
+        other = pairs[step % len(pairs)]
+        gap, twice = a[other, other] - a[rows, rows], a[rows, other] + a[other, rows]
+        upper = np.where(gap == 0, rows < other, gap > 0)
+        length = np.abs(gap) + np.sqrt(gap * gap + twice * twice)
+        zero = (np.abs(twice) < NEGLIGIBLE) | (rows == other)
+        tangent = np.where(zero, 0.0, twice / np.where(zero, 1.0, np.where(upper, length, -length)))
+        cosine = 1.0 / np.sqrt(1.0 + tangent * tangent)
+        sine = tangent * cosine
+        values = a[rows, rows] - 0.5 * tangent * twice
+        a = cosine[:, None] * a - sine[:, None] * a[other]
+        a = cosine * a - sine * a[:, other]
+        a[rows, other] = 0.0
+        a[rows, rows] = values
+        vectors = cosine * vectors - sine * vectors[:, other]
+    order = np.argsort(np.diagonal(a), kind="stable")
+    return np.concatenate([np.diagonal(a)[None, order] * scale, vectors[:, order]])
+
+
+def partners(count: int) -> Array:
+    """Return, for each step of a sweep, the row that each row is paired with, itself for none: all pairs once."""
+    odd = pairings(count)
+    rows, steps = np.arange(count), np.arange(odd)[:, None]
+    other = np.where(rows < odd, (steps - rows) % odd, steps * ((odd + 1) // 2) % odd)
+    return np.where((other == rows) & (count % 2 == 0), count - 1, other)
+
+
+def pairings(count: int) -> int:
+    """Return the number of steps of a sweep."""
+    return count - 1 + count % 2

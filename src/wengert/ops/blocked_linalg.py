@@ -25,13 +25,14 @@ from wengert.ops.conversion import cast
 from wengert.ops.exponential import exp, log
 from wengert.ops.factor_nests import (
     cholesky_by_rows,
+    eigh_by_rotations,
     householder_by_columns,
     lu_by_columns,
     substitution,
 )
 from wengert.ops.indexing import gather, scatter
 from wengert.ops.linalg import lower as lower_triangle
-from wengert.ops.linalg import multiply, swapped
+from wengert.ops.linalg import multiply, swapped, symmetric
 from wengert.ops.lu import section
 from wengert.ops.reduction import reduce_any, reduce_prod, reduce_sum
 from wengert.ops.shape import broadcast_to, concatenate, reshape, slice_, whole
@@ -228,6 +229,27 @@ class Blocks:
             inverse = swapped(inverse)
         x = self._substituted(inverse, products, transposed, False)
         return where(swapped(is_none), 0.0, x)
+
+    # -- eigenvalues of symmetric matrices ---------------------------------------------------------------
+
+    def eigh(self, a: Any, half: str) -> Any:
+        """Return the eigenvalues, ascending, as a row above the eigenvectors, which are columns."""
+        sweeps = _sweeps(shape_of(a)[-1])
+        return _stacked(lambda a: eigh_by_rotations(symmetric(a, half), sweeps=sweeps, lanes=self.lanes), a)
+
+    def eigvalsh(self, a: Any, half: str) -> Any:
+        """Return the eigenvalues, ascending."""
+        *lead, rows = shape_of(a)[:-1]
+        values = section(self.eigh(a, half), (0, 1), (0, rows))
+        return reshape(values, shape=(*lead, rows))
+
+
+def _sweeps(rows: int) -> int:
+    """Return the sweeps of rotations after which no element off the diagonal is left.
+
+    Hilbert's matrix and graded ones need almost as many, others half of them.
+    """
+    return 1 if rows <= 2 else 5 + rows // 2
 
 
 # -- determinants from LU factors ------------------------------------------------------------------------

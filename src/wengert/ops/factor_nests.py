@@ -4,7 +4,7 @@ Each is one step of a block algorithm (`blocked_linalg`). A nest of a step runs 
 small matrices, along the matrices, with one of them in each lane. The loops are those of Crout: step j computes row j
 and column j of the factors from the rows and columns before it, so that the rest of the matrix is read once.
 
-Sources: Golub and Van Loan, "Matrix Computations" (2013), 3.2, 4.2, 5.2. Rows are not moved while a matrix is
+Sources: Golub and Van Loan, "Matrix Computations" (2013), 3.2, 4.2, 5.2, 8.5. Rows are not moved while a matrix is
 factorised: a list has their order, and a pivot is the first largest element in that order, as in LAPACK.
 """
 
@@ -541,4 +541,151 @@ householder_by_columns = _stated(
     factorisation.householder_by_columns,
     _householder,
     _tall,
+)
+
+# -- eigenvalues of symmetric matrices -------------------------------------------------------------------
+
+
+class _Rotations(NamedTuple):
+    """The arrays of Jacobi's method: of a matrix on its way to its eigenvalues, and of the rotations of a step."""
+
+    matrix: _Local
+    half: _Local
+    """The matrix with only its rows rotated."""
+    vectors: _Local
+    """The eigenvectors, as rows."""
+    turned: _Local
+    values: _Local
+    """The diagonal."""
+    twice: _Local
+    """Twice the element at which each row crosses the one that it is paired with."""
+    tangent: _Local
+    """Of the angle by which each row is rotated; the other row of a pair turns the other way."""
+    cosine: _Local
+    sine: _Local
+
+
+def _jacobi(frame: _Frame, result: Operand, a: Operand, sweeps: int) -> list[Stage]:
+    """Rotate pairs of rows and columns, disjoint ones at once, until the matrix is diagonal."""
+    rows = a.shape[-1]
+    steps = factorisation.pairings(rows)
+    arrays = _Rotations(*(frame.array(*shape) for shape in [(rows, rows)] * 4 + [(rows,)] * 5))
+    unit, partners = frame.array(), _Local(Buffer(INT64, (steps, rows)), Dim(1))
+    p, q, m, n, s = Dim(rows), Dim(rows), Dim(rows), Dim(rows), Dim(steps)
+    i, j, step, element = Index.of(p), Index.of(q), Index.of(s), frame.of(a)
+    size = _apply("absolute", element(Index.of(m), Index.of(n)))
+    start = _over(element(i, j), unit.at())
+    counter = Dim(steps)
+    return [
+        partners.store((s, p), (step, i), _partner(step, i, rows)),
+        unit.store((), (), _unit(Reduce("maximum", (m, n), size, FLOAT64))),
+        arrays.matrix.store((p, q), (i, j), start),
+        arrays.values.store((p,), (i,), arrays.matrix.at(i, i)),
+        arrays.vectors.store((p, q), (i, j), _where(_compared("equal", i, j), _ONE, _ZERO)),
+        Turns(Dim(sweeps), (Turns(counter, _rotated(arrays, partners, Index.of(counter), rows)),)),
+        *_ascending(frame, result, arrays, unit, rows),
+    ]
+
+
+def _unit(largest: Expression) -> Expression:
+    """Return what a matrix is divided by: 1, or the largest element where it is too large or too small."""
+    low, high = (
+        Const(np.float64(bound), FLOAT64)
+        for bound in (factorisation.LEAST_SCALE, factorisation.LARGEST_SCALE)
+    )
+    within = _apply(
+        "logical_and", _compared("less", low, largest), _compared("less", largest, high), dtype=BOOL
+    )
+    plain = _apply("logical_or", within, _compared("equal", largest, _ZERO), dtype=BOOL)
+    return _where(plain, _ONE, largest)
+
+
+def _partner(step: Index, row: Index, rows: int) -> Expression:
+    """Return `factorisation.partners` of a step and a row."""
+
+    def modulo(index: Index) -> Expression:
+        return _apply("remainder", Iota(index), Const(np.int64(odd), INT64), dtype=INT64)
+
+    odd = factorisation.pairings(rows)
+    other = modulo(step - row)
+    if rows % 2:
+        return other
+    other = _where(_compared("equal", other, row), Iota(Index(rows - 1)), other)
+    return _where(_compared("less", row, Index(odd)), other, modulo(step * ((odd + 1) // 2)))
+
+
+def _rotated(arrays: _Rotations, partners: _Local, step: Index, rows: int) -> tuple[Stage, ...]:
+    """Return the nests that rotate all pairs of a step, as `factorisation.eigh_by_rotations` does."""
+    matrix, half, vectors, turned, values, twice, tangent, cosine, sine = arrays
+    p, q = Dim(rows), Dim(rows)
+    i, j = Index.of(p), Index.of(q)
+    other, across = (partners.number(step, index, below=rows) for index in (i, j))
+    gap, crossing = _minus(values.at(other), values.at(i)), twice.at(i)
+    first = _compared("less", i, other)
+    positive = _apply(
+        "where", _compared("equal", gap, _ZERO), first, _compared("greater", gap, _ZERO), dtype=BOOL
+    )
+    squares = _apply("add", _times(gap, gap), _times(crossing, crossing))
+    length = _apply("add", _apply("absolute", gap), _apply("sqrt", squares))
+    least = Const(np.float64(factorisation.NEGLIGIBLE), FLOAT64)
+    small = _compared("less", _apply("absolute", crossing), least)
+    still = _apply("logical_or", small, _compared("equal", i, other), dtype=BOOL)
+    divisor = _where(still, _ONE, _where(positive, length, _apply("negative", length)))
+    slope = tangent.at(i)
+    change = _times(Const(np.float64(0.5), FLOAT64), _times(slope, crossing))
+
+    def turn(of: _Local) -> Expression:
+        """Return an element of a row, rotated."""
+        return _minus(_times(cosine.at(i), of.at(i, j)), _times(sine.at(i), of.at(other, j)))
+
+    both = _minus(_times(cosine.at(j), half.at(i, j)), _times(sine.at(j), half.at(i, across)))
+    both = _where(_compared("equal", i, across), _ZERO, both)
+    return (
+        twice.store((p,), (i,), _apply("add", matrix.at(i, other), matrix.at(other, i))),
+        tangent.store((p,), (i,), _where(still, _ZERO, _over(crossing, divisor))),
+        cosine.store((p,), (i,), _over(_ONE, _apply("sqrt", _apply("add", _ONE, _times(slope, slope))))),
+        sine.store((p,), (i,), _times(slope, cosine.at(i))),
+        values.store((p,), (i,), _minus(values.at(i), change)),
+        half.store((p, q), (i, j), turn(matrix)),
+        matrix.store((p, q), (i, j), _where(_compared("equal", i, j), values.at(i), both)),
+        turned.store((p, q), (i, j), turn(vectors)),
+        vectors.store((p, q), (i, j), turned.at(i, j)),
+    )
+
+
+def _ascending(frame: _Frame, result: Operand, arrays: _Rotations, unit: _Local, rows: int) -> list[Stage]:
+    """Return the nests that store eigenvalues and eigenvectors in the order of the values, NaN last."""
+    rank, order, keys = (frame.array(rows, dtype=dtype) for dtype in (INT64, INT64, FLOAT64))
+    p, q, n = Dim(rows), Dim(rows), Dim(rows)
+    i, j, k = map(Index.of, (p, q, n))
+    value, infinity = arrays.values.at(i), Const(np.float64(np.inf), FLOAT64)
+    ties = _apply(
+        "logical_and", _compared("equal", keys.at(k), keys.at(i)), _compared("less", k, i), dtype=BOOL
+    )
+    before = _apply("logical_or", _compared("less", keys.at(k), keys.at(i)), ties, dtype=BOOL)
+    one, none = Const(np.int64(1), INT64), zero(INT64)
+    place = _where(_compared("equal", rank.at(k), i), Iota(k), none)
+    taken = order.number(j, below=rows)
+    return [
+        keys.store((p,), (i,), _where(_compared("equal", value, value), value, infinity)),
+        rank.store((p,), (i,), Reduce("add", (n,), _where(before, one, none), INT64)),
+        order.store((p,), (i,), Reduce("add", (n,), place, INT64)),
+        frame.result(result, (q,), ((Index(0), j), _times(arrays.values.at(taken), unit.at()))),
+        frame.result(result, (p, q), ((i + 1, j), arrays.vectors.at(taken, i))),
+    ]
+
+
+def _symmetric(draw: Draw) -> Any:
+    a = _square(draw)
+    return (a + a.T,), {"sweeps": 8}
+
+
+eigh_by_rotations = _stated(
+    "eigh_by_rotations",
+    "the eigenvalues of symmetric matrices, ascending, as a row above their eigenvectors, which are columns, by sweeps "
+    "of Jacobi's rotations; of matrices with NaN or infinities, NaN",
+    lambda a: (a[0] + 1, a[1]),
+    factorisation.eigh_by_rotations,
+    _jacobi,
+    _symmetric,
 )

@@ -19,7 +19,11 @@ _PROGRAMS: dict[str, Callable[[Blocks], Callable[..., Any]]] = {
     "cholesky_cotangent": lambda blocks: blocks.cholesky_cotangent,
     "solve_triangular": lambda blocks: blocks.solve_triangular,
     "qr": lambda blocks: blocks.qr,
+    "eigh": lambda blocks: blocks.eigh,
+    "eigvalsh": lambda blocks: blocks.eigvalsh,
 }
+
+_BY_ROTATIONS = ("eigh", "eigvalsh")
 
 
 def program_of(equation: Equation) -> Callable[..., Any]:
@@ -54,7 +58,9 @@ def _is_native(equation: Equation, leaves: bool) -> bool:
     types = [atom.type for atom in equation.operands]
     if not all(type_.dtype.kind == "f" and all(type_.shape) for type_ in types):
         return False
-    return leaves or types[0].shape[-1] <= costs.COSTS.native_matrix_rows
+    rotated = equation.primitive in _BY_ROTATIONS
+    most = costs.COSTS.rotated_matrix_rows if rotated else costs.COSTS.native_matrix_rows
+    return types[0].shape[-1] <= most or (leaves and not rotated)
 
 
 def equations_of(graph: Graph, inside: bool = False) -> Iterator[tuple[Equation, bool]]:

@@ -58,6 +58,8 @@ class CostModel:
     """Equations of all these programs in one graph: a second or two, derivatives included."""
     native_matrix_rows: int = 64
     """The most rows of a matrix whose factors and equations are native; LAPACK takes those of larger ones."""
+    rotated_matrix_rows: int = 8
+    """The most rows of a symmetric matrix whose eigenvalues are computed by Jacobi's rotations."""
     native_block_rows: int = 32
     """The most rows of a triangular block that is factorised or solved in one loop; larger matrices are divided."""
     native_panel_columns: int = 32
