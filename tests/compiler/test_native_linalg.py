@@ -83,7 +83,7 @@ def test_orthogonal_factors(seed: int, columns: int, more: int, lead: tuple[int,
 
 
 @pytest.mark.usefixtures("divided")
-@settings(max_examples=6, deadline=None)
+@examples(6)
 @given(st.integers(0, 99), st.integers(1, 8), SHAPES, st.sampled_from([1e-200, 1.0, 1e200]))
 def test_eigenvalues(seed: int, rows: int, lead: tuple[int, ...], scale: float) -> None:
     a = drawn(seed, rows, rows, lead)
@@ -118,6 +118,7 @@ def test_eigenvalues_of_what_is_not_finite_are_nan() -> None:
     assert np.isnan(wg.jit(np.linalg.eigh)(a)[0]).any()
 
 
+@pytest.mark.usefixtures("divided")
 @pytest.mark.parametrize("columns", [2, 5])
 def test_columns_that_depend_on_others_and_zeros(columns: int) -> None:
     a = np.ones((6, columns))
