@@ -1,12 +1,13 @@
-"""The No-U-Turn samplers of Wengert and NumPyro on one thread: 4 chains of 1,000 draws after 1,000 of warm-up.
+"""The No-U-Turn samplers of Wengert, NumPyro and BlackJAX on one thread: 4 chains, 1,000 draws after 1,000 of warm-up.
 
-The samplers take turns in one process (turns.py). Both compile once; the first run includes this. With `--write` the
-table in docs/performance.md is replaced.
+The samplers take turns in one process (turns.py), with the same target of acceptance and Stan's windows. All compile
+once; the first run includes this. With `--write` the table in docs/performance.md is replaced.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import statistics
 import time
 from collections.abc import Callable
@@ -29,6 +30,16 @@ class Case(NamedTuple):
     name: str
     logdensity: Callable[[Any], Callable[[Any], Any]]
     start: Any
+    dense: bool = False
+
+
+class Drawn(NamedTuple):
+    """What a sampler returns."""
+
+    draws: Any
+    """Of shape (chains, draws, size)."""
+    gradients: int
+    """The number of gradients for these draws, without the warm-up."""
 
 
 class Run(NamedTuple):
@@ -36,6 +47,11 @@ class Run(NamedTuple):
 
     seconds: float
     effective: float
+    gradients: int
+
+
+CHAINS, DRAWS, WARMUP, TARGET = 4, 1000, 1000, 0.8
+Sampler = Callable[[int], Drawn]
 
 
 def schools() -> Case:
@@ -67,37 +83,104 @@ def regression() -> Case:
     return Case("logistic regression, 100 parameters, 1,000 observations", logdensity, np.zeros(100))
 
 
-def samplers(case: Case) -> dict[str, Callable[[int], Any]]:
-    """Return functions from a seed to draws of shape (chains, draws, size), Wengert's first."""
+def correlated() -> Case:
+    """Return a normal density of 20 numbers whose neighbours have the correlation 0.95."""
+    place = np.arange(20)
+    precision = np.linalg.inv(0.95 ** np.abs(place[:, None] - place))
+
+    def logdensity(xp: Any) -> Callable[[Any], Any]:
+        return lambda x: -0.5 * x @ precision @ x
+
+    return Case("correlated normal, 20 parameters, dense masses", logdensity, np.zeros(20), dense=True)
+
+
+def own_sampler(case: Case) -> Sampler:
     native = wg.jit(case.logdensity(np))
-    functions = {"wg.fit.nuts": lambda seed: wg.fit.nuts(native, case.start, wg.random.key(seed)).vectors}
-    try:
-        from numpyro.infer import MCMC, NUTS
-    except ImportError:
-        return functions
-    density, rng = case.logdensity(jnp), np.random.default_rng(0)
-    starts = jnp.asarray(rng.uniform(-1.0, 1.0, (4, case.start.size)))
+
+    def sample(seed: int) -> Drawn:
+        samples = wg.fit.nuts(
+            native,
+            case.start,
+            wg.random.key(seed),
+            chains=CHAINS,
+            draws=DRAWS,
+            warmup=WARMUP,
+            target=TARGET,
+            dense=case.dense,
+        )
+        return Drawn(samples.vectors, int(np.sum(samples.leaps)))
+
+    return sample
+
+
+def numpyro_sampler(case: Case) -> Sampler:
+    from numpyro.infer import MCMC, NUTS
+
+    density, starts = case.logdensity(jnp), starts_of(case)
     chains = MCMC(
-        NUTS(potential_fn=lambda p: -density(p)),
-        num_warmup=1000,
-        num_samples=1000,
-        num_chains=4,
+        NUTS(potential_fn=lambda p: -density(p), dense_mass=case.dense, target_accept_prob=TARGET),
+        num_warmup=WARMUP,
+        num_samples=DRAWS,
+        num_chains=CHAINS,
         chain_method="vectorized",
         progress_bar=False,
     )
 
-    def peer(seed: int) -> Any:
-        chains.run(jax.random.PRNGKey(seed), init_params=starts)
-        return np.asarray(chains.get_samples(group_by_chain=True))
+    def sample(seed: int) -> Drawn:
+        chains.run(jax.random.PRNGKey(seed), init_params=starts, extra_fields=("num_steps",))
+        draws = np.asarray(chains.get_samples(group_by_chain=True))
+        return Drawn(draws, int(np.sum(chains.get_extra_fields()["num_steps"])))
 
-    return functions | {"NumPyro": peer}
+    return sample
 
 
-def run(sampler: Callable[[int], Any], seed: int) -> Run:
+def blackjax_sampler(case: Case) -> Sampler:
+    """Return BlackJAX's window adaptation and sampler as one compiled function over all chains."""
+    import blackjax
+
+    density, starts = case.logdensity(jnp), starts_of(case)
+    warmup = blackjax.window_adaptation(
+        blackjax.nuts, density, is_mass_matrix_diagonal=not case.dense, target_acceptance_rate=TARGET
+    )
+
+    def chain(key: Any, start: Any) -> Any:
+        for_warmup, for_draws = jax.random.split(key)
+        (state, parameters), _ = warmup.run(for_warmup, start, num_steps=WARMUP)
+        step = blackjax.nuts(density, **parameters).step
+
+        def draw(state: Any, key: Any) -> Any:
+            state, info = step(key, state)
+            return state, (state.position, info.num_integration_steps)
+
+        return jax.lax.scan(draw, state, jax.random.split(for_draws, DRAWS))[1]
+
+    program = jax.jit(jax.vmap(chain))
+
+    def sample(seed: int) -> Drawn:
+        draws, steps = program(jax.random.split(jax.random.PRNGKey(seed), CHAINS), starts)
+        return Drawn(np.asarray(draws), int(np.sum(steps)))
+
+    return sample
+
+
+def starts_of(case: Case) -> Any:
+    return jnp.asarray(np.random.default_rng(0).uniform(-1.0, 1.0, (CHAINS, case.start.size)))
+
+
+def samplers(case: Case) -> dict[str, Sampler]:
+    """Return functions from a seed to draws, Wengert's first."""
+    functions = {"wg.fit.nuts": own_sampler(case)}
+    for name, make in (("NumPyro", numpyro_sampler), ("BlackJAX", blackjax_sampler)):
+        with contextlib.suppress(ImportError):
+            functions[name] = make(case)
+    return functions
+
+
+def run(sampler: Sampler, seed: int) -> Run:
     start = time.process_time()
-    draws = sampler(seed)
+    draws, gradients = sampler(seed)
     passed = time.process_time() - start
-    return Run(passed, min(bulk_ess(draws[:, :, k]) for k in range(draws.shape[2])))
+    return Run(passed, min(bulk_ess(draws[:, :, k]) for k in range(draws.shape[2])), gradients)
 
 
 def measured(case: Case, turns: int) -> list[str]:
@@ -112,14 +195,23 @@ def measured(case: Case, turns: int) -> list[str]:
     for name, times in runs.items():
         passed = statistics.median(turn.seconds for turn in times)
         rate = statistics.median(turn.effective / turn.seconds for turn in times)
-        ratio = statistics.median(b.seconds / a.seconds for a, b in zip(runs[own], times, strict=True))
-        cells = f"{case.name} | {name} | {firsts[name].seconds:.1f} | {passed:.2f} | {rate:,.0f}"
-        rows.append(f"| {cells} | {'' if name == own else f'{ratio:.3g} x'} |")
+        share = statistics.median(1000 * turn.effective / turn.gradients for turn in times)
+        pairs = list(zip(runs[own], times, strict=True))
+        ratio = statistics.median(b.seconds / a.seconds for a, b in pairs)
+        each = statistics.median((b.seconds / b.effective) / (a.seconds / a.effective) for a, b in pairs)
+        cells = (
+            f"{case.name} | {name} | {firsts[name].seconds:.1f} | {passed:.2f} | {rate:,.0f} | {share:.3g}"
+        )
+        rows.append(f"| {cells} | {' | ' if name == own else f'{ratio:.3g} x | {each:.3g} x'} |")
         print(rows[-1], flush=True)
     return rows
 
 
-CASES: dict[str, Callable[[], Case]] = {"schools": schools, "regression": regression}
+CASES: dict[str, Callable[[], Case]] = {
+    "schools": schools,
+    "regression": regression,
+    "correlated": correlated,
+}
 
 
 def main() -> None:
@@ -128,8 +220,11 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=3, help="the number of turns")
     parser.add_argument("--write", action="store_true", help="replace the table in docs/performance.md")
     arguments = parser.parse_args()
-    header = "| density | sampler | first run, s | s | least effective draws per s | Wengert is faster by |"
-    lines = [header, "|---|---|---:|---:|---:|---:|"]
+    columns = (
+        "density | sampler | first run, s | s | least effective draws per s | and per 1,000 gradients | "
+        "Wengert is faster by | and for each effective draw by"
+    )
+    lines = [f"| {columns} |", "|---|---|---:|---:|---:|---:|---:|---:|"]
     for name in arguments.names or CASES:
         lines += measured(CASES[name](), arguments.turns)
     if arguments.write:

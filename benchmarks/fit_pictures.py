@@ -27,8 +27,8 @@ def epidemic(axes: Axes, of: dict[str, Any]) -> None:
 
     estimates, days = of["fit"].estimates, of["days"]
     mean, size = of["ill"](estimates), np.exp(estimates["log_size"])
-    limits = [nbinom.ppf(share, size, size / (size + mean)) for share in (0.025, 0.975)]
-    axes.fill_between(days, *limits, alpha=0.2, lw=0, color=BLUE, label="95% of counts")
+    lower, upper = [nbinom.ppf(share, size, size / (size + mean)) for share in (0.025, 0.975)]
+    axes.fill_between(days, lower, upper, alpha=0.2, lw=0, color=BLUE, label="95% of counts")
     axes.plot(days, mean, color=BLUE, label="fitted epidemic")
     axes.plot(days, of["in_bed"], "k.", label="boys in bed")
     axes.set(xlabel="day", title="maximum likelihood")
