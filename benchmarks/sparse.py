@@ -118,8 +118,66 @@ def valley(count: int) -> Workload:
     return Workload(f"Hessian of Rosenbrock's function, {count:,}", function, symbolic, point, True)
 
 
+def rocket_defects(xp: Any, z: Any, nodes: int) -> Any:
+    """Return the defects of the trapezoidal rule for Goddard's rocket: altitude, speed, mass and thrust at each node.
+
+    Dolan, More and Munson, "Benchmarking optimization software with COPS 3.0", 2004, problem 10.
+    """
+    h, v, m, thrust = (z[n * nodes : (n + 1) * nodes] for n in range(4))
+    drag = 310.0 * v**2 * xp.exp(-500.0 * (h - 1.0))
+    rise = (thrust - drag) / m - 1 / h**2
+    half = 0.5 * 0.2 / (nodes - 1)
+    return [
+        h[1:] - h[:-1] - half * (v[1:] + v[:-1]),
+        v[1:] - v[:-1] - half * (rise[1:] + rise[:-1]),
+        m[1:] - m[:-1] + half / 0.5 * (thrust[1:] + thrust[:-1]),
+    ]
+
+
+def rocket(nodes: int, hessian: bool) -> Workload:
+    """The constraints of an optimal control problem, and the Hessian of its Lagrangian."""
+    multipliers = np.cos(np.arange(3.0 * (nodes - 1)))
+
+    def function(z: Any) -> Any:
+        defects = np.concatenate(rocket_defects(np, z, nodes))
+        return np.sum(multipliers * defects) - z[nodes - 1] if hessian else defects
+
+    def symbolic(z: Any) -> Any:
+        defects = casadi.vertcat(*rocket_defects(casadi, z, nodes))
+        return casadi.dot(multipliers, defects) - z[nodes - 1] if hessian else defects
+
+    point = np.concatenate([np.full(nodes, value) for value in (1.005, 0.05, 0.8, 1.5)])
+    name = "Hessian of the Lagrangian" if hessian else "constraints"
+    point = point * (1 + 0.01 * np.sin(np.arange(4.0 * nodes)))
+    return Workload(f"Goddard's rocket, {name}, {nodes:,} nodes", function, symbolic, point, hessian)
+
+
+def masses(count: int) -> Workload:
+    """The Hessian of the energy of a hanging chain of masses in space: springs between neighbours, and weight."""
+
+    def function(x: Any) -> Any:
+        places = np.pad(x.reshape(count, 3), ((1, 1), (0, 0))) + np.linspace(0.0, 1.0, count + 2)[:, None]
+        stretch = np.sqrt(np.sum(np.diff(places, axis=0) ** 2, axis=1)) - 0.5 / count
+        return 0.5 * count * np.sum(stretch**2) + np.sum(x.reshape(count, 3)[:, 2]) / count
+
+    def symbolic(x: Any) -> Any:
+        moved = casadi.reshape(x, 3, count).T
+        padded = casadi.vertcat(casadi.SX.zeros(1, 3), moved, casadi.SX.zeros(1, 3))
+        places = padded + casadi.repmat(casadi.DM(np.linspace(0.0, 1.0, count + 2)), 1, 3)
+        steps = places[1:, :] - places[:-1, :]
+        stretch = casadi.sqrt(casadi.sum2(steps**2)) - 0.5 / count
+        return 0.5 * count * casadi.sum1(stretch**2) + casadi.sum1(moved[:, 2]) / count
+
+    point = 0.01 * np.sin(np.arange(3.0 * count))
+    return Workload(f"Hessian of a chain of {count:,} masses", function, symbolic, point, True)
+
+
 SIZES = {heat: (30, 100), band: (1_000, 100_000), arrow: (1_000, 10_000), valley: (1_000, 100_000)}
-WORKLOADS = [workload(size) for workload, sizes in SIZES.items() for size in sizes]
+WORKLOADS = [
+    *(workload(size) for workload, sizes in SIZES.items() for size in sizes),
+    *(rocket(nodes, hessian) for hessian in (False, True) for nodes in (250, 2_500)),
+    *map(masses, (300, 3_000)),
+]
 
 
 def contestants(workload: Workload) -> tuple[dict[str, Callable[[], Any]], float, int]:
@@ -185,14 +243,14 @@ def shown(seconds: float | None) -> str:
     return f"{seconds * 1e6:,.1f} µs" if seconds < 1e-3 else f"{seconds * 1e3:,.1f} ms"
 
 
-def table() -> str:
-    """Return the table."""
+def table(part: str) -> str:
+    """Return the table of the workloads whose names contain a text."""
     columns = ["dense", "differences", "casadi"]
     lines = [
         "| | colours | first matrix | a call | dense, compiled | SciPy's differences by groups | CasADi |",
         "|---|---|---|---|---|---|---|",
     ]
-    for workload in WORKLOADS:
+    for workload in (w for w in WORKLOADS if part in w.name):
         calls, first, colours = contestants(workload)
         found = medians(calls)
         cells = [workload.name, str(colours), f"{first:.2f} s", shown(found["sparse"])]
@@ -203,10 +261,13 @@ def table() -> str:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "part", nargs="?", default="", help="a part of the names of workloads; all by default"
+    )
     parser.add_argument("--write", action="store_true", help="replace the table in docs/performance.md")
     options = parser.parse_args()
     wg.set_threads(1)
-    result = table()
+    result = table(options.part)
     print(result)
     if options.write:
-        replace_table("docs/performance.md", "sparse", result)
+        replace_table("performance.md", "sparse", result)

@@ -45,14 +45,8 @@ def products(matrix: Any, colouring: Any) -> tuple[Any, Any]:
 
 def recovered(matrix: Any, colouring: Any) -> Any:
     compression = compress(csr(matrix), colouring)
-    right, left = products(matrix, colouring)
-    taken = [
-        product[places]
-        for product, places in ((right, compression.from_right), (left, compression.from_left))
-        if places is not None
-    ]
-    data = np.concatenate(taken)
-    return data if compression.order is None else data[compression.order]
+    every = [product.ravel() for product in products(matrix, colouring) if product is not None]
+    return np.concatenate(every)[compression.places]
 
 
 @pytest.mark.parametrize("mode", ["forward", "reverse", "both", "auto"])

@@ -20,12 +20,8 @@ class Compression(NamedTuple):
     """The colours of columns."""
     rows: Any
     """The colours of rows."""
-    from_right: Any
-    """For the elements that are read from products from the right: the numbers of the product, and of the row."""
-    from_left: Any
-    """For the others: the numbers of the product, and of the column."""
-    order: Any
-    """The place of each element among these, the first ones before the others. None if all are read from one side."""
+    places: Any
+    """Where each element stands in the products, row by row: those from the right, then those from the left."""
 
 
 def compress(pattern: Any, colouring: Colouring) -> Compression:
@@ -41,14 +37,9 @@ def compress(pattern: Any, colouring: Colouring) -> Compression:
         right = right | right[across]
     other = _colours_of(colouring.rows, rows)
     assert np.all(right | _stands_alone(columns, other)), "two elements have one place"
-    takes_right, takes_left = colouring.columns is not None, colouring.rows is not None
-    return Compression(
-        colouring.columns if takes_right else None,
-        colouring.rows if takes_left else None,
-        (colour[right], line[right]) if takes_right else None,
-        (other[~right], columns[~right]) if takes_left else None,
-        np.argsort(np.argsort(~right, kind="stable")) if takes_right and takes_left else None,
-    )
+    height, width = pattern.shape
+    from_left = colouring.column_count * height + other * width + columns
+    return Compression(colouring.columns, colouring.rows, _either(right, colour * height + line, from_left))
 
 
 def _either(condition: Any, yes: Any, no: Any) -> Any:

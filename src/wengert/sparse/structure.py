@@ -13,6 +13,7 @@ from wengert.compiler.jit import jit
 from wengert.core import tree
 from wengert.core.dtypes import FLOAT64
 from wengert.core.errors import ArgumentError, UnsupportedError, message
+from wengert.core.shapes import shape_of, size
 from wengert.ir.types import TensorType
 from wengert.ops.comparison import equal
 from wengert.ops.conversion import cast
@@ -148,16 +149,15 @@ class Structure:
         compression: Compression = tree.unflatten(self._form, arrays)
         arguments, colouring = self._rebuild(leaves), self.colouring
         products: list[Product] = []
-        taken: list[Any] = []
-        if compression.from_right is not None:
+        if compression.columns is not None:
             directions = _directions(compression.columns, colouring.column_count)
             products.append(self._linear.forward(arguments, directions))
-            taken.append(gather(products[-1].rows, *compression.from_right))
-        if compression.from_left is not None:
+        if compression.rows is not None:
             directions = _directions(compression.rows, colouring.row_count)
             products.append(self._linear.reverse(arguments, directions))
-            taken.append(gather(products[-1].rows, *compression.from_left))
-        data = taken[0] if len(taken) == 1 else gather(concatenate(*taken, axis=0), compression.order)
+        elements = [reshape(product.rows, shape=(size(shape_of(product.rows)),)) for product in products]
+        every = elements[0] if len(elements) == 1 else concatenate(*elements, axis=0)
+        data = gather(every, compression.places)
         return (data, products[0].aux) if self._linear.has_aux else data
 
 
