@@ -210,6 +210,23 @@ def test_a_stiff_oscillator() -> None:
     assert len(stiff.t) < len(explicit.t)
 
 
+def test_lorenz() -> None:
+    """Methods of different orders agree until errors have grown; the equations keep the symmetry of x and y."""
+
+    def lorenz(t: Any, y: Any) -> Any:
+        return [10 * (y[1] - y[0]), y[0] * (28 - y[2]) - y[1], y[0] * y[1] - 8 / 3 * y[2]]
+
+    def solved(y0: Any, method: str) -> Any:
+        settings: dict[str, Any] = {"rtol": 1e-11, "atol": 1e-11, "max_steps": 10_000}
+        return solve_ivp(lorenz, (0, 5), y0, method, [1.0, 5.0], **settings).y
+
+    start, mirror = np.array([1.0, 2.0, 20.0]), np.array([-1.0, -1.0, 1.0])
+    states = wg.jit(lambda y0: [solved(y0, method) for method in ("Tsit5", "DOP853")])
+    by_fifth, by_eighth = states(start)
+    np.testing.assert_allclose(by_fifth, by_eighth, rtol=1e-6)
+    np.testing.assert_array_equal(states(start * mirror)[1], by_eighth * mirror[:, None])
+
+
 # -- SciPy -----------------------------------------------------------------------------------------------
 
 
