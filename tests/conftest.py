@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from collections.abc import Generator
@@ -56,11 +55,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     config.option.loadscopereorder = False  # as sorted above
     return LoadFileScheduling(config, log)
-
-
-def pytest_collection_finish() -> None:
-    """Spare the collector of garbage the modules and items of all tests, which stay to the end."""
-    gc.freeze()
 
 
 @pytest.fixture
