@@ -149,12 +149,13 @@ def sparse_solution(b, data, columns, pointers, transposed):
     from scipy.sparse import csc_array
     from scipy.sparse.linalg import splu
 
-    count = len(pointers) - 1
+    count, dtype = len(pointers) - 1, np.result_type(b, data)
     if not np.size(b):
-        return np.zeros(np.shape(b), np.result_type(b, data))
-    right = np.reshape(b, (count, -1)).astype(np.result_type(b, data))
-    factor = splu(csc_array((data, columns, pointers), shape=(count, count), copy=True))
-    return factor.solve(right, trans="N" if transposed else "T").reshape(np.shape(b))
+        return np.zeros(np.shape(b), dtype)
+    working = np.promote_types(dtype, np.float32)
+    right = np.reshape(b, (count, -1)).astype(working)
+    factor = splu(csc_array((data.astype(working), columns, pointers), shape=(count, count)))
+    return factor.solve(right, trans="N" if transposed else "T").reshape(np.shape(b)).astype(dtype)
 
 
 def banded_solution(bands, b, lower, upper):
