@@ -154,7 +154,8 @@ def sparse_solution(b, data, columns, pointers, transposed):
         return np.zeros(np.shape(b), dtype)
     working = np.promote_types(dtype, np.float32)
     right = np.reshape(b, (count, -1)).astype(working)
-    factor = splu(csc_array((data.astype(working), columns, pointers), shape=(count, count)))
+    matrix = csc_array((data.astype(working), columns, pointers), shape=(count, count), copy=True)
+    factor = splu(matrix)  # it sorts the columns in place
     return factor.solve(right, trans="N" if transposed else "T").reshape(np.shape(b)).astype(dtype)
 
 
@@ -290,8 +291,9 @@ def kept_banded_factors(bands, lower, upper):
 def solution_by_banded_factors(packed, b, lower, upper):
     """Return x with A x = b from the kept factors of a banded matrix A."""
     count, lead = b.shape[-2], np.broadcast_shapes(packed.shape[:-2], b.shape[:-2])
-    result = np.array(np.broadcast_to(b, (*lead, *b.shape[-2:])))
-    packed = np.broadcast_to(packed, (*lead, *packed.shape[-2:]))
+    dtype = np.result_type(packed, b)
+    result = np.broadcast_to(b, (*lead, *b.shape[-2:])).astype(dtype)
+    packed = np.broadcast_to(packed, (*lead, *packed.shape[-2:])).astype(dtype)
     for position in np.ndindex(lead):
         columns = packed[position][:count].T
         exchanged = packed[position][count:].reshape(-1)[:count].real.astype(int)
