@@ -237,6 +237,7 @@ def test_workers_that_sleep_come_when_they_are_woken() -> None:
 
 @pytest.mark.usefixtures("spinning")
 def test_a_worker_that_is_late_again_stays_away_for_a_while() -> None:
+    others = workers()  # of the process's own team
     team = Team(2)
     try:
         for _ in range(2):
@@ -260,7 +261,7 @@ def test_a_worker_that_is_late_again_stays_away_for_a_while() -> None:
     finally:
         team.stop()
     assert time.monotonic() - start < 0.5  # it left, for twice as long
-    assert workers() == 0
+    assert workers() <= others
 
 
 @pytest.mark.usefixtures("spinning")
