@@ -110,6 +110,19 @@ def test_ranges_that_only_a_call_knows() -> None:
             run(2.0, 8)
 
 
+@pytest.mark.parametrize("run", [lambda f: f, wg.jit])
+def test_examples_that_are_done_have_no_singular_matrices(run: Any) -> None:
+    def repeated(x: Any, count: Any) -> Any:
+        def body(_: Any, v: Any) -> Any:
+            return np.linalg.solve(np.stack([v, np.array([-1.0, 2.0])]), np.array([1.0, 3.0]) * x)
+
+        return np.sum(wg.fori_loop(0, count, body, np.ones(2), most=6))
+
+    xs, counts = np.array([2.0, 0.5, 3.0]), np.array([5, 0, 2])
+    slopes = [wg.grad(repeated)(x, n) for x, n in zip(xs, counts, strict=True)]
+    np.testing.assert_allclose(run(wg.vmap(wg.grad(repeated)))(xs, counts), slopes, rtol=1e-10)
+
+
 # -- the limit -------------------------------------------------------------------------------------------
 
 

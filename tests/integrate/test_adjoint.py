@@ -59,6 +59,15 @@ def test_backward_in_time_and_with_the_start() -> None:
     agree(*slopes)
 
 
+def test_without_components_and_without_times() -> None:
+    def final(y: Any, times: Any) -> Any:
+        result = solve_ivp(lambda t, y: -y, (0, 1), y, t_eval=times, adjoint="continuous")
+        return np.sum(result.y)
+
+    assert wg.grad(final)(np.zeros(0), [1.0]).shape == (0,)
+    np.testing.assert_array_equal(wg.grad(final)(START, []), np.zeros(2))
+
+
 def test_second_derivatives() -> None:
     """Reverse over reverse, and the Hessian."""
     by_steps = wg.grad(wg.grad(lambda w: loss(w, START, TIMES, "discrete")))(1.3)

@@ -97,6 +97,16 @@ def test_examples_have_equations_of_their_own() -> None:
         np.testing.assert_allclose(state, solved(shuffled, START, rate), rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("run", [lambda f: f, wg.jit])
+def test_slopes_of_examples_whose_numbers_of_steps_differ(run: Any) -> None:
+    def swing(t: Any, y: Any, rate: Any) -> Any:
+        return np.stack([y[1], -rate * y[0] - 0.1 * y[1] ** 3])
+
+    slope = wg.grad(lambda rate: np.sum(solved(swing, np.array([1.0, 2.0]), rate)))
+    rates = np.array([1.3, 5e4])
+    np.testing.assert_allclose(run(wg.vmap(slope))(rates), [slope(rate) for rate in rates], rtol=1e-9)
+
+
 def linear(t: Any, y: Any, rate: Any = 1.0) -> Any:
     around = np.pad(y, 1)
     return 30 * (around[2:] - 2 * y + around[:-2])
@@ -137,6 +147,7 @@ def test_functions_that_ask_for_values_have_dense_jacobians() -> None:
             ShapeError,
             r"jac_sparsity must have the shape \(40, 40\); got \(3, 3\)",
         ),
+        ({"jac_sparsity": "banded"}, DtypeError, "jac_sparsity must be numbers; got 'banded'"),
     ],
 )
 def test_what_does_not_fit(given: dict[str, Any], error: type[Exception], words: str) -> None:

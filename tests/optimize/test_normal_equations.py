@@ -119,6 +119,8 @@ def test_what_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
         )
     with pytest.raises(ValueError, match=r"(does not|doesn't) support bounds"):  # SciPy's own
         wg.optimize.least_squares(chain, np.ones(300), method="lm", bounds=(0.0, None))
+    with pytest.raises(ArgumentError, match=r"loss must be a function, or one of linear, huber.*got 'l1'"):
+        wg.optimize.least_squares(chain, np.ones(300), method="lm", loss="l1")
     monkeypatch.setattr(normal_equations, "_MOST_PRODUCTS", 100)
     with pytest.raises(ArgumentError, match=r'add up to at most 100; got 1,495; use method="trf"'):
         wg.optimize.least_squares(chain, np.ones(300), method="lm")

@@ -32,7 +32,7 @@ from wengert.control.subgraphs import (
     memoized,
     repeat,
 )
-from wengert.control.values import strong, zeros
+from wengert.control.values import strong
 from wengert.core.dtypes import BOOL, INT64
 from wengert.ir.graph import Graph
 from wengert.ir.types import TensorType
@@ -149,16 +149,11 @@ def _guarded(
 
     Its first constant is the number of turns, of each example where they ``differ``. Its first carries are whether any
     example goes on, if the scan stops, and the number of the row. ``shared`` and ``sliced`` say which constants and
-    slices have an axis of examples.
+    slices have an axis of examples. Rows of the other examples are what the step computes of their last state: a pass
+    backward runs on them, too, and a matrix of zeros would be singular there.
     """
     constants, flags = len(shared), [*shared, *[True] * carries, *sliced]
-    idle = stage(
-        lambda *values: [
-            *values[constants : constants + carries],
-            *map(zeros, body.output_types[carries:]),
-        ],
-        body.input_types,
-    )[0]
+    idle = Graph(body.inputs, (), (), body.inputs[constants : constants + carries])
     leading = 1 + stops
 
     def step(turns: Any, *values: Any) -> list[Any]:

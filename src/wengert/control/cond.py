@@ -163,7 +163,7 @@ def choose(size: int, pred: Any, graphs: tuple[Graph, Graph], operands: Values, 
     """Evaluate two graphs on many examples, and select the results of one for each example.
 
     A graph gets the operands ``where(taken, x, stop_gradient(x))``: the same values, but examples that do not take it
-    send no cotangent back, not even NaN.
+    send no cotangent back, not even NaN. Results that the second graph does not have are those of the first.
     """
     sides: list[list[Any]] = []
     for taken, graph in zip((True, False), graphs, strict=True):
@@ -171,7 +171,9 @@ def choose(size: int, pred: Any, graphs: tuple[Graph, Graph], operands: Values, 
         guarded = [_guarded(pred, x, taken) if flag else x for x, flag in pairs]
         outputs, flags = evaluate_batch(graph, size, guarded, batched)
         sides.append([x if flag else repeat(x, size) for x, flag in zip(outputs, flags, strict=True)])
-    return [where(_column(pred, yes), yes, no) for yes, no in zip(*sides, strict=True)]
+    first, second = sides
+    chosen = [where(_column(pred, yes), yes, no) for yes, no in zip(first, second, strict=False)]
+    return [*chosen, *first[len(second) :]]
 
 
 def _guarded(pred: Any, value: Any, taken: bool) -> Any:

@@ -123,7 +123,7 @@ class _Adjoint(NamedTuple):
         """Return the adjoint at the start, and the integrals, from the jumps at some times."""
         more = sum(size_of(shape_of(self.constants[place])) for place in self.moving)
         whole = self.size + more
-        relative = np.min(tolerances.rtol) * math.sqrt(self.size / whole)
+        relative = np.min(tolerances.rtol) * math.sqrt(self.size / max(whole, 1))
         absolute = np.concatenate([np.full(self.size, _FLOOR), np.full(more, np.inf)]) * relative
         bounds = Tolerances(relative, absolute, None, tolerances.max_step)
         jumps = np.concatenate([shares.T, np.zeros((shape_of(times)[0], more))], axis=1)
@@ -133,7 +133,7 @@ class _Adjoint(NamedTuple):
             _, last = integrate(self.rhs, (late, early), z + jump, bounds, False)
             return last, None
 
-        earlier = np.concatenate([np.reshape(start, (1,)), times[:-1]])
+        earlier = np.concatenate([np.reshape(start, (1,)), times])[:-1]
         z, _ = scan(segment, np.zeros(whole), (jumps[::-1], times[::-1], earlier[::-1]))
         return z[: self.size], z[self.size :]
 

@@ -116,7 +116,7 @@ def _constant(operation: str, jac: Any, count: int) -> Equations:
 def _pattern_of(operation: str, given: Any, count: int) -> Any:
     """Return a pattern that a user gives, with the diagonal."""
     scipy = scipy_sparse(operation)
-    matrix = scipy.csr_array(given if hasattr(given, "tocsr") else np.asarray(given))
+    matrix = scipy.csr_array(given if hasattr(given, "tocsr") else array_of(operation, "jac_sparsity", given))
     if matrix.shape != (count, count):
         requirement = f"jac_sparsity must have the shape ({count}, {count})"
         raise ShapeError(message(operation, requirement, str(matrix.shape)))

@@ -179,7 +179,10 @@ def _loss(settings: Settings) -> tuple[Callable[[Any], float], Callable[[Any, An
     """
     if settings.loss == "linear":
         return lambda f: 0.5 * float(f @ f), lambda f, jacobian: (f, jacobian)
-    rho: Any = _LOSSES.get(settings.loss, settings.loss)
+    rho: Any = settings.loss if callable(settings.loss) else _LOSSES.get(settings.loss)
+    if rho is None:
+        requirement = f"loss must be a function, or one of linear, {', '.join(_LOSSES)}"
+        raise ArgumentError(message("least_squares", requirement, repr(settings.loss)))
     square = settings.f_scale**2
 
     def cost(f: Any) -> float:
