@@ -35,7 +35,7 @@ class Machine:
     def __init__(self, program: Program, memory: Plan) -> None:
         self.memory = memory
         self.owner: dict[int, Buffer] = {}
-        self.outside = program.outside() | memory.scalars
+        self.outside = program.outside().union(memory.scalars)
         self.run(program.steps)
 
     def run(self, steps: Sequence[Step]) -> None:

@@ -75,7 +75,7 @@ def test_any_number_of_scalars_may_lie_on_the_stack(
     monkeypatch.setattr(costs, "COSTS", replace(costs.COSTS, loop_scalars=most))
     module = module_of(function)
     assert len(module.memory.scalars) <= most
-    assert module.memory.scalars.isdisjoint(module.memory.places)
+    assert not set(module.memory.scalars) & set(module.memory.places)
     expected, actual = function(NUMBERS), wg.jit(function)(NUMBERS)
     for x, y in zip(tree.leaves(expected), tree.leaves(actual), strict=True):
         np.testing.assert_allclose(y, x, rtol=1e-13)
@@ -84,7 +84,7 @@ def test_any_number_of_scalars_may_lie_on_the_stack(
 def test_results_and_operands_of_numpy_lie_elsewhere() -> None:
     for function in PROGRAMS:
         program = module_of(function).program
-        assert loop_scalars(program).isdisjoint(program.outside())
+        assert not set(loop_scalars(program)) & program.outside()
     assert len(loop_scalars(module_of(roots).program)) == 2  # the root, and whether it goes on
 
 

@@ -41,7 +41,7 @@ class Plan(NamedTuple):
     places: dict[Buffer, Place]
     private: int = 0
     """Bytes of each thread's private part."""
-    scalars: frozenset[Buffer] = frozenset()
+    scalars: tuple[Buffer, ...] = ()
     """Scalars of loops that lie on the stack of the calling thread, in registers if possible, and not in the arena."""
 
     def bytes(self, threads: int) -> int:

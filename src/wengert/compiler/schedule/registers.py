@@ -14,12 +14,12 @@ from wengert.nest.expression import Buffer
 from wengert.nest.nest import Loop, Nest, Program, Step, While, inner_blocks, reads, writes
 
 
-def is_short(nest: Nest) -> bool:
+def _is_short(nest: Nest) -> bool:
     """Return whether the code of a nest is so short that each call of it may be a copy."""
     return operation_count(nest) <= costs.COSTS.inlined_nest_work
 
 
-def loop_scalars(program: Program) -> frozenset[Buffer]:
+def loop_scalars(program: Program) -> tuple[Buffer, ...]:
     """Return the intermediate scalars that loops of one thread touch, and only short nests and conditions."""
     touched: dict[Buffer, None] = {}
     excluded = program.outside()
@@ -28,7 +28,7 @@ def loop_scalars(program: Program) -> frozenset[Buffer]:
         for step in steps:
             blocks = () if isinstance(step, Loop) and step.shared else inner_blocks(step)
             inside_it = inside or isinstance(step, (Loop, While))
-            if not (blocks or (isinstance(step, Nest) and is_short(step))):
+            if not (blocks or (isinstance(step, Nest) and _is_short(step))):
                 excluded.update(reads(step), writes(step))
             elif inside_it:
                 touched.update(dict.fromkeys((*reads(step), *writes(step))))
@@ -37,4 +37,4 @@ def loop_scalars(program: Program) -> frozenset[Buffer]:
 
     visit(program.steps, inside=False)
     scalars = [buffer for buffer in touched if not buffer.shape and buffer not in excluded]
-    return frozenset(scalars[: costs.COSTS.loop_scalars])
+    return tuple(scalars[: costs.COSTS.loop_scalars])
