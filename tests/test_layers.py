@@ -54,6 +54,7 @@ ROOMS = {
     "integrate": "core ir nest boxes primitive ops transforms control numpy random scipy sparse",
     "testing": "core ir boxes transforms",
     "inspect": "core ir boxes primitive ops transforms passes",
+    "parallel": "",
     "data": "core",
     "exporting": """_version core kernels ir nest primitive transforms compiler compiler.machine compiler.llvm
         compiler.codegen compiler.runtime data""",
@@ -85,6 +86,7 @@ HOME = {
     "scipy": "nowhere",
     "sklearn": "wengert.estimators",
     "arviz": "nowhere",
+    "mpi4py": "nowhere",
     "tensorboardX": "nowhere",
     "onnx": "nowhere",
     "torch": "nowhere",

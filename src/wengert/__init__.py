@@ -72,7 +72,7 @@ _LATER: dict[str, tuple[str, str | None]] = {
         name: (f"wengert.{name}", None)
         for name in (
             *("array_api", "data", "fit", "implicit", "inspect", "integrate", "nn", "optim"),
-            *("optimize", "random", "scipy", "sparse", "testing", "train"),
+            *("optimize", "parallel", "random", "scipy", "sparse", "testing", "train"),
         )
     },
     "check_grads": ("wengert.testing", "check_grads"),
