@@ -243,7 +243,7 @@ def _turns(momenta: Any, first: Any, last: Any) -> Any:
 def _merged(tree: _Tree, turned: Any, draws: Any, most_depth: int) -> _Tree:
     """Return the tree with its subtree, if this is complete, and a new direction; a subtree that turned is dropped."""
     fails = turned | tree.is_divergent
-    merges = (tree.new_count == 2**tree.depth) & ~fails
+    merges = (tree.new_count == np.left_shift(1, tree.depth)) & ~fails
     accepted = merges & (draws[0] < np.exp(np.minimum(0.0, tree.new_weight - tree.log_weight)))
     backward = _chosen_phase(merges & ~tree.goes_forward, tree.point, tree.backward)
     forward = _chosen_phase(merges & tree.goes_forward, tree.point, tree.forward)
