@@ -24,6 +24,7 @@ MODULES = [
     "wengert.optim",
     "wengert.optim.schedules",
     "wengert.optimize",
+    "wengert.parallel",
     "wengert.predict",
     "wengert.random",
     "wengert.report",

@@ -54,7 +54,7 @@ ROOMS = {
     "integrate": "core ir nest boxes primitive ops transforms control numpy random scipy sparse",
     "testing": "core ir boxes transforms",
     "inspect": "core ir boxes primitive ops transforms passes",
-    "parallel": "",
+    "parallel": "_version compiler.machine core transforms",
     "data": "core",
     "exporting": """_version core kernels ir nest primitive transforms compiler compiler.machine compiler.llvm
         compiler.codegen compiler.runtime data""",

@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from wengert.core.blas_threads import limit_blas
 from wengert.data import digit_set
 from wengert.train import steps
-from wengert.train.blas_threads import one_thread
 from wengert.train.loop import EpochResult, Progress, train
 from wengert.train.reporters import Console, Interrupts, duration, progress_text
 from wengert.train.tasks import TASKS
@@ -203,11 +203,11 @@ def test_one_thread(monkeypatch):
     try:
         set_threads(2)
         monkeypatch.setenv("OMP_NUM_THREADS", "2")
-        one_thread()
+        limit_blas()
         assert threads() == 2, "the environment decides"
         for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS"):
             monkeypatch.delenv(name, raising=False)
-        one_thread()
+        limit_blas()
         assert threads() == 1
     finally:
         set_threads(before)

@@ -19,8 +19,8 @@ from wengert.command.export import KINDS, ExportOptions, export_run
 from wengert.command.predict import Output, PredictOptions, run_prediction
 from wengert.command.report import write_comparison, write_report
 from wengert.command.train import resume_training, run_training, try_training
+from wengert.core.blas_threads import limit_blas
 from wengert.core.errors import WengertError
-from wengert.train.blas_threads import one_thread
 from wengert.train.runs import Run, resumed_settings, task_of
 from wengert.train.settings import DATA, OPTIONS, Option, Settings, SettingsError, read_settings
 from wengert.train.tasks import RECIPES, TASKS
@@ -121,7 +121,7 @@ def train(
     given = {field: value for field, value in options.items() if value is not None}
     if network is not None:
         given["task"] = network
-    one_thread()
+    limit_blas()
     if resume is not None:
         if settings is not None or out is not None or dry_run:
             raise click.UsageError("--resume cannot be combined with --settings, --out or --dry-run.")
@@ -176,7 +176,7 @@ def predict(run: str, images: tuple[str, ...], **options: Any) -> int:
     RUN is the folder of a run, or a file of a checkpoint.
     IMAGES are pictures (PNG, JPEG, BMP, PGM, PPM), IDX files (gzipped or not), and folders of these.
     """
-    one_thread()
+    limit_blas()
     output = Output(click.echo, lambda problem: click.echo(_line(problem), err=True))
     return run_prediction(run, images, PredictOptions(**options), output)
 
@@ -187,7 +187,7 @@ def predict(run: str, images: tuple[str, ...], **options: Any) -> int:
 @_trust
 def report(run: str, out: str | None, trust: bool) -> None:
     """Write an HTML page about RUN: settings, learning curves, time, mistakes, weights, the network's graph."""
-    one_thread()
+    limit_blas()
     click.echo(f"report    {write_report(run, out, trust=trust)}")
 
 
@@ -215,7 +215,7 @@ def compare(runs: tuple[str, ...], out: str | None, trust: bool) -> None:
 @_trust
 def export(run: str, **options: Any) -> None:
     """Write the network of RUN as C, WebAssembly, ONNX or a saved function: its predictions, by default."""
-    one_thread()
+    limit_blas()
     for path in export_run(run, ExportOptions(**options)):
         click.echo(path)
 

@@ -2,3 +2,11 @@
 
 Nothing of this room loads with ``import wengert``; ``wengert.parallel`` loads it on first use.
 """
+
+from __future__ import annotations
+
+from wengert.parallel.journal import JournalError
+from wengert.parallel.mapping import map
+from wengert.parallel.sweep import MapError, WorkerError
+
+__all__ = ["JournalError", "MapError", "WorkerError", "map"]

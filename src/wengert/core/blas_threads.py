@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 
-def one_thread() -> None:
-    """Limit NumPy's bundled OpenBLAS to one thread, unless an environment variable sets the number.
+def limit_blas(threads: int = 1) -> None:
+    """Limit NumPy's bundled OpenBLAS to some threads, unless an environment variable sets the number.
 
     The products of a training step are small. A second thread hardly helps on an idle machine; if it has to wait for a
     processor, a step takes ten times as long. Other builds of NumPy are unchanged.
@@ -22,4 +22,4 @@ def one_thread() -> None:
     for library in libraries:  # NumPy has loaded it: this opens the same library
         set_threads = getattr(ctypes.CDLL(str(library)), "scipy_openblas_set_num_threads64_", None)
         if set_threads is not None:
-            set_threads(1)
+            set_threads(threads)
