@@ -1,0 +1,78 @@
+"""Settings of the documentation site. `python tools/build_site.py` builds it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE.parent / "src"), str(HERE / "_extensions")]
+
+from wengert import __version__  # noqa: E402
+
+project = "Wengert"
+author = "The Wengert developers"
+version = release = __version__
+language = "en"
+
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "mathml",
+    "project_pages",
+    "reference",
+    "repository_links",
+]
+exclude_patterns = ["_extensions", "README.md"]
+nitpicky = False
+
+# Markdown is the dialect of GitHub, so that pages read well in the repository, too.
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 4
+myst_number_code_blocks = []
+
+# Notebooks run anew in each build, and an error in one fails the build.
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 90
+nb_merge_streams = True
+
+default_role = "code"
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
+napoleon_numpy_docstring = False
+napoleon_use_rtype = False
+napoleon_use_ivar = True
+napoleon_custom_sections = ["Returns", "Yields"]  # sentences with colons, not a type and a text
+
+html_theme = "furo"
+html_title = f"Wengert {version}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_js_files = ["../../versions.js", "versions_menu.js"]
+html_math_renderer = "mathml"
+html_copy_source = False
+html_show_search_summary = False  # a page from a disk may not fetch others
+html_show_sphinx = False
+templates_path = ["_templates"]
+html_sidebars = {
+    "**": [
+        "sidebar/brand.html",
+        "sidebar/versions.html",
+        "sidebar/search.html",
+        "sidebar/scroll-start.html",
+        "sidebar/navigation.html",
+        "sidebar/scroll-end.html",
+    ]
+}
+html_theme_options = {
+    "source_repository": "https://github.com/wengert-ad/wengert/",
+    "source_branch": "main",
+    "source_directory": "docs/",
+}
+copybutton_exclude = ".linenos, .gp, .go"
+pygments_style = "friendly"
