@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 #: The public modules under the headings of the reference.
 PARTS = {
     "Derivatives and compilation": ["wengert", "wengert.sparse", "wengert.implicit", "wengert.testing"],
+    "Many processes": ["wengert.parallel"],
     "For scientists": ["wengert.optimize", "wengert.fit", "wengert.integrate", "wengert.random"],
     "Networks": [
         *("wengert.nn", "wengert.optim", "wengert.optim.schedules", "wengert.data", "wengert.train"),
@@ -27,13 +28,8 @@ PARTS = {
     ],
     "Functions": [
         *("wengert.special", "wengert.scipy.linalg", "wengert.scipy.integrate", "wengert.scipy.stats"),
-        *(
-            "wengert.scipy.spatial",
-            "wengert.scipy.spatial.distance",
-            "wengert.scipy.fft",
-            "wengert.scipy.signal",
-        ),
-        *("wengert.scipy.interpolate", "wengert.scipy.ndimage", "wengert.array_api"),
+        *("wengert.scipy.spatial", "wengert.scipy.spatial.distance", "wengert.scipy.interpolate"),
+        *("wengert.scipy.fft", "wengert.scipy.signal", "wengert.scipy.ndimage", "wengert.array_api"),
     ],
     "Programs, containers, errors": ["wengert.inspect", "wengert.tree", "wengert.errors"],
 }
