@@ -65,8 +65,8 @@ ROOMS = {
     "predict": "core nn data train",
     "report": "core nn inspect data train",
     "bench": "core transforms control compiler compiler.runtime optim data train",
-    "command": """_startup _version core transforms compiler compiler.runtime special exporting data train predict
-        report bench""",
+    "command": """_startup _version core transforms compiler compiler.llvm compiler.machine compiler.runtime special
+        exporting data train predict report bench""",
     "__main__": "command",
     "": """_startup _version core tree errors array transforms control compiler compiler.runtime numpy special
         scipy array_api random nn optim optimize fit integrate implicit testing inspect exporting data sparse""",

@@ -17,6 +17,9 @@ import pytest
 import wengert as wg
 from tests.compiler.running import run
 from wengert.compiler import compile_log
+from wengert.compiler.llvm.host import host
+from wengert.compiler.pipeline import Pass
+from wengert.compiler.unit import Options, Unit
 
 X = np.linspace(-1.0, 1.0, 7)
 
@@ -35,7 +38,9 @@ def test_recompiles_are_told(caplog: pytest.LogCaptureFixture) -> None:
         for count in range(1, 11):
             identity(np.zeros(count))
     told = [record.getMessage() for record in caplog.records]
-    assert sum("compiled" in one and "f64[3]" in one for one in told) == 1
+    assert sum(" for (f64[3]) in " in one for one in told) == 1
+    assert sum("because argument 0 (x) is now f64[3], before f64[2]" in one for one in told) == 1
+    assert "because" not in told[0]
     assert sum(" for (f64[" in one and "ms" in one for one in told) == 10
     (warning,) = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert "9 times: argument 0 (x) is now f64[9], before f64[8]; pad to one shape" in warning
@@ -173,11 +178,23 @@ def test_a_graph_that_takes_long_names_the_line_that_fills_it(told: Callable[[],
     where = rf"unrolled \[test_compile_log.py:{START}\]"
     count = rf"2\d\d operations, 2\d\d of them from test_compile_log.py:{START + 2}"
     assert re.fullmatch(
-        rf"jit: {where} is still being compiled after 0 s: {count}, which a Python loop repeats; "
+        rf"jit: {where} is still being compiled after 0 s \(in LLVM\): {count}, which a Python loop repeats; "
         "wg.scan and wg.fori_loop keep a loop as one operation; "
         "WENGERT_CACHE is off, so later processes compile again",
         message,
     )
+
+
+def test_a_compilation_that_takes_long_names_its_pass(told: Callable[[], list[str]]) -> None:
+    graph = wg.trace(unrolled)(X)
+
+    def waits(unit: Unit) -> Unit:
+        with compile_log.Patience(unrolled).with_compiling(graph):
+            wait_for(told)
+        return unit
+
+    Pass("waits", "wait until something is told", waits)(Unit(graph, {}, host(), Options()))
+    assert "is still being compiled after 0 s (in the pass waits): " in told()[0]
 
 
 def test_a_graph_without_a_loop_is_not_said_to_have_one(
@@ -188,7 +205,7 @@ def test_a_graph_without_a_loop_is_not_said_to_have_one(
     with patience.with_compiling(wg.trace(lambda x: np.tanh(x) + 1)(X)):
         wait_for(told)
     assert told() == [
-        "jit: tanh is still being compiled after 0 s: 2 operations; later processes load the result from the cache"
+        "jit: tanh is still being compiled after 0 s (in LLVM): 2 operations; later processes load the result from the cache"
     ]
 
 
@@ -199,7 +216,7 @@ def test_the_operations_of_a_scan_are_counted(told: Callable[[], list[str]]) -> 
     with compile_log.Patience(twice).with_compiling(wg.trace(twice)(X)):
         wait_for(told)
     assert re.search(
-        rf"after 0 s: 6\d operations, 60 of them from test_compile_log.py:{START + 2}", told()[0]
+        rf"after 0 s \(in LLVM\): 6\d operations, 60 of them from test_compile_log.py:{START + 2}", told()[0]
     )
 
 

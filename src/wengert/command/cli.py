@@ -1,4 +1,4 @@
-"""The command line: ``wengert train``, ``predict``, ``export``, ``report``, ``compare`` and ``bench``."""
+"""The command line: ``wengert train`` and the others."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from wengert._version import __version__
 from wengert.bench.contestants import LIBRARIES
 from wengert.bench.workloads import NETWORKS
 from wengert.command.bench import BenchSettings, run_bench
+from wengert.command.doctor import run_doctor
 from wengert.command.export import KINDS, ExportOptions, export_run
 from wengert.command.predict import Output, PredictOptions, run_prediction
 from wengert.command.report import write_comparison, write_report
@@ -31,7 +32,27 @@ else:
     ParamType = click.ParamType  # it takes no parameter before click 8.4
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
+_EXAMPLES = """Examples:
+
+\b
+  wengert train cnn --recipe fast --data mnist
+  wengert train --resume runs/cnn-20260101-120000
+  wengert predict runs/cnn-20260101-120000 seven.png --invert --centre
+  wengert report runs/cnn-20260101-120000
+  wengert doctor
+
+Completion with the Tab key: put the line of your shell into its start file.
+
+\b
+  eval "$(_WENGERT_COMPLETE=bash_source wengert)"        # ~/.bashrc
+  eval "$(_WENGERT_COMPLETE=zsh_source wengert)"         # ~/.zshrc
+  _WENGERT_COMPLETE=fish_source wengert | source         # ~/.config/fish/config.fish
+"""
+
+
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True, epilog=_EXAMPLES
+)
 @click.version_option(__version__, prog_name="wengert")
 @click.pass_context
 def command(context: click.Context) -> None:
@@ -256,6 +277,12 @@ def bench(out: str | None, **options: Any) -> int:
     """
     _check_data_dir(options["data"], options["data_dir"])
     return run_bench(BenchSettings(**options), out)
+
+
+@command.command()
+def doctor() -> int:
+    """Print versions, processor, threads and cache, and test derivatives and the compiler: a few seconds."""
+    return run_doctor(click.echo)
 
 
 def main() -> None:

@@ -12,12 +12,13 @@ from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 from wengert.compiler.llvm import disk_cache
+from wengert.compiler.pipeline import running_pass
 from wengert.compiler.specialisation import Specialisation
 from wengert.core.errors import definition, name_of
 from wengert.core.helper_threads import start
 from wengert.ir.graph import Equation, Graph
 
-PATIENCE = 5.0
+PATIENCE = 2.0
 """Seconds after which the log reports that tracing or compiling is still running."""
 _MANY = 8
 """Specialisations of a function after which the log says why it is compiled again."""
@@ -34,11 +35,18 @@ if _asked == "jit":
     _log.addHandler(logging.StreamHandler(sys.stderr))
 
 
-def log_compiled(function: Callable[..., Any], types: str, specialisation: Specialisation) -> None:
-    """Log that a function was compiled, or loaded from the cache."""
+def log_compiled(
+    function: Callable[..., Any], types: str, specialisation: Specialisation, why: Callable[[], str] | None
+) -> None:
+    """Log that a function was compiled, or loaded from the cache; again, if there is a reason why."""
+    if not _log.isEnabledFor(logging.INFO):
+        return
     done, source = ("loaded", " from the cache") if specialisation.compiled.was_stored else ("compiled", "")
     milliseconds = specialisation.seconds * 1e3
-    _log.info("jit: %s %s for (%s)%s in %.0f ms", done, name_of(function), types, source, milliseconds)
+    again = f", because {why()}" if why is not None else ""
+    _log.info(
+        "jit: %s %s for (%s)%s in %.0f ms%s", done, name_of(function), types, source, milliseconds, again
+    )
 
 
 def is_often(count: int) -> bool:
@@ -65,11 +73,12 @@ class Patience:
 
     def with_tracing(self) -> contextlib.AbstractContextManager[None]:
         """Watch a trace."""
-        return self._watch("traced", lambda: f"a trace unrolls Python's own loops; {_INSTEAD}")
+        return self._watch("traced", lambda: f": a trace unrolls Python's own loops; {_INSTEAD}")
 
     def with_compiling(self, graph: Graph) -> contextlib.AbstractContextManager[None]:
         """Watch the compilation of a graph."""
-        return self._watch("compiled", lambda: _size(graph))
+        thread = threading.get_ident()
+        return self._watch("compiled", lambda: f" ({_stage(thread)}): {_size(graph)}")
 
     @contextlib.contextmanager
     def _watch(self, activity: str, why: Callable[[], str]) -> Generator[None]:
@@ -87,7 +96,7 @@ class Patience:
     def _report(self, activity: str, why: Callable[[], str]) -> None:
         self._has_logged = True
         function = f"{name_of(self._function)}{definition(self._function)}"
-        _log.warning("jit: %s is still being %s after %g s: %s", function, activity, PATIENCE, why())
+        _log.warning("jit: %s is still being %s after %g s%s", function, activity, PATIENCE, why())
 
 
 def _all_equations(graph: Graph) -> Iterator[Equation]:
@@ -96,6 +105,12 @@ def _all_equations(graph: Graph) -> Iterator[Equation]:
         yield equation
         for inner in equation.graphs():
             yield from _all_equations(inner)
+
+
+def _stage(thread: int) -> str:
+    """Name the pass that a thread runs; after the passes LLVM works."""
+    name = running_pass(thread)
+    return f"in the pass {name}" if name else "in LLVM"
 
 
 def _size(graph: Graph) -> str:

@@ -185,11 +185,14 @@ class Dispatch:
     def _load(self, found: Specialisation, given: Given) -> None:
         with self._patience.with_compiling(found.graph):
             found.load()
-        log_compiled(self.function, arguments.show_types(given.leaves), found)
         others = [key for key, one in list(self._known.items()) if one is not found]
+
+        def why() -> str:
+            return arguments.difference(self.function, others[-1], given, self.roles.static)
+
+        log_compiled(self.function, arguments.show_types(given.leaves), found, why if others else None)
         if others and is_often(self._made - 1):
-            why = arguments.difference(self.function, others[-1], given, self.roles.static)
-            log_recompiled(self.function, self._made, why)
+            log_recompiled(self.function, self._made, why())
 
     def _serve(self, found: Specialisation, given: Given, take: Callable[[Any, list[Any]], bool]) -> None:
         """Let later calls of the same kind find a specialisation quickly."""

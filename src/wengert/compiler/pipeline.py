@@ -6,6 +6,7 @@ A pass is an object with a name, one line of documentation and a function. `code
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -46,6 +47,13 @@ from wengert.passes.split_complex import split_complex
 
 #: Whether a verifier runs after each pass on nests.
 VARIABLE = "WENGERT_VERIFY"
+_RUNNING: dict[int, str] = {}
+"""The pass that each thread runs, by the thread's number."""
+
+
+def running_pass(thread: int) -> str:
+    """Return the name of the pass that a thread runs; "" if it runs none."""
+    return _RUNNING.get(thread, "")
 
 
 @dataclass(frozen=True)
@@ -60,7 +68,11 @@ class Pass:
     def __call__(self, unit: Unit) -> Unit:
         """Return the unit after the pass, with the time that it took."""
         start = time.perf_counter()
-        changed = self.run(unit) if self.applies(unit.options) else unit
+        _RUNNING[threading.get_ident()] = self.name
+        try:
+            changed = self.run(unit) if self.applies(unit.options) else unit
+        finally:
+            _RUNNING.pop(threading.get_ident(), None)
         return replace(changed, done=(*unit.done, (self.name, time.perf_counter() - start)))
 
 

@@ -13,6 +13,7 @@ import struct
 import sys
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 from wengert._version import __version__
 from wengert.core.errors import ArgumentError, message
@@ -84,6 +85,16 @@ def _unpack(signed_by: bytes, name: str, data: bytes) -> bytes | None:
     if (magic, version, length) != (_MAGIC, _FORMAT, len(payload)):
         return None
     return payload if hmac.compare_digest(signature, _signature(signed_by, name, payload)) else None
+
+
+class Entry(NamedTuple):
+    """A file of the cache."""
+
+    used: float
+    """When it was read or written last, in seconds since 1970."""
+    size: int
+    """Bytes."""
+    path: str
 
 
 class Cache:
@@ -168,19 +179,31 @@ class Cache:
             self._until_check = self.bound // _SELDOM
             self.trim()
 
-    def trim(self) -> None:
-        """Remove the least recently used entries until the others are within the bound, with room for more."""
+    def remove(self, name: str) -> None:
+        """Remove the entry with this key, if it is there."""
+        path = self._path(name)
+        if path is not None:
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+    def entries(self) -> list[Entry]:
+        """Return the entries; files that a writer has abandoned are removed."""
+        entries: list[Entry] = []
         if self.folder is None:
-            return
-        entries: list[tuple[float, int, str]] = []
+            return entries
         with contextlib.suppress(OSError), os.scandir(self.folder) as files:
             for file in files:
                 with contextlib.suppress(OSError):  # another process removed it
                     facts = file.stat(follow_symlinks=False)
                     if file.name.endswith(".bin"):
-                        entries.append((facts.st_mtime, facts.st_size, file.path))
+                        entries.append(Entry(facts.st_mtime, facts.st_size, file.path))
                     elif file.name.endswith(".tmp") and facts.st_mtime < time.time() - _ABANDONED:
                         os.unlink(file.path)
+        return entries
+
+    def trim(self) -> None:
+        """Remove the least recently used entries until the others are within the bound, with room for more."""
+        entries = self.entries()
         total = sum(size for _, size, _ in entries)
         if total <= self.bound:
             return
