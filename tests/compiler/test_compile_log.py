@@ -205,7 +205,8 @@ def test_a_graph_without_a_loop_is_not_said_to_have_one(
     with patience.with_compiling(wg.trace(lambda x: np.tanh(x) + 1)(X)):
         wait_for(told)
     assert told() == [
-        "jit: tanh is still being compiled after 0 s (in LLVM): 2 operations; later processes load the result from the cache"
+        "jit: tanh is still being compiled after 0 s (in LLVM): 2 operations; "
+        "later processes load the result from the cache"
     ]
 
 

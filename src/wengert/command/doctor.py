@@ -27,16 +27,8 @@ from wengert.transforms.reverse_mode import grad
 
 _NEEDED = ("numpy", "llvmlite", "click", "rich", "safetensors")
 _USEFUL = (
-    "scipy",
-    "matplotlib",
-    "pillow",
-    "scikit-learn",
-    "onnx",
-    "tensorboardX",
-    "arviz",
-    "mpi4py",
-    "pyarrow",
-    "zarr",
+    *("scipy", "matplotlib", "pillow", "scikit-learn", "onnx", "tensorboardX", "arviz"),
+    *("mpi4py", "pyarrow", "zarr"),
 )
 
 
