@@ -59,7 +59,7 @@ ROOMS = {
     "exporting": """_version core kernels ir nest primitive transforms compiler compiler.machine compiler.llvm
         compiler.codegen compiler.runtime data""",
     "optimize": "core ir boxes ops transforms control implicit compiler compiler.llvm sparse exporting",
-    "fit": "core control ops random transforms optimize",
+    "fit": "core boxes control ops random transforms optimize",
     "train": "_version core ir boxes transforms control compiler random nn optim data",
     "estimators": "core nn optim data train",
     "predict": "core nn data train",

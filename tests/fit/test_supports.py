@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wengert as wg
+from wengert.core.errors import ArgumentError, ScalarError, ShapeError
 from wengert.random import key
 
 Support = Callable[[Any], tuple[Any, Any]]
@@ -83,3 +84,52 @@ def test_estimates_on_a_simplex_have_standard_errors() -> None:
     shares = counts / 100
     np.testing.assert_allclose(values, shares, rtol=1e-7)
     np.testing.assert_allclose(errors, np.sqrt(shares * (1 - shares) / 100), rtol=1e-6)
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    kinds=st.lists(st.sampled_from(["both", "low", "high", "none"]), min_size=1),
+)
+@settings(max_examples=25, deadline=None)
+def test_an_infinite_bound_is_no_bound(seed: int, kinds: list[str]) -> None:
+    z = np.random.default_rng(seed).normal(size=len(kinds))
+    lower = np.where(np.isin(kinds, ["both", "low"]), -1.0, -np.inf)
+    upper = np.where(np.isin(kinds, ["both", "high"]), 3.0, np.inf)
+    x, log_jacobian = wg.fit.bounded(z, lower, upper)
+    assert np.all((lower < x) & (x < upper))
+    slopes = wg.jacobian(lambda z: wg.fit.bounded(z, lower, upper)[0])(z)
+    assert np.isclose(log_jacobian, np.linalg.slogdet(slopes)[1])
+    parts = [wg.fit.bounded(*map(float, part)) for part in zip(z, lower, upper, strict=True)]
+    np.testing.assert_allclose(x, [part for part, _ in parts])
+    assert np.isclose(log_jacobian, sum(part for _, part in parts))
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper"),
+    [(1.0, 0.0), (0.0, 0.0), (np.nan, 1.0), (0.0, np.nan), (np.inf, np.inf), ([0.0, 2.0], [1.0, 1.5])],
+)
+def test_bounds_that_bound_nothing_are_an_error(lower: Any, upper: Any) -> None:
+    for transform in (lambda f: f, wg.jacobian, wg.jit):
+        with pytest.raises(ArgumentError, match=r"bounded: a lower bound must be less.*\[test_supports"):
+            transform(lambda z: wg.fit.bounded(z, lower, upper)[0])(np.zeros(2))
+
+
+def test_bounds_have_the_shape_of_the_numbers() -> None:
+    with pytest.raises(ShapeError, match="bounded: the bounds must broadcast"):
+        wg.fit.bounded(0.0, np.zeros(2), 1.0)
+
+
+@pytest.mark.parametrize("support", [wg.fit.ordered, wg.fit.simplex])
+def test_an_order_and_a_simplex_take_lists_and_refuse_numbers(support: Support) -> None:
+    np.testing.assert_array_equal(support([0.5, 1.0])[0], support(np.array([0.5, 1.0]))[0])
+    slope = wg.derivative(lambda x: support([x, 2.0 * x])[0])(0.5)
+    np.testing.assert_allclose(slope, wg.derivative(lambda x: support(x * np.array([1.0, 2.0]))[0])(0.5))
+    for number in (1.0, np.array(1.0)):
+        with pytest.raises(ScalarError, match="at least one axis"):
+            support(number)
+
+
+@every_support
+def test_single_precision_stays(name: str) -> None:
+    assert SUPPORTS[name](np.ones(3, np.float32))[0].dtype == np.float32
+    assert wg.fit.bounded(np.ones(3, np.float32), 0.0, np.inf)[0].dtype == np.float32

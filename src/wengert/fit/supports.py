@@ -10,6 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from wengert.boxes import concrete
+from wengert.core.dtypes import dtype_of, is_inexact
+from wengert.core.errors import ArgumentError, ScalarError, ShapeError, message
+from wengert.core.shapes import Shape, broadcast, shape_of
+from wengert.core.shapes import show as show_shape
+
 
 def positive(z: Any) -> tuple[Any, Any]:
     """Return positive numbers, ``exp(z)``.
@@ -31,28 +37,80 @@ def positive(z: Any) -> tuple[Any, Any]:
         >>> bool(abs(np.mean(np.exp(samples.draws)) - 1.0) < 0.1)
         True
     """
+    z = _array(z)
     return np.exp(z), np.sum(z)
 
 
 def bounded(z: Any, lower: Any = 0.0, upper: Any = 1.0) -> tuple[Any, Any]:
     """Return numbers between bounds, ``lower + (upper - lower) / (1 + exp(-z))``.
 
+    With one bound they are ``lower + exp(z)`` or ``upper - exp(-z)``, and z itself without bounds.
+
     Args:
-        z: any real numbers, of any shape; zero is the middle.
-        lower: the lower bound, of a shape that broadcasts to that of z.
-        upper: the upper bound.
+        z: any real numbers, of any shape; zero is the middle of two bounds.
+        lower: the lower bound, of a shape that broadcasts to that of z; ``-np.inf`` for none.
+        upper: the upper bound; ``np.inf`` for none.
 
     Returns:
         ``(x, log_jacobian)`` as of `positive`.
+
+    Raises:
+        ArgumentError: a lower bound is not less than its upper bound, as far as both are known.
+        ShapeError: the bounds do not broadcast to the shape of z.
 
     Example:
         >>> x, log_jacobian = bounded(np.zeros(2), -1.0, 3.0)
         >>> x, float(log_jacobian)
         (array([1., 1.]), 0.0)
+        >>> bounded(np.zeros(2), -1.0, np.inf)[0]
+        array([0., 0.])
     """
+    z, lower, upper = _array(z), _array(lower), _array(upper)
+    _check_bounds(shape_of(z), lower, upper)
+    has_lower, has_upper = np.isfinite(lower), np.isfinite(upper)
+    has_both = has_lower & has_upper
+    if (known := concrete(has_both)) is not None and np.all(known):
+        return _between(z, lower, upper - lower)
+    dtype = np.result_type(*(getattr(value, "dtype", value) for value in (z, lower, upper)))
+    width = np.where(has_both, upper - lower, 1.0).astype(dtype)
+    inside, logs = _between(z, np.where(has_both, lower, 0.0).astype(dtype), width, np.positive)
+    x = np.where(has_lower, lower + np.exp(z), np.where(has_upper, upper - np.exp(-z), z))
+    slopes = np.where(has_lower, z, np.where(has_upper, -z, 0.0))
+    return np.where(has_both, inside, x).astype(dtype), np.sum(np.where(has_both, logs, slopes)).astype(dtype)
+
+
+def _between(z: Any, lower: Any, width: Any, total: Any = np.sum) -> tuple[Any, Any]:
     below, above = np.logaddexp(0.0, -z), np.logaddexp(0.0, z)
-    width = upper - lower
-    return lower + width * np.exp(-below), np.sum(np.log(width) - below - above)
+    return lower + width * np.exp(-below), total(np.log(width) - below - above)
+
+
+def _check_bounds(shape: Shape, lower: Any, upper: Any) -> None:
+    """Raise an error unless the bounds broadcast to a shape, and the lower ones are less than the upper ones."""
+    bounds = broadcast("bounded", shape_of(lower), shape_of(upper))
+    if broadcast("bounded", shape, bounds) != shape:
+        requirement = "the bounds must broadcast to the shape of z"
+        raise ShapeError(message("bounded", requirement, f"{show_shape(bounds)} for {show_shape(shape)}"))
+    low, high = concrete(lower), concrete(upper)
+    if low is None or high is None or np.all(np.less(low, high)):
+        return
+    low, high = np.broadcast_arrays(low, high)
+    place = np.unravel_index(np.argmin(np.less(low, high)), low.shape)
+    got = f"{low[place]} and {high[place]}" + (f" at index {tuple(map(int, place))}" if place else "")
+    hint = "exchange them, or give -np.inf or np.inf for a bound that is not there"
+    raise ArgumentError(message("bounded", "a lower bound must be less than the upper bound", got, hint))
+
+
+def _array(z: Any) -> Any:
+    """Return a list of values as an array; arrays and numbers as they are."""
+    return np.stack(z) if isinstance(z, list | tuple) else z
+
+
+def _vector(name: str, z: Any) -> Any:
+    """Return the numbers of a function that needs an axis of them."""
+    z = _array(z)
+    if not shape_of(z):
+        raise ScalarError(message(name, "an array with at least one axis is needed", "a number"))
+    return z
 
 
 def ordered(z: Any) -> tuple[Any, Any]:
@@ -64,10 +122,14 @@ def ordered(z: Any) -> tuple[Any, Any]:
     Returns:
         ``(x, log_jacobian)`` as of `positive`.
 
+    Raises:
+        ScalarError: z is a number.
+
     Example:
         >>> ordered(np.array([-1.0, 0.0, np.log(2.0)]))[0]
         array([-1.,  0.,  2.])
     """
+    z = _vector("ordered", z)
     steps = np.concatenate([z[..., :1], np.exp(z[..., 1:])], axis=-1)
     return np.cumsum(steps, axis=-1), np.sum(z[..., 1:])
 
@@ -81,11 +143,16 @@ def simplex(z: Any) -> tuple[Any, Any]:
     Returns:
         ``(x, log_jacobian)`` as of `positive`, the determinant for all elements of x but the last.
 
+    Raises:
+        ScalarError: z is a number.
+
     Example:
         >>> simplex(np.zeros(3))[0]
         array([0.25, 0.25, 0.25, 0.25])
     """
-    logits = z @ _sum_zero_basis(np.shape(z)[-1]).T
+    z = _vector("simplex", z)
+    basis = _sum_zero_basis(shape_of(z)[-1])
+    logits = z @ (basis.astype(dtype_of(z)) if is_inexact(dtype_of(z)) else basis).T
     shifted = logits - np.max(logits, axis=-1, keepdims=True)
     logs = shifted - np.log(np.sum(np.exp(shifted), axis=-1, keepdims=True))
     return np.exp(logs), np.sum(np.sum(logs, axis=-1) + 0.5 * math.log(logs.shape[-1]))
