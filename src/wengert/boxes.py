@@ -33,6 +33,7 @@ from wengert.core.errors import (
     raised_at,
     split_location,
 )
+from wengert.core.handlers import is_swallowed
 from wengert.core.shapes import Shape, shape_of
 from wengert.ir.types import TensorType, is_weak
 
@@ -60,6 +61,8 @@ class Trace:
     """Whether operations are written to a graph."""
     plain: ClassVar[bool] = False
     """Whether a box holds a plain array."""
+    ends: ClassVar[bool] = True
+    """Whether the trace ends: with the user's function that runs in it."""
     box_class: ClassVar[type[Any]]
     """The class of the boxes that a user sees: with operators and NumPy's protocols."""
 
@@ -69,6 +72,10 @@ class Trace:
         self.thread = threading.get_ident()
         self.complaint: WengertError | None = None
         """The error of a box that another thread asked for its number: a thread does not pass its errors on."""
+        self.conversion: WengertError | None = None
+        """The last error of a conversion that NumPy does."""
+        self.swallowed: WengertError | None = None
+        """The first such error that the user's code caught, and went on."""
 
     def process(self, primitive: Any, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Apply ``primitive`` to operands of which at least one is a box of this trace."""
@@ -285,6 +292,7 @@ class ConstantTrace(Trace):
 
     name = "constant"
     plain = True
+    ends = False
 
     def process(self, primitive: Any, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Evaluate, and box the arrays that the program may write to."""
@@ -387,10 +395,11 @@ class running(Generic[TraceT]):  # noqa: N801 (it is used as a function)
         trace = self._trace
         try:
             if isinstance(problem, Exception):
-                hidden = trace.complaint or _hidden_by(problem)
+                hidden = trace.complaint or _handled_in(trace, problem) or _hidden_by(problem)
             else:
-                hidden = None if problem else trace.complaint
+                hidden = None if problem else trace.complaint or _swallowed_in(trace)
         finally:
+            trace.conversion = trace.swallowed = None  # their tracebacks, too
             RUNNING.depth -= 1
             RUNNING.traced -= trace.traced
             if not RUNNING.depth:
@@ -401,12 +410,50 @@ class running(Generic[TraceT]):  # noqa: N801 (it is used as a function)
             raise hidden from None
 
 
-def complain(trace: Trace, problem: WengertError) -> WengertError:
-    """Keep and return the error of a box of a trace that was asked for its number."""
+def complain(trace: Trace, problem: WengertError, converts: bool = False) -> WengertError:
+    """Keep and return the error of a box of a trace that was asked for its number.
+
+    Args:
+        trace: the owner of the box.
+        problem: the error.
+        converts: NumPy converts an array of this shape: a program that goes on without the number, goes on otherwise
+            than with NumPy.
+    """
     RUNNING.complaint = problem
     if threading.get_ident() != trace.thread:
         trace.complaint = problem
+    elif converts and trace.ends:
+        _sort_out(trace)
+        trace.conversion = problem
     return problem
+
+
+def _sort_out(trace: Trace) -> None:
+    """Keep the last error of a conversion if it is the first that the user's code swallowed."""
+    if trace.swallowed is None and trace.conversion is not None and is_swallowed(trace.conversion):
+        trace.swallowed = trace.conversion
+
+
+def _swallowed_in(trace: Trace) -> WengertError | None:
+    """Return the error of a conversion that the user's code swallowed, so that it went on without the number."""
+    _sort_out(trace)
+    return trace.swallowed and _caught(trace.swallowed, "went on otherwise than with NumPy")
+
+
+def _handled_in(trace: Trace, problem: Exception) -> WengertError | None:
+    """Return the error of a conversion that the user's code caught, and raised another one."""
+    handled = problem.__context__
+    while handled is not None and handled is not trace.conversion and handled is not trace.swallowed:
+        handled = handled.__context__
+    if handled is None or isinstance(problem, WengertError) or not is_swallowed(handled):
+        return None
+    return _caught(handled, f"raised {type(problem).__name__}")
+
+
+def _caught(problem: Any, outcome: str) -> WengertError:
+    text, location = split_location(str(problem))
+    text = f"{text.rstrip('.')}; the program caught this error and {outcome}.{location}"
+    return type(problem)(text).with_traceback(problem.__traceback__)
 
 
 def _hidden_by(problem: Exception) -> WengertError | None:

@@ -23,6 +23,7 @@ from wengert.core.errors import (
     WengertError,
     message,
 )
+from wengert.core.shapes import size
 
 _OUTSIDE = "return the array and convert it outside; build arrays with np.stack or wengert.numpy"
 _NUMBER = "write NumPy's functions, such as np.sin for math.sin; return the value and convert it outside"
@@ -38,6 +39,9 @@ _BUILT = "build arrays with np.stack or wengert.numpy.array, write into wengert.
 _COMPUTED = (
     "write np.sin for math.sin, make an array to write into with wengert.numpy.zeros or np.zeros_like(x)"
 )
+
+#: The conversions of arrays with one element.
+_OF_ONE_ELEMENT = ("float(x)", "int(x)", "complex(x)", "bool", "item()")
 
 #: The arguments of the instruction ``BINARY_OP`` for ``a % b`` and ``a %= b``.
 _REMAINDERS = [
@@ -81,13 +85,19 @@ class Conversions(Operators):
     def without_value(self, operation: str, hint: str) -> WengertError:
         """Return the error for an operation that needs numbers where only the type is known."""
         requirement = f"a concrete value is needed, and a {self.owner.name} knows only the type here"
-        return complain(self.owner, ConcreteError(message(operation, requirement, str(self.type), hint)))
+        problem = ConcreteError(message(operation, requirement, str(self.type), hint))
+        return complain(self.owner, problem, self._is_converted(operation))
 
     def without_derivative(self, operation: str, hint: str) -> WengertError:
         """Return the error for an operation that would lose the derivative."""
         requirement = "the derivative would be lost"
-        return complain(
-            self.owner, LostDerivativeError(message(operation, requirement, str(self.type), hint))
+        problem = LostDerivativeError(message(operation, requirement, str(self.type), hint))
+        return complain(self.owner, problem, self._is_converted(operation))
+
+    def _is_converted(self, operation: str) -> bool:
+        """Return whether NumPy converts an array of this shape: most conversions are of one element."""
+        return (
+            size(self.shape) == 1 if operation in _OF_ONE_ELEMENT else operation != "index" or not self.shape
         )
 
     def _concrete(self, operation: str, hint: str) -> Any:

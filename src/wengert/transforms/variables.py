@@ -36,6 +36,7 @@ class VariableTrace(TapeTrace):
     """The trace that records operations on variables, unless `no_grad` holds."""
 
     name = "Variable"
+    ends = False
 
     def process(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Record, or compute only."""
@@ -244,6 +245,7 @@ class PublicDualTrace(DualTrace):
     """Forward mode for the dual numbers of the user."""
 
     name = "Dual"
+    ends = False
 
 
 class Dual(Array):
