@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from types import FrameType, ModuleType
 from typing import Any
 
+from wengert.core.dtypes import SEQUENCE
 from wengert.core.errors import WengertError, is_users
 
 
@@ -70,8 +71,8 @@ def _classes(expression: ast.expr | None, frame: FrameType) -> Iterable[type[Bas
     if isinstance(expression, ast.Tuple):
         return [kind for part in expression.elts for kind in _classes(part, frame)]
     value = _value(expression, frame)
-    values: Iterable[Any] = value if isinstance(value, tuple) else (value,)  # pyright: ignore[reportUnknownVariableType]
-    return [kind for kind in values if isinstance(kind, type) and issubclass(kind, BaseException)]
+    kinds: list[Any] = [*value] if isinstance(value, SEQUENCE) else [value]
+    return [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseException)]
 
 
 def _value(expression: ast.expr, frame: FrameType) -> Any:

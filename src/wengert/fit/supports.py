@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert.boxes import concrete
-from wengert.core.dtypes import dtype_of, is_inexact
+from wengert.core.dtypes import SEQUENCE, dtype_of, is_inexact
 from wengert.core.errors import ArgumentError, ScalarError, ShapeError, message
 from wengert.core.shapes import Shape, broadcast, shape_of
 from wengert.core.shapes import show as show_shape
@@ -72,11 +72,12 @@ def bounded(z: Any, lower: Any = 0.0, upper: Any = 1.0) -> tuple[Any, Any]:
     if (known := concrete(has_both)) is not None and np.all(known):
         return _between(z, lower, upper - lower)
     dtype = np.result_type(*(getattr(value, "dtype", value) for value in (z, lower, upper)))
-    width = np.where(has_both, upper - lower, 1.0).astype(dtype)
-    inside, logs = _between(z, np.where(has_both, lower, 0.0).astype(dtype), width, np.positive)
-    x = np.where(has_lower, lower + np.exp(z), np.where(has_upper, upper - np.exp(-z), z))
-    slopes = np.where(has_lower, z, np.where(has_upper, -z, 0.0))
-    return np.where(has_both, inside, x).astype(dtype), np.sum(np.where(has_both, logs, slopes)).astype(dtype)
+    choose: Any = np.where
+    width = choose(has_both, upper - lower, 1.0).astype(dtype)
+    inside, logs = _between(z, choose(has_both, lower, 0.0).astype(dtype), width, np.positive)
+    outside = choose(has_lower, lower + np.exp(z), choose(has_upper, upper - np.exp(-z), z))
+    slopes = choose(has_both, logs, choose(has_lower, z, choose(has_upper, -z, 0.0)))
+    return choose(has_both, inside, outside).astype(dtype)[()], np.sum(slopes).astype(dtype)
 
 
 def _between(z: Any, lower: Any, width: Any, total: Any = np.sum) -> tuple[Any, Any]:
@@ -102,7 +103,7 @@ def _check_bounds(shape: Shape, lower: Any, upper: Any) -> None:
 
 def _array(z: Any) -> Any:
     """Return a list of values as an array; arrays and numbers as they are."""
-    return np.stack(z) if isinstance(z, list | tuple) else z
+    return np.stack(z) if isinstance(z, SEQUENCE) else z
 
 
 def _vector(name: str, z: Any) -> Any:
