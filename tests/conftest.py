@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.commands import Ended
-from tests.covers import mark_the_rest_slow
+from tests.covers import mark_the_rest
 from tests.draws import SHARE
 from wengert.data import digits, write_idx
 from wengert.transforms import substitution
@@ -41,10 +41,10 @@ settings.register_profile(
 settings.load_profile("wengert")
 
 
-@pytest.hookimpl(tryfirst=True)  # before the slow tests are deselected
+@pytest.hookimpl(tryfirst=True)  # before tests are deselected by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the files that take longest: no process waits for another at the end."""
-    mark_the_rest_slow(items)
+    mark_the_rest(items)
     items.sort(key=lambda item: not any(place in item.path.parts for place in LONGEST))
 
 

@@ -1,13 +1,16 @@
 """Which cases of the tests' grids the quick run keeps.
 
-A test may run over the grid of all operations, modes, dtypes and shapes, and other tests of its file over the same
-operations. The quick run keeps cases of each file such that
+A test may run over the grid of all operations, dtypes and shapes, and other tests of its file over the same operations.
+The quick run keeps cases of each file such that
 
 * each test keeps a case;
 * each value of each parameter stays in a share of the tests that take it, and in at least one.
 
-The name of the file decides which cases these are, so all runs keep the same ones. A test whose cases are all
-cheap, such as that of the links of the pages, keeps every case with the marker ``exhaustive``.
+The name of the file and ``WENGERT_CASES`` decide which cases these are. So all runs keep the same ones, and a run with
+``WENGERT_CASES=2`` keeps others. The marker ``rest`` is on the cases that the quick run leaves out.
+
+A test with the marker ``modes`` takes an operation through modes of differentiation, batching or compilation, and one
+with the marker ``exhaustive`` has cheap cases, such as that of the links of the pages. They keep every case.
 """
 
 from __future__ import annotations
@@ -15,10 +18,12 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from typing import Any, NamedTuple
 
 import pytest
+
+from tests.draws import CASES
 
 #: The share of the tests of a parameter in which the quick run gives it a certain value.
 SHARE = 0.2
@@ -28,7 +33,7 @@ class Case(NamedTuple):
     """A test with values of its parameters."""
 
     test: str
-    values: frozenset[Hashable]
+    values: tuple[Hashable, ...]
 
 
 def told_apart(name: str, value: object) -> Hashable:
@@ -41,27 +46,44 @@ def told_apart(name: str, value: object) -> Hashable:
 
 
 def case_of(item: Any) -> Case:
-    values = frozenset(told_apart(name, value) for name, value in item.callspec.params.items())
+    values = tuple(told_apart(name, value) for name, value in item.callspec.params.items())
     return Case(item.nodeid.partition("[")[0], values)
 
 
-def cover(cases: Sequence[Case], seed: str, share: float = SHARE) -> list[int]:
+def cover(cases: Sequence[Case], seed: str, share: float = SHARE, whole: Collection[str] = ()) -> list[int]:
     """Return the positions of the cases of a file that the quick run keeps.
 
+    Args:
+        cases: the cases of all tests.
+        seed: decides which cases are kept.
+        share: the share of the tests that take a value in which it stays. A value of a test that keeps all cases stays
+            in this share of the other tests on average, and perhaps in none of them.
+        whole: the tests that keep all cases.
+
     Example:
-        >>> grid = [Case("sum", frozenset({("axis", i), ("dtype", j)})) for i in range(3) for j in range(3)]
+        >>> grid = [Case("sum", (("axis", i), ("dtype", j))) for i in range(3) for j in range(3)]
         >>> len(cover(grid, "a file"))
         3
     """
+    draw = random.Random(seed)
+    always = [position for position, case in enumerate(cases) if case.test in whole]
+    covered = {value for position in always for value in cases[position].values}
     takers: dict[Hashable, set[str]] = defaultdict(set)
-    for case in cases:
-        for value in case.values:
-            takers[value].add(case.test)
-    needed = Counter({value: math.ceil(share * len(tests)) for value, tests in takers.items()})
-    order = list(range(len(cases)))
-    random.Random(seed).shuffle(order)
+    for test, values in cases:
+        for value in values if test not in whole else ():
+            takers[value].add(test)
+    needed = Counter(
+        {
+            value: math.floor(share * len(tests) + draw.random())
+            if value in covered
+            else math.ceil(share * len(tests))
+            for value, tests in takers.items()
+        }
+    )
+    order = [position for position, case in enumerate(cases) if case.test not in whole]
+    draw.shuffle(order)
     # Cases that give the most values first: a grid of a few parameters shrinks to its longest side.
-    kept: list[int] = []
+    kept = always
     met: set[tuple[str, Hashable]] = set()
     tests: set[str] = set()
     for least in range(max((len(case.values) for case in cases), default=0), 0, -1):
@@ -80,20 +102,20 @@ def cover(cases: Sequence[Case], seed: str, share: float = SHARE) -> list[int]:
     return kept
 
 
-def in_grid(item: pytest.Item) -> bool:
-    """Return whether an item is a case that the quick run may leave out."""
-    marked = any(item.get_closest_marker(name) for name in ("slow", "exhaustive"))
-    return isinstance(item, pytest.Function) and hasattr(item, "callspec") and not marked
+def marked(item: pytest.Item, *names: str) -> bool:
+    return any(mark.name in names for mark in item.iter_markers())
 
 
-def mark_the_rest_slow(items: Sequence[pytest.Item]) -> None:
-    """Leave the cases that the quick run does not keep to the longer run."""
+def mark_the_rest(items: Sequence[pytest.Item]) -> None:
+    """Mark the cases that the quick run leaves out."""
     files: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
-        if in_grid(item):
+        if hasattr(item, "callspec") and not marked(item, "slow", "exhaustive"):
             files[item.nodeid.partition("::")[0]].append(item)
     for name, grid in files.items():
-        kept = set(cover([case_of(item) for item in grid], name))
+        cases = [case_of(item) for item in grid]
+        whole = {case.test for case, item in zip(cases, grid, strict=True) if marked(item, "modes")}
+        kept = set(cover(cases, f"{name} {CASES}", whole=whole))
         for position, item in enumerate(grid):
             if position not in kept:
-                item.add_marker(pytest.mark.slow)
+                item.add_marker(pytest.mark.rest)

@@ -22,6 +22,8 @@ SHIFTS = int(SPACING / SHIFT) - 1
 
 #: The share of its examples that a property draws: 1 in the longer run.
 SHARE = float(os.environ.get("WENGERT_EXAMPLES", "0.08"))
+#: Runs with other numbers keep other cases (`tests.covers`), and take primitives compiled on other samples.
+CASES = int(os.environ.get("WENGERT_CASES", "1"))
 
 EXTENTS = (1, 2, 3, 4, 2, 3, 1, 0)
 

@@ -1,10 +1,14 @@
-"""The quick run keeps each test and each value of a parameter, and all runs keep the same cases."""
+"""The quick run keeps each test, each value of a parameter and each operation in each mode."""
 
 from __future__ import annotations
 
 import itertools
+import json
 import math
-from collections import defaultdict
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -14,6 +18,9 @@ from tests.covers import Case, cover
 
 pytest_plugins = ["pytester"]
 
+OF_VALUES = {"batching", "compiled"}
+OF_DERIVATIVES = {"forward", "reverse", "second order", "series", "compiled forward", "compiled reverse"}
+
 
 @given(
     st.lists(st.lists(st.integers(1, 5), min_size=1, max_size=3), min_size=1, max_size=6),
@@ -21,7 +28,7 @@ pytest_plugins = ["pytester"]
 )
 def test_each_test_and_a_share_of_the_tests_of_each_value_are_kept(grids, share):
     cases = [
-        Case(f"test_{number}", frozenset(enumerate(point)))
+        Case(f"test_{number}", tuple(enumerate(point)))
         for number, extents in enumerate(grids)
         for point in itertools.product(*map(range, extents))
     ]
@@ -40,9 +47,18 @@ def test_each_test_and_a_share_of_the_tests_of_each_value_are_kept(grids, share)
 
 def test_a_grid_shrinks_to_its_longest_side():
     cases = [
-        Case("sum", frozenset(enumerate(point))) for point in itertools.product(range(9), range(3), range(2))
+        Case("sum", tuple(enumerate(point))) for point in itertools.product(range(9), range(3), range(2))
     ]
     assert len(cover(cases, "a file")) == 9
+
+
+def test_tests_that_keep_all_cases_count_for_their_values():
+    grid = [Case(f"test_{n}", (("operation", i),)) for n in range(6) for i in range(200)]
+    kept = [grid[position] for position in cover(grid, "a file", 0.2, ["test_0"])]
+    counts = Counter(case.test for case in kept)
+    assert counts["test_0"] == 200
+    assert 100 < counts.total() - 200 < 300
+    assert len(set(kept)) == len(kept)
 
 
 GRID = """
@@ -57,6 +73,10 @@ def test_grid(a, b): pass
 @pytest.mark.parametrize("b", [[1], [2], [3]])
 def test_all(a, b): pass
 
+@pytest.mark.modes("forward")
+@pytest.mark.parametrize("c", range(4))
+def test_forward(c): pass
+
 @pytest.mark.slow
 @pytest.mark.parametrize("a", [1, 2, 3])
 def test_long(a): pass
@@ -65,11 +85,56 @@ def test_long(a): pass
 
 def test_the_longer_run_takes_what_the_quick_one_leaves(pytester: pytest.Pytester):
     pytester.makepyfile(GRID)
-    pytester.makeini("[pytest]\nmarkers =\n    slow: long\n    exhaustive: all")
+    marks = "".join(f"    {name}: a marker\n" for name in ("slow", "rest", "exhaustive", "modes(names)"))
+    pytester.makeini(f"[pytest]\nmarkers =\n{marks}")
     pytester.makeconftest(
-        "from tests.covers import mark_the_rest_slow\n"
+        "from tests.covers import mark_the_rest\n"
         "import pytest\n@pytest.hookimpl(tryfirst=True)\n"
-        "def pytest_collection_modifyitems(items): mark_the_rest_slow(items)"
+        "def pytest_collection_modifyitems(items): mark_the_rest(items)"
     )
-    pytester.inline_run("-p", "no:xdist", "-m", "not slow").assertoutcome(passed=3 + 9)
-    pytester.inline_run("-p", "no:xdist", "-m", "slow").assertoutcome(passed=6 + 3)
+    for chosen, count in {"not slow and not rest": 3 + 9 + 4, "rest": 6, "slow": 3}.items():
+        pytester.inline_run("-p", "no:xdist", "-m", chosen).assertoutcome(passed=count)
+
+
+LISTING = """
+import json, sys
+import pytest
+
+from wengert.primitive import REGISTRY, NonDifferentiable
+
+class Listing:
+    def pytest_collection_finish(self, session):
+        for item in session.items:
+            for mark in item.iter_markers("modes"):
+                print("case", json.dumps([item.callspec.params["primitive"].name, *mark.args]))
+        for primitive in REGISTRY:
+            if primitive.samples is not None:
+                is_constant = isinstance(primitive.derivative, NonDifferentiable)
+                print("constant" if is_constant else "smooth", json.dumps([primitive.name]))
+
+pytest.main(["--collect-only", "-q", "-p", "no:cacheprovider", *sys.argv[1:]], plugins=[Listing()])
+"""
+
+
+def test_the_quick_run_takes_each_operation_through_each_mode():
+    files = ["tests/test_registry.py", "tests/compiler/test_registry_compiled.py"]
+    listed = subprocess.run(
+        [sys.executable, "-c", LISTING, *files],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).parents[1],
+    )
+    found: dict[str, dict[str, set[str]]] = {
+        kind: defaultdict(set) for kind in ("case", "constant", "smooth")
+    }
+    for line in listed.stdout.splitlines():
+        kind, _, told = line.partition(" ")
+        if kind in found:
+            name, *modes = json.loads(told)
+            found[kind][name].update(modes)
+    assert len(found["smooth"]) > 100
+    expected = dict.fromkeys(found["constant"], OF_VALUES) | dict.fromkeys(
+        found["smooth"], OF_VALUES | OF_DERIVATIVES
+    )
+    assert found["case"] == expected

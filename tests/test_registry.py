@@ -303,6 +303,7 @@ def test_no_derivative_passes_through_constants(sample: Sample) -> None:
     assert not any(np.any(one) for one in wg.vjp(sample, *sample.point)[1](np.ones(shape_of(out))))
 
 
+@pytest.mark.modes("forward", "reverse")
 @sampled(SMOOTH)
 def test_first_derivatives(sample: Sample) -> None:
     point, direction, cotangent = sample.point, sample.direction(), sample.cotangent()
@@ -319,6 +320,7 @@ def test_first_derivatives(sample: Sample) -> None:
     assert_close(linear(*direction), pushed, 1e-12)
 
 
+@pytest.mark.modes("series")
 @sampled(SMOOTH, 0.1)
 def test_power_series_are_nested_forward_mode(sample: Sample) -> None:
     point, direction = sample.point, sample.direction()
@@ -356,6 +358,7 @@ def test_values_that_no_rule_reads_need_not_be_kept(sample: Sample) -> None:
             )
 
 
+@pytest.mark.modes("second order")
 @sampled(SMOOTH, 0.6)
 def test_second_derivatives(sample: Sample) -> None:
     point, direction, other, cotangent = (
@@ -423,6 +426,7 @@ def batched_operands(sample: Sample, operands: Sequence[Any]) -> Any:
             yield size, stacked, flags
 
 
+@pytest.mark.modes("batching")
 @sampled(SAMPLED)
 def test_batching_is_a_loop(sample: Sample) -> None:
     for size, operands, flags in batched_operands(sample, sample.operands):
