@@ -110,7 +110,7 @@ def mark_the_rest(items: Sequence[pytest.Item]) -> None:
     """Mark the cases that the quick run leaves out."""
     files: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
-        if hasattr(item, "callspec") and not marked(item, "slow", "exhaustive"):
+        if hasattr(item, "callspec") and not marked(item, "slow", "rest", "exhaustive"):
             files[item.nodeid.partition("::")[0]].append(item)
     for name, grid in files.items():
         cases = [case_of(item) for item in grid]

@@ -51,12 +51,9 @@ def blocks(text: str) -> list[Block]:
 
 
 def with_programs() -> list[Any]:
-    """Return the pages with programs; the quick run takes the README and every fourth."""
+    """Return the pages with programs; the quick run takes the README."""
     names = [name for name, page in PAGES.items() if blocks(page.read_text("utf-8"))]
-    return [
-        pytest.param(name, marks=[pytest.mark.slow] if number % 4 and name != "README.md" else [])
-        for number, name in enumerate(names)
-    ]
+    return [pytest.param(name, marks=[] if name == "README.md" else [pytest.mark.rest]) for name in names]
 
 
 @pytest.mark.parametrize("name", with_programs())

@@ -62,13 +62,13 @@ def grown(program: str, count: int, **environment: str) -> float:
 
 
 @linux
-@pytest.mark.parametrize("count", [80, pytest.param(300, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [40, pytest.param(300, marks=pytest.mark.slow)])
 def test_dropped_functions_leave_nothing_behind(count: int) -> None:
     assert grown(_DROPPED, count) < 20  # of 60 kilobytes that each had
 
 
 @linux
-@pytest.mark.parametrize("count", [80, pytest.param(600, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [40, pytest.param(600, marks=pytest.mark.slow)])
 def test_shapes_beyond_the_bound_leave_nothing_behind(count: int) -> None:
     assert grown(_SHAPES, count, WENGERT_SPECIALISATIONS="16") < 30  # of 90 and more
 

@@ -123,11 +123,11 @@ def check_all() -> None:
         check(function, *arguments, ulp=300, scale=4.0)
 
 
-@pytest.mark.parametrize("vectors", ["avx512", "avx2", "sse2"])
+@pytest.mark.parametrize("vectors", ["avx2", "sse2"])
 def test_lesser_processors(vectors: str) -> None:
     widest = host().vector_bytes
-    if platform.machine().lower() not in ("x86_64", "amd64") or named(vectors).vector_bytes > widest:
-        pytest.skip(f"this processor has no {vectors}")
+    if platform.machine().lower() not in ("x86_64", "amd64") or named(vectors).vector_bytes >= widest:
+        pytest.skip(f"this processor has no more than {vectors}")
     program = (
         "from tests.compiler.test_other_targets import check_all\n"
         "from wengert.compiler.llvm.host import host\n"
