@@ -36,6 +36,11 @@ def examples(count: float) -> settings:
     return settings(max_examples=max(2, round(SHARE * count)))
 
 
+def many(count: int) -> int:
+    """Return how many cheap cases a test draws itself: the short run leaves more of them than of examples."""
+    return max(1, round(math.sqrt(SHARE) * count))
+
+
 def fortran(values: Array) -> Array:
     return np.array(values, order="F")
 

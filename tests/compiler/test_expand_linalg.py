@@ -18,6 +18,7 @@ from wengert.compiler.machine import costs
 from wengert.core.errors import MatrixError
 from wengert.ir.types import type_of
 from wengert.ops import unrolled_linalg as unrolled
+from wengert.ops.triangular import solve_triangular
 
 Case = tuple[Callable[..., Any], tuple[Any, ...]]
 
@@ -27,6 +28,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "determinant": lambda a, b: np.linalg.det(a),
     "sign and logarithm": lambda a, b: tuple(np.linalg.slogdet(a)),
     "cholesky": lambda a, b: np.linalg.cholesky(a @ a.mT),
+    "unit triangle": lambda a, b: solve_triangular(a, b, lower=True, unit=True),
     "cholesky solve": lambda a, b: np.linalg.solve(np.linalg.cholesky(a @ a.mT), b),
 }
 

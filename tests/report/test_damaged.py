@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.draws import SHARE
+from tests.draws import many
 from wengert.core.errors import WengertError
 from wengert.data import DataError
 from wengert.report.compare import comparison, comparison_report
@@ -119,7 +119,7 @@ def test_random_damage(profiled: Path, tmp_path: Path, name: str) -> None:
     whole = (run / name).read_bytes()
     read(run)
     draw = random.Random(27)
-    for number in range(max(len(DAMAGES), round(SHARE * CASES))):
+    for number in range(max(len(DAMAGES), many(CASES))):
         damage = DAMAGES[number % len(DAMAGES)]
         (run / name).write_bytes(damage(draw, whole))
         try:
@@ -177,7 +177,7 @@ def test_random_damage_of_checkpoints(
     profiled: Path, tmp_path: Path, wengert: Any, small_mnist: Path
 ) -> None:
     draw = random.Random(27)
-    for number in range(max(7, round(24 * SHARE))):
+    for number in range(max(7, many(24))):
         run = tmp_path / f"run-{number}"
         shutil.copytree(profiled, run)
         for described in checkpoints_in(run / "checkpoints"):

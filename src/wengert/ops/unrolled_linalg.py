@@ -123,8 +123,9 @@ def solve_triangular(a: Any, b: Any, lower: bool, unit: bool) -> Any:
         rows, right = _reversed(rows), right[::-1]
     solutions = _substituted(rows, right)
     result = _stacked(solutions if lower else solutions[::-1], _dtype(a, b))
-    if unit:
-        return result
+    if unit:  # of an A of one row, no element is read
+        lead = broadcast("solve_triangular", shape_of(a)[:-2], shape_of(b)[:-2])
+        return broadcast_to(result, shape=(*lead, *shape_of(b)[-2:]))
     failed = [equal(row[k], 0.0) for k, row in enumerate(rows)]
     return _unless(result, failed, "singular matrix", "solve_triangular", a, b)
 

@@ -132,6 +132,7 @@ class _Writer:
             return [program(*values, **equation.params)]
 
         graph = simplify(stage(called, _types(equation))[0])
+        assert [atom.type for atom in graph.outputs] == [output.type for output in equation.outputs]
         equations, results = inlined(graph, operands, equation.location)
         self.constants += graph.constants
         self.equations += equations
