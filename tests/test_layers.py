@@ -54,6 +54,7 @@ ROOMS = {
     "integrate": "core ir nest boxes primitive ops transforms control numpy random scipy sparse",
     "testing": "core ir boxes transforms",
     "inspect": "core ir boxes primitive ops transforms passes",
+    "explorer": """core ir nest boxes primitive ops transforms passes control compiler compiler.llvm inspect""",
     "parallel": "_version compiler.machine core transforms",
     "data": "core",
     "exporting": """_version core kernels ir nest primitive transforms compiler compiler.machine compiler.llvm
@@ -66,10 +67,11 @@ ROOMS = {
     "report": "core nn inspect data train",
     "bench": "core transforms control compiler compiler.runtime optim data train",
     "command": """_startup _version core transforms compiler compiler.llvm compiler.machine compiler.runtime special
-        exporting data train predict report bench""",
+        explorer exporting data train predict report bench""",
     "__main__": "command",
     "": """_startup _version core tree errors array transforms control compiler compiler.runtime numpy special
-        scipy array_api random nn optim optimize fit integrate implicit testing inspect exporting data sparse""",
+        scipy array_api random nn optim optimize fit integrate implicit testing inspect explorer exporting data
+        sparse""",
 }
 ORDER = list(ROOMS)
 ALLOWED = {room: {room, *names.split()} for room, names in ROOMS.items()}

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from wengert.compiler.jit import jit as jit
     from wengert.compiler.runtime.threads.team import get_threads as get_threads
     from wengert.compiler.runtime.threads.team import set_threads as set_threads
+    from wengert.explorer import explore as explore
     from wengert.exporting.export import export as export
     from wengert.exporting.saved import load as load
     from wengert.implicit.linear import linear_solve as linear_solve
@@ -76,6 +77,7 @@ _LATER: dict[str, tuple[str, str | None]] = {
         )
     },
     "check_grads": ("wengert.testing", "check_grads"),
+    "explore": ("wengert.explorer", "explore"),
     "export": ("wengert.exporting.export", "export"),
     "linear_solve": ("wengert.implicit.linear", "linear_solve"),
     "get_threads": ("wengert.compiler.runtime.threads.team", "get_threads"),
@@ -102,6 +104,7 @@ __all__ = [
     "custom_vjp",
     "data",
     "derivative",
+    "explore",
     "export",
     "fit",
     "fori_loop",

@@ -16,6 +16,7 @@ from wengert.bench.contestants import LIBRARIES
 from wengert.bench.workloads import NETWORKS
 from wengert.command.bench import BenchSettings, run_bench
 from wengert.command.doctor import run_doctor
+from wengert.command.explore import write_exploration
 from wengert.command.export import KINDS, ExportOptions, export_run
 from wengert.command.predict import Output, PredictOptions, run_prediction
 from wengert.command.report import write_comparison, write_report
@@ -283,6 +284,22 @@ def bench(out: str | None, **options: Any) -> int:
 def doctor() -> int:
     """Print versions, processor, threads and cache, and test derivatives and the compiler: a few seconds."""
     return run_doctor(click.echo)
+
+
+@command.command(context_settings={"ignore_unknown_options": True})
+@click.argument("function", metavar="FILE.py:FUNCTION")
+@click.argument("inputs", nargs=-1, type=click.UNPROCESSED)
+@click.option("--out", type=click.Path(), help="The HTML page.  [default: FUNCTION.html]")
+def explore(function: str, inputs: tuple[str, ...], out: str | None) -> None:
+    r"""Write an HTML page on which a function and its derivatives are followed step by step.
+
+    INPUTS are the function's arguments: Python literals, such as 2.0 or "[[1.0, 2.0], [3.0, 4.0]]", whose lists are
+    arrays; or files of arrays (.npy, or .npz as a dict).
+
+    \b
+    Example: wengert explore product.py:f 2.0 5.0
+    """
+    click.echo(f"page      {write_exploration(function, inputs, out)}")
 
 
 def main() -> None:

@@ -6,9 +6,9 @@ import inspect
 import keyword
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from wengert.transforms.frozen_random import Draws
 from wengert.transforms.staging import GraphTrace
 from wengert.transforms.substitution import attempt, current
 
+TraceT = TypeVar("TraceT", bound=GraphTrace)
 _NUMBERS = (bool, int, float, complex, np.ndarray, np.generic, Box)
 
 
@@ -135,40 +136,67 @@ def trace(fun: Callable[..., Any], static_argnums: int | Sequence[int] = ()) -> 
     draws = Draws("trace", fun)
 
     def traced(*arguments: Any, **options: Any) -> Listing:
-        bound = _bind(fun, arguments, options)
-        call = _Call(bound, fixed)
-
-        def run() -> tuple[GraphTrace, Graph, tree.Structure]:
-            with draws.watched(), running(GraphTrace()) as staged:
-                boxes = [staged.new_input(type_of(value)) for value in call.values]
-                for var, place in zip(staged.inputs, call.places, strict=True):
-                    var.name = _identifier(place)
-                positional, named = call.rebuilt(boxes)
-                results, structure = tree.flatten(current(fun)(*positional, **named))
-                return staged, staged.finish([_checked(result) for result in results]), structure
-
-        staged, graph, structure = attempt(fun, run)
-        captured = tuple(staged.captured)
-        return Listing(
-            graph.inputs,
-            graph.constants,
-            graph.equations,
-            graph.outputs,
-            name=getattr(fun, "__name__", type(fun).__name__),
-            parameters=tuple(bound.signature.parameters[name] for name in bound.arguments),
-            places=(*(f"captured{i}" for i in range(1, len(captured) + 1)), *call.places),
-            arguments=(*captured, *map(snapshot, call.values)),
-            structure=structure,
-            adjoints=staged.adjoints,
-        )
+        with draws.watched():
+            return listed(fun, GraphTrace, _of_type, arguments, options, fixed)[0]
 
     return traced
+
+
+def _of_type(trace: GraphTrace, value: Any) -> Any:
+    return trace.new_input(type_of(value))
+
+
+def listed(
+    fun: Callable[..., Any],
+    new_trace: Callable[[], TraceT],
+    new_input: Callable[[TraceT, Any], Any],
+    arguments: Sequence[Any],
+    options: Mapping[str, Any],
+    fixed: Set[int] = frozenset(),
+) -> tuple[Listing, TraceT]:
+    """Run a function in a trace that writes a graph, and return the list with the trace.
+
+    Args:
+        fun: the function.
+        new_trace: makes a trace; a second one, where the function has to run again.
+        new_input: ``(trace, value) -> box`` adds an input to the graph.
+        arguments: those by position.
+        options: those by name.
+        fixed: the positions of arguments that are constants of the list.
+    """
+    bound = _bind(fun, arguments, options)
+    call = _Call(bound, fixed)
+
+    def run() -> tuple[TraceT, Graph, tree.Structure]:
+        with running(new_trace()) as staged:
+            boxes = [new_input(staged, value) for value in call.values]
+            for var, place in zip(staged.inputs, call.places, strict=True):
+                var.name = _identifier(place)
+            positional, named = call.rebuilt(boxes)
+            results, structure = tree.flatten(current(fun)(*positional, **named))
+            return staged, staged.finish([_checked(result) for result in results]), structure
+
+    staged, graph, structure = attempt(fun, run)
+    captured = tuple(staged.captured)
+    listing = Listing(
+        graph.inputs,
+        graph.constants,
+        graph.equations,
+        graph.outputs,
+        name=getattr(fun, "__name__", type(fun).__name__),
+        parameters=tuple(bound.signature.parameters[name] for name in bound.arguments),
+        places=(*(f"captured{i}" for i in range(1, len(captured) + 1)), *call.places),
+        arguments=(*captured, *map(snapshot, call.values)),
+        structure=structure,
+        adjoints=staged.adjoints,
+    )
+    return listing, staged
 
 
 class _Call:
     """The leaves of the arguments of a call: inputs of the graph, with their places, and constants."""
 
-    def __init__(self, bound: inspect.BoundArguments, fixed: set[int]) -> None:
+    def __init__(self, bound: inspect.BoundArguments, fixed: Set[int]) -> None:
         self.bound = bound
         self.leaves, self.structure = tree.flatten(tuple(bound.arguments.values()))
         self.values: list[Any] = []

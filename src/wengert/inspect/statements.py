@@ -39,6 +39,8 @@ class Statement(NamedTuple):
 
     text: str
     location: str = ""
+    outputs: tuple[Var, ...] = ()
+    """The values that an operation defines."""
 
     @property
     def depth(self) -> int:
@@ -49,10 +51,10 @@ class Statement(NamedTuple):
 def written(statements: Iterable[Statement]) -> list[str]:
     """Return statements with the user's lines as comments in a column."""
     statements = list(statements)
-    widths = [len(text) for text, location in statements if "\n" not in text and location]
+    widths = [len(text) for text, location, _ in statements if "\n" not in text and location]
     column = max((width for width in widths if width <= _COMMENT_COLUMN), default=0)
     lines: list[str] = []
-    for text, location in statements:
+    for text, location, _ in statements:
         if "\n" in text:
             lines += [*([""] if lines and lines[-1] else []), *text.split("\n"), ""]
         else:
@@ -168,7 +170,7 @@ class Body:
         if len(results) == 1 and any(equation.graphs()):
             left = f"({left},)"
         self._known.update(zip(equation.outputs, results, strict=True))
-        self.statements.append(Statement(f"{left} = {expression}", equation.location))
+        self.statements.append(Statement(f"{left} = {expression}", equation.location, equation.outputs))
 
     def _name(self, var: Var) -> str:
         primal = self._known.get(self.settings.adjoints.get(var, var), "")

@@ -90,7 +90,7 @@ class GraphTrace(Trace):
     ) -> tuple[Var, ...]:
         """Append an equation and return the variables that it defines."""
         outputs = tuple(map(Var, types))
-        location = f"adjoint of {_state.origin}" if _state.origin else user_location()
+        location = f"adjoint of {_state.origin}" if _state.origin else self.location()
         self.equations.append(Equation(primitive.name, operands, outputs, params, location))
         self.locations.update(dict.fromkeys(outputs, location))
         if self.level < _state.provisional_level:
@@ -100,6 +100,10 @@ class GraphTrace(Trace):
     def variable(self, state: Any) -> Var:
         """Return the variable that a box of this trace holds."""
         return state
+
+    def location(self) -> str:
+        """Return the user's own line that the next equation comes from."""
+        return user_location()
 
     def new_input(self, type_: TensorType) -> Any:
         """Add an input to the graph and return its box."""

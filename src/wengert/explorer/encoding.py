@@ -1,0 +1,266 @@
+"""A graph as data for the evaluator of the page, and the values that the page cannot compute itself."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import math
+import re
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from wengert.core.dtypes import BOOL, FLOAT32, FLOAT64, SHORT_NAMES
+from wengert.core.shapes import size
+from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
+from wengert.ir.types import TensorType
+from wengert.nest.lowering import Elementwise
+from wengert.primitive import REGISTRY
+
+#: Arrays of more elements are not written whole: a page shows a picture of them.
+LARGEST = 1 << 18
+#: Elementary products or sums of an operation, and of all of them, that a page computes at each change of an input.
+HEAVIEST, BUDGET = 1 << 26, 1 << 28
+#: The largest integer up to which a float64, JavaScript's number, tells all integers apart.
+_EXACT = 1 << 53
+_THUMBNAIL = 32
+_INTEGERS = {np.dtype(name) for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")}
+_KNOWN = {BOOL, FLOAT32, FLOAT64, *_INTEGERS}
+
+
+@functools.cache
+def script(name: str) -> str:
+    """Return an asset of the page."""
+    return files("wengert.explorer").joinpath(name).read_text("utf-8")
+
+
+@functools.cache
+def evaluated() -> frozenset[str]:
+    """Return the names of the primitives that the page evaluates: those that evaluate.js defines."""
+    return frozenset(re.findall(r"^define\(\"(\w+)\"", script("evaluate.js"), re.MULTILINE))
+
+
+# -- numbers ---------------------------------------------------------------------------------------------
+
+
+def number(value: Any) -> Any:
+    """Return a scalar as JSON has it: NaN and infinities are strings."""
+    plain = value.item() if hasattr(value, "item") else value
+    if isinstance(plain, complex):
+        return str(value)
+    if isinstance(plain, bool):
+        return int(plain)
+    return plain if math.isfinite(plain) else str(plain)
+
+
+def tensor(value: Any) -> Any:
+    """Return an array: its elements, a number that all of them are, or, where it is large, a picture of it."""
+    array = np.asarray(value)
+    if array.ndim == 0:
+        return number(array[()])
+    if array.size > LARGEST or array.dtype.kind == "c":
+        return picture(array)
+    first = array.reshape(-1)[:1]
+    if array.size and (array == first).all():  # NaN equals nothing
+        return {"fill": number(first[0])}
+    stored = np.float32 if array.dtype == FLOAT32 else np.float64
+    data = np.ascontiguousarray(array, stored).astype(np.dtype(stored).newbyteorder("<"))
+    return {"data": base64.b64encode(data.tobytes()).decode()}
+
+
+def picture(array: Any) -> Any:
+    """Return the extrema, the mean and a small picture of an array that the page does not hold."""
+    real = np.asarray(array.real if array.dtype.kind == "c" else array, np.float64)
+    finite = real[np.isfinite(real)]
+    low, high, mean = (f(finite) if finite.size else math.nan for f in (np.min, np.max, np.mean))
+    rows = real.reshape(-1, real.shape[-1]) if real.ndim and real.shape[-1] else real.reshape(1, -1)
+    steps = [max(1, -(-extent // _THUMBNAIL)) for extent in rows.shape]
+    small = rows[:: steps[0], :: steps[1]].astype("<f4")
+    return {
+        "low": number(low),
+        "high": number(high),
+        "mean": number(mean),
+        "bad": int(real.size - finite.size),
+        "rows": list(small.shape),
+        "picture": base64.b64encode(small.tobytes()).decode(),
+    }
+
+
+def type_text(type_: TensorType) -> str:
+    """Return a type as the page reads it."""
+    return f"{SHORT_NAMES.get(type_.dtype, str(type_.dtype))}[{','.join(map(str, type_.shape))}]"
+
+
+# -- programs --------------------------------------------------------------------------------------------
+
+
+class Table:
+    """Data that occurs often, each piece once."""
+
+    def __init__(self) -> None:
+        self.entries: list[Any] = []
+        self._numbers: dict[Any, int] = {}
+
+    def number(self, key: Any, entry: Any = None) -> int:
+        """Return the number of an entry."""
+        if key not in self._numbers:
+            self._numbers[key] = len(self.entries)
+            self.entries.append(key if entry is None else entry)
+        return self._numbers[key]
+
+
+class Encoder:
+    """Writes a graph as data.
+
+    An operation is ``[number of the primitive, operands, results, number of the parameters]``. A variable is its
+    number; a literal its number in a table, counted from -1 downwards. The results of an operation that the page does
+    not compute are held as recorded, and such an operation has no number of a primitive: null.
+
+    Args:
+        graph: the program.
+        known: the value of each variable; None for a program inside an operation, all of which must be computable.
+    """
+
+    def __init__(self, graph: Graph, known: Mapping[Var, Any] | None) -> None:
+        self.known = known
+        self.types, self.primitives, self.params = Table(), Table(), Table()
+        self.literals: list[Any] = []
+        self.variables: dict[Var, int] = {}
+        self.kinds: list[int] = []
+        self.held: dict[int, Any] = {}
+        self.missing: set[Var] = set()
+        """The variables whose values the page does not hold."""
+        self.recorded: dict[str, int] = {}
+        """The operations that the page does not compute, by the reason."""
+        self.work = 0
+        self.inputs = [self.define(var) for var in graph.inputs]
+        for var in graph.inputs:
+            self._hold(var)
+        for var, value in graph.constants:
+            self.define(var)
+            self._hold(var, value)
+        self.equations = [encoded for equation in graph.equations for encoded in self.equation(equation)]
+        self.outputs = list(map(self.atom, graph.outputs))
+
+    def data(self) -> dict[str, Any]:
+        """Return the program."""
+        return {
+            "types": self.types.entries,
+            "kinds": self.kinds,
+            "primitives": self.primitives.entries,
+            "params": self.params.entries,
+            "literals": self.literals,
+            "held": [[key, value] for key, value in self.held.items()],
+            "inputs": self.inputs,
+            "equations": self.equations,
+            "outputs": self.outputs,
+        }
+
+    def define(self, var: Var) -> int:
+        """Return the number of a new variable."""
+        self.variables[var] = len(self.kinds)
+        self.kinds.append(self.types.number(type_text(var.type)))
+        return self.variables[var]
+
+    def _hold(self, var: Var, value: Any = None) -> None:
+        """Write a value down; note it as missing if it is too large."""
+        if value is None:
+            if self.known is None:
+                return
+            value = self.known[var]
+        self.held[self.variables[var]] = tensor(value)
+        if size(var.shape) > LARGEST or var.dtype not in _KNOWN:
+            self.missing.add(var)
+
+    def atom(self, atom: Atom, dtype: Any = None) -> int:
+        """Return the number of a value; a literal is rounded to a dtype first."""
+        if isinstance(atom, Var):
+            return self.variables[atom]
+        value = np.asarray(atom.value, dtype)[()] if dtype is not None else atom.value
+        kind = type_text(atom.type if dtype is None else atom.type._replace(dtype=dtype))
+        entry = [self.types.number(kind), number(value)]
+        if entry not in self.literals[-64:]:
+            self.literals.append(entry)
+        return -1 - (len(self.literals) - 1 - self.literals[::-1].index(entry))
+
+    def equation(self, equation: Equation) -> list[Any]:
+        """Return an operation, after the conversions of its operands."""
+        reason = self._refused(equation)
+        before: list[Any] = []
+        operands = [self._operand(equation, number, before) for number in range(len(equation.operands))]
+        results = [self.define(var) for var in equation.outputs]
+        if reason:
+            self.recorded[reason] = self.recorded.get(reason, 0) + 1
+            for var in equation.outputs:
+                self._hold(var)
+            return [*before, [None, operands, results, 0]]
+        if self.known is not None:
+            self.work += _work(equation)
+        primitive = self.primitives.number(equation.primitive)
+        params = {name: self._param(value) for name, value in equation.params.items()}
+        return [*before, [primitive, operands, results, self.params.number(repr(params), params)]]
+
+    def _operand(self, equation: Equation, position: int, before: list[Any]) -> int:
+        """Return an operand; NumPy rounds those of a float32 operation first."""
+        atom = equation.operands[position]
+        lowering = REGISTRY[equation.primitive].lowering
+        if isinstance(lowering, Elementwise) and len(equation.operands) > 1:
+            types = [operand.type for operand in equation.operands]
+            dtype = lowering.dtypes(types, equation.outputs[0].type)[position]
+            if dtype == FLOAT32 and atom.type.dtype != FLOAT32:
+                if isinstance(atom, Literal):
+                    return self.atom(atom, dtype)
+                rounded = Var(atom.type._replace(dtype=dtype))
+                primitive, params = self.primitives.number("cast"), self.params.number("{}", {})
+                before.append([primitive, [self.variables[atom]], [self.define(rounded)], params])
+                return self.variables[rounded]
+        return self.atom(atom)
+
+    def _refused(self, equation: Equation) -> str:
+        """Return why the page does not compute an operation; empty if it does."""
+        if equation.primitive not in evaluated():
+            return f"{equation.primitive} has no evaluation in the page"
+        for atom in (*equation.operands, *equation.outputs):
+            if atom.type.dtype not in _KNOWN:
+                return f"numbers of {atom.type.dtype} are not computed in the page"
+            if isinstance(atom, Literal) and _is_beyond(atom.value):
+                return "integers beyond 2^53 are not computed in the page"
+        if any(var in self.missing for var in equation.operands):
+            return "the page does not hold the large operands"
+        if max((size(var.shape) for var in equation.outputs), default=0) > LARGEST:
+            return "the result is too large for the page"
+        work = _work(equation)
+        if work > HEAVIEST or self.work + work > BUDGET:
+            return "the operation takes too long in the page"
+        for graph in equation.graphs():
+            if reasons := Encoder(graph, None).recorded:
+                return next(iter(reasons))
+        return ""
+
+    def _param(self, value: Any) -> Any:
+        if isinstance(value, Graph):
+            return {"program": Encoder(value, None).data()}
+        if isinstance(value, (tuple, list)):
+            return [self._param(part) for part in value]  # pyright: ignore[reportUnknownVariableType]
+        if isinstance(value, np.dtype):
+            return SHORT_NAMES.get(value, str(value))  # pyright: ignore[reportUnknownArgumentType]
+        if isinstance(value, (bool, str, type(None))):
+            return value
+        if isinstance(value, (int, float, np.generic)):
+            return number(value)
+        return str(value)
+
+
+def _is_beyond(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and abs(int(value)) > _EXACT
+
+
+def _work(equation: Equation) -> int:
+    """Return about how many elementary operations an operation has."""
+    inner = sum(_work(one) for graph in equation.graphs() for one in graph.equations)
+    if inner:
+        return inner * int(equation.params.get("length") or equation.params.get("most") or 64)
+    shapes: Sequence[Any] = [atom.type.shape for atom in (*equation.operands, *equation.outputs)]
+    return math.prod(equation.params.get("extents", ())) + max(map(size, shapes), default=1)

@@ -1,0 +1,116 @@
+"""The path that a function takes at its arguments, as a Wengert list.
+
+Python's own ``if`` and ``while`` work, because each value is known. The list notes what decided them: for other inputs
+it holds as long as these decisions stay the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.boxes import Box, concrete
+from wengert.control.recording import RecordedState, Recorder
+from wengert.core.dtypes import BOOL, dtype_of
+from wengert.core.errors import user_frame
+from wengert.core.shapes import shape_of
+from wengert.inspect.listing import Listing, listed
+from wengert.ir.graph import Var
+from wengert.ir.types import type_of
+from wengert.primitive import Primitive
+
+
+class Place(NamedTuple):
+    """A line of the user's program."""
+
+    file: str
+    """The whole name of the file."""
+    line: int
+    function: str
+    """The function that the line belongs to."""
+
+
+class Decision(NamedTuple):
+    """A truth value or an integer that Python asked for, on which the path depends."""
+
+    var: Var
+    value: Any
+
+
+class Path(NamedTuple):
+    """A function recorded at its arguments."""
+
+    listing: Listing
+    places: Mapping[str, Place]
+    """The line behind each location in the list."""
+    decisions: tuple[Decision, ...]
+
+
+class _PathTrace(Recorder):
+    """Records every operation with its value, and the decisions of the program."""
+
+    name = "explored function"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.places: dict[str, Place] = {}
+        self.decisions: dict[Var, Decision] = {}
+
+    def process(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Compute the result, and append an equation."""
+        self.check_open(primitive.name)
+        with np.errstate(all="ignore"):
+            result = primitive(*map(self._value, operands), **params)
+        several = isinstance(result, tuple)
+        results: tuple[Any, ...] = result if several else (result,)  # pyright: ignore[reportUnknownVariableType]
+        variables = self.append(primitive, tuple(map(self.atom, operands)), map(type_of, results), params)
+        boxes = tuple(self.box(RecordedState(var, x)) for var, x in zip(variables, results, strict=True))
+        return boxes if several else boxes[0]
+
+    def _value(self, operand: Any) -> Any:
+        if isinstance(operand, Box):
+            operand.refresh()
+            if operand.owner is self:
+                return operand.state.value
+        return concrete(operand)
+
+    def concrete(self, state: Any) -> Any:
+        """Return the value of a box, and note the decision; an array of positions stays a value of the list."""
+        kind = dtype_of(state.value).kind
+        if kind in "iu" and shape_of(state.value):
+            return None
+        if kind in "iub":
+            self.decisions.setdefault(state.var, Decision(state.var, state.value))
+        return state.value
+
+    def location(self) -> str:
+        """Return the user's line, and note the file behind it."""
+        text = super().location()
+        frame = user_frame() if text and text not in self.places else None
+        if frame is not None:
+            code = frame.f_code
+            self.places[text] = Place(code.co_filename, frame.f_lineno, code.co_name)
+        return text
+
+
+def follow(fun: Callable[..., Any], arguments: Sequence[Any], options: Mapping[str, Any]) -> Path:
+    """Record a function at its arguments.
+
+    Args:
+        fun: a function of arrays, numbers and containers of them.
+        arguments: those by position.
+        options: those by name.
+
+    Returns:
+        The path of the function.
+
+    Example:
+        >>> path = follow(lambda x: 2 * x if x > 0 else -x, (3.0,), {})
+        >>> [equation.primitive for equation in path.listing.equations], path.decisions[0].value
+        (['greater', 'multiply'], True)
+    """
+    listing, trace = listed(fun, _PathTrace, _PathTrace.argument, arguments, options)
+    decided = {var: one for var, one in trace.decisions.items() if var.dtype == BOOL or not var.shape}
+    return Path(listing, trace.places, tuple(decided.values()))

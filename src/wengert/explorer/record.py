@@ -1,0 +1,307 @@
+"""What a page shows of a function: its steps, programs, source and costs, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.compiler.llvm.host import host
+from wengert.compiler.pipeline import advance
+from wengert.compiler.report import report_of
+from wengert.compiler.unit import Options, Unit
+from wengert.core import tree
+from wengert.core.dtypes import is_float
+from wengert.core.errors import ArgumentError, WengertError, message
+from wengert.explorer.derivatives import Derivatives, Handle, Step, differentiate
+from wengert.explorer.encoding import Encoder, Table, number
+from wengert.explorer.path import Path, follow
+from wengert.explorer.sources import excerpts
+from wengert.inspect.notation import adjoint_term, all_values, formula, show, symbol
+from wengert.inspect.statements import Body, Names, Settings, needs_exact_scalars
+from wengert.ir.graph import Atom, Graph, Literal, Var
+from wengert.primitive import REGISTRY, Linear, Partials
+
+#: Operations of the largest derivative that is compiled for the page.
+COMPILED = 3000
+#: Letters of the longest formula.
+_LONGEST = 120
+_ADJOINT = "adjoint of "
+
+
+def record(fun: Callable[..., Any], arguments: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the page of a function shows.
+
+    Args:
+        fun: a function of arrays, numbers and containers of them.
+        arguments: those by position.
+        options: those by name.
+
+    Raises:
+        ArgumentError: no argument or no result is a floating-point number.
+    """
+    path = follow(fun, arguments, options)
+    listing = path.listing
+    if not any(is_float(var.dtype) for var in listing.inputs):
+        hint = "write 2.0 instead of 2"
+        got = ", ".join(map(str, listing.input_types)) or "no arguments"
+        raise ArgumentError(
+            message("explore", "an argument must be a floating-point number or array", got, hint)
+        )
+    if not any(is_float(atom.type.dtype) for atom in listing.outputs):
+        got = ", ".join(map(str, listing.output_types)) or "nothing"
+        raise ArgumentError(message("explore", "a result must be a floating-point number or array", got))
+    return _Record(path, differentiate(listing)).data()
+
+
+class _Record:
+    """The data of one page."""
+
+    def __init__(self, path: Path, derivatives: Derivatives) -> None:
+        self.path, self.listing, self.derivatives = path, path.listing, derivatives
+        graph = derivatives.graph
+        tangents = self._directions()
+        with np.errstate(all="ignore"):
+            self.known = all_values(graph, [*self.listing.arguments, *tangents])
+            self.primal = all_values(self.listing, self.listing.arguments)
+        self.encoder = Encoder(graph, self.known)
+        self.texts, self.places = Table(), Table()
+        self.labels: dict[Var, str] = {}
+        self._label()
+
+    def _directions(self) -> list[Any]:
+        """Return the tangents at first: ones along the first input, zeros along the others."""
+        moving = self.derivatives.moving
+        return [np.full(var.shape, float(n == 0), var.dtype)[()] for n, var in enumerate(moving)]
+
+    def _label(self) -> None:
+        """Name the values as the evaluation trace does: v₋₁, v₀ the inputs, then v₁, v₂, ..."""
+        inputs = self.listing.inputs
+        self.labels.update((var, symbol(n + 1 - len(inputs))) for n, var in enumerate(inputs))
+        self.labels.update((var, symbol(n, "c")) for n, (var, _) in enumerate(self.listing.constants, 1))
+        count = 0
+        for step in self.derivatives.steps:
+            for var in step.equation.outputs:
+                count += 1
+                self.labels[var] = symbol(count)
+
+    def data(self) -> dict[str, Any]:
+        """Return all of it."""
+        derivatives = self.derivatives
+        adjoint = derivatives.adjoint_program()
+        compiled = _compiled(adjoint)
+        return {
+            "name": self.listing.name,
+            "inputs": [self.input(n, var) for n, var in enumerate(self.listing.inputs)],
+            "outputs": self.outputs(),
+            "steps": [self.step(step) for step in derivatives.steps],
+            "adjoint": self.statements(adjoint),
+            "compiled": compiled,
+            "costs": self.costs(compiled),
+            "decisions": [
+                self.decision(*one) for one in self.path.decisions if one.var in derivatives.primal
+            ],
+            "texts": self.texts.entries,
+            "places": self.places.entries,
+            "sources": excerpts(self.path.places),
+            "program": self.encoder.data(),
+            "recorded": self.encoder.recorded,
+        }
+
+    # -- the parts ---------------------------------------------------------------------------------------
+
+    def at(self, handle: Handle | None) -> int | None:
+        """Return the number of a wanted value in the encoded program."""
+        return None if handle is None else self.encoder.outputs[handle]
+
+    def place(self, location: str) -> int | None:
+        """Return the number of a line of the user."""
+        plain = location.replace(_ADJOINT, "")
+        found = self.path.places.get(plain)
+        if found is None:
+            return None
+        file = list(dict.fromkeys(one.file for one in self.path.places.values())).index(found.file)
+        return self.places.number(plain, [file, found.line, found.function])
+
+    def input(self, position: int, var: Var) -> dict[str, Any]:
+        """Return an input: its place in the arguments, type and numbers."""
+        moving, derivatives = self.derivatives.moving, self.derivatives
+        return {
+            "place": self.listing.places[position],
+            "label": self.labels[var],
+            "type": str(var.type),
+            "value": self.at(derivatives.inputs[position]),
+            "input": position,
+            "direction": len(derivatives.inputs) + moving.index(var) if var in moving else None,
+            "tangent": self.at(derivatives.tangents.get(var)),
+            "adjoint": self.at(derivatives.adjoints.get(var)),
+        }
+
+    def outputs(self) -> list[dict[str, Any]]:
+        """Return the results."""
+        names = tree.paths(self.listing.structure, "y")
+        found: list[dict[str, Any]] = []
+        for name, (atom, value, tangent, adjoint) in zip(names, self.derivatives.outputs, strict=True):
+            numbers = {"value": self.at(value), "tangent": self.at(tangent), "adjoint": self.at(adjoint)}
+            found.append({"name": name, "label": self.label(atom), "type": str(atom.type), **numbers})
+        return found
+
+    def label(self, atom: Atom) -> str:
+        """Return the symbol of a value, or a literal as it is written."""
+        return show(atom.value, 6) if isinstance(atom, Literal) else self.labels[atom]
+
+    def number_of(self, atom: Atom) -> int | None:
+        """Return the number of an operand in the encoded program; None for a constant that was folded away."""
+        if isinstance(atom, Var) and atom in self.derivatives.primal:
+            return self.at(self.derivatives.primal[atom])
+        return None
+
+    def step(self, step: Step) -> dict[str, Any]:
+        """Return an operation with its numbers."""
+        equation = step.equation
+        tokens = [f"⟨{position}⟩" for position in range(len(step.operands))]
+        text = formula(equation.primitive, tokens, equation.params)
+        if len(text) > _LONGEST:
+            text = f"{equation.primitive}({', '.join(tokens)})"
+        return {
+            "labels": [self.labels[var] for var in equation.outputs],
+            "types": [str(var.type) for var in equation.outputs],
+            "primitive": self.texts.number(equation.primitive),
+            "formula": self.texts.number(text),
+            "operands": [[self.label(atom), self.number_of(atom)] for atom in step.operands],
+            "place": self.place(equation.location),
+            "values": [self.at(handle) for handle in step.values],
+            "tangents": [self.at(handle) for handle in step.tangents],
+            "adjoints": [self.at(handle) for handle in step.adjoints],
+            "partials": {position: self.at(handle) for position, handle in step.partials.items()},
+            "terms": [
+                [
+                    *(term.position, self.at(term.term), self.at(term.total), term.is_first),
+                    self.texts.number(self.term(step, term.position)),
+                ]
+                for term in step.terms
+            ],
+            **({"chooses": True} if _chooses(equation.primitive) else {}),
+        }
+
+    def term(self, step: Step, position: int) -> str:
+        """Return the term of an adjoint as a formula; empty where there is no short one."""
+        equation = step.equation
+        values = self.primal[equation.outputs[0]], [self._number(atom) for atom in equation.operands]
+        key = equation.primitive, position, repr(equation.params), str([type(x) for x in values[1]])
+        shapes = equation.outputs[0].type, *(atom.type for atom in equation.operands)
+        if _chooses(equation.primitive):
+            return _term(equation.primitive, position, equation.params, values)
+        return _remembered(
+            (*key, str(shapes)), lambda: _term(equation.primitive, position, equation.params, values)
+        )
+
+    def _number(self, atom: Atom) -> Any:
+        return atom.value if isinstance(atom, Literal) else self.primal[atom]
+
+    def decision(self, var: Var, value: Any) -> dict[str, Any]:
+        """Return a number that decided the path."""
+        return {
+            "value": self.at(self.derivatives.primal[var]),
+            "was": number(value),
+            "label": self.labels.get(var, ""),
+        }
+
+    # -- programs ----------------------------------------------------------------------------------------
+
+    def statements(self, graph: Graph) -> dict[str, Any]:
+        """Return the adjoint program as NumPy statements with the numbers of their results."""
+        derivatives = self.derivatives
+        names = Names({"np"})
+        inputs = {var: names.new(var.name or f"x{n}") for n, var in enumerate(graph.inputs, 1)}
+        pairs = [(primal, handle) for primal, handle in self._last_adjoints().items()]
+        adjoints: dict[Var, Var] = {}
+        for primal, handle in pairs:
+            adjoint, value = derivatives.atom(handle), derivatives.atom(derivatives.primal[primal])
+            if isinstance(adjoint, Var) and isinstance(value, Var):
+                adjoints.setdefault(adjoint, value)
+        body = Body(graph, inputs, names, Settings(needs_exact_scalars(graph), adjoints, {}))
+        lines = [
+            {
+                "text": one.text,
+                "place": self.place(one.location),
+                "adjoint": one.depth > 0,
+                "values": [self.encoder.variables.get(var) for var in one.outputs],
+            }
+            for one in [*body.setup, *body.statements]
+        ]
+        arguments = ", ".join(inputs.values())
+        return {
+            "head": f"def grad_{self.listing.name}({arguments}):",
+            "lines": lines,
+            "result": ", ".join(body.results),
+        }
+
+    def _last_adjoints(self) -> dict[Var, Handle]:
+        """Return the complete adjoint of each value."""
+        found = dict(self.derivatives.adjoints)
+        for step in self.derivatives.steps:
+            for var, handle in zip(step.equation.outputs, step.adjoints, strict=True):
+                if handle is not None:
+                    found[var] = handle
+        return found
+
+    def costs(self, compiled: Mapping[str, Any]) -> dict[str, int]:
+        """Return the operations of each of the user's lines in the compiled derivative, by the number of the line."""
+        totals: dict[str, int] = {}
+        for location, count in compiled.get("lines", {}).items():
+            place = self.place(location)
+            if place is not None:
+                totals[str(place)] = totals.get(str(place), 0) + count
+        return totals
+
+
+def _compiled(graph: Graph) -> dict[str, Any]:
+    """Return the nests of a compiled program, or why there are none."""
+    if len(graph.equations) > COMPILED:
+        return {
+            "problem": f"wg.jit compiles the derivative; with {len(graph.equations):,} operations it is left out here."
+        }
+    try:
+        report = report_of(advance(Unit(graph, {}, host(), Options())))
+    except WengertError as problem:
+        return {"problem": f"The derivative cannot be compiled: {problem}"}
+    nests = [
+        {
+            "text": nest.text,
+            "fused": list(nest.fused),
+            "how": ", ".join(part for part in (nest.lanes, nest.tile) if part),
+            "operations": nest.operations,
+            "bytes": nest.bytes,
+            "location": nest.location.replace(_ADJOINT, ""),
+        }
+        for nest in report.nests
+    ]
+    return {"nests": nests, "hosts": list(report.hosts), "arena": report.arena, "lines": report.lines}
+
+
+def _chooses(primitive: str) -> bool:
+    """Return whether a term of an adjoint depends on a choice at the point."""
+    rule = REGISTRY[primitive].derivative
+    return primitive == "where" or (isinstance(rule, Partials) and bool(rule.kinks))
+
+
+def _term(primitive: str, position: int, params: Mapping[str, Any], values: tuple[Any, Sequence[Any]]) -> str:
+    statement = REGISTRY[primitive]
+    rule = statement.derivative
+    if not (isinstance(rule, Partials) or (isinstance(rule, Linear) and statement.elementwise)):
+        return ""
+    tokens = [f"⟨{n}⟩" for n in range(len(values[1]))]
+    with np.errstate(all="ignore"):
+        text = adjoint_term(statement, position, ("⟨y⟩", tokens), values, params)
+    return text if len(text) <= _LONGEST else ""
+
+
+_TERMS: dict[Any, str] = {}
+
+
+def _remembered(key: Any, make: Callable[[], str]) -> str:
+    if key not in _TERMS:
+        _TERMS[key] = make()
+    return _TERMS[key]

@@ -1,0 +1,99 @@
+"""Programs that the tests explore."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import wengert as wg
+from wengert import nn
+
+
+def product(x, y, z):
+    return (x + y) * z
+
+
+def report(x1, x2):
+    return np.log(x1) + x1 * x2 - np.sin(x2)
+
+
+def newton(a):
+    x = a
+    while abs(x * x - a) > 1e-12:
+        x = 0.5 * (x + a / x)
+    return x
+
+
+def loss(params, x, y):
+    hidden = np.tanh(x @ params["w"] + params["b"])
+    return np.mean((hidden - y) ** 2)
+
+
+def kalman(q, r, data):
+    transition = np.array([[1.0, 1.0], [0.0, 1.0]])
+    state, cov = np.zeros(2), np.eye(2)
+    total = 0.0
+    for z in data:
+        state = transition @ state
+        cov = transition @ cov @ transition.T + q * np.eye(2)
+        s = cov[0, 0] + r
+        gain = cov[:, 0] / s
+        innovation = z - state[0]
+        total = total + 0.5 * (np.log(2 * np.pi * s) + innovation**2 / s)
+        state = state + gain * innovation
+        cov = cov - np.outer(gain, cov[0])
+    return total
+
+
+def scanned(x, rates):
+    def step(state, rate):
+        state = state + 0.1 * rate * np.sin(state)
+        return state, state
+
+    last, states = wg.scan(step, x, rates)
+    return last * np.sum(states)
+
+
+def gaussian(x, scale):
+    cov = np.exp(-((x[:, None] - x[None, :]) ** 2)) + scale * np.eye(3)
+    return x @ np.linalg.solve(cov, x) + np.linalg.slogdet(cov)[1]
+
+
+def chosen(x, y):
+    return np.maximum(x, y) * np.where(x > 0, x, -2 * x) + abs(y)
+
+
+def not_a_number(x):
+    inside = np.sqrt(x - 3)
+    return inside * 2 + x
+
+
+def root_of_zero(x):
+    return np.sqrt(x * 0.0) * x
+
+
+def special(x):
+    return wg.special.gammaln(x) * x
+
+
+RNG = np.random.default_rng(0)
+
+
+def cnn(model, images):
+    return nn.softmax_cross_entropy(model(images), np.array([3, 7]))
+
+
+#: A function, its arguments, and other arguments of the same structure.
+CASES = {
+    "product": (product, (2.0, 3.0, 4.0), (-1.5, 0.25, 7.0)),
+    "report": (report, (2.0, 5.0), (0.3, -4.0)),
+    "newton": (newton, (2.0,), (2.05,)),
+    "loss": (
+        loss,
+        ({"w": RNG.normal(size=(3, 2)), "b": np.zeros(2)}, RNG.normal(size=(4, 3)), np.ones((4, 2))),
+        ({"w": RNG.normal(size=(3, 2)), "b": np.ones(2)}, RNG.normal(size=(4, 3)), np.zeros((4, 2))),
+    ),
+    "kalman": (kalman, (0.1, 1.0, np.arange(6.0)), (0.3, 0.5, RNG.normal(size=6))),
+    "scanned": (scanned, (0.5, np.arange(4.0)), (1.5, RNG.normal(size=4))),
+    "gaussian": (gaussian, (np.array([0.1, 0.7, 2.0]), 0.5), (np.array([-1.0, 0.2, 0.4]), 0.9)),
+    "chosen": (chosen, (2.0, 1.0), (-1.0, 3.0)),
+}

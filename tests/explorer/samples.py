@@ -1,0 +1,60 @@
+"""Samples of primitives as programs for the evaluator of the page."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from tests.draws import HypothesisDraw
+from wengert.core.dtypes import dtype_of
+from wengert.core.shapes import shape_of
+from wengert.explorer.encoding import Encoder
+from wengert.ir.graph import Equation, Graph, Var
+from wengert.ir.types import type_of
+from wengert.primitive import REGISTRY
+
+
+class SeededDraw(HypothesisDraw):
+    """Draws samples from a generator, the same ones for each seed."""
+
+    def __init__(self, seed: int) -> None:
+        self._plain = True
+        self._shifts = 0
+        self.rng = np.random.default_rng(seed)
+
+    def integer(self, low: int, high: int) -> int:
+        return int(self.rng.integers(low, high, endpoint=True))
+
+
+def sample(name: str, seed: int, single: bool = False) -> tuple[dict[str, Any], list[Any]]:
+    """Return a program of one operation on drawn operands, and NumPy's results."""
+    primitive = REGISTRY[name]
+    assert primitive.samples is not None
+    operands, params = primitive.samples(SeededDraw(seed))
+    if single:
+        operands = tuple(x.astype(np.float32) if dtype_of(x) == np.float64 else x for x in operands)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = primitive(*operands, **params)
+    results = list(result) if isinstance(result, tuple) else [result]
+    inputs = tuple(Var(type_of(x)) for x in operands)
+    outputs = tuple(Var(type_of(x)) for x in results)
+    graph = Graph(inputs, (), (Equation(name, inputs, outputs, params),), outputs)
+    known = {**dict(zip(inputs, operands, strict=True)), **dict(zip(outputs, results, strict=True))}
+    encoder = Encoder(graph, known)
+    assert not encoder.recorded, encoder.recorded
+    return encoder.data(), results
+
+
+def assert_same(name: str, found: list[Any], expected: Any, single: bool) -> None:
+    """Compare the elements that the page found with NumPy's."""
+    want = np.asarray(expected, np.float64).reshape(-1)
+    got = np.array([float(x) for x in found])
+    assert len(got) == want.size, (name, shape_of(expected))
+    tolerance = 3e-6 if single else 1e-12
+    scale = np.max(np.abs(want[np.isfinite(want)]), initial=0.0)
+    np.testing.assert_allclose(
+        got, want, rtol=tolerance, atol=tolerance * 1e-2 * max(scale, 1e-30), err_msg=name
+    )

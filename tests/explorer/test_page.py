@@ -1,0 +1,235 @@
+"""The page of an explored function in a browser."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.browsers import browser as browser  # a fixture
+from tests.explorer import programs
+from tests.explorer.programs import CASES
+from tests.report.test_browser import CONTRASTS
+from wengert.core import tree
+from wengert.explorer import explore
+
+DESKTOP, PHONE = 1280, 375
+
+# Set all inputs, one after the other, and return the numbers of results, tangents and adjoints.
+NUMBERS = """
+const given = JSON.parse(arguments[0]);
+data.inputs.forEach((input, n) => given[n].forEach((x, place) => setInput(input, place, x)));
+const list = (atom) => (atom === null ? null : Array.from(valueOf(atom).data));
+return JSON.stringify({
+  value: list(data.outputs[0].value),
+  tangent: list(data.outputs[0].tangent),
+  adjoints: data.inputs.map((input) => list(input.adjoint)),
+  text: document.querySelector("#results .value").title,
+  problems: evaluation.problems,
+});
+"""
+
+
+UNNAMED = """
+const name = (one) => one.getAttribute("aria-label") || one.getAttribute("aria-labelledby") || one.textContent.trim() ||
+  one.closest("label")?.textContent.trim();
+const silent = "[role=status], [role=tooltip]";
+const all = [...document.querySelectorAll("button, input, select, canvas, [role]")];
+const named = all.filter((one) => !one.matches(silent));
+return named.filter((one) => one.checkVisibility() && !name(one)).map((one) => one.outerHTML);
+"""
+
+
+def show(browser, page, tmp_path, width=DESKTOP, scheme="light"):
+    browser.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    )
+    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width == PHONE}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    browser.get(page.save(tmp_path / "page.html").as_uri())
+    assert browser.get_log("browser") == []
+    return browser.execute_script
+
+
+def closed(browser):
+    requests = (
+        "return performance.getEntriesByType('resource').filter((one) => !one.name.startsWith('data:'))"
+    )
+    assert browser.execute_script(requests) == []
+    assert browser.get_log("browser") == []
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", CASES)
+def test_changed_inputs_give_wengerts_numbers(browser, tmp_path, name):
+    fun, arguments, others = CASES[name]
+    run = show(browser, explore(fun)(*arguments), tmp_path)
+    given = [np.ravel(leaf).tolist() for leaf in tree.leaves(others)]
+    found = json.loads(run(NUMBERS, json.dumps(given)))
+    assert found["problems"] == []
+    first = True
+
+    def direction(leaf):
+        nonlocal first
+        result = (np.ones_like(leaf) if first else np.zeros_like(leaf))[()]
+        first = False
+        return result
+
+    # Newton's method takes one turn more or fewer at other inputs: the page follows the recorded turns.
+    value, tangent = wg.jvp(fun, others, tree.map_tree(direction, others))
+    gradients = wg.grad(fun, argnums=tuple(range(len(others))))(*others)
+    near = {"rtol": 1e-12, "atol": 1e-13}
+    np.testing.assert_allclose(found["value"], [value], **near)
+    np.testing.assert_allclose(found["tangent"], [tangent], **near)
+    for mine, expected in zip(found["adjoints"], tree.leaves(gradients), strict=True):
+        np.testing.assert_allclose(mine, np.ravel(expected), **near)
+    assert float(found["text"].replace("−", "-")) == found["value"][0]
+    closed(browser)
+
+
+def test_typing_an_input_changes_the_results_and_the_table(browser, tmp_path):
+    from selenium.webdriver import Keys
+
+    show(browser, explore(programs.report)(2.0, 5.0), tmp_path)
+    field = browser.find_element("css selector", "input[aria-label=x1]")
+    field.send_keys(Keys.CONTROL, "a")
+    field.send_keys("3.5")
+    result = browser.find_element("css selector", "#results .value").get_attribute("title")
+    assert float(result) == pytest.approx(programs.report(3.5, 5.0), rel=1e-15)
+    assert "= ln(3.5)" in browser.find_element("id", "trace").text
+    field.send_keys("x")
+    assert field.get_attribute("aria-invalid") == "true"
+    browser.find_element("id", "reset").click()
+    result = browser.find_element("css selector", "#results .value").get_attribute("title")
+    assert float(result) == programs.report(2.0, 5.0)
+    closed(browser)
+
+
+def test_keys_step_through_every_mode(browser, tmp_path):
+    from selenium.webdriver import Keys
+
+    show(browser, explore(programs.report)(2.0, 5.0), tmp_path)
+    place = browser.find_element("id", "place")
+    body = browser.find_element("tag name", "body")
+    assert place.text == "1 / 7"
+    body.send_keys(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT, Keys.ARROW_LEFT)
+    assert place.text == "2 / 7"
+    assert "v₁ = ln(v₋₁)" in browser.find_element("id", "step").text
+    assert "v₁ = ln(v₋₁) = 0.693147, tangent 0.5" in browser.find_element("id", "said").get_attribute(
+        "textContent"
+    )
+    body.send_keys(Keys.END)
+    assert place.text == "7 / 7"
+    tab = browser.find_element("id", "tab-forward")
+    tab.send_keys(Keys.ARROW_RIGHT)
+    assert browser.switch_to.active_element.get_attribute("id") == "tab-reverse"
+    assert browser.switch_to.active_element.get_attribute("aria-selected") == "true"
+    browser.find_element("id", "slider").send_keys(Keys.END, Keys.ARROW_LEFT)
+    step = browser.find_element("id", "step").text
+    assert "back through v₁ = ln(v₋₁)" in step
+    assert "v₋₁′ = v₋₁′ + v₁′ ∂v₁/∂v₋₁" in step
+    assert "5.5" in step
+    browser.find_element("id", "tab-adjoint").click()
+    assert "x1_bar = x2 + v2" in browser.find_element("id", "trace").text
+    browser.find_element("id", "tab-nests").click()
+    assert "nest" in browser.find_element("id", "trace").text
+    closed(browser)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [DESKTOP, PHONE])
+@pytest.mark.parametrize("mode", ["forward", "reverse", "adjoint", "nests"])
+def test_a_page_fits_and_can_be_read(browser, tmp_path, width, scheme, mode):
+    fun, arguments, _ = CASES["loss"]
+    run = show(browser, explore(fun)(*arguments), tmp_path, width, scheme)
+    run(f"choose('{mode}'); go(4)")
+    assert run("return document.documentElement.scrollWidth") == width
+    shown = run(CONTRASTS)
+    assert [one for one in shown if one[0].strip()] == []
+    assert run(UNNAMED) == []
+    closed(browser)
+
+
+def test_another_path_is_noticed(browser, tmp_path):
+    show(browser, explore(programs.newton)(2.0), tmp_path)
+    notices = browser.find_element("id", "notices")
+    assert notices.text == ""
+    browser.execute_script("setInput(data.inputs[0], 0, 2e6)")
+    assert "Python takes another path" in notices.text
+    browser.execute_script("setInput(data.inputs[0], 0, 2.0)")
+    assert notices.text == ""
+
+
+def test_the_place_of_a_nan_is_marked(browser, tmp_path):
+    show(browser, explore(programs.not_a_number)(2.0), tmp_path)
+    assert "NaN begins at v₂ = √(v₁)" in browser.find_element("id", "notices").text
+    marked = browser.find_element("css selector", "#source .nan").text
+    assert "np.sqrt(x - 3)" in marked
+    browser.execute_script("setInput(data.inputs[0], 0, 7.0)")
+    assert browser.find_element("id", "notices").text == ""
+    assert browser.find_elements("css selector", "#source .nan") == []
+
+
+def test_an_operation_without_an_evaluation_shows_recorded_numbers(browser, tmp_path):
+    page = explore(programs.special)(3.5)
+    assert any("lgamma" in reason for reason in page.recorded["recorded"])
+    run = show(browser, page, tmp_path)
+    assert float(run("return document.querySelector('#results .value').title")) == programs.special(3.5)
+    run("setInput(data.inputs[0], 0, 4.5)")
+    assert "recorded at the original inputs" in browser.find_element("id", "notices").text
+    assert browser.find_elements("css selector", "#results .recorded")
+
+
+def test_large_arrays_are_pictures(browser, tmp_path):
+    run = show(browser, explore(lambda x: np.sum(np.sin(x)))(np.ones((600, 600))), tmp_path)
+    assert len(explore(lambda x: np.sum(np.sin(x)))(np.ones((600, 600))).html) < 300_000
+    assert run("return document.querySelectorAll('#inputs canvas').length") == 1
+    assert float(run("return document.querySelector('#results .value').title")) == pytest.approx(
+        360000 * np.sin(1)
+    )
+    closed(browser)
+
+
+def test_a_large_graph_is_folded(browser, tmp_path):
+    def iterated(x):
+        for _ in range(100):
+            x = np.sin(x) * 1.01
+            x = x + 0.1
+        return x
+
+    run = show(browser, explore(iterated)(0.3), tmp_path)
+    nodes = browser.find_elements("css selector", ".node")
+    assert [node.get_attribute("aria-label").rpartition(", ")[2] for node in nodes] == [
+        "200 operations",
+        "100 operations",
+    ]
+    browser.find_element("css selector", "input[value=functions]").click()
+    assert len(browser.find_elements("css selector", ".node")) == 1
+    browser.find_element("css selector", "input[value=operations]").click()
+    assert 20 < len(browser.find_elements("css selector", ".node")) < 60
+    run("go(250)")
+    assert "Operations" in browser.find_element("id", "graph").text
+    assert len(browser.find_elements("css selector", "#trace tbody tr")) == 120
+    closed(browser)
+
+
+def test_a_notebook_shows_the_page():
+    page = wg.explore(programs.product)(2.0, 3.0, 4.0)
+    html = page._repr_html_()
+    assert html.startswith("<iframe srcdoc=")
+    assert "<script" not in html
+    assert repr(page) == "<page of product: 2 operations; save(path) writes it>"
+
+
+@pytest.mark.parametrize(
+    ("fun", "arguments", "problem"),
+    [
+        (lambda x: x * 2, (2,), "write 2.0 instead of 2"),
+        (lambda x: x > 2, (2.0,), "a result must be a floating-point number"),
+    ],
+)
+def test_what_has_no_derivative_is_refused(fun, arguments, problem):
+    with pytest.raises(wg.errors.ArgumentError, match=problem):
+        explore(fun)(*arguments)
