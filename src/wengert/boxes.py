@@ -591,3 +591,8 @@ def concrete(value: Any) -> Any:
         value.refresh()
         return value.owner.concrete(value.state)
     return value
+
+
+def constant(value: Any) -> Any:
+    """Return the array or scalar behind a value that belongs to no transform, or None: others may have derivatives."""
+    return None if isinstance(value, Box) and not isinstance(value.owner, ConstantTrace) else concrete(value)

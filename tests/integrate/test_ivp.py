@@ -302,6 +302,29 @@ def test_compiled_is_eager(method: str) -> None:
         np.testing.assert_allclose(one, other, rtol=1e-11)
 
 
+@pytest.mark.parametrize("method", ["RK23", "DOP853", "Rodas5P", "leapfrog"])
+def test_the_end_alone_is_the_end_of_an_interpolated_step(method: str) -> None:
+    """Steps to the end are not interpolated; the state there and its derivatives are those of all times."""
+    settings = {**SETTINGS[method]} | ({} if method in FIXED else {"rtol": 1e-6, "max_steps": 300})
+
+    def solved(frequency: Any, y0: Any, times: Any) -> Any:
+        return solve_ivp(oscillator, (0, 2), y0, method, times, args=(frequency,), **settings)
+
+    def at_end(*point: Any) -> Any:
+        return solved(*point, [2.0, 2.0]).y[:, 1]
+
+    def interpolated(*point: Any) -> Any:
+        return solved(*point, TIMES).y[:, -1]
+
+    point = 1.3, np.array([1.0, 0.5])
+    for derivative in (lambda f: f, lambda f: wg.jacobian(f, argnums=(0, 1)), wg.jit):
+        expected, actual = (derivative(f)(*point) for f in (interpolated, at_end))
+        for one, other in zip(wg.tree.leaves(actual), wg.tree.leaves(expected), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-11)
+    if method == "DOP853":
+        assert solved(*point, [2.0]).nfev < solved(*point, TIMES).nfev
+
+
 def test_the_gradient_of_the_ends_is_the_right_hand_side() -> None:
     def final(start: Any, stop: Any) -> Any:
         return solve_ivp(oscillator, (start, stop), [1.0, 0.2], t_eval=np.reshape(stop, (1,)), rtol=1e-9).y[
@@ -358,6 +381,8 @@ def test_a_singular_solution() -> None:
     assert (result.status, result.success) == (-1, False)
     assert "step size" in result.message
     np.testing.assert_allclose(result.y[0], [1, 2], rtol=1e-2)
+    result = solve_ivp(lambda t, y: y**2, (0, 2), [1.0], t_eval=[2.0])
+    assert (result.status, result.t.shape, result.y.shape) == (-1, (0,), (1, 0))
     with pytest.raises(LimitError, match="solve_ivp: the step size must stay above"):
         wg.jit(lambda y0: solve_ivp(lambda t, y: y**2, (0, 2), y0, t_eval=[2.0]).y)(np.array([1.0]))
 

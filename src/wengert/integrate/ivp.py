@@ -21,12 +21,13 @@ from wengert.integrate.problem import (
     Problem,
     Tolerances,
     events_of,
+    is_end,
     problem_of,
     problem_without_events,
     times_of,
     tolerances_of,
 )
-from wengert.integrate.solution import DenseOutput, OdeResult, Rows
+from wengert.integrate.solution import DenseOutput, OdeResult, Rows, require_step
 from wengert.integrate.steps import LEAPFROG, Method, System, rosenbrock, runge_kutta
 from wengert.integrate.tableaux import DOP853, RK4, RK23, RK45, RODAS5P, TSIT5
 from wengert.ir.types import show
@@ -130,7 +131,8 @@ def solve_ivp(
     if chosen.is_implicit:
         problem = _with_equations(problem, jac, jac_sparsity, given)
     times = None if t_eval is None else times_of(problem, t_eval)
-    interpolates = times is not None or dense_output or bool(watched)
+    asks_for_end = not (dense_output or watched) and is_end(problem, times)
+    interpolates = (times is not None and not asks_for_end) or dense_output or bool(watched)
     tolerances = tolerances_of(problem, rtol, atol, first_step, max_step)
     if adjoint == "continuous":
         return _by_adjoint(problem, chosen, times, tolerances, most, dense_output)
@@ -141,10 +143,10 @@ def solve_ivp(
         calls = 2 if first_step is None else 1
     else:
         rows, calls = _fixed(problem, chosen, steps, method, interpolates), 1
-        last = {"is_small": False, "has_ended": False}
+        last = {"is_small": False, "has_ended": False, "y": rows.afters[-1]}
     nfev = calls + rows.turns * chosen.evaluations(interpolates)
     stiff = rows.turns if chosen.is_implicit else 0
-    solved = _result(problem, rows, times, last, dense_output)
+    solved = _result(problem, rows, times, last, dense_output, asks_for_end)
     return solved._replace(nfev=nfev, njev=stiff, nlu=stiff)
 
 
@@ -223,13 +225,20 @@ _MESSAGES = {
 }
 
 
-def _result(problem: Problem, rows: Rows, times: Any, last: dict[str, Any], dense_output: bool) -> OdeResult:
+def _result(
+    problem: Problem, rows: Rows, times: Any, last: dict[str, Any], dense_output: bool, asks_for_end: bool
+) -> OdeResult:
     failed = concrete(last["is_small"])
     if failed is None:
         rows = rows.required(np.logical_not(last["is_small"]))
     sol = DenseOutput(problem.start, problem.y, problem.direction, rows)
     found = find(problem.events, rows, last["has_ended"], problem.direction)
-    t, y = _ends(problem, rows, found) if times is None else _at(problem, sol, times, found, bool(failed))
+    if asks_for_end:
+        t, y = _at_end(times, last)
+    elif times is None:
+        t, y = _ends(problem, rows, found)
+    else:
+        t, y = _at(problem, sol, times, found, bool(failed))
     has_ended = concrete(last["has_ended"])
     status: Any = -1 if failed else where(last["has_ended"], 1, 0) if has_ended is None else int(has_ended)
     known = status if has_ended is not None else 0
@@ -246,6 +255,16 @@ def _result(problem: Problem, rows: Rows, times: Any, last: dict[str, Any], dens
         message=_MESSAGES[known],
         success=known >= 0,
     )
+
+
+def _at_end(times: Any, last: dict[str, Any]) -> tuple[Any, Any]:
+    """Return the state at the end for each time; where the steps are known to have failed, none."""
+    failed = concrete(last["is_small"])
+    if failed is None:
+        y = require_step(last["y"], np.logical_not(last["is_small"]))
+    else:
+        y, times = last["y"], times[:0] if failed else times
+    return times, np.broadcast_to(y[:, None], (*shape_of(y), len(times)))
 
 
 def _at(problem: Problem, sol: DenseOutput, times: Any, found: Found, failed: bool) -> tuple[Any, Any]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.boxes import concrete
+from wengert.boxes import concrete, constant
 from wengert.control.checkpoint import stop_gradient
 from wengert.core.dtypes import COMPLEX128, FLOAT64, dtype_of
 from wengert.core.errors import DtypeError, ShapeError, message
@@ -168,6 +168,12 @@ def times_of(problem: Problem, t_eval: Any) -> Any:
     times = required(OPERATION, times, is_inside, f"t_eval must lie {between}", got)
     is_sorted = np.diff(stop_gradient(times)) * direction >= 0
     return required(OPERATION, times, is_sorted, "t_eval must be sorted from t0 to t1", hint="use np.sort")
+
+
+def is_end(problem: Problem, times: Any) -> bool:
+    """Return whether all times are known to be the end, also in each derivative: no step is then interpolated."""
+    known, stop = constant(times), constant(problem.stop)
+    return not (known is None or stop is None) and bool(np.all(known == stop))
 
 
 def tolerances_of(problem: Problem, rtol: Any, atol: Any, first_step: Any, max_step: Any) -> Tolerances:

@@ -56,12 +56,16 @@ class Rows(NamedTuple):
 
     def required(self, holds: Any) -> Rows:
         """Return the steps, or have the program raise an error if the step size became too small."""
-        requirement = (
-            "the step size must stay above the distance of numbers; the solution may have a singularity, or be stiff: "
-            'try method="Rodas5P"'
-        )
-        turns = require_end(self.turns, holds, operation="solve_ivp", requirement=requirement)
-        return self._replace(turns=turns)
+        return self._replace(turns=require_step(self.turns, holds))
+
+
+def require_step(x: Any, holds: Any) -> Any:
+    """Return a value, or have the program raise an error if the step size became too small."""
+    requirement = (
+        "the step size must stay above the distance of numbers; the solution may have a singularity, or be stiff: "
+        'try method="Rodas5P"'
+    )
+    return require_end(x, holds, operation="solve_ivp", requirement=requirement)
 
 
 class DenseOutput:
