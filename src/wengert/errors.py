@@ -18,6 +18,7 @@ from wengert.core.errors import (
     RangeError,
     ScalarError,
     ShapeError,
+    UncompiledWarning,
     UnsupportedError,
     WengertError,
 )
@@ -40,6 +41,7 @@ __all__ = [
     "RangeError",
     "ScalarError",
     "ShapeError",
+    "UncompiledWarning",
     "UnsupportedError",
     "WengertError",
 ]

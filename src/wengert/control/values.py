@@ -139,14 +139,15 @@ def checked_limit(operation: str, name: str, limit: int | None) -> int | None:
     return None if limit is None else checked_count(operation, name, limit)
 
 
-def checked_count(operation: str, name: str, count: int) -> int:
+def checked_count(operation: str, name: str, count: int, least: int = 0) -> int:
     """Return a number that counts something as an integer, or raise `ArgumentError`."""
     try:
         number = operator.index(count)
     except TypeError:
         raise ArgumentError(message(operation, f"{name} must be an integer", repr(count))) from None
-    if number < 0:
-        raise ArgumentError(message(operation, f"{name} must not be negative", str(number)))
+    if number < least:
+        requirement = f"{name} must be at least {least}" if least else f"{name} must not be negative"
+        raise ArgumentError(message(operation, requirement, str(number)))
     return number
 
 

@@ -40,6 +40,10 @@ class FrozenRandomWarning(UserWarning):
     """A generator drew numbers while a function was traced: they are constants of every call."""
 
 
+class UncompiledWarning(UserWarning):
+    """A solver runs a function as a NumPy program, though a change of one line would let it be compiled."""
+
+
 class ShapeError(WengertError, ValueError):
     """An operation cannot combine these shapes."""
 

@@ -13,6 +13,7 @@ from wengert.core.errors import ArgumentError, message
 from wengert.optimize.descent import CONVERGED, NOT_FINITE, End, Limits, Method, descend
 from wengert.optimize.directions import LimitedMemory, Truncated
 from wengert.optimize.flat import Flat
+from wengert.optimize.limits import checked_number
 from wengert.optimize.passes import passes_of
 from wengert.optimize.scipys import as_tuple
 from wengert.optimize.sensitivity import differentiable_end
@@ -74,7 +75,8 @@ def lbfgs(
         A `Minimum`; whether it has converged is in ``converged`` and ``status``.
 
     Raises:
-        ArgumentError: the objective does not return one number, or is not finite at the start; a limit is no count.
+        ArgumentError: the objective does not return one number, or is not finite at the start; a limit is no
+            count, or a tolerance is negative.
         ConcreteError: the objective needs known numbers, for example for Python's ``if``.
         DtypeError: a variable is not a real number.
         LimitError: a derivative is asked for, and the descent has not converged.
@@ -124,7 +126,8 @@ def newton_cg(
         A `Minimum`; whether it has converged is in ``converged`` and ``status``.
 
     Raises:
-        ArgumentError: the objective does not return one number, or is not finite at the start; a limit is no count.
+        ArgumentError: the objective does not return one number, or is not finite at the start; a limit is no
+            count, or a tolerance is negative.
         ConcreteError: the objective needs known numbers, for example for Python's ``if``.
         DtypeError: a variable is not a real number.
         LimitError: a derivative is asked for, and the descent has not converged.
@@ -144,7 +147,9 @@ def newton_cg(
 
 
 def _limits(operation: str, gtol: float, ftol: float, maxiter: int, maxls: int) -> Limits:
-    steps, trials = checked_count(operation, "maxiter", maxiter), checked_count(operation, "maxls", maxls)
+    checked_number(operation, "gtol", gtol)
+    checked_number(operation, "ftol", ftol)
+    steps, trials = checked_count(operation, "maxiter", maxiter), checked_count(operation, "maxls", maxls, 1)
     return Limits(gtol, ftol, steps, trials)
 
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from wengert.core.errors import ArgumentError, message
+from wengert.ir.types import show
+from wengert.optimize.limits import checked_options
 from wengert.optimize.scipys import as_tuple, callback_for, in_containers, part_of, scipy_optimize
 from wengert.optimize.systems import System
 from wengert.transforms.forward_mode import jvp
@@ -41,7 +45,8 @@ def root(
         SciPy's `OptimizeResult`; ``x`` is a container like ``x0``.
 
     Raises:
-        ArgumentError: a value is not finite at the start, or there are more or fewer equations than variables.
+        ArgumentError: a value is not finite at the start, or there are more or fewer equations than variables, or a
+            tolerance is NaN.
         DtypeError: a variable is not a real number.
         MissingExtraError: SciPy is not installed.
 
@@ -54,7 +59,10 @@ def root(
         >>> round(found.x["x"], 9), found.success
         (1.0, True)
     """
-    optimize, args, name = scipy_optimize("root"), as_tuple(args), method.lower()
+    optimize, args = scipy_optimize("root"), as_tuple(args)
+    if not isinstance(method, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(message("root", "method must be a name, such as 'hybr'", repr(method)))
+    name = method.lower()
     if jac is True:
         fun, jac = part_of(fun, 0), part_of(fun, 1)
     system = System("root", fun, x0, args)
@@ -70,7 +78,7 @@ def root(
         jac=system.jac_or_users(jac, args) if uses else None,
         tol=tol,
         callback=callback_for(callback, system.flat),
-        options=options,
+        options=checked_options("root", tol, options),
     )
     return in_containers(result, system.flat, "x")
 
@@ -112,6 +120,7 @@ def root_scalar(
         SciPy's `RootResults`.
 
     Raises:
+        ArgumentError: a start is not one real number.
         MissingExtraError: SciPy is not installed.
 
     Example:
@@ -131,13 +140,27 @@ def root_scalar(
         bracket=bracket,
         fprime=fprime,
         fprime2=fprime2,
-        x0=x0 if x0 is None else float(x0),
-        x1=x1,
+        x0=_start("x0", x0),
+        x1=_start("x1", x1),
         xtol=xtol,
         rtol=rtol,
         maxiter=maxiter,
         options=options,
     )
+
+
+def _start(name: str, value: Any) -> float | None:
+    """Return a start as a float, or raise `ArgumentError` if it is not one number."""
+    if value is None:
+        return None
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        requirement = f"{name} must be one real number"
+        got = show(value) if isinstance(value, np.ndarray) else repr(value)
+        raise ArgumentError(
+            message("root_scalar", requirement, got, "use wg.optimize.root for systems")
+        ) from None
 
 
 def _with_derivatives(f: Callable[..., Any], order: int) -> Callable[..., tuple[Any, ...]]:

@@ -54,8 +54,8 @@ def least_squares(
         SciPy's `OptimizeResult`; ``x`` and ``grad`` are containers like ``x0``.
 
     Raises:
-        ArgumentError: a residual is not finite at the start, bounds do not fit, or a row of the Jacobian is too full
-            for normal equations.
+        ArgumentError: a residual or the sum of their squares is not finite at the start, bounds do not fit, a setting
+            has no meaning, or a row of the Jacobian is too full for normal equations.
         DtypeError: a variable is not a real number.
         MissingExtraError: SciPy is not installed.
 
@@ -73,7 +73,8 @@ def least_squares(
     factorises = method == "lm" and sparse is not False and _fits_normal_equations(sparse, bounds, options)
     if sparse == "auto" and (options.get("tr_solver") == "exact" or (method == "lm" and not factorises)):
         sparse = False
-    system = System("least_squares", fun, x0, args, sparse)
+    squared = factorises or method != "lm"  # MINPACK scales before it squares
+    system = System("least_squares", fun, x0, args, sparse, squared=squared)
     flat = system.flat
     scale = options.get("x_scale")
     if not (scale is None or isinstance(scale, str) or np.isscalar(scale)):
@@ -146,7 +147,7 @@ def curve_fit(
         covariance matrix of their elements in order.
 
     Raises:
-        ArgumentError: bounds do not fit.
+        ArgumentError: bounds do not fit, or the start is not finite.
         RuntimeError: the fit does not converge, as in SciPy.
         MissingExtraError: SciPy is not installed.
 
@@ -165,8 +166,10 @@ def curve_fit(
     model = _Model(f, is_container, start, np.size(ydata))
     if is_container:
         flat = Flat("curve_fit", start, "p0")
-        p0 = flat.start
+        p0 = flat.known_start
         bounds = lower_and_upper(optimize, flat, bounds)
+    elif p0 is not None:
+        p0 = Flat("curve_fit", start, "p0").known_start
     result = optimize.curve_fit(
         model.function,
         xdata,

@@ -73,6 +73,19 @@ class Flat:
         """The variables as a vector."""
         return joined(self.leaves, FLOAT64)
 
+    @property
+    def known_start(self) -> Any:
+        """The variables as a vector, where their numbers are known.
+
+        Raises:
+            ArgumentError: a number is NaN or infinite.
+        """
+        start = self.start
+        for position in np.flatnonzero(~np.isfinite(start))[:1]:
+            got = f"{start[position]} in {self.path_of(int(position))}"
+            raise ArgumentError(message(self.operation, f"{self.name} must be finite", got))
+        return start
+
     def vector(self, values: Any, name: str) -> Any:
         """Return a container of these shapes, which is called ``name`` in messages, as a vector.
 

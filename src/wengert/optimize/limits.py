@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, cast
 
 import numpy as np
 
+from wengert.boxes import Box, concrete
 from wengert.core import tree
 from wengert.core.dtypes import SEQUENCE
 from wengert.core.errors import ArgumentError, message
@@ -16,6 +18,42 @@ from wengert.transforms.vectors import joined
 
 LOWER, UPPER = -np.inf, np.inf
 """What None stands for among lower and among upper limits."""
+
+
+def checked_number(
+    operation: str,
+    name: str,
+    value: Any,
+    hint: str = "",
+    *,
+    is_positive: bool = False,
+    may_be_none: bool = False,
+) -> None:
+    """Raise `ArgumentError` unless a setting is a number that is not negative, or one that is positive and finite.
+
+    A number that only a running program knows passes.
+    """
+    known = concrete(value)
+    if known is None and (may_be_none or isinstance(value, Box)):
+        return
+    value = known
+    is_number = isinstance(value, (int, float, np.integer, np.floating)) or shape_of_array(value) == ()
+    if is_number and (0 < value < np.inf if is_positive else value >= 0):
+        return
+    requirement = f"{name} must be a {'positive' if is_positive else 'nonnegative'} number"
+    raise ArgumentError(message(operation, requirement, repr(value), hint))
+
+
+def checked_options(operation: str, tol: Any, options: Any) -> Any:
+    """Return the options of a solver of SciPy's, or raise `ArgumentError` if a tolerance is NaN: it ends any search."""
+    if options is not None and not isinstance(options, Mapping):
+        requirement = "options must be a dict of SciPy's options, or None"
+        raise ArgumentError(message(operation, requirement, type(options).__name__))
+    named: dict[str, Any] = {"tol": tol} | dict(cast("Mapping[str, Any]", options or {}))
+    for name, value in named.items():
+        if isinstance(value, (float, np.floating)) and np.isnan(value):
+            raise ArgumentError(message(operation, f"{name} must be a number", "nan"))
+    return options
 
 
 def flat_bounds(optimize: Any, flat: Flat, bounds: Any) -> Any:

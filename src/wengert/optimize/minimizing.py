@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from wengert.optimize.limits import checked_options
 from wengert.optimize.problems import Problem
 from wengert.optimize.scipys import as_tuple, callback_for, part_of, scipy_optimize
 
@@ -65,7 +66,8 @@ def minimize(
         ``success``, and why not, in ``message``.
 
     Raises:
-        ArgumentError: the objective does not return one number, or is NaN at the start; bounds or limits do not fit.
+        ArgumentError: the objective does not return one number, or is NaN at the start; bounds or limits do not fit; a
+            tolerance is NaN.
         DtypeError: a variable is not a real number.
         MissingExtraError: SciPy is not installed.
 
@@ -93,7 +95,7 @@ def minimize(
         constraints=problem.constraints_for(name),
         tol=tol,
         callback=callback_for(callback, problem.flat),
-        options=options,
+        options=checked_options("minimize", tol, options),
         **given,
     )
     return problem.solution(result)

@@ -14,7 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.control.values import checked_count
 from wengert.core.errors import ArgumentError, message
+from wengert.optimize.limits import checked_number
 from wengert.sparse.packages import scipy_sparse
 
 _EPSILON = float(np.finfo(np.float64).eps)
@@ -44,6 +46,30 @@ class Settings(NamedTuple):
     max_nfev: int | None = None
     verbose: int = 0
 
+    def check(self) -> None:
+        """Raise `ArgumentError` for a setting that has no meaning."""
+        tolerances = {"ftol": self.ftol, "xtol": self.xtol, "gtol": self.gtol}
+        for name, tolerance in tolerances.items():
+            checked_number("least_squares", name, tolerance, "or None for no test", may_be_none=True)
+        if not any(tolerances.values()):
+            requirement = "one of ftol, xtol and gtol must be positive"
+            raise ArgumentError(message("least_squares", requirement, hint="nothing else ends the fit"))
+        if self.max_nfev is not None:
+            checked_count("least_squares", "max_nfev", self.max_nfev, least=1)
+        if self.loss != "linear":
+            checked_number("least_squares", "f_scale", self.f_scale, is_positive=True)
+        if isinstance(self.x_scale, str):
+            is_scale, got = self.x_scale == "jac", repr(self.x_scale)
+        else:
+            scale = np.asarray(self.x_scale, np.float64)
+            is_scale = bool(np.all((scale > 0) & np.isfinite(scale)))
+            got = f"numbers from {np.min(scale)} to {np.max(scale)}" if scale.shape else f"{scale}"
+        if not is_scale:
+            requirement = 'x_scale must be "jac" or positive numbers'
+            raise ArgumentError(message("least_squares", requirement, got))
+        if self.verbose not in (0, 1, 2):
+            raise ArgumentError(message("least_squares", "verbose must be 0, 1 or 2", repr(self.verbose)))
+
 
 class _Point(NamedTuple):
     """Residuals and derivatives at a point: of the linear model that the loss weighs."""
@@ -62,12 +88,14 @@ def minimise_squares(
     """Return what the result of `scipy.optimize.least_squares` holds for a function with a sparse Jacobian.
 
     Raises:
-        ArgumentError: the normal equations would not fit in memory.
+        ArgumentError: the normal equations would not fit in memory, the cost at the start is not finite, or a setting
+            has no meaning.
     """
+    settings.check()
     cost_of, weigh = _loss(settings)
     most = 100 * len(start) if settings.max_nfev is None else settings.max_nfev
     x, residuals = start, fun(start)
-    now = _point(residuals, cost_of(residuals), jac(x), weigh)
+    now = _point(residuals, _finite(cost_of(residuals)), jac(x), weigh)
     diagonal, damping, growth = _scales(now, settings), _FIRST_DAMPING, 2.0
     evaluations, steps = 1, 1
     status = 1 if _is_at_most(now.gradient, settings.gtol) else None
@@ -91,6 +119,14 @@ def minimise_squares(
         if settings.verbose == 2:
             print(f"{steps:4d} {evaluations:4d} {cost:14.6e} {np.max(np.abs(now.gradient)):10.2e}")
     return _result(x, now, evaluations, steps, 0 if status is None else status, settings)
+
+
+def _finite(cost: float) -> float:
+    if not np.isfinite(cost):
+        requirement = "the sum of squares must be finite at the start"
+        hint = "scale the residuals, or start elsewhere"
+        raise ArgumentError(message("least_squares", requirement, f"{cost}", hint))
+    return cost
 
 
 def _point(residuals: Any, cost: float, jacobian: Any, weigh: Callable[..., Any]) -> _Point:
@@ -185,11 +221,19 @@ def _loss(settings: Settings) -> tuple[Callable[[Any], float], Callable[[Any, An
         raise ArgumentError(message("least_squares", requirement, repr(settings.loss)))
     square = settings.f_scale**2
 
+    def of(f: Any) -> Any:
+        """Return the loss and its slope, for residuals."""
+        losses = rho(f**2 / square)
+        if np.ndim(losses) != 2 or len(losses) < 2 or np.shape(losses[0]) != f.shape:
+            requirement = f"loss must return its values and its slopes, as rows of {len(f)} numbers"
+            raise ArgumentError(message("least_squares", requirement, f"the shape {np.shape(losses)}"))
+        return losses
+
     def cost(f: Any) -> float:
-        return 0.5 * square * float(np.sum(rho(f**2 / square)[0]))
+        return 0.5 * square * float(np.sum(of(f)[0]))
 
     def weigh(f: Any, jacobian: Any) -> tuple[Any, Any]:
-        weights = np.sqrt(np.maximum(rho(f**2 / square)[1], 0.0))
+        weights = np.sqrt(np.maximum(of(f)[1], 0.0))
         return f * weights, _diagonal(weights) @ jacobian
 
     return cost, weigh

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -11,7 +12,14 @@ from wengert.boxes import Box, inside_transform
 from wengert.compiler.jit import Jitted, jit
 from wengert.core import tree
 from wengert.core.dtypes import FLOAT64, NDARRAY
-from wengert.core.errors import ArgumentError, ConcreteError, DtypeError, UnsupportedError, message
+from wengert.core.errors import (
+    ArgumentError,
+    ConcreteError,
+    DtypeError,
+    UncompiledWarning,
+    UnsupportedError,
+    message,
+)
 from wengert.ir.types import show
 from wengert.ops.conversion import cast
 from wengert.optimize.flat import Flat
@@ -44,11 +52,21 @@ class Pass:
         call: Callable[..., Any] = self._compiled
         try:
             result = call(*arguments)
-        except _NOT_TRACED:
+        except _NOT_TRACED as problem:
+            _warn(problem)
             call = self._function
             result = call(*arguments)
         self._call = call
         return result
+
+
+def _warn(problem: Exception) -> None:
+    """Warn of an array indexed by an unknown integer, and its like; Python's ``if`` needs numbers by intention."""
+    text = str(problem)
+    if isinstance(problem, ConcreteError) and not text.startswith("bool:"):
+        warnings.warn(
+            f"the function runs uncompiled, as a NumPy program. {text}", UncompiledWarning, stacklevel=2
+        )
 
 
 class Arguments(NamedTuple):

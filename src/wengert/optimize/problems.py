@@ -44,7 +44,7 @@ class Problem:
     ) -> None:
         optimize = scipy_optimize(operation)
         self.flat = flat = Flat(operation, x0)
-        self.x0 = flat.start
+        self.x0 = flat.known_start
         self.bounds = flat_bounds(optimize, flat, bounds)
         self._passes, self._arrays = passes_of(operation, fun, flat, as_tuple(args))
         self.sparse = checked_choice(operation, sparse)

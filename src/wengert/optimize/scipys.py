@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, cast
 
-from wengert.core.errors import MissingExtraError, message
+from wengert.core.errors import ArgumentError, MissingExtraError, message
 from wengert.optimize.flat import Flat
 
 
@@ -46,6 +46,8 @@ def callback_for(callback: Callable[..., Any] | None, flat: Flat) -> Callable[..
     """
     if callback is None:
         return None
+    if not callable(callback):
+        raise ArgumentError(message(flat.operation, "callback must be a function", type(callback).__name__))
     if _parameters(callback) == ["intermediate_result"]:
 
         def with_result(intermediate_result: Any) -> Any:

@@ -23,22 +23,31 @@ class System:
         x0: the start.
         args: further arguments.
         sparse: whether the Jacobian is a sparse matrix: True, False, or "auto".
+        squared: whether the solver needs the sum of the squares.
     """
 
     def __init__(
-        self, operation: str, fun: Callable[..., Any], x0: Any, args: tuple[Any, ...], sparse: Any = False
+        self,
+        operation: str,
+        fun: Callable[..., Any],
+        x0: Any,
+        args: tuple[Any, ...],
+        sparse: Any = False,
+        *,
+        squared: bool = False,
     ) -> None:
         self.flat = Flat(operation, x0)
-        self.x0 = self.flat.start
+        self.x0 = self.flat.known_start
         self._passes, self._arrays = passes_of(operation, fun, self.flat, args)
         self._has_begun = False
+        self._squared = squared
         self._choice = checked_choice(operation, sparse)
 
     def fun(self, x: Any) -> Any:
         """Return the values at a vector.
 
         Raises:
-            ArgumentError: a value is NaN or infinite at the first point.
+            ArgumentError: a value is NaN or infinite at the first point, or the sum of squares if the solver needs it.
         """
         run = self._passes.get("values", lambda: self._passes.values)
         values = run(np.ascontiguousarray(x, np.float64), self._arrays)
@@ -79,3 +88,11 @@ class System:
             requirement = "the values must be finite at the start"
             got = f"{values[position]} in value {position} of {len(values)}"
             raise ArgumentError(message(self.flat.operation, requirement, got, "start elsewhere"))
+        with np.errstate(over="ignore"):
+            if self._squared and not np.isfinite(np.vdot(values, values)):
+                requirement, got = (
+                    "the sum of squares must be finite at the start",
+                    f"{np.max(np.abs(values)):.3g}",
+                )
+                hint = "scale the values, or start elsewhere"
+                raise ArgumentError(message(self.flat.operation, requirement, f"a value of {got}", hint))
