@@ -53,7 +53,7 @@ def checked_options(operation: str, tol: Any, options: Any) -> Any:
     for name, value in named.items():
         if isinstance(value, (float, np.floating)) and np.isnan(value):
             raise ArgumentError(message(operation, f"{name} must be a number", "nan"))
-    return options
+    return cast("Any", options)
 
 
 def flat_bounds(optimize: Any, flat: Flat, bounds: Any) -> Any:
