@@ -155,11 +155,12 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_derivatives(name: str, lead: tuple[int, ...]) -> None:
     rng = np.random.default_rng(1)
-    a = rng.uniform(-0.3, 0.3, (*lead, 7, 7)) + np.eye(7)[::-1]
+    rows = 5 if lead else 7  # two blocks, or three
+    a = rng.uniform(-0.3, 0.3, (*lead, rows, rows)) + np.eye(rows)[::-1]
     if name == "triangular":
         lead, a = (), a[0] if lead else a
-        a = a + 2 * np.eye(7)
-    b = rng.normal(size=(*lead, 7, 2))
+        a = a + 2 * np.eye(rows)
+    b = rng.normal(size=(*lead, rows, 2))
     function = wg.value_and_grad(lambda a, b: np.sum(np.sin(FUNCTIONS[name](a, b))), argnums=(0, 1))
     assert wg.jit(function).report(a, b).hosts == ()
     check(function, a, b, ulp=20_000, scale=10.0)
@@ -175,7 +176,7 @@ def test_float32_is_computed_in_float64_as_in_numpy(name: str) -> None:
 
 
 @pytest.mark.usefixtures("divided")
-@pytest.mark.parametrize("rows", [3, 8])
+@pytest.mark.parametrize("rows", [3, 5])
 def test_what_cannot_be_factorised_raises_as_in_numpy(rows: int) -> None:
     singular = np.ones((5, rows, rows)) * np.eye(rows)
     singular[3, rows - 1] = 0
