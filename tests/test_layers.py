@@ -29,7 +29,7 @@ ROOMS = {
     "array": "core ir boxes primitive ops",
     "transforms": "core kernels ir nest boxes primitive ops array",
     "compiler.machine": "nest",
-    "passes": "core ir nest primitive ops transforms compiler.machine",
+    "passes": "core kernels ir nest primitive ops transforms compiler.machine",
     "control": "core ir nest boxes primitive ops transforms passes",
     "implicit": "core ir nest boxes primitive ops transforms control",
     "compiler.llvm": "_version core compiler.machine",
@@ -41,7 +41,7 @@ ROOMS = {
         compiler.schedule""",
     "compiler.runtime": """core ir nest boxes primitive array transforms control
         compiler.machine compiler.llvm compiler.codegen""",
-    "compiler": """_version core ir nest boxes transforms passes compiler.machine compiler.llvm compiler.passes
+    "compiler": """_version core kernels ir nest boxes transforms passes compiler.machine compiler.llvm compiler.passes
         compiler.schedule compiler.codegen compiler.runtime""",
     "sparse": "core ir nest boxes primitive ops transforms passes implicit compiler",
     "numpy": "core ir nest boxes primitive ops array",

@@ -17,6 +17,7 @@ from wengert._version import __version__
 from wengert.compiler.codegen.interface import Interface
 from wengert.compiler.codegen.module import Module, build
 from wengert.compiler.codegen.module_builder import Take
+from wengert.compiler.codegen.routine import symbol
 from wengert.compiler.llvm import disk_cache
 from wengert.compiler.llvm.host import identity
 from wengert.compiler.llvm.object_code import load
@@ -32,6 +33,7 @@ from wengert.core.errors import ArgumentError, message
 from wengert.core.float_classes import CLASSES
 from wengert.core.lazy import lazy
 from wengert.ir.graph import Graph
+from wengert.kernels import lapack
 from wengert.nest.nest import Program
 from wengert.passes.expand_linalg import calls_numpy
 
@@ -103,7 +105,7 @@ class Compiled:
 
     def _code(self) -> tuple[Interface, bytes]:
         """Compile the program, with the entry that Python calls if it can have one."""
-        with Compilation(self.target, team.symbols) as compilation:
+        with Compilation(self.target, _symbols) as compilation:
             module = self._built(compilation.add)
             last = module.text
             if self.signature is not None and entry.eligible(self.signature, module):
@@ -131,7 +133,8 @@ class Compiled:
             if name and not found[0].hosts:
                 disk_cache.default().put(name, _packed(*found))
         interface, code = found
-        return Executable(interface, load(code, team.symbols())), stored is not None
+        routines = {symbol(name): lapack.address(name) for name in interface.routines}
+        return Executable(interface, load(code, team.symbols() | routines)), stored is not None
 
     def _name(self) -> str:
         """Return the name in the cache; an empty one for programs that call back into this process."""
@@ -164,6 +167,11 @@ def _sources(package: Path) -> Iterator[Path]:
         path = package / place
         inside = path.rglob("*") if path.is_dir() else (path,)
         yield from sorted(file for file in inside if file.is_file() and file.suffix != ".pyc")
+
+
+def _symbols() -> set[str]:
+    """Return the names of the functions that programs call."""
+    return {*team.symbols(), *map(symbol, lapack.loaded_names())}
 
 
 @functools.cache
@@ -205,7 +213,7 @@ def _unpacked(entry: bytes) -> tuple[Interface, bytes]:
         constants.append((slot, np.frombuffer(raw, np.dtype(dtype)).reshape(shape)))
         position += size
     facts["constants"] = tuple(constants)
-    for name in ("inputs", "outputs", "places"):
+    for name in ("inputs", "outputs", "places", "routines"):
         facts[name] = tuple(facts[name])
     facts["hosts"] = ()
     return Interface(**facts), entry[position:]

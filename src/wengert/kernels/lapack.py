@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -19,3 +21,43 @@ def routine(name: str, dtype: str) -> Callable[..., Any] | None:
 
 
 _LETTERS = {"f": "s", "d": "d", "F": "c", "D": "z"}
+
+
+@functools.cache
+def is_available() -> bool:
+    """Return whether SciPy has the routines as native functions, whose integers are of 32 bits."""
+    try:
+        return bool(address("dgetrf") and address("dtrsm"))
+    except (ImportError, AttributeError, KeyError):
+        return False
+
+
+@functools.cache
+def address(name: str) -> int:
+    """Return the address of a routine of BLAS or LAPACK, such as ``dgetrf``, from SciPy's Cython modules.
+
+    Raises:
+        ImportError: SciPy is not installed.
+        KeyError: SciPy has no such routine, or one with integers of another size.
+    """
+    from scipy.linalg import cython_blas, cython_lapack
+
+    capsules = cython_blas.__pyx_capi__ if name in cython_blas.__pyx_capi__ else cython_lapack.__pyx_capi__
+    signature = _name_of(capsules[name])
+    if not signature.startswith(b"void (") or b"int *" not in signature:
+        raise KeyError(name)
+    return _pointer_in(capsules[name], signature)
+
+
+def loaded_names() -> set[str]:
+    """Return the names of the routines that have an address, once a program has asked for that of one."""
+    modules = (sys.modules.get(f"scipy.linalg.cython_{name}") for name in ("blas", "lapack"))
+    return {name for module in modules if module is not None for name in module.__pyx_capi__}
+
+
+def _prototype(name: str, result: Any, *parameters: Any) -> Any:
+    return ctypes.PYFUNCTYPE(result, *parameters)((name, ctypes.pythonapi))
+
+
+_name_of = _prototype("PyCapsule_GetName", ctypes.c_char_p, ctypes.py_object)
+_pointer_in = _prototype("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)

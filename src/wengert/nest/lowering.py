@@ -4,6 +4,7 @@
 `Elementwise`      one scalar operation on operands that broadcast
 `Pointwise`        an element of the result as an expression of elements of the operands
 `OnHost`           no native form: the compiled program calls the NumPy evaluation, or a short program, if there is one
+`Routine`          calls of a routine of BLAS or LAPACK
 `Sorting`          the elements along an axis in order, or their positions
 `ControlFlow`    holds programs: the compiler turns it into steps
 `InParts`          a pass over the graph replaces complex values by their real and imaginary parts
@@ -24,6 +25,7 @@ from wengert.core.shapes import Shape
 from wengert.ir.types import TensorType
 from wengert.nest.expression import Apply, Buffer, Const, Expression, Guard, Iota, Load, zero
 from wengert.nest.index import Dim, Index
+from wengert.nest.routine import Routine
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -256,7 +258,7 @@ class InParts:
     """The operation is about the parts of complex numbers, which are values of their own in a compiled program."""
 
 
-Lowering = Elementwise | Pointwise | OnHost | Sorting | ControlFlow | InParts
+Lowering = Elementwise | Pointwise | OnHost | Routine | Sorting | ControlFlow | InParts
 
 
 _WIDEN = "convert the array first"

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from wengert.nest.expression import Buffer, Expression, Load, Reduce, computed, walk
 from wengert.nest.index import Dim, Index
+from wengert.nest.routine import Stacked
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -188,7 +189,19 @@ class Sort:
     """What it works in, once that is planned."""
 
 
-Step: TypeAlias = "Nest | Loop | Branch | While | Host | Sort"
+@dataclass(frozen=True, eq=False, slots=True)
+class Call:
+    """Calls of a routine of BLAS or LAPACK, for stacks of matrices."""
+
+    calls: Stacked
+    operands: tuple[Buffer, ...]
+    outputs: tuple[Buffer, ...]
+    memory: Buffer | None
+    """What the routine works in."""
+    location: str = ""
+
+
+Step: TypeAlias = "Nest | Loop | Branch | While | Host | Sort | Call"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -274,6 +287,8 @@ def reads(step: Step) -> Sequence[Buffer]:
             return [operand for operand in operands if isinstance(operand, Buffer)]
         case Sort(operand=operand):
             return [operand]
+        case Call(operands=operands):
+            return operands
         case _:
             return _uses(step).reads
 
@@ -287,6 +302,8 @@ def writes(step: Step) -> Sequence[Buffer]:
             return outputs
         case Sort(values=values, positions=positions, memory=memory):
             return [buffer for buffer in (values, positions, memory) if buffer is not None]
+        case Call(outputs=outputs, memory=memory):
+            return outputs if memory is None else (*outputs, memory)
         case _:
             return _uses(step).writes
 
@@ -307,7 +324,7 @@ def reads_whole(step: Step) -> frozenset[Buffer]:
     match step:
         case Nest():
             return frozenset()
-        case Host() | Sort():
+        case Host() | Sort() | Call():
             return frozenset(reads(step))
         case _:
             return _uses(step).reads_whole

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from wengert.core.dtypes import SHORT_NAMES
 from wengert.nest.expression import Apply, Buffer, Const, Expression, Guard, Iota, Load, Reduce
 from wengert.nest.index import Computed, Digit, Dim, Index, Term
-from wengert.nest.nest import Branch, Host, Loop, Nest, Program, Sort, Step, Store, While
+from wengert.nest.nest import Branch, Call, Host, Loop, Nest, Program, Sort, Step, Store, While
 
 _INFIX = {
     "add": "+",
@@ -96,6 +96,9 @@ def step_lines(step: Step, names: Names) -> Iterator[str]:
         case Host(primitive=primitive, operands=operands, outputs=outputs):
             given = ", ".join(names.buffer(x) if isinstance(x, Buffer) else repr(x) for x in operands)
             yield f"{', '.join(map(names.buffer, outputs))} = numpy {primitive}({given})"
+        case Call(calls=calls, operands=operands, outputs=outputs):
+            made, given = (", ".join(map(names.buffer, buffers)) for buffers in (outputs, operands))
+            yield f"{made} = {calls.call.name}({given})"
         case Sort(operand=operand, axis=axis, values=values, positions=positions):
             made = [(name, buffer) for name, buffer in (("sort", values), ("argsort", positions)) if buffer]
             results, how = (

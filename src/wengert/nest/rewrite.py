@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from wengert.nest.expression import Buffer, Expression, Facts, Load, Reduce, Rewriter
 from wengert.nest.index import Dim, Index, Term
-from wengert.nest.nest import Branch, Host, Nest, Sort, Step, Store, While, map_blocks, reads, writes
+from wengert.nest.nest import Branch, Call, Host, Nest, Sort, Step, Store, While, map_blocks, reads, writes
 
 
 def rewrite_step(
@@ -102,6 +102,13 @@ def renamed(steps: Sequence[Step], names: Mapping[Buffer, Buffer]) -> tuple[Step
                     step,
                     operands=tuple(names.get(x, x) if isinstance(x, Buffer) else x for x in operands),
                     outputs=tuple(names.get(x, x) for x in outputs),
+                )
+            case Call(operands=operands, outputs=outputs, memory=memory):
+                return replace(
+                    step,
+                    operands=tuple(names.get(x, x) for x in operands),
+                    outputs=tuple(names.get(x, x) for x in outputs),
+                    memory=names.get(memory, memory) if memory else None,
                 )
             case Sort(operand=operand, values=values, positions=positions):
                 return replace(

@@ -57,7 +57,7 @@ class Blocks:
     def cholesky(self, a: Any) -> Any:
         """Return the lower triangular L with ``L L^T = A``."""
         requirement = f"cholesky: Matrix is not positive definite; got {show(a)}"
-        return _stacked(lambda a: self._cholesky(a, requirement), a)
+        return stacked(lambda a: self._cholesky(a, requirement), a)
 
     def _cholesky(self, a: Any, requirement: str) -> Any:
         count = shape_of(a)[-1]
@@ -76,33 +76,33 @@ class Blocks:
         """Return the lower triangular T with ``T L^T + L T^T = S``: ``L low(L^-1 S L^-T)``."""
 
         def program(factor: Any, right: Any) -> Any:
-            factor, low = lower_triangle(factor), _half_of_diagonal(right)
+            factor, low = lower_triangle(factor), half_of_diagonal(right)
             inner = self._substituted(factor, low + swapped(low), True, False)
             inner = self._substituted(factor, swapped(inner), True, False)
-            return multiply(factor, _half_of_diagonal(inner))
+            return multiply(factor, half_of_diagonal(inner))
 
-        return _stacked(program, factor, right)
+        return stacked(program, factor, right)
 
     def cholesky_cotangent(self, factor: Any, right: Any) -> Any:
         """Return the lower triangular B with ``(B + B^T) L = G``: ``low(L^-T (W + W^T) L^-1)``, ``W = low(L^T G)``."""
 
         def program(factor: Any, right: Any) -> Any:
             upper = swapped(lower_triangle(factor))
-            low = _half_of_diagonal(multiply(upper, lower_triangle(right)))
+            low = half_of_diagonal(multiply(upper, lower_triangle(right)))
             inner = self._substituted(upper, low + swapped(low), False, False)
             inner = self._substituted(upper, swapped(inner), False, False)
-            return _half_of_diagonal(inner)
+            return half_of_diagonal(inner)
 
-        return _stacked(program, factor, right)
+        return stacked(program, factor, right)
 
     # -- triangular equations ----------------------------------------------------------------------------
 
     def solve_triangular(self, a: Any, b: Any, lower: bool, unit: bool) -> Any:
         """Return x with ``A x = b``, where only one triangle of A is read, and with ``unit`` not its diagonal."""
-        x = _stacked(lambda a, b: self._substituted(a, b, lower, unit), a, b)
+        x = stacked(lambda a, b: self._substituted(a, b, lower, unit), a, b)
         if unit:
             return x
-        return _unless(x, equal(_diagonal(a), 0.0), "singular matrix", "solve_triangular", a, b)
+        return unless(x, equal(diagonal(a), 0.0), "singular matrix", "solve_triangular", a, b)
 
     def _substituted(self, t: Any, b: Any, lower: bool, unit: bool) -> Any:
         count, columns = shape_of(b)[-2:]
@@ -118,9 +118,9 @@ class Blocks:
 
     # -- LU factors --------------------------------------------------------------------------------------
 
-    def lu(self, a: Any) -> Any:
-        """Return L and U with ``P A = L U`` in one matrix, and a column with the order of the rows."""
-        return _stacked(self._lu, a)
+    def lu(self, a: Any) -> tuple[Any, ...]:
+        """Return L and U with ``P A = L U`` in one matrix, with a column that holds the order of the rows."""
+        return (stacked(self._lu, a),)
 
     def _lu(self, a: Any) -> Any:
         rows, columns = shape_of(a)[-2:]
@@ -147,11 +147,11 @@ class Blocks:
             ]
         )
 
-    def solution(self, packed: Any, a: Any, b: Any, *, transposed: bool, operation: str = "solve") -> Any:
+    def solution(self, factors: Any, a: Any, b: Any, *, transposed: bool, operation: str = "solve") -> Any:
         """Return x with ``A x = b``, or with ``A^T x = b``, from the LU factors of A.
 
         Args:
-            packed: the factors.
+            factors: the factors.
             a: the matrix, which an error tells of.
             b: the right-hand sides.
             transposed: whether the equation is that of the transpose.
@@ -168,20 +168,60 @@ class Blocks:
             y = self._substituted(turned, b, True, False)
             return _taken(self._substituted(turned, y, False, True), _inverse_order(order))
 
-        x = cast(_stacked(program, packed, b), dtype=np.result_type(dtype_of(a), dtype_of(b)))
+        (packed,) = factors
+        x = cast(stacked(program, packed, b), dtype=np.result_type(dtype_of(a), dtype_of(b)))
         shown = (a, b) if operation == "solve" else (a,)
-        return _unless(x, equal(_diagonal(packed), 0.0), "Singular matrix", operation, *shown)
+        return unless(x, equal(diagonal(packed), 0.0), "Singular matrix", operation, *shown)
 
-    def inverse(self, packed: Any, a: Any) -> Any:
+    def inverse(self, factors: Any, a: Any) -> Any:
         """Return the inverse of A from its LU factors."""
-        unit = np.eye(shape_of(packed)[-2], dtype=dtype_of(a))
-        return self.solution(packed, a, unit, transposed=False, operation="inverse")
+        unit = np.eye(shape_of(a)[-1], dtype=dtype_of(a))
+        return self.solution(factors, a, unit, transposed=False, operation="inverse")
+
+    # -- determinants from LU factors --------------------------------------------------------------------
+
+    def log_determinant(self, factors: Any, dtype: Dtype) -> Any:
+        """Return ``ln |det A|``."""
+        pivots = absolute(self._pivots(factors))
+        total = reduce_sum(log(where(equal(pivots, 0.0), 1.0, pivots)), axes=(len(shape_of(pivots)) - 1,))
+        return cast(where(_has_zero(pivots), -np.inf, total), dtype=dtype)
+
+    def determinant_sign(self, factors: Any, dtype: Dtype) -> Any:
+        """Return the sign of the determinant: of the pivots, and of the order of the rows; 0 for a singular matrix."""
+        pivots = self._pivots(factors)
+        negative = cast(less(pivots, 0.0), dtype=INT64)
+        negative = reduce_sum(negative, axes=(len(shape_of(pivots)) - 1,))
+        signed = 1.0 - 2.0 * cast((self._exchanges(factors) + negative) % 2, dtype=FLOAT64)
+        return cast(where(_has_zero(pivots), 0.0, signed), dtype=dtype)
+
+    def determinant(self, factors: Any, dtype: Dtype) -> Any:
+        """Return the determinant, also where a partial product overflows or underflows."""
+        pivots = self._pivots(factors)
+        product = reduce_prod(absolute(pivots), axes=(len(shape_of(pivots)) - 1,))
+        limits = np.finfo(np.float64)
+        is_within = logical_and(greater(product, limits.tiny), less(product, limits.max))
+        size = where(is_within, product, exp(self.log_determinant(factors, FLOAT64)))
+        return cast(size * self.determinant_sign(factors, FLOAT64), dtype=dtype)
+
+    def _pivots(self, factors: Any) -> Any:
+        (packed,) = factors
+        return diagonal(packed)
+
+    def _exchanges(self, factors: Any) -> Any:
+        """Return how many pairs of rows are exchanged."""
+        (packed,) = factors
+        count, rank = shape_of(packed)[-2], len(shape_of(packed))
+        order = section(packed, (0, count), (count, count + 1))
+        is_inverted = logical_and(
+            greater(order, swapped(order)), np.triu(np.ones((count, count), dtype=bool))
+        )
+        return reduce_sum(cast(is_inverted, dtype=INT64), axes=(rank - 2, rank - 1))
 
     # -- Householder reflections -------------------------------------------------------------------------
 
     def qr(self, a: Any) -> Any:
         """Return Q, with orthonormal columns, above R."""
-        return _stacked(self._qr, a)
+        return stacked(self._qr, a)
 
     def _qr(self, a: Any) -> Any:
         rows, columns = shape_of(a)[-2:]
@@ -235,7 +275,7 @@ class Blocks:
     def eigh(self, a: Any, half: str) -> Any:
         """Return the eigenvalues, ascending, as a row above the eigenvectors, which are columns."""
         sweeps = _sweeps(shape_of(a)[-1])
-        return _stacked(lambda a: eigh_by_rotations(symmetric(a, half), sweeps=sweeps, lanes=self.lanes), a)
+        return stacked(lambda a: eigh_by_rotations(symmetric(a, half), sweeps=sweeps, lanes=self.lanes), a)
 
     def eigvalsh(self, a: Any, half: str) -> Any:
         """Return the eigenvalues, ascending."""
@@ -252,48 +292,14 @@ def _sweeps(rows: int) -> int:
     return 1 if rows <= 2 else 5 + rows // 2
 
 
-# -- determinants from LU factors ------------------------------------------------------------------------
-
-
-def log_determinant(packed: Any, dtype: Dtype) -> Any:
-    """Return ``ln |det A|``."""
-    pivots = absolute(_diagonal(packed))
-    total = reduce_sum(log(where(equal(pivots, 0.0), 1.0, pivots)), axes=(len(shape_of(pivots)) - 1,))
-    return cast(where(_is_singular(packed), -np.inf, total), dtype=dtype)
-
-
-def determinant_sign(packed: Any, dtype: Dtype) -> Any:
-    """Return the sign of the determinant: of the pivots, and of the order of the rows; 0 for a singular matrix."""
-    pivots, count = _diagonal(packed), shape_of(packed)[-2]
-    order = section(packed, (0, count), (count, count + 1))
-    is_inverted = logical_and(greater(order, swapped(order)), np.triu(np.ones((count, count), dtype=bool)))
-    rank = len(shape_of(packed))
-    inverted = reduce_sum(where(is_inverted, np.int64(1), np.int64(0)), axes=(rank - 2, rank - 1))
-    negative = reduce_sum(where(less(pivots, 0.0), np.int64(1), np.int64(0)), axes=(rank - 2,))
-    signed = 1.0 - 2.0 * cast((inverted + negative) % 2, dtype=FLOAT64)
-    return cast(where(_is_singular(packed), 0.0, signed), dtype=dtype)
-
-
-def determinant(packed: Any, dtype: Dtype) -> Any:
-    """Return the determinant, also where a partial product overflows or underflows."""
-    pivots = _diagonal(packed)
-    axis = len(shape_of(pivots)) - 1
-    product = reduce_prod(absolute(pivots), axes=(axis,))
-    limits = np.finfo(np.float64)
-    is_within = logical_and(greater(product, limits.tiny), less(product, limits.max))
-    size = where(is_within, product, exp(log_determinant(packed, FLOAT64)))
-    return cast(size * determinant_sign(packed, FLOAT64), dtype=dtype)
-
-
-def _is_singular(packed: Any) -> Any:
-    pivots = _diagonal(packed)
+def _has_zero(pivots: Any) -> Any:
     return reduce_any(equal(pivots, 0.0), axes=(len(shape_of(pivots)) - 1,))
 
 
 # -- parts -----------------------------------------------------------------------------------------------
 
 
-def _stacked(program: Callable[..., Any], *operands: Any) -> Any:
+def stacked(program: Callable[..., Any], *operands: Any) -> Any:
     """Return the result of a program of stacks with one leading axis, or of single matrices, in float64."""
     lead = broadcast("stack", *(shape_of(operand)[:-2] for operand in operands))
     dtype = np.result_type(*map(dtype_of, operands))
@@ -309,7 +315,7 @@ def _stacked(program: Callable[..., Any], *operands: Any) -> Any:
     return found if dtype == FLOAT64 else cast(found, dtype=dtype)
 
 
-def _unless(result: Any, failed: Any, problem: str, operation: str, *operands: Any) -> Any:
+def unless(result: Any, failed: Any, problem: str, operation: str, *operands: Any) -> Any:
     """Return the result, or raise the problem where a number of a matrix fails."""
     holds = logical_not(reduce_any(failed, axes=(len(shape_of(failed)) - 1,)))
     holds = reshape(holds, shape=(*shape_of(holds), 1, 1))
@@ -321,7 +327,7 @@ def _half(count: int, block: int) -> int:
     return block * -(-count // (2 * block))
 
 
-def _diagonal(a: Any) -> Any:
+def diagonal(a: Any) -> Any:
     """Return the diagonals of matrices with no fewer columns than rows."""
     *lead, rows, columns = shape_of(a)
     lines = reshape(a, shape=(*lead, rows * columns))
@@ -334,7 +340,7 @@ def _mirrors(packed: Any) -> Any:
     return lower_triangle(packed, -1) + np.eye(rows, columns)
 
 
-def _half_of_diagonal(a: Any) -> Any:
+def half_of_diagonal(a: Any) -> Any:
     """Return the lower triangle with half of the diagonal."""
     return where(np.eye(shape_of(a)[-1], dtype=bool), 0.5 * a, lower_triangle(a))
 

@@ -15,7 +15,12 @@ from wengert.ir.graph import Atom, Equation, Graph, Literal, Var, map_graphs
 from wengert.ir.types import TensorType
 from wengert.nest.lowering import OnHost
 from wengert.passes.fast_transforms import is_native
-from wengert.passes.native_linalg import equations_of, has_program, native_equations, program_of
+from wengert.passes.native_linalg import (
+    equations_of,
+    has_banded_routine,
+    native_equations,
+    program_of,
+)
 from wengert.passes.rewrite import inlined
 from wengert.passes.simplify import simplify
 from wengert.primitive import REGISTRY
@@ -44,8 +49,14 @@ def calls_numpy(graph: Graph, *, written: bool) -> bool:
         if isinstance(REGISTRY[equation.primitive].lowering, OnHost)
     )
     written_out = _chosen(graph) if written else dict[Equation, Program]()
-    native = native_equations(_left(graph, written_out), leaves=False) if written else set[Equation]()
-    return not all(equation in written_out or equation in native or is_native(equation) for equation in hosts)
+    native = native_equations(_left(graph, written_out), leaves=False) if written else {}
+    return not all(
+        equation in written_out
+        or equation in native
+        or is_native(equation)
+        or (written and has_banded_routine(equation))
+        for equation in hosts
+    )
 
 
 def _left(graph: Graph, chosen: Container[Equation]) -> Iterator[tuple[Equation, bool]]:
@@ -62,7 +73,8 @@ def _chosen(graph: Graph, *, leaves: bool = False) -> dict[Equation, Program]:
         assert lowering.expansion is not None
         found[equation] = lowering.expansion.program
     native = native_equations(_left(graph, unrolled), leaves=leaves)
-    return found | {equation: program_of(equation) for equation in native if has_program(equation)}
+    programs = ((equation, program_of(equation, blocks)) for equation, blocks in native.items())
+    return found | {equation: program for equation, program in programs if program is not None}
 
 
 def _unrolled(graph: Graph) -> set[Equation]:

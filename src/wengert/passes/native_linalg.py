@@ -7,60 +7,81 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from wengert.compiler.machine import costs
+from wengert.core.dtypes import is_inexact
 from wengert.ir.graph import Equation, Graph
 from wengert.ir.types import TensorType
+from wengert.kernels import lapack
 from wengert.ops.blocked_linalg import Blocks
+from wengert.ops.lapack_programs import Routines
 
 #: The operations on LU factors, which share them.
 OF_FACTORS = ("solve", "inverse", "determinant", "log_determinant", "determinant_sign")
-_PROGRAMS: dict[str, Callable[[Blocks], Callable[..., Any]]] = {
-    "cholesky": lambda blocks: blocks.cholesky,
-    "cholesky_tangent": lambda blocks: blocks.cholesky_tangent,
-    "cholesky_cotangent": lambda blocks: blocks.cholesky_cotangent,
-    "solve_triangular": lambda blocks: blocks.solve_triangular,
-    "qr": lambda blocks: blocks.qr,
-    "eigh": lambda blocks: blocks.eigh,
-    "eigvalsh": lambda blocks: blocks.eigvalsh,
-}
+_PROGRAMS = (
+    *("cholesky", "cholesky_tangent", "cholesky_cotangent", "solve_triangular"),
+    *("qr", "eigh", "eigvalsh"),
+)
 
 _BY_ROTATIONS = ("eigh", "eigvalsh")
 
 
-def program_of(equation: Equation) -> Callable[..., Any]:
-    """Return the program ``(*operands, **params) -> result`` that carries an operation out."""
-    return _PROGRAMS[equation.primitive](blocks_of(equation.operands[0].type))
+def native_equations(equations: Iterable[tuple[Equation, bool]], *, leaves: bool) -> dict[Equation, Blocks]:
+    """Return the operations on matrices that run without Python, with the programs for their matrices.
 
-
-def native_equations(equations: Iterable[tuple[Equation, bool]], *, leaves: bool) -> set[Equation]:
-    """Return the operations on matrices that are native, as LAPACK would take longer, or as there is none.
+    Small matrices have programs of nests, larger ones those of LAPACK's routines. A program that leaves Python has no
+    LAPACK.
 
     Args:
         equations: the equations of a graph and of inner graphs, each with whether it lies in an inner graph.
-        leaves: whether the whole program leaves Python, where there is no LAPACK.
+        leaves: whether the whole program leaves Python.
     """
-    native = [
-        (not inside, number, equation)
-        for number, (equation, inside) in enumerate(equations)
-        if _is_native(equation, leaves)
-    ]
-    kept = len(native) if leaves else costs.COSTS.native_programs
-    return {equation for _, _, equation in sorted(native, key=lambda item: item[:2])[:kept]}
+    found = [(not inside, number, equation) for number, (equation, inside) in enumerate(equations)]
+    ordered = [equation for _, _, equation in sorted(found, key=lambda item: item[:2]) if _is_real(equation)]
+    nests = [equation for equation in ordered if _is_of_nests(equation, leaves)]
+    kept = len(nests) if leaves else costs.COSTS.native_programs
+    native = {equation: blocks_of(equation.operands[0].type) for equation in nests[:kept]}
+    if leaves:
+        return native
+    others = (equation for equation in ordered if equation not in native and _has_routine(equation))
+    return native | dict.fromkeys(others, _ROUTINES)
 
 
-def has_program(equation: Equation) -> bool:
-    """Return whether a native operation is a program of its own, and does not share LU factors with others."""
-    return equation.primitive in _PROGRAMS
+_ROUTINES = Routines()
 
 
-def _is_native(equation: Equation, leaves: bool) -> bool:
+def program_of(equation: Equation, programs: Blocks) -> Callable[..., Any] | None:
+    """Return the program ``(*operands, **params) -> result`` of an operation; None if it takes shared LU factors."""
+    return getattr(programs, equation.primitive) if equation.primitive in _PROGRAMS else None
+
+
+def _is_real(equation: Equation) -> bool:
     if equation.primitive not in _PROGRAMS and equation.primitive not in OF_FACTORS:
         return False
     types = [atom.type for atom in equation.operands]
-    if not all(type_.dtype.kind == "f" and all(type_.shape) for type_ in types):
-        return False
+    return all(type_.dtype.kind == "f" and all(type_.shape) for type_ in types)
+
+
+def _is_of_nests(equation: Equation, leaves: bool) -> bool:
     rotated = equation.primitive in _BY_ROTATIONS
     most = costs.COSTS.rotated_matrix_rows if rotated else costs.COSTS.native_matrix_rows
-    return types[0].shape[-1] <= most or (leaves and not rotated)
+    return equation.operands[0].type.shape[-1] <= most or (leaves and not rotated)
+
+
+def _has_routine(equation: Equation) -> bool:
+    return equation.primitive not in _BY_ROTATIONS and lapack.is_available()
+
+
+def takes_banded_factors(equation: Equation) -> bool:
+    """Return whether LAPACK factorises a banded matrix: one with diagonals on both sides, of one dtype with b."""
+    bands, b = (operand.type for operand in equation.operands)
+    has_both = equation.params["lower"] > 0 and equation.params["upper"] > 0
+    return has_both and bands.dtype == b.dtype and is_inexact(bands.dtype) and all((*bands.shape, *b.shape))
+
+
+def has_banded_routine(equation: Equation) -> bool:
+    """Return whether a program can call LAPACK's routines for a banded matrix without Python."""
+    if equation.primitive != "solve_banded" or not takes_banded_factors(equation):
+        return False
+    return equation.operands[0].type.dtype.kind == "f" and lapack.is_available()
 
 
 def equations_of(graph: Graph, inside: bool = False) -> Iterator[tuple[Equation, bool]]:

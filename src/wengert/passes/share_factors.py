@@ -6,21 +6,26 @@ native program, or of LAPACK.
 
 from __future__ import annotations
 
-import functools
 import importlib.util
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from wengert.compiler.machine import costs
-from wengert.core.dtypes import PART_DTYPE, dtype_of, is_inexact
+from wengert.core.dtypes import dtype_of, is_inexact
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var, map_graphs
-from wengert.ir.types import type_of
-from wengert.ops import blocked_linalg, kept_factors
 from wengert.ops.banded_factors import banded_factors, banded_solution
+from wengert.ops.blocked_linalg import Blocks
 from wengert.ops.kept_factors import lu_factors, lu_inverse, lu_solution
+from wengert.ops.lapack_programs import BandedRoutines
 from wengert.ops.linalg import swapped
-from wengert.passes.native_linalg import OF_FACTORS, blocks_of, equations_of, native_equations
+from wengert.passes.native_linalg import (
+    OF_FACTORS,
+    equations_of,
+    has_banded_routine,
+    native_equations,
+    takes_banded_factors,
+)
 from wengert.passes.rewrite import inlined
 from wengert.passes.simplify import simplify
 from wengert.transforms.staging import stage
@@ -33,71 +38,89 @@ def share_factors(graph: Graph, *, leaves: bool = False) -> Graph:
         graph: the graph.
         leaves: whether the program leaves Python, where there is no LAPACK.
     """
-    return _shared(graph, native_equations(equations_of(graph), leaves=leaves))
+    return _shared(graph, native_equations(equations_of(graph), leaves=leaves), leaves)
 
 
-def _shared(graph: Graph, native: Container[Equation]) -> Graph:
-    changed = _Sharing(graph, native).run()
+def _shared(graph: Graph, native: Mapping[Equation, Blocks], leaves: bool) -> Graph:
+    changed = _Sharing(graph, native, leaves).run()
     return graph if changed is graph else simplify(changed)
 
 
-def _by_native_factors(equation: Equation, transposed: bool, matrix: Any, operands: Sequence[Any]) -> Any:
-    """Return the result of an operation on a matrix, or on its transpose, from factors of a native program."""
-    packed, *others = operands
-    blocks, dtype = blocks_of(type_of(matrix)), dtype_of(matrix)
-    match equation.primitive:
-        case "solve":
-            return blocks.solution(packed, matrix, *others, transposed=transposed)
-        case "inverse":
-            return swapped(blocks.inverse(packed, matrix)) if transposed else blocks.inverse(packed, matrix)
-        case name:
-            return getattr(blocked_linalg, name)(packed, dtype)
+class _Factors(NamedTuple):
+    """How a matrix is factorised, and how an operation takes the factors."""
+
+    factorise: Callable[[Any], Sequence[Any]]
+    """``matrix -> factors``"""
+    apply: Callable[..., Any]
+    """``(equation, transposed, matrix, factors, *operands) -> result``"""
 
 
-def _by_factors(equation: Equation, transposed: bool, operands: Sequence[Any]) -> Any:
-    """Return the result of an operation on a matrix, or on its transpose, from its factors and other operands."""
-    packed, *others = operands
-    match equation.primitive:
-        case "solve":
-            return lu_solution(packed, *others, transposed=transposed)
-        case "solve_banded":
-            return banded_solution(packed, *others, **equation.params)
-        case "inverse":
-            return swapped(lu_inverse(packed)) if transposed else lu_inverse(packed)
-        case name:
-            return getattr(kept_factors, name)(packed)
+def _of_blocks(blocks: Blocks) -> _Factors:
+    def apply(equation: Equation, transposed: bool, matrix: Any, factors: Any, *operands: Any) -> Any:
+        match equation.primitive:
+            case "solve":
+                return blocks.solution(factors, matrix, *operands, transposed=transposed)
+            case "inverse":
+                inverse = blocks.inverse(factors, matrix)
+                return swapped(inverse) if transposed else inverse
+            case name:
+                return getattr(blocks, name)(factors, dtype_of(matrix))
+
+    return _Factors(blocks.lu, apply)
 
 
-_DETERMINANTS = OF_FACTORS[2:]
+def _of_bands(lower: int, upper: int) -> _Factors:
+    routines = BandedRoutines(lower, upper)
+    return _Factors(routines.lu, lambda equation, _, matrix, factors, b: routines.solution(factors, b))
+
+
+def _kept_in_python(equation: Equation) -> _Factors:
+    """Return how NumPy's arrays hold the factors of a complex matrix."""
+
+    def apply(equation: Equation, transposed: bool, matrix: Any, factors: Any, *operands: Any) -> Any:
+        (packed,) = factors
+        match equation.primitive:
+            case "solve":
+                return lu_solution(packed, *operands, transposed=transposed)
+            case "solve_banded":
+                return banded_solution(packed, *operands, **equation.params)
+            case name:
+                assert name == "inverse"
+                return swapped(lu_inverse(packed)) if transposed else lu_inverse(packed)
+
+    if equation.primitive == "solve_banded":
+        return _Factors(lambda bands: (banded_factors(bands, **equation.params),), apply)
+    return _Factors(lambda a: (lu_factors(a),), apply)
 
 
 class _Sharing:
     """A walk along a graph that writes another one."""
 
-    def __init__(self, graph: Graph, native: Container[Equation]) -> None:
+    def __init__(self, graph: Graph, native: Mapping[Equation, Blocks], leaves: bool) -> None:
         self.graph = graph
         self.chosen = native
+        self.leaves = leaves
         self.transposed: dict[Var, Atom] = {
             equation.outputs[0]: equation.operands[0]
             for equation in graph.equations
             if equation.primitive == "transpose" and _exchanges_the_last(equation.params["permutation"])
         }
         self.native = {
-            self._matrix(equation)[0]
-            for equation in graph.equations
+            self._matrix(equation)[0]: native[equation]
+            for equation in reversed(graph.equations)
             if equation.primitive in OF_FACTORS and equation in native
         }
-        self.shared = self.native | self._shared()
-        self.factors: dict[Atom, Atom] = {}
+        self.shared = self._shared()
+        self.made: dict[tuple[Atom, Any], tuple[Atom, ...]] = {}
         """The factors of the matrices, as far as the walk has come."""
 
     def _shared(self) -> set[Atom]:
-        """Return the matrices whose factors several operations take, or one takes with profit."""
-        if not _has_scipy():
+        """Return the matrices whose factors in Python several operations take, or one takes with profit."""
+        if self.leaves or not _has_scipy():
             return set()
         uses: dict[Atom, list[Equation]] = {}
         for equation in self.graph.equations:
-            if self._takes_factors(equation):
+            if _takes_factors_in_python(equation):
                 uses.setdefault(self._matrix(equation)[0], []).append(equation)
         return {
             matrix
@@ -113,6 +136,19 @@ class _Sharing:
         while not isinstance(matrix, Literal) and matrix in self.transposed:
             matrix, is_transposed = self.transposed[matrix], not is_transposed
         return matrix, is_transposed
+
+    def _factors(self, equation: Equation) -> _Factors | None:
+        """Return how an operation takes factors; None if it does not."""
+        if equation.primitive == "solve_banded" and not self.leaves and has_banded_routine(equation):
+            return _of_bands(**equation.params)
+        matrix, _ = self._matrix(equation) if _takes_any_factors(equation) else (None, False)
+        if matrix in self.native and equation.primitive in OF_FACTORS and _is_real(equation):
+            return _of_blocks(self.native[matrix])
+        return (
+            _kept_in_python(equation)
+            if matrix in self.shared and _takes_factors_in_python(equation)
+            else None
+        )
 
     def run(self) -> Graph:
         constants, equations = list(self.graph.constants), list[Equation]()
@@ -130,66 +166,59 @@ class _Sharing:
             return results
 
         for equation in self.graph.equations:
-            matrix, transposed = self._matrix(equation) if self._takes_factors(equation) else (None, False)
-            if matrix is None or matrix not in self.shared:
+            how = self._factors(equation)
+            if how is None:
                 params = {name: map_graphs(self._inside, param) for name, param in equation.params.items()}
                 equations.append(
                     replace(equation, operands=tuple(map(atom, equation.operands)), params=params)
                 )
                 continue
-            native = matrix in self.native
-            if matrix not in self.factors:
-                factorise = blocks_of(matrix.type).lu if native else _factorisation(equation)
-                (self.factors[matrix],) = write(
-                    lambda a, factorise=factorise: [factorise(a)], [matrix], equation.location
-                )
-            operands = (matrix, self.factors[matrix], *equation.operands[1:])
+            matrix, transposed = self._matrix(equation)
+            form = tuple(equation.params.items())
+            if (matrix, form) not in self.made:
+                factors = write(lambda a, how=how: list(how.factorise(a)), [matrix], equation.location)
+                self.made[matrix, form] = tuple(factors)
+            factors = self.made[matrix, form]
 
             def program(
                 a: Any,
                 *values: Any,
                 of: Equation = equation,
                 turned: bool = transposed,
-                native: bool = native,
+                how: _Factors = how,
+                count: int = len(factors),
             ) -> list[Any]:
-                by_native = functools.partial(_by_native_factors, of, turned, a)
-                return [(by_native if native else functools.partial(_by_factors, of, turned))(values)]
+                return [how.apply(of, turned, a, values[:count], *values[count:])]
 
-            results = write(program, operands, equation.location)
+            results = write(program, (matrix, *factors, *equation.operands[1:]), equation.location)
             known.update(zip(equation.outputs, results, strict=True))
-        if not self.shared and all(map(_same, equations, self.graph.equations)):
+        if not self.made and all(map(_same, equations, self.graph.equations)):
             return self.graph
         outputs = tuple(map(atom, self.graph.outputs))
         return replace(self.graph, constants=tuple(constants), equations=tuple(equations), outputs=outputs)
 
     def _inside(self, graph: Graph) -> Graph:
-        return _shared(graph, self.chosen)
+        return _shared(graph, self.chosen, self.leaves)
 
-    def _takes_factors(self, equation: Equation) -> bool:
-        if equation.primitive == "solve_banded":
-            return _takes_banded_factors(equation)
-        if equation.primitive not in OF_FACTORS:
-            return False
-        return self._matrix(equation)[0] in self.native or _takes_factors_of_lapack(equation)
+
+def _takes_any_factors(equation: Equation) -> bool:
+    return equation.primitive == "solve_banded" or equation.primitive in OF_FACTORS
+
+
+def _takes_factors_in_python(equation: Equation) -> bool:
+    if equation.primitive == "solve_banded":
+        return takes_banded_factors(equation)
+    return equation.primitive in ("solve", "inverse") and _takes_factors_of_lapack(equation)
+
+
+def _is_real(equation: Equation) -> bool:
+    return all(operand.type.dtype.kind == "f" for operand in equation.operands)
 
 
 def _have_one_form(equations: Sequence[Equation]) -> bool:
     """Return whether operations read the elements of a matrix alike: as a full one, or as the same diagonals."""
     first, *others = ((e.primitive == "solve_banded", dict(e.params)) for e in equations)
     return all(other[0] == first[0] and (not first[0] or other[1] == first[1]) for other in others)
-
-
-def _factorisation(equation: Equation) -> Callable[[Any], Any]:
-    if equation.primitive == "solve_banded":
-        return functools.partial(banded_factors, **equation.params)
-    return lu_factors
-
-
-def _takes_banded_factors(equation: Equation) -> bool:
-    """Return whether LAPACK factorises the matrix: one with diagonals on both sides, of one dtype with b."""
-    bands, b = (operand.type for operand in equation.operands)
-    has_both = equation.params["lower"] > 0 and equation.params["upper"] > 0
-    return has_both and bands.dtype == b.dtype and is_inexact(bands.dtype) and all(bands.shape)
 
 
 def _is_large_inverse(equation: Equation) -> bool:
@@ -214,7 +243,6 @@ def _takes_factors_of_lapack(equation: Equation) -> bool:
         a.shape[-1] >= costs.COSTS.shared_factor_rows
         and all(type_.dtype == a.dtype for type_ in types)
         and is_inexact(a.dtype)
-        and not (a.dtype in PART_DTYPE and equation.primitive in _DETERMINANTS)
     )
 
 

@@ -56,3 +56,5 @@ class Interface(NamedTuple):
     parallel: bool
     """Whether threads share a nest or a loop."""
     hosts: tuple[HostCall, ...]
+    routines: tuple[str, ...] = ()
+    """The routines of BLAS and LAPACK that the program calls, such as ``dgetrf``."""

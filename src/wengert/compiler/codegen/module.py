@@ -104,4 +104,5 @@ def _interface(program: Program, builder: ModuleBuilder) -> Interface:
         places=tuple(builder.checks),
         parallel=builder.parallel,
         hosts=tuple(map(host_call, builder.hosts)),
+        routines=tuple(sorted(builder.routines)),
     )

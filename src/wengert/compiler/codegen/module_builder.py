@@ -87,6 +87,10 @@ class ModuleBuilder:
     """The functions of nests, by the properties that determine their text."""
     unpacked: set[str] = field(default_factory=set[str])
     """The functions of nests that the team can call."""
+    routines: set[str] = field(default_factory=set[str])
+    """The routines of BLAS and LAPACK that the program calls."""
+    calls: int = 0
+    """The number of calls of routines."""
     sorts: int = 0
     """The number of sorts."""
     shared: set[str] = field(default_factory=set[str])

@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager, nullcontext
 from wengert.compiler.codegen.interface import ARENA, CALLBACK, STATUS
 from wengert.compiler.codegen.module_builder import ModuleBuilder, NestFunction
 from wengert.compiler.codegen.nest import emit_nest
+from wengert.compiler.codegen.routine import emit_call
 from wengert.compiler.codegen.sort import emit_sort
 from wengert.compiler.codegen.subnormals import Flush
 from wengert.compiler.llvm.ir_builder import I64, POINTER, Builder, Kind, Value, constant
@@ -22,7 +23,7 @@ from wengert.compiler.machine.costs import is_large, operation_count, total_work
 from wengert.compiler.schedule.outline import NestArguments, nest_arguments, outline_key
 from wengert.nest.expression import Buffer, is_check
 from wengert.nest.index import Dim
-from wengert.nest.nest import Branch, Host, Loop, Nest, Sort, Step, While, all_steps
+from wengert.nest.nest import Branch, Call, Host, Loop, Nest, Sort, Step, While, all_steps
 
 _POLL = 1 << 27
 """Cycles between two checks for Ctrl-C: about 50 milliseconds."""
@@ -117,6 +118,8 @@ class _StepEmitter:
                     self.module.hosts.append(step)
                 case Sort():
                     self._sort(step)
+                case Call():
+                    self._call(step)
 
     def _nest(self, nest: Nest) -> None:
         module = self.module
@@ -144,6 +147,15 @@ class _StepEmitter:
         buffers = (step.operand, step.values, step.positions, step.memory)
         addresses = (absent if buffer is None else self.pointers[buffer] for buffer in buffers)
         self.builder.call(name, *addresses, result=None)
+
+    def _call(self, step: Call) -> None:
+        self.module.calls += 1
+        name = f"call{self.module.calls}"
+        emit_call(name, step, self.module)
+        addresses = [self.pointers[buffer] for buffer in (*step.operands, *step.outputs)]
+        memory = Value("null", POINTER) if step.memory is None else self.pointers[step.memory]
+        with self._with_flags_of_the_caller():
+            self.builder.call(name, *addresses, memory, result=None)
 
     def _pointer(self, buffer: Buffer, start: int) -> Value:
         """Return the address of an element."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from wengert.nest.expression import Apply, Expression, Guard, Load, Reduce, walk
 from wengert.nest.index import Computed
-from wengert.nest.nest import Loop, Nest, Sort, Step, inner_blocks
+from wengert.nest.nest import Call, Loop, Nest, Sort, Step, inner_blocks
 
 DIVISION = 4
 """The cost of a division or a square root: a division of a vector takes about four times as long as a sum."""
@@ -383,6 +383,8 @@ def total_work(steps: Sequence[Step]) -> int:
                 total += operation_count(step)
             case Sort(operand=operand, axis=axis):
                 total += operand.size * operand.shape[axis].bit_length() ** 2
+            case Call(calls=calls):
+                total += calls.count * calls.call.work
             case _:
                 turns = step.counter.extent if isinstance(step, Loop) else 1
                 total += turns * sum(total_work(block) for block in inner_blocks(step))

@@ -14,7 +14,7 @@ from wengert.compiler.machine import costs
 from wengert.compiler.machine.costs import operation_count
 from wengert.nest.expression import Buffer, loads
 from wengert.nest.index import Dim, dims_of, follows
-from wengert.nest.nest import Host, Loop, Nest, Program, Sort, all_steps, reads, writes
+from wengert.nest.nest import Call, Host, Loop, Nest, Program, Sort, all_steps, reads, writes
 
 
 class _Classes:
@@ -130,7 +130,7 @@ def _prices(
 
 
 def ordinary_buffers(program: Program) -> set[Buffer]:
-    """Return the buffers that are ordinary arrays: the user's, those that NumPy is called with, and sorted ones."""
+    """Return the buffers that are ordinary arrays: the user's, those that NumPy or LAPACK is called with, and sorted ones."""
     fixed = program.outside()
-    hosts = (step for step in all_steps(program.steps) if isinstance(step, (Host, Sort)))
+    hosts = (step for step in all_steps(program.steps) if isinstance(step, (Host, Sort, Call)))
     return fixed | {buffer for step in hosts for buffer in (*reads(step), *writes(step))}

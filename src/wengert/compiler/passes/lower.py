@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -36,7 +37,8 @@ from wengert.nest.lowering import (
     fitting,
     is_limited,
 )
-from wengert.nest.nest import Branch, Host, Loop, Nest, Program, Sort, Step, Store, While
+from wengert.nest.nest import Branch, Call, Host, Loop, Nest, Program, Sort, Step, Store, While
+from wengert.nest.routine import Routine
 from wengert.primitive import REGISTRY
 from wengert.transforms.staging import stage
 
@@ -130,6 +132,8 @@ class _Block:
             self.pointwise(equation, lowering)
         elif isinstance(lowering, Sorting):
             self.sort(equation, lowering)
+        elif isinstance(lowering, Routine):
+            self.routine(equation, lowering)
         else:
             self.host(equation)
 
@@ -270,6 +274,17 @@ class _Block:
             Host(equation.primitive, equation.params, operands, outputs, weak, equation.location)
         )
         self._sources.update(zip(equation.outputs, outputs, strict=True))
+
+    def routine(self, equation: Equation, lowering: Routine) -> None:
+        """Append the calls of a routine, with the memory that it works in."""
+        operands, outputs = equation.operands, equation.outputs
+        made = tuple(self.new(var) for var in outputs)
+        self._sources.update(zip(outputs, made, strict=True))
+        calls = lowering.stacked([x.type for x in operands], [var.type for var in outputs], equation.params)
+        if not (calls.count and any(math.prod(var.shape) for var in outputs)):
+            return
+        memory = Buffer(np.dtype(np.uint8), (calls.call.memory,)) if calls.call.memory else None
+        self.steps.append(Call(calls, tuple(map(self._whole, operands)), made, memory, equation.location))
 
     def sort(self, equation: Equation, lowering: Sorting) -> None:
         """Append a sort, or let an earlier one of the same value give this result, too."""

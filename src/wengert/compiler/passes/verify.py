@@ -31,6 +31,7 @@ from wengert.nest.expression import (
 from wengert.nest.index import Computed, Digit, Dim, Index, Term
 from wengert.nest.nest import (
     Branch,
+    Call,
     Host,
     Loop,
     Nest,
@@ -110,7 +111,7 @@ class Verifier:
                 # The rows of turns that do not happen are never read.
                 inside = set(written) if counter is None else written
                 self._steps(steps, inside, around if counter is None else around | {counter}, name)
-            case Host() | Sort():
+            case Host() | Sort() | Call():
                 self._require(reads(step), written, step, name)
                 written.update(writes(step))
             case Nest():

@@ -40,7 +40,7 @@ from wengert.compiler.runtime.threads import team
 from wengert.core.dtypes import DEFAULT_DTYPE, PYTHON_TYPE, SHORT_NAMES, is_complex
 from wengert.core.tree import Structure, insertion_order
 from wengert.ir.types import TensorType
-from wengert.nest.nest import Branch, Loop, Nest, Sort, Step, all_steps
+from wengert.nest.nest import Branch, Call, Loop, Nest, Sort, Step, all_steps
 
 #: How a built-in function of this kind is called: ``METH_FASTCALL | METH_KEYWORDS``.
 _CALL = 0x0080 | 0x0002
@@ -73,7 +73,7 @@ def eligible(signature: Signature, module: Module) -> bool:
 
 def _is_short(step: Step) -> bool:
     """Return whether a step runs in the calling thread, as often as the program says, without Python code."""
-    return isinstance(step, (Nest, Branch, Sort)) or (isinstance(step, Loop) and not step.shared)
+    return isinstance(step, (Nest, Branch, Sort, Call)) or (isinstance(step, Loop) and not step.shared)
 
 
 def _structures(signature: Signature) -> tuple[Structure, ...]:
