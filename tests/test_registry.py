@@ -44,6 +44,8 @@ OF_MATRICES = {
         "cholesky_cotangent",
     ),
     *("determinant", "log_determinant", "determinant_sign"),
+    *("lapack_cholesky", "lapack_lu_inverse", "lapack_lu_solution", "lapack_orthogonal"),
+    *("lapack_banded_solution", "lapack_triangular"),
     *(
         "solve_banded",
         "solve_triangular",

@@ -17,6 +17,7 @@ from tests.draws import examples
 from wengert.compiler.machine import costs
 from wengert.core.errors import MatrixError
 from wengert.ir.types import type_of
+from wengert.kernels import lapack
 from wengert.ops import unrolled_linalg as unrolled
 from wengert.ops.triangular import solve_triangular
 
@@ -181,6 +182,7 @@ def test_what_is_made_of_a_few_good_ones(
 
 def test_what_is_long_is_not_written_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(costs, "COSTS", replace(costs.COSTS, native_matrix_rows=0))
+    monkeypatch.setattr(lapack, "is_available", lambda: False)
 
     def hosts(function: Callable[..., Any], *shape: int) -> int:
         return len(wg.jit(function).report(np.eye(shape[-1]) + np.zeros(shape)).hosts)

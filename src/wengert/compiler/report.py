@@ -12,7 +12,7 @@ from wengert.compiler.codegen.subnormals import can_flush
 from wengert.compiler.schedule.schedule_nests import ScheduledNest
 from wengert.compiler.unit import Unit
 from wengert.nest.expression import CHECKS, Apply, Buffer, Expression, Load, Reduce, children, free_dims
-from wengert.nest.nest import Host, Loop, Nest, Step, inner_blocks
+from wengert.nest.nest import Call, Host, Loop, Nest, Step, inner_blocks
 from wengert.nest.printer import Names, step_lines
 
 _MOVES = ("cast", "where", *CHECKS)
@@ -53,6 +53,8 @@ class Report:
     nests: tuple[NestReport, ...]
     hosts: tuple[str, ...]
     """The operations that are left to NumPy."""
+    routines: tuple[str, ...]
+    """The routines of BLAS and LAPACK that it calls without Python, with the user's lines."""
     arena: int
     """Bytes of the intermediate arrays that all threads share."""
     private: int
@@ -98,6 +100,8 @@ class Report:
             parts.append("\nsubnormal numbers count as zeros")
         if self.hosts:
             parts.append(f"\nleft to NumPy: {', '.join(self.hosts)}")
+        if self.routines:
+            parts.append(f"\nby BLAS and LAPACK: {', '.join(self.routines)}")
         if self.lifetimes:
             parts.append("\nin the arena (bytes, steps):")
             parts += [f"    {line}" for line in self.lifetimes]
@@ -113,6 +117,7 @@ def report_of(unit: Unit) -> Report:
     names = Names()
     nests: list[NestReport] = []
     hosts: list[str] = []
+    routines: list[str] = []
 
     def visit(steps: Sequence[Step], turns: int) -> None:
         for step in steps:
@@ -120,6 +125,8 @@ def report_of(unit: Unit) -> Report:
                 nests.append(_nest(step, unit.schedules[step], names, turns))
             elif isinstance(step, Host):
                 hosts.append(f"{step.primitive} [{step.location}]")
+            elif isinstance(step, Call):
+                routines.append(f"{step.calls.call.name} [{step.location}]")
             inner = turns * (step.counter.extent if isinstance(step, Loop) else 1)
             for block in inner_blocks(step):
                 visit(block, inner)
@@ -132,7 +139,8 @@ def report_of(unit: Unit) -> Report:
     )
     passes = {name: seconds * 1e3 for name, seconds in unit.done}
     flushes = unit.options.flush_subnormals and can_flush(unit.target)
-    return Report(tuple(nests), tuple(hosts), unit.arena.size, unit.arena.private, lifetimes, flushes, passes)
+    made = tuple(nests), tuple(hosts), tuple(routines)
+    return Report(*made, unit.arena.size, unit.arena.private, lifetimes, flushes, passes)
 
 
 def _nest(nest: Nest, scheduled: ScheduledNest, names: Names, turns: int) -> NestReport:

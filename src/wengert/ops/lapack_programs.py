@@ -1,7 +1,7 @@
 """Factorisations and equations by the routines of LAPACK, as programs in the place of those of `blocked_linalg`.
 
-As in NumPy, they run in float64, also for float32. LAPACK stores arrays by columns: where it gets a matrix as it lies, it
-factorises the transpose.
+As in NumPy, they run in float64, also for float32. LAPACK stores arrays by columns: where it gets a matrix as it lies,
+it factorises the transpose.
 """
 
 from __future__ import annotations

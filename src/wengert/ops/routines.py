@@ -144,8 +144,8 @@ def _lu_call(a: TensorType, factors: TensorType, exchanges: TensorType) -> Routi
 
 lapack_lu = _stated(
     "lapack_lu",
-    "L and U with P A^T = L U, with partial pivoting, in one matrix, transposed; and the row, from 1, that each row was "
-    "exchanged with",
+    "L and U with P A^T = L U, with partial pivoting, in one matrix, transposed; and the row, from 1, that each row "
+    "was exchanged with",
     _lu_type,
     Routine(_lu_call, (2,), (2, 1)),
     lambda draw: ((_square(draw),), {}),
@@ -240,8 +240,8 @@ def _positive(draw: Draw) -> Any:
 
 lapack_cholesky = _stated(
     "lapack_cholesky",
-    "the lower triangular L with L L^T = A, below the diagonal of A; and the order of the first leading minor of A that "
-    "is not positive, or 0",
+    "the lower triangular L with L L^T = A, below the diagonal of A; and the order of the first leading minor of A "
+    "that is not positive, or 0",
     _cholesky_type,
     Routine(_cholesky_call, (2,), (2, 0)),
     _positive,
@@ -280,8 +280,8 @@ def _triangular_samples(draw: Draw) -> Any:
 
 lapack_triangular = _stated(
     "lapack_triangular",
-    "x with A x = b, or with A^T x = b, for matrices A of which only one triangle is read, and with unit only what lies "
-    "off the diagonal",
+    "x with A x = b, or with A^T x = b, for matrices A of which only one triangle is read, and with unit only what "
+    "lies off the diagonal",
     _triangular_type,
     Routine(_triangular_call, (2, 2), (2,)),
     _triangular_samples,
@@ -316,8 +316,8 @@ def _transposed_matrices(draw: Draw) -> Any:
 
 lapack_reflections = _stated(
     "lapack_reflections",
-    "R and below it the vectors of reflections, for the QR factors of A, transposed; and the factors of the reflections; "
-    "A is given transposed",
+    "R and below it the vectors of reflections, for the QR factors of A, transposed; and the factors of the "
+    "reflections; A is given transposed",
     _reflections_type,
     Routine(_reflections_call, (2,), (2, 1)),
     lambda draw: ((_transposed_matrices(draw),), {}),
@@ -388,8 +388,8 @@ def _banded_samples(draw: Draw) -> Any:
 
 lapack_banded_lu = _stated(
     "lapack_banded_lu",
-    "L and U with P A = L U, with partial pivoting, of banded matrices A; and the row, from 1, that each row was exchanged "
-    "with; element [i, j] of A is columns[j, lower + upper + i - j]",
+    "L and U with P A = L U, with partial pivoting, of banded matrices A; and the row, from 1, that each row was "
+    "exchanged with; element [i, j] of A is columns[j, lower + upper + i - j]",
     _banded_lu_type,
     Routine(_banded_lu_call, (2,), (2, 1)),
     _banded_samples,

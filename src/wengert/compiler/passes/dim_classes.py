@@ -130,7 +130,7 @@ def _prices(
 
 
 def ordinary_buffers(program: Program) -> set[Buffer]:
-    """Return the buffers that are ordinary arrays: the user's, those that NumPy or LAPACK is called with, and sorted ones."""
+    """Return the buffers that are ordinary arrays: the user's, those of NumPy's and LAPACK's calls, and sorted ones."""
     fixed = program.outside()
     hosts = (step for step in all_steps(program.steps) if isinstance(step, (Host, Sort, Call)))
     return fixed | {buffer for step in hosts for buffer in (*reads(step), *writes(step))}
