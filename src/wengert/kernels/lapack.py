@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import importlib
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -21,6 +22,7 @@ def routine(name: str, dtype: str) -> Callable[..., Any] | None:
 
 
 _LETTERS = {"f": "s", "d": "d", "F": "c", "D": "z"}
+_MODULES = ("blas", "lapack")
 
 
 @functools.cache
@@ -40,9 +42,8 @@ def address(name: str) -> int:
         ImportError: SciPy is not installed.
         KeyError: SciPy has no such routine, or one with integers of another size.
     """
-    from scipy.linalg import cython_blas, cython_lapack
-
-    capsules = cython_blas.__pyx_capi__ if name in cython_blas.__pyx_capi__ else cython_lapack.__pyx_capi__
+    modules: list[Any] = [importlib.import_module(f"scipy.linalg.cython_{part}") for part in _MODULES]
+    capsules = next((module.__pyx_capi__ for module in modules if name in module.__pyx_capi__), {})
     signature = _name_of(capsules[name])
     if not signature.startswith(b"void (") or b"int *" not in signature:
         raise KeyError(name)
@@ -51,7 +52,7 @@ def address(name: str) -> int:
 
 def loaded_names() -> set[str]:
     """Return the names of the routines that have an address, once a program has asked for that of one."""
-    modules = (sys.modules.get(f"scipy.linalg.cython_{name}") for name in ("blas", "lapack"))
+    modules: list[Any] = [sys.modules.get(f"scipy.linalg.cython_{part}") for part in _MODULES]
     return {name for module in modules if module is not None for name in module.__pyx_capi__}
 
 

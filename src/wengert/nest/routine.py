@@ -89,7 +89,7 @@ class Stacked(NamedTuple):
     """The calls for stacks of matrices."""
 
     call: RoutineCall
-    count: int
+    matrices: int
     """The number of calls."""
     places: tuple[tuple[Digit, ...], ...]
     """For each operand and result, the digits of a call's number of which the number of the matrix is a sum."""

@@ -49,7 +49,7 @@ def _evaluate(operation: Primitive, arrays: Sequence[Any], params: Any) -> Any:
     results = [np.empty(type_.shape, type_.dtype) for type_ in types]
     assert isinstance(operation.lowering, Routine)
     calls = operation.lowering.stacked([type_of(x) for x in operands], types, params)
-    for number in range(calls.count):
+    for number in range(calls.matrices):
         _call(calls, number, operands, results)
     return tuple(results) if len(results) > 1 else results[0]
 

@@ -47,7 +47,7 @@ class _Emitter:
         b, calls = self.builder, self.step.calls
         real = Kind("float" if calls.call.name[0] == "s" else "double")
         numbers = [self._in_memory(argument, real) for argument in calls.call.arguments]
-        with b.loop(constant(I64, 0), constant(I64, calls.count)) as number:
+        with b.loop(constant(I64, 0), constant(I64, calls.matrices)) as number:
             places = [self._matrix(k, number) for k in range(len(self.arrays))]
             for source, target in calls.call.copies:
                 size = constant(I64, calls.sizes[source])
@@ -99,7 +99,7 @@ class _Emitter:
         return place
 
     def _digit(self, number: Value, digit: Digit) -> Value:
-        b, count = self.builder, self.step.calls.count
+        b, count = self.builder, self.step.calls.matrices
         if digit.divisor > 1:
             number = b.binary("udiv", number, constant(I64, digit.divisor))
         if digit.divisor * digit.extent < count:

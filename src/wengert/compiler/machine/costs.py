@@ -384,7 +384,7 @@ def total_work(steps: Sequence[Step]) -> int:
             case Sort(operand=operand, axis=axis):
                 total += operand.size * operand.shape[axis].bit_length() ** 2
             case Call(calls=calls):
-                total += calls.count * calls.call.work
+                total += calls.matrices * calls.call.work
             case _:
                 turns = step.counter.extent if isinstance(step, Loop) else 1
                 total += turns * sum(total_work(block) for block in inner_blocks(step))

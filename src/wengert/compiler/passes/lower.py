@@ -281,7 +281,7 @@ class _Block:
         made = tuple(self.new(var) for var in outputs)
         self._sources.update(zip(outputs, made, strict=True))
         calls = lowering.stacked([x.type for x in operands], [var.type for var in outputs], equation.params)
-        if not (calls.count and any(math.prod(var.shape) for var in outputs)):
+        if not (calls.matrices and any(math.prod(var.shape) for var in outputs)):
             return
         memory = Buffer(np.dtype(np.uint8), (calls.call.memory,)) if calls.call.memory else None
         self.steps.append(Call(calls, tuple(map(self._whole, operands)), made, memory, equation.location))
