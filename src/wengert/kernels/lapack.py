@@ -43,7 +43,7 @@ def address(name: str) -> int:
         KeyError: SciPy has no such routine, or one with integers of another size.
     """
     modules: list[Any] = [importlib.import_module(f"scipy.linalg.cython_{part}") for part in _MODULES]
-    capsules = next((module.__pyx_capi__ for module in modules if name in module.__pyx_capi__), {})
+    capsules: Any = next((module.__pyx_capi__ for module in modules if name in module.__pyx_capi__), {})
     signature = _name_of(capsules[name])
     if not signature.startswith(b"void (") or b"int *" not in signature:
         raise KeyError(name)
