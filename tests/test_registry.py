@@ -45,7 +45,7 @@ OF_MATRICES = {
     ),
     *("determinant", "log_determinant", "determinant_sign"),
     *("lapack_cholesky", "lapack_lu_inverse", "lapack_lu_solution", "lapack_orthogonal"),
-    *("lapack_banded_solution", "lapack_triangular"),
+    *("banded_substitution", "lapack_banded_solution", "lapack_triangular"),
     *(
         "solve_banded",
         "solve_triangular",

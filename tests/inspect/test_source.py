@@ -28,6 +28,7 @@ from wengert.primitive import REGISTRY, Primitive
 SAMPLED = [primitive for primitive in REGISTRY if primitive.samples is not None]
 WRITTEN = [primitive for primitive in SAMPLED if not isinstance(primitive.lowering, Routine)]
 FACTORISED = {
+    "banded_substitution",
     "cholesky_by_rows",
     "lu_by_columns",
     "substitution",

@@ -302,6 +302,19 @@ def solution_by_banded_factors(packed, b, lower, upper):
     return result
 
 
+def banded_substitution(factors, exchanges, b, lower, upper):
+    """Return x with A x = b from LAPACK's factors of a banded matrix A, by columns; b and x are transposed."""
+    lead = np.broadcast_shapes(factors.shape[:-2], b.shape[:-2])
+    result = np.array(np.broadcast_to(b, (*lead, *b.shape[-2:])))
+    program = scipy.linalg.get_lapack_funcs("gbtrs", (factors,))
+    factors = np.broadcast_to(factors, (*lead, *factors.shape[-2:]))
+    exchanges = np.broadcast_to(exchanges, (*lead, exchanges.shape[-1])) - 1
+    for position in np.ndindex(lead):
+        columns, right = factors[position].T, result[position].T
+        result[position] = program(columns, lower, upper, right, exchanges[position])[0].T
+    return result
+
+
 def inverse_by_factors(packed):
     """Return the inverse of A from its kept factors."""
     return solution_by_factors(packed, np.eye(packed.shape[-1], dtype=packed.dtype), False)

@@ -12,6 +12,7 @@ import numpy as np
 
 from wengert.core.dtypes import FLOAT64, INT64, dtype_of
 from wengert.core.shapes import shape_of
+from wengert.ops.banded_nests import banded_substitution
 from wengert.ops.blocked_linalg import (
     Blocks,
     diagonal,
@@ -121,11 +122,13 @@ class BandedRoutines:
     Args:
         lower: the number of diagonals below the main one.
         upper: the number of diagonals above it.
+        in_registers: whether nests solve the equations, with a window of the unknowns in registers.
     """
 
-    def __init__(self, lower: int, upper: int) -> None:
+    def __init__(self, lower: int, upper: int, *, in_registers: bool) -> None:
         self.lower = lower
         self.upper = upper
+        self.solve = banded_substitution if in_registers else lapack_banded_solution
 
     def lu(self, bands: Any) -> tuple[Any, ...]:
         """Return the factors of ``P A = L U``, a column of LAPACK's array in each row, and the exchanges of rows."""
@@ -138,7 +141,7 @@ class BandedRoutines:
     def solution(self, factors: Any, b: Any) -> Any:
         """Return x with ``A x = b`` from the factors of A."""
         packed, exchanges = factors
-        x = swapped(lapack_banded_solution(packed, exchanges, swapped(b), lower=self.lower, upper=self.upper))
+        x = swapped(self.solve(packed, exchanges, swapped(b), lower=self.lower, upper=self.upper))
         *lead, count, _ = shape_of(packed)
         place = self.lower + self.upper
         pivots = reshape(section(packed, (0, count), (place, place + 1)), shape=(*lead, count))

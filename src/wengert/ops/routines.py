@@ -412,7 +412,8 @@ def _banded_solution_call(
     return RoutineCall(name_for(b.dtype, "gbtrs"), arguments, ((2, 0),), _FREE.offset, work)
 
 
-def _banded_equations(draw: Draw) -> Any:
+def banded_equations(draw: Draw) -> Any:
+    """Draw the factors of a banded matrix, and right-hand sides."""
     columns, params = _bands(draw)
     b = draw.array((*draw.choice([columns.shape[:-2], ()]), draw.integer(1, 2), columns.shape[-2]))
     return (*lapack_banded_lu(columns, **params), b), params
@@ -423,5 +424,5 @@ lapack_banded_solution = _stated(
     "x with A x = b from the factors of a banded matrix A; b and x are transposed",
     _banded_solution_type,
     Routine(_banded_solution_call, (2, 1, 2), (2,)),
-    _banded_equations,
+    banded_equations,
 )

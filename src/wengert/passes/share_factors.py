@@ -70,7 +70,8 @@ def _of_blocks(blocks: Blocks) -> _Factors:
 
 
 def _of_bands(lower: int, upper: int) -> _Factors:
-    routines = BandedRoutines(lower, upper)
+    few = lower + upper <= costs.COSTS.windowed_diagonals
+    routines = BandedRoutines(lower, upper, in_registers=few)
     return _Factors(routines.lu, lambda equation, _, matrix, factors, b: routines.solution(factors, b))
 
 

@@ -86,9 +86,11 @@ def assert_same(found: Any, expected: Any, tolerance: float) -> None:
         np.testing.assert_allclose(result, reference, rtol=0, atol=tolerance * scale)
 
 
+@pytest.mark.parametrize("windowed", [0, 8])
 @examples(4)
 @given(data=st.data())
-def test_banded_matrices(data: st.DataObject) -> None:
+def test_banded_matrices(windowed: int, data: st.DataObject) -> None:
+    """LAPACK or nests solve the equations."""
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
     lower, upper, rows = (data.draw(st.integers(1, most)) for most in (3, 3, 9))
     dtype = data.draw(st.sampled_from(["f8", "f4"]))
@@ -101,9 +103,13 @@ def test_banded_matrices(data: st.DataObject) -> None:
             bands, b
         )
 
-    compiled = wg.jit(both)
-    assert not compiled.report(bands, b).hosts
-    assert_same(compiled(bands, b), both(bands, b), 1e-10 if dtype == "f8" else 1e-3)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(costs, "COSTS", replace(costs.COSTS, windowed_diagonals=windowed))
+        compiled = wg.jit(both)
+        report = compiled.report(bands, b)
+        assert not report.hosts
+        assert any("gbtrs" in routine for routine in report.routines) == (lower + upper > windowed)
+        assert_same(compiled(bands, b), both(bands, b), 1e-10 if dtype == "f8" else 1e-3)
 
 
 def test_a_batch_by_vmap(rng: Any) -> None:

@@ -72,6 +72,8 @@ class CostModel:
     """How many small matrices of a stack are factorised together, one in each lane."""
     native_lane_rows: int = 24
     """The most rows of these matrices; larger ones fill the lanes one at a time."""
+    windowed_diagonals: int = 8
+    """The most diagonals beside the main one of a banded matrix whose equations are solved in registers."""
     shared_factor_rows: int = 64
     """The least number of rows of a matrix whose factors several operations of LAPACK share."""
     factored_inverse_rows: int = 192
