@@ -1,7 +1,7 @@
 """Equations with banded matrices as nests in loops: a window of the unknowns moves along the diagonal.
 
-The factors are those of LAPACK's ``gbtrf``. It exchanges rows step by step, and a step reaches as many rows as there are
-diagonals: those of the right-hand side are scalars, which stay in registers.
+The factors are those of LAPACK's ``gbtrf``. It exchanges rows step by step, and a step reaches as many rows as there
+are diagonals: those of the right-hand side are scalars, which stay in registers.
 """
 
 from __future__ import annotations

@@ -45,6 +45,7 @@ from wengert.ops.linalg import (
 )
 from wengert.ops.reduction import argmax, reduce_max, reduce_sum
 from wengert.ops.shape import concatenate, reshape, slice_, whole
+from wengert.ops.triangular import solve_triangular
 from wengert.primitive import Draw, Explicit, NonDifferentiable, Primitive, Samples, primitive
 
 
@@ -402,7 +403,7 @@ def _qr_tangent(a: Any, da: Any, out: Any) -> Any:
     W is skew-Hermitian; below the diagonal, and in the imaginary part of the diagonal, it equals M: that of R is real.
     """
     q, r = parts(out, *shape_of(a)[-2:])
-    quotient = swapped(solve(swapped(r), swapped(da)))
+    quotient = swapped(solve_triangular(swapped(r), swapped(da), lower=True, unit=False))
     turned = multiply(adjoint(q), quotient)
     below = lower(turned, -1)
     rest = turned - below + adjoint(below)
