@@ -42,8 +42,8 @@ def address(name: str) -> int:
         ImportError: SciPy is not installed.
         KeyError: SciPy has no such routine, or one with integers of another size.
     """
-    modules: list[Any] = [importlib.import_module(f"scipy.linalg.cython_{part}") for part in _MODULES]
-    capsules: Any = next((module.__pyx_capi__ for module in modules if name in module.__pyx_capi__), {})
+    linalg: Any = importlib.import_module("scipy.linalg")
+    capsules = {**linalg.cython_blas.__pyx_capi__, **linalg.cython_lapack.__pyx_capi__}
     signature = _name_of(capsules[name])
     if not signature.startswith(b"void (") or b"int *" not in signature:
         raise KeyError(name)

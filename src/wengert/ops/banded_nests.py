@@ -63,64 +63,84 @@ def _element(read: Any, index: Index, count: int) -> Expression:
     return value if low >= 0 and high < count else Guard(((index, count),), value, zero(value.dtype))
 
 
-def _solved(
-    i: Any, result: Operand, factors: Operand, exchanges: Operand, b: Operand, lower: int, upper: int
-) -> Stages:
-    """Return the steps of ``L y = P b``, down, and of ``U x = y``, up."""
-    assert isinstance(result.source, Buffer)
-    counters = tuple(map(Dim, result.shape[:-1]))
-    place = tuple(map(Index.of, counters))
-    count, dtype, diagonal = result.shape[-1], result.dtype, lower + upper
+class _System:
+    """The factors of one matrix of a stack, one right-hand side, and its solution."""
 
-    def packed(row: Index, distance: int) -> Expression:
-        """Return the element of the factors in a column, so far below the diagonal, zero outside of the matrix."""
-        column = (*_leading(factors.shape[:-2], place[:-1]), row, Index(diagonal + distance))
-        return _element(lambda _: factors.at(column), row + distance, count)
+    def __init__(
+        self, result: Operand, factors: Operand, exchanges: Operand, b: Operand, lower: int, upper: int
+    ) -> None:
+        assert isinstance(result.source, Buffer)
+        self.counters = tuple(map(Dim, result.shape[:-1]))
+        self.place = tuple(map(Index.of, self.counters))
+        self.operands = factors, exchanges, b
+        self.x = result.source
+        self.y = Buffer(result.dtype, (result.shape[-1],))
+        self.count, self.dtype = result.shape[-1], result.dtype
+        self.lower, self.diagonal = lower, lower + upper
 
-    y = Buffer(dtype, (count,))
-    down, pivot, j = _Window(lower + 1, dtype), Buffer(dtype, ()), Dim(count)
-    row = Index.of(j)
-    taken = Apply("cast", (exchanges.at((*_leading(exchanges.shape[:-1], place[:-1]), row)),), INT64)
-    is_taken = [Apply("equal", (taken, Iota(row + k + 1)), BOOL) for k in range(lower + 1)]
-    chosen = down.at(0)
-    for k in range(1, lower + 1):
-        chosen = _where(is_taken[k], down.at(k), chosen)
-    first = Load(pivot, ())
-    rows = [_where(is_taken[k], down.at(0), down.at(k)) for k in range(1, lower + 1)]
-    rows = [_rest(x, packed(row, k), first) for k, x in enumerate(rows, 1)]
+    def packed(self, column: Index, distance: int) -> Expression:
+        """Return the element of the factors in a column, so far below the diagonal; zero outside of the matrix."""
+        factors = self.operands[0]
+        place = (*_leading(factors.shape[:-2], self.place[:-1]), column, Index(self.diagonal + distance))
+        return _element(lambda _: factors.at(place), column + distance, self.count)
 
-    def right(index: Index) -> Expression:
-        return b.at((*_leading(b.shape[:-2], place[:-1]), place[-1], index))
+    def exchanged(self, column: Index) -> Expression:
+        """Return the row, from 1, that a row was exchanged with."""
+        exchanges = self.operands[1]
+        place = (*_leading(exchanges.shape[:-1], self.place[:-1]), column)
+        return Apply("cast", (exchanges.at(place),), INT64)
 
-    up, solved, c = _Window(diagonal + 1, dtype), Buffer(dtype, ()), Dim(count)
-    column = Index.of(c)
-    x = Load(solved, ())
-    above = [_rest(up.at(k), packed(column, -k), x) for k in range(1, diagonal + 1)]
-    known = [_element(lambda at: Load(y, (at,)), Index(count - 1 - k), count) for k in range(diagonal + 1)]
-    return Stages(
-        counters,
-        (
-            *down.start([_element(right, Index(k), count) for k in range(lower + 1)]),
-            Turns(
-                j,
-                (
-                    _stored(pivot, chosen),
-                    _stored(y, first, row),
-                    *down.moved(rows, _element(right, row + lower + 1, count)),
-                ),
-            ),
-            *up.start(known),
-            Turns(
-                c,
-                (
-                    _stored(solved, Apply("divide", (up.at(0), packed(column, 0)), dtype)),
-                    _stored(result.source, x, *place, column),
-                    *up.moved(above, _element(lambda at: Load(y, (at,)), column - (diagonal + 1), count)),
-                ),
-                reverse=True,
-            ),
-        ),
-    )
+    def right(self, row: Index) -> Expression:
+        """Return an element of the right-hand side; zero outside of it."""
+        b = self.operands[2]
+        lead = (*_leading(b.shape[:-2], self.place[:-1]), self.place[-1])
+        return _element(lambda at: b.at((*lead, at)), row, self.count)
+
+    def between(self, row: Index) -> Expression:
+        """Return an element of ``L^-1 P b``; zero outside of it."""
+        return _element(lambda at: Load(self.y, (at,)), row, self.count)
+
+    def down(self) -> list[Stage]:
+        """Return the steps of ``L y = P b``."""
+        window, pivot, counter = _Window(self.lower + 1, self.dtype), Buffer(self.dtype, ()), Dim(self.count)
+        j, first = Index.of(counter), Load(pivot, ())
+        taken = self.exchanged(j)
+        chosen, rows = window.at(0), list[Expression]()
+        for k in range(1, self.lower + 1):
+            is_taken = Apply("equal", (taken, Iota(j + k + 1)), BOOL)
+            chosen = _where(is_taken, window.at(k), chosen)
+            left = _where(is_taken, window.at(0), window.at(k))
+            rows.append(_rest(left, self.packed(j, k), first))
+        turn = (
+            _stored(pivot, chosen),
+            _stored(self.y, first, j),
+            *window.moved(rows, self.right(j + self.lower + 1)),
+        )
+        known = [self.right(Index(k)) for k in range(self.lower + 1)]
+        return [*window.start(known), Turns(counter, turn)]
+
+    def up(self) -> list[Stage]:
+        """Return the steps of ``U x = y``."""
+        window, solved, counter = (
+            _Window(self.diagonal + 1, self.dtype),
+            Buffer(self.dtype, ()),
+            Dim(self.count),
+        )
+        j, x = Index.of(counter), Load(solved, ())
+        above = [_rest(window.at(k), self.packed(j, -k), x) for k in range(1, self.diagonal + 1)]
+        turn = (
+            _stored(solved, Apply("divide", (window.at(0), self.packed(j, 0)), self.dtype)),
+            _stored(self.x, x, *self.place, j),
+            *window.moved(above, self.between(j - (self.diagonal + 1))),
+        )
+        known = [self.between(Index(self.count - 1 - k)) for k in range(self.diagonal + 1)]
+        return [*window.start(known), Turns(counter, turn, reverse=True)]
+
+
+def _solved(i: Any, result: Operand, *operands: Operand, lower: int, upper: int) -> Stages:
+    factors, exchanges, b = operands
+    system = _System(result, factors, exchanges, b, lower, upper)
+    return Stages(system.counters, (*system.down(), *system.up()))
 
 
 def _leading(shape: Shape, place: Sequence[Index]) -> tuple[Index, ...]:
