@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import importlib
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -42,8 +41,10 @@ def address(name: str) -> int:
         ImportError: SciPy is not installed.
         KeyError: SciPy has no such routine, or one with integers of another size.
     """
-    linalg: Any = importlib.import_module("scipy.linalg")
-    capsules = {**linalg.cython_blas.__pyx_capi__, **linalg.cython_lapack.__pyx_capi__}
+    from scipy import linalg
+
+    modules: Any = linalg
+    capsules = {**modules.cython_blas.__pyx_capi__, **modules.cython_lapack.__pyx_capi__}
     signature = _name_of(capsules[name])
     if not signature.startswith(b"void (") or b"int *" not in signature:
         raise KeyError(name)
