@@ -18,6 +18,7 @@ from wengert.inspect.notation import passes
 from wengert.inspect.statements import renames
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.ops.shape import broadcast_to
+from wengert.passes.dead import eliminate_dead
 from wengert.passes.expand_programs import expand_programs
 from wengert.passes.simplify import simplify
 from wengert.primitive import REGISTRY, Linear, Partials
@@ -84,7 +85,7 @@ class Derivatives:
         wanted = [handle for _, handle, _, _ in self.outputs]
         wanted += [self.adjoints[var] for var in self.moving if var in self.adjoints]
         count = len(self.inputs)
-        return simplify(
+        return eliminate_dead(
             replace(
                 self.graph,
                 inputs=self.graph.inputs[:count],

@@ -140,7 +140,8 @@ class _Record:
 
     def outputs(self) -> list[dict[str, Any]]:
         """Return the results."""
-        names = tree.paths(self.listing.structure, "y")
+        free = (letter for letter in ("y", "z", "w", "f") if letter not in self.listing.places)
+        names = tree.paths(self.listing.structure, next(free, "f(…)"))
         found: list[dict[str, Any]] = []
         for name, (atom, value, tangent, adjoint) in zip(names, self.derivatives.outputs, strict=True):
             numbers = {"value": self.at(value), "tangent": self.at(tangent), "adjoint": self.at(adjoint)}

@@ -123,7 +123,7 @@ const inputBox = (input) => {
   if (!value.data) return h("div", { class: "input" }, name, h("span", { class: "held" }, shown(value, { widest: 72, tallest: 44 })), h("small", { class: "quiet" }, "large: fixed"));
   if (isScalar(value)) return h("label", { class: "input" }, name, h("span", { class: "equals" }, "="), field(input, 0, input.place));
   const { size, shape } = value.kind;
-  if (size && size <= FIELDS) {
+  if (size && size <= FIELDS && shape.at(-1) === size) {
     const columns = shape.at(-1);
     const fields = h("span", { class: "cells", style: `--columns: ${columns}` });
     for (let place = 0; place < size; place++) fields.append(field(input, place, `${input.place}[${indexText(shape, place)}]`));
@@ -198,7 +198,7 @@ const code = (place) => {
   return h("p", { class: "line" }, h("span", { class: "quiet" }, `${source?.file ?? ""}:${line}`), " ", h("code", {}, text));
 };
 const row = (name, ...content) => h("div", { class: "fact" }, h("dt", {}, name), h("dd", {}, ...content));
-const big = { widest: 220, tallest: 260, legend: true };
+const big = { widest: 220, tallest: 180, legend: true }, small = { widest: 150, tallest: 110, legend: true };
 
 const facts = {
   inputs: () => [
@@ -226,7 +226,7 @@ const facts = {
       numeric && numeric !== equation ? h("p", { class: "formula numeric" }, `= ${numeric}`) : null,
       h("dl", {}, step.labels.map((label, k) => [
         row(label, show(step.values[k], big)),
-        state.mode === "forward" && step.tangents[k] !== null ? row(dotted(label), show(step.tangents[k], { ...big, kind: "tangent" })) : null,
+        state.mode === "forward" && step.tangents[k] !== null ? row(dotted(label), show(step.tangents[k], { ...(isScalar(valueOf(step.values[k])) ? big : small), kind: "tangent" })) : null,
       ])),
     ];
     if (state.mode === "forward" && step.tangents.some((one) => one !== null)) parts.push(partialsTable(step));
@@ -243,7 +243,7 @@ const facts = {
         return h("li", {},
           h("p", { class: "formula" }, `${name} = ${generic}`),
           detail ? h("p", { class: "formula numeric" }, `= ${detail}`) : null,
-          h("p", { class: "sum" }, "= ", show(term[2], { ...big, kind: "adjoint" })),
+          h("p", { class: "sum" }, "= ", show(term[2], { ...small, kind: "adjoint" })),
           partial === undefined ? null : h("p", { class: "quiet formula" }, `∂${step.labels[0]}/∂${step.operands[term[0]][0]} = `, show(partial, { kind: "partial" })),
         );
       })),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -78,6 +79,8 @@ class Names:
     def __init__(self, taken: Iterable[str], programs: Iterable[str] = ()) -> None:
         self._programs = set(programs)
         self._taken = {*taken, *self._programs}
+        self._last = Counter[str]()
+        """The last number of each letter: none before it is free."""
 
     def new(self, wanted: str) -> str:
         """Return a name, with underscores if it is taken."""
@@ -88,8 +91,11 @@ class Names:
 
     def numbered(self, letter: str) -> str:
         """Return the first free name of a letter and a number."""
-        names = (f"{letter}{number}" for number in itertools.count(1))
-        return self.new(next(name for name in names if name not in self._taken))
+        for number in itertools.count(self._last[letter] + 1):
+            if (name := f"{letter}{number}") not in self._taken:
+                self._last[letter] = number
+                return self.new(name)
+        raise AssertionError("numbers do not end")
 
     def function(self, wanted: str) -> str:
         """Return a name for a function, with a number if it is taken."""

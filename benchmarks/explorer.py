@@ -1,0 +1,54 @@
+"""The explorer's page of a graph of 5,000 operations: the time to record it, to open it, and to follow an input.
+
+Needs selenium and Chromium. Usage: ``python benchmarks/explorer.py``
+"""
+
+import shutil
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from selenium import webdriver
+
+import wengert as wg
+
+TURNS, REPEATS = 1250, 7
+OPENED = "return performance.getEntriesByType('navigation')[0].loadEventEnd"
+CHANGED = "const start = performance.now(); setInput(data.inputs[0], 0, arguments[0]); return performance.now() - start"
+
+
+def iterated(x):
+    for _ in range(TURNS):
+        x = np.sin(x) * 1.01
+        x = x + 0.1 * x
+    return x
+
+
+def main() -> None:
+    """Print the times."""
+    start = time.perf_counter()
+    page = wg.explore(iterated)(0.3)
+    print(f"{page!r}: {len(page.html) / 1e6:.1f} MB, recorded in {time.perf_counter() - start:.1f} s")
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium") or "chromium"
+    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
+        options.add_argument(argument)
+    browser = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
+    with tempfile.TemporaryDirectory() as folder:
+        address = page.save(Path(folder, "page.html")).as_uri()
+        opened, changed = list[float](), list[float]()
+        for number in range(REPEATS):
+            browser.get(address)
+            opened.append(browser.execute_script(OPENED))
+            changed.append(browser.execute_script(CHANGED, 0.4 + number / 100))
+    browser.quit()
+    print(f"opened in {statistics.median(opened):.0f} ms, at most {max(opened):.0f} ms")
+    print(
+        f"all numbers follow an input in {statistics.median(changed):.0f} ms, at most {max(changed):.0f} ms"
+    )
+
+
+if __name__ == "__main__":
+    main()

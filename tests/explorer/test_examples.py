@@ -1,0 +1,31 @@
+"""The pages of the six programs."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.browsers import browser as browser  # a fixture
+
+PAGES = Path(__file__).parents[2] / "examples" / "explorer" / "pages.py"
+NAMES = ("product", "report", "newton", "network", "cnn", "kalman")
+
+
+def test_the_pages_of_the_programs_compute_all_their_numbers(browser, tmp_path):
+    subprocess.run([sys.executable, str(PAGES), str(tmp_path), "--no-pictures"], check=True, timeout=600)
+    for name in NAMES:
+        text = (tmp_path / f"{name}.html").read_text("utf-8")
+        found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
+        assert found is not None
+        recorded = json.loads(found[1])
+        assert recorded["recorded"] == {}, name  # no operation is left out
+        assert recorded["compiled"]["nests"], name
+        browser.get((tmp_path / f"{name}.html").as_uri())
+        for mode in ("forward", "reverse", "adjoint", "nests"):
+            browser.execute_script(
+                f"choose('{mode}'); MOMENTS.{mode}.slice(0, 60).forEach((_, n) => go(n)); go(Infinity)"
+            )
+        assert browser.get_log("browser") == [], name
