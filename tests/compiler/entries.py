@@ -63,7 +63,8 @@ def staged(
 
 
 def object_code(signature: Signature, module: Module) -> bytes:
-    return compile_module(module.text + entry_ir(signature, module.interface), host(), team.symbols())
+    text = entry_ir(signature, module.interface, entry.polls(module))
+    return compile_module(module.text + text, host(), team.symbols())
 
 
 def linked(

@@ -109,7 +109,7 @@ class Compiled:
             module = self._built(compilation.add)
             last = module.text
             if self.signature is not None and entry.eligible(self.signature, module):
-                last += entry_ir(self.signature, module.interface)
+                last += entry_ir(self.signature, module.interface, entry.polls(module))
             return module.interface, compilation.finish(last)
 
     @lazy

@@ -25,7 +25,7 @@ from wengert.nest.expression import Buffer, is_check
 from wengert.nest.index import Dim
 from wengert.nest.nest import Branch, Call, Host, Loop, Nest, Sort, Step, While, all_steps
 
-_POLL = 1 << 27
+POLL = 1 << 27
 """Cycles between two checks for Ctrl-C: about 50 milliseconds."""
 _FRAME = Value("%frame", POINTER)
 _SCALAR = 64
@@ -322,7 +322,7 @@ class _StepEmitter:
         deadline = b.element(self.status, "i64", constant(I64, 2))
         now = b.emit("call i64 @llvm.readcyclecounter()", I64)
         b.declared.add("declare i64 @llvm.readcyclecounter()")
-        due = b.compare("sgt", b.binary("sub", now, b.load(deadline, I64, 8)), constant(I64, _POLL))
+        due = b.compare("sgt", b.binary("sub", now, b.load(deadline, I64, 8)), constant(I64, POLL))
         if self.alone:  # only the calling thread may call back
             due = b.both(due, b.compare("eq", self.index, constant(I64, 0)))
         with b.only_if(due):

@@ -317,7 +317,6 @@ def test_an_index_outside_its_array() -> None:
         (lambda x: x @ x, (np.ones((160, 160)),)),
         (lambda x: x * 2, (np.ones(1_200_000),)),  # threads share it
         (lambda *xs: [x * 2 for x in xs], tuple(np.ones(190_000 + n) for n in range(4))),
-        (lambda x: wg.while_loop(lambda y: y < 9, lambda y: y * 2, x), (1.0,)),
         (lambda x: wg.fori_loop(0, 2_000_000, lambda i, y: y * 2, x), (1.0,)),
         (lambda x: x[0], ({0: 1.0},)),
         (lambda x: {(): x}, (1.0,)),
@@ -326,6 +325,38 @@ def test_an_index_outside_its_array() -> None:
 )
 def test_programs_that_have_no_entry(function: Any, examples: Any) -> None:
     assert not entry.eligible(*staged(function, *examples))
+
+
+def counted(x: Any, count: Any) -> Any:
+    """Return the sine of the sine of ... x."""
+    return wg.while_loop(lambda s: s[0] < count, lambda s: (s[0] + 1, np.sin(s[1])), (0, x))[1]
+
+
+def test_a_loop_that_ends_by_a_condition_has_an_entry() -> None:
+    served = compiled(counted, 0.5, 3)
+    for count in (0, 1, 3, 40):
+        np.testing.assert_allclose(served(0.5, count), counted(0.5, count), rtol=1e-14)
+
+
+def test_a_loop_that_takes_longer_is_passed_on_and_at_last_all_calls_are() -> None:
+    served, endless = compiled(counted, 0.5, 3), 1 << 62
+    for _ in range(3):
+        with pytest.raises(PassedOnError) as passed:
+            served(0.5, endless)
+        assert passed.value.args == (0.5, endless)
+    assert served(0.0, 3) == 0.0
+    for _ in range(4):
+        with pytest.raises(PassedOnError):
+            served(0.5, endless)
+    with pytest.raises(PassedOnError):
+        served(0.0, 3)
+
+
+def test_an_error_of_a_loop_is_passed_on_and_later_calls_are_served() -> None:
+    served = compiled(lambda x: wg.while_loop(lambda y: y < 9, lambda y: y * x, 1.0, most=5), 2.0)
+    with pytest.raises(PassedOnError):
+        served(1.0)
+    assert served(3.0) == 9.0
 
 
 def test_a_program_with_a_short_loop_has_an_entry() -> None:

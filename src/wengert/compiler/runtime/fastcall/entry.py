@@ -5,7 +5,8 @@ garbage collector cannot empty a built-in function or a tuple, so that code, tab
 the function.
 
 An entry holds Python's lock from beginning to end, so that one table serves all threads; this is why only programs of
-some tens of microseconds get one.
+some tens of microseconds get one. A loop that ends by a condition may take longer: then the program polls, `entry_poll`
+ends it, and the call goes to the next callable, which releases the lock; after some such calls in a row, all do.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ import ctypes
 import functools
 import struct
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
-from wengert.compiler.codegen.interface import ARENA, FIRST
+from wengert.compiler.codegen.interface import ARENA, CALLBACK, FIRST
 from wengert.compiler.codegen.module import Module
 from wengert.compiler.machine import costs
 from wengert.compiler.runtime.execute import STATUS as STATUS_SLOT
@@ -40,7 +42,7 @@ from wengert.compiler.runtime.threads import team
 from wengert.core.dtypes import DEFAULT_DTYPE, PYTHON_TYPE, SHORT_NAMES, is_complex
 from wengert.core.tree import Structure, insertion_order
 from wengert.ir.types import TensorType
-from wengert.nest.nest import Branch, Call, Loop, Nest, Sort, Step, all_steps
+from wengert.nest.nest import Branch, Call, Loop, Nest, Sort, Step, While, all_steps
 
 #: How a built-in function of this kind is called: ``METH_FASTCALL | METH_KEYWORDS``.
 _CALL = 0x0080 | 0x0002
@@ -72,8 +74,13 @@ def eligible(signature: Signature, module: Module) -> bool:
 
 
 def _is_short(step: Step) -> bool:
-    """Return whether a step runs in the calling thread, as often as the program says, without Python code."""
-    return isinstance(step, (Nest, Branch, Sort, Call)) or (isinstance(step, Loop) and not step.shared)
+    """Return whether a step runs in the calling thread, and without Python code."""
+    return isinstance(step, (Nest, Branch, Sort, Call, While)) or (isinstance(step, Loop) and not step.shared)
+
+
+def polls(module: Module) -> bool:
+    """Return whether a program has loops that end by a condition, in which it calls back now and then."""
+    return any(isinstance(step, While) for step in all_steps(module.program.steps))
 
 
 def _structures(signature: Signature) -> tuple[Structure, ...]:
@@ -117,6 +124,8 @@ def make(signature: Signature, executable: Executable, following: Callable[..., 
     block = table[BLOCK:]
     block[STATUS_SLOT] = address + 8 * STATUS
     block[ARENA] = address_of(arena)
+    with suppress(KeyError):  # a program that does not poll
+        block[CALLBACK] = executable.library.address("entry_poll")
     for slot, value in executable.constants:
         block[slot] = address_of(value)
     for position, slot in enumerate(interface.outputs, len(signature.taken)):

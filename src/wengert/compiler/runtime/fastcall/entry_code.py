@@ -14,7 +14,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from wengert.compiler.codegen.interface import FIRST, Interface
-from wengert.compiler.llvm.ir_builder import I64, POINTER, Kind, Value, constant
+from wengert.compiler.codegen.interface import STATUS as STATUS_SLOT
+from wengert.compiler.codegen.program import POLL
+from wengert.compiler.llvm.ir_builder import I64, POINTER, Builder, Kind, Value, constant
 from wengert.compiler.runtime.fastcall.objects import I32, OFFSETS, READABLE, ObjectFunction, code_of
 from wengert.core.dtypes import SHORT_NAMES, Dtype
 from wengert.core.tree import LEAF, Structure, insertion_order
@@ -51,6 +53,13 @@ TEAM = len(WORDS)
 METHOD = TEAM + 1
 STATUS = METHOD + 6
 BLOCK = STATUS + 8
+
+#: What `entry_poll` keeps in words of the status: whether a call has polled, and how many in a row took too long.
+_HAS_POLLED, _LATE = 3, 4
+#: How many calls in a row must take too long before all are passed on: one may have waited for the processor.
+_MOST_LATE = 4
+#: Cycles after its first poll in which a program may end: some tens of microseconds.
+_PATIENCE = 1 << 17
 
 
 def pointer_to(dtype: Dtype, part: str) -> str:
@@ -89,9 +98,39 @@ def _keys(structure: Structure) -> Iterator[Any]:
 # -- the function ----------------------------------------------------------------------------------------
 
 
-def entry_ir(signature: Signature, interface: Interface) -> str:
-    """Return the text of the function ``entry``, which calls ``main``, to follow that of ``main``."""
-    return _Entry(signature, interface).text()
+def entry_ir(signature: Signature, interface: Interface, polls: bool = False) -> str:
+    """Return the text of the function ``entry``, which calls ``main``, to follow that of ``main``.
+
+    Args:
+        signature: of the compiled function.
+        interface: of its program.
+        polls: whether the program has loops that end by a condition, in which it calls back now and then.
+    """
+    text = _Entry(signature, interface, polls).text()
+    return text + _poll_ir() if polls else text
+
+
+def _poll_ir() -> str:
+    """Return the text of the function that a program calls for Ctrl-C, which may stop the program.
+
+    The first call begins to measure the time: it moves the cycle from which the program counts, so that the next one
+    follows after `_PATIENCE` cycles. That one reports an error, which ends all loops, and the entry passes the call on.
+    """
+    b = Builder()
+    status = b.load(b.element(Value("%block", POINTER), "ptr", constant(I64, STATUS_SLOT)), POINTER, 8)
+    polled, late, stop, since = (
+        b.element(status, "i64", constant(I64, number)) for number in (_HAS_POLLED, _LATE, 1, 2)
+    )
+    is_first = b.compare("eq", b.load(polled, I64, 8), constant(I64, 0))
+    earlier = b.binary("sub", b.load(since, I64, 8), constant(I64, POLL - _PATIENCE))
+    b.store(earlier, since, 8)
+    b.store(constant(I64, 1), polled, 8)
+    is_late = b.select(is_first, constant(I64, 0), constant(I64, 1))
+    for place in (status, stop):
+        b.store(is_late, place, 8)
+    b.store(b.binary("add", b.load(late, I64, 8), is_late), late, 8)
+    b.do("ret void")
+    return "\n" + b.function("define void @entry_poll(i64 %number, ptr %block) nounwind")
 
 
 def _objects(structure: Structure) -> int:
@@ -103,9 +142,10 @@ _NULL = Value("null", POINTER)
 
 
 class _Entry(ObjectFunction):
-    def __init__(self, signature: Signature, interface: Interface) -> None:
+    def __init__(self, signature: Signature, interface: Interface, polls: bool) -> None:
         super().__init__()
         self.signature = signature
+        self.polls = polls
         self.interface = interface
         self.constants: list[str] = []
         self.objects = _objects(signature.results)
@@ -118,6 +158,9 @@ class _Entry(ObjectFunction):
         with b.loop(constant(I64, 0), constant(I64, self.objects)) as number:
             b.store(_NULL, b.element(self.owned, "ptr", number), 8)
         self.words = self._field(self._field(Value("%self", POINTER), OFFSETS.tuple_items), OFFSETS.data)
+        if self.polls:
+            most = constant(I64, _MOST_LATE)
+            self._require(self.b.compare("slt", self._status(_LATE), most))
         addresses = self._arguments()
         arrays = self._arrays()
         self._run(addresses, arrays)
@@ -329,9 +372,16 @@ class _Entry(ObjectFunction):
             b.store(data, self._here(BLOCK + self.interface.outputs[position]), 8)
         team = self._field(self.words, 8 * TEAM)
         block = self._here(BLOCK)
+        if self.polls:
+            for number in (1, 2, _HAS_POLLED):
+                b.store(constant(I64, 0), self._here(STATUS + number), 8)
         b.do(f"call void @main({block}, {team})")
-        status = self._field(self.words, 8 * STATUS, I64)
-        self._require(self._is_number(status, 0), "again")
+        self._require(self._is_number(self._status(0), 0), "again")
+        if self.polls:
+            b.store(constant(I64, 0), self._here(STATUS + _LATE), 8)
+
+    def _status(self, number: int) -> Value:
+        return self._field(self.words, 8 * (STATUS + number), I64)
 
     def _boxed(self, arrays: Mapping[int, int]) -> Iterator[int]:
         """Return the objects of the leaves; those of numbers are made before any container."""
