@@ -21,7 +21,7 @@ from wengert.core.dtypes import FLOAT64, dtype_of
 from wengert.core.errors import UnsupportedError, message
 from wengert.core.shapes import shape_of
 from wengert.core.shapes import size as size_of
-from wengert.integrate.problem import OPERATION, Problem, Tolerances
+from wengert.integrate.problem import OPERATION, Problem, Tolerances, direction_of
 from wengert.integrate.solution import DenseOutput, Rows
 from wengert.ir.types import TensorType, type_of
 from wengert.ops.comparison import where
@@ -49,15 +49,16 @@ def states_by_adjoint(
 
     def forward(y: Any, start: Any, stop: Any, times: Any, *constants: Any) -> Any:
         rows, _ = integrate(rhs_of(constants), (start, stop), y, tolerances, True)
-        states = DenseOutput(start, y, problem.direction, rows)(times)
-        return (states, rows.turns), (rows, states, y, start, times, constants)
+        slope, direction = rhs_of(constants)(start, y), direction_of(start, stop)
+        states = DenseOutput(start, y, slope, direction, rows)(times)
+        return (states, rows.turns), (rows, states, y, start, slope, direction, times, constants)
 
     def backward(residuals: Any, cotangents: Any) -> Any:
-        rows, states, y, start, times, constants = residuals
+        rows, states, y, start, slope, direction, times, constants = residuals
         adjoint = _Adjoint(
             rhs_of,
             constants,
-            DenseOutput(start, y, problem.direction, Rows(*rows)),
+            DenseOutput(start, y, slope, direction, Rows(*rows)),
             shape_of(y)[0],
         )
         share = cotangents[0]
@@ -69,7 +70,7 @@ def states_by_adjoint(
         of_times = np.sum(share * slopes.T, axis=0)
         return (
             scale * first,
-            -scale * (first @ rhs(start, y)),
+            -scale * (first @ slope),
             None,
             of_times,
             *adjoint.spread(moved, scale),

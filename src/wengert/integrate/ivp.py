@@ -96,7 +96,8 @@ def solve_ivp(
         max_steps: the largest number of steps, those that were tried in vain included.
         steps: the number of steps of "RK4" and "leapfrog".
         jac: for "Rodas5P" the Jacobian of ``fun``: a function ``(t, y, *args)`` that returns an array of shape (n, n),
-            or a constant one, which may be a sparse matrix; by default the derivative of ``fun``.
+            or a constant one, which may be a sparse matrix; by default the derivative of ``fun``. The continuous
+            adjoint takes that derivative in any case. Of a complex state ``fun`` must be holomorphic, as in SciPy.
         jac_sparsity: where the Jacobian may be other than zero, an array or a sparse matrix of shape (n, n); by default
             this follows from the program of ``fun``.
         adjoint: "discrete" differentiates the steps; "continuous" solves the adjoint equation back from t1 to t0, in
@@ -135,7 +136,7 @@ def solve_ivp(
     interpolates = (times is not None and not asks_for_end) or dense_output or bool(watched)
     tolerances = tolerances_of(problem, rtol, atol, first_step, max_step)
     if adjoint == "continuous":
-        return _by_adjoint(problem, chosen, times, tolerances, most, dense_output)
+        return _by_adjoint(problem, chosen, times, tolerances, most, dense_output, jac_sparsity)
     if chosen.error_order:
         if steps is not None:
             raise ArgumentError(message(OPERATION, "steps is for RK4 and leapfrog", method, "use max_step"))
@@ -164,7 +165,13 @@ def _method(method: str, adjoint: str) -> Method:
 
 
 def _by_adjoint(
-    problem: Problem, method: Method, times: Any, tolerances: Tolerances, most: int, dense_output: bool
+    problem: Problem,
+    method: Method,
+    times: Any,
+    tolerances: Tolerances,
+    most: int,
+    dense_output: bool,
+    jac_sparsity: Any,
 ) -> OdeResult:
     """Return the solution whose derivatives come from the adjoint equation."""
     if not method.error_order:
@@ -178,7 +185,7 @@ def _by_adjoint(
     def integrate(rhs: Any, span: Any, y: Any, tolerances: Tolerances, interpolates: bool) -> Any:
         part = problem_without_events(rhs, span[0], span[1], y)
         if method.is_implicit:
-            part = _with_equations(part, None, None, ())
+            part = _with_equations(part, None, jac_sparsity if interpolates else None, ())
         rows, last = ControlledSteps(part, method, tolerances, interpolates).solve(most)
         return rows.required(np.logical_not(last["is_small"])), last["y"]
 
@@ -231,10 +238,10 @@ def _result(
     failed = concrete(last["is_small"])
     if failed is None:
         rows = rows.required(np.logical_not(last["is_small"]))
-    sol = DenseOutput(problem.start, problem.y, problem.direction, rows)
+    sol = _dense_output(problem, rows)
     found = find(problem.events, rows, last["has_ended"], problem.direction)
     if asks_for_end:
-        t, y = _at_end(times, last)
+        t, y = _at_end(problem, rows, times, last)
     elif times is None:
         t, y = _ends(problem, rows, found)
     else:
@@ -257,9 +264,19 @@ def _result(
     )
 
 
-def _at_end(times: Any, last: dict[str, Any]) -> tuple[Any, Any]:
+def _dense_output(problem: Problem, rows: Rows) -> DenseOutput:
+    return DenseOutput(problem.start, problem.y, problem.slope, problem.direction, rows)
+
+
+def _at_stop(problem: Problem) -> Any:
+    """Return the state at the end where it is the start, so that there is no step: it moves with both times."""
+    return problem.y + (problem.stop - problem.start) * problem.slope
+
+
+def _at_end(problem: Problem, rows: Rows, times: Any, last: dict[str, Any]) -> tuple[Any, Any]:
     """Return the state at the end for each time; where the steps are known to have failed, none."""
     failed = concrete(last["is_small"])
+    last = last | {"y": where(rows.turns == 0, _at_stop(problem), last["y"])}
     if failed is None:
         y = require_step(last["y"], np.logical_not(last["is_small"]))
     else:
@@ -288,10 +305,12 @@ def _ends(problem: Problem, rows: Rows, found: Found) -> tuple[Any, Any]:
         raise UnsupportedError(message(OPERATION, requirement, hint="give t_eval, such as t_eval=[t1]"))
     taken = np.flatnonzero(np.asarray(before)[:turns] != np.asarray(after)[:turns])
     ends, states = rows.ends[taken], rows.afters[taken]
+    if not turns:
+        ends, states = np.reshape(problem.stop, (1,)), np.reshape(_at_stop(problem), (1, -1))
     times = [np.reshape(problem.start, (1,)), ends]
     values = [np.reshape(problem.y, (1, -1)), states]
     if found.end is not None:
-        at_end = DenseOutput(problem.start, problem.y, problem.direction, rows)(found.end)
+        at_end = _dense_output(problem, rows)(found.end)
         times = [times[0], ends[:-1], np.reshape(found.end, (1,))]
         values = [values[0], states[:-1], np.reshape(at_end, (1, -1))]
     return np.concatenate(times), np.concatenate(values).T

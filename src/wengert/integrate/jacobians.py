@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from wengert.boxes import concrete
 from wengert.core.dtypes import FLOAT64, dtype_of
 from wengert.core.errors import (
     ConcreteError,
@@ -23,7 +24,7 @@ from wengert.core.errors import (
     message,
 )
 from wengert.core.shapes import shape_of
-from wengert.integrate.arguments import array_of, called
+from wengert.integrate.arguments import array_of, called, required
 from wengert.ir.types import show
 from wengert.numpy.selecting import take
 from wengert.ops.banded import solve_banded
@@ -67,16 +68,23 @@ def equations_of(
     """
     count = shape_of(y)[0]
     if callable(jac):
-        return dense(lambda t, y: _checked(operation, called(operation, "jac", jac, t, y, *args), count))
+
+        def users(t: Any, y: Any) -> Any:
+            return _checked(operation, called(operation, "jac", jac, t, y, *args), count)
+
+        _finite(operation, users(t, y), "look at jac(t0, y0)")
+        return dense(users)
     if jac is not None:
         if not hasattr(jac, "tocsr"):
-            matrix = _checked(operation, jac, count)
+            matrix = _finite(operation, _checked(operation, jac, count))
             return dense(lambda t, y: matrix)
         return _constant(operation, jac, count)
     is_given = jac_sparsity is not None
     pattern = _pattern_of(operation, jac_sparsity, count) if is_given else _detected(rhs, t, y)
     if pattern is None or pattern.nnz > _DENSE_SHARE * count**2:
-        return dense(lambda t, y: jacfwd(lambda y: rhs(t, y))(y))
+        # Of a complex state the function is holomorphic, as for SciPy's implicit methods.
+        holomorphic = dtype_of(y).kind == "c"
+        return dense(lambda t, y: jacfwd(lambda y: rhs(t, y), holomorphic=holomorphic)(y))
     return sparse(Structure.of(pattern), Coloured.of(pattern, rhs))
 
 
@@ -100,6 +108,14 @@ def _checked(operation: str, jacobian: Any, count: int) -> Any:
     return matrix
 
 
+def _finite(operation: str, elements: Any, hint: str = "") -> Any:
+    """Return the elements of a Jacobian, or raise an error if one is NaN: no step would be accepted."""
+    holds = np.isfinite(elements)
+    known = concrete(holds)
+    got = "" if known is None else f"{np.size(known) - np.count_nonzero(known)} elements that are not"
+    return required(operation, elements, holds, "jac must be finite", got, hint)
+
+
 def _constant(operation: str, jac: Any, count: int) -> Equations:
     """Return the equations of a constant sparse Jacobian."""
     pattern = _pattern_of(operation, jac, count)
@@ -107,6 +123,7 @@ def _constant(operation: str, jac: Any, count: int) -> Equations:
     zeros.data[:] = 0
     data = (zeros + matrix).tocsr()
     data.sort_indices()
+    _finite(operation, data.data)
     return sparse(Structure.of(pattern), lambda t, y: data.data)
 
 
@@ -171,7 +188,7 @@ class Coloured(NamedTuple):
         """Return the elements, row by row."""
 
         def push(direction: Any) -> Any:
-            return jvp(lambda y: self.rhs(t, y), (y,), (direction,))[1]
+            return jvp(lambda y: self.rhs(t, y), (y,), (direction.astype(dtype_of(y)),))[1]
 
         return gather(vmap(push)(self.directions), self.colours, self.rows)
 

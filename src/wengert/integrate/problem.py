@@ -59,7 +59,7 @@ class Tolerances(NamedTuple):
 
 def problem_without_events(rhs: Rhs, start: Any, stop: Any, y: Any) -> Problem:
     """Return the problem of equations that need no checks."""
-    direction = _direction(start, stop)
+    direction = direction_of(start, stop)
     return Problem(System(rhs), start, stop, y, rhs(start, y), direction, Events(OPERATION, [], ()))
 
 
@@ -84,11 +84,12 @@ def problem_of(
         OPERATION, slope, np.isfinite(slope), "fun must return finite numbers at the start", hint=hint
     )
     return Problem(
-        System(rhs), start, stop, y, slope, _direction(start, stop), Events(OPERATION, events, args)
+        System(rhs), start, stop, y, slope, direction_of(start, stop), Events(OPERATION, events, args)
     )
 
 
-def _direction(start: Any, stop: Any) -> Any:
+def direction_of(start: Any, stop: Any) -> Any:
+    """Return 1 or -1, the sign of the step sizes."""
     sign = stop_gradient(np.sign(stop - start))
     return where(sign == 0, 1.0, sign)
 

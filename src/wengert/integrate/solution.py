@@ -69,11 +69,20 @@ def require_step(x: Any, holds: Any) -> Any:
 
 
 class DenseOutput:
-    """The solution as a function of time: ``sol(t)``, for a number or an array of times."""
+    """The solution as a function of time: ``sol(t)``, for a number or an array of times.
 
-    def __init__(self, start: Any, first: Any, direction: Any, rows: Rows) -> None:
+    Args:
+        start: the time of the first state.
+        first: this state.
+        slope: its derivative. The solution is a line where no step was taken, at the start.
+        direction: 1 or -1.
+        rows: the steps.
+    """
+
+    def __init__(self, start: Any, first: Any, slope: Any, direction: Any, rows: Rows) -> None:
         self._start = start
         self._first = first
+        self._slope = slope
         self._direction = direction
         self._rows = rows
 
@@ -87,8 +96,9 @@ class DenseOutput:
         """Return the states at times: of shape (n,) for a number, (n, m) for m times."""
         times = np.reshape(t * 1.0, (-1,))
         rows = self._rows
+        at_start = self._first + (times - self._start)[:, None] * self._slope
         if concrete(rows.turns) == 0:
-            y = np.broadcast_to(self._first, (shape_of(times)[0], shape_of(self._first)[0]))
+            y = at_start
         else:
             place = self._places(times)
             start, end = take(rows.starts, place), take(rows.ends, place)
@@ -97,7 +107,8 @@ class DenseOutput:
             degree = shape_of(rows.powers)[2]
             powers = np.stack([x ** (m + 1) for m in range(degree)], axis=-1)
             moved = np.sum(take(rows.powers, place, axis=0) * powers[:, None, :], axis=-1)
-            y = take(rows.befores, place, axis=0) + moved
+            is_empty = np.logical_or(rows.turns == 0, length == 0)
+            y = where(is_empty[:, None], at_start, take(rows.befores, place, axis=0) + moved)
         return y.T if np.ndim(t) else y[0]
 
     def _places(self, times: Any) -> Any:
