@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE.parent / "src"), str(HERE / "_extensions")]
+SOURCE = str(HERE.parent / "src")
+sys.path[:0] = [SOURCE, str(HERE / "_extensions")]
+
+# Kernels of notebooks run this tree, too, and draw in one style.
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [SOURCE, os.environ.get("PYTHONPATH")]))
+os.environ["MATPLOTLIBRC"] = str(HERE / "matplotlibrc")
 
 from wengert import __version__  # noqa: E402
 
@@ -38,6 +44,7 @@ myst_number_code_blocks = []
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 90
+nb_execution_in_temp = True
 nb_merge_streams = True
 
 default_role = "code"

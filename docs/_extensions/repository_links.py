@@ -19,7 +19,8 @@ SHOWN = {
     "SECURITY.md": "project/security.md",
     "README.md": "index.md",
 }
-_LINK = re.compile(r"(?<=\]\()(?!\w+:|#)([^)#\s]+)")
+#: A fenced block of code, which holds no links, or the target of a link.
+_LINK = re.compile(r"^(?P<fence>`{3,}|~{3,}).*?^(?P=fence)[ ]*$|(?<=\]\()(?!\w+:|#)(?P<target>[^)#\s]+)", re.M | re.S)
 
 
 def led(text: str, file: Path, page: Path, repository: str) -> str:
@@ -33,7 +34,9 @@ def led(text: str, file: Path, page: Path, repository: str) -> str:
     """
 
     def link(match: re.Match[str]) -> str:
-        path = Path(os.path.normpath(file.parent / match[1]))
+        if match["target"] is None:
+            return match[0]
+        path = Path(os.path.normpath(file.parent / match["target"]))
         name = path.relative_to(ROOT).as_posix()
         if name in SHOWN:
             path = PAGES / SHOWN[name]
