@@ -13,6 +13,7 @@ sys.path[:0] = [SOURCE, str(HERE / "_extensions")]
 # Kernels of notebooks run this tree, too, and draw in one style.
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [SOURCE, os.environ.get("PYTHONPATH")]))
 os.environ["MATPLOTLIBRC"] = str(HERE / "matplotlibrc")
+os.environ["IPYKERNEL_CELL_NAME"] = "cell"  # in listings and reports, where a hash would stand
 
 from wengert import __version__  # noqa: E402
 
@@ -46,6 +47,7 @@ nb_execution_raise_on_error = True
 nb_execution_timeout = 90
 nb_execution_in_temp = True
 nb_merge_streams = True
+nb_output_stderr = "remove"  # notes on slow compilation depend on the machine
 
 default_role = "code"
 autodoc_typehints = "none"
@@ -65,6 +67,7 @@ html_math_renderer = "mathml"
 html_copy_source = False
 html_show_search_summary = False  # a page from a disk may not fetch others
 html_show_sphinx = False
+html_show_copyright = False
 templates_path = ["_templates"]
 html_sidebars = {
     "**": [

@@ -20,7 +20,9 @@ SHOWN = {
     "README.md": "index.md",
 }
 #: A fenced block of code, which holds no links, or the target of a link.
-_LINK = re.compile(r"^(?P<fence>`{3,}|~{3,}).*?^(?P=fence)[ ]*$|(?<=\]\()(?!\w+:|#)(?P<target>[^)#\s]+)", re.M | re.S)
+_LINK = re.compile(
+    r"^(?P<fence>`{3,}|~{3,}).*?^(?P=fence)[ ]*$|(?<=\]\()(?!\w+:|#)(?P<target>[^)#\s]+)", re.M | re.S
+)
 
 
 def led(text: str, file: Path, page: Path, repository: str) -> str:
