@@ -1,6 +1,4 @@
-"""The cells of each notebook run as one plain program, without Sphinx and without a kernel; their hidden cells assert
-what the text claims.
-"""
+"""The cells of each notebook run as one plain program; their hidden cells assert what the text claims."""
 
 from __future__ import annotations
 
