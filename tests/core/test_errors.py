@@ -238,7 +238,7 @@ def test_errors_of_the_users_own_come_through_scipy(name: str, capfd: pytest.Cap
 
     def program(x: Any) -> Any:
         try:
-            float(x)
+            float(np.stack([x, x]))  # NumPy refuses that, too
         except TypeError:
             return optimize.brentq(wrong, 0.0, 1.0) if name == "brentq" else optimize.fsolve(wrong, [0.0])
 
@@ -258,7 +258,7 @@ def test_an_error_that_the_user_caught_holds_none_of_his_arrays() -> None:
         held = np.ones(2).view(Held)
         kept.append(weakref.ref(held))
         with contextlib.suppress(TypeError):
-            float(x)
+            float(np.stack([x, x]))  # NumPy refuses that, too
         return np.sum(x * 2.0)
 
     wg.grad(caught)(1.0)

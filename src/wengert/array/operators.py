@@ -96,6 +96,8 @@ class Operators(Box):
 
     __slots__ = ()
     __array_priority__: ClassVar[float] = 1000.0
+    #: Above those of pandas, whose operators then leave the operation to this class.
+    __pandas_priority__: ClassVar[int] = 5000
 
     __add__, __radd__ = _binary(arithmetic.add)
     __sub__, __rsub__ = _binary(arithmetic.subtract)

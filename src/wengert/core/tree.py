@@ -1,6 +1,7 @@
 """Trees: nested containers of arrays, flattened into leaves and unflattened again.
 
-Containers are dict, list, tuple, namedtuple, dataclass and None (which is empty). Everything else is a leaf.
+Containers are dict, list, tuple, namedtuple, dataclass and None (which is empty). An array with labels is a container
+of its values. Everything else is a leaf.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple, cast
 
 from wengert.core.dtypes import NDARRAY, SEQUENCE
 from wengert.core.errors import ArgumentError, message
+from wengert.core.labelled import Labels, is_labelled, values_of
 
 
 class Structure(NamedTuple):
@@ -25,7 +27,7 @@ class Structure(NamedTuple):
     keys: tuple[Any, ...] = ()
     children: tuple[Structure, ...] = ()
     fixed: tuple[tuple[str, Any], ...] = ()
-    """Settings: static fields of a dataclass, the default factory of a `defaultdict`."""
+    """Settings: static fields of a dataclass, the default factory of a `defaultdict`, labels."""
 
     def leaf_count(self) -> int:
         """Return the number of leaves."""
@@ -84,14 +86,16 @@ def _field_names(kind: type[Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 @functools.lru_cache(maxsize=_CLASSES)
 def _container(kind: type[Any]) -> str:
-    """Return the category of a type: empty, mapping, sequence, dataclass, or leaf."""
+    """Return the category of a type: empty, mapping, sequence, dataclass, labelled, or leaf."""
     if kind is type(None):
         return "empty"
     if issubclass(kind, dict):
         return "mapping"
     if issubclass(kind, SEQUENCE):
         return "sequence"
-    return "dataclass" if dataclasses.is_dataclass(kind) else "leaf"
+    if dataclasses.is_dataclass(kind):
+        return "dataclass"
+    return "labelled" if is_labelled(kind) else "leaf"
 
 
 @functools.lru_cache(maxsize=_CLASSES)
@@ -161,6 +165,9 @@ def _flatten(tree: Any, leaves: list[Any]) -> Structure:
             keys = _sorted_keys(tree)
             fixed = (("default_factory", tree.default_factory),) if isinstance(tree, defaultdict) else ()
             return Structure(kind, keys, _flatten_all([tree[key] for key in keys], leaves), fixed)
+        case "labelled":
+            leaves.append(values_of(tree))
+            return Structure(kind, (), (LEAF,), (("labels", Labels(tree)),))
         case _:
             return _NONE
 
@@ -240,6 +247,8 @@ def _reader_of_parts(structure: Structure) -> Callable[[Any], Sequence[Any] | No
             return lambda tree: tree
         case "dataclass":
             return fields
+        case "labelled":
+            return lambda tree: [values_of(tree)]
         case _:
             return items
 
@@ -306,6 +315,9 @@ def maker(structure: Structure) -> Maker:
             return _mapping_maker(structure, parts)
         case "dataclass":
             return _dataclass_maker(structure, parts)
+        case "labelled":
+            labels: Labels = structure.fixed[0][1]
+            return lambda values: labels.on(next(values))
         case _:
             return lambda values: None
 
@@ -411,6 +423,8 @@ def show(structure: Structure) -> str:
         return "*"
     if kind is type(None):
         return "None"
+    if is_labelled(kind):
+        return kind.__name__
     children = [show(child) for child in structure.children]
     if structure.keys or issubclass(kind, dict):
         pairs = zip(structure.keys, children, strict=True)
@@ -438,6 +452,8 @@ def paths(structure: Structure, prefix: str = "", *, fields: bool = False) -> li
         ["params['b'][0]", "params['b'][1]", "params['w']"]
     """
     if structure.kind is None:
+        return [prefix]
+    if is_labelled(structure.kind):
         return [prefix]
     names: list[str] = []
     keys = structure.keys

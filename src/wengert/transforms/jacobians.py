@@ -347,7 +347,7 @@ def _hessian_product(
         inputs = select_inputs(operation, gradient, argnums, point, options)
         checked = _directions(operation, requirement, inputs, direction)
         pushed = Pushed(inputs, checked)
-        return tree.unflatten(pushed.structure, as_results(pushed.tangents, inputs.leaves, checked))
+        return tree.unflatten(inputs.structure, as_results(pushed.tangents, inputs.leaves, checked))
 
     return multiply
 
