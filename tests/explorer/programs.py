@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import wengert as wg
-from wengert import nn
+from wengert import nn, tree
 
 
 def product(x, y, z):
@@ -78,8 +78,23 @@ def special(x):
 RNG = np.random.default_rng(0)
 
 
+def network(seed):
+    """Return a small convolutional network in float64."""
+    rng = np.random.default_rng(seed)
+    layers = (nn.Conv2D(1, 3, 3, seed=rng), nn.relu, nn.MaxPool2D(2), nn.Flatten(), nn.Dense(75, 4, seed=rng))
+    return tree.map_tree(lambda leaf: leaf.astype(np.float64), nn.Chain(*layers))
+
+
 def cnn(model, images):
-    return nn.softmax_cross_entropy(model(images), np.array([3, 7]))
+    return nn.softmax_cross_entropy(model(images), np.array([3, 1]))
+
+
+def checkpointed(x):
+    return wg.checkpoint(lambda x: np.sin(np.exp(x)))(x) * x
+
+
+def unchanged(x):
+    return x
 
 
 #: A function, its arguments, and other arguments of the same structure.
@@ -95,5 +110,12 @@ CASES = {
     "kalman": (kalman, (0.1, 1.0, np.arange(6.0)), (0.3, 0.5, RNG.normal(size=6))),
     "scanned": (scanned, (0.5, np.arange(4.0)), (1.5, RNG.normal(size=4))),
     "gaussian": (gaussian, (np.array([0.1, 0.7, 2.0]), 0.5), (np.array([-1.0, 0.2, 0.4]), 0.9)),
+    "cnn": (
+        cnn,
+        (network(0), RNG.normal(size=(2, 1, 12, 12))),
+        (network(1), RNG.normal(size=(2, 1, 12, 12))),
+    ),
+    "checkpointed": (checkpointed, (0.5,), (1.25,)),
+    "unchanged": (unchanged, (0.5,), (1.25,)),
     "chosen": (chosen, (2.0, 1.0), (-1.0, 3.0)),
 }

@@ -602,6 +602,7 @@ define("cholesky", ([a], params, [kind]) => {
 // -- operations that hold programs ---------------------------------------------------------------------------
 
 const sliced = (x, turn, kind) => ({ kind, data: x.data.subarray(turn * kind.size, (turn + 1) * kind.size) });
+define("checkpoint", (operands, { program: { program } }) => called(program, operands));
 define("cond", ([predicate, ...operands], { on_true: yes, on_false: no }) =>
   called(predicate.data[0] !== 0 ? yes.program : no.program, operands));
 define("scan", (operands, { body: { program }, constants, carries, length, reverse }, kinds) => {

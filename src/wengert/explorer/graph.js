@@ -58,6 +58,7 @@ const operationsGraph = (first, last) => {
     nodes.push(nodeOf(id, full.length <= LONGEST ? full : cut(`${step.labels[0]} = ${name}`), { kind: "operation", step, n }));
     for (const [one, position] of from) edges.push([starts.get(one), nodes.length - 1, position]);
   });
+  if (!inside.length) data.inputs.forEach((_, n) => need(`i${n}`));
   if (last === data.steps.length) {
     data.outputs.slice(0, 8).forEach((output, n) => {
       const from = DEFINED.get(output.label);

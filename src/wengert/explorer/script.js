@@ -52,6 +52,8 @@ const MOMENTS = {
   adjoint: data.adjoint.lines.map((_, n) => ({ kind: "statement", n })),
   nests: (data.compiled.nests ?? [{}]).map((_, n) => ({ kind: "nest", n })),
 };
+// A program without statements still has a moment to stand at.
+for (const list of Object.values(MOMENTS)) if (!list.length) list.push({ kind: "nothing" });
 const state = { mode: "forward", at: { forward: 0, reverse: 0, adjoint: 0, nests: 0 }, level: null };
 const moment = () => MOMENTS[state.mode][state.at[state.mode]];
 const stepOf = (one) => (one.n !== undefined && (one.kind === "forward" || one.kind === "back") ? steps[one.n] : null);
@@ -201,6 +203,7 @@ const row = (name, ...content) => h("div", { class: "fact" }, h("dt", {}, name),
 const big = { widest: 220, tallest: 180, legend: true }, small = { widest: 150, tallest: 110, legend: true };
 
 const facts = {
+  nothing: () => [h("h2", {}, "Nothing to compute"), h("p", { class: "quiet" }, "The derivative is known without a computation.")],
   inputs: () => [
     h("h2", {}, "The inputs"),
     h("dl", {}, data.inputs.map((input) => row(`${input.label} = ${input.place}`, show(input.value, big), state.mode === "forward" && input.tangent !== null ? h("span", { class: "with" }, ` ${dotted(input.label)} = `, show(input.tangent, { ...big, kind: "tangent" })) : null))),
