@@ -18,12 +18,14 @@ from wengert.command.bench import BenchSettings, run_bench
 from wengert.command.doctor import run_doctor
 from wengert.command.explore import write_exploration
 from wengert.command.export import KINDS, ExportOptions, export_run
+from wengert.command.grid import parsed, points, unique_names
 from wengert.command.predict import Output, PredictOptions, run_prediction
 from wengert.command.report import write_comparison, write_report
+from wengert.command.sweep import Point, begin_sweep, resume_sweep
 from wengert.command.train import resume_training, run_training, try_training
 from wengert.core.blas_threads import limit_blas
 from wengert.core.errors import WengertError
-from wengert.train.runs import Run, resumed_settings, task_of
+from wengert.train.runs import Run, absolute, resumed_settings, task_of
 from wengert.train.settings import DATA, OPTIONS, Option, Settings, SettingsError, read_settings
 from wengert.train.tasks import RECIPES, TASKS
 
@@ -179,6 +181,61 @@ def _complete(given: dict[str, Any], written: dict[str, Any]) -> Settings:
     if wanted.model is not None and wanted.recipe != "paper":
         raise SettingsError("recipe cannot be combined with model: define a Task in the file instead")
     return task_of(wanted).settings(data, **both)
+
+
+@command.command()
+@click.argument("settings", type=click.Path(), required=False)
+@click.option(
+    "--grid",
+    "grids",
+    multiple=True,
+    metavar="NAME=VALUES",
+    help="A setting and its values, such as lr=1e-3,3e-3 or seed=0:8 (0 to 7); give one for each setting.",
+)
+@click.option("--workers", type=_AT_LEAST_1, help="Runs at a time.  [default: one per processor]")
+@click.option("--out", type=click.Path(), help="A new folder for the runs.  [default: runs/sweep-DATE-TIME]")
+@click.option("--resume", type=click.Path(), metavar="SWEEP", help="Finish the sweep in this folder.")
+def sweep(
+    settings: str | None, grids: tuple[str, ...], workers: int | None, out: str | None, resume: str | None
+) -> int:
+    """Train a run for each combination of values in a grid, several at a time, and compare them.
+
+    SETTINGS is a TOML file of the options of "wengert train". The grid overrides it.
+
+    Each run has a folder of its own; a run that fails does not stop the others. The page comparison.html shows all of
+    them.
+    """
+    if resume is not None:
+        if settings is not None or grids or out is not None:
+            raise click.UsageError("--resume cannot be combined with SETTINGS, --grid or --out.")
+        return resume_sweep(resume, workers)
+    if not grids:
+        raise click.UsageError(
+            "a grid is missing: give --grid NAME=VALUES, such as lr=1e-3,3e-3 or seed=0:8."
+        )
+    written = read_settings(settings) if settings is not None else {}
+    grid = points(parsed(grids))
+    runs = [
+        Point(name, _arguments(written, point)) for name, point in zip(unique_names(grid), grid, strict=True)
+    ]
+    return begin_sweep(runs, workers, out)
+
+
+def _arguments(written: dict[str, Any], point: dict[str, Any]) -> list[str]:
+    """Return the options of ``wengert train`` for a point of a grid; raise `SettingsError` if it refuses them."""
+    given = {OPTIONS[name].field: value for name, value in point.items()}
+    complete = absolute(_complete(dict(given), dict(written)))
+    chosen = written | given | {"data_dir": complete.data_dir, "model": complete.model}
+    arguments = [] if complete.model is not None else [complete.task]
+    for name, option in OPTIONS.items():
+        value = chosen.get(option.field)
+        if name == "network" or value is None:
+            continue
+        if isinstance(value, bool):
+            arguments.append(f"--{name}" if value else f"--no-{name}")
+        else:
+            arguments.append(f"--{name}={value}")
+    return arguments
 
 
 @command.command()
