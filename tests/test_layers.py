@@ -56,7 +56,7 @@ ROOMS = {
     "inspect": "core ir boxes primitive ops transforms passes",
     "explorer": """core ir nest boxes primitive ops transforms passes control compiler compiler.llvm inspect""",
     "parallel": "_version compiler.machine core transforms",
-    "data": "core",
+    "data": "core random",
     "exporting": """_version core kernels ir nest primitive transforms compiler compiler.machine compiler.llvm
         compiler.codegen compiler.runtime data""",
     "optimize": "core ir boxes ops transforms control implicit compiler compiler.llvm sparse exporting",
@@ -84,6 +84,8 @@ HOME = {
     "rich": "wengert.command.cli",
     "matplotlib": "nowhere",
     "PIL": "nowhere",
+    "pyarrow": "nowhere",
+    "zarr": "nowhere",
     "safetensors": "wengert.train.storage",
     "scipy": "nowhere",
     "sklearn": "wengert.estimators",

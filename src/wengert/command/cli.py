@@ -160,7 +160,11 @@ def train(
 def _check_data_dir(data: str, folder: str | None) -> None:
     """Raise `click.UsageError` if a folder is given for digits, which are drawn."""
     if folder is not None and data == "digits":
-        raise click.UsageError("--data-dir needs --data mnist or fashion-mnist; digits are drawn, not read.")
+        raise click.UsageError(
+            "--data-dir needs --data mnist, fashion-mnist or arrays; digits are drawn, not read."
+        )
+    if folder is None and data == "arrays":
+        raise click.UsageError("--data arrays needs --data-dir, the folder of the .npy files.")
 
 
 def _complete(given: dict[str, Any], written: dict[str, Any]) -> Settings:
@@ -322,7 +326,7 @@ def _list_option(option: str, item: ParamType, metavar: str, default: str, text:
 )
 @_list_option("--threads", _AT_LEAST_1, "NUMBER,...", "1,2", "Numbers of threads; a run for each.")
 @click.option("--limit", type=click.IntRange(min=100), help="Use only the first N training images.")
-@click.option("--data", type=click.Choice(DATA), default="mnist", show_default=True, help="The images.")
+@click.option("--data", type=click.Choice(DATA[:3]), default="mnist", show_default=True, help="The images.")
 @click.option("--data-dir", type=click.Path(), help=OPTIONS["data-dir"].help)
 @click.option(
     "--out", type=click.Path(), help="A new folder for the results.  [default: runs/bench-DATE-TIME]"

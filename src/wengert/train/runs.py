@@ -17,7 +17,8 @@ import numpy as np
 
 from wengert._version import versions
 from wengert.core.errors import WengertError
-from wengert.data import DataError, Dataset, digit_set, load
+from wengert.data import DataError, Dataset, digit_set, load, load_arrays
+from wengert.data.dataset import SIZE
 from wengert.train.logs import JsonLines, is_epoch, without_kind
 from wengert.train.loop import Outcome
 from wengert.train.profile import peak_memory
@@ -76,7 +77,12 @@ def dataset_of(settings: Settings, *, tested_only: bool = False) -> Dataset:
     """
     if settings.data == "digits":
         return digit_set(**drawn_counts(settings) | ({"train": 0} if tested_only else {}))
-    dataset = load(settings.data, settings.data_dir)
+    is_own = settings.data == "arrays"
+    dataset = load_arrays(settings.data_dir or ".") if is_own else load(settings.data, settings.data_dir)
+    shape = dataset.train_images.shape[1:]
+    if settings.model is None and shape != SIZE:
+        learned, given = ("x".join(map(str, size)) for size in (SIZE, shape))
+        raise DataError(f"{settings.task} learns images of {learned}; got {given}: give your own --model")
     images, labels = (part[: settings.limit] for part in (dataset.train_images, dataset.train_labels))
     return replace(dataset, train_images=images, train_labels=labels)
 

@@ -15,8 +15,8 @@ from wengert import optim
 from wengert.core.errors import ArgumentError, message
 from wengert.optim import schedules
 
-#: Where images come from; the package itself draws the digits.
-DATA = ("digits", "mnist", "fashion-mnist")
+#: Where images come from; the package itself draws the digits; arrays are the user's own.
+DATA = ("digits", "mnist", "fashion-mnist", "arrays")
 
 
 class Settings(NamedTuple):
@@ -216,11 +216,16 @@ OPTIONS: dict[str, Option] = {
         Option("network", _TEXT, "The network.", True),
         Option("model", _TEXT, "Your own network, FILE.py:NAME: a function or a Task.", True),
         Option("recipe", _TEXT, "paper, or fast (cnn): adam, --lr 0.004, --schedule warm-up-cosine.", True),
-        Option("data", _one_of(DATA), "The images: digits (drawn), mnist or fashion-mnist.", True),
+        Option(
+            "data",
+            _one_of(DATA),
+            "The images: digits (drawn), mnist, fashion-mnist, or arrays (.npy files).",
+            True,
+        ),
         Option(
             "data-dir",
             _TEXT,
-            "The folder with the IDX files, or with a folder mnist or fashion-mnist of them.  "
+            "The folder with the IDX files, or with a folder mnist or fashion-mnist of them; or with .npy files.  "
             "[default: $WENGERT_DATA, then the user's cache]",
         ),
         Option("epochs", _whole(1), "Passes over the training images."),

@@ -114,6 +114,29 @@ def shifts(most: int) -> Variation:
     return Variation(draw, apply)
 
 
+def by_keys(function: Callable[[Any, Any], Any]) -> Variation:
+    """Return the variation by a function of a random key and the images of a step, such as `wengert.data.augment`'s.
+
+    Args:
+        function: ``(key, images) -> images``; it is compiled with the step.
+
+    Returns:
+        The variation, for `Task.vary`.
+
+    Example:
+        >>> from wengert.data.augment import flip
+        >>> mirror = by_keys(lambda key, images: flip(key, images, probability=1.0))
+        >>> numbers = mirror.draw(np.random.default_rng(0), 1)
+        >>> mirror.apply(np.array([[[1, 2]]], np.uint8), numbers).tolist()
+        [[[2, 1]]]
+    """
+
+    def draw(rng: np.random.Generator, examples: int) -> Any:
+        return rng.integers(0, 2**64, examples, np.uint64)
+
+    return Variation(draw, lambda images, numbers: function(numbers[0], images))
+
+
 # -- losses ----------------------------------------------------------------------------------------------
 
 
