@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import dis
 import functools
@@ -158,7 +159,8 @@ def global_names(code: CodeType) -> Iterator[str]:
 def _function(content: bytes, name: str, module: str | None) -> FunctionType:
     code = cast("CodeType", marshal.loads(content))
     home: ModuleType | None = None if module is None else pkgutil.resolve_name(module)
-    variables = {"__name__": _MAIN} if home is None else vars(home)
+    # NumPy looks for the builtins there when it imports in the middle of a call.
+    variables = {"__name__": _MAIN, "__builtins__": vars(builtins)} if home is None else vars(home)
     return FunctionType(code, variables, name, None, tuple(CellType() for _ in code.co_freevars))
 
 
