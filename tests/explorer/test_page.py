@@ -239,3 +239,17 @@ def test_a_notebook_shows_the_page():
 def test_what_has_no_derivative_is_refused(fun, arguments, problem):
     with pytest.raises(wg.errors.ArgumentError, match=problem):
         explore(fun)(*arguments)
+
+
+def test_a_large_graph_shows_the_adjoints_that_the_way_back_has_reached(browser, tmp_path):
+    def iterated(x):
+        for _ in range(300):
+            x = np.sin(x) * 1.01
+        return x
+
+    run = show(browser, explore(iterated)(0.3), tmp_path)
+    run("state.level = 'operations'; choose('reverse'); go(steps.length + 2 + 300)")
+    current = browser.find_element("css selector", ".node.current")
+    step = run("return valueOf(moment().n === undefined ? null : steps[moment().n].adjoints[0]).data[0]")
+    assert current.find_element("css selector", ".adjoint").text.replace("−", "-") == f"{step:.5g}"
+    assert len(browser.find_elements("css selector", ".node .adjoint")) > 5

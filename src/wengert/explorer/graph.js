@@ -11,6 +11,17 @@ const DEFINED = new Map();
 data.inputs.forEach((input, n) => DEFINED.set(input.label, `i${n}`));
 data.steps.forEach((step, n) => step.labels.forEach((label) => DEFINED.set(label, `s${n}`)));
 
+// The sums that lead to the adjoint of each value, on the way back: the number of the step, and the sum.
+const ADJOINTS = new Map();
+data.outputs.forEach((output) => { if (output.adjoint !== null) ADJOINTS.set(output.label, [[data.steps.length, output.adjoint]]); });
+for (let n = data.steps.length - 1; n >= 0; n--) {
+  for (const [position, , total] of data.steps[n].terms) {
+    const label = data.steps[n].operands[position][0];
+    if (!ADJOINTS.has(label)) ADJOINTS.set(label, []);
+    ADJOINTS.get(label).push([n, total]);
+  }
+}
+
 const groupKey = (level, place) => {
   if (place === null) return level === "lines" ? "no line" : "no function";
   const [file, line, name] = data.places[place];
@@ -129,15 +140,8 @@ const derivativeOf = (node, one, n) => {
   if (one.kind !== "back" && one.kind !== "seed" && one.kind !== "gradient") return null;
   if (node.kind === "result") return node.output.adjoint === null ? null : ["adjoint", node.output.adjoint];
   const limit = one.kind === "back" ? n : one.kind === "seed" ? data.steps.length : -1;
-  const label = node.kind === "input" ? node.input.label : node.step?.labels[0];
-  let found = data.outputs.find((output) => output.label === label && output.adjoint !== null) ? [-3] : null;
-  for (let k = data.steps.length - 1; k >= Math.max(0, limit); k--) {
-    for (const term of data.steps[k].terms) if (data.steps[k].operands[term[0]][0] === label) found = [term[2]];
-    if (data.steps.length > 400) break;
-  }
-  if (found === null) return null;
-  if (found[0] === -3) return node.step ? ["adjoint", node.step.adjoints[0]] : ["adjoint", node.input.adjoint];
-  return ["adjoint", found[0]];
+  const reached = ADJOINTS.get(node.kind === "input" ? node.input.label : node.step?.labels[0])?.filter(([at]) => at >= limit);
+  return reached?.length ? ["adjoint", reached.at(-1)[1]] : null;
 };
 const brief = (atom) => {
   const value = valueOf(atom);

@@ -314,8 +314,8 @@ const renderSource = () => {
       const content = [
         h("span", { class: "number" }, String(number)),
         h("span", { class: "cost", style: `--part: ${totalCost ? cost / totalCost : 0}`, title: cost ? `${cost.toLocaleString("en")} operations of the compiled derivative, ${Math.round(100 * cost / totalCost)}%` : null }),
+        marks.length ? h("b", { class: "bad", title: marks[0] }, "NaN") : null,
         h("code", {}, text || " "),
-        marks.length ? h("b", { class: "bad" }, ` ${marks[0]}`) : null,
       ];
       const name = `row${isCurrent ? " current" : ""}${marks.length ? " nan" : ""}`;
       return [...gap, place < 0 ? h("div", { class: name }, ...content) : h("button", { type: "button", class: name, "aria-current": isCurrent ? "true" : null, "aria-label": `Line ${number}: ${text.trim()}`, onclick: () => toPlace(place) }, ...content)];
