@@ -68,6 +68,7 @@ class _Record:
         self.encoder = Encoder(graph, self.known)
         self.texts, self.places = Table(), Table()
         self.labels: dict[Var, str] = {}
+        self.terms: dict[Any, str] = {}
         self._label()
 
     def _directions(self) -> list[Any]:
@@ -190,13 +191,13 @@ class _Record:
         """Return the term of an adjoint as a formula; empty where there is no short one."""
         equation = step.equation
         values = self.primal[equation.outputs[0]], [self._number(atom) for atom in equation.operands]
-        key = equation.primitive, position, repr(equation.params), str([type(x) for x in values[1]])
-        shapes = equation.outputs[0].type, *(atom.type for atom in equation.operands)
         if _chooses(equation.primitive):
             return _term(equation.primitive, position, equation.params, values)
-        return _remembered(
-            (*key, str(shapes)), lambda: _term(equation.primitive, position, equation.params, values)
-        )
+        types = equation.outputs[0].type, *(atom.type for atom in equation.operands)
+        key = equation.primitive, position, repr(equation.params), types
+        if key not in self.terms:
+            self.terms[key] = _term(equation.primitive, position, equation.params, values)
+        return self.terms[key]
 
     def _number(self, atom: Atom) -> Any:
         return atom.value if isinstance(atom, Literal) else self.primal[atom]
@@ -297,12 +298,3 @@ def _term(primitive: str, position: int, params: Mapping[str, Any], values: tupl
     with np.errstate(all="ignore"):
         text = adjoint_term(statement, position, ("⟨y⟩", tokens), values, params)
     return text if len(text) <= _LONGEST else ""
-
-
-_TERMS: dict[Any, str] = {}
-
-
-def _remembered(key: Any, make: Callable[[], str]) -> str:
-    if key not in _TERMS:
-        _TERMS[key] = make()
-    return _TERMS[key]
