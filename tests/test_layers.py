@@ -61,7 +61,8 @@ ROOMS = {
         compiler.codegen compiler.runtime data""",
     "optimize": "core ir boxes ops transforms control implicit compiler compiler.llvm sparse exporting",
     "fit": "core boxes control ops random transforms optimize",
-    "train": "_version core ir boxes transforms control compiler random nn optim data",
+    "train": """_version core ir boxes ops transforms control compiler compiler.llvm compiler.machine compiler.runtime
+        random nn optim parallel data""",
     "estimators": "core nn optim data train",
     "predict": "core nn data train",
     "report": "core nn inspect data train",

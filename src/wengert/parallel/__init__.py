@@ -5,8 +5,9 @@ Nothing of this room loads with ``import wengert``; ``wengert.parallel`` loads i
 
 from __future__ import annotations
 
+from wengert.parallel.group import Group, GroupError
 from wengert.parallel.journal import JournalError
 from wengert.parallel.mapping import map
 from wengert.parallel.sweep import MapError, WorkerError
 
-__all__ = ["JournalError", "MapError", "WorkerError", "map"]
+__all__ = ["Group", "GroupError", "JournalError", "MapError", "WorkerError", "map"]

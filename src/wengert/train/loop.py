@@ -8,10 +8,14 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from wengert.compiler.runtime.threads.team import get_threads
 from wengert.core.errors import ArgumentError, message
 from wengert.core.tree import leaves
 from wengert.data import Dataset, batches
+from wengert.parallel import Group
+from wengert.train.agreement import check_parameters, check_ranks, check_same
 from wengert.train.diagnosis import DivergedError, check_group, check_tested
+from wengert.train.micro_batches import MicroBatchSteps
 from wengert.train.profile import DATA, Stopwatch
 from wengert.train.settings import Settings
 from wengert.train.state import EpochResult, Mean, State, begin, best_epoch, is_over
@@ -92,6 +96,7 @@ def train(
     state: State | None = None,
     stopwatch: Stopwatch | None = None,
     steps: Steps | None = None,
+    group: Group | None = None,
 ) -> Outcome:
     """Train a task's network. This writes no files; a reporter can.
 
@@ -107,6 +112,7 @@ def train(
         stopwatch: measures where the time goes.
         steps: takes the steps, with the optimiser; by default, made from the task and the settings. Pass it to
             several calls to compile only once.
+        group: the processes that share the micro-batches; each calls this function with the same arguments.
 
     Returns:
         The trained model and the results of the epochs; after Ctrl-C, as of the last step.
@@ -114,6 +120,8 @@ def train(
     Raises:
         ArgumentError: there are no images.
         DivergedError: the loss became NaN or infinite, or grew beyond all bounds.
+        SettingsError: there are fewer micro-batches than processes.
+        GroupError: the processes differ in versions, settings, images or parameters.
 
     Example:
         >>> from wengert.data import digit_set
@@ -126,13 +134,16 @@ def train(
     if not (len(dataset.train_images) and len(dataset.test_images)):
         requirement = "there must be images for training and for testing"
         raise ArgumentError(message("train", requirement, repr(dataset)))
+    group = group or Group()
+    check_ranks(group, settings)
     state = state or begin(task, settings, settings.epochs * steps_of(settings, dataset))
     stopwatch = stopwatch or Stopwatch()
-    steps = steps or make_steps(task, settings, dataset, compiled=compiled, stopwatch=stopwatch)
-    run = _Training(task, settings, dataset, reporter or _Silent(), state, steps, stopwatch)
+    steps = steps or make_steps(task, settings, dataset, compiled=compiled, stopwatch=stopwatch, group=group)
+    run = _Training(task, settings, dataset, reporter or _Silent(), state, steps, stopwatch, group)
+    check_same(group, settings, dataset, state)
     interrupted = False
     try:
-        with np.errstate(all="ignore"):  # an overflow shows in the loss
+        with np.errstate(all="ignore"), steps.running():  # an overflow shows in the loss
             while not is_over(run.state, task, settings):
                 run.epoch()
     except KeyboardInterrupt:
@@ -148,11 +159,27 @@ def steps_of(settings: Settings, dataset: Dataset) -> int:
 
 
 def make_steps(
-    task: Task, settings: Settings, dataset: Dataset, *, compiled: bool, stopwatch: Stopwatch | None = None
+    task: Task,
+    settings: Settings,
+    dataset: Dataset,
+    *,
+    compiled: bool,
+    stopwatch: Stopwatch | None = None,
+    group: Group | None = None,
 ) -> Steps:
     """Return the `Steps` of a run."""
     optimiser = task.descent(settings)(settings.rate, settings.epochs * steps_of(settings, dataset))
-    return Steps(task, optimiser, compiled=compiled, stopwatch=stopwatch)
+    if settings.micro_batches == 1:
+        return Steps(task, optimiser, compiled=compiled, stopwatch=stopwatch)
+    return MicroBatchSteps(
+        task,
+        optimiser,
+        size=settings.batch_size // settings.micro_batches,
+        group=group or Group(),
+        threads=settings.threads or get_threads(),
+        compiled=compiled,
+        stopwatch=stopwatch,
+    )
 
 
 def parameter_count(model: Any) -> int:
@@ -172,7 +199,9 @@ class _Training:
         state: State,
         steps: Steps,
         stopwatch: Stopwatch,
+        group: Group,
     ) -> None:
+        self.group = group
         self.task, self.settings, self.dataset, self.reporter = task, settings, dataset, reporter
         self.state, self.steps, self.stopwatch = state, steps, stopwatch
         self.pace = Mean()
@@ -247,5 +276,6 @@ class _Training:
             history=history,
             best=state.trained if is_best and self.settings.keep == "best" else state.best,
         )
+        check_parameters(self.group, self.state, f"after epoch {result.epoch}")
         self.reporter.on_epoch(result, self.state)
         self.stopwatch.end()

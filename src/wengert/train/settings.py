@@ -51,6 +51,8 @@ class Settings(NamedTuple):
     clip: float | None = None
     limit: int | None = None
     """The number of training images to use; None: all."""
+    micro_batches: int = 1
+    """Parts of a batch whose gradients a fixed tree adds: the numbers depend on neither threads nor ranks."""
 
 
 class SettingsError(ArgumentError):
@@ -194,6 +196,14 @@ _KEEP = Rule(
 )
 
 
+_PARTS = Rule(
+    int,
+    "a power of two",
+    lambda value: type(value) is int and value > 0 and value & (value - 1) == 0,
+    1,
+)
+
+
 class Option(NamedTuple):
     """One setting as the user gives it."""
 
@@ -236,6 +246,7 @@ OPTIONS: dict[str, Option] = {
         Option("clip", _RATE, "The largest global norm of the gradients; larger ones are scaled.", True),
         Option("seed", _whole(0), "The seed of the initial weights and of the order of images.", True),
         Option("limit", _whole(1), "Use only the first N training images.", True),
+        Option("micro-batches", _PARTS, "Parts of a batch, added in a fixed order; a power of two.", True),
         Option("patience", _whole(0), "Stop after N epochs without improvement; 0: never."),
         Option("keep", _KEEP, "best: end with the best epoch's model; N: keep N epochs' checkpoints.", True),
         Option("save-every", _SECONDS, "Seconds between checkpoints within an epoch."),

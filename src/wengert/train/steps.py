@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from wengert.train.state import LayerState, Mean, training_loss
 from wengert.train.tasks import Task
 from wengert.transforms.reverse_mode import value_and_grad
 
-_EVALUATION_BATCH = 1000
+EVALUATION_BATCH = 1000
 _EXAMPLES_PER_CALL = 2000
 """Enough to hide the cost of a call, few enough to show progress."""
 
@@ -45,6 +46,10 @@ class Steps:
         self._run = jit(self._scanned, flush_subnormals=True) if compiled else self._repeated
         self._measure = jit(self._measured, flush_subnormals=True) if compiled else self._measured
         self._known: set[Any] = set()
+
+    def running(self) -> AbstractContextManager[None]:
+        """Return the context of a run of steps."""
+        return nullcontext()
 
     def group(self, settings: Settings, images: Any) -> int:
         """Return the number of steps for one call: a divisor of the epoch's steps, so that one program serves all."""
@@ -111,7 +116,7 @@ class Steps:
     def evaluate(self, model: Any, images: Any, labels: Any) -> tuple[float, float]:
         """Return the mean loss and the mean score of a model over a set of images."""
         loss, score = Mean(), Mean()
-        for part in consecutive(len(images), _EVALUATION_BATCH):
+        for part in consecutive(len(images), EVALUATION_BATCH):
             count = part.stop - part.start
             with self._stopwatch.measuring(self._part(EVALUATION, count)):
                 mean, total = self._measure(model, images[part], labels[part])

@@ -311,6 +311,9 @@ class Task(NamedTuple):
             value = getattr(settings, option.field)
             if value is not None:
                 check_value(option.name, value)
+        if settings.batch_size % settings.micro_batches:
+            got = f"{settings.micro_batches} and {settings.batch_size}"
+            raise SettingsError(f"micro-batches must divide batch-size; got {got}")
         self.descent(settings)
         return settings
 

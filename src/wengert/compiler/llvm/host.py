@@ -6,7 +6,7 @@ import functools
 import os
 import platform
 from collections import defaultdict
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
 from llvmlite import binding as llvm
@@ -98,14 +98,46 @@ def _chosen(name: str) -> Target:
     return other
 
 
+_agreed: list[Target] = []
+"""The target that the processes of a job have in common, if they differ."""
+
+
+def common(targets: Sequence[Target]) -> Target:
+    """Return the target whose code runs on the processors of all the given ones.
+
+    Example:
+        >>> common([named("avx512"), named("avx2")]).cpu
+        'x86-64-v3'
+    """
+    if len(set(targets)) == 1:
+        return targets[0]
+    least = min(targets, key=lambda target: (target.vector_bytes, target.has_fma))
+    levels = [name for name in _LEVELS if _runs(name, least)]
+    if not levels or len({target.triple for target in targets}) > 1:
+        raise ArgumentError(message("target", "all processors must be of one kind", str(sorted({*targets}))))
+    return _level(levels[-1])._replace(level1=least.level1, level2=least.level2)
+
+
+def _runs(level: str, target: Target) -> bool:
+    needed = _level(level)
+    return needed.vector_bytes <= target.vector_bytes and needed.has_fma <= target.has_fma
+
+
+def agree_on(target: Target) -> None:
+    """Compile for a target from `common` from now on."""
+    _agreed[:] = [target]
+
+
 def host() -> Target:
     """Return the target of this process: the whole processor, or the one that ``WENGERT_TARGET`` names.
+
+    In a job of processes on different processors, it is the one that all of them run.
 
     Example:
         >>> host().vector_bytes in (16, 32, 64)
         True
     """
-    return _chosen(os.environ.get(VARIABLE, "").strip().lower())
+    return _agreed[0] if _agreed else _chosen(os.environ.get(VARIABLE, "").strip().lower())
 
 
 @functools.cache

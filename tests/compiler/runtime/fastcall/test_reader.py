@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
 from collections.abc import Callable
@@ -14,6 +15,7 @@ import wengert as wg
 from tests.compiler.comparing import address, assert_same, read_only, unaligned
 from tests.compiler.entries import where_there_are_entries
 from wengert.compiler.runtime import donation
+from wengert.compiler.runtime.fastcall import reader
 from wengert.compiler.specialisation import Specialisation
 from wengert.core.dtypes import SHORT_NAMES
 from wengert.core.errors import ArgumentError
@@ -307,3 +309,11 @@ def test_threads_with_static_arguments_of_their_own() -> None:
     finally:
         sys.setswitchinterval(interval)
     assert not wrong
+
+
+@where_there_are_entries
+def test_a_thread_whose_function_is_not_kept_keeps_its_code() -> None:
+    # Two threads that load it at the same time call `_native` itself; only one result stays in the cache.
+    read = reader._native.__wrapped__()
+    gc.collect()
+    assert read([], 0, 0, 0, 0, 0) == 1

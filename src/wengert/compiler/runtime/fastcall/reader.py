@@ -11,12 +11,12 @@ import ctypes
 import functools
 import math
 from collections.abc import Callable, Collection, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from wengert.compiler.llvm.ir_builder import I64, POINTER, Value, constant
-from wengert.compiler.llvm.object_code import Library, stored_library
+from wengert.compiler.llvm.object_code import stored_library
 from wengert.compiler.runtime import donation
 from wengert.compiler.runtime.execute import address_of, empty, is_placed, must_begin
 from wengert.compiler.runtime.fastcall.objects import (
@@ -86,7 +86,7 @@ class Reader:
 
     @lazy
     def _read(self) -> Callable[..., int] | None:
-        return _native().read if len(self._rows) == len(self._dtypes) and supported() else None
+        return _native() if len(self._rows) == len(self._dtypes) and supported() else None
 
     def in_place(self, leaves: list[Any], block: int) -> bool:
         """Write the addresses of the leaves into a block, if the program can read all of them in place; return whether.
@@ -173,20 +173,15 @@ def _row(type_: TensorType, slot: int, *, is_taken: bool, is_kept: bool) -> list
     return [*(int(row[word]) for word in _WORDS), *shape, *[0] * (_MOST_AXES - len(shape))]
 
 
-class _Native(NamedTuple):
-    """The native function, and the library that it is in."""
-
-    library: Library
-    read: Callable[..., int]
-
-
 @functools.cache
-def _native() -> _Native:
-    """Return the native function. Two threads may load it at first, and each keeps its own."""
+def _native() -> Callable[..., int]:
+    """Return the native function, which keeps its code in memory: two threads may load it at first, each its own."""
     library = stored_library("reader", _ReadFunction().text())
     address, count = ctypes.c_void_p, ctypes.c_int64
     prototype = ctypes.PYFUNCTYPE(count, ctypes.py_object, address, address, count, address, count)
-    return _Native(library, prototype(library.address("read")))
+    read: Any = prototype(library.address("read"))
+    read.library = library
+    return read
 
 
 class _ReadFunction(ObjectFunction):

@@ -1,0 +1,123 @@
+"""MPI: the processes that ``mpiexec`` started, and sums whose slices travel among them."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from wengert.core.errors import MissingExtraError
+from wengert.parallel.layout import Layout, slices
+from wengert.parallel.tree import Node, nodes_of, share, total
+
+_STARTED = "OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE", "PMIX_RANK", "MPI_LOCALNRANKS"
+"""Variables by which Open MPI, MPICH, Intel MPI and Slurm number the processes that they start."""
+_SMALL = 1 << 12
+"""Sums of at most this many bytes are sent whole: one message instead of two."""
+
+
+def is_started() -> bool:
+    """Return whether ``mpiexec`` or ``srun`` started this process as one of several."""
+    return any(name in os.environ for name in _STARTED)
+
+
+def load() -> Any:
+    """Return mpi4py's module, which starts MPI.
+
+    Raises:
+        MissingExtraError: mpi4py, or the library of an MPI, is not installed.
+    """
+    try:
+        from mpi4py import MPI
+    except (ImportError, RuntimeError) as problem:  # RuntimeError: mpi4py found no MPI
+        hint = "pip install 'wengert[mpi]'"
+        if getattr(problem, "name", None) == "mpi4py":
+            raise MissingExtraError(f"several processes need mpi4py: {hint}") from None
+        reason = str(problem).strip().splitlines()[0]
+        raise MissingExtraError(f"mpi4py cannot load an MPI ({reason}): {hint}") from None
+    return MPI
+
+
+def communicator_of_all() -> Any:
+    """Return the communicator of all processes; None if this process was not started as one of several."""
+    return load().COMM_WORLD if is_started() else None
+
+
+class Exchange:
+    """Finishes sums over the processes of a communicator: each process finishes the tree of one slice of the buffer.
+
+    Args:
+        communicator: of mpi4py.
+        layout: of the trees that are added.
+        parts: the number of parts.
+    """
+
+    def __init__(self, communicator: Any, layout: Layout, parts: int) -> None:
+        self.communicator, self.layout, self.parts = communicator, layout, parts
+        rank, size = communicator.Get_rank(), communicator.Get_size()
+        self._whole = layout.size <= _SMALL
+        self._slices = [slice(0, layout.size)] * size if self._whole else slices(layout.size, size)
+        self._own = self._slices[rank]
+        self._nodes = [nodes_of(share(parts, other, size)) for other in range(size)]
+        held, lengths = len(self._nodes[rank]), [part.stop - part.start for part in self._slices]
+        self._sent = _Counts([held * layout.size] if self._whole else [held * length for length in lengths])
+        self._received = _Counts([len(nodes) * lengths[rank] for nodes in self._nodes])
+        self._finished = _Counts(lengths)
+        self._outgoing = np.empty(self._sent.total, np.uint8)
+        self._incoming = np.empty(self._received.total, np.uint8)
+
+    def finish(self, held: dict[Node, Any], out: Any) -> None:
+        """Write the sum over all processes into a buffer.
+
+        Args:
+            held: the buffers of this process by their nodes.
+            out: the buffer.
+        """
+        outgoing, incoming = self._packed(list(held.values())), self._received.of(self._incoming)
+        if self._whole:
+            self.communicator.Allgatherv([outgoing, self._sent.total, load().BYTE], incoming)
+            out[...] = self._total()
+        else:
+            self.communicator.Alltoallv(self._sent.of(outgoing), incoming)
+            result = self._total()
+            self.communicator.Allgatherv([result, len(result), load().BYTE], self._finished.of(out))
+
+    def _total(self) -> Any:
+        """Return the sum of the slices that have come."""
+        length = int(self._own.stop - self._own.start)
+        nodes = [node for nodes in self._nodes for node in nodes]
+        begins = range(0, len(nodes) * length, length) if length else [0] * len(nodes)
+        sums = {
+            node: self._incoming[begin : begin + length] for node, begin in zip(nodes, begins, strict=True)
+        }
+
+        def added(left: Any, right: Any) -> Any:
+            self.layout.add(left, right, self._own.start)
+            return left
+
+        return total(sums, self.parts, added)
+
+    def _packed(self, buffers: list[Any]) -> Any:
+        """Return the buffers' slices in the order in which they are sent."""
+        if len(buffers) == 1:
+            return buffers[0]
+        begin = 0
+        for part in self._slices[:1] if self._whole else self._slices:
+            for buffer in buffers:
+                end = begin + part.stop - part.start
+                self._outgoing[begin:end] = buffer[part]
+                begin = end
+        return self._outgoing
+
+
+class _Counts:
+    """How many bytes of a buffer belong to each process, in order."""
+
+    def __init__(self, counts: list[int]) -> None:
+        self.counts, self.total = counts, sum(counts)
+        self.begins = [sum(counts[:number]) for number in range(len(counts))]
+
+    def of(self, buffer: Any) -> list[Any]:
+        """Return a buffer with its parts, as mpi4py takes it."""
+        return [buffer, self.counts, self.begins, load().BYTE]

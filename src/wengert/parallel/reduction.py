@@ -1,0 +1,63 @@
+"""Sums of trees over numbered parts, in the order of the fixed tree."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wengert.parallel.layout import Layout
+from wengert.parallel.mpi import Exchange
+from wengert.parallel.tree import Pairwise, total
+
+
+class Reduction:
+    """Adds trees of one layout over numbered parts; its buffers serve every sum.
+
+    Args:
+        layout: of the trees.
+        parts: the number of parts.
+        communicator: of the processes that hold the parts; None for this process alone.
+
+    Example:
+        >>> reduction = Reduction(Layout.of(1.0), 3)
+        >>> for part in range(3):
+        ...     reduction.add(part, reduction.packed(10.0**part))
+        >>> reduction.layout.unpack(reduction.finish(reduction.layout.empty()))
+        np.float64(111.0)
+    """
+
+    def __init__(self, layout: Layout, parts: int, communicator: Any = None) -> None:
+        self.layout, self.parts = layout, parts
+        self._exchange = Exchange(communicator, layout, parts) if communicator is not None else None
+        self._free: list[Any] = []
+        self._pairwise = Pairwise(self._added)
+
+    def packed(self, tree: Any) -> Any:
+        """Return a tree in a buffer of this sum, which `add` takes; several threads may pack at a time."""
+        try:
+            buffer = self._free.pop()
+        except IndexError:
+            buffer = self.layout.empty()
+        self.layout.pack(tree, buffer)
+        return buffer
+
+    def add(self, part: int, buffer: Any) -> None:
+        """Add a buffer from `packed`; the parts of this process come in order."""
+        self._pairwise.add(part, buffer)
+
+    def _added(self, left: Any, right: Any) -> Any:
+        self.layout.add(left, right)
+        return left
+
+    def finish(self, out: Any) -> Any:
+        """Write the sum over all parts of all processes into a buffer, and return it."""
+        held, self._pairwise.held = self._pairwise.held, {}
+        if self._exchange is not None:
+            self._exchange.finish(held, out)
+        else:
+            out[...] = total(held, self.parts, self._added)
+        self._free.extend(held.values())
+        return out
+
+    def clear(self) -> None:
+        """Forget the parts that were added since the last sum."""
+        self._pairwise.held.clear()

@@ -1,0 +1,92 @@
+"""What the processes of a run must have in common, so that they compute the same bits."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import zlib
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from wengert._version import versions
+from wengert.compiler.llvm.host import agree_on, common, host
+from wengert.compiler.machine.target import available
+from wengert.core.tree import leaves
+from wengert.data import Dataset
+from wengert.parallel import Group
+from wengert.train.settings import OPTIONS, Settings, SettingsError
+from wengert.train.state import State
+
+
+def agree_on_target(group: Group) -> None:
+    """Let all processes compile for the processor that all of them have: other vectors add in another order.
+
+    Raises:
+        ArgumentError: the processors have no code in common.
+    """
+    targets = group.gather(host())
+    if len(set(targets)) > 1:
+        agree_on(common(targets))
+
+
+def threads_of(group: Group) -> int:
+    """Return how many threads each process may use: its processors, divided among the processes that share them."""
+    mine = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(os.cpu_count() or 1))
+    everyone = group.gather((platform.node(), mine))
+    sharing = sum(host == platform.node() and bool(mine & theirs) for host, theirs in everyone)
+    return max(1, available() // sharing)
+
+
+def check_ranks(group: Group, settings: Settings) -> None:
+    """Raise `SettingsError` if there are fewer micro-batches than processes."""
+    if settings.micro_batches < group.size:
+        needed = 1 << (group.size - 1).bit_length()
+        raise SettingsError(
+            f"micro-batches is {settings.micro_batches}, fewer than the {group.size} ranks: "
+            f"give --micro-batches {needed} or more"
+        )
+
+
+def check_same(group: Group, settings: Settings, dataset: Dataset, state: State) -> None:
+    """Raise `GroupError` if processes differ in what decides the numbers of a run."""
+    if group.size == 1:
+        return
+    for name, number in (versions() | {"llvmlite": version("llvmlite")}).items():
+        group.agree(f"the versions of {name}", number)
+    fixed = {name: getattr(settings, option.field) for name, option in OPTIONS.items() if option.fixed}
+    for name, value in fixed.items():
+        group.agree(f"the settings of {name}", value)
+    group.agree("the targets of compiled code", str(tuple(host())))
+    group.agree("the images", f"{checksum(dataset):08x}")
+    check_parameters(group, state, "at the start")
+
+
+def check_parameters(group: Group, state: State, when: str) -> None:
+    """Raise `GroupError` if processes have different parameters, by their hashes."""
+    if group.size > 1:
+        trees = state.model, state.optimiser, state.layer_state
+        group.agree(f"the hashes of the parameters {when}", digest(trees))
+
+
+def digest(tree: Any) -> str:
+    """Return the SHA-256 of the leaves of a tree.
+
+    Example:
+        >>> digest(np.zeros(2, np.uint8))[:8]
+        '96a296d2'
+    """
+    found = hashlib.sha256()
+    for leaf in leaves(tree):
+        found.update(np.ascontiguousarray(leaf).tobytes())
+    return found.hexdigest()
+
+
+def checksum(dataset: Dataset) -> int:
+    """Return a checksum of images and labels."""
+    found = 0
+    for array in (dataset.train_images, dataset.train_labels, dataset.test_images, dataset.test_labels):
+        found = zlib.crc32(np.ascontiguousarray(array).data, found)
+    return found
