@@ -25,7 +25,7 @@ def alone(monkeypatch):
 def trees(parts, rng):
     return [
         {
-            "w": rng.standard_normal((3, 5)).astype(np.float32) * 10.0 ** rng.integers(-5, 5),
+            "w": (rng.standard_normal((3, 5)) * 10.0 ** rng.integers(-5, 5)).astype(np.float32),
             "z": rng.standard_normal(2) + 1j,
             "count": np.int64(part),
             "loss": 0.5 * part,

@@ -36,6 +36,9 @@ class Group:
     without MPI, it is the same as ``Group()``, so a program needs no cases. All processes must call the methods in the
     same order.
 
+    Args:
+        communicator: of mpi4py; None for this process alone.
+
     Example:
         >>> import numpy as np
         >>> group = Group.from_mpi()
