@@ -68,7 +68,7 @@ ROOMS = {
     "report": "core nn inspect data train",
     "bench": "core transforms control compiler compiler.runtime optim data train",
     "command": """_startup _version core transforms compiler compiler.llvm compiler.machine compiler.runtime special
-        explorer exporting data train predict report bench""",
+        explorer exporting parallel data train predict report bench""",
     "__main__": "command",
     "": """_startup _version core tree errors array transforms control compiler compiler.runtime numpy special
         scipy array_api random nn optim optimize fit integrate implicit testing inspect explorer exporting data
@@ -81,7 +81,7 @@ ALLOWED = {room: {room, *names.split()} for room, names in ROOMS.items()}
 HOME = {
     "numpy": "wengert",
     "llvmlite": "wengert.compiler.llvm",
-    "click": "wengert.command.cli",
+    "click": "wengert.command",
     "rich": "wengert.command.cli",
     "matplotlib": "nowhere",
     "PIL": "nowhere",

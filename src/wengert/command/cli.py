@@ -20,6 +20,7 @@ from wengert.command.explore import write_exploration
 from wengert.command.export import KINDS, ExportOptions, export_run
 from wengert.command.grid import parsed, points, unique_names
 from wengert.command.predict import Output, PredictOptions, run_prediction
+from wengert.command.ranks import launch
 from wengert.command.report import write_comparison, write_report
 from wengert.command.sweep import Point, begin_sweep, resume_sweep
 from wengert.command.train import resume_training, run_training, try_training
@@ -129,6 +130,9 @@ _trust = click.option("--trust", is_flag=True, help="Run the Python file in the 
 @click.option("--resume", type=click.Path(), metavar="RUN", help="Resume the run in this folder.")
 @_trust
 @click.option("--dry-run", is_flag=True, help="Train and test with one batch; write nothing.")
+@click.option("--ranks", type=_AT_LEAST_1, help="Train on N processes, which mpiexec starts.")
+@click.option("--restarts", type=_AT_LEAST_0, default=0, help="Start again up to N times if a rank dies.")
+@click.option("--min-ranks", type=_AT_LEAST_1, default=1, help="The least number of ranks to go on with.")
 def train(
     network: str | None,
     settings: str | None,
@@ -136,6 +140,9 @@ def train(
     resume: str | None,
     trust: bool,
     dry_run: bool,
+    ranks: int | None,
+    restarts: int,
+    min_ranks: int,
     **options: Any,
 ) -> int:
     """Train a network, by default the papers' cnn, or your own (--model).
@@ -146,6 +153,10 @@ def train(
     if network is not None:
         given["task"] = network
     limit_blas()
+    if ranks is not None:
+        if dry_run:
+            raise click.UsageError("--dry-run cannot be combined with --ranks.")
+        return launch(ranks, restarts, min_ranks)
     if resume is not None:
         if settings is not None or out is not None or dry_run:
             raise click.UsageError("--resume cannot be combined with --settings, --out or --dry-run.")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import signal
-import zlib
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,14 +11,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert._version import versions
+from wengert.command.ranks import all_ranks
 from wengert.compiler.runtime.threads.team import get_threads, set_threads
 from wengert.data import Dataset
+from wengert.parallel import Group
+from wengert.parallel.launch import note
 from wengert.train import plots
+from wengert.train.agreement import check_ranks, checksum, threads_of
 from wengert.train.checkpoint_files import Checkpoints, checkpoints_in
 from wengert.train.logs import TensorBoard, check_tensorboard
 from wengert.train.loop import DivergedError, Outcome, parameter_count, steps_of, train
 from wengert.train.profile import Stopwatch
-from wengert.train.reporters import Console, Interrupts, RunReporter, counted
+from wengert.train.reporters import Console, Follower, Interrupts, RunReporter, counted
 from wengert.train.runs import (
     CHECKPOINTS,
     MODEL,
@@ -47,6 +50,7 @@ class _Job(NamedTuple):
     settings: Settings
     dataset: Dataset
     console: Console
+    group: Group
     file: Path | None
     """The user's file that was run, or the copy of it."""
 
@@ -59,10 +63,8 @@ class _Job(NamedTuple):
         return begin(self.task, self.settings, self.settings.epochs * self.steps)
 
     def checkpoints(self, folder: Path) -> Checkpoints:
-        data, checksum = self.dataset, 0
-        for array in (data.train_images, data.train_labels, data.test_images, data.test_labels):
-            checksum = zlib.crc32(np.ascontiguousarray(array).data, checksum)
-        return Checkpoints(folder / CHECKPOINTS, self.task, self.settings, self.steps, checksum)
+        data = checksum(self.dataset)
+        return Checkpoints(folder / CHECKPOINTS, self.task, self.settings, self.steps, data)
 
 
 # -- new, resumed and dry runs ---------------------------------------------------------------------------
@@ -76,37 +78,59 @@ def run_training(settings: Settings, out: str | None) -> int:
     Raises:
         WengertError: an expected failure; its message is one line.
     """
-    check_place(out)
-    with _threads(settings) as settings:
-        job = _prepared(settings, None)
-        folder = RunFolder(out, absolute(settings), job.file)
-        with folder.in_use():
-            return _train(job, folder, job.initial_state(), job.checkpoints(folder.path))
+    with all_ranks() as group:
+        group.from_first(lambda: check_place(out))
+        with _threads(settings, group) as settings:
+            job = group.together(lambda: _prepared(settings, None, group))
+            if group.rank:
+                group.together(lambda: None)
+                return _follow(job, job.initial_state())
+            folder = group.together(lambda: RunFolder(out, absolute(settings), job.file))
+            note("run", str(folder.path))
+            with folder.in_use():
+                return _train(job, folder, job.initial_state(), job.checkpoints(folder.path))
 
 
 def resume_training(run: Run, settings: Settings) -> int:
     """Resume a run from its newest undamaged checkpoint; see `run_training`."""
-    folder = RunFolder.again(run.path)
-    with folder.in_use(), _threads(settings) as settings:
+    with all_ranks() as group, _threads(settings, group) as settings:
         source = run.path / SOURCE
-        job = _prepared(settings, source if source.exists() else None)
-        say = job.console.say
-        checkpoints = job.checkpoints(run.path)
-        state, problems = checkpoints.newest(job.initial_state())
-        for problem in problems:
-            say("warning", f"{problem}; using the checkpoint before it")
-        for name, before in run.versions.items():
-            if (now := versions().get(name)) != before:
-                note = "the numbers may differ from those of an uninterrupted run"
-                say("note", f"the run began with {name} {before}, this is {now}: {note}")
-        state = state or job.initial_state()
-        _check_epochs(run, settings, state)
-        if state.epoch > settings.epochs:
-            say("note", "the run is complete; --epochs N continues it to epoch N")
-        folder.describe(settings, run.began)
-        for problem in folder.metrics.go_back(state.epoch, state.step, state.history):
-            say("warning", f"{problem}; it is left out")
-        return _train(job, folder, state, checkpoints)
+        job = group.together(lambda: _prepared(settings, source if source.exists() else None, group))
+        if group.rank:
+            group.together(lambda: None)  # the first process puts damaged checkpoints aside
+            state, _ = group.together(lambda: job.checkpoints(run.path).newest(job.initial_state()))
+            return _follow(job, state or job.initial_state())
+        with contextlib.ExitStack() as stack:
+
+            def opened() -> tuple[RunFolder, Checkpoints, State]:
+                folder = RunFolder.again(run.path)
+                stack.enter_context(folder.in_use())
+                checkpoints = job.checkpoints(run.path)
+                return folder, checkpoints, _state_to_resume(job, run, folder, checkpoints)
+
+            folder, checkpoints, state = group.together(opened)
+            note("run", str(folder.path))
+            group.together(lambda: None)
+            return _train(job, folder, state, checkpoints)
+
+
+def _state_to_resume(job: _Job, run: Run, folder: RunFolder, checkpoints: Checkpoints) -> State:
+    say = job.console.say
+    state, problems = checkpoints.newest(job.initial_state())
+    for problem in problems:
+        say("warning", f"{problem}; using the checkpoint before it")
+    for name, before in run.versions.items():
+        if (now := versions().get(name)) != before:
+            hint = "the numbers may differ from those of an uninterrupted run"
+            say("note", f"the run began with {name} {before}, this is {now}: {hint}")
+    state = state or job.initial_state()
+    _check_epochs(run, job.settings, state)
+    if state.epoch > job.settings.epochs:
+        say("note", "the run is complete; --epochs N continues it to epoch N")
+    folder.describe(job.settings, run.began)
+    for problem in folder.metrics.go_back(state.epoch, state.step, state.history):
+        say("warning", f"{problem}; it is left out")
+    return state
 
 
 def _check_epochs(run: Run, settings: Settings, state: State) -> None:
@@ -119,8 +143,8 @@ def _check_epochs(run: Run, settings: Settings, state: State) -> None:
 
 def try_training(settings: Settings) -> int:
     """Train with one batch and test with one; write nothing."""
-    with _threads(settings) as settings:
-        job, size = _prepared(settings, None), settings.batch_size
+    with _threads(settings, Group()) as settings:
+        job, size = _prepared(settings, None, Group()), settings.batch_size
         data = job.dataset
         batch = Dataset(
             data.train_images[:size],
@@ -139,9 +163,9 @@ def try_training(settings: Settings) -> int:
 
 
 def _run(
-    job: _Job, reporter: RunReporter | None = None, state: State | None = None
+    job: _Job, reporter: RunReporter | Follower | None = None, state: State | None = None
 ) -> tuple[Outcome, Stopwatch]:
-    stopwatch = Stopwatch() if reporter is None else reporter.stopwatch
+    stopwatch = reporter.stopwatch if isinstance(reporter, RunReporter) else Stopwatch()
     outcome = train(
         job.task,
         job.settings,
@@ -150,6 +174,7 @@ def _run(
         compiled=not job.settings.eager,
         state=state,
         stopwatch=stopwatch,
+        group=job.group,
     )
     return outcome, stopwatch
 
@@ -158,10 +183,11 @@ def _run(
 
 
 @contextlib.contextmanager
-def _threads(settings: Settings) -> Generator[Settings, None, None]:
+def _threads(settings: Settings, group: Group) -> Generator[Settings, None, None]:
     """Set the number of threads, and yield settings with that number."""
     before = get_threads()
-    threads = settings.threads or (1 if settings.deterministic else before)
+    usual = before if group.size == 1 else min(before, threads_of(group))
+    threads = settings.threads or (1 if settings.deterministic else usual)
     set_threads(threads)
     try:
         yield settings._replace(threads=threads)
@@ -169,20 +195,22 @@ def _threads(settings: Settings) -> Generator[Settings, None, None]:
         set_threads(before)
 
 
-def _prepared(settings: Settings, source: Path | None) -> _Job:
+def _prepared(settings: Settings, source: Path | None, group: Group) -> _Job:
+    check_ranks(group, settings)
     task = task_of(settings, source)
     if settings.tensorboard:
         check_tensorboard()
     console = Console(task)
+    console.out.quiet = group.rank > 0
     if settings.data == "digits":
         console.say("drawing", f"{sum(drawn_counts(settings).values()):,} digits")
     dataset = dataset_of(settings)
     if settings.model is None:
-        return _Job(task, settings, dataset, console, None)
+        return _Job(task, settings, dataset, console, group, None)
     place, _, name = settings.model.rpartition(":")
     file = source or Path(place)
     check_model(task, name, file, dataset, settings)
-    return _Job(task, settings, dataset, console, file)
+    return _Job(task, settings, dataset, console, group, file)
 
 
 def _introduce(job: _Job) -> None:
@@ -194,10 +222,27 @@ def _introduce(job: _Job) -> None:
     threads = "NumPy" if settings.eager else counted(settings.threads or get_threads(), "thread")
     say("network", f"{job.task.title}, {parameters:,} parameters")
     say("data", f"{data.name}: {train:,} images to train, {test:,} to test")
+    if job.group.size > 1:
+        threads = f"{job.group.size} ranks with {threads}"
     say("settings", f"{counted(settings.epochs, 'epoch')}, {numbers}, {threads}")
 
 
 # -- the run and its results -----------------------------------------------------------------------------
+
+
+def _follow(job: _Job, state: State) -> int:
+    """Take part in a run that the first process shows and writes."""
+    with Interrupts() as interrupts, blaming(job.file):
+        outcome, _ = _run(job, Follower(interrupts, job.group), state)
+    return _code(job, outcome, interrupts)
+
+
+def _code(job: _Job, outcome: Outcome, interrupts: Interrupts) -> int:
+    """Return the exit code of all processes, by the signal that one of them got."""
+    noted = job.group.gather(interrupts.signal)
+    if not outcome.interrupted:
+        return 0
+    return 128 + next(filter(None, noted), signal.SIGINT)
 
 
 def _train(job: _Job, folder: RunFolder, state: State, checkpoints: Checkpoints) -> int:
@@ -210,14 +255,18 @@ def _train(job: _Job, folder: RunFolder, state: State, checkpoints: Checkpoints)
         console.say("resumed", f"after {steps}")
     board = TensorBoard(folder.path / TENSORBOARD, job.steps, done) if settings.tensorboard else None
     with Interrupts() as interrupts, contextlib.closing(board) if board else contextlib.nullcontext():
-        reporter = RunReporter(console, folder, checkpoints, interrupts, settings, Stopwatch(), board)
+        reporter = RunReporter(
+            console, folder, checkpoints, interrupts, settings, Stopwatch(), board, job.group
+        )
         try:
             with console, blaming(job.file):
                 outcome, _ = _run(job, reporter, state)
         except DivergedError as problem:
             raise _diverged(problem, folder, checkpoints) from None
         _write_results(job, folder, outcome, reporter)
-    return _end(console, folder, outcome, interrupts)
+    code = _code(job, outcome, interrupts)
+    _end(console, folder, code)
+    return code
 
 
 def _diverged(problem: DivergedError, folder: RunFolder, checkpoints: Checkpoints) -> DivergedError:
@@ -246,16 +295,15 @@ def _write_results(job: _Job, folder: RunFolder, outcome: Outcome, reporter: Run
     job.console.say("model", str(folder.path / MODEL))
 
 
-def _end(console: Console, folder: RunFolder, outcome: Outcome, interrupts: Interrupts) -> int:
-    if not outcome.interrupted:
-        return 0
+def _end(console: Console, folder: RunFolder, code: int) -> None:
+    if not code:
+        return
     if console.closed:
         raise RunError(f"the output was closed; the run is saved in {folder.path}")
-    number = interrupts.signal or signal.SIGINT
+    number = signal.Signals(code - 128)
     name = "Ctrl-C" if number == signal.SIGINT else number.name
     console.say("stopped", f"by {name}; the run is saved in {folder.path}")
     console.say("resume", f"wengert train --resume {folder.path}")
-    return 128 + number
 
 
 def _show_profile(console: Console, stopwatch: Stopwatch, folder: RunFolder) -> None:

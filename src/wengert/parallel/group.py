@@ -161,7 +161,7 @@ class Group:
             The results in the order of the arguments.
 
         Raises:
-            GroupError: the function failed in another process; in this one, its own error is raised.
+            GroupError: the function failed in a process; if that is the first one, it raises its own error.
 
         Example:
             >>> Group().all(abs, [-1, 2])
@@ -219,7 +219,7 @@ class Group:
         """Run a function in all processes and return its result; if it fails in one, raise an error in all.
 
         Raises:
-            GroupError: it failed in another process; in this one, its own error is raised.
+            GroupError: it failed in a process; if that is the first one, it raises its own error.
 
         Example:
             >>> Group().together(lambda: 5)
@@ -233,7 +233,7 @@ class Group:
         failed = next((rank for rank, reason in enumerate(reasons) if reason), None)
         if failed is None:
             return cast("_T", result)
-        if problem is not None and failed == self.rank:
+        if problem is not None and failed == self.rank == 0:
             raise problem
         reason, host = reasons[failed] or ("", "")
         raise GroupError(f"rank {failed} on {host}: {reason}") from problem

@@ -14,6 +14,7 @@ from collections.abc import Generator, Sequence
 from types import FrameType
 from typing import Any
 
+from wengert.parallel import Group
 from wengert.train.checkpoint_files import Checkpoints
 from wengert.train.logs import TensorBoard, epoch_line, step_lines
 from wengert.train.loop import EpochResult, Progress
@@ -233,6 +234,21 @@ class Interrupts:
         self.signal = signal.Signals(number)
 
 
+class Follower:
+    """The reporter of a process that writes nothing: it ends the run together with the others."""
+
+    def __init__(self, interrupts: Interrupts, group: Group) -> None:
+        self.interrupts, self.group = interrupts, group
+
+    def on_steps(self, progress: Progress, state: State) -> None:
+        """End the run after a signal to one of the processes."""
+        if self.group.any(self.interrupts.noted):
+            raise KeyboardInterrupt
+
+    def on_epoch(self, result: EpochResult, state: State) -> None:
+        """Do nothing."""
+
+
 class RunReporter:
     """A reporter that shows, logs and saves a run, and ends it after a signal or when the console is closed.
 
@@ -248,7 +264,9 @@ class RunReporter:
         settings: Settings,
         stopwatch: Stopwatch,
         board: TensorBoard | None,
+        group: Group | None = None,
     ) -> None:
+        self.group = group or Group()
         self.console, self.folder, self.checkpoints = console, folder, checkpoints
         self.interrupts, self.settings, self.stopwatch, self.board = interrupts, settings, stopwatch, board
         self.problem: RunError | None = None
@@ -262,7 +280,7 @@ class RunReporter:
             self._log(*step_lines(progress, self.settings.log_every))
         if time.monotonic() - self._saved_at >= self.settings.save_every:
             self.save(state)
-        if self.interrupts.noted or self.console.closed:
+        if self.group.any(self.interrupts.noted or self.console.closed):
             raise KeyboardInterrupt
 
     def on_epoch(self, result: EpochResult, state: State) -> None:

@@ -1,0 +1,111 @@
+"""``wengert train`` on several ranks: its processes, and the command that launches them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import sys
+import time
+from collections.abc import Generator, Sequence
+from pathlib import Path
+
+import click
+
+from wengert._startup import INTERRUPTED
+from wengert.core.errors import WengertError
+from wengert.parallel import Group, GroupError
+from wengert.parallel.group import reason_of
+from wengert.parallel.launch import Job, check_size, find_mpiexec, note
+from wengert.parallel.orphans import end_with_parent
+from wengert.train.agreement import agree_on_target
+from wengert.train.settings import SettingsError
+
+_GRACE = 2.0
+"""Seconds before a rank reports an error, which the first one reports at once if it has it, too."""
+_OWN = "--ranks", "--restarts", "--min-ranks"
+
+
+# -- in each process -------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def all_ranks() -> Generator[Group, None, None]:
+    """Yield the group of all ranks; if one fails, all end, and one line says why.
+
+    The exit code goes to the launching process, too.
+    """
+    group = Group.from_mpi()
+    check_size(group.size)
+    if group.size == 1:
+        yield group
+        return
+    end_with_parent()
+    if group.rank == 0:
+        note("first", str(os.getpid()))
+    try:
+        agree_on_target(group)
+        yield group
+    except GroupError as problem:  # all ranks raise it
+        _say(group, str(problem), 1)
+        sys.exit(1)
+    except (WengertError, OSError, MemoryError, KeyboardInterrupt) as problem:
+        code = 2 if isinstance(problem, SettingsError) else 1
+        if isinstance(problem, KeyboardInterrupt):
+            problem, code = WengertError("stopped by Ctrl-C"), INTERRUPTED
+        text = reason_of(problem)
+        if group.rank:
+            time.sleep(_GRACE)
+            text = f"rank {group.rank} on {platform.node()}: {text}"
+        _say(group, text, code, every=True)
+        group.abort(code)
+
+
+def _say(group: Group, text: str, code: int, *, every: bool = False) -> None:
+    if group.rank == 0 or every:
+        note("ended", str(code))
+        click.echo(f"wengert: {' '.join(text.split())}", err=True)
+        sys.stderr.flush()
+
+
+# -- in the launching process ----------------------------------------------------------------------------
+
+
+def launch(ranks: int, restarts: int, least: int) -> int:
+    """Run the present command line on several ranks, and return its exit code.
+
+    Raises:
+        SettingsError: fewer ranks than the least number are asked for.
+        LaunchError: mpiexec is missing, or a rank died and no restarts are left.
+    """
+    if ranks < least:
+        raise SettingsError(f"ranks is {ranks}, fewer than min-ranks, {least}")
+    given = without_options(sys.argv[1:], _OWN)
+
+    def program(folder: Path) -> Sequence[str]:
+        run = folder / "run"
+        arguments = ["train", "--resume", run.read_text(), "--trust"] if run.exists() else given
+        return [sys.executable, "-m", "wengert", *arguments]
+
+    job = Job(find_mpiexec(), lambda label, text: click.echo(f"{label:<9} {text}"))
+    return job.run(program, ranks, restarts=restarts, least=least)
+
+
+def without_options(arguments: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Return a command line without some options that have a value.
+
+    Example:
+        >>> without_options(
+        ...     ["train", "--ranks", "4", "--lr=1", "--restarts=2", "cnn"], ["--ranks", "--restarts"]
+        ... )
+        ['train', '--lr=1', 'cnn']
+    """
+    kept: list[str] = []
+    rest = iter(arguments)
+    for argument in rest:
+        name, equals, _ = argument.partition("=")
+        if name not in names:
+            kept.append(argument)
+        elif not equals:
+            next(rest, None)
+    return kept

@@ -1,0 +1,190 @@
+"""Training on several ranks: the same bits as on one, whatever dies on the way. It needs mpi4py and an MPI."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.commands import end, mnist, start, wait_for
+from wengert.parallel.launch import Mpiexec, find_mpiexec
+
+pytestmark = [
+    pytest.mark.skipif(
+        importlib.util.find_spec("mpi4py") is None and "CI" not in os.environ,
+        reason="mpi4py is not installed",
+    ),
+    pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc"),
+]
+SETTINGS = "--epochs", "4", "--batch-size", "20", "--micro-batches", "4", "--seed", "5"
+QUICK = 2
+"""Runs of the quick suite in which a rank is killed; the longer suite has 20."""
+
+
+def weights(run: Path) -> str:
+    return hashlib.sha256((run / "model.safetensors").read_bytes()).hexdigest()
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory, small_mnist):
+    """Return the hash of the weights that one process learns."""
+    folder = tmp_path_factory.mktemp("reference")
+    ended = end(start("train", "mlp", *mnist(small_mnist), *SETTINGS, "--out", "run", cwd=folder))
+    assert ended.code == 0, ended.err
+    return weights(folder / "run")
+
+
+@pytest.fixture
+def job(tmp_path, small_mnist):
+    """Start a training job on some ranks in an empty folder."""
+
+    def begin(ranks, *options):
+        command = "train", "mlp", *mnist(small_mnist), *SETTINGS, "--out", "run", "--ranks", ranks
+        return start(*command, *options, cwd=tmp_path, start_new_session=True)
+
+    return begin
+
+
+def processes_of(session: int) -> dict[int, list[str]]:
+    """Return the command lines of the ranks below a launching process, by their numbers."""
+    found: dict[int, tuple[int, list[str]]] = {}
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((place / "stat").read_text().rpartition(")")[2].split()[1])
+            words = (place / "cmdline").read_bytes().decode().split("\0")
+        except (OSError, ValueError):  # it has ended
+            continue
+        found[int(place.name)] = parent, words
+
+    def is_below(number: int) -> bool:
+        while number in found and number != session:
+            number = found[number][0]
+        return number == session
+
+    return {number: words for number, (_, words) in found.items() if number != session and is_below(number)}
+
+
+def ranks_of(session: int) -> list[int]:
+    """Return the processes that train."""
+    return [
+        number
+        for number, words in processes_of(session).items()
+        if words[1:3] == ["-m", "wengert"] and "--ranks" not in words
+    ]
+
+
+def is_alive(number: int) -> bool:
+    try:
+        return (Path("/proc") / str(number) / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def ended(numbers, patience=30.0):
+    """Return whether all processes end in some seconds."""
+    deadline = time.monotonic() + patience
+    while any(map(is_alive, numbers)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return not any(map(is_alive, numbers))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+def test_ranks_and_threads_change_no_bit(ranks, threads, job, reference, tmp_path):
+    finished = end(job(ranks, "--threads", threads))
+    assert (finished.code, finished.err) == (0, "")
+    assert weights(tmp_path / "run") == reference
+
+
+@pytest.mark.parametrize(
+    "seed", [pytest.param(n, marks=[] if n < QUICK else pytest.mark.slow) for n in range(20)]
+)
+@pytest.mark.exhaustive
+def test_a_killed_rank_changes_no_bit(seed, job, reference, tmp_path):
+    draw = random.Random(seed)
+    process = job(draw.choice([2, 3, 4]), "--restarts", 2, "--save-every", 0, "--log-every", 1)
+    wait_for(lambda: (tmp_path / "run" / "metrics.jsonl").exists(), process)
+    time.sleep(draw.random() * 1.5)
+    if victims := ranks_of(process.pid):
+        os.kill(draw.choice(victims), signal.SIGKILL)
+    finished = end(process)
+    assert finished.code == 0, finished.err
+    assert weights(tmp_path / "run") == reference
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_saves_and_another_number_of_ranks_goes_on(number, job, reference, tmp_path):
+    process = job(2, "--epochs", 4, "--save-every", 1000, "--log-every", 1)
+    wait_for(lambda: (tmp_path / "run" / "metrics.jsonl").exists(), process)
+    os.kill(process.pid, number)
+    stopped = end(process)
+    assert stopped.code in (0, 128 + number), stopped.err  # 0: it was too late
+    resumed = end(start("train", "--resume", "run", "--ranks", 3, cwd=tmp_path))
+    assert resumed.code == 0, resumed.err
+    assert weights(tmp_path / "run") == reference
+
+
+@pytest.mark.parametrize("whom", ["launcher", "mpiexec"])
+def test_no_process_outlives_the_job(whom, job, tmp_path):
+    process = job(2, "--epochs", 1000)
+    wait_for(
+        lambda: (tmp_path / "run" / "metrics.jsonl").exists() and len(ranks_of(process.pid)) > 1, process
+    )
+    below = processes_of(process.pid)
+    if whom == "launcher":
+        process.kill()
+    else:
+        (mpiexec,) = [number for number, words in below.items() if Path(words[0]).name == "mpiexec"]
+        os.kill(mpiexec, signal.SIGKILL)
+        end(process).failed(1, "a rank died", "--resume")
+    assert ended(below)
+    process.communicate()
+
+
+def test_errors_are_one_line(job, tmp_path, small_mnist):
+    end(job(5)).failed(2, "micro-batches is 4, fewer than the 5 ranks", "--micro-batches 8")
+    end(job(2, "--min-ranks", 3)).failed(2, "ranks is 2, fewer than min-ranks, 3")
+    end(job(2, "--lr", "1e30")).failed(1, "the loss became nan", "try a smaller learning rate")
+
+
+OTHER = """
+import sys
+from wengert.parallel import Group
+
+group = Group.from_mpi()
+group.agree("the versions", "1.0" if group.rank == 0 else "1.1")
+"""
+
+
+def test_a_failed_rank_ends_the_others(tmp_path):
+    (tmp_path / "other.py").write_text(OTHER)
+    command = find_mpiexec().command(2, [sys.executable, str(tmp_path / "other.py")])
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert ran.returncode != 0
+    assert "the versions differ among the ranks: 1.0 on rank 0" in ran.stderr
+
+
+def test_both_kinds_of_mpiexec_get_their_options(monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert Mpiexec(Path("/bin/mpiexec"), False).command(2, ["x"]) == ["/bin/mpiexec", "-n", "2", "x"]
+    open_mpi = Mpiexec(Path("/bin/mpiexec"), True).command(2, ["x"])
+    assert {"--allow-run-as-root", "--bind-to"} <= set(open_mpi)
+
+
+def test_without_mpiexec(monkeypatch, wengert):
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    monkeypatch.setattr(Path, "exists", lambda self: False)
+    wengert("train", "mlp", "--ranks", "2").failed(1, "needs mpiexec", "pip install 'wengert[mpi]'")
+
+
+def test_without_mpi4py(monkeypatch, wengert):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    wengert("train", "mlp", "--ranks", "2").failed(1, "needs mpi4py", "pip install 'wengert[mpi]'")
