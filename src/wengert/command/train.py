@@ -239,10 +239,11 @@ def _follow(job: _Job, state: State) -> int:
 
 def _code(job: _Job, outcome: Outcome, interrupts: Interrupts) -> int:
     """Return the exit code of all processes, by the signal that one of them got."""
-    noted = job.group.gather(interrupts.signal)
-    if not outcome.interrupted:
-        return 0
-    return 128 + next(filter(None, noted), signal.SIGINT)
+    noted = next(filter(None, job.group.gather(interrupts.signal)), signal.SIGINT)
+    code = 128 + noted if outcome.interrupted else 0
+    if job.group.rank == 0:
+        note("ended", str(code))
+    return code
 
 
 def _train(job: _Job, folder: RunFolder, state: State, checkpoints: Checkpoints) -> int:
