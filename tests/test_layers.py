@@ -81,7 +81,7 @@ ALLOWED = {room: {room, *names.split()} for room, names in ROOMS.items()}
 HOME = {
     "numpy": "wengert",
     "llvmlite": "wengert.compiler.llvm",
-    "click": "wengert.command",
+    "click": "wengert.command.cli",
     "rich": "wengert.command.cli",
     "matplotlib": "nowhere",
     "PIL": "nowhere",

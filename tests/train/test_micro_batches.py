@@ -107,7 +107,9 @@ def test_micro_batches_must_fit():
 class Several(Group):
     """What each of several processes would say."""
 
-    size = 3
+    def __init__(self):
+        super().__init__()
+        self.size = 3
 
     def gather(self, value):
         theirs = (f"not {value[0]}", "beta") if isinstance(value, tuple) else value

@@ -10,8 +10,6 @@ import time
 from collections.abc import Generator, Sequence
 from pathlib import Path
 
-import click
-
 from wengert._startup import INTERRUPTED
 from wengert.core.errors import WengertError
 from wengert.parallel import Group, GroupError
@@ -64,8 +62,7 @@ def all_ranks() -> Generator[Group, None, None]:
 def _say(group: Group, text: str, code: int, *, every: bool = False) -> None:
     if group.rank == 0 or every:
         note("ended", str(code))
-        click.echo(f"wengert: {' '.join(text.split())}", err=True)
-        sys.stderr.flush()
+        print(f"wengert: {' '.join(text.split())}", file=sys.stderr, flush=True)
 
 
 # -- in the launching process ----------------------------------------------------------------------------
@@ -87,7 +84,7 @@ def launch(ranks: int, restarts: int, least: int) -> int:
         arguments = ["train", "--resume", run.read_text(), "--trust"] if run.exists() else given
         return [sys.executable, "-m", "wengert", *arguments]
 
-    job = Job(find_mpiexec(), lambda label, text: click.echo(f"{label:<9} {text}"))
+    job = Job(find_mpiexec(), lambda label, text: print(f"{label:<9} {text}", flush=True))
     return job.run(program, ranks, restarts=restarts, least=least)
 
 
