@@ -93,8 +93,9 @@ def find_mpiexec() -> Mpiexec:
     if importlib.util.find_spec("mpi4py") is None:
         raise MissingExtraError(f"--ranks needs mpi4py: {_HINT}")
     on_path = shutil.which("mpiexec")
-    places = [Path(sys.executable).parent / "mpiexec", *map(_of_wheel, _WHEELS), on_path and Path(on_path)]
-    path = next((place for place in places if place is not None and place and place.exists()), None)
+    places: list[Path | None] = [Path(sys.executable).parent / "mpiexec", *map(_of_wheel, _WHEELS)]
+    places.append(Path(on_path) if on_path is not None else None)
+    path = next((place for place in places if place is not None and place.exists()), None)
     if path is None:
         raise LaunchError(f"--ranks needs mpiexec, which is not installed: {_HINT}")
     try:
@@ -138,7 +139,7 @@ class Job:
     def __init__(self, mpiexec: Mpiexec, say: Callable[[str, str], None]) -> None:
         self.mpiexec, self._say = mpiexec, say
         self._process: subprocess.Popen[str] | None = None
-        self._signals = 0
+        self._signals: list[int] = []
         self._folder = Path()
 
     def run(
@@ -164,9 +165,14 @@ class Job:
                 _show(attempt)
                 if attempt.code is not None:
                     return attempt.code
+                if self._signals:
+                    self._say(
+                        "stopped", f"by {signal.Signals(self._signals[0]).name}, before the run could save"
+                    )
+                    return 128 + self._signals[0]
                 reason = f"a rank died (mpiexec ended with {attempt.status})"
-                fewer = max(ranks - 1, least)
-                if self._signals or not restarts or ranks < least:
+                fewer = max(ranks - 1, 1)
+                if not restarts or ranks - 1 < least:
                     raise LaunchError(f"{reason}; {self._advice(fewer)}")
                 ranks, restarts = fewer, restarts - 1
                 self._say("restart", f"{reason}; going on with {ranks}, {restarts} restarts left")
@@ -215,10 +221,10 @@ class Job:
 
     def _pass_on(self, number: int, frame: FrameType | None) -> None:
         """Pass the first signal on to the first process, which ends the run for all; a second one ends all at once."""
-        self._signals += 1
+        self._signals.append(number)
         first = self._folder / "first"
         with contextlib.suppress(OSError, ValueError):
-            if self._signals == 1 and first.exists():
+            if len(self._signals) == 1 and first.exists():
                 os.kill(int(first.read_text()), number)
                 return
         if self._process is not None:
