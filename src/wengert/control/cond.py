@@ -32,7 +32,7 @@ from wengert.core.shapes import shape_of
 from wengert.ir.graph import Graph, Var
 from wengert.ir.types import TensorType
 from wengert.nest.lowering import ControlFlow
-from wengert.ops.comparison import where
+from wengert.ops.comparison import logical_not, where
 from wengert.ops.conversion import stop_gradient_primitive
 from wengert.ops.shape import reshape
 from wengert.primitive import HigherOrder, Primitive, primitive
@@ -163,13 +163,14 @@ def choose(size: int, pred: Any, graphs: tuple[Graph, Graph], operands: Values, 
     """Evaluate two graphs on many examples, and select the results of one for each example.
 
     A graph gets the operands ``where(taken, x, stop_gradient(x))``: the same values, but examples that do not take it
-    send no cotangent back, not even NaN. Results that the second graph does not have are those of the first.
+    send no cotangent back, not even NaN, and their indices raise no error. Results that the second graph does not have
+    are those of the first.
     """
     sides: list[list[Any]] = []
     for taken, graph in zip((True, False), graphs, strict=True):
         pairs = zip(operands, batched, strict=True)
         guarded = [_guarded(pred, x, taken) if flag else x for x, flag in pairs]
-        outputs, flags = evaluate_batch(graph, size, guarded, batched)
+        outputs, flags = evaluate_batch(graph, size, guarded, batched, pred if taken else logical_not(pred))
         sides.append([x if flag else repeat(x, size) for x, flag in zip(outputs, flags, strict=True)])
     first, second = sides
     chosen = [where(_column(pred, yes), yes, no) for yes, no in zip(first, second, strict=False)]

@@ -225,9 +225,14 @@ def jvp_graph(graph: Graph, active: Flags, forced: Flags | None = None) -> Trans
 # -- batching --------------------------------------------------------------------------------------------
 
 
-def evaluate_batch(graph: Graph, size: int, values: Values, batched: Flags) -> tuple[list[Any], list[bool]]:
-    """Evaluate a graph on many examples: its outputs, and which of them have an axis of examples."""
-    with running(BatchTrace(size)) as trace:
+def evaluate_batch(
+    graph: Graph, size: int, values: Values, batched: Flags, counts: Any = None
+) -> tuple[list[Any], list[bool]]:
+    """Evaluate a graph on many examples: its outputs, and which of them have an axis of examples.
+
+    Examples for which ``counts`` is false raise no error.
+    """
+    with running(BatchTrace(size, counts)) as trace:
         rows = zip(values, batched, graph.input_types, strict=True)
         inputs = [trace.box(Batched(x, type_.weak)) if flag else x for x, flag, type_ in rows]
         outputs = evaluate(graph, *inputs)

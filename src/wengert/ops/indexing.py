@@ -132,6 +132,15 @@ def _batch_scatter(
     return op(y, *_batched_indices(size, xs[1:], flags[1:]), shape=(size, *params["shape"]))
 
 
+def _unchecked(first: int) -> Callable[..., tuple[Any, ...]]:
+    """Return the rule for operands that are indices from the one with a number on: 0 is inside of every array."""
+
+    def rule(counts: Any, *operands: Any) -> tuple[Any, ...]:
+        return *operands[:first], *(where(counts, index, 0) for index in operands[first:])
+
+    return rule
+
+
 def _indices(draw: Draw, shape: Shape) -> tuple[Any, ...]:
     count = draw.integer(1, len(shape))
     result = draw.shape(0, 2) if 0 not in shape else (0,)
@@ -233,6 +242,7 @@ def _scatter_samples(draw: Draw) -> Any:
 
 gather = primitive(
     name="gather",
+    unchecked=_unchecked(1),
     doc="x[i, j, ...] for integer arrays that index the leading axes; they broadcast; negative ones count from the end",
     type_rule=_gather_type,
     evaluate=lambda x, *indices: x[indices],
@@ -250,6 +260,7 @@ gather = primitive(
 )
 scatter_add = primitive(
     name="scatter_add",
+    unchecked=_unchecked(1),
     doc="zeros of a shape, with y added where integer arrays point, once for each index: the transpose of gather",
     type_rule=_scatter_type,
     evaluate=_scatter_add,
@@ -295,6 +306,7 @@ def _last_writer_samples(draw: Draw) -> Any:
 
 last_writer = primitive(
     name="last_writer",
+    unchecked=_unchecked(0),
     doc="for each element, the number of the last write to it by integer arrays; -1 for an element without a write",
     type_rule=_last_writer_type,
     evaluate=_last_writer,
@@ -360,6 +372,7 @@ def _into_samples(draw: Draw) -> Any:
 
 scatter = primitive(
     name="scatter",
+    unchecked=_unchecked(2),
     doc="x with y written where integer arrays index its leading axes; the last of several writes to an element wins",
     type_rule=_into_type("scatter"),
     evaluate=_scattered,
@@ -375,6 +388,7 @@ scatter = primitive(
 )
 add_at = primitive(
     name="add_at",
+    unchecked=_unchecked(2),
     doc="x, with y added where integer arrays index its leading axes, once for each index",
     type_rule=_into_type("add_at"),
     evaluate=_added_at,
@@ -391,6 +405,7 @@ add_at = primitive(
 
 check_bounds = primitive(
     name="check_bounds",
+    unchecked=_unchecked(0),
     doc="x, whose integers must lie in [0, count), or an error with the requirement",
     type_rule=_within_type,
     evaluate=_within,

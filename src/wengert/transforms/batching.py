@@ -47,17 +47,25 @@ class Batched:
 
 
 class BatchTrace(Trace):
-    """Batching: boxes hold values with a leading axis of ``size`` examples."""
+    """Batching: boxes hold values with a leading axis of ``size`` examples.
+
+    Args:
+        size: the number of examples.
+        counts: a truth value for each example: the operations of another one raise no error. None: all count.
+    """
 
     name = "vmap"
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, counts: Any = None) -> None:
         super().__init__()
         self.size = size
+        self.counts = None if counts is None else self.box(Batched(counts))
 
     def process(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Compute all examples."""
         self.check_open(primitive.name)
+        if self.counts is not None and primitive.unchecked is not None:
+            operands = primitive.unchecked(self.counts, *operands)
         values: list[Any] = []
         batched: list[bool] = []
         weak = False
