@@ -22,10 +22,11 @@ def test_import_loads_no_optional_dependency() -> None:
     assert loaded.isdisjoint(optional)
 
 
-def test_import_computes_no_tables_of_quadrature() -> None:
+def test_import_loads_neither_tables_of_quadrature_nor_processes_and_data() -> None:
     script = "import sys, numpy; before = {*sys.modules}; import wengert; print(*{*sys.modules} - before)"
     run = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
-    assert not [name for name in run.stdout.split() if name.startswith("numpy.polynomial")]
+    late = ("numpy.polynomial", "wengert.parallel", "wengert.data", "concurrent.futures.process")
+    assert not [name for name in run.stdout.split() if name.startswith(late)]
 
 
 def test_names_that_load_later_are_listed() -> None:
