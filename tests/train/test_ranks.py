@@ -19,7 +19,7 @@ from wengert.parallel.launch import Mpiexec, find_mpiexec
 
 pytestmark = [
     pytest.mark.skipif(
-        importlib.util.find_spec("mpi4py") is None and "CI" not in os.environ,
+        importlib.util.find_spec("mpi4py") is None and os.environ.get("WENGERT_REQUIRE_MPI") != "1",
         reason="mpi4py is not installed",
     ),
     pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc"),
