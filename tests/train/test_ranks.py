@@ -166,8 +166,9 @@ group.agree("the versions", "1.0" if group.rank == 0 else "1.1")
 
 def test_a_failed_rank_ends_the_others(tmp_path):
     (tmp_path / "other.py").write_text(OTHER)
-    command = find_mpiexec().command(2, [sys.executable, str(tmp_path / "other.py")])
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    mpiexec = find_mpiexec()
+    command = mpiexec.command(2, [sys.executable, str(tmp_path / "other.py")])
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=300, env=mpiexec.environment())
     assert ran.returncode != 0
     assert "the versions differ among the ranks: 1.0 on rank 0" in ran.stderr
 

@@ -77,10 +77,11 @@ class Mpiexec(NamedTuple):
                 options.append("--allow-run-as-root")
         return [str(self.path), *options, "-n", str(ranks), *program]
 
-    def library(self) -> Path | None:
-        """Return the MPI library that was installed with this program."""
+    def environment(self) -> dict[str, str]:
+        """Return this process's variables, and one by which mpi4py finds the library of this program."""
         places = (self.path.resolve().parent.parent / "lib" / name for name in _LIBRARIES)
-        return next((place for place in places if place.exists()), None)
+        library = next((str(place) for place in places if place.exists()), None)
+        return ({} if library is None else {"MPI4PY_LIBMPI": library}) | dict(os.environ)
 
 
 def find_mpiexec() -> Mpiexec:
@@ -186,9 +187,7 @@ class Job:
     def _attempt(self, program: Sequence[str], ranks: int) -> Attempt:
         for name in ("ended", "first"):
             (self._folder / name).unlink(missing_ok=True)
-        environment = os.environ | {JOB: str(self._folder), RANKS: str(ranks)}
-        if (library := self.mpiexec.library()) is not None:
-            environment.setdefault("MPI4PY_LIBMPI", str(library))
+        environment = self.mpiexec.environment() | {JOB: str(self._folder), RANKS: str(ranks)}
         if not sys.stdout.isatty():
             environment["TERM"] = "dumb"  # Open MPI gives the first process a terminal
         lines: list[str] = []
