@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
+from wengert.core.dtypes import NUMPY_VALUE
 
 
 def _of_series(x: Any) -> dict[str, Any]:
@@ -61,8 +61,9 @@ class Labels:
 
     def on(self, values: Any) -> Any:
         """Return an array with these labels, or the values themselves if their axes are others."""
-        same = isinstance(values, (np.ndarray, np.generic)) and values.shape == self.shape
-        return self.kind(values, **self._parts) if same else values
+        if isinstance(values, NUMPY_VALUE) and values.shape == self.shape:
+            return self.kind(values, **self._parts)
+        return values
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Labels) and other.kind is self.kind
