@@ -14,7 +14,6 @@ from wengert.core.shapes import Shape
 from wengert.nest.expression import Apply, Buffer, Expression, Guard, Iota, Load, zero
 from wengert.nest.index import Dim, Index
 from wengert.nest.lowering import Operand, Pieces, Pointwise, Stage, Stages, Turns
-from wengert.ops.elementwise import batch_elementwise
 from wengert.ops.routines import banded_equations, lapack_banded_solution
 from wengert.primitive import NonDifferentiable, primitive
 
@@ -155,7 +154,7 @@ banded_substitution = primitive(
     type_rule=lapack_banded_solution.type_rule,
     evaluate=lapack_banded_solution.evaluate,
     derivative=NonDifferentiable("it stands in compiled programs only, whose derivatives are taken before"),
-    batch=batch_elementwise,
+    batch=lapack_banded_solution.batch,
     lowering=Pointwise(_solved),
     source="banded_substitution({0}, {1}, {2}, {lower}, {upper})".format,
     samples=banded_equations,

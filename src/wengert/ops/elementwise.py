@@ -163,13 +163,23 @@ def operator_evaluation(ufunc: Callable[..., Any], operator: Callable[[Any, Any]
     return evaluate
 
 
-def align(size: int, operands: Sequence[Any], batched: Sequence[bool]) -> list[Any]:
-    """Return the operands with one rank for all batched ones, so that broadcasting aligns their batch axes."""
-    rank = max(len(shape_of(x)) - flag for x, flag in zip(operands, batched, strict=True))
+def align(
+    size: int, operands: Sequence[Any], batched: Sequence[bool], inner: Sequence[int] | None = None
+) -> list[Any]:
+    """Return the operands with as many leading axes for all batched ones, so that broadcasting aligns their batch axes.
+
+    Args:
+        size: of the batch.
+        operands: the batched ones have the batch axis first.
+        batched: whether each operand is.
+        inner: the number of axes of each operand, the last ones, that do not broadcast; by default equal for all.
+    """
+    inner = inner or [0] * len(operands)
+    leading = [len(shape_of(x)) - flag - n for x, flag, n in zip(operands, batched, inner, strict=True)]
+    most = max(leading)
     aligned: list[Any] = []
-    for x, flag in zip(operands, batched, strict=True):
-        shape = shape_of(x)
-        missing = rank + 1 - len(shape)
+    for x, flag, lead in zip(operands, batched, leading, strict=True):
+        shape, missing = shape_of(x), most - lead
         if flag and missing:
             x = reshape(x, shape=(size, *(1,) * missing, *shape[1:]))
         aligned.append(x)

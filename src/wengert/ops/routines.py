@@ -8,7 +8,7 @@ see each matrix transposed. They report a failure in a result, and programs of o
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from wengert.core.shapes import broadcast
 from wengert.ir.types import TensorType, show, type_of
 from wengert.kernels import lapack
 from wengert.nest.routine import Given, Made, Memory, Routine, RoutineCall, Stacked
-from wengert.ops.elementwise import batch_elementwise
+from wengert.ops.elementwise import align
 from wengert.ops.linalg import check_square
 from wengert.primitive import Draw, NonDifferentiable, Primitive, primitive
 
@@ -91,13 +91,22 @@ def _stated(
     def evaluate(*arrays: Any, **params: Any) -> Any:
         return _evaluate(stated, arrays, params)
 
+    def batch(
+        operation: Primitive,
+        size: int,
+        operands: Sequence[Any],
+        batched: Sequence[bool],
+        params: Mapping[str, Any],
+    ) -> Any:
+        return operation(*align(size, operands, batched, routine.given), **params)
+
     stated = primitive(
         name=name,
         doc=doc,
         type_rule=type_rule,
         evaluate=evaluate,
         derivative=_OF_PROGRAMS,
-        batch=batch_elementwise,
+        batch=batch,
         lowering=routine,
         source=lambda *operands, **params: f"{name}({', '.join(operands)})",
         samples=samples,

@@ -71,6 +71,7 @@ class DualTrace(Trace):
                 tangents.append(None)
         out, tangent = push(primitive, primals, tangents, params)
         if isinstance(out, tuple):
+            tangent = tangent or (None,) * len(out)  # pyright: ignore[reportUnknownArgumentType]
             return tuple(map(self.dual, out, tangent))  # pyright: ignore[reportUnknownVariableType]
         return self.dual(out, tangent)
 
