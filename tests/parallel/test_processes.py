@@ -65,6 +65,35 @@ def test_functions_travel(function):
     assert digest(function) == digest(_there_and_back(function))
 
 
+DIGEST = """
+from wengert.parallel.identity import digest
+
+NAMES = {"alpha", "beta", ("gamma", 1), "delta"}
+
+def chosen(x):
+    return x if x in NAMES or x in {"epsilon", "zeta", "eta"} else chosen
+
+NAMES.add(chosen)
+print(digest(chosen), digest({"names": frozenset(["theta", "iota", "kappa"])}), digest({1, 2}) == digest({1, 3}))
+"""
+
+
+def test_the_digest_of_a_set_is_the_same_in_each_process():
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", DIGEST],
+            env=os.environ | {"PYTHONHASHSEED": str(seed)},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=120,
+        ).stdout
+        for seed in (1, 2)
+    }
+    assert len(printed) == 1
+    assert printed.pop().split()[2] == "False"
+
+
 def test_functions_of_the_main_module_take_their_variables_along():
     space: dict[str, Any] = {"__name__": "__main__", "np": np}
     text = """

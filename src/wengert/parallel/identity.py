@@ -36,9 +36,9 @@ def digest(value: Any) -> str:
 
 
 class _Digest:
-    def __init__(self) -> None:
+    def __init__(self, seen: dict[int, int] | None = None) -> None:
         self.sha = hashlib.sha256()
-        self._seen: dict[int, int] = {}
+        self._seen = dict(seen or {})
         self._kept: list[Any] = []
 
     def _text(self, *parts: Any) -> None:
@@ -75,6 +75,8 @@ class _Digest:
         elif isinstance(value, (type, ModuleType, BuiltinFunctionType, np.ufunc)):
             module, name = getattr(value, "__module__", ""), getattr(value, "__qualname__", value.__name__)
             self._text("name", module, name)
+        elif isinstance(value, (set, frozenset)):
+            self._add_set(cast("set[Any]", value))
         elif (parts := children(value)) is not None:
             self._add_all(type(value).__qualname__, (part for pair in parts.items() for part in pair))
         else:
@@ -85,6 +87,15 @@ class _Digest:
         for part in parts:
             self.add(part)
         self._text(")")
+
+    def _add_set(self, values: Iterable[Any]) -> None:
+        """Add the digests of the elements, sorted: the order of a set differs between processes."""
+        digests: list[str] = []
+        for value in values:
+            writer = _Digest(self._seen)
+            writer.add(value)
+            digests.append(writer.sha.hexdigest())
+        self._text("set", *sorted(digests))
 
     def _add_function(self, function: FunctionType) -> None:
         cells: list[Any] = []
@@ -103,10 +114,7 @@ class _Digest:
         """Add instructions, constants and names, not the lines."""
         self._text("code", code.co_code, code.co_names, code.co_varnames, code.co_freevars)
         for constant in code.co_consts:
-            if isinstance(constant, frozenset):  # its order differs between processes
-                self._text("set", sorted(map(repr, constant)))
-            else:
-                self.add(constant)
+            self.add(constant)
 
     def _add_object(self, value: Any) -> None:
         kind = cast("type[Any]", type(value))
