@@ -20,6 +20,7 @@ import wengert as wg
 from wengert import parallel
 from wengert.core.errors import UnsupportedError
 from wengert.parallel.identity import digest
+from wengert.parallel.launch import find_mpiexec
 from wengert.parallel.packing import packed, unpacked
 
 ITEMS = np.random.default_rng(0).standard_normal((300, 4))
@@ -318,9 +319,13 @@ def test_mpi(tmp_path):
             """
         )
     )
-    mpiexec = Path(sys.executable).with_name("mpiexec")
-    if not mpiexec.exists():
-        pytest.skip("the environment has no mpiexec")
-    command = [mpiexec, "--allow-run-as-root", "--oversubscribe", "-n", "3", sys.executable, "program.py"]
-    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    mpiexec = find_mpiexec()
+    ended = subprocess.run(
+        mpiexec.command(3, [sys.executable, "program.py"]),
+        cwd=tmp_path,
+        env=mpiexec.environment(),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert ended.stdout == "True\n", ended.stderr
