@@ -151,6 +151,7 @@ def test_a_function_that_vmap_cannot_follow_gets_a_hint(pool):
         ((ITEMS, 1.0), {}, "functools.partial"),
         ((), {}, "functools.partial"),
         ((np.array([None]),), {}, "arrays of numbers"),
+        ((ITEMS[:0],), {"vectorized": False}, "must be an item"),
     ],
 )
 def test_wrong_arguments(pool, arguments, options, text):

@@ -72,7 +72,8 @@ def map(
         The results of ``f`` with a first axis of items: an array, or a container of arrays.
 
     Raises:
-        ArgumentError: the arrays disagree on the number of items; or the journal is one of other inputs.
+        ArgumentError: the arrays disagree on the number of items, or have none with ``vectorized=False``; or the
+            journal is one of other inputs.
         MapError: ``f`` raised an exception, or a worker died three times in the same chunk. The message names the item.
         UnsupportedError: ``f`` cannot be sent to another process.
         WorkerError: the workers do not start, or cannot load ``f``.
@@ -92,8 +93,11 @@ def map(
     values, structure = flatten(arrays)
     leaves = [np.asarray(leaf) for leaf in values]
     items = _count(leaves)
-    if not items and vectorized:
-        return vmap(f)(*arrays)
+    if not items:
+        if vectorized:
+            return vmap(f)(*arrays)
+        requirement = "with vectorized=False there must be an item: the first result tells the shapes"
+        raise ArgumentError(message("map", requirement, "no items"))
     work = Work(f, structure, (block or _block(items)) if vectorized else 0)
     inputs = {} if journal is None else _inputs(work, leaves, items)
     with (
