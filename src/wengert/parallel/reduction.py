@@ -46,6 +46,7 @@ class Reduction:
 
     def _added(self, left: Any, right: Any) -> Any:
         self.layout.add(left, right)
+        self._free.append(right)
         return left
 
     def finish(self, out: Any) -> Any:
@@ -53,11 +54,14 @@ class Reduction:
         held, self._pairwise.held = self._pairwise.held, {}
         if self._exchange is not None:
             self._exchange.finish(held, out)
+            self._free.extend(held.values())
         else:
-            out[...] = total(held, self.parts, self._added)
-        self._free.extend(held.values())
+            root = total(held, self.parts, self._added)
+            out[...] = root
+            self._free.append(root)
         return out
 
     def clear(self) -> None:
         """Forget the parts that were added since the last sum."""
+        self._free.extend(self._pairwise.held.values())
         self._pairwise.held.clear()

@@ -1,0 +1,37 @@
+"""Sums over numbered parts in one process: the order of the tree, and buffers that serve every sum."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from wengert.parallel.layout import Layout
+from wengert.parallel.reduction import Reduction
+from wengert.parallel.tree import Node, total
+
+
+@pytest.mark.parametrize("parts", [1, 2, 7, 8, 13])
+def test_later_sums_take_the_buffers_of_the_first(parts, rng, monkeypatch):
+    made = []
+    empty = Layout.empty
+    monkeypatch.setattr(Layout, "empty", lambda self: made.append(1) or empty(self))
+    trees = rng.standard_normal((parts, 50))
+    reduction = Reduction(Layout.of(trees[0]), parts)
+    out = reduction.layout.empty()
+    expected = total({Node(n, 0): tree for n, tree in enumerate(trees)}, parts, np.add)
+    counts = []
+    for _ in range(3):
+        buffers = [reduction.packed(tree) for tree in trees]
+        for part, buffer in enumerate(buffers):
+            reduction.add(part, buffer)
+        np.testing.assert_array_equal(reduction.layout.unpack(reduction.finish(out)), expected)
+        counts.append(len(made))
+    assert counts == [parts + 1] * 3
+
+
+def test_a_sum_that_is_cleared_gives_its_buffers_back():
+    reduction = Reduction(Layout.of(1.0), 3)
+    buffer = reduction.packed(5.0)
+    reduction.add(0, buffer)
+    reduction.clear()
+    assert reduction.packed(1.0) is buffer
