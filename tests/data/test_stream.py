@@ -24,8 +24,8 @@ from wengert.data import (
 
 
 @given(
-    st.lists(st.integers(1, 9), min_size=1, max_size=8), st.integers(1, 12), st.integers(1, 20), st.booleans(),
-    st.booleans(), st.integers(0, 3), st.data(),
+    st.lists(st.integers(0, 9), min_size=1, max_size=8).filter(any), st.integers(1, 12), st.integers(1, 20),
+    st.booleans(), st.booleans(), st.integers(0, 3), st.data(),
 )  # fmt: skip
 def test_an_epoch_has_each_example_once_and_is_resumed_to_the_same_bits(
     counts, size, buffer, shuffle, drop_last, epoch, data

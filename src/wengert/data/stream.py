@@ -105,7 +105,8 @@ class Stream:
 
     def _windows(self, epoch: int) -> list[list[tuple[int, int]]]:
         """Return the shards of each window, in order."""
-        shards = list(zip(self.source.edges[:-1], self.source.edges[1:], strict=True))
+        edges = zip(self.source.edges[:-1], self.source.edges[1:], strict=True)
+        shards = [(start, stop) for start, stop in edges if start < stop]
         order = (
             np.random.default_rng((self.seed, epoch)).permutation(len(shards))
             if self.shuffle
