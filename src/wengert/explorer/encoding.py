@@ -63,7 +63,8 @@ def tensor(value: Any) -> Any:
     if array.size > LARGEST or array.dtype.kind == "c":
         return picture(array)
     first = array.reshape(-1)[:1]
-    if array.size and (array == first).all():  # NaN equals nothing
+    # NaN equals nothing, and zeros of both signs are equal.
+    if array.size and (array == first).all() and (np.signbit(array) == np.signbit(first)).all():
         return {"fill": number(first[0])}
     stored = np.float32 if array.dtype == FLOAT32 else np.float64
     data = np.ascontiguousarray(array, stored).astype(np.dtype(stored).newbyteorder("<"))
@@ -126,7 +127,7 @@ class Encoder:
     def __init__(self, graph: Graph, known: Mapping[Var, Any] | None) -> None:
         self.known = known
         self.types, self.primitives, self.params = Table(), Table(), Table()
-        self.literals: list[Any] = []
+        self.literals = Table()
         self.variables: dict[Var, int] = {}
         self.kinds: list[int] = []
         self.held: dict[int, Any] = {}
@@ -151,7 +152,7 @@ class Encoder:
             "kinds": self.kinds,
             "primitives": self.primitives.entries,
             "params": self.params.entries,
-            "literals": self.literals,
+            "literals": self.literals.entries,
             "held": [[key, value] for key, value in self.held.items()],
             "inputs": self.inputs,
             "equations": self.equations,
@@ -181,9 +182,7 @@ class Encoder:
         value = np.asarray(atom.value, dtype)[()] if dtype is not None else atom.value
         kind = type_text(atom.type if dtype is None else atom.type._replace(dtype=dtype))
         entry = [self.types.number(kind), number(value)]
-        if entry not in self.literals[-64:]:
-            self.literals.append(entry)
-        return -1 - (len(self.literals) - 1 - self.literals[::-1].index(entry))
+        return -1 - self.literals.number(repr(entry), entry)  # 0.0 and -0.0 are equal, and two literals
 
     def equation(self, equation: Equation) -> list[Any]:
         """Return an operation, after the conversions of its operands."""
