@@ -127,6 +127,8 @@ class Attempt(NamedTuple):
     """The exit code of ``mpiexec``."""
     errors: list[str]
     """The lines on stderr."""
+    has_begun: bool
+    """Whether the processes have found one another."""
 
 
 class Job:
@@ -207,7 +209,7 @@ class Job:
             reader.join()
         ended = self._folder / "ended"
         code = int(ended.read_text()) if ended.exists() else 0 if status == 0 else None
-        return Attempt(code, status, lines)
+        return Attempt(code, status, lines, (self._folder / "first").exists())
 
     @contextlib.contextmanager
     def _signals_passed_on(self) -> Generator[None, None, None]:
@@ -231,9 +233,10 @@ class Job:
 
 
 def _show(attempt: Attempt) -> None:
-    """Show what the processes wrote to stderr; of a job that did not end well, only their own lines."""
+    """Show what the processes wrote to stderr; of a job that did not end well, only their own lines, if it began."""
     lines = attempt.errors
     if attempt.status != 0 and not any(line.startswith("Traceback") for line in lines):
-        lines = list(dict.fromkeys(line for line in lines if line.startswith("wengert: ")))
+        own = list(dict.fromkeys(line for line in lines if line.startswith("wengert: ")))
+        lines = own if own or attempt.has_begun else lines
     sys.stderr.writelines(lines)
     sys.stderr.flush()

@@ -1,0 +1,57 @@
+"""Jobs of programs in the place of mpiexec: what is shown of their failures."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+
+from wengert.parallel.launch import Job, LaunchError, Mpiexec
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="the program is a script of a Unix shell")
+BEGIN = "import os; open(os.environ['WENGERT_JOB'] + '/first', 'w').write('0')"
+FAIL = "import sys; sys.exit('not enough slots')"
+
+
+@pytest.fixture
+def job(tmp_path):
+    """Return a job whose mpiexec runs the program once, and then prints a banner."""
+    path = tmp_path / "mpiexec"
+    path.write_text('#!/bin/sh\nshift 2\n"$@"\ncode=$?\necho "job aborted" >&2\nexit $code\n')
+    path.chmod(0o755)
+    return Job(Mpiexec(path, False), lambda label, text: None)
+
+
+def run(job: Job, text: str) -> int:
+    return job.run(lambda folder: [sys.executable, "-c", text], 2)
+
+
+def test_a_job_that_does_not_begin_shows_the_reason(job, capfd):
+    with pytest.raises(LaunchError, match="a rank died"):
+        run(job, FAIL)
+    assert capfd.readouterr().err == "not enough slots\njob aborted\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (f"{BEGIN}; {FAIL}", ""),
+        (
+            f"{BEGIN}; import sys; print('wengert: it failed', file=sys.stderr); {FAIL}",
+            "wengert: it failed\n",
+        ),
+        (FAIL.replace("not", "wengert: not"), "wengert: not enough slots\n"),
+    ],
+)
+def test_a_job_that_began_shows_its_own_lines(job, capfd, text, shown):
+    with pytest.raises(LaunchError, match="a rank died"):
+        run(job, text)
+    assert capfd.readouterr().err == shown
+
+
+def test_a_job_that_ends_well(job, capfd, tmp_path):
+    note = "import os; from pathlib import Path; Path(os.environ['WENGERT_JOB'], 'ended').write_text('3')"
+    assert run(job, "pass") == 0
+    assert run(job, note) == 3
+    assert capfd.readouterr().err == "job aborted\n" * 2
