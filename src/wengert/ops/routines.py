@@ -126,7 +126,7 @@ def _check_floats(operation: str, *types: TensorType) -> None:
     _check(operation, _FLOATS, *types)
 
 
-def _check_exchanges(operation: str, exchanges: TensorType, lead: int, count: int) -> None:
+def _check_exchanges(operation: str, exchanges: TensorType, count: int) -> None:
     if exchanges.dtype != _INT32 or exchanges.ndim < 1 or exchanges.shape[-1] != count:
         raise ShapeError(message(operation, "the exchange of each row is required", show(exchanges)))
 
@@ -172,7 +172,7 @@ def _solution_type(
     operation: str, factors: TensorType, exchanges: TensorType, b: TensorType, count: int
 ) -> TensorType:
     _check_floats(operation, factors, b)
-    _check_exchanges(operation, exchanges, factors.ndim - 2, count)
+    _check_exchanges(operation, exchanges, count)
     if b.ndim < 2 or b.shape[-1] != count:
         raise ShapeError(message(operation, "a column for each equation is required", show(factors, b)))
     lead = broadcast(operation, factors.shape[:-2], exchanges.shape[:-1], b.shape[:-2])
@@ -206,7 +206,7 @@ lapack_lu_solution = _stated(
 def _lu_inverse_type(factors: TensorType, exchanges: TensorType) -> TensorType:
     check_square("lapack_lu_inverse", factors)
     _check_floats("lapack_lu_inverse", factors)
-    _check_exchanges("lapack_lu_inverse", exchanges, factors.ndim - 2, factors.shape[-1])
+    _check_exchanges("lapack_lu_inverse", exchanges, factors.shape[-1])
     lead = broadcast("lapack_lu_inverse", factors.shape[:-2], exchanges.shape[:-1])
     return TensorType(factors.dtype, (*lead, *factors.shape[-2:]))
 

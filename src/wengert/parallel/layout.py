@@ -103,7 +103,7 @@ class Layout(NamedTuple):
         A leaf's bytes may lie beyond both ends; ends within a leaf lie between two of its numbers.
         """
         end = begin + len(left)
-        for (first, last), dtype in self._runs():
+        for (first, last), dtype in _runs(self.places):
             first, last = max(first, begin), min(last, end)
             if first < last:
                 place = slice(first - begin, last - begin)
@@ -115,12 +115,9 @@ class Layout(NamedTuple):
         """Return the types of the leaves as text."""
         return ", ".join(f"{place.dtype}{list(place.shape)}" for place in self.places)
 
-    def _runs(self) -> Sequence[tuple[tuple[int, int], Dtype]]:
-        """Return the bytes of consecutive leaves of one dtype, which are added at once."""
-        return _runs(self.places)
-
 
 def _runs(places: Sequence[Place]) -> list[tuple[tuple[int, int], Dtype]]:
+    """Return the bytes of consecutive leaves of one dtype, which are added at once."""
     runs: list[tuple[tuple[int, int], Dtype]] = []
     for dtype, group in itertools.groupby(places, key=lambda place: place.dtype):
         leaves = list(group)
