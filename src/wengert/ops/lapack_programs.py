@@ -138,14 +138,14 @@ class BandedRoutines:
         wide = concatenate(zeros, columns, axis=len(shape) - 1)
         return lapack_banded_lu(wide, lower=self.lower, upper=self.upper)
 
-    def solution(self, factors: Any, b: Any) -> Any:
-        """Return x with ``A x = b`` from the factors of A."""
+    def solution(self, factors: Any, bands: Any, b: Any) -> Any:
+        """Return x with ``A x = b`` from the factors of A; an error tells of the bands."""
         packed, exchanges = factors
         x = swapped(self.solve(packed, exchanges, swapped(b), lower=self.lower, upper=self.upper))
         *lead, count, _ = shape_of(packed)
         place = self.lower + self.upper
         pivots = reshape(section(packed, (0, count), (place, place + 1)), shape=(*lead, count))
-        return unless(x, equal(pivots, 0.0), "Singular matrix", "solve_banded", b)
+        return unless(x, equal(pivots, 0.0), "Singular matrix", "solve_banded", bands, b)
 
 
 def _wide(a: Any) -> Any:

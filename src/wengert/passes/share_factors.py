@@ -72,7 +72,7 @@ def _of_blocks(blocks: Blocks) -> _Factors:
 def _of_bands(lower: int, upper: int) -> _Factors:
     few = lower + upper <= costs.COSTS.windowed_diagonals
     routines = BandedRoutines(lower, upper, in_registers=few)
-    return _Factors(routines.lu, lambda equation, _, matrix, factors, b: routines.solution(factors, b))
+    return _Factors(routines.lu, lambda equation, _, bands, factors, b: routines.solution(factors, bands, b))
 
 
 def _kept_in_python(equation: Equation) -> _Factors:
