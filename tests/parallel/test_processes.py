@@ -95,6 +95,45 @@ def test_the_digest_of_a_set_is_the_same_in_each_process():
     assert printed.pop().split()[2] == "False"
 
 
+CLASSES = """
+from wengert.parallel.identity import digest
+
+class Base:
+    def rate(self):
+        return {rate}
+
+class Model(Base):
+    power = {power}
+
+    @property
+    def factor(self):
+        return {factor}
+
+    @staticmethod
+    def start():
+        return {start}
+
+def run(x):
+    return Model().rate() * x
+
+print(digest(run), digest(Model()), digest(Model().rate))
+"""
+
+
+def test_the_digest_of_a_function_tells_its_classes_apart():
+    def digests(**changed):
+        text = CLASSES.format(**{"rate": 1, "power": 2, "factor": 3, "start": 4} | changed)
+        printed: list[str] = []
+        names = {"__name__": "program", "print": lambda *given: printed.extend(given)}
+        exec(compile(text, "program.py", "exec"), names)
+        return printed
+
+    first = digests()
+    assert digests() == first
+    for name in ("rate", "power", "factor", "start"):
+        assert all(a != b for a, b in zip(digests(**{name: 9}), first, strict=True)), name
+
+
 def test_functions_of_the_main_module_take_their_variables_along():
     space: dict[str, Any] = {"__name__": "__main__", "np": np}
     text = """

@@ -21,8 +21,9 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis))
 def digest(value: Any) -> str:
     """Return a digest of a value by its content: arrays, containers, functions with their code and closures.
 
-    The user's own functions count with the global variables that they use, functions among them; those of Wengert,
-    Python and installed packages with their names. What a function takes from a module (``settings.rate``) is not seen.
+    The user's own functions and classes count with the global variables that they use, functions among them; those of
+    Wengert, Python and installed packages with their names. What a function takes from a module (``settings.rate``) is
+    not seen.
 
     Example:
         >>> def scaled(factor):
@@ -72,13 +73,15 @@ class _Digest:
             self._add_function(value)
         elif isinstance(value, CodeType):
             self._add_code(value)
-        elif isinstance(value, (type, ModuleType, BuiltinFunctionType, np.ufunc)):
+        elif isinstance(value, type):
+            self._add_class(cast("type[Any]", value))
+        elif isinstance(value, (ModuleType, BuiltinFunctionType, np.ufunc)):
             module, name = getattr(value, "__module__", ""), getattr(value, "__qualname__", value.__name__)
             self._text("name", module, name)
         elif isinstance(value, (set, frozenset)):
             self._add_set(cast("set[Any]", value))
         elif (parts := children(value)) is not None:
-            self._add_all(type(value).__qualname__, (part for pair in parts.items() for part in pair))
+            self._add_all("container", (type(value), *(part for pair in parts.items() for part in pair)))
         else:
             self._add_object(value)
 
@@ -116,9 +119,19 @@ class _Digest:
         for constant in code.co_consts:
             self.add(constant)
 
+    def _add_class(self, kind: type[Any]) -> None:
+        """Add the name of a class, and what the user's classes that it inherits from, itself among them, define."""
+        self._text("class", kind.__module__, kind.__qualname__)
+        for base in kind.__mro__:
+            members = {name: _function_in(member) for name, member in vars(base).items()}
+            functions = {name: part for name, part in members.items() if isinstance(part, FunctionType)}
+            if any(is_users(function.__code__) for function in functions.values()):
+                named = sorted(name for name in members if name in functions or not name.startswith("__"))
+                self._add_all("members", (part for name in named for part in (name, members[name])))
+
     def _add_object(self, value: Any) -> None:
-        kind = cast("type[Any]", type(value))
-        self._text("object", kind.__module__, kind.__qualname__)
+        self._text("object")
+        self.add(type(value))
         wrapped = getattr(value, "__wrapped__", None)
         if wrapped is not None:
             self.add(wrapped)
@@ -131,3 +144,8 @@ class _Digest:
             self._text(pickle.dumps(value, protocol=5))
         except Exception:  # the kind must do
             self._text("opaque")
+
+
+def _function_in(member: Any) -> Any:
+    """Return the function of a method of any kind, and other members as they are."""
+    return getattr(member, "fget", None) or getattr(member, "__func__", member)
