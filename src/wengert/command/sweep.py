@@ -160,36 +160,36 @@ class _Sweep:
 
     def _look(self) -> None:
         """Report the runs that have ended."""
-        for each in [each for each in self.running if each.process.poll() is not None]:
-            self.running.remove(each)
-            self._close(each)
-            took = duration(time.monotonic() - each.began)
-            if each.process.returncode == 0:
-                _say("finished", f"{each.point.name}  {_score(self.folder / each.point.name)}  {took}")
+        for job in [job for job in self.running if job.process.poll() is not None]:
+            self.running.remove(job)
+            self._close(job)
+            took = duration(time.monotonic() - job.began)
+            if job.process.returncode == 0:
+                _say("finished", f"{job.point.name}  {_score(self.folder / job.point.name)}  {took}")
             else:
-                self.problems[each.point.name] = reason = self._reason(each)
-                _say("failed", f"{each.point.name}  {reason}")
+                self.problems[job.point.name] = reason = self._reason(job)
+                _say("failed", f"{job.point.name}  {reason}")
 
-    def _reason(self, each: _Running) -> str:
+    def _reason(self, job: _Running) -> str:
         """Return the last line that a run printed, which is its error."""
-        lines = self._log(each.point).read_text("utf-8", "replace").split("\n")
+        lines = self._log(job.point).read_text("utf-8", "replace").split("\n")
         last = next((line.strip() for line in reversed(lines) if line.strip()), "")
-        code = each.process.returncode
+        code = job.process.returncode
         if code < 0:
             return f"it was killed by signal {-code}"
         return last.removeprefix("wengert: ") or f"it ended with code {code}"
 
-    def _close(self, each: _Running) -> None:
-        if each.process.stdin is not None:
+    def _close(self, job: _Running) -> None:
+        if job.process.stdin is not None:
             with contextlib.suppress(OSError):
-                each.process.stdin.close()
+                job.process.stdin.close()
 
     def _stop(self) -> None:
         """End the runs in progress, which save checkpoints, and wait for them."""
-        for each in self.running:
-            self._close(each)
-        for each in self.running:
-            each.process.wait()
+        for job in self.running:
+            self._close(job)
+        for job in self.running:
+            job.process.wait()
 
     # -- the end -----------------------------------------------------------------------------------------
 
