@@ -77,8 +77,8 @@ class Routine:
         )
 
 
-class Digit(NamedTuple):
-    """A part of the number of a call, ``number // divisor % extent``, and how many matrices it passes over."""
+class Stride(NamedTuple):
+    """How many matrices a step along an axis passes over; a call's place on it is ``number // divisor % extent``."""
 
     divisor: int
     extent: int
@@ -91,26 +91,26 @@ class Stacked(NamedTuple):
     call: RoutineCall
     matrices: int
     """The number of calls."""
-    places: tuple[tuple[Digit, ...], ...]
-    """For each operand and result, the digits of a call's number of which the number of the matrix is a sum."""
+    strides: tuple[tuple[Stride, ...], ...]
+    """For each operand and result, those of its leading axes; the number of its matrix is the sum of the steps."""
     sizes: tuple[int, ...]
     """The bytes of a matrix of each operand and result."""
 
     def offset(self, array: int, number: int) -> int:
         """Return where the matrix of a call begins, in bytes, in an operand or, after these, a result."""
-        digits = self.places[array]
-        return self.sizes[array] * sum(number // d.divisor % d.extent * d.stride for d in digits)
+        steps = (number // axis.divisor % axis.extent * axis.stride for axis in self.strides[array])
+        return self.sizes[array] * sum(steps)
 
 
-def _strides(given: Shape, lead: Shape) -> tuple[Digit, ...]:
-    """Return the digits for the matrices of a stack that broadcasts to another one."""
+def _strides(given: Shape, lead: Shape) -> tuple[Stride, ...]:
+    """Return the strides of a stack of matrices that broadcasts to another one."""
     if given == lead:
-        return (Digit(1, max(math.prod(lead), 1), 1),) if lead else ()
-    digits = list[Digit]()
+        return (Stride(1, max(math.prod(lead), 1), 1),) if lead else ()
+    strides = list[Stride]()
     divisor = stride = 1
     for place, extent in enumerate(reversed(lead)):
         own = given[-1 - place] if place < len(given) else 1
         if own > 1:
-            digits.append(Digit(divisor, extent, stride))
+            strides.append(Stride(divisor, extent, stride))
         divisor, stride = divisor * extent, stride * own
-    return tuple(digits)
+    return tuple(strides)

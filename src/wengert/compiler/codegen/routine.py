@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from wengert.compiler.codegen.module_builder import ModuleBuilder
 from wengert.compiler.llvm.ir_builder import I64, POINTER, Builder, Kind, Value, constant
 from wengert.nest.nest import Call
-from wengert.nest.routine import Argument, Digit, Given, Made, Memory
+from wengert.nest.routine import Argument, Given, Made, Memory, Stride
 
 _I8, _I32 = Kind("i8"), Kind("i32")
 
@@ -91,17 +91,16 @@ class _Emitter:
         """Return the address of the matrix of an array for the call with a number."""
         calls, b = self.step.calls, self.builder
         place = self.arrays[array]
-        for digit in calls.places[array]:
-            offset = b.binary(
-                "mul", self._digit(number, digit), constant(I64, digit.stride * calls.sizes[array])
-            )
-            place = b.element(place, "i8", offset)
+        for axis in calls.strides[array]:
+            size = constant(I64, axis.stride * calls.sizes[array])
+            place = b.element(place, "i8", b.binary("mul", self._along(axis, number), size))
         return place
 
-    def _digit(self, number: Value, digit: Digit) -> Value:
+    def _along(self, axis: Stride, number: Value) -> Value:
+        """Return the place of a call along an axis."""
         b, count = self.builder, self.step.calls.matrices
-        if digit.divisor > 1:
-            number = b.binary("udiv", number, constant(I64, digit.divisor))
-        if digit.divisor * digit.extent < count:
-            number = b.binary("urem", number, constant(I64, digit.extent))
+        if axis.divisor > 1:
+            number = b.binary("udiv", number, constant(I64, axis.divisor))
+        if axis.divisor * axis.extent < count:
+            number = b.binary("urem", number, constant(I64, axis.extent))
         return number
