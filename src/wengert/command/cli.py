@@ -26,6 +26,7 @@ from wengert.command.sweep import Point, begin_sweep, resume_sweep
 from wengert.command.train import resume_training, run_training, try_training
 from wengert.core.blas_threads import limit_blas
 from wengert.core.errors import WengertError
+from wengert.train.reporters import labelled
 from wengert.train.runs import Run, absolute, resumed_settings, task_of
 from wengert.train.settings import DATA, OPTIONS, Option, Settings, SettingsError, read_settings
 from wengert.train.tasks import RECIPES, TASKS
@@ -282,7 +283,7 @@ def predict(run: str, images: tuple[str, ...], **options: Any) -> int:
 def report(run: str, out: str | None, trust: bool) -> None:
     """Write an HTML page about RUN: settings, learning curves, time, mistakes, weights, the network's graph."""
     limit_blas()
-    click.echo(f"report    {write_report(run, out, trust=trust)}")
+    click.echo(labelled("report", write_report(run, out, trust=trust)))
 
 
 @command.command()
@@ -291,7 +292,7 @@ def report(run: str, out: str | None, trust: bool) -> None:
 @_trust
 def compare(runs: tuple[str, ...], out: str | None, trust: bool) -> None:
     """Print a table that compares RUNS, and write an HTML page with their learning curves."""
-    click.echo(f"report    {write_comparison(runs, out, trust=trust)}")
+    click.echo(labelled("report", write_comparison(runs, out, trust=trust)))
 
 
 @command.command()
@@ -371,7 +372,7 @@ def explore(function: str, inputs: tuple[str, ...], out: str | None) -> None:
     \b
     Example: wengert explore product.py:f 2.0 5.0
     """
-    click.echo(f"page      {write_exploration(function, inputs, out)}")
+    click.echo(labelled("page", write_exploration(function, inputs, out)))
 
 
 def main() -> None:

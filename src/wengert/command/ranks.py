@@ -17,6 +17,7 @@ from wengert.parallel.group import reason_of
 from wengert.parallel.launch import Job, check_size, find_mpiexec, note
 from wengert.parallel.orphans import end_with_parent
 from wengert.train.agreement import agree_on_target
+from wengert.train.reporters import labelled
 from wengert.train.settings import SettingsError
 
 _GRACE = 2.0
@@ -84,7 +85,7 @@ def launch(ranks: int, restarts: int, least: int) -> int:
         arguments = ["train", "--resume", run.read_text(), "--trust"] if run.exists() else given
         return [sys.executable, "-m", "wengert", *arguments]
 
-    job = Job(find_mpiexec(), lambda label, text: print(f"{label:<9} {text}", flush=True))
+    job = Job(find_mpiexec(), lambda label, text: print(labelled(label, text), flush=True))
     return job.run(program, ranks, restarts=restarts, least=least)
 
 

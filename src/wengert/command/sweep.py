@@ -21,7 +21,7 @@ from wengert.command.report import COMPARISON, write_comparison
 from wengert.compiler.runtime.threads.team import get_threads
 from wengert.core.errors import WengertError
 from wengert.data import DataError
-from wengert.train.reporters import Interrupts, counted, duration
+from wengert.train.reporters import Interrupts, counted, duration, labelled
 from wengert.train.runs import RUNS, SUMMARY, Run, check_place, make_new
 from wengert.train.storage import read_json, write_file, writing
 from wengert.train.user_models import SETTINGS
@@ -225,7 +225,7 @@ def _score(folder: Path) -> str:
 
 
 def _say(label: str, text: str) -> None:
-    print(f"{label:<9} {text}", flush=True)
+    print(labelled(label, text), flush=True)
 
 
 # -- in the process of a run -------------------------------------------------------------------------------

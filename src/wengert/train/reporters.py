@@ -51,6 +51,16 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def labelled(label: str, text: object) -> str:
+    """Format a line of a command: what it is about, and the text.
+
+    Example:
+        >>> labelled("folder", "runs/cnn")
+        'folder    runs/cnn'
+    """
+    return f"{label:<9} {text}"
+
+
 def progress_text(task: Task, progress: Progress) -> str:
     """Format the progress of a run as one line."""
     parts = [
@@ -141,7 +151,7 @@ class Console:
     def say(self, label: str, text: str) -> None:
         """Print a line."""
         with self._writing():
-            self.out.print(f"{label:<9} {text}", markup=False, soft_wrap=True)
+            self.out.print(labelled(label, text), markup=False, soft_wrap=True)
 
     def step(self, progress: Progress) -> None:
         """Show the progress, but not too often."""
