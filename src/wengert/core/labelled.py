@@ -1,6 +1,7 @@
 """Arrays with labels: pandas' ``Series`` and ``DataFrame``, xarray's ``DataArray``.
 
-A function inside a transform sees their values. A result with the same axes, such as a gradient, has the labels again.
+A function inside a transform sees their values. A derivative with the axes of an argument, such as a gradient, has the
+labels again.
 """
 
 from __future__ import annotations
