@@ -14,7 +14,8 @@ from wengert._startup import INTERRUPTED
 from wengert.core.errors import WengertError
 from wengert.parallel import Group, GroupError
 from wengert.parallel.group import reason_of
-from wengert.parallel.launch import Job, check_size, find_mpiexec, note
+from wengert.parallel.launch import JOB, Job, check_size, find_mpiexec, note
+from wengert.parallel.mpi import is_of_mpi
 from wengert.parallel.orphans import end_with_parent
 from wengert.train.agreement import agree_on_target
 from wengert.train.reporters import labelled
@@ -58,6 +59,12 @@ def all_ranks() -> Generator[Group, None, None]:
             text = f"rank {group.rank} on {platform.node()}: {text}"
         _say(group, text, code, every=True)
         group.abort(code)
+    except Exception as problem:
+        if not is_of_mpi(problem):
+            raise
+        if JOB not in os.environ:  # the launching process says that a rank died
+            _say(group, f"rank {group.rank} on {platform.node()}: {reason_of(problem)}", 1, every=True)
+        group.abort(1)
 
 
 def _say(group: Group, text: str, code: int, *, every: bool = False) -> None:

@@ -39,6 +39,11 @@ def load() -> Any:
     return MPI
 
 
+def is_of_mpi(problem: BaseException) -> bool:
+    """Return whether an error comes from MPI itself, such as that of a message to a process that has died."""
+    return type(problem).__module__.partition(".")[0] == "mpi4py"
+
+
 def communicator_of_all() -> Any:
     """Return the communicator of all processes; None if this process was not started as one of several."""
     return load().COMM_WORLD if is_started() else None
