@@ -6,6 +6,7 @@ import hashlib
 import importlib.util
 import os
 import random
+import shlex
 import signal
 import subprocess
 import sys
@@ -147,6 +148,23 @@ def test_no_process_outlives_the_job(whom, job, tmp_path):
         end(process).failed(1, "a rank died", "--resume")
     assert ended(below)
     process.communicate()
+
+
+def test_an_error_of_one_rank_before_the_run_ends_all(small_mnist, tmp_path):
+    train = [sys.executable, "-m", "wengert", "train"]
+    fails, waits = (
+        shlex.join([*train, *map(str, words)])
+        for words in (
+            ("--resume", tmp_path / "missing"),
+            ("mlp", *mnist(small_mnist), "--micro-batches", 4, "--batch-size", 20, "--out", tmp_path / "run"),
+        )
+    )
+    choice = f"[ ${{PMI_RANK:-$OMPI_COMM_WORLD_RANK}} = 0 ] && exec {fails}; exec {waits}"
+    mpiexec = find_mpiexec()
+    command = mpiexec.command(2, ["sh", "-c", choice])
+    ended = subprocess.run(command, env=mpiexec.environment(), capture_output=True, text=True, timeout=300)
+    assert ended.returncode == 1
+    assert "missing" in ended.stderr
 
 
 def test_errors_are_one_line(job, tmp_path, small_mnist):

@@ -20,7 +20,7 @@ from wengert.command.explore import write_exploration
 from wengert.command.export import KINDS, ExportOptions, export_run
 from wengert.command.grid import parsed, points, unique_names
 from wengert.command.predict import Output, PredictOptions, run_prediction
-from wengert.command.ranks import launch
+from wengert.command.ranks import fail_job, join_job, launch
 from wengert.command.report import write_comparison, write_report
 from wengert.command.sweep import Point, begin_sweep, resume_sweep
 from wengert.command.train import resume_training, run_training, try_training
@@ -383,6 +383,7 @@ def main() -> None:
         )  # a file name may contain characters that the terminal cannot show
     try:
         restore_interrupts()
+        join_job()
         sys.exit(command(prog_name="wengert", standalone_mode=False))
     except click.ClickException as problem:
         context = problem.ctx if isinstance(problem, click.UsageError) else None
@@ -404,4 +405,5 @@ def _line(problem: str) -> str:
 
 def _fail(problem: str, code: int) -> None:
     click.echo(_line(problem), err=True)
+    fail_job(code)
     sys.exit(code)

@@ -11,11 +11,11 @@ from collections.abc import Generator, Sequence
 from pathlib import Path
 
 from wengert._startup import INTERRUPTED
-from wengert.core.errors import WengertError
+from wengert.core.errors import MissingExtraError, WengertError
 from wengert.parallel import Group, GroupError
 from wengert.parallel.group import reason_of
 from wengert.parallel.launch import JOB, Job, check_size, find_mpiexec, note
-from wengert.parallel.mpi import is_of_mpi
+from wengert.parallel.mpi import is_of_mpi, is_started, load
 from wengert.parallel.orphans import end_with_parent
 from wengert.train.agreement import agree_on_target
 from wengert.train.reporters import labelled
@@ -27,6 +27,24 @@ _OWN = "--ranks", "--restarts", "--min-ranks"
 
 
 # -- in each process -------------------------------------------------------------------------------------
+
+
+def join_job() -> None:
+    """Start MPI if this is one of several processes: it waits without end for one that ends before that."""
+    if is_started():
+        with contextlib.suppress(MissingExtraError):
+            load()
+
+
+def fail_job(code: int) -> None:
+    """End all processes of the job of this one, if it has others, by an error before they met in `all_ranks`."""
+    if is_started():
+        with contextlib.suppress(MissingExtraError):
+            ranks = load().COMM_WORLD
+            if ranks.size > 1:
+                note("ended", str(code))
+                sys.stderr.flush()
+                ranks.Abort(code)
 
 
 @contextlib.contextmanager
