@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import json
-import math
-import struct
-import sys
 
 import pytest
 
-from tests.commands import mnist
-from wengert.core.errors import MissingExtraError
-from wengert.train import Run
-from wengert.train.logs import JsonLines, TensorBoard, check_tensorboard, epoch_line, step_lines
+from wengert.train.logs import JsonLines, epoch_line, step_lines
 from wengert.train.loop import Progress
 from wengert.train.state import EpochResult
 from wengert.train.storage import RunError
@@ -59,47 +53,6 @@ def test_a_full_disk_is_named(tmp_path):
     (tmp_path / "full").symlink_to("/dev/full")
     with pytest.raises(RunError, match="full cannot be written: No space left on device"):
         JsonLines(tmp_path / "full").add({"kind": "step"})
-
-
-def records(folder):
-    """Return the payloads of event files: each has a length and its checksum before it, another after it."""
-    for path in sorted(folder.glob("events.*")):
-        content, place = path.read_bytes(), 0
-        while place < len(content):
-            (length,) = struct.unpack_from("<Q", content, place)
-            yield content[place + 12 : place + 12 + length]
-            place += 12 + length + 4
-
-
-def test_event_files(wengert, small_mnist, no_pictures, tmp_path):
-    pytest.importorskip("tensorboardX")
-    command = ("train", "mlp", *mnist(small_mnist), "--epochs", 2, "--log-every", 1, "--tensorboard")
-    assert wengert(*command, "--out", "run").code == 0
-    from tensorboardX.proto.event_pb2 import Event
-
-    actual = {}
-    for record in records(tmp_path / "run" / "tensorboard"):
-        event = Event.FromString(record)
-        for value in event.summary.value:
-            actual.setdefault(value.tag, {})[event.step] = value.simple_value
-    run = Run.open("run")
-    assert list(actual["step/loss"]) == [1, 2, 3, 4]
-    for number, line in enumerate(run.steps, 1):
-        assert math.isclose(actual["step/loss"][number], line["loss"], rel_tol=1e-6)
-    assert actual["epoch/test_score"] == pytest.approx(
-        {2: run.history[0].test_score, 4: run.history[1].test_score}
-    )
-
-
-def test_without_tensorboardx(wengert, small_mnist, monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "tensorboardX", None)
-    with pytest.raises(MissingExtraError, match=r"wengert\[tensorboard\]"):
-        check_tensorboard()
-    with pytest.raises(ImportError):
-        TensorBoard(tmp_path / "board", 1, 0)
-    ended = wengert("train", "mlp", *mnist(small_mnist), "--tensorboard", "--out", "run")
-    ended.failed(1, "--tensorboard needs tensorboardX: pip install 'wengert[tensorboard]'")
-    assert not (tmp_path / "run").exists()
 
 
 def test_lines_are_json_with_the_numbers_as_they_are(tmp_path):

@@ -18,8 +18,8 @@ from wengert.parallel import Group
 from wengert.parallel.launch import note
 from wengert.train import plots
 from wengert.train.agreement import check_ranks, checksum, threads_of
+from wengert.train.boards import Start, check_boards, opened
 from wengert.train.checkpoint_files import Checkpoints, checkpoints_in
-from wengert.train.logs import TensorBoard, check_tensorboard
 from wengert.train.loop import DivergedError, Outcome, parameter_count, steps_of, train
 from wengert.train.profile import Stopwatch
 from wengert.train.reporters import Console, Follower, Interrupts, RunReporter, counted
@@ -27,7 +27,6 @@ from wengert.train.runs import (
     CHECKPOINTS,
     MODEL,
     PROFILE,
-    TENSORBOARD,
     Run,
     RunFolder,
     absolute,
@@ -198,8 +197,7 @@ def _threads(settings: Settings, group: Group) -> Generator[Settings, None, None
 def _prepared(settings: Settings, source: Path | None, group: Group) -> _Job:
     check_ranks(group, settings)
     task = task_of(settings, source)
-    if settings.tensorboard:
-        check_tensorboard()
+    check_boards(settings)
     console = Console(task)
     console.out.quiet = group.rank > 0
     if settings.data == "digits":
@@ -254,10 +252,10 @@ def _train(job: _Job, folder: RunFolder, state: State, checkpoints: Checkpoints)
     if done:
         steps = f"{counted(len(state.history), 'epoch')} and {counted(state.step, 'step')}"
         console.say("resumed", f"after {steps}")
-    board = TensorBoard(folder.path / TENSORBOARD, job.steps, done) if settings.tensorboard else None
-    with Interrupts() as interrupts, contextlib.closing(board) if board else contextlib.nullcontext():
+    start = Start(folder.path, settings, job.steps, done)
+    with Interrupts() as interrupts, opened(start) as boards:
         reporter = RunReporter(
-            console, folder, checkpoints, interrupts, settings, Stopwatch(), board, job.group
+            console, folder, checkpoints, interrupts, settings, Stopwatch(), boards, job.group
         )
         try:
             with console, blaming(job.file):

@@ -18,7 +18,7 @@ from wengert.train.state import EpochResult, best_epoch
 _COLOURS = 7
 _FIRST = 2
 _BLANK = "–"
-_UNIMPORTANT = frozenset({"data-dir", "save-every", "log-every", "tensorboard", "profile"})
+_UNIMPORTANT = frozenset({"data-dir", "save-every", "log-every", "tensorboard", "wandb", "mlflow", "profile"})
 """Settings that do not affect the trained model."""
 
 

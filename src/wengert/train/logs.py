@@ -1,4 +1,4 @@
-"""The log of a run: JSON lines always, and event files for TensorBoard on request."""
+"""The log of a run: a file of JSON lines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from wengert.core.errors import MissingExtraError
 from wengert.data import DataError
 from wengert.train.loop import Progress
 from wengert.train.state import EpochResult
@@ -148,47 +147,3 @@ class JsonLines:
         lines.sort(key=lambda line: (line["epoch"], line.get("step", float("inf"))))
         write_file(self.path, "".join(json.dumps(line) + "\n" for line in lines).encode())
         return problems
-
-
-class TensorBoard:
-    """Event files for TensorBoard, written by tensorboardX.
-
-    Args:
-        folder: of the files.
-        steps: of an epoch.
-        begin: the number of the first step; TensorBoard ignores this and later steps in earlier files.
-
-    Raises:
-        MissingExtraError: tensorboardX is not installed.
-    """
-
-    def __init__(self, folder: Path, steps: int, begin: int) -> None:
-        check_tensorboard()
-        from tensorboardX import SummaryWriter
-
-        self._steps = steps
-        with writing(folder):
-            self._writer: Any = SummaryWriter(str(folder), purge_step=begin or None)
-
-    def add(self, *lines: dict[str, Any]) -> None:
-        """Add the numbers in some lines of ``metrics.jsonl``."""
-        for line in lines:
-            epoch = line["kind"] == "epoch"
-            number = self._steps * (line["epoch"] if epoch else line["epoch"] - 1) + line.get("step", 0)
-            for name, value in line.items():
-                if name not in ("kind", "epoch", "step"):
-                    self._writer.add_scalar(f"{line['kind']}/{name}", value, number)
-
-    def close(self) -> None:
-        """Write the remaining events."""
-        self._writer.close()
-
-
-def check_tensorboard() -> None:
-    """Raise `MissingExtraError` if tensorboardX is not installed."""
-    try:
-        import tensorboardX as _  # noqa: F401
-    except ImportError:
-        raise MissingExtraError(
-            "--tensorboard needs tensorboardX: pip install 'wengert[tensorboard]'"
-        ) from None

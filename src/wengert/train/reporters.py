@@ -15,8 +15,9 @@ from types import FrameType
 from typing import Any
 
 from wengert.parallel import Group
+from wengert.train.boards import Boards
 from wengert.train.checkpoint_files import Checkpoints
-from wengert.train.logs import TensorBoard, epoch_line, step_lines
+from wengert.train.logs import epoch_line, step_lines
 from wengert.train.loop import EpochResult, Progress
 from wengert.train.profile import CHECKPOINTS, LOGGING, Stopwatch
 from wengert.train.runs import RunFolder
@@ -273,12 +274,12 @@ class RunReporter:
         interrupts: Interrupts,
         settings: Settings,
         stopwatch: Stopwatch,
-        board: TensorBoard | None,
+        boards: Boards,
         group: Group | None = None,
     ) -> None:
         self.group = group or Group()
         self.console, self.folder, self.checkpoints = console, folder, checkpoints
-        self.interrupts, self.settings, self.stopwatch, self.board = interrupts, settings, stopwatch, board
+        self.interrupts, self.settings, self.stopwatch, self.boards = interrupts, settings, stopwatch, boards
         self.problem: RunError | None = None
         """The first failure to write."""
         self._saved_at = time.monotonic()
@@ -314,8 +315,7 @@ class RunReporter:
             self.folder.metrics.add(*lines)
         except RunError as problem:
             self._warn(problem)
-        if self.board is not None:
-            self.board.add(*lines)
+        self.boards.add(*lines)
 
     def _warn(self, problem: RunError) -> None:
         if self.problem is None:

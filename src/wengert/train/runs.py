@@ -41,7 +41,7 @@ from wengert.train.user_models import MODULES, SETTINGS, SOURCE, local_imports, 
 
 RUNS = Path("runs")
 MODEL, METRICS, SUMMARY = "model.safetensors", "metrics.jsonl", "summary.json"
-CHECKPOINTS, PROFILE, TENSORBOARD = "checkpoints", "profile.json", "tensorboard"
+CHECKPOINTS, PROFILE = "checkpoints", "profile.json"
 DRAWN = {"train": 30_000, "test": 5_000}
 """The numbers of digits that are drawn for training and for testing."""
 _OLD_MODEL = "model.npz"

@@ -44,6 +44,8 @@ class Settings(NamedTuple):
     log_every: int = 100
     """Steps between lines of ``metrics.jsonl`` within an epoch; 0: no such lines."""
     tensorboard: bool = False
+    wandb: bool = False
+    mlflow: bool = False
     profile: bool = False
     optimiser: str | None = None
     """None, here and below: as in the task."""
@@ -255,6 +257,8 @@ OPTIONS: dict[str, Option] = {
         Option("deterministic", _SWITCH, "Use one thread, unless --threads is given."),
         Option("eager", _SWITCH, "Do not compile; run each operation in NumPy.", True),
         Option("tensorboard", _SWITCH, "Also write event files for TensorBoard."),
+        Option("wandb", _SWITCH, "Also log to Weights & Biases."),
+        Option("mlflow", _SWITCH, "Also log to MLflow."),
         Option("profile", _SWITCH, "Report where the time of an epoch goes."),
     )
 }
