@@ -218,7 +218,10 @@ class Sweep:
         chunk = chunk._replace(losses=chunk.losses + 1)
         if chunk.losses >= _TRIES:
             reason = f"{type(problem).__name__}: {problem}"
-            text = f"map: {_TRIES} workers died in {self._named(chunk.start, chunk.stop - 1)}: {reason}"
+            place = self._named(chunk.start, chunk.stop - 1)
+            died = isinstance(problem, (BrokenExecutor, ConnectionError))
+            text = f"map: {_TRIES} workers died in {place}" if died else f"map: {place} failed {_TRIES} times"
+            text = f"{text}: {reason}"
             raise MapError(text, chunk.start) from problem
         self._lost.append(chunk)
 

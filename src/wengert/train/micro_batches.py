@@ -169,7 +169,8 @@ class MicroBatchSteps(Steps):
         model, layer_state, optimiser = carry
 
         def mean(leaf: Any) -> Any:
-            return leaf / in_dtype_of(leaf, weight) if is_float(dtype_of(leaf)) else leaf
+            # A copy: the next step writes to the buffer of this sum.
+            return leaf / in_dtype_of(leaf, weight) if is_float(dtype_of(leaf)) else leaf.copy()
 
         model, optimiser = self.optimiser.update(map_tree(mean, added.gradients), optimiser, model)
         if layer_state is not None:
@@ -177,7 +178,7 @@ class MicroBatchSteps(Steps):
                 lambda before, leaf: cast(mean(leaf), dtype=dtype_of(before)), layer_state.state, added.state
             )
             layer_state = LayerState(state, random.fold_in(layer_state.key, 1))
-        return Carry(model, layer_state, optimiser), (mean(added.loss), added.score)
+        return Carry(model, layer_state, optimiser), (mean(added.loss), added.score.copy())
 
     # -- evaluation --------------------------------------------------------------------------------------
 
