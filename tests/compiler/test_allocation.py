@@ -63,7 +63,7 @@ def test_programs_ask_for_no_memory(library: Path) -> None:
     for threads in ("1", "2"):
         del actual[threads]["threads"], actual[threads]["learns"]
         assert actual[threads] == {"requests": 0, "largest": 0}
-    assert actual["control"]["largest"] >= 80_000, "the inverse of NumPy's is counted"
+    assert actual["control"]["largest"] >= 80_000, "the pseudoinverse of NumPy's is counted"
 
 
 def test_steps_make_no_arrays(library: Path) -> None:

@@ -111,7 +111,7 @@ def test_arguments_are_donated_from_the_disk_as_well(folder: Path) -> None:
 
 def test_what_calls_numpy_is_not_kept(folder: Path, compilations: list[str]) -> None:
     for _ in range(2):
-        np.testing.assert_allclose(make(np.linalg.inv, np.eye(99) * 2), np.eye(99) / 2)
+        np.testing.assert_allclose(make(np.linalg.pinv, np.eye(99) * 2), np.eye(99) / 2)
     assert (len(compilations), entries(folder)) == (2, [])
 
 

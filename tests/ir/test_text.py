@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import wengert as wg
 from tests.draws import HypothesisDraw, examples
 from wengert.core.errors import GraphError
+from wengert.core.tree import leaves
 from wengert.ir import Equation, Graph, Literal, TensorType, Var, parse, register, verify
 from wengert.ir.types import type_of
 from wengert.primitive import REGISTRY, Primitive
@@ -63,7 +64,7 @@ def param_of(graph: Graph) -> Any:
 def test_samples_print_parse_and_evaluate_the_same(primitive: Primitive, data: st.DataObject) -> None:
     assert primitive.samples is not None
     operands, params = primitive.samples(HypothesisDraw(data))
-    graph, _ = stage(lambda *xs: [primitive(*xs, **params)], list(map(type_of, operands)))
+    graph, _ = stage(lambda *xs: leaves(primitive(*xs, **params)), list(map(type_of, operands)))
     copy = round_trip(graph)
     verify(copy)
     with np.errstate(all="ignore"):

@@ -60,6 +60,7 @@ def train(wengert, small_mnist, *options):
     assert ended.code == 0, ended.err
 
 
+@pytest.mark.filterwarnings("ignore")  # of MLflow's own dependencies
 def test_a_run_of_mlflow(wengert, small_mnist, no_pictures, monkeypatch, tmp_path):
     mlflow = pytest.importorskip("mlflow")
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'tracks.db'}")
@@ -76,6 +77,7 @@ def test_a_run_of_mlflow(wengert, small_mnist, no_pictures, monkeypatch, tmp_pat
     assert scores == [epoch.test_score for epoch in run.history]
 
 
+@pytest.mark.filterwarnings("ignore")  # of its own
 def test_a_run_of_weights_and_biases_without_a_network(
     wengert, small_mnist, no_pictures, monkeypatch, tmp_path
 ):

@@ -86,7 +86,7 @@ class WeightsAndBiases:
 
     def close(self) -> None:
         """Send or write what remains."""
-        self._run.finish(quiet=True)
+        self._run.finish()
 
 
 class MLflow:

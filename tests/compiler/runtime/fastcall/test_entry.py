@@ -320,7 +320,7 @@ def test_an_index_outside_its_array() -> None:
         (lambda x: wg.fori_loop(0, 2_000_000, lambda i, y: y * 2, x), (1.0,)),
         (lambda x: x[0], ({0: 1.0},)),
         (lambda x: {(): x}, (1.0,)),
-        (lambda x: np.linalg.inv(x), (np.eye(99),)),
+        (lambda x: np.linalg.pinv(x), (np.eye(99),)),
     ],
 )
 def test_programs_that_have_no_entry(function: Any, examples: Any) -> None:
