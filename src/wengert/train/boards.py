@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import importlib.util
 import os
 import re
 from collections.abc import Callable, Generator, Sequence
@@ -142,11 +143,8 @@ def check_boards(settings: Settings) -> None:
     """Raise `MissingExtraError` if a program is not installed whose log the settings ask for."""
     for name in _chosen(settings):
         module = _KINDS[name].module
-        try:
-            importlib.import_module(module)
-        except ImportError:
-            need = f"--{name} needs {module}: pip install 'wengert[{name}]'"
-            raise MissingExtraError(need) from None
+        if importlib.util.find_spec(module) is None:
+            raise MissingExtraError(f"--{name} needs {module}: pip install 'wengert[{name}]'")
 
 
 class Boards:
