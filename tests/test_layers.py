@@ -87,6 +87,8 @@ HOME = {
     "PIL": "nowhere",
     "pyarrow": "nowhere",
     "zarr": "nowhere",
+    "wandb": "nowhere",
+    "mlflow": "nowhere",
     "safetensors": "wengert.train.storage",
     "scipy": "nowhere",
     "sklearn": "wengert.estimators",

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import importlib.util
 import os
 import re
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 from wengert.core.errors import MissingExtraError
 from wengert.train.settings import Settings
@@ -69,7 +68,8 @@ class WeightsAndBiases:
     """
 
     def __init__(self, start: Start) -> None:
-        wandb: Any = importlib.import_module("wandb")
+        import wandb  # pyright: ignore[reportMissingImports]
+
         name = start.folder.name
         with writing(start.folder):
             self._run: Any = wandb.init(
@@ -97,7 +97,9 @@ class MLflow:
     """
 
     def __init__(self, start: Start) -> None:
-        client: Any = importlib.import_module("mlflow").MlflowClient()
+        from mlflow import MlflowClient  # pyright: ignore
+
+        client = cast("Any", MlflowClient())
         self._client, self._id = client, start.folder / "mlflow.txt"
         with writing(self._id):
             if start.begin and self._id.exists():
