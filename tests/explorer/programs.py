@@ -5,43 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 import wengert as wg
+from examples.explorer.programs import kalman, newton, product, report
 from wengert import nn, tree
-
-
-def product(x, y, z):
-    return (x + y) * z
-
-
-def report(x1, x2):
-    return np.log(x1) + x1 * x2 - np.sin(x2)
-
-
-def newton(a):
-    x = a
-    while abs(x * x - a) > 1e-12:
-        x = 0.5 * (x + a / x)
-    return x
 
 
 def loss(params, x, y):
     hidden = np.tanh(x @ params["w"] + params["b"])
     return np.mean((hidden - y) ** 2)
-
-
-def kalman(q, r, data):
-    transition = np.array([[1.0, 1.0], [0.0, 1.0]])
-    state, cov = np.zeros(2), np.eye(2)
-    total = 0.0
-    for z in data:
-        state = transition @ state
-        cov = transition @ cov @ transition.T + q * np.eye(2)
-        s = cov[0, 0] + r
-        gain = cov[:, 0] / s
-        innovation = z - state[0]
-        total = total + 0.5 * (np.log(2 * np.pi * s) + innovation**2 / s)
-        state = state + gain * innovation
-        cov = cov - np.outer(gain, cov[0])
-    return total
 
 
 def scanned(x, rates):

@@ -26,7 +26,7 @@ from wengert.parallel import Group
 from wengert.parallel.layout import Layout
 from wengert.train.profile import EVALUATION, STEPS, Stopwatch
 from wengert.train.state import LayerState, Mean
-from wengert.train.steps import EVALUATION_BATCH, Carry, Steps
+from wengert.train.steps import EVALUATION_BATCH, Carry, Steps, one_by_one
 from wengert.train.tasks import Task
 
 _OWN_KEYS = 2
@@ -95,14 +95,8 @@ class MicroBatchSteps(Steps):
         self, carry: Carry, images: Any, labels: Any, index: Any, variation: Any
     ) -> tuple[Carry, tuple[Any, Any]]:
         """Take a step for each row of ``index``, and return the carry, and the losses and scores of the steps."""
-        results: list[Any] = []
         with self._stopwatch.measuring(self._part(STEPS, index.shape)):
-            for position, row in enumerate(index):
-                varied = None if variation is None else variation[position]
-                carry, result = self._step(carry, images, labels, row, varied)
-                results.append(result)
-        losses, scores = map(np.asarray, zip(*results, strict=True))
-        return carry, (losses, scores)
+            return one_by_one(self._step, carry, images, labels, index, variation)
 
     def _step(self, carry: Carry, images: Any, labels: Any, row: Any, variation: Any) -> Any:
         parts = consecutive(len(row), self.size)

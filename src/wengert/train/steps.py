@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
@@ -30,6 +30,19 @@ class Carry(NamedTuple):
     layer_state: LayerState | None
     optimiser: Any
     """The optimiser's state."""
+
+
+def one_by_one(
+    step: Callable[..., Any], carry: Carry, images: Any, labels: Any, index: Any, variation: Any
+) -> tuple[Carry, tuple[Any, Any]]:
+    """Take a step for each row of ``index``, and return the carry, and the losses and scores of the steps."""
+    results: list[Any] = []
+    for position, row in enumerate(index):
+        varied = None if variation is None else variation[position]
+        carry, result = step(carry, images, labels, row, varied)
+        results.append(result)
+    losses, scores = map(np.asarray, zip(*results, strict=True))
+    return carry, (losses, scores)
 
 
 class Steps:
@@ -102,13 +115,7 @@ class Steps:
         return scan(body, carry, (index, variation))
 
     def _repeated(self, carry: Carry, images: Any, labels: Any, index: Any, variation: Any) -> Any:
-        results: list[Any] = []
-        for position, row in enumerate(index):
-            varied = None if variation is None else variation[position]
-            carry, result = self.step(carry, images, labels, row, varied)
-            results.append(result)
-        losses, scores = map(np.asarray, zip(*results, strict=True))
-        return carry, (losses, scores)
+        return one_by_one(self.step, carry, images, labels, index, variation)
 
     def _measured(self, model: Any, images: Any, labels: Any) -> Any:
         return self.task.loss(model, self.task.prepare(images), labels)
