@@ -10,7 +10,7 @@ import pytest
 
 sys.path.append(str(Path(__file__).parents[1] / "tools"))
 
-import public_names  # noqa: E402
+import public_names
 
 RECORD = Path(__file__).with_name("public_names.json")
 

@@ -17,7 +17,7 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).parents[1] / "docs" / "_extensions"))
 
-import reference  # noqa: E402
+import reference
 
 Record = dict[str, list[str] | None]
 _POSITIONAL = {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
