@@ -1,6 +1,6 @@
 """Use each part of an installed Wengert once, with each optional package, to check the installed versions.
 
-    python tools/smoke.py
+    python tools/smoke.py [--without-extras]
 
 It takes less than a minute, writes into a temporary folder, and prints the versions at the end.
 """
@@ -12,8 +12,8 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable
-from importlib.metadata import version
+from collections.abc import Callable, Iterator
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -57,21 +57,38 @@ def memory() -> None:
 
 
 def command() -> None:
-    """Train a network, report on its run, and predict with it, from the command line."""
+    """Train a network, report on its run and go on with it, from the command line."""
+    assert "train" in _wengert("--help")
+    assert "epoch 2" in _wengert("train", "mlp", "--limit", "600", "--epochs", "2", "--out", "run")
+    assert "report.html" in _wengert("report", "run")
+    assert "comparison.html" in _wengert("compare", "run")
+    assert "epoch 3" in _wengert("train", "--resume", "run", "--epochs", "3")
+
+
+def files() -> None:
+    """Carry a function to C, to WebAssembly's text and to another process, and explore a program on a page."""
+    exported = wg.export(wg.grad(lambda x: np.sum(np.tanh(x) ** 2)), np.ones(5))
+    exported.c("program")
+    assert "double" in Path("program.h").read_text("utf-8")
+    np.testing.assert_allclose(
+        wg.load(exported.save("program.wg"))(np.ones(5)), 2 * np.tanh(1) / np.cosh(1) ** 2
+    )
+    Path("explored.py").write_text("def f(x, y, z):\n    return (x + y) * z\n", "utf-8")
+    _wengert("explore", "explored.py:f", "1.0", "2.0", "3.0", "--out", "explored.html")
+    assert "<svg" in Path("explored.html").read_text("utf-8")
+
+
+def pictures() -> None:
+    """Draw learning curves, write TensorBoard's files, and predict from a picture, from the command line."""
     from PIL import Image
 
     from wengert.data import digits
 
-    assert "train" in _wengert("--help")
-    output = _wengert("train", "mlp", "--limit", "600", "--epochs", "2", "--tensorboard", "--out", "run")
-    assert "epoch 2" in output
-    assert Path("run/learning_curve.png").stat().st_size > 1000
-    assert any(Path("run/tensorboard").iterdir())
+    _wengert("train", "mlp", "--limit", "600", "--epochs", "1", "--tensorboard", "--out", "drawn")
+    assert Path("drawn/learning_curve.png").stat().st_size > 1000
+    assert any(Path("drawn/tensorboard").iterdir())
     Image.fromarray(digits(1)[0][0]).save("digit.png")
-    assert "%" in _wengert("predict", "run", "digit.png")
-    assert "report.html" in _wengert("report", "run")
-    assert "comparison.html" in _wengert("compare", "run")
-    assert "epoch 3" in _wengert("train", "--resume", "run", "--epochs", "3")
+    assert "%" in _wengert("predict", "drawn", "digit.png")
 
 
 def estimator() -> None:
@@ -101,21 +118,32 @@ def _wengert(*arguments: str) -> str:
     return run.stdout
 
 
-PARTS: tuple[Callable[[], None], ...] = (derivatives, memory, command, estimator, picture)
+PARTS: tuple[Callable[[], None], ...] = (derivatives, memory, command, files, picture)
+PARTS_WITH_EXTRAS: tuple[Callable[[], None], ...] = (pictures, estimator)
 
 
-def main() -> None:
+def _versions() -> Iterator[str]:
+    for name in PACKAGES:
+        try:
+            yield f"{name} {version(name)}"
+        except PackageNotFoundError:
+            continue
+
+
+def main(arguments: list[str]) -> None:
     """Run each part in an empty folder."""
+    if arguments not in ([], ["--without-extras"]):
+        raise SystemExit(__doc__)
     warnings.simplefilter("error", RuntimeWarning)
     with tempfile.TemporaryDirectory() as folder:
         os.environ["WENGERT_CACHE"] = os.path.join(folder, "cache")
         os.chdir(folder)
-        for part in PARTS:
+        for part in PARTS if arguments else (*PARTS, *PARTS_WITH_EXTRAS):
             part()
             print(f"{part.__name__} works", flush=True)
         os.chdir("/")
-    print(f"Python {sys.version.split()[0]}", *(f"{name} {version(name)}" for name in PACKAGES), sep=", ")
+    print(f"Python {sys.version.split()[0]}", *_versions(), sep=", ")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from repository_links import PAGES, ROOT, SHOWN, led
+from repository_links import PAGES, ROOT, SHOWN, led, place
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -19,11 +19,10 @@ def write_if_new(path: Path, text: str) -> None:
 
 
 def show(app: Sphinx) -> None:
-    repository = app.config.html_theme_options["source_repository"]
     for name, shown in SHOWN.items():
         page = PAGES / shown
         if page.parent.name == "project":
-            write_if_new(page, led((ROOT / name).read_text("utf-8"), ROOT / name, page, repository))
+            write_if_new(page, led((ROOT / name).read_text("utf-8"), ROOT / name, page, *place(app)))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

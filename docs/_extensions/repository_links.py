@@ -25,7 +25,7 @@ _LINK = re.compile(
 )
 
 
-def led(text: str, file: Path, page: Path, repository: str) -> str:
+def led(text: str, file: Path, page: Path, repository: str, branch: str = "main") -> str:
     """Return the text of a Markdown file with links that are right on a page of the site.
 
     Args:
@@ -33,6 +33,7 @@ def led(text: str, file: Path, page: Path, repository: str) -> str:
         file: the file that the links are relative to.
         page: the page of the site that shows it, as a path below ``docs``.
         repository: the address of the repository.
+        branch: its branch, or the tag of a release.
     """
 
     def link(match: re.Match[str]) -> str:
@@ -43,16 +44,22 @@ def led(text: str, file: Path, page: Path, repository: str) -> str:
         if name in SHOWN:
             path = PAGES / SHOWN[name]
         elif path.is_dir() or not path.is_relative_to(PAGES):
-            return f"{repository}{'tree' if path.is_dir() else 'blob'}/main/{name}"
+            return f"{repository}{'tree' if path.is_dir() else 'blob'}/{branch}/{name}"
         return Path(os.path.relpath(path, page.parent)).as_posix()
 
     return _LINK.sub(link, text)
 
 
+def place(app: Sphinx) -> tuple[str, str]:
+    """Return the address of the repository, and the branch or tag that the pages describe."""
+    options = app.config.html_theme_options
+    return options["source_repository"], options["source_branch"]
+
+
 def lead(app: Sphinx, name: str, source: list[str]) -> None:
     path = Path(app.env.doc2path(name))
     if path.suffix == ".md" and not name.startswith(("project/", "reference/")):
-        source[0] = led(source[0], path, path, app.config.html_theme_options["source_repository"])
+        source[0] = led(source[0], path, path, *place(app))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
