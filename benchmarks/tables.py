@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 
 DOCS = Path(__file__).parents[1] / "docs"
 
 
+def block(text: str, name: str) -> tuple[str, str, str]:
+    """Return the text before, between and after ``<!-- NAME: ... -->`` and ``<!-- end of NAME -->``."""
+    start = text.index("-->", text.index(f"<!-- {name}:")) + len("-->")
+    end = text.index(f"<!-- end of {name} -->", start)
+    return text[:start], text[start:end], text[end:]
+
+
+def dated(day: date) -> str:
+    """Return the line that ends a table.
+
+    Example:
+        >>> dated(date(2026, 11, 26))
+        'The table is of 26 November 2026.'
+    """
+    return f"The table is of {day.day} {day:%B %Y}."
+
+
 def replace_table(page: str, name: str, table: str) -> None:
-    """Replace the table between ``<!-- NAME ... -->`` and ``<!-- end of NAME -->`` of a page."""
+    """Replace the table of a name on a page, with its date; the overview of the measurements follows."""
     path = DOCS / page
-    before, rest = path.read_text("utf-8").split(f"<!-- {name}:", 1)
-    mark, rest = rest.split("-->", 1)
-    after = rest.split(f"<!-- end of {name} -->", 1)[1]
-    path.write_text(f"{before}<!-- {name}:{mark}-->\n\n{table}\n\n<!-- end of {name} -->{after}", "utf-8")
+    before, _, after = block(path.read_text("utf-8"), name)
+    path.write_text(f"{before}\n\n{table}\n\n{dated(date.today())}\n\n{after}", "utf-8")
+    if page == "performance.md":
+        import overview  # which reads the tables
+
+        overview.write(path)
