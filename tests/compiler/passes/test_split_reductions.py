@@ -57,12 +57,28 @@ def test_parts_lie_in_one_piece(shape: tuple[int, ...], part: str) -> None:
     np.testing.assert_allclose(compiled(x, w), np.sum(x.astype(float) * w), rtol=1e-3, atol=1e-1)
 
 
-@pytest.mark.parametrize("rows", [255, 256, 300, 1000])
+@pytest.mark.parametrize("rows", [31, 32, 143, 144, 300, 1001])
 def test_sums_down_columns_take_some_rows_at_a_time(rows: int) -> None:
     a, y = RNG.normal(size=(rows, 300)), RNG.normal(size=rows)
-    compiled = wg.jit(lambda a, y: np.tanh(a.T @ y / 16))
-    assert ("16" in str(compiled.nests(a, y)).partition("out0")[0]) == (rows >= 256)
-    check(lambda a, y: np.tanh(a.T @ y / 16), a, y, ulp=50, scale=4.0)
+
+    def weighted(a: Any, y: Any) -> Any:
+        return np.tanh(a.T @ y / 16)
+
+    text = str(wg.jit(weighted).nests(a, y))
+    assert ("<8: (x1[" in text) == (rows >= 32)  # eight rows at a time,
+    assert ("where(" in text) == (rows >= 144)  # of which a part adds up several
+    check(weighted, a, y, ulp=50, scale=4.0)
+
+
+def test_sums_down_columns_of_several_operands() -> None:
+    """Sums over the same rows share the loops; what is written along them is written once."""
+    x, y = RNG.normal(size=(2, 400, 300))
+
+    def moments(x: Any, y: Any) -> Any:
+        z = np.exp(x * y)
+        return np.sum(z, 0), np.sum(z * x, 0), z
+
+    check(moments, x, y, ulp=100, scale=30.0)
 
 
 def reductions(x: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.compiler.comparing import check
 from tests.draws import examples
+from wengert import nn
 from wengert.compiler.jit import jit
 
 DTYPES = st.sampled_from(["float32", "float64", "complex64", "complex128", "int32"])
@@ -107,3 +109,27 @@ def test_no_element_beyond_the_blocks_counts(small: None) -> None:
     x[5, 7], y[3, 9] = np.nan, np.inf
     with np.errstate(invalid="ignore"):
         np.testing.assert_array_equal(jit(product(False, True))(x, y), x @ y.T)
+
+
+WINDOWS = {
+    "images in turn": ((6, 16, 30, 34), (33, 16, 3, 3)),
+    "rows of an image in turn": ((1, 40, 61, 64), (35, 40, 3, 3)),
+    "images in turn, sums in blocks": ((5, 64, 17, 24), (40, 64, 5, 5)),
+}
+
+
+@pytest.mark.parametrize(("shape", "filters"), WINDOWS.values(), ids=WINDOWS)
+def test_windows_take_turns(shape: tuple[int, ...], filters: tuple[int, ...]) -> None:
+    """The copy of all windows of a convolution outgrows the caches: what a turn copies does not."""
+    rng = np.random.default_rng(0)
+    x, w = operand(rng, shape, "float32"), operand(rng, filters, "float32")
+
+    def convolved(x: Any, w: Any) -> Any:
+        return nn.convolve(x, w, 1, 1)
+
+    compiled = jit(convolved)
+    np.testing.assert_array_equal(compiled(x, w), convolved(x, w))
+    report = compiled.report(x, w)
+    windows = shape[0] * math.prod(shape[2:]) * math.prod(filters[1:]) * x.itemsize
+    assert 0 < report.private < windows / 3
+    assert report.arena < windows

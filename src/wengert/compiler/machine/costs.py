@@ -205,12 +205,14 @@ class CostModel:
         16, 8, 32, 12, 10, 20, 24, 14, 18, 9, 25, 15, 28, 30, 21, 27, 6, 7, 5, 4, 3, 2,
     )  # fmt: skip
     """Numbers of parts in order of preference; the first that divides the dimension is taken."""
-    swept_column: int = 256
+    swept_column: int = 32
     """The least number of terms of a sum down a column that takes several rows at a time (for the TLB)."""
     swept_row_bytes: int = 2048
     """The least number of bytes of these rows."""
-    swept_rows: int = 16
+    swept_rows: int = 8
     """How many rows it takes at a time."""
+    swept_parts: int = 16
+    """The most parts of these rows that have totals of their own, for the threads."""
     long_sum_terms: int = 1 << 16
     """Terms from which the rounding errors of a floating-point sum count."""
     long_sum_results: int = 1024
@@ -235,7 +237,7 @@ class CostModel:
     """Instructions for each element of a copy that changes the order."""
     packing_gain: float = 0.85
     """Share of its cost that a product may keep, copy included, for the copy to be made."""
-    packed_side: int = 48
+    packed_side: int = 32
     """The least number of rows and of columns of a product whose factors are packed: how often each element is used."""
     panel_vectors: int = 4
     """The most vectors of a panel along the lanes."""

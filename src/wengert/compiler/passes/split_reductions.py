@@ -11,11 +11,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from wengert.compiler.machine import costs
 from wengert.compiler.machine.costs import operation_count
-from wengert.nest.expression import Apply, Buffer, Expression, Load, Reduce, Rewriter, loads
-from wengert.nest.index import Dim, Index, point_count, without_unit
-from wengert.nest.nest import Nest, Program, Store, map_nests
+from wengert.nest.expression import Apply, Buffer, Expression, Iota, Load, Reduce, Rewriter, loads, zero
+from wengert.nest.index import Dim, Index, Term, point_count, without_unit
+from wengert.nest.nest import Loop, Nest, Program, Step, Store, map_nests
 from wengert.nest.rewrite import rewrite_store
 
 
@@ -24,7 +26,7 @@ def split_reductions(program: Program) -> Program:
     return replace(program, steps=map_nests(program.steps, _split))
 
 
-def _split(nest: Nest) -> list[Nest]:
+def _split(nest: Nest) -> list[Step]:
     points, reductions = point_count(nest.dims), nest.reductions()
     if nest.sequential or nest.accumulates:
         return [nest]
@@ -36,8 +38,7 @@ def _split(nest: Nest) -> list[Nest]:
         return _long_in_parts(nest, together)
     is_large = operation_count(nest) >= costs.COSTS.split_reduction_work
     if (rows := _swept_rows(nest)) is not None:
-        size = costs.COSTS.swept_rows
-        return [*in_parts(nest, reductions, rows, rows.extent // size, size)]
+        return _swept(nest, reductions, rows)
     if points >= costs.COSTS.split_reduction_results or not is_large or len(reductions) != 1:
         return [nest]
     (node,) = reductions
@@ -71,6 +72,53 @@ def _swept_rows(nest: Nest) -> Dim | None:
     return None
 
 
+def _swept(nest: Nest, sums: Sequence[Reduce], rows: Dim) -> list[Step]:
+    """Return the steps that add up columns some rows at a time; a part of the rows has totals of its own."""
+    size = costs.COSTS.swept_rows
+    blocks = rows.extent // size
+    most = min(costs.COSTS.swept_parts, blocks)
+    count = min(range(most, most // 2, -1), key=lambda count: blocks % count)
+    turns = blocks // count
+    parts, total = in_parts(nest, sums, rows, count, turns * size)
+    return [_in_turns(parts, turns) if turns > 1 else parts, total]
+
+
+def _in_turns(parts: Nest, turns: int) -> Loop:
+    """Return the loops that add up the partial sums of a nest in place, some of their terms in each turn."""
+    part, *dims = parts.dims
+    (summed,) = {dim for node in parts.reductions() for dim in node.dims}
+    counter, turn = Dim(part.extent, part.name), Dim(turns, "turn")
+    inner = Dim(summed.extent // turns, summed.name)
+    given: dict[Term, Index] = {
+        part: Index.of(counter),
+        summed: Index.of(turn) * inner.extent + Index.of(inner),
+    }
+    rewrite = Rewriter(replace_term=given.get)
+    stores: list[Store] = []
+    for store in parts.stores:
+        moved = rewrite_store(store, rewrite)
+        if store.along:
+            stores.append(replace(moved, along=(inner,)))
+            continue
+        assert isinstance(moved.value, Reduce)
+        value = replace(moved.value, dims=(inner,))
+        stores.append(
+            replace(moved, value=added_up(Load(moved.buffer, moved.indices), value, Index.of(turn)))
+        )
+    nest = replace(parts, dims=tuple(dims), stores=tuple(stores))
+    return Loop(counter, False, (Loop(turn, False, (nest,), parts.location),), parts.location, shared=True)
+
+
+def added_up(total: Load, terms: Expression, turn: Index) -> Expression:
+    """Return a total so far with more terms, which are the first ones in the first turn."""
+    if not turn.terms:
+        return terms
+    number = Iota(turn)
+    is_first = Apply("equal", (number, zero(number.dtype)), np.dtype(bool))
+    before = Apply("where", (is_first, zero(total.dtype), total), total.dtype)
+    return Apply("add", (before, terms), total.dtype)
+
+
 def is_long(node: Reduce) -> bool:
     """Return whether a sum is long enough to be split."""
     return (
@@ -80,9 +128,9 @@ def is_long(node: Reduce) -> bool:
     )
 
 
-def _long_in_parts(nest: Nest, together: Mapping[tuple[Dim, ...], Sequence[Reduce]]) -> list[Nest]:
+def _long_in_parts(nest: Nest, together: Mapping[tuple[Dim, ...], Sequence[Reduce]]) -> list[Step]:
     """Return a nest with long sums in parts, those over the same dimensions in one nest."""
-    done: list[Nest] = []
+    done: list[Step] = []
     for dims, nodes in together.items():
         outer, dim, size = _cut(dims, nodes)
         parts, nest = in_parts(nest, nodes, dim, dim.extent // size, size, outer)

@@ -3,7 +3,9 @@
 Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (2008), and Van Zee and van de Geijn, "BLIS"
 (2015), on nests: a sum is cut into blocks of which a panel of one factor fills part of the first-level cache; for
 each block both factors are copied into panels, whatever their strides, and the results are added up tile by tile. A
-panel holds what one step of a tile reads side by side, step after step.
+panel holds what one step of a tile reads side by side, step after step. Where the copy of a factor outgrows the
+second-level cache (the windows of all images of a convolution), some of its dimensions take turns: an image, or a row
+of one, is copied and multiplied before the next.
 """
 
 from __future__ import annotations
@@ -12,13 +14,12 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
-
-import numpy as np
+from typing import NamedTuple, cast
 
 from wengert.compiler.machine import costs
 from wengert.compiler.machine.costs import operation_count
 from wengert.compiler.machine.target import Target
+from wengert.compiler.passes.split_reductions import added_up
 from wengert.compiler.schedule.layout import Layout, linear, with_lanes, with_panels
 from wengert.compiler.schedule.schedule import vector_item_bytes
 from wengert.compiler.schedule.strides import joined_cost, joined_stores
@@ -26,14 +27,12 @@ from wengert.nest.expression import (
     Apply,
     Buffer,
     Expression,
-    Iota,
     Load,
     Reduce,
     Rewriter,
     free_dims,
     instantiate,
     may_report,
-    zero,
 )
 from wengert.nest.index import Dim, Index, Term
 from wengert.nest.nest import Loop, Nest, Step, Store
@@ -86,10 +85,11 @@ def blocked_product(nest: Nest, layouts: dict[Buffer, Layout], target: Target) -
     tile = min(_tiles(product, nest, layouts, target), key=lambda found: found.price, default=None)
     if tile is None or not _pays(product, tile):
         return None
-    cut = _cut(product, tile, target)
+    cut = _cut(product, tile.panels, target)
+    turned = _turned(nest, product, tile, cut, layouts, target)
     if cut is None:
-        return _on_panels(nest, product, tile, layouts)
-    return _in_blocks(nest, product, tile, cut, layouts)
+        return _in_turns(nest, product.sums, tile, turned, layouts)
+    return _in_blocks(nest, product, tile, cut, turned, layouts)
 
 
 # -- sums over the same dimensions -----------------------------------------------------------------------
@@ -189,8 +189,11 @@ def _tiles(
                     continue
                 loading = (vectors * len(side.factors) + points * len(other.factors)) * model.near_load_cycles
                 computing = max(count * product.terms, model.latency_operations) / 2
-                cycles = max(loading, computing) + model.exposed_load_share * loading + count * writing
                 filled = vectors * width
+                cut = _cut(product, {lanes: filled, across: points}, target)
+                passes = 2 * cut.blocks - 1 if cut else 1  # each block but the first one reads totals, too
+                cycles = max(loading, computing) + model.exposed_load_share * loading
+                cycles += count * writing * passes
                 price = cycles / (count * product.terms * width)
                 price *= _waste(lanes, filled, width) * _waste(across, points, 1)
                 yield _Tile(lanes, filled, across, points, price)
@@ -233,12 +236,12 @@ class _Cut(NamedTuple):
         return -(-self.dim.extent // self.extent)
 
 
-def _cut(product: _Product, tile: _Tile, target: Target) -> _Cut | None:
+def _cut(product: _Product, panels: Mapping[Dim, int], target: Target) -> _Cut | None:
     """Return how to cut the sums such that the panels of a tile stay in the first-level cache; None if they do."""
-    left, right = product.sides
-    lanes_side, other_side = (left, right) if tile.lanes in left.own else (right, left)
     item = product.sums[0].dtype.itemsize
-    step = (tile.width * len(lanes_side.factors) + tile.points * len(other_side.factors)) * item
+    step = item * sum(
+        panels[dim] * len(side.factors) for side in product.sides for dim in side.own if dim in panels
+    )
     steps = max(1, int(target.level1 * costs.COSTS.panels_cache_share) // step)
     terms = math.prod(dim.extent for dim in product.summed)
     if terms <= steps * costs.COSTS.uncut_terms_share:
@@ -252,17 +255,75 @@ def _cut(product: _Product, tile: _Tile, target: Target) -> _Cut | None:
     return _Cut(dim, -(-dim.extent // even))
 
 
+def _turned(
+    nest: Nest,
+    product: _Product,
+    tile: _Tile,
+    cut: _Cut | None,
+    layouts: Mapping[Buffer, Layout],
+    target: Target,
+) -> tuple[Dim, ...]:
+    """Return the dimensions whose points take turns, so that the second-level cache holds what a turn copies.
+
+    The results of a turn lie in whole cache lines.
+    """
+    terms = math.prod(dim.extent for dim in product.summed)
+    if cut is not None:
+        terms = terms // cut.dim.extent * cut.extent
+    item = product.sums[0].dtype.itemsize
+
+    def copied(side: _Side) -> int:
+        return len(side.factors) * math.prod(dim.extent for dim in side.own) * terms * item
+
+    side = max(product.sides, key=copied)
+    held, work = copied(side), operation_count(nest)
+    turned: list[Dim] = []
+    for dim in side.own:
+        if held <= target.level2:
+            break
+        lies_apart = all(
+            linear(layouts[store.buffer], store.indices).coefficient(dim) * store.buffer.dtype.itemsize
+            >= costs.COSTS.line_bytes
+            for store in nest.stores
+        )
+        is_long = work >= dim.extent * costs.COSTS.packed_product_work
+        if dim not in tile.panels and lies_apart and is_long:
+            turned.append(dim)
+            held, work = held // dim.extent, work // dim.extent
+    return tuple(turned)
+
+
 # -- the steps -------------------------------------------------------------------------------------------
 
 
-def _on_panels(nest: Nest, product: _Product, tile: _Tile, layouts: dict[Buffer, Layout]) -> list[Step]:
-    """Return the copies of the factors, and the product of the copies."""
-    copies, sums = _packed(nest, product.sums, tile, layouts)
-    return [*copies, _with_sums(nest, sums)]
+def _in_turns(
+    nest: Nest,
+    sums: Sequence[Reduce],
+    tile: _Tile,
+    turned: Sequence[Dim],
+    layouts: dict[Buffer, Layout],
+) -> list[Step]:
+    """Return copies of the factors of sums and the nest on the copies, for the points of some dimensions in turn."""
+    counters = {dim: Dim(dim.extent, dim.name) for dim in turned}
+    given: dict[Term, Index] = {dim: Index.of(counter) for dim, counter in counters.items()}
+    rewrite = Rewriter(replace_term=given.get)
+    dims = tuple(dim for dim in nest.dims if dim not in counters)
+    nest = replace(nest, dims=dims, stores=tuple(rewrite_store(store, rewrite) for store in nest.stores))
+    copies, packed = _packed(nest, [cast(Reduce, rewrite(node)) for node in sums], tile, layouts)
+    fixed = [copy for copy in copies if free_dims(copy.stores[0].value).isdisjoint(counters.values())]
+    steps: list[Step] = [*(copy for copy in copies if copy not in fixed), _with_sums(nest, packed)]
+    for dim in reversed(turned):
+        steps = [Loop(counters[dim], False, tuple(steps), nest.location, shared=dim is turned[0])]
+    return [*fixed, *steps]
 
 
 def _in_blocks(
-    nest: Nest, product: _Product, tile: _Tile, cut: _Cut, layouts: dict[Buffer, Layout]
+    nest: Nest,
+    product: _Product,
+    tile: _Tile,
+    cut: _Cut,
+    turned: Sequence[Dim],
+    layouts: dict[Buffer, Layout],
 ) -> list[Step]:
     """Return the steps that add up the blocks of sums, and make results of the totals in the last one.
 
@@ -278,20 +339,18 @@ def _in_blocks(
         turns -= 1
     counter = Dim(turns, cut.dim.name)
     block = _block(product.sums, cut, Index.of(counter) * cut.extent, cut.extent)
-    copies, sums = _packed(nest, list(block.values()), tile, layouts)
-    stores = [
-        Store(total.buffer, total.indices, _added(total, sums[block[node]], Index.of(counter)))
+    stores = tuple(
+        Store(total.buffer, total.indices, added_up(total, block[node], Index.of(counter)))
         for node, total in totals.items()
-    ]
-    steps: list[Step] = [*copies, replace(nest, stores=tuple(stores))]
+    )
+    steps = _in_turns(replace(nest, stores=stores), list(block.values()), tile, turned, layouts)
     done: list[Step] = [Loop(counter, False, tuple(steps), nest.location)] if turns > 1 else steps
     start = turns * cut.extent
     if start == cut.dim.extent:
         return done
     block = _block(product.sums, cut, Index(start), cut.dim.extent - start)
-    copies, sums = _packed(nest, list(block.values()), tile, layouts)
-    ends = {node: Apply("add", (total, sums[block[node]]), node.dtype) for node, total in totals.items()}
-    return [*done, *copies, _with_sums(nest, ends)]
+    ends = {node: Apply("add", (total, block[node]), node.dtype) for node, total in totals.items()}
+    return [*done, *_in_turns(_with_sums(nest, ends), list(block.values()), tile, turned, layouts)]
 
 
 def _total(nest: Nest, node: Reduce, tile: _Tile, layouts: dict[Buffer, Layout]) -> Load:
@@ -299,16 +358,6 @@ def _total(nest: Nest, node: Reduce, tile: _Tile, layouts: dict[Buffer, Layout])
     buffer = Buffer(node.dtype, tuple(dim.extent for dim in nest.dims))
     layouts[buffer] = with_lanes(buffer.shape, nest.dims.index(tile.lanes), tile.width)
     return Load(buffer, tuple(map(Index.of, nest.dims)))
-
-
-def _added(total: Load, block: Reduce, turn: Index) -> Expression:
-    """Return a total so far with one more block, which is the first in the first turn."""
-    if not turn.terms:
-        return block
-    number = Iota(turn)
-    is_first = Apply("equal", (number, zero(number.dtype)), np.dtype(bool))
-    before = Apply("where", (is_first, zero(total.dtype), total), total.dtype)
-    return Apply("add", (before, block), total.dtype)
 
 
 def _block(sums: Sequence[Reduce], cut: _Cut, start: Index, extent: int) -> dict[Reduce, Reduce]:
