@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Generator
@@ -39,6 +40,18 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("wengert")
+
+
+def pytest_sessionstart() -> None:
+    """Collect no garbage while tests are collected: they all stay."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Hide the tests from the garbage collector, which would go through all of them again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are deselected by their marks

@@ -10,7 +10,9 @@ The name of the file and ``WENGERT_CASES`` decide which cases these are. So all 
 ``WENGERT_CASES=2`` keeps others. The marker ``rest`` is on the cases that the quick run leaves out.
 
 A test with the marker ``modes`` takes an operation through modes of differentiation, batching or compilation, and one
-with the marker ``exhaustive`` has cheap cases, such as that of the links of the pages. They keep every case.
+with the marker ``exhaustive`` has cheap cases, such as that of the links of the pages. They keep every case. The cases
+of a test with the marker ``costly`` compile large programs, train, or start processes: a value that no other test takes
+may stay in none of them.
 """
 
 from __future__ import annotations
@@ -50,7 +52,13 @@ def case_of(item: Any) -> Case:
     return Case(item.nodeid.partition("[")[0], values)
 
 
-def cover(cases: Sequence[Case], seed: str, share: float = SHARE, whole: Collection[str] = ()) -> list[int]:
+def cover(
+    cases: Sequence[Case],
+    seed: str,
+    share: float = SHARE,
+    whole: Collection[str] = (),
+    costly: Collection[str] = (),
+) -> list[int]:
     """Return the positions of the cases of a file that the quick run keeps.
 
     Args:
@@ -59,6 +67,7 @@ def cover(cases: Sequence[Case], seed: str, share: float = SHARE, whole: Collect
         share: the share of the tests that take a value in which it stays. A value of a test that keeps all cases stays
             in this share of the other tests on average, and perhaps in none of them.
         whole: the tests that keep all cases.
+        costly: the tests whose values stay in this share of them on average, and perhaps in none.
 
     Example:
         >>> grid = [Case("sum", (("axis", i), ("dtype", j))) for i in range(3) for j in range(3)]
@@ -75,7 +84,7 @@ def cover(cases: Sequence[Case], seed: str, share: float = SHARE, whole: Collect
     needed = Counter(
         {
             value: math.floor(share * len(tests) + draw.random())
-            if value in covered
+            if value in covered or tests.issubset(costly)
             else math.ceil(share * len(tests))
             for value, tests in takers.items()
         }
@@ -114,8 +123,11 @@ def mark_the_rest(items: Sequence[pytest.Item]) -> None:
             files[item.nodeid.partition("::")[0]].append(item)
     for name, grid in files.items():
         cases = [case_of(item) for item in grid]
-        whole = {case.test for case, item in zip(cases, grid, strict=True) if marked(item, "modes")}
-        kept = set(cover(cases, f"{name} {CASES}", whole=whole))
+        whole, costly = (
+            {case.test for case, item in zip(cases, grid, strict=True) if marked(item, mark)}
+            for mark in ("modes", "costly")
+        )
+        kept = set(cover(cases, f"{name} {CASES}", whole=whole, costly=costly))
         for position, item in enumerate(grid):
             if position not in kept:
                 item.add_marker(pytest.mark.rest)

@@ -17,11 +17,9 @@ def write_settings(folder, images, epochs):
     )
 
 
-def test_a_failed_run_does_not_stop_the_others(tmp_path, small_mnist):
+def test_a_failed_run_does_not_stop_the_others(tmp_path, small_mnist, wengert):
     write_settings(tmp_path, small_mnist, 1)
-    ended = end(
-        start("sweep", "mine.toml", "--grid", "lr=1e30,1e-2", "--workers", 2, "--out", "all", cwd=tmp_path)
-    )
+    ended = wengert("sweep", "mine.toml", "--grid", "lr=1e30,1e-2", "--workers", 2, "--out", "all")
     assert ended.code == 1
     assert ended.err.count("\n") == 1
     assert "wengert: lr=1e+30 failed: the loss became" in ended.err
@@ -29,7 +27,7 @@ def test_a_failed_run_does_not_stop_the_others(tmp_path, small_mnist):
     assert Run.open(tmp_path / "all" / "lr=0.01").settings.rate == 0.01
     assert (tmp_path / "all" / "comparison.html").exists()
     before = os.stat(tmp_path / "all" / "lr=0.01" / "model.safetensors").st_mtime_ns
-    again = end(start("sweep", "--resume", "all", cwd=tmp_path))
+    again = wengert("sweep", "--resume", "all")
     assert again.code == 1
     assert "2 of them finished before" in again.out
     assert os.stat(tmp_path / "all" / "lr=0.01" / "model.safetensors").st_mtime_ns == before

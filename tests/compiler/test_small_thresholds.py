@@ -16,12 +16,14 @@ pytestmark = pytest.mark.usefixtures("small")
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.costly
 def test_programs(name: str) -> None:
     function, arguments = CASES[name]
     check(function, *arguments, ulp=300, scale=4.0)
 
 
 @pytest.mark.parametrize("seed", range(3, 15))
+@pytest.mark.costly
 def test_random_graphs(seed: int) -> None:
     check_seed(seed)
 

@@ -23,6 +23,7 @@ def written(path: Any, fun: Any, *arguments: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", sorted(CASES.keys() - WITHOUT_ONNX.keys()))
+@pytest.mark.costly
 def test_programs_give_the_results_of_python(name) -> None:
     fun, arguments = CASES[name]()
     export = wg.export(fun, *arguments)

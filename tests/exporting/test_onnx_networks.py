@@ -102,6 +102,7 @@ each_precision = pytest.mark.parametrize("dtype", ["float32", "float64"])
 
 @pytest.mark.parametrize("name", LAYERS)
 @each_precision
+@pytest.mark.costly
 def test_layers_and_their_gradients(name, dtype) -> None:
     layer, shape = LAYERS[name]
     fun = wg.value_and_grad(weighted, argnums=(0, 1))

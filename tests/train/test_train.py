@@ -47,6 +47,7 @@ def run(name, small, notes=None, **chosen):
 
 
 @pytest.mark.parametrize("name", TASKS)
+@pytest.mark.costly
 def test_every_task_learns(name, small):
     rate = {"rate": 0.05} if name in ("cnn", "rnn") else {}
     notes = Notes()
@@ -58,6 +59,7 @@ def test_every_task_learns(name, small):
 
 
 @pytest.mark.parametrize(("name", "recipe"), RECIPES)
+@pytest.mark.costly
 def test_recipes_learn_with_the_same_network(name, recipe, small):
     task = task_named(name, recipe)
     assert (task.build, task.prepare, task.recipe) == (TASKS[name].build, TASKS[name].prepare, recipe)

@@ -103,6 +103,7 @@ def x(request: Any) -> Any:
 
 
 @pytest.mark.parametrize("function", CASES.values(), ids=CASES)
+@pytest.mark.costly
 def test_one_function_for_all(function: Callable[[Any], Any], x: Any) -> None:
     check(function, x, ulp=200, scale=1.0)
 
@@ -111,6 +112,7 @@ DIFFERENTIABLE = [name for name in CASES if name not in ("places", "truth values
 
 
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
+@pytest.mark.costly
 def test_gradients(name: str, x: Any) -> None:
     def total(x: Any) -> Any:
         found = CASES[name](x)
@@ -144,6 +146,7 @@ def test_turns_of_a_loop_have_one_function(x: Any, monkeypatch: pytest.MonkeyPat
 @linux_only
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("place", ["behind", "before"])
+@pytest.mark.costly
 def test_nothing_is_read_outside_of_an_array(name: str, place: str, x: Any) -> None:
     """The array stands beside a page that cannot be read."""
     with beside_a_wall(x, place) as walled:
@@ -195,6 +198,7 @@ def texts(monkeypatch: pytest.MonkeyPatch) -> Iterator[Texts]:
 
 
 @pytest.mark.parametrize("function", CASES.values(), ids=CASES)
+@pytest.mark.costly
 def test_the_texts_of_cases_are_the_same(function: Callable[[Any], Any], x: Any, texts: Texts) -> None:
     wg.jit(function).llvm(x)
     assert texts.nests
@@ -207,6 +211,7 @@ def part(x: Any, k: int) -> Any:
 
 
 @pytest.mark.parametrize("seed", range(12))
+@pytest.mark.costly
 def test_the_texts_of_drawn_programs_are_the_same(seed: int, texts: Texts) -> None:
     program = Program(seed, 12)
     integers, floats = program.arguments(np.float64)
@@ -220,6 +225,7 @@ def test_the_texts_of_drawn_programs_are_the_same(seed: int, texts: Texts) -> No
 
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("seed", range(6))
+@pytest.mark.costly
 def test_the_texts_where_caches_are_tiny(seed: int, texts: Texts) -> None:
     program = Program(seed, 12)
     integers, floats = program.arguments(np.float32)
