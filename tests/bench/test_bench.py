@@ -222,14 +222,14 @@ def without_processes(monkeypatch):
     return hold
 
 
-OPTIONS = "--data digits --limit 100 --epochs 1 --threads 1 --networks rnn --libraries wengert --out results".split()
+OPTIONS = "--data digits --limit 100 --epochs 1 --threads 1 --networks rnn --libraries wengert --out results"
 
 
 @pytest.mark.usefixtures("without_processes")
 def test_a_contestant_that_fails_is_left_out_and_the_others_go_on(wengert, monkeypatch):
     broken = Contestant("wengert", "jit"), Contestant("unknown", "library")
     monkeypatch.setattr(bench, "contestants", lambda network, library: list(broken))
-    ended = wengert("bench", *OPTIONS, "--seeds", "0,1")
+    ended = wengert("bench", *OPTIONS.split(), "--seeds", "0,1")
     assert ended.code == 0
     assert ended.out.count("rnn: left out: unknown library: KeyError: 'unknown'") == 1
     assert Path("results/table.md").read_text("utf-8").count("wengert jit") == 1
@@ -247,7 +247,7 @@ def test_measurements_are_kept_after_ctrl_c(wengert, monkeypatch, without_proces
         return without_processes(round_, *arguments)
 
     monkeypatch.setattr(bench, "hold", interrupted)
-    ended = wengert("bench", *OPTIONS)
+    ended = wengert("bench", *OPTIONS.split())
     assert ended.code == 130
     assert "stopped by Ctrl-C" in ended.out
     assert Path("results/table.md").read_text("utf-8") in ended.out
@@ -256,7 +256,7 @@ def test_measurements_are_kept_after_ctrl_c(wengert, monkeypatch, without_proces
 
 def test_the_failure_of_every_contestant_is_an_error(wengert, monkeypatch):
     monkeypatch.setattr(bench, "contestants", lambda network, library: [Contestant("unknown", "library")])
-    ended = wengert("bench", *OPTIONS, "--seeds", "0")
+    ended = wengert("bench", *OPTIONS.split(), "--seeds", "0")
     ended.failed(1, "every contestant failed")
     assert "rnn: left out: unknown library: " in ended.out
 
@@ -265,7 +265,7 @@ def test_the_failure_of_every_contestant_is_an_error(wengert, monkeypatch):
 def test_a_comparison_of_different_losses_fails(wengert, monkeypatch):
     monkeypatch.setattr(measurements, "FIRST_TOLERANCE", -1.0)
     monkeypatch.setattr(bench, "contestants", lambda network, library: [OURS, OURS])
-    ended = wengert("bench", *OPTIONS, "--seeds", "0")
+    ended = wengert("bench", *OPTIONS.split(), "--seeds", "0")
     ended.failed(1, "losses of wengert jit differ")
     assert Path("results/results.json").exists()
 

@@ -41,9 +41,9 @@ def ordered(images):
     return np.sort(images.reshape(len(images), -1).view("V784"), axis=0)
 
 
-def run(name, small, notes=None, **chosen):
+def run(name, small, notes=None, compiled=True, **chosen):
     task = TASKS[name]
-    return training.train(task, task.settings("digits", **chosen), small, notes or Notes())
+    return training.train(task, task.settings("digits", **chosen), small, notes or Notes(), compiled=compiled)
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -131,6 +131,7 @@ def test_ctrl_c_in_a_step_and_in_evaluation(small):
 
 
 @pytest.mark.parametrize("name", ["cnn", "rnn", "mlp"])
+@pytest.mark.costly
 def test_a_loss_that_is_not_finite_stops_the_run(name, small):
     notes = Notes()
     with pytest.raises(training.DivergedError, match=r"in epoch 1, step \d: .*smaller learning rate"):
@@ -144,14 +145,14 @@ def test_a_loss_that_is_not_finite_on_the_test_images_stops_the_run(small):
     )
     notes = Notes()
     with pytest.raises(training.DivergedError, match="on the test images after epoch 1"):
-        training.train(spoilt, spoilt.settings("digits", epochs=1), small, notes)
+        training.train(spoilt, spoilt.settings("digits", epochs=1), small, notes, compiled=False)
     assert notes.epochs == []
 
 
 def test_batches_of_any_size(small):
     for size, sizes in ((7, [7] * 42 + [6]), (300, [300]), (1000, [300]), (299, [299, 1])):
         notes = Notes()
-        outcome = run("mlp", small, notes, epochs=1, batch_size=size)
+        outcome = run("mlp", small, notes, compiled=size == 7, epochs=1, batch_size=size)
         taken = [len(progress.losses) for progress in notes.steps]
         assert [progress.step for progress in notes.steps] == list(itertools.accumulate(taken))
         assert sum(taken) == len(sizes)
@@ -164,7 +165,13 @@ def test_means_count_each_example_once(small):
     """At a rate of almost 0, the training loss is the loss over the whole set for any batch size."""
     task = TASKS["mlp"]._replace(build=lambda rng: TASKS["mlp"].build(np.random.default_rng(5)))
     still = [
-        training.train(task, task.settings("digits", epochs=1, batch_size=size, rate=1e-30), small, Notes())
+        training.train(
+            task,
+            task.settings("digits", epochs=1, batch_size=size, rate=1e-30),
+            small,
+            Notes(),
+            compiled=size == 7,
+        )
         for size in (7, 299, 1000)
     ]
     for outcome in still:
