@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import zlib
 from collections import Counter
 from html.parser import HTMLParser
@@ -132,3 +133,26 @@ def test_the_menu_of_versions_leads_to_them(browser: Any):
     )
     assert SITE.name in options
     assert all((SITE.parent / name / "index.html").exists() for name in options)
+
+
+def test_the_menu_changes_the_version_offline(browser: Any, tmp_path: Path):
+    from selenium.webdriver.support.ui import Select, WebDriverWait
+
+    from tests.site.test_versions import build_site
+
+    browser.set_window_size(1400, 900)
+    for name in ("0.2", "0.10", "dev"):
+        shutil.copytree(SITE / "_static", tmp_path / name / "_static")
+        shutil.copy(SITE / "index.html", tmp_path / name)
+    build_site.list_versions(tmp_path)
+    browser.get((tmp_path / "index.html").as_uri())
+    newest = (tmp_path / "0.10" / "index.html").as_uri()
+    WebDriverWait(browser, 20).until(lambda _: browser.current_url == newest)
+    menu = Select(browser.find_element("css selector", ".versions select"))
+    labels = [option.text for option in menu.options]
+    assert labels == ["0.10 (newest)", "0.2", "dev (in development)"]
+    assert menu.first_selected_option.text == "0.10 (newest)"
+    menu.select_by_value("0.2")
+    older = (tmp_path / "0.2" / "index.html").as_uri()
+    WebDriverWait(browser, 20).until(lambda _: browser.current_url == older)
+    assert not errors(browser)
