@@ -17,9 +17,11 @@ import sys
 import webbrowser
 from pathlib import Path
 
-from wengert import __version__
-
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "src"))  # the site describes this tree
+
+from wengert import __version__  # noqa: E402
+
 DEV = "dev"
 SITE = ROOT / "build" / "site"
 START = """<!doctype html>
