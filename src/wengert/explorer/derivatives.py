@@ -6,25 +6,23 @@ has a variable in the result. Whoever evaluates the result needs no rule of diff
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-import numpy as np
-
-from wengert.boxes import running
 from wengert.core.dtypes import is_inexact
+from wengert.explorer.writer import Writer
 from wengert.inspect.notation import passes
 from wengert.inspect.statements import renames
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.ops.shape import broadcast_to
+from wengert.passes.common import key
 from wengert.passes.dead import eliminate_dead
 from wengert.passes.expand_programs import expand_programs
 from wengert.passes.simplify import simplify
 from wengert.primitive import REGISTRY, Linear, Partials
 from wengert.transforms.forward_mode import jvp
 from wengert.transforms.reverse_mode import vjp
-from wengert.transforms.staging import GraphTrace
 
 #: The number of a wanted value among the results of the list.
 Handle = int
@@ -103,10 +101,8 @@ def differentiate(graph: Graph) -> Derivatives:
         graph: the primal list.
     """
     sweep = _Sweep(graph)
-    with running(sweep.trace):
-        sweep.run()
-        staged = sweep.trace.finish(sweep.wanted)
-    program = expand_programs(simplify(staged))
+    sweep.run()
+    program = expand_programs(simplify(sweep.finish()))
     inputs = [sweep.primal[var] for var in graph.inputs]
     tangents = {var: sweep.tangents[var] for var in sweep.moving}
     adjoints = {var: sweep.adjoints[var] for var in sweep.moving if var in sweep.adjoints}
@@ -114,23 +110,16 @@ def differentiate(graph: Graph) -> Derivatives:
     return Derivatives(program, *found)
 
 
-class _Located(GraphTrace):
-    """A graph whose equations come from the line of the operation that is being differentiated."""
-
-    at = ""
-
-    def location(self) -> str:
-        return self.at
-
-
 class _Sweep:
     """The two sweeps over one list."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.trace = _Located("explorer")
-        self.wanted: list[Any] = []
-        self.boxes: dict[Var, Any] = {}
+        self.writer = Writer(graph.constants)
+        self.constants = dict(graph.constants)
+        self.directions: list[Var] = []
+        """The inputs for the tangents."""
+        self.wanted: list[Atom] = []
         self.primal: dict[Var, Handle] = {}
         self.tangents: dict[Var, Handle] = {}
         self.adjoints: dict[Var, Handle] = {}
@@ -139,54 +128,47 @@ class _Sweep:
         self.active = set(self.moving)
         self.steps: list[Step] = []
         self.outputs: list[tuple[Atom, Handle, Handle | None, Handle | None]] = []
-        self._pullbacks: list[Any] = []
+        self._local: list[_Local | None] = []
 
-    def want(self, value: Any) -> Handle:
-        self.wanted.append(value)
+    def want(self, atom: Atom) -> Handle:
+        self.wanted.append(atom)
         return len(self.wanted) - 1
 
     def root(self, atom: Atom) -> Atom:
         """Return the value behind a renaming."""
         return self.same.get(atom, atom) if isinstance(atom, Var) else atom
 
-    def value(self, atom: Atom) -> Any:
-        return atom.value if isinstance(atom, Literal) else self.boxes[atom]
-
-    def tangent(self, atom: Atom) -> Any:
-        root = self.root(atom)
-        return self.wanted[self.tangents[root]] if isinstance(root, Var) and root in self.tangents else None
-
     def run(self) -> None:
         for var in self.graph.inputs:
-            self.boxes[var] = self.trace.new_input(var.type)
-            self.trace.inputs[-1].name = var.name
-            self.primal[var] = self.want(self.boxes[var])
+            self.primal[var] = self.want(var)
         for var in self.moving:
-            self.tangents[var] = self.want(self.trace.new_input(var.type._replace(weak=False)))
-        self.boxes.update(self.graph.constants)
+            self.directions.append(Var(var.type._replace(weak=False)))
+            self.tangents[var] = self.want(self.directions[-1])
         for equation in self.graph.equations:
-            self.trace.at = equation.location
             self.forward(equation)
         self.seed()
         self.note_results()
-        for step, pullback in zip(reversed(self.steps), reversed(self._pullbacks), strict=True):
-            if pullback is not None:
-                self.back(step, *pullback)
+        for step, local in zip(reversed(self.steps), reversed(self._local), strict=True):
+            if local is not None:
+                self.back(step, local)
+
+    def finish(self) -> Graph:
+        """Return the list of everything."""
+        inputs = (*self.graph.inputs, *self.directions)
+        return Graph(inputs, tuple(self.writer.constants), tuple(self.writer.equations), tuple(self.wanted))
 
     # -- forwards ----------------------------------------------------------------------------------------
 
     def forward(self, equation: Equation) -> None:
-        operands = [self.value(atom) for atom in equation.operands]
-        result = REGISTRY[equation.primitive](*operands, **equation.params)
-        results = cast("tuple[Any, ...]", result) if isinstance(result, tuple) else (result,)
-        self.boxes.update(zip(equation.outputs, results, strict=True))
+        self.writer.equations.append(equation)
         if renames(equation) and isinstance(equation.operands[0], Var):
             self.same[equation.outputs[0]] = self.root(equation.operands[0])
             return
-        values = [self.want(value) for value in results]
+        values = [self.want(var) for var in equation.outputs]
         self.primal.update(zip(equation.outputs, values, strict=True))
         roots = tuple(map(self.root, equation.operands))
-        step = Step(equation, roots, values, [None] * len(results), adjoints=[None] * len(results))
+        count = len(values)
+        step = Step(equation, roots, values, [None] * count, adjoints=[None] * count)
         self.steps.append(step)
         positions = [
             position
@@ -194,56 +176,72 @@ class _Sweep:
             if root in self.active and passes(equation.primitive, position)
         ]
         floats = [position for position, var in enumerate(equation.outputs) if is_inexact(var.dtype)]
-        self._pullbacks.append(None)
-        if positions and floats:
-            self.active.update(equation.outputs[position] for position in floats)
-            self.push(step, operands, positions, floats)
+        if not (positions and floats):
+            self._local.append(None)
+            return
+        self.active.update(equation.outputs[position] for position in floats)
+        self._local.append(_Local(equation, positions, floats, self.constants))
+        self.push(step, self._local[-1])
 
-    def push(self, step: Step, operands: list[Any], positions: list[int], floats: list[int]) -> None:
-        """Compute the tangents and partials of an operation, and keep its pullback."""
-        operation = _function(step.equation, operands, positions, floats)
-        chosen = [operands[position] for position in positions]
-        tangents = [self.tangent(step.equation.operands[position]) for position in positions]
-        _, pushed = jvp(operation, chosen, tangents)
-        for position, tangent in zip(floats, pushed, strict=True):
-            handle = self.want(tangent)
-            step.tangents[position] = handle
-            self.tangents[step.equation.outputs[position]] = handle
-        for position in positions:
-            partial = _partial(step.equation, position, self.boxes[step.equation.outputs[0]], operands)
-            if partial is not None:
-                step.partials[position] = self.want(partial)
-        outputs = [step.equation.outputs[position] for position in floats]
-        self._pullbacks[-1] = (vjp(operation, *chosen)[1], positions, outputs)
+    def push(self, step: Step, local: _Local) -> None:
+        """Write the tangents and partials of an operation."""
+        roots = [step.operands[position] for position in local.positions]
+        tangents = [self.wanted[self.tangents[root]] for root in roots if isinstance(root, Var)]
+        equation = step.equation
+        operands = [*local.variables, *tangents]
+        results = self.writer.write(
+            ("forward", *local.key), local.forward, operands, equation.location, local.outputs
+        )
+        for position, var in zip(local.floats, local.outputs, strict=True):
+            self.tangents[var] = step.tangents[position] = self.want(results.pop(0))
+        if results:
+            step.partials = dict(zip(local.positions, map(self.want, results), strict=True))
 
     # -- backwards ---------------------------------------------------------------------------------------
 
     def seed(self) -> None:
         for atom in dict.fromkeys(map(self.root, self.graph.outputs)):
             if isinstance(atom, Var) and atom in self.active:
-                one = atom.dtype.type(1)
-                self.adjoints[atom] = self.want(broadcast_to(one, shape=atom.shape) if atom.shape else one)
+                self.adjoints[atom] = self.want(self.filled(atom, 1))
 
-    def back(
-        self, step: Step, pullback: Callable[..., Any], positions: list[int], outputs: list[Var]
-    ) -> None:
+    def filled(self, like: Var, number: int) -> Atom:
+        """Return an array of one number with the type of another value."""
+        dtype, shape = like.dtype, like.shape
+        value = dtype.type(number)
+        (atom,) = self.writer.write(
+            ("filled", dtype, shape, number),
+            lambda: [broadcast_to(value, shape=shape) if shape else value],
+            [],
+        )
+        return atom
+
+    def back(self, step: Step, local: _Local) -> None:
         """Pass the adjoints of the results on to the operands."""
         for number, var in enumerate(step.equation.outputs):
             step.adjoints[number] = self.adjoints.get(var)
-        if not any(var in self.adjoints for var in outputs):
+        if not any(var in self.adjoints for var in local.outputs):
             return
-        self.trace.at = f"adjoint of {step.equation.location}" if step.equation.location else ""
-        seeds = tuple(
-            self.wanted[self.adjoints[var]] if var in self.adjoints else np.zeros(var.shape, var.dtype)[()]
-            for var in outputs
+        location = f"adjoint of {step.equation.location}" if step.equation.location else ""
+        seeds = [
+            self.wanted[self.adjoints[var]] if var in self.adjoints else self.filled(var, 0)
+            for var in local.outputs
+        ]
+        terms = self.writer.write(
+            ("backward", *local.key), local.backward, [*local.variables, *seeds], location, local.outputs
         )
-        for position, term in zip(positions, pullback(seeds), strict=True):
+        for position, term in zip(local.positions, terms, strict=True):
             operand = step.operands[position]
             assert isinstance(operand, Var)
             before = self.adjoints.get(operand)
-            total = term if before is None else self.wanted[before] + term
+            total = term if before is None else self.sum(self.wanted[before], term, location)
             self.adjoints[operand] = self.want(total)
             step.terms.append(Term(position, self.want(term), self.adjoints[operand], before is None))
+
+    def sum(self, first: Atom, second: Atom, location: str) -> Atom:
+        """Return the sum of two adjoints."""
+        key = "sum", first.type, second.type
+        (total,) = self.writer.write(key, lambda x, y: [x + y], [first, second], location)
+        return total
 
     def note_results(self) -> None:
         """Want the results, with their tangents and adjoints."""
@@ -251,33 +249,86 @@ class _Sweep:
             root = self.root(given)
             tangent = self.tangents.get(root) if isinstance(root, Var) else None
             adjoint = self.adjoints.get(root) if isinstance(root, Var) else None
-            self.outputs.append((root, self.want(self.value(given)), tangent, adjoint))
+            self.outputs.append((root, self.want(given), tangent, adjoint))
 
 
-def _function(
-    equation: Equation, operands: Sequence[Any], positions: Sequence[int], floats: Sequence[int]
-) -> Callable[..., tuple[Any, ...]]:
-    """Return the floating-point results of an operation as a function of some of its operands."""
+class _Local:
+    """The derivatives of one operation: its floating-point results by the operands at some positions.
 
-    def operation(*chosen: Any) -> tuple[Any, ...]:
-        given = list(operands)
-        for position, value in zip(positions, chosen, strict=True):
-            given[position] = value
-        result = REGISTRY[equation.primitive](*given, **equation.params)
-        results = cast("tuple[Any, ...]", result) if isinstance(result, tuple) else (result,)
-        return tuple(results[position] for position in floats)
+    Args:
+        equation: the operation.
+        positions: those of the operands.
+        floats: those of the results.
+        constants: the constants of the list, whose values the rules of differentiation may read.
+    """
 
-    return operation
+    def __init__(
+        self, equation: Equation, positions: list[int], floats: list[int], constants: Mapping[Var, Any]
+    ) -> None:
+        self.equation, self.positions, self.floats = equation, positions, floats
+        self.outputs = [equation.outputs[position] for position in floats]
+        self.variables = [
+            atom for atom in equation.operands if isinstance(atom, Var) and atom not in constants
+        ]
+        self._constants = constants
+        params = tuple((name, key(value)) for name, value in sorted(equation.params.items()))
+        described = tuple(map(self._described, equation.operands))
+        self.key = equation.primitive, params, described, tuple(positions), tuple(floats)
 
+    def _described(self, atom: Atom) -> Hashable:
+        return atom.type if isinstance(atom, Var) and atom not in self._constants else key(atom)
 
-def _partial(equation: Equation, position: int, output: Any, operands: Sequence[Any]) -> Any:
-    """Return the partial derivative of an elementwise operation; None for other operations."""
-    primitive = REGISTRY[equation.primitive]
-    rule, params = primitive.derivative, equation.params
-    if isinstance(rule, Partials):
-        partial: Any = rule.partials[position]
-        return partial(output, *operands, **params) if callable(partial) else partial
-    if isinstance(rule, Linear) and primitive.elementwise:
-        one = equation.outputs[0].dtype.type(1)
-        return rule.transpose(position, one, operands, params)
-    return None
+    def _operands(self, values: Sequence[Any]) -> list[Any]:
+        """Return the operands, with boxes in the places of the variables."""
+        boxes = iter(values)
+        return [
+            atom.value
+            if isinstance(atom, Literal)
+            else self._constants[atom]
+            if atom in self._constants
+            else next(boxes)
+            for atom in self.equation.operands
+        ]
+
+    def forward(self, *values: Any) -> list[Any]:
+        """Return the results, their tangents, and the partial derivatives of an elementwise operation."""
+        count = len(self.variables)
+        operands, tangents = self._operands(values[:count]), values[count:]
+        chosen = [operands[position] for position in self.positions]
+        results, pushed = jvp(self._function(operands), chosen, list(tangents))
+        partials = [self._partial(position, results[0], operands) for position in self.positions]
+        return [*results, *pushed, *(partial for partial in partials if partial is not None)]
+
+    def backward(self, *values: Any) -> list[Any]:
+        """Return the results, and the term that each operand's adjoint gets."""
+        count = len(self.variables)
+        operands, seeds = self._operands(values[:count]), values[count:]
+        chosen = [operands[position] for position in self.positions]
+        results, pullback = vjp(self._function(operands), *chosen)
+        return [*results, *pullback(seeds)]
+
+    def _function(self, operands: Sequence[Any]) -> Callable[..., tuple[Any, ...]]:
+        """Return the results of the operation as a function of the operands at the positions."""
+        equation = self.equation
+
+        def operation(*chosen: Any) -> tuple[Any, ...]:
+            given = list(operands)
+            for position, value in zip(self.positions, chosen, strict=True):
+                given[position] = value
+            result = REGISTRY[equation.primitive](*given, **equation.params)
+            results = cast("tuple[Any, ...]", result) if isinstance(result, tuple) else (result,)
+            return tuple(results[position] for position in self.floats)
+
+        return operation
+
+    def _partial(self, position: int, output: Any, operands: Sequence[Any]) -> Any:
+        """Return the partial derivative of an elementwise operation; None for other operations."""
+        primitive = REGISTRY[self.equation.primitive]
+        rule, params = primitive.derivative, self.equation.params
+        if isinstance(rule, Partials):
+            partial: Any = rule.partials[position]
+            return partial(output, *operands, **params) if callable(partial) else partial
+        if isinstance(rule, Linear) and primitive.elementwise:
+            one = self.equation.outputs[0].dtype.type(1)
+            return rule.transpose(position, one, operands, params)
+        return None

@@ -89,6 +89,7 @@ def picture(array: Any) -> Any:
     }
 
 
+@functools.lru_cache(maxsize=1024)
 def type_text(type_: TensorType) -> str:
     """Return a type as the page reads it."""
     return f"{SHORT_NAMES.get(type_.dtype, str(type_.dtype))}[{','.join(map(str, type_.shape))}]"
@@ -188,7 +189,11 @@ class Encoder:
         """Return an operation, after the conversions of its operands."""
         reason = self._refused(equation)
         before: list[Any] = []
-        operands = [self._operand(equation, number, before) for number in range(len(equation.operands))]
+        rounded = _rounded(equation)
+        operands = [
+            self._as_float32(atom, before) if position in rounded else self.atom(atom)
+            for position, atom in enumerate(equation.operands)
+        ]
         results = [self.define(var) for var in equation.outputs]
         if reason:
             self.recorded[reason] = self.recorded.get(reason, 0) + 1
@@ -201,21 +206,14 @@ class Encoder:
         params = {name: self._param(value) for name, value in equation.params.items()}
         return [*before, [primitive, operands, results, self.params.number(repr(params), params)]]
 
-    def _operand(self, equation: Equation, position: int, before: list[Any]) -> int:
-        """Return an operand; NumPy rounds those of a float32 operation first."""
-        atom = equation.operands[position]
-        lowering = REGISTRY[equation.primitive].lowering
-        if isinstance(lowering, Elementwise) and len(equation.operands) > 1:
-            types = [operand.type for operand in equation.operands]
-            dtype = lowering.dtypes(types, equation.outputs[0].type)[position]
-            if dtype == FLOAT32 and atom.type.dtype != FLOAT32:
-                if isinstance(atom, Literal):
-                    return self.atom(atom, dtype)
-                rounded = Var(atom.type._replace(dtype=dtype))
-                primitive, params = self.primitives.number("cast"), self.params.number("{}", {})
-                before.append([primitive, [self.variables[atom]], [self.define(rounded)], params])
-                return self.variables[rounded]
-        return self.atom(atom)
+    def _as_float32(self, atom: Atom, before: list[Any]) -> int:
+        """Return a value that is rounded to float32, by an operation of its own where it is a variable."""
+        if isinstance(atom, Literal):
+            return self.atom(atom, FLOAT32)
+        rounded = Var(atom.type._replace(dtype=FLOAT32))
+        primitive, params = self.primitives.number("cast"), self.params.number("{}", {})
+        before.append([primitive, [self.variables[atom]], [self.define(rounded)], params])
+        return self.variables[rounded]
 
     def _refused(self, equation: Equation) -> str:
         """Return why the page does not compute an operation; empty if it does."""
@@ -250,6 +248,19 @@ class Encoder:
         if isinstance(value, (int, float, np.generic)):
             return number(value)
         return str(value)
+
+
+def _rounded(equation: Equation) -> Sequence[int]:
+    """Return the operands that NumPy rounds to float32 before the operation."""
+    lowering = REGISTRY[equation.primitive].lowering
+    types = [atom.type for atom in equation.operands]
+    if len(types) < 2 or not isinstance(lowering, Elementwise):
+        return ()
+    if all(type_.dtype == types[0].dtype for type_ in types):
+        return ()
+    dtypes = lowering.dtypes(types, equation.outputs[0].type)
+    pairs = enumerate(zip(types, dtypes, strict=True))
+    return [position for position, (type_, dtype) in pairs if dtype == FLOAT32 != type_.dtype]
 
 
 def _is_beyond(value: Any) -> bool:

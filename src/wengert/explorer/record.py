@@ -14,6 +14,7 @@ from wengert.compiler.unit import Options, Unit
 from wengert.core import tree
 from wengert.core.dtypes import is_float
 from wengert.core.errors import ArgumentError, WengertError, message
+from wengert.core.garbage import collector_paused
 from wengert.explorer.derivatives import Derivatives, Handle, Step, differentiate
 from wengert.explorer.encoding import Encoder, Table, number
 from wengert.explorer.path import Path, follow
@@ -52,7 +53,8 @@ def record(fun: Callable[..., Any], arguments: Sequence[Any], options: Mapping[s
     if not any(is_float(atom.type.dtype) for atom in listing.outputs):
         got = ", ".join(map(str, listing.output_types)) or "nothing"
         raise ArgumentError(message("explore", "a result must be a floating-point number or array", got))
-    return _Record(path, differentiate(listing)).data()
+    with collector_paused():
+        return _Record(path, differentiate(listing)).data()
 
 
 class _Record:

@@ -1,0 +1,67 @@
+"""A list under construction, into which staged programs are written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+from wengert.ir.graph import Atom, Equation, Graph, Var
+from wengert.passes.simplify import simplify
+from wengert.transforms.staging import stage
+
+
+class Writer:
+    """A list under construction.
+
+    A program is staged and simplified once for each key. Each occurrence is a copy with variables of its own, so that
+    a list of many equal operations takes little more time than a short one.
+
+    Args:
+        constants: the constants of the list to which programs are added.
+    """
+
+    def __init__(self, constants: Sequence[tuple[Var, Any]]) -> None:
+        self.equations: list[Equation] = []
+        self.constants = list(constants)
+        self._programs: dict[Hashable, Graph] = {}
+
+    def write(
+        self,
+        key: Hashable,
+        function: Callable[..., Sequence[Any]],
+        operands: Sequence[Atom],
+        location: str = "",
+        known: Sequence[Var] = (),
+    ) -> list[Atom]:
+        """Write a program, and return its results.
+
+        Args:
+            key: equal keys stand for equal programs, types of operands included.
+            function: the program, from values to a flat sequence of values.
+            operands: what it is applied to.
+            location: the user's line for all its equations.
+            known: its first results, which the list has already: they are neither computed again nor returned.
+        """
+        program = self._programs.get(key)
+        if program is None:
+            program = self._programs[key] = self._staged(function, operands)
+        atoms: dict[Atom, Atom] = dict(zip(program.inputs, operands, strict=True))
+        for output, value in zip(program.outputs, known, strict=False):
+            atoms.setdefault(output, value)
+        for equation in program.equations:
+            if any(var not in atoms for var in equation.outputs):
+                self._copy(equation, atoms, location)
+        return [atoms.get(atom, atom) for atom in program.outputs[len(known) :]]
+
+    def _staged(self, function: Callable[..., Sequence[Any]], operands: Sequence[Atom]) -> Graph:
+        graph, _ = stage(function, [atom.type for atom in operands], "explore")
+        program = simplify(graph)
+        self.constants += program.constants
+        return program
+
+    def _copy(self, equation: Equation, atoms: dict[Atom, Atom], location: str) -> None:
+        operands = tuple([atoms.get(atom, atom) for atom in equation.operands])
+        outputs = tuple([Var(var.type) for var in equation.outputs])
+        for var, copy in zip(equation.outputs, outputs, strict=True):
+            atoms.setdefault(var, copy)
+        self.equations.append(Equation(equation.primitive, operands, outputs, equation.params, location))
