@@ -3,16 +3,18 @@
 Needs selenium and Chromium. Usage: ``python benchmarks/explorer.py``
 """
 
-import shutil
 import statistics
+import sys
 import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
-from selenium import webdriver
 
 import wengert as wg
+
+sys.path.append(str(Path(__file__).parents[1] / "examples" / "explorer"))
+import chromium
 
 TURNS, REPEATS = 1250, 7
 OPENED = "return performance.getEntriesByType('navigation')[0].loadEventEnd"
@@ -31,11 +33,7 @@ def main() -> None:
     start = time.perf_counter()
     page = wg.explore(iterated)(0.3)
     print(f"{page!r}: {len(page.html) / 1e6:.1f} MB, recorded in {time.perf_counter() - start:.1f} s")
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium") or "chromium"
-    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
-        options.add_argument(argument)
-    browser = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
+    browser = chromium.start()
     with tempfile.TemporaryDirectory() as folder:
         address = page.save(Path(folder, "page.html")).as_uri()
         opened, changed = list[float](), list[float]()

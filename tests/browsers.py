@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import os
-import shutil
 
 import pytest
+
+from examples.explorer import chromium
 
 
 @pytest.fixture(scope="module")
 def browser():
     """Return a headless browser; with CI=1, only a missing browser skips these tests."""
-    binary, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if not binary or not driver:
+    if not chromium.is_installed():
         pytest.skip("Chromium and its driver are not installed")
-    webdriver = pytest.importorskip("selenium.webdriver") if os.environ.get("CI") != "1" else None
-    if webdriver is None:
-        from selenium import webdriver
-    options = webdriver.ChromeOptions()
-    options.binary_location = binary
-    for argument in ("--headless=new", "--no-sandbox", "--hide-scrollbars", "--disable-dev-shm-usage"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    started = webdriver.Chrome(options, webdriver.ChromeService(driver))
+    if os.environ.get("CI") != "1":
+        pytest.importorskip("selenium.webdriver")
+    started = chromium.start()
     yield started
     started.quit()

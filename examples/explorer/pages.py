@@ -4,9 +4,9 @@ Usage: ``python examples/explorer/pages.py [FOLDER] [--no-pictures]``; the defau
 """
 
 import argparse
-import shutil
 from pathlib import Path
 
+import chromium
 import numpy as np
 import programs
 
@@ -43,16 +43,8 @@ def arguments():
 
 def screenshots(folder, pages):
     """Save a picture beside each page."""
-    from selenium import webdriver
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium")
-    for argument in ("--headless=new", "--no-sandbox", "--hide-scrollbars", "--disable-dev-shm-usage"):
-        options.add_argument(argument)
-    browser = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
-    width, height = SIZE
-    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    browser = chromium.start()
+    chromium.resize(browser, *SIZE)
     for name, (_, mode, step) in pages.items():
         browser.get((folder / f"{name}.html").resolve().as_uri())
         browser.execute_script(f"choose('{mode}'); go({step})")
@@ -72,7 +64,7 @@ def main():
     pages = arguments()
     for name, (given, _, _) in pages.items():
         print(wg.explore(getattr(programs, name))(*given).save(folder / f"{name}.html"))
-    if not chosen.no_pictures and shutil.which("chromium") and shutil.which("chromedriver"):
+    if not chosen.no_pictures and chromium.is_installed():
         try:
             screenshots(folder, pages)
         except ImportError:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
 
 import wengert as wg
+from examples.explorer import chromium
 from tests.browsers import browser as browser  # a fixture
 from tests.explorer import programs
 from tests.explorer.programs import CASES
@@ -48,11 +50,7 @@ return named.filter((one) => one.checkVisibility() && !name(one)).map((one) => o
 
 
 def show(browser, page, tmp_path, width=DESKTOP, scheme="light"):
-    browser.execute_cdp_cmd(
-        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-    )
-    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width == PHONE}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    chromium.resize(browser, width, 900, scheme=scheme, phone=width == PHONE)
     browser.get(page.save(tmp_path / "page.html").as_uri())
     assert browser.get_log("browser") == []
     return browser.execute_script
@@ -145,6 +143,51 @@ def test_keys_step_through_every_mode(browser, tmp_path):
     closed(browser)
 
 
+def test_a_graph_is_walked_by_arrow_keys(browser, tmp_path):
+    from selenium.webdriver import Keys
+
+    run = show(browser, explore(programs.report)(2.0, 5.0), tmp_path)
+    stops = "return [...document.querySelectorAll('#graph [tabindex=\"0\"]')].map((node) => node.textContent)"
+    focused = "return document.activeElement.getAttribute('aria-label')"
+    assert len(run(stops)) == 1  # the graph is one stop in the tab order
+    run("choose('forward'); go(1); document.querySelector('#graph [tabindex=\"0\"]').focus()")
+    press = lambda *keys: browser.switch_to.active_element.send_keys(*keys)  # noqa: E731
+    assert run(focused) == "v₁ = ln(v₋₁): f64*[], 0.693147; from x1; to v₃"
+    press(Keys.ARROW_DOWN)
+    assert run(focused).startswith("v₃ = v₁ + v₂")
+    assert browser.find_element("id", "place").text == "2 / 7"  # the focus moves, the step does not
+    press(Keys.ARROW_RIGHT)
+    assert run(focused).startswith("v₄ = sin(v₀)")
+    assert not browser.find_element("id", "hint").get_attribute("hidden")
+    press(Keys.ENTER)
+    assert browser.find_element("id", "place").text == "5 / 7"
+    assert run(focused).startswith("v₄ = sin(v₀)")
+    assert run("return document.activeElement.getAttribute('aria-current')") == "step"
+    assert "v₄ = sin(v₀)" in browser.find_element("id", "said").get_attribute("textContent")
+    press(Keys.ARROW_UP)
+    assert run(focused).startswith("x2 = v₀")
+    assert len(run(stops)) == 1
+    run("go(2)")
+    assert run(focused).startswith("x2 = v₀")  # a step leaves the focus where it was
+    closed(browser)
+
+
+def test_the_trace_and_the_source_are_one_stop_each(browser, tmp_path):
+    from selenium.webdriver import Keys
+
+    run = show(browser, explore(programs.kalman)(0.1, 1.0, np.arange(3.0)), tmp_path)
+    for panel in ("source", "trace"):
+        assert len(run(f"return document.querySelectorAll('#{panel} button[tabindex=\"0\"]')")) == 1
+    run("document.querySelector('#trace button[tabindex=\"0\"]').focus()")
+    press = lambda *keys: browser.switch_to.active_element.send_keys(*keys)  # noqa: E731
+    press(Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.ENTER)
+    assert browser.find_element("id", "place").text.startswith("4 /")
+    assert run("return document.activeElement.dataset.key") == "forward 2"
+    press(Keys.ARROW_RIGHT)  # the page steps, as elsewhere
+    assert browser.find_element("id", "place").text.startswith("5 /")
+    closed(browser)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [DESKTOP, PHONE])
 @pytest.mark.parametrize("mode", ["forward", "reverse", "adjoint", "nests"])
@@ -175,6 +218,11 @@ def test_the_place_of_a_nan_is_marked(browser, tmp_path):
     assert "NaN begins at v₂ = √(v₁)" in browser.find_element("id", "notices").text
     marked = browser.find_element("css selector", "#source .nan").text
     assert "np.sqrt(x - 3)" in marked
+    browser.find_element("css selector", "#notices button").click()
+    assert "v₂ = √(v₁)" in browser.find_element("id", "step").text
+    assert "NaN begins here" in browser.find_element("css selector", "#source .nan").get_attribute(
+        "aria-label"
+    )
     browser.execute_script("setInput(data.inputs[0], 0, 7.0)")
     assert browser.find_element("id", "notices").text == ""
     assert browser.find_elements("css selector", "#source .nan") == []
@@ -209,9 +257,10 @@ def test_a_large_graph_is_folded(browser, tmp_path):
 
     run = show(browser, explore(iterated)(0.3), tmp_path)
     nodes = browser.find_elements("css selector", ".node")
-    assert [node.get_attribute("aria-label").rpartition(", ")[2] for node in nodes] == [
-        "200 operations",
-        "100 operations",
+    names = [node.get_attribute("aria-label") for node in nodes]
+    assert [re.findall(r"[\d,]+ operations", name) for name in names] == [
+        ["200 operations"],
+        ["100 operations"],
     ]
     browser.find_element("css selector", "input[value=functions]").click()
     assert len(browser.find_elements("css selector", ".node")) == 1

@@ -106,8 +106,9 @@ def differentiate(graph: Graph) -> Derivatives:
     inputs = [sweep.primal[var] for var in graph.inputs]
     tangents = {var: sweep.tangents[var] for var in sweep.moving}
     adjoints = {var: sweep.adjoints[var] for var in sweep.moving if var in sweep.adjoints}
-    found = sweep.steps, inputs, sweep.moving, tangents, adjoints, sweep.outputs, sweep.primal
-    return Derivatives(program, *found)
+    return Derivatives(
+        program, sweep.steps, inputs, sweep.moving, tangents, adjoints, sweep.outputs, sweep.primal
+    )
 
 
 class _Sweep:
@@ -329,6 +330,6 @@ class _Local:
             partial: Any = rule.partials[position]
             return partial(output, *operands, **params) if callable(partial) else partial
         if isinstance(rule, Linear) and primitive.elementwise:
-            one = self.equation.outputs[0].dtype.type(1)
-            return rule.transpose(position, one, operands, params)
+            cotangent = self.equation.outputs[0].dtype.type(1)
+            return rule.transpose(position, cotangent, operands, params)
         return None

@@ -269,7 +269,7 @@ def _is_beyond(value: Any) -> bool:
 
 def _work(equation: Equation) -> int:
     """Return about how many elementary operations an operation has."""
-    inner = sum(_work(one) for graph in equation.graphs() for one in graph.equations)
+    inner = sum(_work(line) for graph in equation.graphs() for line in graph.equations)
     if inner:
         return inner * int(equation.params.get("length") or equation.params.get("most") or 64)
     shapes: Sequence[Any] = [atom.type.shape for atom in (*equation.operands, *equation.outputs)]

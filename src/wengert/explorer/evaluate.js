@@ -41,11 +41,11 @@ const stridesOf = (shape) => {
 // The place in memory of each element of an index space, in row-major order.
 const places = (shape, strides, start = 0) => {
   const size = shape.reduce((a, b) => a * b, 1);
-  const found = new Int32Array(size);
+  const inMemory = new Int32Array(size);
   const index = new Array(shape.length).fill(0);
   let place = start;
   for (let i = 0; i < size; i++) {
-    found[i] = place;
+    inMemory[i] = place;
     for (let axis = shape.length - 1; axis >= 0; axis--) {
       place += strides[axis];
       if (++index[axis] < shape[axis]) break;
@@ -53,7 +53,7 @@ const places = (shape, strides, start = 0) => {
       index[axis] = 0;
     }
   }
-  return found;
+  return inMemory;
 };
 const broadcastStrides = (shape, to) => {
   const own = stridesOf(shape);
@@ -89,7 +89,7 @@ const fitted = (made) => {
   }
   return made;
 };
-const each = (run) => (operands, params, [kind]) => {
+const elementwise = (run) => (operands, params, [kind]) => {
   const made = zeros(kind);
   const { data } = made;
   const read = operands.map((x) => x.data);
@@ -110,31 +110,31 @@ const each = (run) => (operands, params, [kind]) => {
 const isNegative = (x) => x < 0 || Object.is(x, -0);
 const signOf = (x) => (isNegative(x) ? -1 : 1);
 
-define("add", each((x, y) => x + y));
-define("subtract", each((x, y) => x - y));
-define("multiply", each((x, y) => x * y));
-define("divide", each((x, y) => x / y));
-define("negative", each((x) => -x));
-define("positive", each((x) => x));
-define("reciprocal", each((x) => 1 / x));
-define("square", each((x) => x * x));
-define("absolute", each(Math.abs));
-define("fabs", each(Math.abs));
-define("sign", each(Math.sign));
-define("copysign", each((x, y) => Math.abs(x) * signOf(y)));
-define("multiply_no_nan", each((x, y) => {
+define("add", elementwise((x, y) => x + y));
+define("subtract", elementwise((x, y) => x - y));
+define("multiply", elementwise((x, y) => x * y));
+define("divide", elementwise((x, y) => x / y));
+define("negative", elementwise((x) => -x));
+define("positive", elementwise((x) => x));
+define("reciprocal", elementwise((x) => 1 / x));
+define("square", elementwise((x) => x * x));
+define("absolute", elementwise(Math.abs));
+define("fabs", elementwise(Math.abs));
+define("sign", elementwise(Math.sign));
+define("copysign", elementwise((x, y) => Math.abs(x) * signOf(y)));
+define("multiply_no_nan", elementwise((x, y) => {
   const product = x * y;
   return product !== product && (x === 0 || y === 0) ? 0 * signOf(x) * signOf(y) : product;
 }));
-define("maximum", each((x, y) => Math.max(x, y)));
-define("minimum", each((x, y) => Math.min(x, y)));
-define("fmax", each((x, y) => (x !== x ? y : y !== y ? x : Math.max(x, y))));
-define("fmin", each((x, y) => (x !== x ? y : y !== y ? x : Math.min(x, y))));
-define("extremum_share", each((out, mine, other) => (mine !== out ? 0 : other === out ? 0.5 : 1)));
-define("floor", each(Math.floor));
-define("ceil", each(Math.ceil));
-define("trunc", each(Math.trunc));
-define("rint", each((x) => {
+define("maximum", elementwise((x, y) => Math.max(x, y)));
+define("minimum", elementwise((x, y) => Math.min(x, y)));
+define("fmax", elementwise((x, y) => (x !== x ? y : y !== y ? x : Math.max(x, y))));
+define("fmin", elementwise((x, y) => (x !== x ? y : y !== y ? x : Math.min(x, y))));
+define("extremum_share", elementwise((out, mine, other) => (mine !== out ? 0 : other === out ? 0.5 : 1)));
+define("floor", elementwise(Math.floor));
+define("ceil", elementwise(Math.ceil));
+define("trunc", elementwise(Math.trunc));
+define("rint", elementwise((x) => {
   const low = Math.floor(x), part = x - low;
   const near = part < 0.5 ? low : part > 0.5 ? low + 1 : part !== part ? x : 2 * Math.floor(low / 2) === low ? low : low + 1;
   return near === 0 ? 0 * signOf(x) : near;
@@ -144,9 +144,9 @@ const remainder = (x, y) => {
   if (rest !== 0) return (y < 0) !== (rest < 0) ? rest + y : rest;
   return rest !== rest ? rest : 0 * signOf(y);
 };
-define("remainder", each(remainder));
-define("fmod", each((x, y) => x % y));
-define("floor_divide", each((x, y) => {
+define("remainder", elementwise(remainder));
+define("fmod", elementwise((x, y) => x % y));
+define("floor_divide", elementwise((x, y) => {
   if (y === 0) return x / y;
   const rest = x % y;
   const quotient = (x - rest) / y - Number(rest !== 0 && (y < 0) !== (rest < 0));
@@ -154,69 +154,69 @@ define("floor_divide", each((x, y) => {
   const low = Math.floor(quotient);
   return quotient - low > 0.5 ? low + 1 : low;
 }));
-define("heaviside", each((x, y) => (x !== x ? x : x === 0 ? y : x < 0 ? 0 : 1)));
+define("heaviside", elementwise((x, y) => (x !== x ? x : x === 0 ? y : x < 0 ? 0 : 1)));
 const power = (x, y) => (x === 1 ? 1 : x === -1 && Math.abs(y) === Infinity ? 1 : Math.pow(x, y));
-define("power", each(power));
-define("integer_power", each((x, { exponent }) => (exponent === 2 ? x * x : exponent === -1 ? 1 / x : power(x, exponent))));
-define("hypot", each((x, y) => Math.hypot(x, y)));
-define("ldexp", each((x, n) => {
+define("power", elementwise(power));
+define("integer_power", elementwise((x, { exponent }) => (exponent === 2 ? x * x : exponent === -1 ? 1 / x : power(x, exponent))));
+define("hypot", elementwise((x, y) => Math.hypot(x, y)));
+define("ldexp", elementwise((x, n) => {
   const half = Math.trunc(Math.max(-2200, Math.min(2200, n)) / 2);
   const rest = Math.max(-2200, Math.min(2200, n)) - half;
   return x * 2 ** Math.trunc(half / 2) * 2 ** (half - Math.trunc(half / 2)) * 2 ** Math.trunc(rest / 2) * 2 ** (rest - Math.trunc(rest / 2));
 }));
 
-define("equal", each((x, y) => Number(x === y)));
-define("not_equal", each((x, y) => Number(x !== y)));
-define("less", each((x, y) => Number(x < y)));
-define("less_equal", each((x, y) => Number(x <= y)));
-define("greater", each((x, y) => Number(x > y)));
-define("greater_equal", each((x, y) => Number(x >= y)));
-define("logical_and", each((x, y) => Number(x !== 0 && y !== 0)));
-define("logical_or", each((x, y) => Number(x !== 0 || y !== 0)));
-define("logical_xor", each((x, y) => Number((x !== 0) !== (y !== 0))));
-define("logical_not", each((x) => Number(x === 0)));
-define("isnan", each((x) => Number(x !== x)));
-define("isinf", each((x) => Number(Math.abs(x) === Infinity)));
-define("isfinite", each((x) => Number(Number.isFinite(x))));
-define("signbit", each((x) => Number(isNegative(x))));
-define("where", each((condition, x, y) => (condition !== 0 ? x : y)));
-define("stop_gradient", each((x) => x));
+define("equal", elementwise((x, y) => Number(x === y)));
+define("not_equal", elementwise((x, y) => Number(x !== y)));
+define("less", elementwise((x, y) => Number(x < y)));
+define("less_equal", elementwise((x, y) => Number(x <= y)));
+define("greater", elementwise((x, y) => Number(x > y)));
+define("greater_equal", elementwise((x, y) => Number(x >= y)));
+define("logical_and", elementwise((x, y) => Number(x !== 0 && y !== 0)));
+define("logical_or", elementwise((x, y) => Number(x !== 0 || y !== 0)));
+define("logical_xor", elementwise((x, y) => Number((x !== 0) !== (y !== 0))));
+define("logical_not", elementwise((x) => Number(x === 0)));
+define("isnan", elementwise((x) => Number(x !== x)));
+define("isinf", elementwise((x) => Number(Math.abs(x) === Infinity)));
+define("isfinite", elementwise((x) => Number(Number.isFinite(x))));
+define("signbit", elementwise((x) => Number(isNegative(x))));
+define("where", elementwise((condition, x, y) => (condition !== 0 ? x : y)));
+define("stop_gradient", elementwise((x) => x));
 const converted = {
-  b: each((x) => Number(x !== 0)), // also NaN is true
-  f: each((x) => x),
-  i: each(Math.trunc),
-  u: each(Math.trunc),
+  b: elementwise((x) => Number(x !== 0)), // also NaN is true
+  f: elementwise((x) => x),
+  i: elementwise(Math.trunc),
+  u: elementwise(Math.trunc),
 };
 define("cast", (operands, params, kinds) => converted[kinds[0].dtype[0]](operands, params, kinds));
 
-define("exp", each(Math.exp));
-define("exp2", each((x) => 2 ** x));
-define("expm1", each(Math.expm1));
-define("log", each(Math.log));
-define("log2", each(Math.log2));
-define("log10", each(Math.log10));
-define("log1p", each(Math.log1p));
-define("sqrt", each(Math.sqrt));
-define("cbrt", each(Math.cbrt));
-define("sin", each(Math.sin));
-define("cos", each(Math.cos));
-define("tan", each(Math.tan));
-define("arcsin", each(Math.asin));
-define("arccos", each(Math.acos));
-define("arctan", each(Math.atan));
-define("arctan2", each((x, y) => Math.atan2(x, y)));
-define("sinh", each(Math.sinh));
-define("cosh", each(Math.cosh));
-define("tanh", each(Math.tanh));
-define("arcsinh", each(Math.asinh));
-define("arccosh", each(Math.acosh));
-define("arctanh", each(Math.atanh));
-define("tanh_slope", each((x) => 1 / Math.cosh(x) ** 2));
-define("expit", each((x) => {
+define("exp", elementwise(Math.exp));
+define("exp2", elementwise((x) => 2 ** x));
+define("expm1", elementwise(Math.expm1));
+define("log", elementwise(Math.log));
+define("log2", elementwise(Math.log2));
+define("log10", elementwise(Math.log10));
+define("log1p", elementwise(Math.log1p));
+define("sqrt", elementwise(Math.sqrt));
+define("cbrt", elementwise(Math.cbrt));
+define("sin", elementwise(Math.sin));
+define("cos", elementwise(Math.cos));
+define("tan", elementwise(Math.tan));
+define("arcsin", elementwise(Math.asin));
+define("arccos", elementwise(Math.acos));
+define("arctan", elementwise(Math.atan));
+define("arctan2", elementwise((x, y) => Math.atan2(x, y)));
+define("sinh", elementwise(Math.sinh));
+define("cosh", elementwise(Math.cosh));
+define("tanh", elementwise(Math.tanh));
+define("arcsinh", elementwise(Math.asinh));
+define("arccosh", elementwise(Math.acosh));
+define("arctanh", elementwise(Math.atanh));
+define("tanh_slope", elementwise((x) => 1 / Math.cosh(x) ** 2));
+define("expit", elementwise((x) => {
   const small = Math.exp(-Math.abs(x));
   return (x < 0 ? small : 1) / (1 + small);
 }));
-define("expit_slope", each((x) => {
+define("expit_slope", elementwise((x) => {
   const small = Math.exp(-Math.abs(x));
   return small / (1 + small) ** 2;
 }));
@@ -224,12 +224,12 @@ const logaddexp = (x, y) => {
   const most = Math.max(x, y), distance = Math.abs(x - y);
   return x === y ? most + Math.LN2 : most + Math.log1p(Math.exp(-distance));
 };
-define("logaddexp", each(logaddexp));
-define("logaddexp2", each((x, y) => (x === y ? x + 1 : Math.max(x, y) + Math.log1p(2 ** -Math.abs(x - y)) / Math.LN2)));
+define("logaddexp", elementwise(logaddexp));
+define("logaddexp2", elementwise((x, y) => (x === y ? x + 1 : Math.max(x, y) + Math.log1p(2 ** -Math.abs(x - y)) / Math.LN2)));
 
 // The error function by the rational approximations of fdlibm (Sun Microsystems, 1993), with errors below one unit of
 // the last place.
-const polynomial = (x, coefficients) => coefficients.reduceRight((sum, one) => sum * x + one, 0);
+const polynomial = (x, coefficients) => coefficients.reduceRight((sum, coefficient) => sum * x + coefficient, 0);
 const ERX = 8.45062911510467529297e-01;
 const PP = [1.28379167095512558561e-01, -3.25042107247001499370e-01, -2.84817495755985104766e-02, -5.77027029648944159157e-03,
   -2.37630166566501626084e-05];
@@ -274,9 +274,9 @@ const erfc = (x) => {
   }
   return x < 0 ? (x < -6 ? 2 : 2 - tail(size)) : x > 28 ? 0 : tail(size);
 };
-define("erf", each(erf));
-define("erfc", each(erfc));
-define("ndtr", each((x) => erfc(-x * Math.SQRT1_2) / 2));
+define("erf", elementwise(erf));
+define("erfc", elementwise(erfc));
+define("ndtr", elementwise((x) => erfc(-x * Math.SQRT1_2) / 2));
 
 // -- reductions and running sums --------------------------------------------------------------------------
 
@@ -412,7 +412,7 @@ define("require", required);
 define("require_end", required);
 define("require_argument", required);
 define("check_bounds", ([x], { count, operation, requirement }, [kind]) => {
-  if (x.data.some((one) => one < 0 || one >= count)) throw new Refused(`${operation}: ${requirement}`);
+  if (x.data.some((index) => index < 0 || index >= count)) throw new Refused(`${operation}: ${requirement}`);
   return copied(x, kind);
 });
 
@@ -429,7 +429,7 @@ const indexed = (shape, indices) => {
   const strides = stridesOf(shape);
   const rest = shape.slice(indices.length).reduce((a, b) => a * b, 1);
   const count = lead.reduce((a, b) => a * b, 1);
-  const found = new Int32Array(count * rest);
+  const inMemory = new Int32Array(count * rest);
   for (let i = 0; i < count; i++) {
     let start = 0;
     indices.forEach((index, axis) => {
@@ -438,9 +438,9 @@ const indexed = (shape, indices) => {
       if (!(at >= 0 && at < shape[axis])) throw new Refused(`index ${value} is out of bounds for axis ${axis}`);
       start += at * strides[axis];
     });
-    for (let j = 0; j < rest; j++) found[i * rest + j] = start + j;
+    for (let j = 0; j < rest; j++) inMemory[i * rest + j] = start + j;
   }
-  return found;
+  return inMemory;
 };
 const added = (made, to, y) => {
   for (let i = 0; i < to.length; i++) made.data[to[i]] += y.data[i];
@@ -657,9 +657,9 @@ const called = (program, operands) => {
 };
 const carriedOut = (program, [primitive, operands, results, params], values, read) => {
   const kinds = results.map((variable) => program.kinds[variable]);
-  const found = OPERATIONS[program.primitives[primitive]](operands.map(read), program.params[params], kinds);
-  if (Array.isArray(found)) found.forEach((value, n) => { values[results[n]] = value; });
-  else values[results[0]] = found;
+  const result = OPERATIONS[program.primitives[primitive]](operands.map(read), program.params[params], kinds);
+  if (Array.isArray(result)) result.forEach((value, n) => { values[results[n]] = value; });
+  else values[results[0]] = result;
 };
 
 // A program with inputs that change. A value that depends on a change, and that the page cannot compute, is stale: it

@@ -53,7 +53,7 @@ const operationsGraph = (first, last) => {
     uses.set(id, (uses.get(id) ?? 0) + 1);
     if (id[0] !== "i" || (count.get(id) ?? 0) <= FEW || uses.get(id) === 1) return need(id);
     const input = data.inputs[Number(id.slice(1))];
-    nodes.push({ id, title: cut(input.place, 12), height: 26, width: LETTER * Math.min(12, input.place.length) + 26, kind: "input", copy: true, input });
+    nodes.push({ id: `${id} copy ${nodes.length}`, title: cut(input.place, 12), height: 26, width: LETTER * Math.min(12, input.place.length) + 26, kind: "input", copy: true, input });
     return nodes.length - 1;
   };
   const count = new Map();
@@ -61,13 +61,13 @@ const operationsGraph = (first, last) => {
   inside.forEach((step) => step.operands.forEach(([label]) => { if (DEFINED.has(label) && !(Number(DEFINED.get(label).slice(1)) >= first && DEFINED.get(label)[0] === "s")) need(DEFINED.get(label)); }));
   inside.forEach((step, k) => {
     const n = first + k, id = `s${n}`;
-    const from = step.operands.map(([label], position) => [DEFINED.get(label), position]).filter(([one]) => one);
-    const starts = new Map([...new Set(from.map(([one]) => one))].map((one) => [one, copy(one)]));
+    const from = step.operands.map(([label], position) => [DEFINED.get(label), position]).filter(([source]) => source);
+    const starts = new Map([...new Set(from.map(([source]) => source))].map((source) => [source, copy(source)]));
     const full = `${step.labels[0]} = ${filledIn(data.texts[step.formula], labelsOf(step))}`;
     const name = data.texts[step.primitive];
     seen.set(id, nodes.length);
     nodes.push(nodeOf(id, full.length <= LONGEST ? full : cut(`${step.labels[0]} = ${name}`), { kind: "operation", step, n }));
-    for (const [one, position] of from) edges.push([starts.get(one), nodes.length - 1, position]);
+    for (const [source, position] of from) edges.push([starts.get(source), nodes.length - 1, position]);
   });
   if (!inside.length) data.inputs.forEach((_, n) => need(`i${n}`));
   if (last === data.steps.length) {
@@ -106,8 +106,8 @@ const foldedGraph = (level) => {
 let drawn = { key: "" };
 const graphNow = () => {
   const level = levelOf();
-  const one = moment();
-  const n = one.n !== undefined && (one.kind === "forward" || one.kind === "back") ? one.n : one.kind === "inputs" ? 0 : data.steps.length - 1;
+  const at = moment();
+  const n = at.n !== undefined && (at.kind === "forward" || at.kind === "back") ? at.n : at.kind === "inputs" ? 0 : data.steps.length - 1;
   let [first, last] = [0, data.steps.length];
   if (level === "operations" && data.steps.length > DRAWN) {
     first = Math.max(0, Math.min(data.steps.length - DRAWN / 2, n - DRAWN / 4));
@@ -125,22 +125,22 @@ const graphNow = () => {
   return { ...drawn, n };
 };
 
-const isDone = (node, one, n) => {
+const isDone = (node, at, n) => {
   if (node.kind === "input") return true;
-  if (one.kind === "inputs") return false;
-  if (one.kind !== "forward") return true;
+  if (at.kind === "inputs") return false;
+  if (at.kind !== "forward") return true;
   return node.kind === "result" ? false : node.kind === "group" ? node.steps[0] <= n : node.n <= n;
 };
 // The derivative that a node shows: a tangent, or an adjoint that the walk back has reached.
-const derivativeOf = (node, one, n) => {
+const derivativeOf = (node, at, n) => {
   if (state.mode === "forward") {
     const atom = node.kind === "input" ? node.input.tangent : node.kind === "result" ? node.output.tangent : node.step?.tangents[0];
-    return isDone(node, one, n) && atom !== null ? ["tangent", atom] : null;
+    return isDone(node, at, n) && atom !== null ? ["tangent", atom] : null;
   }
-  if (one.kind !== "back" && one.kind !== "seed" && one.kind !== "gradient") return null;
+  if (at.kind !== "back" && at.kind !== "seed" && at.kind !== "gradient") return null;
   if (node.kind === "result") return node.output.adjoint === null ? null : ["adjoint", node.output.adjoint];
-  const limit = one.kind === "back" ? n : one.kind === "seed" ? data.steps.length : -1;
-  const reached = ADJOINTS.get(node.kind === "input" ? node.input.label : node.step?.labels[0])?.filter(([at]) => at >= limit);
+  const limit = at.kind === "back" ? n : at.kind === "seed" ? data.steps.length : -1;
+  const reached = ADJOINTS.get(node.kind === "input" ? node.input.label : node.step?.labels[0])?.filter(([step]) => step >= limit);
   return reached?.length ? ["adjoint", reached.at(-1)[1]] : null;
 };
 const brief = (atom) => {
@@ -162,6 +162,14 @@ const describe = (node) => {
   const type = node.kind === "input" ? node.input.type : node.kind === "result" ? node.output.type : node.step.types.join(", ");
   return `${node.title}: ${type}, ${plainText(valueOf(atom))}`;
 };
+// What stands before and after a node, for those who do not see the edges.
+const neighbours = (k, edges, nodes) => {
+  const name = (node) => (node.kind === "group" ? node.title : node.kind === "input" ? node.input.place : node.kind === "result" ? node.output.name : node.step.labels[0]);
+  const names = (ends) => [...new Set(ends.map((end) => name(nodes[end])))].slice(0, 6).join(", ");
+  const before = names(edges.filter(([, to]) => to === k).map(([from]) => from));
+  const after = names(edges.filter(([from]) => from === k).map(([, to]) => to));
+  return `${before ? `; from ${before}` : ""}${after ? `; to ${after}` : ""}`;
+};
 const pathOf = (points) => {
   let text = `M${points[0].join(",")}`;
   for (let n = 1; n < points.length; n++) {
@@ -170,24 +178,29 @@ const pathOf = (points) => {
   }
   return text;
 };
-const drawNode = (node, k, one, n, current) => {
+const drawNode = (node, k, at, n, current) => {
   const atom = node.kind === "input" ? node.input.value : node.kind === "result" ? node.output.value : node.step?.values[0];
-  const done = isDone(node, one, n);
+  const done = isDone(node, at, n);
   const bad = node.kind === "operation" && (nan.value === node.n || (nan.value === null && nan.adjoint === node.n));
-  const name = ["node", node.kind, done ? "done" : "waiting", k === current ? (one.kind === "back" ? "current back" : "current") : "", bad ? "nan" : ""].join(" ");
-  const derivative = node.kind === "group" ? null : derivativeOf(node, one, n);
+  const name = ["node", node.kind, done ? "done" : "waiting", k === current ? (at.kind === "back" ? "current back" : "current") : "", bad ? "nan" : ""].join(" ");
+  const derivative = node.kind === "group" ? null : derivativeOf(node, at, n);
   const title = svg("text", { x: node.x, y: node.y + (node.copy ? 4 : -4), class: "title" }, node.title);
   const second = node.copy ? "" : svg("text", { x: node.x, y: node.y + 14, class: "numbers" });
   if (!node.copy && node.kind === "group") second.append(`${node.steps.length.toLocaleString("en")} operation${node.steps.length === 1 ? "" : "s"}`);
   else if (done && !node.copy) second.append(svg("tspan", { class: "value" }, brief(atom)));
   if (derivative && !node.copy) second.append(svg("tspan", { class: "quiet" }, "  ·  "), svg("tspan", { class: derivative[0] }, briefDerivative(derivative[1])));
-  const group = svg("g", { class: name, role: "button", tabindex: "-1", "aria-label": describe(node) },
+  const group = svg("g", { class: name, role: "button", "data-key": node.id, "aria-label": `${describe(node)}${neighbours(k, drawn.edges, drawn.nodes)}`, "aria-current": k === current ? "step" : null },
     svg("rect", { x: node.x - node.width / 2, y: node.y - node.height / 2, width: node.width, height: node.height, rx: node.kind === "operation" || node.kind === "group" ? 7 : node.height / 2 }),
     title, second);
   group.addEventListener("click", () => {
-    if (node.kind === "operation" || node.kind === "outside") return jump(state.mode, one.kind === "back" && node.step.terms.length ? "back" : "forward", node.n)();
+    if (node.kind === "operation" || node.kind === "outside") return jump(state.mode, at.kind === "back" && node.step.terms.length ? "back" : "forward", node.n)();
     if (node.kind === "group") return jump(state.mode, "forward", node.steps.find((step) => step > n) ?? node.steps[0])();
     return go(node.kind === "input" ? 0 : data.steps.length + 1);
+  });
+  group.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" && event.key !== " ") return;
+    event.preventDefault();
+    group.dispatchEvent(new MouseEvent("click"));
   });
   for (const event of ["pointerenter", "focus"]) group.addEventListener(event, () => hint(describe(node), group));
   for (const event of ["pointerleave", "blur"]) group.addEventListener(event, () => hint(null));
@@ -202,6 +215,19 @@ const hint = (text, over) => {
   box.style.left = `${Math.max(8, Math.min(innerWidth - box.offsetWidth - 8, place.left + place.width / 2 - box.offsetWidth / 2))}px`;
   box.style.top = `${place.bottom + 6 + box.offsetHeight > innerHeight ? place.top - 6 - box.offsetHeight : place.bottom + 6}px`;
 };
+// The node to which an arrow key leads: above and below along the edges, to the nearest; beside it in the same layer.
+const alongEdges = (key, button) => {
+  if (!["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"].includes(key)) return undefined;
+  const { nodes, edges } = drawn;
+  const k = nodes.findIndex((node) => node.id === button.dataset.key), start = nodes[k];
+  const isBeside = (node) => node.y === start.y && (key === "ArrowLeft" ? node.x < start.x : node.x > start.x);
+  const ends = {
+    ArrowUp: () => edges.filter(([from, to]) => to === k && from < k).map(([from]) => nodes[from]),
+    ArrowDown: () => edges.filter(([from, to]) => from === k && to > k).map(([, to]) => nodes[to]),
+  }[key] ?? (() => nodes.filter(isBeside));
+  const nearest = ends().sort((a, b) => Math.abs(a.x - start.x) - Math.abs(b.x - start.x))[0];
+  return nearest ? buttonsOf($("graph")).find((other) => other.dataset.key === nearest.id) : null;
+};
 const levelChoice = () => {
   const now = levelOf();
   const group = h("div", { class: "levels", role: "radiogroup", "aria-label": "Nodes of the graph" });
@@ -210,7 +236,6 @@ const levelChoice = () => {
     radio.addEventListener("change", () => {
       state.level = level;
       renderGraph();
-      $("graph").querySelector(`input[value=${level}]`).focus();
     });
     group.append(h("label", {}, radio, LEVELS[level]));
   }
@@ -221,15 +246,15 @@ const renderGraph = () => {
   panel.hidden = state.mode === "adjoint" || state.mode === "nests";
   if (panel.hidden) return;
   hint(null);
-  const one = moment();
+  const at = moment();
   const { nodes, edges, down, up, layout, find, n, level, first, last } = graphNow();
-  const current = one.kind === "forward" || one.kind === "back" ? find(n) : one.kind === "inputs" ? -1 : -2;
+  const current = at.kind === "forward" || at.kind === "back" ? find(n) : at.kind === "inputs" ? -1 : -2;
   const margin = 14, beside = up.length ? 24 : 0;
-  const picture = svg("svg", { viewBox: `${-margin} ${-margin} ${layout.width + 2 * margin + beside} ${layout.height + 2 * margin}`, width: layout.width + 2 * margin + beside, height: layout.height + 2 * margin, role: "group", "aria-label": "Graph: the same steps as in the trace" });
+  const picture = svg("svg", { viewBox: `${-margin} ${-margin} ${layout.width + 2 * margin + beside} ${layout.height + 2 * margin}`, width: layout.width + 2 * margin + beside, height: layout.height + 2 * margin, role: "group", "aria-roledescription": "graph", "aria-label": "The steps of the trace", "aria-describedby": "graph-keys" });
   const labels = [];
   down.forEach(([from, to, position], k) => {
     const isCurrent = to === current;
-    picture.append(svg("path", { class: `edge${isCurrent ? " current" : ""}${one.kind === "back" && isCurrent ? " back" : ""}`, d: pathOf(layout.points[k]) }));
+    picture.append(svg("path", { class: `edge${isCurrent ? " current" : ""}${at.kind === "back" && isCurrent ? " back" : ""}`, d: pathOf(layout.points[k]) }));
     const partial = isCurrent && position !== null ? nodes[to].step.partials[position] : undefined;
     if (partial !== undefined && isScalar(valueOf(partial))) {
       const [[a, b], [c, d]] = [layout.points[k].at(-2), layout.points[k].at(-1)];
@@ -241,13 +266,13 @@ const renderGraph = () => {
     const right = Math.max(a.x + a.width / 2, b.x + b.width / 2) + 10;
     picture.append(svg("path", { class: "edge up", d: `M${a.x + a.width / 2},${a.y}C${right + 14},${a.y} ${right + 14},${b.y} ${b.x + b.width / 2},${b.y}` }));
   }
-  nodes.forEach((node, k) => picture.append(drawNode(node, k, one, n, current)));
+  nodes.forEach((node, k) => picture.append(drawNode(node, k, at, n, current)));
   for (const [x, y, text] of labels) picture.append(svg("rect", { class: "plate", x: x - 3.4 * text.length - 3, y: y - 8, width: 6.8 * text.length + 6, height: 16, rx: 8 }), svg("text", { class: "partial", x, y: y + 4 }, text));
-  const held = panel.querySelector(".view");
-  const view = held ?? h("div", { class: "view", tabindex: 0, role: "region", "aria-label": "Graph, scrollable" });
-  view.replaceChildren(picture);
-  const count = last - first < data.steps.length && level === "operations" ? h("p", { class: "quiet" }, `Operations ${first + 1} to ${last} of ${data.steps.length.toLocaleString("en")}.`) : null;
-  panel.replaceChildren(...[data.steps.length > 12 ? levelChoice() : null, view, count].filter(Boolean));
+  if (!panel.firstChild) panel.append(...[data.steps.length > 12 ? levelChoice() : null, h("div", { class: "view" }), h("p", { class: "quiet" })].filter(Boolean));
+  const view = panel.querySelector(".view");
+  redraw(panel, () => view.replaceChildren(picture));
+  const isPart = last - first < data.steps.length && level === "operations";
+  view.nextSibling.textContent = isPart ? `Operations ${first + 1} to ${last} of ${data.steps.length.toLocaleString("en")}.` : "";
   const focus = nodes[current >= 0 ? current : current === -1 ? 0 : nodes.length - 1];
   if (focus) {
     const scale = picture.getBoundingClientRect().height / (layout.height + 2 * margin) || 1;

@@ -109,6 +109,6 @@ const settle = (row, wanted) => {
     }
     pools.push(pool);
   });
-  const found = pools.flatMap((pool) => new Array(pool.count).fill(pool.place));
-  row.forEach((part, n) => { part.x = found[n] + room[n]; });
+  const settled = pools.flatMap((pool) => new Array(pool.count).fill(pool.place));
+  row.forEach((part, n) => { part.x = settled[n] + room[n]; });
 };

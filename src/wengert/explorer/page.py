@@ -43,6 +43,7 @@ class Page:
             "evaluate": script("evaluate.js"),
             "values": script("values.js"),
             "layout": script("layout.js"),
+            "keyboard": script("keyboard.js"),
             "script": script("script.js"),
             "graph": script("graph.js"),
         }

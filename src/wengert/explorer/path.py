@@ -112,5 +112,6 @@ def follow(fun: Callable[..., Any], arguments: Sequence[Any], options: Mapping[s
         (['greater', 'multiply'], True)
     """
     listing, trace = listed(fun, _PathTrace, _PathTrace.argument, arguments, options)
-    decided = {var: one for var, one in trace.decisions.items() if var.dtype == BOOL or not var.shape}
-    return Path(listing, trace.places, tuple(decided.values()))
+    decisions = trace.decisions.values()
+    decided = tuple(made for made in decisions if made.var.dtype == BOOL or not made.var.shape)
+    return Path(listing, trace.places, decided)

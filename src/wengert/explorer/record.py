@@ -16,8 +16,8 @@ from wengert.core.dtypes import is_float
 from wengert.core.errors import ArgumentError, WengertError, message
 from wengert.core.garbage import collector_paused
 from wengert.explorer.derivatives import Derivatives, Handle, Step, differentiate
-from wengert.explorer.encoding import Encoder, Table, number
-from wengert.explorer.path import Path, follow
+from wengert.explorer.encoding import Encoder, Table, number, tensor, type_text
+from wengert.explorer.path import Decision, Path, follow
 from wengert.explorer.sources import excerpts
 from wengert.inspect.notation import adjoint_term, all_values, formula, show, symbol
 from wengert.inspect.statements import Body, Names, Settings, needs_exact_scalars
@@ -25,7 +25,7 @@ from wengert.ir.graph import Atom, Graph, Literal, Var
 from wengert.primitive import REGISTRY, Linear, Partials
 
 #: Operations of the largest derivative that is compiled for the page.
-COMPILED = 3000
+COMPILED = 20_000
 #: Letters of the longest formula.
 _LONGEST = 120
 _ADJOINT = "adjoint of "
@@ -69,8 +69,14 @@ class _Record:
             self.primal = all_values(self.listing, self.listing.arguments)
         self.encoder = Encoder(graph, self.known)
         self.texts, self.places = Table(), Table()
+        self.files = {
+            file: position
+            for position, file in enumerate(dict.fromkeys(place.file for place in path.places.values()))
+        }
         self.labels: dict[Var, str] = {}
         self.terms: dict[Any, str] = {}
+        self._constants: dict[Any, list[Var]] = {}
+        """Those that are equal, which have one label."""
         self._label()
 
     def _directions(self) -> list[Any]:
@@ -82,7 +88,10 @@ class _Record:
         """Name the values as the evaluation trace does: v₋₁, v₀ the inputs, then v₁, v₂, ..."""
         inputs = self.listing.inputs
         self.labels.update((var, symbol(n + 1 - len(inputs))) for n, var in enumerate(inputs))
-        self.labels.update((var, symbol(n, "c")) for n, (var, _) in enumerate(self.listing.constants, 1))
+        for var, value in self.listing.constants:
+            self._constants.setdefault((var.type, value.tobytes()), []).append(var)
+        for count, equal in enumerate(self._constants.values(), 1):
+            self.labels.update(dict.fromkeys(equal, symbol(count, "c")))
         count = 0
         for step in self.derivatives.steps:
             for var in step.equation.outputs:
@@ -97,13 +106,16 @@ class _Record:
         return {
             "name": self.listing.name,
             "inputs": [self.input(n, var) for n, var in enumerate(self.listing.inputs)],
+            "constants": self.constants(),
             "outputs": self.outputs(),
             "steps": [self.step(step) for step in derivatives.steps],
             "adjoint": self.statements(adjoint),
             "compiled": compiled,
             "costs": self.costs(compiled),
             "decisions": [
-                self.decision(*one) for one in self.path.decisions if one.var in derivatives.primal
+                self.decision(decision)
+                for decision in self.path.decisions
+                if decision.var in derivatives.primal
             ],
             "texts": self.texts.entries,
             "places": self.places.entries,
@@ -121,11 +133,10 @@ class _Record:
     def place(self, location: str) -> int | None:
         """Return the number of a line of the user."""
         plain = location.replace(_ADJOINT, "")
-        found = self.path.places.get(plain)
-        if found is None:
+        place = self.path.places.get(plain)
+        if place is None:
             return None
-        file = list(dict.fromkeys(one.file for one in self.path.places.values())).index(found.file)
-        return self.places.number(plain, [file, found.line, found.function])
+        return self.places.number(plain, [self.files[place.file], place.line, place.function])
 
     def input(self, position: int, var: Var) -> dict[str, Any]:
         """Return an input: its place in the arguments, type and numbers."""
@@ -141,15 +152,27 @@ class _Record:
             "adjoint": self.at(derivatives.adjoints.get(var)),
         }
 
+    def constants(self) -> list[dict[str, Any]]:
+        """Return the different arrays that the function holds: where the program has them, or their elements."""
+        known, values = self.encoder.variables, dict(self.listing.constants)
+        constants: list[dict[str, Any]] = []
+        for equal in self._constants.values():
+            var = equal[0]
+            value = next((known[var] for var in equal if var in known), None)
+            elements = {"elements": tensor(values[var])} if value is None else {}
+            named = {"label": self.labels[var], "type": type_text(var.type), "value": value}
+            constants.append({**named, **elements})
+        return constants
+
     def outputs(self) -> list[dict[str, Any]]:
         """Return the results."""
         free = (letter for letter in ("y", "z", "w", "f") if letter not in self.listing.places)
         names = tree.paths(self.listing.structure, next(free, "f(…)"))
-        found: list[dict[str, Any]] = []
+        results: list[dict[str, Any]] = []
         for name, (atom, value, tangent, adjoint) in zip(names, self.derivatives.outputs, strict=True):
             numbers = {"value": self.at(value), "tangent": self.at(tangent), "adjoint": self.at(adjoint)}
-            found.append({"name": name, "label": self.label(atom), "type": str(atom.type), **numbers})
-        return found
+            results.append({"name": name, "label": self.label(atom), "type": str(atom.type), **numbers})
+        return results
 
     def label(self, atom: Atom) -> str:
         """Return the symbol of a value, or a literal as it is written."""
@@ -157,9 +180,10 @@ class _Record:
 
     def number_of(self, atom: Atom) -> int | None:
         """Return the number of an operand in the encoded program; None for a constant that was folded away."""
-        if isinstance(atom, Var) and atom in self.derivatives.primal:
-            return self.at(self.derivatives.primal[atom])
-        return None
+        if isinstance(atom, Literal):
+            return None
+        handle = self.derivatives.primal.get(atom)
+        return self.encoder.variables.get(atom) if handle is None else self.at(handle)
 
     def step(self, step: Step) -> dict[str, Any]:
         """Return an operation with its numbers."""
@@ -204,12 +228,12 @@ class _Record:
     def _number(self, atom: Atom) -> Any:
         return atom.value if isinstance(atom, Literal) else self.primal[atom]
 
-    def decision(self, var: Var, value: Any) -> dict[str, Any]:
+    def decision(self, decision: Decision) -> dict[str, Any]:
         """Return a number that decided the path."""
         return {
-            "value": self.at(self.derivatives.primal[var]),
-            "was": number(value),
-            "label": self.labels.get(var, ""),
+            "value": self.at(self.derivatives.primal[decision.var]),
+            "was": number(decision.value),
+            "label": self.labels.get(decision.var, ""),
         }
 
     # -- programs ----------------------------------------------------------------------------------------
@@ -228,12 +252,12 @@ class _Record:
         body = Body(graph, inputs, names, Settings(needs_exact_scalars(graph), adjoints, {}))
         lines = [
             {
-                "text": one.text,
-                "place": self.place(one.location),
-                "adjoint": one.depth > 0,
-                "values": [self.encoder.variables.get(var) for var in one.outputs],
+                "text": statement.text,
+                "place": self.place(statement.location),
+                "adjoint": statement.depth > 0,
+                "values": [self.encoder.variables.get(var) for var in statement.outputs],
             }
-            for one in [*body.setup, *body.statements]
+            for statement in [*body.setup, *body.statements]
         ]
         arguments = ", ".join(inputs.values())
         return {
@@ -244,12 +268,12 @@ class _Record:
 
     def _last_adjoints(self) -> dict[Var, Handle]:
         """Return the complete adjoint of each value."""
-        found = dict(self.derivatives.adjoints)
+        adjoints = dict(self.derivatives.adjoints)
         for step in self.derivatives.steps:
             for var, handle in zip(step.equation.outputs, step.adjoints, strict=True):
                 if handle is not None:
-                    found[var] = handle
-        return found
+                    adjoints[var] = handle
+        return adjoints
 
     def costs(self, compiled: Mapping[str, Any]) -> dict[str, int]:
         """Return the operations of each of the user's lines in the compiled derivative, by the number of the line."""

@@ -56,18 +56,18 @@ const MOMENTS = {
 for (const list of Object.values(MOMENTS)) if (!list.length) list.push({ kind: "nothing" });
 const state = { mode: "forward", at: { forward: 0, reverse: 0, adjoint: 0, nests: 0 }, level: null };
 const moment = () => MOMENTS[state.mode][state.at[state.mode]];
-const stepOf = (one) => (one.n !== undefined && (one.kind === "forward" || one.kind === "back") ? steps[one.n] : null);
+const stepOf = ({ kind, n }) => (n !== undefined && (kind === "forward" || kind === "back") ? steps[n] : null);
 
 // The line of a step or a statement: the number of its place.
-const placeOf = (one) => {
-  if (one.kind === "statement") return data.adjoint.lines[one.n].place;
-  if (one.kind === "nest") {
-    const location = data.compiled.nests?.[one.n]?.location ?? "";
+const placeOf = (at) => {
+  if (at.kind === "statement") return data.adjoint.lines[at.n].place;
+  if (at.kind === "nest") {
+    const location = data.compiled.nests?.[at.n]?.location ?? "";
     const [file, line] = location.split(":");
-    const found = data.places.findIndex(([n, number]) => data.sources[n]?.file === file && number === Number(line));
-    return found < 0 ? null : found;
+    const place = data.places.findIndex(([n, number]) => data.sources[n]?.file === file && number === Number(line));
+    return place < 0 ? null : place;
   }
-  return stepOf(one)?.place ?? null;
+  return stepOf(at)?.place ?? null;
 };
 
 // -- the first step with NaN -------------------------------------------------------------------------------
@@ -88,7 +88,7 @@ const setInput = (input, place, x) => {
   const made = { kind: before.kind, data: before.data.slice() };
   made.data[place] = x;
   const recorded = evaluation.recorded[input.input];
-  const isOriginal = recorded.data && recorded.data.every((one, n) => Object.is(one, made.data[n]));
+  const isOriginal = recorded.data && recorded.data.every((x, n) => Object.is(x, made.data[n]));
   evaluation.set(input.input, isOriginal ? recorded : made);
   update();
 };
@@ -137,9 +137,9 @@ const inputBox = (input) => {
   const holder = h("span", {});
   const choose = () => {
     const given = index.value.split(",").map((part) => Number(part.trim()));
-    const fits = given.length === shape.length && given.every((one, axis) => Number.isInteger(one) && one >= 0 && one < shape[axis]);
+    const fits = given.length === shape.length && given.every((position, axis) => Number.isInteger(position) && position >= 0 && position < shape[axis]);
     index.setAttribute("aria-invalid", String(!fits));
-    if (fits) place = given.reduce((sum, one, axis) => sum + one * stridesOf(shape)[axis], 0);
+    if (fits) place = given.reduce((sum, position, axis) => sum + position * stridesOf(shape)[axis], 0);
     holder.replaceChildren(field(input, place, `element of ${input.place}`));
   };
   index.addEventListener("input", choose);
@@ -151,22 +151,22 @@ const inputBox = (input) => {
 };
 const boxes = [];
 const directions = () => {
-  const found = [];
+  const choices = [];
   for (const input of data.inputs) {
     if (input.direction === null) continue;
     const { size, shape } = evaluation.program.kinds[evaluation.program.inputs[input.direction]];
-    found.push({ text: shape.length ? `${input.place}, all elements` : input.place, input, place: -1 });
-    for (let place = 0; shape.length && place < Math.min(size, 16); place++) found.push({ text: `${input.place}[${indexText(shape, place)}]`, input, place });
+    choices.push({ text: shape.length ? `${input.place}, all elements` : input.place, input, place: -1 });
+    for (let place = 0; shape.length && place < Math.min(size, 16); place++) choices.push({ text: `${input.place}[${indexText(shape, place)}]`, input, place });
   }
-  return found;
+  return choices;
 };
 const buildInputs = () => {
   const form = $("inputs");
   boxes.push(...data.inputs.map(inputBox));
-  const found = directions();
-  const select = h("select", { id: "direction", "aria-label": "Direction of the tangent" }, found.map((one, n) => h("option", { value: n }, one.text)));
+  const choices = directions();
+  const select = h("select", { id: "direction", "aria-label": "Direction of the tangent" }, choices.map(({ text }, n) => h("option", { value: n }, text)));
   select.addEventListener("change", () => {
-    const { input: chosen, place } = found[Number(select.value)];
+    const { input: chosen, place } = choices[Number(select.value)];
     for (const input of data.inputs) {
       if (input.direction === null) continue;
       const kind = evaluation.program.kinds[evaluation.program.inputs[input.direction]];
@@ -207,19 +207,21 @@ const facts = {
   inputs: () => [
     h("h2", {}, "The inputs"),
     h("dl", {}, data.inputs.map((input) => row(`${input.label} = ${input.place}`, show(input.value, big), state.mode === "forward" && input.tangent !== null ? h("span", { class: "with" }, ` ${dotted(input.label)} = `, show(input.tangent, { ...big, kind: "tangent" })) : null))),
+    data.constants.length ? h("h2", {}, data.constants.length > 1 ? "Constants" : "A constant") : null,
+    data.constants.length ? h("dl", {}, data.constants.map(({ label, type, value, elements }) => row(label, value === null ? shown(tensor(kindOf(type), elements), small) : show(value, small)))) : null,
   ],
   result: () => [
     h("h2", {}, data.outputs.length > 1 ? "The results" : "The result"),
-    h("dl", {}, data.outputs.map((one) => [row(`${one.name} = ${one.label}`, show(one.value, big)), one.tangent === null ? null : row(dotted(one.name), show(one.tangent, { ...big, kind: "tangent" }))])),
+    h("dl", {}, data.outputs.map((output) => [row(`${output.name} = ${output.label}`, show(output.value, big)), output.tangent === null ? null : row(dotted(output.name), show(output.tangent, { ...big, kind: "tangent" }))])),
   ],
   seed: () => [
     h("h2", {}, "The way back begins"),
     h("p", { class: "quiet" }, "The adjoint of a value is the derivative of the result with respect to it. That of the result itself is 1."),
-    h("dl", {}, data.outputs.filter((one) => one.adjoint !== null).map((one) => row(`${one.label}${PRIME} = ${one.name}${PRIME}`, "1"))),
+    h("dl", {}, data.outputs.filter(({ adjoint }) => adjoint !== null).map(({ label, name }) => row(`${label}${PRIME} = ${name}${PRIME}`, "1"))),
   ],
   gradient: () => [
     h("h2", {}, "The derivatives"),
-    h("dl", {}, data.inputs.filter((one) => one.direction !== null).map((one) => row(`${one.place}${PRIME} = ${one.label}${PRIME}`, one.adjoint === null ? "0" : show(one.adjoint, { ...big, kind: "adjoint" })))),
+    h("dl", {}, data.inputs.filter(({ direction }) => direction !== null).map(({ place, label, adjoint }) => row(`${place}${PRIME} = ${label}${PRIME}`, adjoint === null ? "0" : show(adjoint, { ...big, kind: "adjoint" })))),
   ],
   forward: ({ n }) => {
     const step = steps[n];
@@ -232,7 +234,7 @@ const facts = {
         state.mode === "forward" && step.tangents[k] !== null ? row(dotted(label), show(step.tangents[k], { ...(isScalar(valueOf(step.values[k])) ? big : small), kind: "tangent" })) : null,
       ])),
     ];
-    if (state.mode === "forward" && step.tangents.some((one) => one !== null)) parts.push(partialsTable(step));
+    if (state.mode === "forward" && step.tangents.some((tangent) => tangent !== null)) parts.push(partialsTable(step));
     return [...parts, typeLine(step), code(step.place)];
   },
   back: ({ n }) => {
@@ -283,8 +285,8 @@ const partialsTable = (step) => {
   return h("div", {}, h("p", { class: "formula" }, `${dotted(result)} = ${sum}`), h("dl", {}, entries.map(([n, atom]) => row(`∂${result}/∂${step.operands[n][0]}`, show(atom, { kind: "partial", widest: 120 })))));
 };
 const renderStep = () => {
-  const one = moment();
-  $("step").replaceChildren(...facts[one.kind](one).flat().filter(Boolean));
+  const at = moment();
+  $("step").replaceChildren(...facts[at.kind](at).flat().filter(Boolean));
 };
 
 // Scroll a box, and nothing else, until an element in it can be seen.
@@ -302,26 +304,28 @@ const renderSource = () => {
   const [file, line] = current === null || current === undefined ? [null, null] : data.places[current];
   const bad = nan.value === null ? null : steps[nan.value].place, badAdjoint = nan.adjoint === null ? null : steps[nan.adjoint].place;
   const panel = $("source");
-  panel.replaceChildren(...data.sources.map((source, n) => {
+  const draw = () => panel.replaceChildren(...data.sources.map((source, n) => {
     let before = null;
     const rows = source.lines.flatMap(([number, text]) => {
       const place = data.places.findIndex(([f, l]) => f === n && l === number);
       const cost = place < 0 ? 0 : data.costs[place] ?? 0;
+      const part = totalCost ? cost / totalCost : 0, costs = cost ? `${cost.toLocaleString("en")} operations of the compiled derivative, ${Math.round(100 * part)}%` : null;
       const marks = [place >= 0 && place === bad ? "NaN begins here" : null, place >= 0 && place === badAdjoint && bad === null ? "NaN of an adjoint begins here" : null].filter(Boolean);
       const isCurrent = file === n && line === number;
       const gap = before !== null && number !== before + 1 ? [h("div", { class: "gap" }, "⋯")] : [];
       before = number;
       const content = [
         h("span", { class: "number" }, String(number)),
-        h("span", { class: "cost", style: `--part: ${totalCost ? cost / totalCost : 0}`, title: cost ? `${cost.toLocaleString("en")} operations of the compiled derivative, ${Math.round(100 * cost / totalCost)}%` : null }),
-        marks.length ? h("b", { class: "bad", title: marks[0] }, "NaN") : null,
+        h("span", { class: "cost", style: `--part: ${part}`, title: costs }),
         h("code", {}, text || " "),
+        marks.length ? h("b", { class: "bad", title: marks[0] }, "NaN") : null,
       ];
       const name = `row${isCurrent ? " current" : ""}${marks.length ? " nan" : ""}`;
-      return [...gap, place < 0 ? h("div", { class: name }, ...content) : h("button", { type: "button", class: name, "aria-current": isCurrent ? "true" : null, "aria-label": `Line ${number}: ${text.trim()}`, onclick: () => toPlace(place) }, ...content)];
+      return [...gap, place < 0 ? h("div", { class: name }, ...content) : h("button", { type: "button", class: name, "data-key": `${n}:${number}`, "aria-current": isCurrent ? "true" : null, "aria-label": [`Line ${number}: ${text.trim()}`, ...marks, costs].filter(Boolean).join("; "), onclick: () => toPlace(place) }, ...content)];
     });
     return h("div", { class: "file" }, h("h3", {}, source.file, totalCost ? h("small", { class: "quiet" }, "  bars: cost of each line") : null), h("div", { class: "rows" }, rows));
   }));
+  redraw(panel, draw);
   const now = panel.querySelector(".current");
   if (now) reveal(now.closest(".rows"), now);
 };
@@ -342,17 +346,17 @@ const around = (count, center) => {
   const first = Math.max(0, Math.min(count - 2 * WINDOW, center - WINDOW));
   return [first, first + 2 * WINDOW];
 };
-const jump = (mode, kind, n) => () => go(MOMENTS[mode].findIndex((one) => one.kind === kind && (n === undefined || one.n === n)));
-const cell = (text, action, current, ...more) => h("td", { class: current ? "current" : null }, h("button", { type: "button", onclick: action, "aria-current": current ? "step" : null }, text), ...more);
+const jump = (mode, kind, n) => () => go(MOMENTS[mode].findIndex((at) => at.kind === kind && (n === undefined || at.n === n)));
+const cell = (text, mode, kind, n, current, ...more) => h("td", { class: current ? "current" : null }, h("button", { type: "button", onclick: jump(mode, kind, n), "data-key": `${kind} ${n}`, "aria-current": current ? "step" : null, "aria-label": kind === "back" ? `Back through ${steps[n].labels.join(", ")}` : null }, text), ...more);
 const traceRows = {
   forward: () => {
-    const one = moment();
-    const [first, last] = around(steps.length, one.n ?? 0);
+    const at = moment();
+    const [first, last] = around(steps.length, at.n ?? 0);
     const body = steps.slice(first, last).map((step, k) => {
-      const n = first + k, current = one.kind === "forward" && one.n === n;
+      const n = first + k, current = at.kind === "forward" && at.n === n;
       const numeric = numericOf(step);
       return h("tr", { class: current ? "current" : null },
-        cell(`${step.labels.join(", ")} = ${equationOf(step)}`, jump("forward", "forward", n), current),
+        cell(`${step.labels.join(", ")} = ${equationOf(step)}`, "forward", "forward", n, current),
         h("td", { class: "numeric" }, numeric && numeric !== equationOf(step) ? `= ${numeric}` : ""),
         h("td", {}, "= ", step.values.map((atom) => show(atom))),
         h("td", {}, step.tangents.map((atom, i) => (atom === null ? null : h("span", {}, `${dotted(step.labels[i])} = `, show(atom, { kind: "tangent" }))))));
@@ -360,29 +364,29 @@ const traceRows = {
     return { heads: ["Forward primal trace ↓", "", "value", "tangent"], body, hidden: steps.length - (last - first) };
   },
   reverse: () => {
-    const one = moment();
-    const [first, last] = around(steps.length, one.n ?? (one.kind === "seed" ? steps.length : 0));
+    const at = moment();
+    const [first, last] = around(steps.length, at.n ?? (at.kind === "seed" ? steps.length : 0));
     const body = steps.slice(first, last).map((step, k) => {
-      const n = first + k, isForward = one.kind === "forward" && one.n === n, isBack = one.kind === "back" && one.n === n;
+      const n = first + k, isForward = at.kind === "forward" && at.n === n, isBack = at.kind === "back" && at.n === n;
       const numeric = numericOf(step);
       const terms = step.terms.map((term) => {
         const { name, generic, detail } = termOf(step, term);
         return h("span", { class: "term" }, `${name} = ${detail || generic} = `, show(term[2], { kind: "adjoint" }));
       });
       return h("tr", { class: isForward || isBack ? "current" : null },
-        cell(`${step.labels.join(", ")} = ${equationOf(step)}`, jump("reverse", "forward", n), isForward),
+        cell(`${step.labels.join(", ")} = ${equationOf(step)}`, "reverse", "forward", n, isForward),
         h("td", { class: "numeric" }, numeric && numeric !== equationOf(step) ? `= ${numeric}` : ""),
         h("td", {}, "= ", step.values.map((atom) => show(atom))),
-        terms.length ? cell("↑", jump("reverse", "back", n), isBack, h("span", { class: "terms" }, terms)) : h("td", {}));
+        terms.length ? cell("↑", "reverse", "back", n, isBack, h("span", { class: "terms" }, terms)) : h("td", {}));
     });
     return { heads: ["Forward primal trace ↓", "", "value", "Reverse adjoint trace ↑"], body, hidden: steps.length - (last - first) };
   },
   adjoint: () => {
-    const one = moment();
-    const [first, last] = around(data.adjoint.lines.length, one.n);
+    const at = moment();
+    const [first, last] = around(data.adjoint.lines.length, at.n);
     const body = data.adjoint.lines.slice(first, last).map((line, k) => {
-      const n = first + k, current = one.n === n;
-      return h("tr", { class: `code${current ? " current" : ""}${line.adjoint ? " adjoints" : ""}` }, cell(line.text, jump("adjoint", "statement", n), current), h("td", {}, line.values.map((atom) => show(atom, { kind: line.adjoint ? "adjoint" : "value" }))));
+      const n = first + k, current = at.n === n;
+      return h("tr", { class: `code${current ? " current" : ""}${line.adjoint ? " adjoints" : ""}` }, cell(line.text, "adjoint", "statement", n, current), h("td", {}, line.values.map((atom) => show(atom, { kind: line.adjoint ? "adjoint" : "value", widest: 64, tallest: 26 }))));
     });
     const end = h("tr", { class: "code" }, h("td", {}, h("span", { class: "pad" }, `return ${data.adjoint.result}`)), h("td", {}));
     return { heads: [data.adjoint.head, "value"], body: [...body, end], hidden: data.adjoint.lines.length - (last - first) };
@@ -391,9 +395,9 @@ const traceRows = {
     if (!data.compiled.nests) return { heads: [], body: [], hidden: 0 };
     const body = data.compiled.nests.map((nest, n) => {
       const current = moment().n === n;
-      return h("tr", { class: `code${current ? " current" : ""}` }, cell(nest.text, jump("nests", "nest", n), current), h("td", {}, `${nest.operations.toLocaleString("en")} operations`), h("td", { class: "quiet" }, nest.location));
+      return h("tr", { class: `code${current ? " current" : ""}` }, h("td", { class: "count" }, nest.operations.toLocaleString("en")), h("td", { class: "quiet" }, nest.location), cell(nest.text, "nests", "nest", n, current));
     });
-    return { heads: ["value and gradient, as loops over vectors", "cost", "line"], body, hidden: 0 };
+    return { heads: ["operations", "line", "value and gradient, as loops over vectors"], body, hidden: 0 };
   },
 };
 const renderTrace = () => {
@@ -401,20 +405,21 @@ const renderTrace = () => {
   const isCode = state.mode === "adjoint" || state.mode === "nests";
   const head = h("thead", {}, h("tr", {}, heads.map((text) => h("th", { scope: "col", class: isCode ? "plain" : null }, text))));
   const note = hidden > 0 ? [h("p", { class: "quiet" }, `${hidden.toLocaleString("en")} more steps before and after these.`)] : [];
-  const holder = h("div", { class: "wide", tabindex: 0, role: "region", "aria-label": "Trace, scrollable" }, h("table", { class: `of-${state.mode}` }, head, h("tbody", {}, body)));
-  const top = $("trace").querySelector(".wide")?.scrollTop ?? 0;
-  $("trace").replaceChildren(holder, ...note);
-  holder.scrollTop = top;
+  const panel = $("trace");
+  if (!panel.firstChild) panel.append(h("div", { class: "wide", tabindex: 0, role: "region", "aria-label": "Trace, scrollable" }), h("div"));
+  const [holder, below] = panel.children;
+  redraw(panel, () => holder.replaceChildren(h("table", { class: `of-${state.mode}` }, head, h("tbody", {}, body))));
+  below.replaceChildren(...note);
   const now = holder.querySelector("tr.current");
-  if (now) reveal(holder, now, 40);
+  if (now) reveal(holder, now, head.offsetHeight);
 };
 
 // -- everything --------------------------------------------------------------------------------------------
 
 const sentence = () => {
-  const one = moment(), step = stepOf(one);
-  if (one.kind === "forward") return `${step.labels.join(", ")} = ${equationOf(step)} = ${step.values.map((atom) => plainText(valueOf(atom))).join(", ")}${state.mode === "forward" && step.tangents[0] !== null ? `, tangent ${plainText(valueOf(step.tangents[0]))}` : ""}`;
-  if (one.kind === "back") return `back through ${step.labels.join(", ")}: ${step.terms.map((term) => `${termOf(step, term).name} = ${plainText(valueOf(term[2]))}`).join("; ")}`;
+  const at = moment(), step = stepOf(at);
+  if (at.kind === "forward") return `${step.labels.join(", ")} = ${equationOf(step)} = ${step.values.map((atom) => plainText(valueOf(atom))).join(", ")}${state.mode === "forward" && step.tangents[0] !== null ? `, tangent ${plainText(valueOf(step.tangents[0]))}` : ""}`;
+  if (at.kind === "back") return `back through ${step.labels.join(", ")}: ${step.terms.map((term) => `${termOf(step, term).name} = ${plainText(valueOf(term[2]))}`).join("; ")}`;
   return $("step").textContent;
 };
 const renderPlace = () => {
@@ -434,24 +439,34 @@ const renderPlace = () => {
   document.body.dataset.mode = state.mode;
 };
 const renderResults = () => {
-  const one = data.outputs[0];
-  $("results").replaceChildren(...data.outputs.slice(0, 3).flatMap((one, n) => [n ? ", " : "", h("span", { class: "name" }, one.name), " = ", show(one.value, { widest: 72, tallest: 44 })]));
+  $("results").replaceChildren(...data.outputs.slice(0, 3).flatMap(({ name, value }, n) => [n ? ", " : "", h("span", { class: "name" }, name), " = ", show(value, { widest: 72, tallest: 44 })]));
   $("reset").disabled = !isChanged() && $("direction").value === "0";
-  return one;
 };
+let noticed = "";
 const renderNotices = () => {
   const notes = [];
-  const moved = data.decisions.find((one) => {
-    const value = valueOf(one.value);
-    return value?.data && value.data[0] !== number(one.was);
+  const moved = data.decisions.find((decision) => {
+    const value = valueOf(decision.value);
+    return value?.data && value.data[0] !== number(decision.was);
   });
   if (moved) notes.push(`At these inputs Python takes another path: ${moved.label} was ${moved.was === 1 || moved.was === true ? "true" : moved.was === 0 || moved.was === false ? "false" : moved.was}. The numbers follow the recorded path; run wengert explore at these inputs for the new one.`);
   const reasons = Object.keys(data.recorded);
   if (reasons.length && isChanged()) notes.push(`Some numbers are those recorded at the original inputs: ${reasons.join("; ")}.`);
   for (const problem of new Set(evaluation.problems)) notes.push(`At these inputs: ${problem}.`);
-  if (nan.value !== null) notes.push(`NaN begins at ${steps[nan.value].labels[0]} = ${equationOf(steps[nan.value])}.`);
-  else if (nan.adjoint !== null) notes.push(`NaN of the adjoints begins at ${steps[nan.adjoint].labels[0]} = ${equationOf(steps[nan.adjoint])}, on the way back.`);
-  $("notices").replaceChildren(...notes.map((text) => h("p", {}, text)));
+  let toNaN = null;
+  if (nan.value !== null) {
+    notes.push(`NaN begins at ${steps[nan.value].labels[0]} = ${equationOf(steps[nan.value])}. `);
+    toNaN = () => (choose("forward"), jump("forward", "forward", nan.value)());
+  } else if (nan.adjoint !== null) {
+    notes.push(`NaN of the adjoints begins at ${steps[nan.adjoint].labels[0]} = ${equationOf(steps[nan.adjoint])}, on the way back. `);
+    toNaN = () => (choose("reverse"), jump("reverse", "back", nan.adjoint)());
+  }
+  const text = notes.join("\n");
+  if (text === noticed) return; // so that a screen reader does not repeat it
+  noticed = text;
+  const paragraphs = notes.map((note) => h("p", {}, note));
+  if (toNaN) paragraphs.at(-1).append(h("button", { type: "button", onclick: toNaN }, "Go to this step"));
+  $("notices").replaceChildren(...paragraphs);
 };
 const render = () => {
   renderPlace();
@@ -508,5 +523,7 @@ const start = () => {
   const files = data.sources.length ? ` of ${data.sources.map((source) => source.file).join(", ")}` : "";
   $("summary").textContent = `${steps.length.toLocaleString("en")} operation${steps.length === 1 ? "" : "s"}${files}`;
   buildInputs();
+  for (const id of ["source", "trace"]) followArrows($(id), upAndDown($(id)));
+  followArrows($("graph"), alongEdges);
   update();
 };
