@@ -95,7 +95,7 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     """
     if isinstance(kind, tuple):
         kinds: Any = kind  # pyright: ignore[reportUnknownVariableType]
-        return any(isdtype(dtype, each) for each in kinds)
+        return any(isdtype(dtype, kind) for kind in kinds)
     if not isinstance(kind, str):
         return np.dtype(dtype) == np.dtype(kind)
     if kind not in _KINDS:
@@ -189,6 +189,6 @@ def __array_namespace_info__() -> Info:  # noqa: N807 (the standard's name)
 
 #: Every function of the module that the standard has.
 TABLE: dict[str, Any] = {
-    each.__name__: each
-    for each in (finfo, iinfo, can_cast, isdtype, result_type, broadcast_shapes, __array_namespace_info__)
+    function.__name__: function
+    for function in (finfo, iinfo, can_cast, isdtype, result_type, broadcast_shapes, __array_namespace_info__)
 }

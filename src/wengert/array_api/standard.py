@@ -30,7 +30,7 @@ def standard(value: Any, given: Sequence[Any] = ()) -> Any:
         ()
     """
     if isinstance(value, Box):
-        if value.owner is not CONSTANT or value.lens is not None or any(value is each for each in given):
+        if value.owner is not CONSTANT or value.lens is not None or any(value is array for array in given):
             return value
         return STANDARD.constant(value.state.value)
     if isinstance(value, _PLAIN):
@@ -95,14 +95,16 @@ def _declared(module: str, name: str, parameters: str, implementation: Callable[
     """Return a function with the parameters that a text states."""
     parsed: Any = ast.parse(f"lambda {parameters}: 0", mode="eval").body
     listed: ast.arguments = parsed.args
-    positional = [each.arg for each in (*listed.posonlyargs, *listed.args)]
+    positional = [parameter.arg for parameter in (*listed.posonlyargs, *listed.args)]
     if listed.vararg is not None:
         positional.append(f"*{listed.vararg.arg}")
     keywords: list[str] = []
-    for each, default in zip(listed.kwonlyargs, listed.kw_defaults, strict=True):
+    for parameter, default in zip(listed.kwonlyargs, listed.kw_defaults, strict=True):
         optional = isinstance(default, ast.Constant) and default.value is None
-        one = f'"{each.arg}": {each.arg}'
-        keywords.append(f"**({{{one}}} if {each.arg} is not None else {{}})" if optional else f"**{{{one}}}")
+        entry = f'"{parameter.arg}": {parameter.arg}'
+        keywords.append(
+            f"**({{{entry}}} if {parameter.arg} is not None else {{}})" if optional else f"**{{{entry}}}"
+        )
     source = f"lambda {parameters}: compute({', '.join([*positional, *keywords])})"
     function = eval(compile(source, __file__, "eval"), {"compute": of_arrays(implementation)})
     function.__name__ = function.__qualname__ = name
@@ -118,7 +120,7 @@ def _declared(module: str, name: str, parameters: str, implementation: Callable[
 
 def _names(listed: ast.arguments) -> list[str]:
     gathered = [listed.vararg] if listed.vararg is not None else []
-    return [each.arg for each in (*listed.posonlyargs, *listed.args, *gathered, *listed.kwonlyargs)]
+    return [parameter.arg for parameter in (*listed.posonlyargs, *listed.args, *gathered, *listed.kwonlyargs)]
 
 
 def as_array(value: Any, dtype: Any = None, copy: bool | None = None) -> Any:

@@ -223,7 +223,7 @@ class Dispatch:
             for found, watch in list(self._entries.items()):
                 if watch is not None and watch.has_served():
                     found.touch()
-            others = [(key, one) for key, one in list(self._known.items()) if one is not newest]
+            others = [(key, entry) for key, entry in list(self._known.items()) if entry is not newest]
             if not others:
                 return
             key, oldest = min(others, key=lambda pair: pair[1].last_use)

@@ -71,7 +71,8 @@ class Roles:
 
     def call(self, static: Sequence[Any], positional: Sequence[Any], named: dict[str, Any]) -> Any:
         """Call the function, its static arguments put back in their places."""
-        args, by_name = list(positional), {one.name: one.value for one in static if isinstance(one, Named)}
+        args = list(positional)
+        by_name = {argument.name: argument.value for argument in static if isinstance(argument, Named)}
         for number, value in zip(self.static, static[: len(static) - len(by_name)], strict=False):
             args.insert(number, value)
         return current(self._function)(*args, **named, **by_name)

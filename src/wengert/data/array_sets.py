@@ -105,7 +105,7 @@ def save_source(source: Source, paths: Any) -> None:
     is_same = isinstance(first, Mapping) == isinstance(paths, Mapping) and (
         not isinstance(first, Mapping) or first.keys() == paths.keys()
     )
-    files, arrays = [Path(each) for each in leaves(paths)], leaves(first)
+    files, arrays = [Path(path) for path in leaves(paths)], leaves(first)
     if not is_same or len(files) != len(arrays):
         requirement = "paths must have a file for each array of the source"
         raise ArgumentError(message("save_source", requirement, f"{len(files)} for {len(arrays)}"))

@@ -64,7 +64,7 @@ def image_folder(
     folder = Path(path)
     if not folder.is_dir():
         raise DataNotFoundError(f"{folder} is not a folder")
-    places = sorted(each for each in folder.iterdir() if each.is_dir() and not each.name.startswith("."))
+    places = sorted(entry for entry in folder.iterdir() if entry.is_dir() and not entry.name.startswith("."))
     files = [
         (file, label)
         for label, place in enumerate(places)

@@ -109,7 +109,9 @@ def open_source(
                [4., 5.]])}
     """
     if isinstance(path, Mapping):
-        return _joined({name: open_source(each, columns=columns, shard=shard) for name, each in path.items()})
+        return _joined(
+            {name: open_source(place, columns=columns, shard=shard) for name, place in path.items()}
+        )
     place = Path(path)
     if not place.exists():
         raise DataNotFoundError(f"{place} does not exist")

@@ -172,7 +172,7 @@ def self_test(programs: Sequence[Freestanding], name: str) -> str:
     if not any(test.slope for test in tests):
         first, second = helpers.index("static double spread"), helpers.index("static void check_error")
         helpers = helpers[:first] + helpers[second:]
-    includes = "".join(f"#include <{each}.h>\n" for each in ["math", "stdio", "string"])
+    includes = "".join(f"#include <{header}.h>\n" for header in ["math", "stdio", "string"])
     return f"""\
 /* Tests {name}.o: made by Wengert {__version__}. Returns 0 if all results are as expected. */
 #include "{name}.h"

@@ -55,7 +55,7 @@ def text(graph: Graph, full: bool = False) -> str:
     data: list[str] = []
     lines = _Writer(graph, data, full).block("")
     if data:
-        lines += ["data {", *(f'  {number}: "{one}"' for number, one in enumerate(data, 1)), "}"]
+        lines += ["data {", *(f'  {number}: "{entry}"' for number, entry in enumerate(data, 1)), "}"]
     return "\n".join(lines)
 
 
@@ -143,11 +143,11 @@ class _Writer:
             lines.append(f"{inside}{self.declared(var)} = {self.constant(value)}")
         written = [inside + self.equation(equation, inside) for equation in self.graph.equations]
         pairs = zip(written, self.graph.equations, strict=True)
-        widths = (len(one) for one, equation in pairs if equation.location and "\n" not in one)
+        widths = (len(line) for line, equation in pairs if equation.location and "\n" not in line)
         column = max((width for width in widths if width <= _COMMENT_COLUMN), default=0)
-        for one, equation in zip(written, self.graph.equations, strict=True):
-            width = len(indent) if "\n" in one else column
-            lines.append(f"{one:{width}} # {_location(equation.location)}" if equation.location else one)
+        for line, equation in zip(written, self.graph.equations, strict=True):
+            width = len(indent) if "\n" in line else column
+            lines.append(f"{line:{width}} # {_location(equation.location)}" if equation.location else line)
         lines.append(f"{inside}return {', '.join(map(self.atom, self.graph.outputs))}".rstrip())
         lines.append(indent + "}")
         return lines

@@ -55,8 +55,8 @@ def type_of(value: Any) -> TensorType:
 
 def promote(*types: TensorType) -> tuple[Dtype, bool]:
     """Return the dtype of NumPy's promotion of ``types``, and whether the result is weak."""
-    weak = all(one.weak for one in types)
-    standing = [PYTHON_TYPE[one.dtype.kind](0) if one.weak else one.dtype for one in types]
+    weak = all(type_.weak for type_ in types)
+    standing = [PYTHON_TYPE[type_.dtype.kind](0) if type_.weak else type_.dtype for type_ in types]
     return np.result_type(*standing), weak
 
 

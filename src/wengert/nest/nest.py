@@ -311,10 +311,10 @@ def writes(step: Step) -> Sequence[Buffer]:
 def _uses(step: Loop | Branch | While) -> _Uses:
     known = step._uses  # pyright: ignore[reportPrivateUsage]
     if not known:
-        inside = [one for block in inner_blocks(step) for one in block]
+        inside = [inner for block in inner_blocks(step) for inner in block]
         own = () if isinstance(step, Loop) else step.controls
-        read = (*(buffer for one in inside for buffer in reads(one)), *own)
-        written = tuple(buffer for one in inside for buffer in writes(one))
+        read = (*(buffer for inner in inside for buffer in reads(inner)), *own)
+        written = tuple(buffer for inner in inside for buffer in writes(inner))
         known.append(_Uses(read, written, frozenset(own).union(*map(reads_whole, inside))))
     return known[0]
 

@@ -20,7 +20,7 @@ def rewrite_step(
     Nodes with facts that do not concern the change stay as they are.
     """
     if not isinstance(step, Nest):
-        return map_blocks(step, lambda steps: tuple(rewrite_step(one, change, concerns) for one in steps))
+        return map_blocks(step, lambda steps: tuple(rewrite_step(inner, change, concerns) for inner in steps))
     rewriter = Rewriter(change, concerns=concerns)
     stores = tuple(rewrite_store(store, rewriter) for store in step.stores)
     same = all(new is old for new, old in zip(stores, step.stores, strict=True))

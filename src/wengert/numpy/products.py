@@ -72,7 +72,7 @@ def matmul(x1: Any, x2: Any, /, *, axes: Any = None, **options: Any) -> Any:
 
 def _matmul_over(x1: Any, x2: Any, axes: Any) -> Any:
     """Multiply the matrices, or vectors, in the given axes; put those of the result where the last entry says."""
-    entries = [tuple(integers(each)) for each in axes]
+    entries = [tuple(integers(pair)) for pair in axes]
     if len(entries) != 3:
         requirement = "axes= must have an entry for each operand and for the result"
         raise ArgumentError(message("matmul", requirement, str(axes)))

@@ -49,7 +49,7 @@ def _over(x: Expression, y: Expression) -> Expression:
 
 def _compared(operation: str, x: Expression | Index, y: Expression | Index) -> Expression:
     """Compare two numbers or two indices."""
-    operands = (Iota(one) if isinstance(one, Index) else one for one in (x, y))
+    operands = (Iota(operand) if isinstance(operand, Index) else operand for operand in (x, y))
     return _apply(operation, *operands, dtype=BOOL)
 
 
@@ -191,13 +191,13 @@ def _stated(
 
     def types(*operands: TensorType, lanes: int, **params: Any) -> TensorType:
         lead = operands[0].shape[:-2]
-        if any(one.ndim < 2 or one.shape[:-2] != lead for one in operands):
+        if any(operand.ndim < 2 or operand.shape[:-2] != lead for operand in operands):
             raise ShapeError(
                 message(name, "stacks of matrices with the same leading axes are required", show(*operands))
             )
-        if any(one.dtype != FLOAT64 for one in operands):
+        if any(operand.dtype != FLOAT64 for operand in operands):
             raise DtypeError(message(name, "double precision is required", show(*operands)))
-        return TensorType(FLOAT64, (*lead, *shape(*(one.shape[-2:] for one in operands))))
+        return TensorType(FLOAT64, (*lead, *shape(*(operand.shape[-2:] for operand in operands))))
 
     def evaluated(*operands: Any, lanes: int, **params: Any) -> Any:
         arrays = list(map(np.asarray, operands))
@@ -213,7 +213,7 @@ def _stated(
     def drawn(draw: Draw) -> Any:
         operands, params = samples(draw)
         lead, lanes = draw.choice([((), 0), ((2,), 0), ((3,), 2), ((2, 2), 2)])
-        return tuple(draw.array((*lead, 1, 1), 0.9, 1.1) * one for one in operands), {
+        return tuple(draw.array((*lead, 1, 1), 0.9, 1.1) * operand for operand in operands), {
             **params,
             "lanes": lanes,
         }

@@ -271,7 +271,9 @@ class Sweep:
         expected = [(leaf.shape[1:], leaf.dtype) for leaf in self._results]
         got = [(leaf.shape[1:], leaf.dtype) for leaf in leaves]
         if got != expected:
-            shown = [", ".join(f"{dtype}{list(shape)}" for shape, dtype in each) for each in (got, expected)]
+            shown = [
+                ", ".join(f"{dtype}{list(shape)}" for shape, dtype in leaves) for leaves in (got, expected)
+            ]
             stop = start + len(leaves[0]) - 1
             text = f"map: {self._named(start, stop)} gave {shown[0]}, others {shown[1]}"
             raise MapError(f"{text}: all results must have the same shapes and dtypes", start)

@@ -214,11 +214,11 @@ def cumulative_simpson(y: Any, *, x: Any = None, dx: Any = 1.0, axis: int = -1, 
     y, axis = _samples(operation, y, axis)
     shape = shape_of(y)
     count = shape[axis]
-    one = (*shape[:axis], count - 1, *shape[axis + 1 :])
+    intervals = (*shape[:axis], count - 1, *shape[axis + 1 :])
     steps = dx if x is None else _steps(operation, x, y, axis)
     if rank_of(steps) == 1 and x is None:
         steps = np.reshape(steps, (-1, *(1,) * (rank_of(y) - axis - 1)))
-    steps = np.moveaxis(np.broadcast_to(floats(steps), one), axis, -1)
+    steps = np.moveaxis(np.broadcast_to(floats(steps), intervals), axis, -1)
     y = np.moveaxis(y, axis, -1)
     if count < 3:
         parts = steps * (y[..., 1:] + y[..., :-1]) / 2.0

@@ -186,7 +186,7 @@ class _NestEmitter:
         level, b = levels[depth], self.builder
         below = math.prod(inner.tiles for inner in levels[depth + 1 : part.levels]) if part else 1
         first, end = self._outer(part, below) if part else (constant(I64, 0), constant(I64, level.full))
-        tiles = next(one.full for one in levels[depth + 1 :] if one.dim is level.dim)
+        tiles = next(inner.full for inner in levels[depth + 1 :] if inner.dim is level.dim)
         with b.loop(first, end) as number, self.evaluator.scope():
             start = b.binary("mul", number, constant(I64, level.block))
             stop = b.binary("add", start, constant(I64, level.block))

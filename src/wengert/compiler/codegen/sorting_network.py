@@ -78,7 +78,7 @@ class Network(NamedTuple):
     def _permuted(self, b: Builder, x: Item, mask: int) -> Item:
         if not mask:
             return x
-        return tuple(b.shuffle(one, [lane ^ mask for lane in range(self.kind.lanes)]) for one in x)
+        return tuple(b.shuffle(vector, [lane ^ mask for lane in range(self.kind.lanes)]) for vector in x)
 
     def _halve(self, b: Builder, vectors: list[Item], size: int) -> None:
         """Merge bitonic sequences of a size within a tile: compare at half the distance again and again."""

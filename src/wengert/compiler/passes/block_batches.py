@@ -112,7 +112,7 @@ def _best(
 
 def _held(parts: Parts) -> int:
     """Return the bytes of the buffers that shrink to one block."""
-    return sum(math.prod(one.shape) * one.dtype.itemsize for one in parts.made.keys() - parts.shared)
+    return sum(math.prod(buffer.shape) * buffer.dtype.itemsize for buffer in parts.made.keys() - parts.shared)
 
 
 def _size_of_nests(parts: Parts, target: Target) -> int:
@@ -140,7 +140,7 @@ def _common(parts: Parts) -> int:
         for load in nest.loads()
         if (dim := parts.dims[nest]) is not None and any(dim in index.dims() for index in load.indices)
     }
-    return sum(math.prod(one.shape) * one.dtype.itemsize for one in read - own - parts.made.keys())
+    return sum(math.prod(buffer.shape) * buffer.dtype.itemsize for buffer in read - own - parts.made.keys())
 
 
 def _size_of_turns(parts: Parts, target: Target, width: int) -> int:
@@ -148,7 +148,7 @@ def _size_of_turns(parts: Parts, target: Target, width: int) -> int:
 
     Where turns read matrices, a block has some examples even if their arrays outgrow the cache.
     """
-    each = _held(parts) / parts.extent
+    per_example = _held(parts) / parts.extent
     least = min(costs.COSTS.matrix_block_examples, parts.extent // 2) if _reads_matrices(parts) else 1
     vectors = -(-parts.extent // width)
     best: tuple[bool, float, bool, int] | None = None
@@ -157,7 +157,7 @@ def _size_of_turns(parts: Parts, target: Target, width: int) -> int:
         size = count * width
         if blocks < 2 or size < least or (width == 1 and parts.extent % count):
             continue
-        spilt = size * each > target.level2 * costs.COSTS.loop_block_cache_share
+        spilt = size * per_example > target.level2 * costs.COSTS.loop_block_cache_share
         waste = blocks * size / parts.extent
         uneven = 2 * -(-blocks // 2) / blocks
         unbalanced = blocks < costs.COSTS.balanced_blocks
@@ -188,7 +188,9 @@ def _loop(parts: Parts, size: int) -> list[Step]:
         shape = list(buffer.shape)
         shape[axis] = counter.extent * size if whole else size
         new[buffer] = (Buffer(buffer.dtype, tuple(shape), buffer.name), whole)
-    totals = {one: Buffer(one.dtype, (counter.extent, *one.shape), one.name) for one in parts.totals}
+    totals = {
+        total: Buffer(total.dtype, (counter.extent, *total.shape), total.name) for total in parts.totals
+    }
     block = _Block(counter, size, parts, new, totals)
     inside = tuple(map(block.step, parts.inside))
     after = [block.outside(step) for step in parts.after]
@@ -222,7 +224,7 @@ class _Block:
 
         def change(node: Expression) -> Expression:
             if isinstance(node, Reduce) and dim in node.dims:
-                dims = tuple(inner if one is dim else one for one in node.dims)
+                dims = tuple(inner if other is dim else other for other in node.dims)
                 return replace(node, dims=dims, body=_guarded(exists, node.body))
             if isinstance(node, Load):
                 return self._load(node, inner, exists)
@@ -232,7 +234,9 @@ class _Block:
 
         rewrite = Rewriter(change, lambda term: example if term is dim else None)
         stores = tuple(self._store(store, rewrite, inner) for store in nest.stores)
-        return replace(nest, dims=tuple(inner if one is dim else one for one in nest.dims), stores=stores)
+        return replace(
+            nest, dims=tuple(inner if other is dim else other for other in nest.dims), stores=stores
+        )
 
     def _load(self, node: Load, inner: Dim, exists: tuple[tuple[Index, int], ...]) -> Expression:
         if node.buffer in self.totals:

@@ -50,7 +50,7 @@ class _Names:
             old, new = new, old
         if old is new or old in self.outside or (new in self.outside and new not in self.outputs):
             return False
-        first, second = (self.members.get(one, {one}) for one in (old, new))
+        first, second = (self.members.get(buffer, {buffer}) for buffer in (old, new))
         if new in self.outside and not self.resident.isdisjoint(first | second):
             return False
         if self.interference.between(first, second):
@@ -80,6 +80,6 @@ def _without_copies(steps: Sequence[Step], names: Mapping[Buffer, Buffer]) -> tu
     kept = (
         step
         for step in steps
-        if (pair := whole_copy(step)) is None or len({names.get(one, one) for one in pair}) == 2
+        if (pair := whole_copy(step)) is None or len({names.get(buffer, buffer) for buffer in pair}) == 2
     )
     return tuple(map_blocks(step, lambda block: _without_copies(block, names)) for step in kept)

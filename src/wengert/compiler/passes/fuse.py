@@ -184,9 +184,9 @@ class _Fusion:
     def _is_epilogue(self, store: Store, step: Step, counters: tuple[Dim, ...] = ()) -> bool:
         """Return whether each result is read once, at a point where it can be computed."""
         if isinstance(step, Loop):
-            readers = [one for one in step.steps if store.buffer in reads(one)]
+            readers = [inner for inner in step.steps if store.buffer in reads(inner)]
             return len(readers) == 1 and self._is_epilogue(store, readers[0], (*counters, step.counter))
-        if not isinstance(step, Nest) or step.sequential or any(one.combiner for one in step.stores):
+        if not isinstance(step, Nest) or step.sequential or any(store.combiner for store in step.stores):
             return False
         inside = {id(load) for node in step.reductions() for load in loads_of(store.buffer, node.body)}
         found = [load for one in step.stores for load in loads_of(store.buffer, one.value)]
@@ -295,7 +295,7 @@ def _times_read(step: Step, buffer: Buffer) -> int:
             trips = costs.COSTS.while_turns
         case _:
             trips = 1
-    return trips * sum(_times_read(one, buffer) for block in inner_blocks(step) for one in block)
+    return trips * sum(_times_read(inner, buffer) for block in inner_blocks(step) for inner in block)
 
 
 def _reads_at_a_point(expression: Expression, buffer: Buffer) -> int:
@@ -354,7 +354,7 @@ def _adapted(nest: Nest, found: Mapping[Buffer, _Definition]) -> tuple[Nest, Buf
     """
     own = max(
         (one for one in found.values() if one.has_one_user),
-        key=lambda one: one.store.value.facts.depth,
+        key=lambda producer: producer.store.value.facts.depth,
         default=None,
     )
     if own is None or nest.sequential:

@@ -61,7 +61,9 @@ def _with_common_dims(nest: Nest) -> Nest:
     for node in nodes:
         first = kept.setdefault(tuple(dim.extent for dim in node.dims), node) if _sweeps(nest, node) else node
         arrays = {load.buffer for load in _loads((first, node)) if load.buffer.size > 1}
-        entangled = any(each.dims != node.dims and not {*each.dims}.isdisjoint(node.dims) for each in nodes)
+        entangled = any(
+            other.dims != node.dims and not {*other.dims}.isdisjoint(node.dims) for other in nodes
+        )
         if first.dims != node.dims and not entangled and len(arrays) <= costs.COSTS.streamed_arrays:
             given: dict[Term, Index] = dict(zip(node.dims, map(Index.of, first.dims), strict=True))
             nest = _renamed(nest, node.dims, first.dims, given)
@@ -70,7 +72,7 @@ def _with_common_dims(nest: Nest) -> Nest:
 
 def _sweeps(nest: Nest, node: Reduce) -> bool:
     """Return whether a reduction reads another element in each turn at each point, without conditions on turns."""
-    guards = (each for each in walk(node.body) if isinstance(each, Guard))
+    guards = (part for part in walk(node.body) if isinstance(part, Guard))
     conditions = {dim for guard in guards for index, _ in guard.conditions for dim in index.dims()}
     if node.returns_index or not conditions.isdisjoint(node.dims):
         return False
@@ -160,17 +162,17 @@ def _renamed(nest: Nest, own: tuple[Dim, ...], dims: tuple[Dim, ...], given: dic
 def _take_up(steps: list[Step | None], place: int, sums: Nest, maps: Sequence[int]) -> None:
     """Fuse maps into sums, the nearest first; None marks the place of a fused step."""
     for other in sorted(maps, key=lambda number: abs(number - place)):
-        each = steps[other]
-        if not isinstance(each, Nest) or not _is_large_map(each):  # other sums may have taken it up
+        mapped = steps[other]
+        if not isinstance(mapped, Nest) or not _is_large_map(mapped):  # other sums may have taken it up
             continue
-        if not _go_together(sums, each):
+        if not _go_together(sums, mapped):
             continue
-        both = _join(sums, each, is_first=other < place)
+        both = _join(sums, mapped, is_first=other < place)
         if both is None:
             continue
         first, last = sorted((place, other))
         between = [step for step in steps[first + 1 : last] if step is not None]
-        earlier, later = (each, sums) if other < place else (sums, each)
+        earlier, later = (mapped, sums) if other < place else (sums, mapped)
         if can_pass(later, between):
             goal = first
         elif can_pass(earlier, between):
@@ -182,7 +184,7 @@ def _take_up(steps: list[Step | None], place: int, sums: Nest, maps: Sequence[in
         place = goal
 
 
-def _join(sums: Nest, each: Nest, *, is_first: bool) -> Nest | None:
+def _join(sums: Nest, mapped: Nest, *, is_first: bool) -> Nest | None:
     """Return sums that carry out a map, if some run over its points; its results are then at hand."""
     rows = math.prod(dim.extent for dim in sums.dims)
     moved = next(
@@ -190,7 +192,7 @@ def _join(sums: Nest, each: Nest, *, is_first: bool) -> Nest | None:
             stores
             for over, nodes in sums_over(sums).items()
             if _may_be_shared(rows, over, nodes)
-            if (stores := _moved(sums, each, over, nodes)) and is_safe(sums, stores)
+            if (stores := _moved(sums, mapped, over, nodes)) and is_safe(sums, stores)
         ),
         [],
     )
@@ -198,7 +200,7 @@ def _join(sums: Nest, each: Nest, *, is_first: bool) -> Nest | None:
     assert isinstance(total, Nest)
     if not moved or any(root.facts.depth > 2 * costs.COSTS.fused_depth for root in total.roots()):
         return None
-    return replace(total, stores=(*total.stores, *moved), origin=(*each.origin, *sums.origin))
+    return replace(total, stores=(*total.stores, *moved), origin=(*mapped.origin, *sums.origin))
 
 
 def _may_be_shared(rows: int, over: Sequence[Dim], nodes: Sequence[Reduce]) -> bool:
@@ -210,17 +212,17 @@ def _may_be_shared(rows: int, over: Sequence[Dim], nodes: Sequence[Reduce]) -> b
     return shared and not any(map(is_long, nodes))
 
 
-def _moved(sums: Nest, each: Nest, over: tuple[Dim, ...], nodes: Sequence[Reduce]) -> list[Store]:
+def _moved(sums: Nest, mapped: Nest, over: tuple[Dim, ...], nodes: Sequence[Reduce]) -> list[Store]:
     """Return the stores of a map at the points of sums; none if these are others, or neighbours lie otherwise."""
     touched: dict[Buffer, tuple[Index, ...]] = {}
-    for store in each.stores:
+    for store in mapped.stores:
         touched.update((load.buffer, load.indices) for load in loads(store.value))
-    touched.update((store.buffer, store.indices) for store in each.stores)
-    given = next(matches(each.dims, touched, _loads(nodes), (*sums.dims, *over)), None)
+    touched.update((store.buffer, store.indices) for store in mapped.stores)
+    given = next(matches(mapped.dims, touched, _loads(nodes), (*sums.dims, *over)), None)
     if given is None:
         return []
     rewrite = Rewriter(replace_term=given.get)
-    stores = [replace(rewrite_store(store, rewrite), along=over) for store in each.stores]
+    stores = [replace(rewrite_store(store, rewrite), along=over) for store in mapped.stores]
     inner = _innermost(stores) | {dim for load in _loads(nodes) for dim in _last(load.indices)}
     return stores if len(inner) == 1 and inner <= set(over) else []
 

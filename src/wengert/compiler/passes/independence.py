@@ -61,7 +61,8 @@ def total_operations(steps: Sequence[Step]) -> int:
 def is_loop_nest(step: Step) -> bool:
     """Return whether a step is a nest, or a loop of nests whose turns threads do not share yet."""
     return all(
-        isinstance(one, Nest) or (isinstance(one, Loop) and not one.shared) for one in all_steps([step])
+        isinstance(inner, Nest) or (isinstance(inner, Loop) and not inner.shared)
+        for inner in all_steps([step])
     )
 
 
@@ -233,7 +234,7 @@ class _Run:
                 return False
             if nest not in sums and set(nest.writes()) & collected:
                 return False
-            if len(own) and sum(buffer in one.writes() for one in nests for buffer in own) > 1:
+            if len(own) and sum(buffer in nest.writes() for nest in nests for buffer in own) > 1:
                 return False
         return all(self._is_made_anew(buffer, nests, made) for nest in same for buffer in nest.writes())
 
@@ -271,8 +272,10 @@ def _collected(nest: Nest) -> tuple[Store, Reduce] | None:
         return store, value
     if store.combiner or not (isinstance(value, Apply) and value.operation == "add"):
         return None
-    sums = [one for one in value.operands if isinstance(one, Reduce) and one.combiner == "add"]
-    before = [one for one in value.operands if isinstance(one, Load)]
+    sums = [
+        operand for operand in value.operands if isinstance(operand, Reduce) and operand.combiner == "add"
+    ]
+    before = [operand for operand in value.operands if isinstance(operand, Load)]
     if len(sums) != 1 or len(before) != 1:
         return None
     same = before[0].buffer is store.buffer and before[0].indices == store.indices

@@ -29,7 +29,7 @@ class Interference:
             self._note(step)
 
     def _note(self, step: Step) -> frozenset[Buffer]:
-        inside = [self._note(one) for block in inner_blocks(step) for one in block]
+        inside = [self._note(inner) for block in inner_blocks(step) for inner in block]
         own = step.controls if isinstance(step, (Branch, While)) else ()
         leaf = () if inner_blocks(step) else (*reads(step), *writes(step))
         self.touched[id(step)] = found = frozenset(own).union(leaf, *inside)
@@ -119,7 +119,11 @@ def keeps_apart(step: Step, read: Container[Buffer], written: Container[Buffer])
     The points write at different places along some axes, and a load stays at the place of its point there. Along
     the other axes all points write at one place: there it may be anywhere, as in ``x[i] = x[i - 1] + x[i - 2]``.
     """
-    if not isinstance(step, Nest) or step.sequential or any(one.combiner or one.along for one in step.stores):
+    if (
+        not isinstance(step, Nest)
+        or step.sequential
+        or any(store.combiner or store.along for store in step.stores)
+    ):
         return False
     dims, loads = frozenset(step.dims), [load for load in step.loads() if load.buffer in read]
     for store in (one for one in step.stores if one.buffer in written):

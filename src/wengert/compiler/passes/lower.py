@@ -124,7 +124,7 @@ class _Block:
         if isinstance(lowering, ControlFlow):
             sources = _PROGRAMS[equation.primitive](self, equation)
             self._sources.update(zip(equation.outputs, sources, strict=True))
-        elif not all(one.dtype in NATIVE for one in types):
+        elif not all(type_.dtype in NATIVE for type_ in types):
             self.host(equation)
         elif isinstance(lowering, Elementwise):
             self.elementwise(equation, lowering)
@@ -329,7 +329,7 @@ class _Block:
 
     def carried(self, types: Sequence[TensorType], sources: Sequence[Source]) -> list[Buffer]:
         """Return buffers for values that change from step to step, holding their first values."""
-        return [self.copy(Operand(one, source)) for one, source in zip(types, sources, strict=True)]
+        return [self.copy(Operand(type_, source)) for type_, source in zip(types, sources, strict=True)]
 
     def update(
         self, types: Sequence[TensorType], sources: Sequence[Source], targets: Sequence[Buffer]
@@ -337,14 +337,14 @@ class _Block:
         """Give the carried values their next values, all at once."""
         moved = set(targets)
         ready: list[tuple[TensorType, Source, Buffer]] = []
-        for one, source, target in zip(types, sources, targets, strict=True):
+        for type_, source, target in zip(types, sources, targets, strict=True):
             if source is target:
                 continue
             if _buffer_of(source) in moved:  # it would be overwritten before it is read
-                source = self.copy(Operand(one, source))
-            ready.append((one, source, target))
-        for one, source, target in ready:
-            self.copy(Operand(one, source), target)
+                source = self.copy(Operand(type_, source))
+            ready.append((type_, source, target))
+        for type_, source, target in ready:
+            self.copy(Operand(type_, source), target)
 
 
 def _taken(operation: str, operand: Operand, indices: Sequence[Index], dtype: Dtype) -> Expression:
@@ -362,8 +362,8 @@ def _cast(x: Any, dtype: Dtype) -> Any:
 
 def _compared_dtypes(types: Sequence[TensorType], wanted: Sequence[Dtype]) -> Sequence[Dtype]:
     """Return the dtypes to compare in: a Python integer need not be one of the other operand's dtype."""
-    own = [one.dtype for one in types]
-    if not any(one.weak for one in types) or any(dtype.kind not in "iu" for dtype in own):
+    own = [type_.dtype for type_ in types]
+    if not any(type_.weak for type_ in types) or any(dtype.kind not in "iu" for dtype in own):
         return wanted
     return own if np.dtype(np.uint64) in own else [INT64, INT64]
 

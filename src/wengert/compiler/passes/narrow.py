@@ -61,7 +61,7 @@ def narrow(program: Program, fast: bool = False) -> Program:
             for store in step.stores:
                 step = _narrow_store(steps, position, step, store.buffer, fixed)
     _narrow_reads(steps, fixed)
-    narrowed = tuple(split_digits(one) if isinstance(one, Nest) else one for one in steps)
+    narrowed = tuple(split_digits(step) if isinstance(step, Nest) else step for step in steps)
     return program if narrowed == program.steps else replace(program, steps=narrowed)
 
 
@@ -239,7 +239,7 @@ def _range(index: Index, extent: int) -> tuple[Dim, int, int] | None:
 
 def _narrow_store(steps: list[Step], position: int, nest: Nest, buffer: Buffer, fixed: set[Buffer]) -> Nest:
     """Store only what is not zero for certain; the readers know of the zeros."""
-    store = next(one for one in nest.stores if one.buffer is buffer)
+    store = next(store for store in nest.stores if store.buffer is buffer)
     value = store.value
     if buffer in fixed or nest.sequential or store.combiner or len(nest.stores) > 1:
         return nest
@@ -256,7 +256,7 @@ def _narrow_store(steps: list[Step], position: int, nest: Nest, buffer: Buffer, 
         else:
             _, low, high = found
             ranges[axis] = (max(low, ranges[axis][0]), min(high, ranges[axis][1]))
-    if all(one == (0, extent) for one, extent in zip(ranges, buffer.shape, strict=True)):
+    if all(span == (0, extent) for span, extent in zip(ranges, buffer.shape, strict=True)):
         return nest
     if any(low >= high for low, high in ranges):
         return nest
@@ -285,7 +285,7 @@ def _read_from(new: Buffer, ranges: Sequence[Range], load: Load) -> Expression:
 def _shrink(nest: Nest, buffer: Buffer, ranges: Sequence[Range], value: Expression) -> Nest:
     """Return a nest that stores a part of its buffer, in a buffer of that size."""
     new = Buffer(buffer.dtype, tuple(high - low for low, high in ranges), buffer.name)
-    store = next(one for one in nest.stores if one.buffer is buffer)
+    store = next(store for store in nest.stores if store.buffer is buffer)
     moved: dict[object, Index] = {}
     dims = list(nest.dims)
     for index, (low, high) in zip(store.indices, ranges, strict=True):
@@ -316,7 +316,7 @@ def _narrow_reads(steps: list[Step], fixed: set[Buffer]) -> None:
         ranges = _read_ranges([steps[reader] for reader in after], store.buffer)
         if ranges is None or any(low >= high for low, high in ranges):
             continue
-        if all(one == (0, extent) for one, extent in zip(ranges, store.buffer.shape, strict=True)):
+        if all(span == (0, extent) for span, extent in zip(ranges, store.buffer.shape, strict=True)):
             continue
         smaller = _shrink(nest, store.buffer, ranges, store.value)
         steps[position] = smaller

@@ -206,7 +206,7 @@ def _with_border(load: Load, conditions: Sequence[Condition], own: Collection[Di
     tests: list[Condition] = []
     for axis, index in enumerate(load.indices):
         part = _part(index, own)
-        covering = [one for one in conditions if one[0].terms == part.terms]
+        covering = [condition for condition in conditions if condition[0].terms == part.terms]
         low, high = part.bounds if covering else _inside(load, axis, part)
         if part.terms:
             dims.append(Dim(high - low + 1))

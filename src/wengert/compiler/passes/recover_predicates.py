@@ -77,7 +77,9 @@ def _choices(nests: Sequence[Nest], outside: Collection[Buffer]) -> Iterator[tup
     """Yield the buffers that a nest writes beside what was chosen between them and a number."""
     times = Counter(buffer for nest in nests for buffer in nest.writes())
     for nest in nests:
-        once = [one for one in nest.stores if times[one.buffer] == 1 and not (one.combiner or one.along)]
+        once = [
+            store for store in nest.stores if times[store.buffer] == 1 and not (store.combiner or store.along)
+        ]
         for kept, other in itertools.permutations(once, 2):
             together = kept.indices == other.indices and kept.buffer.shape == other.buffer.shape
             test = _chosen_by(other.value, kept.value) if together and kept.buffer not in outside else None

@@ -38,7 +38,9 @@ def _sunk(steps: Sequence[Step], kept: set[Buffer], target: Target) -> tuple[Ste
             for buffer in dict.fromkeys(writes(step)):
                 if buffer not in kept and buffer.size * buffer.dtype.itemsize > target.level2:
                     _sink(done, done.index(step), buffer)
-                    step = next(one for one in done if isinstance(one, Loop) and one.counter is step.counter)
+                    step = next(
+                        loop for loop in done if isinstance(loop, Loop) and loop.counter is step.counter
+                    )
             position = done.index(step)
         position += 1
     return tuple(done)
@@ -147,7 +149,7 @@ def _in_turn(partial: Nest, dim: Dim, counter: Dim) -> Nest:
 
     def change(node: Expression) -> Expression:
         if isinstance(node, Reduce) and dim in node.dims:
-            return replace(node, dims=tuple(one for one in node.dims if one is not dim))
+            return replace(node, dims=tuple(other for other in node.dims if other is not dim))
         return node
 
     rewrite = Rewriter(change, lambda term: Index(0, ((counter, 1),)) if term is dim else None)

@@ -49,9 +49,13 @@ def _is_worth_it(nest: Nest, dim: Dim, places: Sequence[int], most: int) -> bool
 
 def _changes(nest: Nest, dim: Dim) -> set[int]:
     """Return where along a dimension conditions on it alone change."""
-    conditions = (one for node in nest.nodes() if isinstance(node, Guard) for one in node.conditions)
+    conditions = (
+        condition for node in nest.nodes() if isinstance(node, Guard) for condition in node.conditions
+    )
     ranges = (condition_range(*condition) for condition in conditions)
-    return {point for one in ranges if one and one[0] is dim for point in one[1:] if 0 < point < dim.extent}
+    return {
+        point for span in ranges if span and span[0] is dim for point in span[1:] if 0 < point < dim.extent
+    }
 
 
 def _part(nest: Nest, dim: Dim, low: int, high: int) -> Nest:

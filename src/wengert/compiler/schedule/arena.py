@@ -140,7 +140,9 @@ def _assigned(
 ) -> tuple[dict[Buffer, Place], int]:
     places: dict[Buffer, Place] = {}
     first, last, begin, end = np.zeros((4, len(living)), np.int64)
-    for count, buffer in enumerate(sorted(living, key=lambda one: (-_bytes(one, layouts), living[one]))):
+    for count, buffer in enumerate(
+        sorted(living, key=lambda buffer: (-_bytes(buffer, layouts), living[buffer]))
+    ):
         size, life = _bytes(buffer, layouts), living[buffer]
         others = np.flatnonzero((first[:count] <= life.last) & (life.first <= last[:count]))
         others = others[np.argsort(begin[others], kind="stable")]

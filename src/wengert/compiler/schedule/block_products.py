@@ -246,7 +246,7 @@ def _cut(product: _Product, panels: Mapping[Dim, int], target: Target) -> _Cut |
     terms = math.prod(dim.extent for dim in product.summed)
     if terms <= steps * costs.COSTS.uncut_terms_share:
         return None
-    dim = max(product.summed, key=lambda one: one.extent)
+    dim = max(product.summed, key=lambda dim: dim.extent)
     extent = max(1, steps * dim.extent // terms)
     if extent >= dim.extent:
         return None
@@ -365,7 +365,7 @@ def _block(sums: Sequence[Reduce], cut: _Cut, start: Index, extent: int) -> dict
     dim = Dim(extent, cut.dim.name)
     given: dict[Term, Index] = {cut.dim: start + Index.of(dim)}
     rewrite = Rewriter(replace_term=given.get)
-    dims = tuple(dim if one is cut.dim else one for one in sums[0].dims)
+    dims = tuple(dim if other is cut.dim else other for other in sums[0].dims)
     return {node: replace(node, dims=dims, body=rewrite(node.body)) for node in sums}
 
 

@@ -29,10 +29,10 @@ def collapse_loops(nest: Nest, layouts: Mapping[Buffer, Layout]) -> Nest:
     positions: list[Index] = [linear(layouts[buffer], indices) for buffer, indices in touched.values()]
     while (pair := _pair(nest, positions, fixed)) is not None:
         outer, inner = pair
-        one = Dim(outer.extent * inner.extent, parts=(*outer.parts, *inner.parts))
-        given: dict[Term, Index] = {outer: Index(0), inner: Index.of(one)}
-        nest = _rewritten(nest, pair, one, given)
-        positions = [each.substitute(given.get) for each in positions]
+        joined = Dim(outer.extent * inner.extent, parts=(*outer.parts, *inner.parts))
+        given: dict[Term, Index] = {outer: Index(0), inner: Index.of(joined)}
+        nest = _rewritten(nest, pair, joined, given)
+        positions = [position.substitute(given.get) for position in positions]
     return nest
 
 
@@ -81,11 +81,11 @@ def _pair(nest: Nest, positions: Sequence[Index], fixed: set[Dim]) -> tuple[Dim,
     return None
 
 
-def _rewritten(nest: Nest, pair: tuple[Dim, Dim], one: Dim, given: Mapping[Term, Index]) -> Nest:
+def _rewritten(nest: Nest, pair: tuple[Dim, Dim], joined: Dim, given: Mapping[Term, Index]) -> Nest:
     outer, inner = pair
 
     def dims(old: tuple[Dim, ...]) -> tuple[Dim, ...]:
-        return tuple(one if dim is inner else dim for dim in old if dim is not outer)
+        return tuple(joined if dim is inner else dim for dim in old if dim is not outer)
 
     def change(node: Expression) -> Expression:
         return replace(node, dims=dims(node.dims)) if isinstance(node, Reduce) else node

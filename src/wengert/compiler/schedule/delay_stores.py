@@ -55,7 +55,7 @@ def _is_waited_for(nest: Nest) -> bool:
 
 def _is_long_sum(node: Reduce, lanes: Dim | None) -> bool:
     """Return whether a reduction gives a vector of numbers, by loops that go all the way."""
-    inner = any(isinstance(one, (Reduce, Guard)) for one in walk(node.body))
+    inner = any(isinstance(inner, (Reduce, Guard)) for inner in walk(node.body))
     return not inner and lanes in free_dims(node) and not node.returns_index and node.dtype.kind != "b"
 
 

@@ -135,12 +135,12 @@ def _in_row_parts(
 
 def _lanes_of_rows(nest: Nest, load: Load, dim: Dim, layouts: Mapping[Buffer, Layout]) -> Dim | None:
     """Return the dimension along the rows of a matrix of which a nest adds up rows, each element once."""
-    points = {one for one in nest.dims if one.extent > 1}
-    met = [one for index in load.indices for one in index.dims()]
+    points = {dim for dim in nest.dims if dim.extent > 1}
+    met = [dim for index in load.indices for dim in index.dims()]
     if len(met) != len(set(met)) or set(met) != {*points, dim}:
         return None
     position = linear(layouts[load.buffer], load.indices)
-    return next((one for one in points if position.coefficient(one) == 1), None)
+    return next((dim for dim in points if position.coefficient(dim) == 1), None)
 
 
 def _is_by_rows(store: Store, load: Load, dim: Dim) -> bool:

@@ -108,7 +108,9 @@ def _along_rows(nest: Nest, layouts: Mapping[Buffer, Layout]) -> Dim | None:
     if not any(layouts[store.buffer].panel for store in nest.stores):
         return None
     positions = [linear(layouts[load.buffer], load.indices) for load in nest.loads()]
-    return next((dim for dim in nest.dims if any(each.coefficient(dim) == 1 for each in positions)), None)
+    return next(
+        (dim for dim in nest.dims if any(position.coefficient(dim) == 1 for position in positions)), None
+    )
 
 
 def _shared_first(nest: Nest, order: tuple[Dim, ...], steps: Mapping[Dim, int]) -> tuple[Dim, ...]:

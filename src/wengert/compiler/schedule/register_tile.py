@@ -152,7 +152,7 @@ class _Step:
         self.lanes = lanes
         self.width = width
         self.budget = target.registers - costs.COSTS.operand_registers
-        self.applies = max(1, sum(isinstance(each, Apply) for each in walk(node.body)))
+        self.applies = max(1, sum(isinstance(part, Apply) for part in walk(node.body)))
         work = arithmetic(node.body)
         # A few operations go on while others wait; many take the time that the tile is there to fill.
         self.work = work if work >= costs.COSTS.latency_operations else 1

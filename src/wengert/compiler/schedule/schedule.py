@@ -100,7 +100,7 @@ def _panels(nest: Nest, layouts: Mapping[Buffer, Layout]) -> dict[Dim, int]:
 def _along_lanes(nest: Nest, layouts: Mapping[Buffer, Layout]) -> dict[Dim, None]:
     """Return the dimensions along which panels are read in vectors."""
     pairs = ((layouts[buffer], indices) for buffer, indices in nest.accesses())
-    parted = (indices[each.lanes or 0] for each, indices in pairs if each.panel and not each.across)
+    parted = (indices[access.lanes or 0] for access, indices in pairs if access.panel and not access.across)
     return dict.fromkeys(dim for index in parted for dim in index.dims())
 
 
@@ -114,7 +114,7 @@ def _costs(nest: Nest, width: int, layouts: Mapping[Buffer, Layout]) -> dict[Dim
     dims = [dim for dim in _lane_candidates(nest) if dim.extent >= 2]
     if nest.sequential and not has_functions(nest):  # chains whose elements lie apart go on one by one
         positions = [linear(layouts[buffer], indices) for buffer, indices in nest.accesses()]
-        dims = [dim for dim in dims if any(abs(each.coefficient(dim)) == 1 for each in positions)]
+        dims = [dim for dim in dims if any(abs(position.coefficient(dim)) == 1 for position in positions)]
     candidates = [None, *dims]
     known = _Known()
     return {dim: _cost(nest, dim, width, layouts, known) for dim in candidates}
@@ -181,10 +181,10 @@ def _cost(
         for node, inner in facts.reductions:
             total += points * _reduction_cost(node, inner, lanes, width, layouts, mapped)
         for load in facts.loads:
-            each = _load_cost(load, lanes if mapped else None, width, layouts)
-            if each > 2 and not facts.reductions and in_blocks():
-                each = costs.COSTS.transposed_load_cost
-            total += points * shrink * each
+            cost = _load_cost(load, lanes if mapped else None, width, layouts)
+            if cost > 2 and not facts.reductions and in_blocks():
+                cost = costs.COSTS.transposed_load_cost
+            total += points * shrink * cost
     return total
 
 
@@ -202,7 +202,7 @@ def _along_cost(
     writing = 1.0 if stride == 1 or lanes is None else width * costs.COSTS.strided_access_cost
     facts = known[store.value]
     at_hand = {
-        load for one in nest.stores for _, inner in known[one.value].reductions for load in inner.loads
+        load for store in nest.stores for _, inner in known[store.value].reductions for load in inner.loads
     }
     reading = sum(_load_cost(load, lanes, width, layouts) for load in facts.loads if load not in at_hand)
     return steps * _shrink(lanes, width) * (writing + facts.applies + reading)
@@ -227,10 +227,10 @@ def _reduction_cost(
     # Registers take loads off most of the points of a tile.
     reading = sum(_load_cost(load, active, width, layouts) for load in facts.loads)
     reading *= costs.COSTS.tiled_load_share
-    each = 1.0 + facts.applies + reading
+    point_cost = 1.0 + facts.applies + reading
     shrink = _shrink(active, width)
     horizontal = costs.COSTS.horizontal_step_cost * math.log2(max(width, 2))
-    return steps * each * shrink + (horizontal if inside else 0.0)
+    return steps * point_cost * shrink + (horizontal if inside else 0.0)
 
 
 def _load_cost(load: Load, lanes: Dim | None, width: int, layouts: Mapping[Buffer, Layout]) -> float:

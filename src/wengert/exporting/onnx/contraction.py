@@ -61,7 +61,7 @@ def _sum(operands: Sequence[Value], problem: Problem) -> Value:
         return found
     extents, written = problem.extents, dims_of(problem.out)
     factors = [factor(x, access, extents) for x, access in zip(operands, problem.accesses, strict=True)]
-    read = {dim for one in factors for dim in one.dims}
+    read = {dim for factor in factors for dim in factor.dims}
     product = _product(factors, written, extents)
     idle = size(tuple(extent for dim, extent in enumerate(extents) if dim not in read | written))
     if idle != 1:
@@ -133,24 +133,24 @@ def _product(factors: list[Factor], written: Iterable[int], extents: Shape) -> F
     """Sum over the dimensions of a single factor, then multiply the cheapest pair until one factor is left."""
 
     def needed(*places: int) -> set[int]:
-        others = (one.dims for place, one in enumerate(factors) if place not in places)
+        others = (factor.dims for place, factor in enumerate(factors) if place not in places)
         return set(written).union(*others)
 
     def cost(pair: tuple[int, int]) -> int:
         dims = {dim for place in pair for dim in factors[place].dims}
         return sum(size(tuple(extents[dim] for dim in kept)) for kept in (dims, dims & needed(*pair)))
 
-    factors = [_total(one, needed(place)) for place, one in enumerate(factors)]
+    factors = [_total(factor, needed(place)) for place, factor in enumerate(factors)]
     while len(factors) > 1:  # places, since one value may be several factors, as in a sum of squares
         first, second = min(itertools.combinations(range(len(factors)), 2), key=cost)
         result = _multiplied(factors[first], factors[second], needed(first, second), extents)
-        factors = [one for place, one in enumerate(factors) if place not in (first, second)] + [result]
+        factors = [factor for place, factor in enumerate(factors) if place not in (first, second)] + [result]
     return factors[0]
 
 
-def _total(one: Factor, kept: set[int]) -> Factor:
-    axes = [axis for axis, dim in enumerate(one.dims) if dim not in kept]
-    return Factor(one.value.reduce("ReduceSum", axes), tuple(dim for dim in one.dims if dim in kept))
+def _total(factor: Factor, kept: set[int]) -> Factor:
+    axes = [axis for axis, dim in enumerate(factor.dims) if dim not in kept]
+    return Factor(factor.value.reduce("ReduceSum", axes), tuple(dim for dim in factor.dims if dim in kept))
 
 
 def _multiplied(first: Factor, second: Factor, kept: set[int], extents: Shape) -> Factor:
@@ -162,7 +162,7 @@ def _multiplied(first: Factor, second: Factor, kept: set[int], extents: Shape) -
     columns = [dim for dim in second.dims if dim not in shared]
     if not summed:
         dims = (*batch, *rows, *columns)
-        left, right = (_aligned(one, dims) for one in (first, second))
+        left, right = (_aligned(factor, dims) for factor in (first, second))
         return Factor(left * right, dims)
     if not batch and first.value.dtype.kind == "f":
         return _product_of_matrices(first, second, rows, summed, columns, extents)
@@ -195,7 +195,7 @@ def _product_of_matrices(
     pairs = [(summed, rows) if is_transposed[0] else (rows, summed)]
     pairs.append((columns, summed) if is_transposed[1] else (summed, columns))
     left, right = (
-        _matrices(one, (), *pair, extents) for one, pair in zip((first, second), pairs, strict=True)
+        _matrices(factor, (), *pair, extents) for factor, pair in zip((first, second), pairs, strict=True)
     )
     shape = [size(tuple(extents[dim] for dim in dims)) for dims in (rows, columns)]
     if any(is_transposed):
@@ -206,19 +206,19 @@ def _product_of_matrices(
     return Factor(result.reshape([extents[dim] for dim in dims]), dims)
 
 
-def _aligned(one: Factor, dims: Sequence[int]) -> Value:
+def _aligned(factor: Factor, dims: Sequence[int]) -> Value:
     """Return a factor with an axis for each dimension, of extent one for those that it lacks."""
-    own = [dim for dim in dims if dim in one.dims]
-    value = one.value.transpose([one.dims.index(dim) for dim in own])
+    own = [dim for dim in dims if dim in factor.dims]
+    value = factor.value.transpose([factor.dims.index(dim) for dim in own])
     extents = iter(value.shape)
     return value.reshape([next(extents) if dim in own else 1 for dim in dims])
 
 
 def _matrices(
-    one: Factor, batch: Sequence[int], rows: Sequence[int], columns: Sequence[int], extents: Shape
+    factor: Factor, batch: Sequence[int], rows: Sequence[int], columns: Sequence[int], extents: Shape
 ) -> Value:
     """Return a factor as a stack of matrices."""
-    value = one.value.transpose([one.dims.index(dim) for dim in (*batch, *rows, *columns)])
+    value = factor.value.transpose([factor.dims.index(dim) for dim in (*batch, *rows, *columns)])
     count = [size(tuple(extents[dim] for dim in dims)) for dims in (rows, columns)]
     return value.reshape([*(extents[dim] for dim in batch), *count])
 

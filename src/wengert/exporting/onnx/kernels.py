@@ -44,7 +44,7 @@ def carrier(operator: str, dtype: Dtype) -> Dtype | None:
     supported = _SUPPORTED.get(operator)
     if supported is None or dtype in supported:
         return dtype
-    wider = [one for one in _WIDER if one in supported and np.can_cast(dtype, one)]
+    wider = [wide for wide in _WIDER if wide in supported and np.can_cast(dtype, wide)]
     if wider:
         return wider[0]
     return None if operator in _ORDERED or dtype.kind not in "iu" else np.dtype(np.int64)

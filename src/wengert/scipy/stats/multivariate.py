@@ -554,10 +554,10 @@ class Multinomial(Multivariate):
             raise ShapeError(message(operation, "one number and one vector are required", show(n, p)))
         shape = tuple(integers(() if size is None else size))
         left, rest, counts = n + np.zeros(shape), 1.0, list[Any]()
-        for k, one in enumerate(split(random_state, shape_of(p)[0])[:-1]):
+        for k, key in enumerate(split(random_state, shape_of(p)[0])[:-1]):
             is_gone = less(rest, 1e-300)
             share = where(is_gone, 1.0, np.clip(p[k] / where(is_gone, 1.0, rest), 0.0, 1.0))
-            counts.append(binomial_quantile(open_uniform(one, shape), left, stop_gradient(share)))
+            counts.append(binomial_quantile(open_uniform(key, shape), left, stop_gradient(share)))
             left, rest = left - counts[-1], rest - p[k]
         return where(is_allowed, np.stack([*counts, left], axis=-1), np.nan)
 
