@@ -28,6 +28,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
     "sphinx_design",
+    "explored_pages",
     "mathml",
     "project_pages",
     "reference",

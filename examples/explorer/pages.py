@@ -1,4 +1,4 @@
-"""Write the explorer's pages of the six programs, and pictures of them where Chromium and selenium are installed.
+"""Write the explorer's pages of the six programs and the five lessons, and pictures of them if Chromium is installed.
 
 Usage: ``python examples/explorer/pages.py [FOLDER] [--no-pictures]``; the default is build/explorer.
 """
@@ -7,6 +7,7 @@ import argparse
 from pathlib import Path
 
 import chromium
+import lessons
 import numpy as np
 import programs
 
@@ -18,8 +19,8 @@ ROOT = Path(__file__).parents[2]
 SIZE = 1200, 800
 
 
-def arguments():
-    """Return the arguments of each program, and the mode and the step of its picture."""
+def pages():
+    """Return the function of each page, its arguments, and the mode and the step of its picture."""
     rng = np.random.default_rng(3)
     weights = {
         "w1": rng.normal(size=(3, 4)),
@@ -29,23 +30,35 @@ def arguments():
     }
     x = rng.normal(size=(6, 3))
     images, labels = digits(2)
-    images = TASKS["cnn"].prepare(images)
     model = TASKS["cnn"].build(np.random.default_rng(0))
+    positions = np.cumsum(rng.normal(size=12)) + np.arange(12)
     return {
-        "product": ((1.0, 2.0, -4.0), "forward", 2),
-        "report": ((2.0, 5.0), "reverse", 10),
-        "newton": ((2.0,), "forward", 9),
-        "network": ((weights, x, np.sin(x[:, :1])), "reverse", 17),
-        "cnn": ((model, images, labels.astype(np.int64)), "forward", 6),
-        "kalman": ((0.1, 1.0, np.cumsum(rng.normal(size=12)) + np.arange(12)), "reverse", 40),
+        "product": (programs.product, (1.0, 2.0, -4.0), "forward", 2),
+        "report": (programs.report, (2.0, 5.0), "reverse", 10),
+        "newton": (programs.newton, (2.0,), "forward", 9),
+        "network": (programs.network, (weights, x, np.sin(x[:, :1])), "reverse", 17),
+        "cnn": (programs.cnn, (model, TASKS["cnn"].prepare(images), labels.astype(np.int64)), "forward", 6),
+        "kalman": (programs.kalman, (0.1, 1.0, positions), "reverse", 40),
+        "dual": (lessons.dual, (2.0,), "forward", 2),
+        "reverse": (lessons.reverse, (2.0, 5.0), "reverse", 12),
+        "checkpointed": (lessons.checkpointed, (0.5,), "adjoint", 6),
+        "nested": (lessons.nested, (1.0,), "forward", 2),
+        "kinks": (lessons.kinks, (3.0, 3.0), "reverse", 13),
     }
 
 
-def screenshots(folder, pages):
+def write(folder):
+    """Write the page of each program to a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, (function, arguments, _, _) in pages().items():
+        yield wg.explore(function)(*arguments).save(folder / f"{name}.html")
+
+
+def screenshots(folder):
     """Save a picture beside each page."""
     browser = chromium.start()
     chromium.resize(browser, *SIZE)
-    for name, (_, mode, step) in pages.items():
+    for name, (_, _, mode, step) in pages().items():
         browser.get((folder / f"{name}.html").resolve().as_uri())
         browser.execute_script(f"choose('{mode}'); go({step})")
         browser.save_screenshot(str(folder / f"{name}.png"))
@@ -59,14 +72,11 @@ def main():
     parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "build" / "explorer")
     parser.add_argument("--no-pictures", action="store_true", help="write the pages alone")
     chosen = parser.parse_args()
-    folder = chosen.folder
-    folder.mkdir(parents=True, exist_ok=True)
-    pages = arguments()
-    for name, (given, _, _) in pages.items():
-        print(wg.explore(getattr(programs, name))(*given).save(folder / f"{name}.html"))
+    for page in write(chosen.folder):
+        print(page)
     if not chosen.no_pictures and chromium.is_installed():
         try:
-            screenshots(folder, pages)
+            screenshots(chosen.folder)
         except ImportError:
             print("no pictures: selenium is not installed")
 

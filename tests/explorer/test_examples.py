@@ -1,4 +1,4 @@
-"""The pages of the six programs."""
+"""The pages of the six programs and the five lessons."""
 
 from __future__ import annotations
 
@@ -11,7 +11,16 @@ from pathlib import Path
 from tests.browsers import browser as browser  # a fixture
 
 PAGES = Path(__file__).parents[2] / "examples" / "explorer" / "pages.py"
-NAMES = ("product", "report", "newton", "network", "cnn", "kalman")
+LESSONS = ("dual", "reverse", "checkpointed", "nested", "kinks")
+NAMES = ("product", "report", "newton", "network", "cnn", "kalman", *LESSONS)
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def test_each_page_has_a_picture_in_the_documentation():
+    texts = [(DOCS / name).read_text("utf-8") for name in ("explore.md", "teaching.md")]
+    pictures = [set(re.findall(r"\(explore_(\w+)\.png\)", text)) for text in texts]
+    assert pictures == [set(NAMES) - set(LESSONS), set(LESSONS)]
+    assert all((DOCS / f"explore_{name}.png").is_file() for name in NAMES)
 
 
 def test_the_pages_of_the_programs_compute_all_their_numbers(browser, tmp_path):
@@ -22,7 +31,7 @@ def test_the_pages_of_the_programs_compute_all_their_numbers(browser, tmp_path):
         assert found is not None
         recorded = json.loads(found[1])
         assert recorded["recorded"] == {}, name  # no operation is left out
-        assert recorded["compiled"]["nests"], name
+        assert "nests" in recorded["compiled"], name
         browser.get((tmp_path / f"{name}.html").as_uri())
         for mode in ("forward", "reverse", "adjoint", "nests"):
             browser.execute_script(f"choose('{mode}'); [1, 2, 5, 20, Infinity].forEach(go)")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from wengert.core.dtypes import is_inexact
-from wengert.explorer.writer import Writer
+from wengert.explorer.writer import ADJOINT, Writer
 from wengert.inspect.notation import passes
 from wengert.inspect.statements import renames
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
@@ -222,7 +222,7 @@ class _Sweep:
             step.adjoints[number] = self.adjoints.get(var)
         if not any(var in self.adjoints for var in local.outputs):
             return
-        location = f"adjoint of {step.equation.location}" if step.equation.location else ""
+        location = f"{ADJOINT}{step.equation.location}" if step.equation.location else ""
         seeds = [
             self.wanted[self.adjoints[var]] if var in self.adjoints else self.filled(var, 0)
             for var in local.outputs

@@ -19,6 +19,7 @@ from wengert.explorer.derivatives import Derivatives, Handle, Step, differentiat
 from wengert.explorer.encoding import Encoder, Table, number, tensor, type_text
 from wengert.explorer.path import Decision, Path, follow
 from wengert.explorer.sources import excerpts
+from wengert.explorer.writer import ADJOINT
 from wengert.inspect.notation import adjoint_term, all_values, formula, show, symbol
 from wengert.inspect.statements import Body, Names, Settings, needs_exact_scalars
 from wengert.ir.graph import Atom, Graph, Literal, Var
@@ -28,7 +29,6 @@ from wengert.primitive import REGISTRY, Linear, Partials
 COMPILED = 20_000
 #: Letters of the longest formula.
 _LONGEST = 120
-_ADJOINT = "adjoint of "
 
 
 def record(fun: Callable[..., Any], arguments: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
@@ -132,7 +132,7 @@ class _Record:
 
     def place(self, location: str) -> int | None:
         """Return the number of a line of the user."""
-        plain = location.replace(_ADJOINT, "")
+        plain = location.replace(ADJOINT, "")
         place = self.path.places.get(plain)
         if place is None:
             return None
@@ -302,7 +302,7 @@ def _compiled(graph: Graph) -> dict[str, Any]:
             "how": ", ".join(part for part in (nest.lanes, nest.tile) if part),
             "operations": nest.operations,
             "bytes": nest.bytes,
-            "location": nest.location.replace(_ADJOINT, ""),
+            "location": nest.location.replace(ADJOINT, ""),
         }
         for nest in report.nests
     ]

@@ -5,9 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
+from wengert.boxes import running
 from wengert.ir.graph import Atom, Equation, Graph, Var
 from wengert.passes.simplify import simplify
-from wengert.transforms.staging import stage
+from wengert.transforms.staging import GraphTrace
+
+ADJOINT = "adjoint of "
+
+
+class _Located(GraphTrace):
+    """A graph from one line of the user: programs inside its operations get their lines from it."""
+
+    def __init__(self, location: str) -> None:
+        super().__init__("explore")
+        self._line = location.replace(ADJOINT, "")  # reverse mode says so itself
+
+    def location(self) -> str:
+        return self._line
 
 
 class Writer:
@@ -44,7 +58,7 @@ class Writer:
         """
         program = self._programs.get(key)
         if program is None:
-            program = self._programs[key] = self._staged(function, operands)
+            program = self._programs[key] = self._staged(function, operands, location)
         atoms: dict[Atom, Atom] = dict(zip(program.inputs, operands, strict=True))
         for output, value in zip(program.outputs, known, strict=False):
             atoms.setdefault(output, value)
@@ -53,9 +67,11 @@ class Writer:
                 self._copy(equation, atoms, location)
         return [atoms.get(atom, atom) for atom in program.outputs[len(known) :]]
 
-    def _staged(self, function: Callable[..., Sequence[Any]], operands: Sequence[Atom]) -> Graph:
-        graph, _ = stage(function, [atom.type for atom in operands], "explore")
-        program = simplify(graph)
+    def _staged(
+        self, function: Callable[..., Sequence[Any]], operands: Sequence[Atom], location: str
+    ) -> Graph:
+        with running(_Located(location)) as trace:
+            program = simplify(trace.finish(function(*(trace.new_input(atom.type) for atom in operands))))
         self.constants += program.constants
         return program
 
