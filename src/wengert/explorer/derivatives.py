@@ -181,8 +181,9 @@ class _Sweep:
             self._local.append(None)
             return
         self.active.update(equation.outputs[position] for position in floats)
-        self._local.append(_Local(equation, positions, floats, self.constants))
-        self.push(step, self._local[-1])
+        local = _Local(equation, positions, floats, self.constants)
+        self._local.append(local)
+        self.push(step, local)
 
     def push(self, step: Step, local: _Local) -> None:
         """Write the tangents and partials of an operation."""
