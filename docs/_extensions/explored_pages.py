@@ -17,8 +17,13 @@ _PICTURE = re.compile(r"^!\[(?P<text>[^\]]*)\]\(explore_(?P<name>\w+)\.png\)$", 
 
 def led(text: str) -> str:
     """Return the text of a page whose pictures of the explorer are links to the pages that they show."""
-    picture = "```{image} explore_\\g<name>.png\n:alt: \\g<text>\n:target: %s/\\g<name>.html\n```" % FOLDER
-    return _PICTURE.sub(picture, text)
+    lines = [
+        "```{image} explore_\\g<name>.png",
+        ":alt: \\g<text>",
+        f":target: {FOLDER}/\\g<name>.html",
+        "```",
+    ]
+    return _PICTURE.sub("\n".join(lines), text)
 
 
 def lead(app: Sphinx, name: str, source: list[str]) -> None:
