@@ -122,7 +122,7 @@ wg.jit(wg.grad(lambda model, x: np.sum(model(x))))(model, np.ones((2, 3)))
 
 
 def test_models_that_hold_functions_are_found_in_the_cache_by_other_processes(tmp_path: Path) -> None:
-    found = [run(MODEL, WENGERT_CACHE=str(tmp_path), PYTHONHASHSEED=str(seed)).stderr for seed in range(3)]
+    found = [run(MODEL, WENGERT_CACHE=str(tmp_path), PYTHONHASHSEED=str(seed)).stderr for seed in range(2)]
     assert "jit: compiled" in found[0]
     assert all("from the cache" in text for text in found[1:])
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from llvmlite import binding as llvm
 
+from tests.draws import many
 from wengert.compiler.llvm import llvmlite_lock
 from wengert.compiler.llvm.host import host
 from wengert.compiler.llvm.llvmlite_lock import Calls, in_own_context, is_passable
@@ -153,7 +154,7 @@ def test_children_compile_and_fork_while_threads_of_the_parent_compile() -> None
 
     threads = [started(lambda n=n: work(n)) for n in range(3)]
     try:
-        for number in range(10):
+        for number in range(many(10)):
             child = os.fork()
             if not child:
                 compile_module(f"define i64 @g(i64 %x) {{ %y = mul i64 %x, {number} ret i64 %y }}", host())
