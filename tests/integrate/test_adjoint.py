@@ -81,6 +81,7 @@ def test_the_scale_of_the_loss_does_not_matter() -> None:
     agree(1e12 * small, wg.grad(loss)(1.3, START, TIMES), 1e-10)
 
 
+@pytest.mark.rest
 def test_closed_over_values_and_a_stiff_problem() -> None:
     """The first component follows the second one at a rate that explicit methods could not follow."""
     table = {"rate": np.array([1e4, 0.7]), "count": 2}

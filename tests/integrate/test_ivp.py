@@ -195,6 +195,7 @@ def test_robertson() -> None:
     assert result.njev < 400
 
 
+@pytest.mark.rest
 def test_a_stiff_oscillator() -> None:
     """Van der Pol's oscillator with a large parameter: its period is (3 - 2 log 2) mu + 7.014 mu**(-1/3) + ..."""
     stiffness = 100.0
@@ -286,6 +287,7 @@ def test_derivatives_are_those_of_the_flow(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["RK45", "DOP853", "Rodas5P", "leapfrog"])
+@pytest.mark.costly
 def test_compiled_is_eager(method: str) -> None:
     settings = {**SETTINGS[method]} | ({} if method in FIXED else {"rtol": 1e-6, "max_steps": 300})
 
@@ -303,6 +305,7 @@ def test_compiled_is_eager(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["RK23", "DOP853", "Rodas5P", "leapfrog"])
+@pytest.mark.costly
 def test_the_end_alone_is_the_end_of_an_interpolated_step(method: str) -> None:
     """Steps to the end are not interpolated; the state there and its derivatives are those of all times."""
     settings = {**SETTINGS[method]} | ({} if method in FIXED else {"rtol": 1e-6, "max_steps": 300})

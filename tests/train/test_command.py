@@ -360,7 +360,9 @@ def killed_and_resumed(command, folder, moments):
     return end(start("train", "--resume", "run", cwd=folder)), log
 
 
-@pytest.mark.parametrize("kills", [1, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "kills", [pytest.param(1, marks=pytest.mark.rest), pytest.param(20, marks=pytest.mark.slow)]
+)
 def test_kill_9_at_any_moment(small_mnist, tmp_path, kills):
     whole = tmp_path / "whole"
     whole.mkdir()
