@@ -42,16 +42,15 @@ settings.register_profile(
 settings.load_profile("wengert")
 
 
-def pytest_sessionstart() -> None:
-    """Collect no garbage while tests are collected: they all stay."""
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Hide the tests, which all stay, from the garbage collector: it would go through them again and again."""
     gc.disable()
-
-
-def pytest_collection_finish() -> None:
-    """Hide the tests from the garbage collector, which would go through all of them again and again."""
-    gc.collect()
-    gc.freeze()
-    gc.enable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are deselected by their marks

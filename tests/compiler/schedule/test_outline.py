@@ -128,6 +128,7 @@ def written(function: Callable[..., Any], *arguments: Any) -> int:
     return wg.jit(function).llvm(*arguments).count("define internal void @nest")
 
 
+@pytest.mark.costly
 def test_turns_of_a_loop_have_one_function(x: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(costs, "COSTS", replace(costs.COSTS, rerolled_turns=1000))  # the turns stay apart
 

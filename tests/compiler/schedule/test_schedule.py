@@ -61,6 +61,7 @@ def wave(x: Any) -> Any:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.costly
 def test_an_element_has_the_same_bits_wherever_it_stands(dtype: Any) -> None:
     x = np.linspace(-30, 30, 150).astype(dtype)
     compiled = wg.jit(wave)
