@@ -46,6 +46,8 @@ class Served(NamedTuple):
     take: Callable[[Any, list[Any]], bool]
     """Flattens the arguments that are not static, if they are in the same containers."""
     specialisation: Specialisation
+    types: tuple[Any, ...]
+    """Of the leaves, as `arguments.types_of` returns them."""
 
     def fits(self, static: tuple[Any, ...], rest: tuple[Any, Any], leaves: list[Any]) -> bool:
         """Return whether a call has the same static arguments and containers; append its leaves."""
@@ -105,6 +107,8 @@ class Dispatch:
             misfit = last.specialisation
             if (result := misfit.at_once(leaves)) is not MISFIT:
                 return result
+            if arguments.types_of(leaves) == last.types:  # an array must be copied, say
+                return misfit(leaves)
         leaves, structure = tree.flatten(rest)
         outer = arguments.outer_key_of(structure, static)
         newest = self._newest_for(outer)
@@ -196,7 +200,9 @@ class Dispatch:
 
     def _serve(self, found: Specialisation, given: Given, take: Callable[[Any, list[Any]], bool]) -> None:
         """Let later calls of the same kind find a specialisation quickly."""
-        self._last = self._newest[given.outer_key] = Served(given.static, take, found)
+        self._last = self._newest[given.outer_key] = Served(
+            given.static, take, found, given.key[0]
+        )
         if found.signature is not None and found not in self._entries and len(self._entries) < _MOST_ENTRIES:
             self._entries[found] = None
             self._put_before([found])

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.array.sparse import FROM_OUTSIDE, is_sparse
+from wengert.boxes import Box
 from wengert.compiler.runtime import donation
 from wengert.control.values import is_number
 from wengert.core import tree
@@ -94,6 +95,16 @@ def is_same(x: Any, y: Any) -> bool:
     if type(x) is Named and type(y) is Named:
         return x.name == y.name and x.value is y.value
     return x is y
+
+
+def types_of(leaves: Sequence[Any]) -> tuple[Any, ...] | None:
+    """Return the keys of the types of some leaves; None if a leaf is no number, or a value inside a transform."""
+    if any(isinstance(leaf, Box) for leaf in leaves):
+        return None
+    try:
+        return tuple(map(_type_key, leaves))
+    except TypeError:
+        return None
 
 
 def _type_key(leaf: Any) -> Any:

@@ -8,6 +8,8 @@ import weakref
 from collections.abc import Collection, Sequence
 from typing import Any
 
+import numpy as np
+
 from wengert.compiler.runtime.execute import address_of
 from wengert.control.values import is_number
 from wengert.core.dtypes import NDARRAY
@@ -17,6 +19,8 @@ from wengert.ir.types import type_of
 #: How many donated arrays are remembered before the freed ones are removed.
 _MANY = 1000
 
+COUNT = np.zeros(1, np.int64)
+"""How many donated arrays are remembered; native code reads the number."""
 _given_up: dict[int, weakref.ref[Any]] = {}
 _many = _MANY
 _lock = threading.Lock()
@@ -30,6 +34,7 @@ def give_up(arrays: Sequence[Any]) -> None:
     global _many
     with _lock:
         refuse_given_up(arrays)
+        COUNT[0] = len(_given_up) + len(arrays)  # before the arrays become read-only
         for array in arrays:
             array.flags.writeable = False
         _given_up.update(zip(map(id, arrays), map(weakref.ref, arrays), strict=True))
@@ -38,6 +43,7 @@ def give_up(arrays: Sequence[Any]) -> None:
                 if known() is None:
                     del _given_up[key]
             _many = max(_MANY, 2 * len(_given_up))
+        COUNT[0] = len(_given_up)
 
 
 def refuse_given_up(leaves: Sequence[Any]) -> None:

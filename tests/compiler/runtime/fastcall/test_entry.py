@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections import OrderedDict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -31,6 +31,7 @@ from tests.compiler.entries import (
 )
 from wengert.compiler.llvm.host import host
 from wengert.compiler.llvm.object_code import compile_module, optimised
+from wengert.compiler.runtime import donation
 from wengert.compiler.runtime.fastcall import entry, objects
 from wengert.compiler.runtime.fastcall.entry_code import entry_ir
 from wengert.compiler.runtime.fastcall.objects import OFFSETS
@@ -135,6 +136,50 @@ def test_dicts() -> None:
         served(weights, {"a": 1.0})
 
 
+class Pair(NamedTuple):
+    """A named tuple."""
+
+    first: Any
+    second: Any = None
+
+
+class Longer(Pair):
+    """A named tuple of another class."""
+
+
+def test_named_tuples() -> None:
+    def function(pair: Any, *, named: Any) -> Any:
+        scaled = pair.first * named.second["a"]
+        return Pair(Longer(scaled, None), [Pair(pair.second, scaled[1]), 2.0 * pair.second])
+
+    named = Longer(None, {"a": 2.0})
+    served = compiled(function, Pair(POINT, 1.0), named=named)
+    for first, second in ((POINT, 1.0), (2.0 * POINT, -3.0)):
+        pair = Pair(first, second)
+        assert_same(served(pair, named=named), function(pair, named=named))
+    for other in ((POINT, 1.0), Longer(POINT, 1.0), Pair(POINT), Pair(POINT, 1), [POINT, 1.0], None):
+        with pytest.raises(PassedOnError):
+            served(other, named=named)
+    with pytest.raises(PassedOnError):
+        served(Pair(POINT, 1.0), named=Pair(*named))
+
+
+def test_a_named_tuple_that_refuses_its_fields() -> None:
+    class Small(NamedTuple("Small", [("value", Any)])):
+        __slots__ = ()
+
+        def __new__(cls, value: Any) -> Any:
+            if isinstance(value, float) and value > 2.0:
+                raise ValueError("too large")
+            return super().__new__(cls, value)
+
+    served = compiled(lambda x: [Small(x), POINT * x], 1.0)
+    assert served(2.0)[0] == Small(2.0)
+    with pytest.raises(ValueError, match="too large"):
+        served(3.0)
+    assert served(1.0)[0] == Small(1.0)
+
+
 def test_a_function_without_arguments() -> None:
     assert_same(compiled(lambda: (1.5, np.arange(3) * 2))(), (1.5, np.arange(3) * 2))
 
@@ -167,13 +212,6 @@ def strided() -> Any:
     return np.arange(20.0)[::2]
 
 
-def fixed() -> Any:
-    """Return a read-only array, like a donated one."""
-    array = POINT.copy()
-    array.flags.writeable = False
-    return array
-
-
 def misaligned() -> Any:
     return np.frombuffer(b"\0" * 81, np.uint8)[1:].view(np.float64)
 
@@ -191,7 +229,6 @@ def misaligned() -> Any:
         strided(),
         POINT[::-1],
         misaligned(),
-        fixed(),
         np.array(POINT, object),
         np.float64(1.0),
         np.array(1.0),
@@ -287,6 +324,23 @@ def test_an_array_with_a_dtype_of_its_own(rosenbrock_entry: Any) -> None:
     unpickled = pickle.loads(pickle.dumps(POINT))
     assert unpickled.dtype is not POINT.dtype, "the case that is tested here"
     assert_same(rosenbrock_entry(unpickled), rosenbrock_entry(POINT))
+
+
+def test_an_array_that_is_read_only(rosenbrock_entry: Any) -> None:
+    array = POINT.copy()
+    array.flags.writeable = False
+    before = int(donation.COUNT[0])
+    try:
+        donation.COUNT[0] = 0
+        assert_same(rosenbrock_entry(array), rosenbrock_entry(POINT))
+        given_up = POINT.copy()
+        donation.give_up([given_up])
+        for passed_on in (given_up, array):
+            with pytest.raises(PassedOnError):
+                rosenbrock_entry(passed_on)
+        assert_same(rosenbrock_entry(POINT), rosenbrock_entry(POINT.copy()))
+    finally:
+        donation.COUNT[0] = max(before, 1)
 
 
 def test_entries_in_a_row() -> None:

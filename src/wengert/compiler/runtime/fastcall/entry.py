@@ -23,15 +23,18 @@ import numpy as np
 from wengert.compiler.codegen.interface import ARENA, CALLBACK, FIRST
 from wengert.compiler.codegen.module import Module
 from wengert.compiler.machine import costs
+from wengert.compiler.runtime import donation
 from wengert.compiler.runtime.execute import STATUS as STATUS_SLOT
 from wengert.compiler.runtime.execute import Executable, address_of, aligned
 from wengert.compiler.runtime.fastcall.entry_code import (
     BLOCK,
+    GIVEN_UP,
     METHOD,
     STATUS,
     TEAM,
     WORDS,
     Signature,
+    is_record,
     keys,
     keys_word,
     number_word,
@@ -56,7 +59,8 @@ def eligible(signature: Signature, module: Module) -> bool:
     """Return whether a program can have an entry.
 
     It must be short, because an entry holds Python's lock; its arguments and results must be numbers and arrays, not
-    too many, alone or in tuples, lists and dicts; its results must be new arrays; and it must not call Python code.
+    too many, alone or in tuples, named tuples, lists and dicts; its results must be new arrays; and it must not call
+    Python code.
     """
     program = module.program
     return (
@@ -93,7 +97,8 @@ def _has_plain_containers(signature: Signature) -> bool:
 
 def _is_plain(structure: Structure) -> bool:
     named = structure.kind is not dict or all(type(key) is str for key in structure.keys)
-    return structure.kind in _CONTAINERS and named and all(map(_is_plain, structure.children))
+    is_known = structure.kind in _CONTAINERS or is_record(structure)
+    return is_known and named and all(map(_is_plain, structure.children))
 
 
 def _is_known(type_: TensorType) -> bool:
@@ -195,6 +200,8 @@ def _addresses() -> Any:
     def address(name: str) -> int:
         if name in objects:
             return id(objects[name])
+        if name == GIVEN_UP:
+            return address_of(donation.COUNT)
         if name in ARRAY_API:
             return array_function(ARRAY_API[name])
         return ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0

@@ -17,9 +17,16 @@ from wengert.compiler.codegen.interface import FIRST, Interface
 from wengert.compiler.codegen.interface import STATUS as STATUS_SLOT
 from wengert.compiler.codegen.program import POLL
 from wengert.compiler.llvm.ir_builder import I64, POINTER, Builder, Kind, Value, constant
-from wengert.compiler.runtime.fastcall.objects import I32, OFFSETS, READABLE, ObjectFunction, code_of
+from wengert.compiler.runtime.fastcall.objects import (
+    I32,
+    OFFSETS,
+    READABLE,
+    WRITABLE,
+    ObjectFunction,
+    code_of,
+)
 from wengert.core.dtypes import SHORT_NAMES, Dtype
-from wengert.core.tree import LEAF, Structure, insertion_order
+from wengert.core.tree import LEAF, Structure, insertion_order, is_namedtuple
 from wengert.ir.types import TensorType
 
 
@@ -38,6 +45,8 @@ class Signature(NamedTuple):
 # -- the table of addresses ------------------------------------------------------------------------------
 
 _OBJECTS = ("float", "int", "tuple", "list", "dict", "ndarray", "True", "False", "None")
+#: The word with the address of a number, which is not zero while donated arrays are known.
+GIVEN_UP = "given up"
 _FUNCTIONS = (
     "PyObject_Vectorcall", "Py_IncRef", "Py_DecRef", "PyFloat_FromDouble", "PyLong_FromLongLong", "PyBool_FromLong",
     "PyLong_AsLongLongAndOverflow", "PyTuple_New", "PyList_New", "PyDict_New", "PyDict_Next", "PyDict_SetItem",
@@ -45,7 +54,7 @@ _FUNCTIONS = (
 )  # fmt: skip
 _SCALARS = tuple(f"{part} {name}" for name in SHORT_NAMES.values() for part in ("scalar", "dtype"))
 #: The position in the table, in words, of each address that is the same for all entries of a process.
-WORDS = {name: number for number, name in enumerate((*_OBJECTS, *_FUNCTIONS, *_SCALARS))}
+WORDS = {name: number for number, name in enumerate((*_OBJECTS, GIVEN_UP, *_FUNCTIONS, *_SCALARS))}
 
 #: The first word of each part that belongs to one entry. The method is a ``PyMethodDef`` of four words and its name,
 #: which takes two; the status is the eight words of `wengert.compiler.runtime.execute`.
@@ -73,12 +82,12 @@ def number_word(interface: Interface, position: int) -> int:
 
 
 def keys_word(signature: Signature, interface: Interface) -> int:
-    """Return the first word for the keys of dicts, behind the numbers."""
+    """Return the first word for the keys of dicts and the classes of named tuples, behind the numbers."""
     return number_word(interface, len(signature.taken) + len(signature.given))
 
 
 def keys(signature: Signature) -> list[Any]:
-    """Return the names of arguments and the keys of all dicts, each in its order, in the order of their words."""
+    """Return the names of arguments, the keys of all dicts and the classes of named tuples, in the order of their words."""
     inside = (key for child in signature.named.children for key in _keys(child))
     return [
         *insertion_order(signature.named),
@@ -91,8 +100,15 @@ def keys(signature: Signature) -> list[Any]:
 def _keys(structure: Structure) -> Iterator[Any]:
     if structure.kind is dict:
         yield from insertion_order(structure)
+    if is_record(structure):
+        yield structure.kind
     for child in structure.children:
         yield from _keys(child)
+
+
+def is_record(structure: Structure) -> bool:
+    """Return whether a structure is a named tuple."""
+    return structure.kind is not None and is_namedtuple(structure.kind)
 
 
 # -- the function ----------------------------------------------------------------------------------------
@@ -161,6 +177,7 @@ class _Entry(ObjectFunction):
         if self.polls:
             most = constant(I64, _MOST_LATE)
             self._require(self.b.compare("slt", self._status(_LATE), most))
+        self.given_up = self._field(self._word(GIVEN_UP), 0, I64)
         addresses = self._arguments()
         arrays = self._arrays()
         self._run(addresses, arrays)
@@ -193,6 +210,10 @@ class _Entry(ObjectFunction):
         """Return the address of the next ``count`` keys in the table."""
         self.next_key += count
         return self._here(self.next_key - count)
+
+    def _class(self) -> Value:
+        """Return the next class in the table."""
+        return self._field(self._keys(1), 0)
 
     # -- arguments ---------------------------------------------------------------------------------------
 
@@ -235,7 +256,8 @@ class _Entry(ObjectFunction):
             self._require(self._same(item, self._word("None")))
         else:
             assert structure.kind is not None
-            self._require(self._same(self._type(item), self._word(structure.kind.__name__)))
+            kind = self._class() if is_record(structure) else self._word(structure.kind.__name__)
+            self._require(self._same(self._type(item), kind))
             self._require(self._is_number(self._field(item, OFFSETS.size, I64), len(structure.children)))
             self._items(self._first_item(item, structure), structure, leaves)
 
@@ -320,11 +342,17 @@ class _Entry(ObjectFunction):
             self._is_number(flags, READABLE), self._is_number(self._code(item), code_of(type_.dtype))
         )
         self._require(b.both(fits, self._is_number(self._field(item, OFFSETS.ndim, I32), type_.ndim)))
+        self._require(b.either(self._is_writable(item), self._is_number(self.given_up, 0)))
         if type_.shape:
             shape = self._field(item, OFFSETS.shape)
             for axis, extent in enumerate(type_.shape):
                 self._require(self._is_number(self._field(shape, 8 * axis, I64), extent))
         return self._field(item, OFFSETS.data)
+
+    def _is_writable(self, array: Value) -> Value:
+        """Return whether an array can be written to: then it was not donated."""
+        writable = self.b.binary("and", self._flags(array), constant(I32, WRITABLE))
+        return self._is_number(writable, WRITABLE)
 
     # -- results -----------------------------------------------------------------------------------------
 
@@ -417,6 +445,8 @@ class _Entry(ObjectFunction):
             return self._new(none)
         if structure.kind is dict:
             return self._dict(structure, leaves)
+        if is_record(structure):
+            return self._record(structure, leaves)
         parts = [self._result(child, leaves) for child in structure.children]
         new = "PyList_New" if structure.kind is list else "PyTuple_New"
         container = self._new(self._call(new, constant(I64, len(parts))))
@@ -439,6 +469,20 @@ class _Entry(ObjectFunction):
             self._require(self._is_number(done, 0), "failed")
             self._do("Py_DecRef", part)  # now the dict's
             self._own(parts[number], _NULL)
+        return container
+
+    def _record(self, structure: Structure, leaves: Iterator[int]) -> int:
+        """Call the class of a named tuple."""
+        kind = self._class()
+        parts = [self._result(child, leaves) for child in structure.children]
+        items = self._local(len(parts))
+        for number, part in enumerate(parts):
+            self.b.store(self._owned(part), self._at(items, 8 * number), 8)
+        made = self._call("PyObject_Vectorcall", kind, items, constant(I64, len(parts)), _NULL)
+        container = self._new(made)
+        for part in parts:
+            self._do("Py_DecRef", self._owned(part))  # now the tuple's
+            self._own(part, _NULL)
         return container
 
     # -- other exits -------------------------------------------------------------------------------------

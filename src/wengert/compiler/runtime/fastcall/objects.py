@@ -43,8 +43,8 @@ class Offsets(NamedTuple):
 OFFSETS = Offsets()
 #: NumPy's flags of an array.
 CONTIGUOUS, ALIGNED, WRITABLE = 0x0001, 0x0100, 0x0400
-#: The flags of an array that an entry reads in place. A donated array is not writable any more: it must not be read.
-READABLE = CONTIGUOUS | ALIGNED | WRITABLE
+#: The flags of an array that an entry reads in place.
+READABLE = CONTIGUOUS | ALIGNED
 #: The bits of that word that identify a dtype: byte order (byte 2) and number (bytes 4 to 7).
 _CODE_MASK = 0xFFFF_FFFF_00FF_0000
 
@@ -213,5 +213,6 @@ def _is_array(array: Any) -> bool:
         and _field(array, OFFSETS.ndim) & 0xFFFF_FFFF == array.ndim
         and tuple(_word(shape + 8 * axis) for axis in range(array.ndim)) == array.shape
         and _field(array, OFFSETS.descr) == id(array.dtype)
-        and (flags & READABLE == READABLE) is bool(array.flags.carray)
+        and (flags & READABLE == READABLE) is bool(array.flags.c_contiguous and array.flags.aligned)
+        and bool(flags & WRITABLE) is bool(array.flags.writeable)
     )
