@@ -311,3 +311,26 @@ def test_what_a_loop_that_ends_when_it_is_done_only_reads_is_computed_once() -> 
     before, inside = str(wg.jit(function).nests(x, w)).split("loop:")
     assert "exp" in before
     assert "exp" not in inside
+
+
+def test_a_turn_that_writes_at_a_place_and_moves_the_place() -> None:
+    """The place is computed before anything is stored, also where one nest writes the element and the next place."""
+
+    def function(x: Any, start: Any) -> Any:
+        def turn(state: Any) -> Any:
+            kept, place, newest, number = state
+
+            def onward() -> Any:
+                total = np.sum(np.sin(x * number) * x)
+                taken = total > 0.0
+                row = kept.copy()
+                row[place] = 1.0 / np.where(taken, total, 2.0)
+                after = np.where(taken, np.where(place == 3, 0, place + 1), place)
+                return row, after, np.where(taken, total * total, newest) + row[after - 1]
+
+            row, after, last = wg.cond(number % 3 > 0, onward, lambda: (kept, place, newest))
+            return row, after, last, number + 1
+
+        return wg.while_loop(lambda s: s[3] < 9, turn, (np.zeros(4), start, np.sum(x), 1))
+
+    check(function, np.linspace(0.0, 1.0, 5), np.int64(0), ulp=100)

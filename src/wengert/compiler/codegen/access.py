@@ -18,7 +18,7 @@ from wengert.compiler.schedule.register_tile import stride as distance
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.strides import pair_place
 from wengert.core.dtypes import Dtype
-from wengert.nest.expression import Buffer, Expression, Load, Reduce, children, indices_of
+from wengert.nest.expression import Buffer, Expression, Load, Reduce, children, computed, indices_of
 from wengert.nest.index import Computed, Digit, Dim, Index, Term
 from wengert.nest.nest import Nest, Store
 
@@ -476,6 +476,12 @@ class Emitter(ABC):
         return rows
 
     # -- stores ------------------------------------------------------------------------------------------
+
+    def prepared(self, store: Store, point: Point) -> Value:
+        """Return the value of a store, and know its place: another store may overwrite what either reads."""
+        for expression in computed(store.indices):
+            self.value(expression, point)
+        return self.value(store.value, point)
 
     def store(
         self, buffer: Buffer, indices: Sequence[Index], value: Value, point: Point, *, vector: bool

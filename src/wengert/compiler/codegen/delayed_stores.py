@@ -86,7 +86,7 @@ class DelayedStores:
         with evaluator.elsewhere(self._added(previous, offsets)):
             total = b.load(self._sum(number), self.kind, self.kind.bytes)
             evaluator.reduced[evaluator.key(self.node, point)] = total
-            values = [evaluator.value(store.value, point) for store in self.stores]
+            values = [evaluator.prepared(store, point) for store in self.stores]
             for store, value in zip(self.stores, values, strict=True):
                 evaluator.store(store.buffer, store.indices, value, point, vector=True)
         evaluator.reduced.clear()  # the sum of this tile is not known yet, and there is no other

@@ -306,7 +306,7 @@ class Reduction:
         pending: list[tuple[Store, Point, Value]] = []
         for store, point in itertools.product(self.along, self.points):
             at = Point((*point.offsets, *offsets), mask or point.mask)
-            pending.append((store, at, evaluator.value(store.value, at)))
+            pending.append((store, at, evaluator.prepared(store, at)))
         for store, at, value in pending:
             evaluator.store(store.buffer, store.indices, value, at, vector=lanes is not None)
 

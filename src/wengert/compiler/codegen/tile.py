@@ -119,7 +119,7 @@ class Tile:
     def _store_joined(self, stores: Sequence[Store], points: Sequence[Point]) -> None:
         """Store the elements that lie side by side as whole vectors, all others one after the other."""
         evaluator = self.evaluator
-        values = {(store, point): evaluator.value(store.value, point) for point in points for store in stores}
+        values = {(store, point): evaluator.prepared(store, point) for point in points for store in stores}
         for point in points:
             joined = self.joined if evaluator.joins(point) else []
             for group in joined:
@@ -131,7 +131,7 @@ class Tile:
     def _prepared(self, store: Store, point: Point) -> Callable[[], None]:
         """Compute the value of a store, and return the function that emits the store."""
         evaluator, lanes = self.evaluator, self.schedule.lanes
-        value = evaluator.value(store.value, point)
+        value = evaluator.prepared(store, point)
         vector = lanes is not None and lanes in self.nest.dims
 
         def write() -> None:
