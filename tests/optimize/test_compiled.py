@@ -176,6 +176,27 @@ def test_many_problems_at_once_are_each_alone(solve: Solver) -> None:
         assert found.status.shape == (count,)
 
 
+def test_examples_of_a_batch_take_the_steps_of_each_alone() -> None:
+    """The memory is a ring for one problem, and rows in order for a batch."""
+
+    def solved(target: Any) -> Any:
+        return wg.optimize.lbfgs(
+            lambda x: rosenbrock(x) + np.sum((x - target) ** 4),
+            np.zeros(3),
+            memory=3,
+            gtol=0.0,
+            ftol=0.0,
+            maxiter=10,
+        )
+
+    targets = np.linspace(-2.0, 2.0, 12).reshape(4, 3)
+    together, alone = wg.jit(wg.vmap(solved))(targets), wg.jit(solved)
+    for number, target in enumerate(targets):
+        found = alone(target)
+        assert found.nfev == together.nfev[number]
+        np.testing.assert_allclose(found.x, together.x[number], rtol=1e-7)
+
+
 @every_solver
 def test_a_part_of_a_compiled_program(solve: Solver) -> None:
     @wg.jit

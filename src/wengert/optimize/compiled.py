@@ -92,7 +92,7 @@ def lbfgs(
     """
     limits = _limits("lbfgs", gtol, ftol, maxiter, maxls)
     rows = checked_count("lbfgs", "memory", memory)
-    return _minimum("lbfgs", fun, x0, args, lambda objective: LimitedMemory(rows), limits, rows)
+    return _minimum("lbfgs", fun, x0, args, _limited_memory(rows), limits, rows)
 
 
 def newton_cg(
@@ -143,7 +143,15 @@ def newton_cg(
     size = Flat("newton_cg", x0).size
     limits = _limits("newton_cg", gtol, ftol, 200 * size if maxiter is None else maxiter, maxls)
     turns = 20 * size if maxcg is None else checked_count("newton_cg", "maxcg", maxcg)
-    return _minimum("newton_cg", fun, x0, args, lambda objective: Truncated(objective, turns), limits, turns)
+    return _minimum("newton_cg", fun, x0, args, _truncated(turns), limits, turns)
+
+
+def _limited_memory(rows: int) -> Callable[[Callable[[Any], Any], bool], Method]:
+    return lambda objective, is_batched: LimitedMemory(rows, not is_batched)
+
+
+def _truncated(turns: int) -> Callable[[Callable[[Any], Any], bool], Method]:
+    return lambda objective, is_batched: Truncated(objective, turns)
 
 
 def _limits(operation: str, gtol: float, ftol: float, maxiter: int, maxls: int) -> Limits:
@@ -158,15 +166,15 @@ def _minimum(
     fun: Callable[..., Any],
     x0: Any,
     args: Any,
-    method: Callable[[Callable[[Any], Any]], Method],
+    method: Callable[[Callable[[Any], Any], bool], Method],
     limits: Limits,
     setting: int,
 ) -> Minimum:
     flat = Flat(operation, x0)
     passes, arrays = passes_of(operation, fun, flat, as_tuple(args))
 
-    def minimise(objective: Callable[[Any], Any], start: Any) -> End:
-        return descend(objective, start, method(objective), limits)
+    def minimise(objective: Callable[[Any], Any], start: Any, is_batched: bool = False) -> End:
+        return descend(objective, start, method(objective, is_batched), limits)
 
     def objective(x: Any, *arrays: Any) -> Any:
         return passes.scalar(x, arrays)

@@ -18,7 +18,7 @@ _LEAST_CURVATURE = 1e-10
 
 
 class Memory(NamedTuple):
-    """The last steps and the changes of the gradient, oldest first; a factor of 0 marks an empty place."""
+    """The last steps and the changes of the gradient; a factor of 0 marks an empty row."""
 
     steps: Any
     changes: Any
@@ -26,17 +26,25 @@ class Memory(NamedTuple):
     """``1 / (s . y)``."""
     scale: Any
     """``s . y / y . y`` of the newest step."""
+    place: Any
+    """The free row of a ring, behind the newest one; None where the rows are in order, the newest last."""
 
 
 class LimitedMemory(NamedTuple):
-    """The directions of L-BFGS (Nocedal, "Updating quasi-Newton matrices with limited storage", 1980)."""
+    """The directions of L-BFGS (Nocedal, "Updating quasi-Newton matrices with limited storage", 1980).
+
+    In a ring a step writes one row. The examples of a batch take their steps at different times, so that each would
+    read its own rows: there all rows move instead, which costs less.
+    """
 
     memory: int
+    is_ring: bool
 
     def begin(self, size: int) -> Memory:
         """Return an empty memory."""
-        rows = np.zeros((self.memory, size))
-        return Memory(rows, rows, np.zeros(self.memory), np.float64(1.0))
+        count = self.memory + self.is_ring
+        rows, place = np.zeros((count, size)), np.int64(0) if self.is_ring else None
+        return Memory(rows, rows, np.zeros(count), np.float64(1.0), place)
 
     def next(self, state: Memory, before: Point, point: Point, is_first: Any) -> tuple[Memory, Any]:
         """Return the memory with a step, and minus the inverse Hessian that it describes times the gradient."""
@@ -44,35 +52,49 @@ class LimitedMemory(NamedTuple):
         product, square = np.sum(step * change), np.sum(change * change)
         is_taken = ~is_first & (product > _LEAST_CURVATURE * square)
         factor = 1.0 / where(is_taken, product, 1.0)
+        place = state.place
         taken = Memory(
-            _appended(state.steps, step, is_taken),
-            _appended(state.changes, change, is_taken),
-            _appended(state.factors, factor, is_taken),
+            _with_row(state.steps, step, place, is_taken),
+            _with_row(state.changes, change, place, is_taken),
+            _with_row(state.factors, factor, place, is_taken),
             where(is_taken, product / where(is_taken, square, 1.0), state.scale),
+            where(is_taken, where(place == self.memory, 0, place + 1), place) if self.is_ring else None,
         )
-        return taken, -_inverse_product(taken, point.gradient)
+        return taken, -self._inverse_product(taken, point.gradient)
+
+    def _inverse_product(self, memory: Memory, gradient: Any) -> Any:
+        """Return the inverse Hessian times a vector, by the recursion of two loops."""
+        steps, changes, factors, scale, place = memory
+
+        def back(q: Any, age: Any) -> tuple[Any, Any]:
+            row = self._row(place, age)
+            share = factors[row] * np.sum(steps[row] * q)
+            return q - share * changes[row], share
+
+        def forth(r: Any, aged: Any) -> tuple[Any, None]:
+            age, share = aged
+            row = self._row(place, age)
+            return r + (share - factors[row] * np.sum(changes[row] * r)) * steps[row], None
+
+        ages = np.arange(self.memory)
+        q, shares = scan(back, gradient, ages)
+        return scan(forth, scale * q, (ages, shares), reverse=True)[0]
+
+    def _row(self, place: Any, age: Any) -> Any:
+        """Return where a step is, by the number of steps after it."""
+        if not self.is_ring:
+            return self.memory - 1 - age
+        row = place - 1 - age
+        return where(row < 0, row + self.memory + 1, row)
 
 
-def _appended(rows: Any, row: Any, is_taken: Any) -> Any:
-    """Return rows without the oldest and with a new one, if it is taken."""
-    return where(is_taken, np.concatenate([rows[1:], row[None]]), rows)
-
-
-def _inverse_product(memory: Memory, gradient: Any) -> Any:
-    """Return the inverse Hessian times a vector, by the recursion of two loops."""
-
-    def back(q: Any, row: Any) -> tuple[Any, Any]:
-        step, change, factor = row
-        share = factor * np.sum(step * q)
-        return q - share * change, share
-
-    def forth(r: Any, row: Any) -> tuple[Any, None]:
-        step, change, factor, share = row
-        return r + (share - factor * np.sum(change * r)) * step, None
-
-    rows = memory[:3]
-    q, shares = scan(back, gradient, rows, reverse=True)
-    return scan(forth, memory.scale * q, (*rows, shares))[0]
+def _with_row(rows: Any, row: Any, place: Any, is_taken: Any) -> Any:
+    """Return rows with a new one: in the free place, or in order and without the oldest, if it is taken."""
+    if place is None:
+        return where(is_taken, np.concatenate([rows[1:], row[None]]), rows)
+    rows = rows.copy()
+    rows[place] = row
+    return rows
 
 
 class Truncated(NamedTuple):

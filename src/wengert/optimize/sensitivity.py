@@ -13,6 +13,7 @@ from wengert.implicit.definitions import linear_solver, tangent_of, unknowns_of
 from wengert.implicit.linear import tolerance_of
 from wengert.ops.comparison import require_end
 from wengert.optimize.descent import CONVERGED, PRECISION, End, Point
+from wengert.transforms.batching import is_batched
 from wengert.transforms.forward_mode import jvp
 from wengert.transforms.reverse_mode import grad
 
@@ -25,7 +26,7 @@ def differentiable_end(
     objective: Callable[..., Any],
     start: Any,
     parameters: tuple[Any, ...],
-    minimise: Callable[[Callable[[Any], Any], Any], End],
+    minimise: Callable[[Callable[[Any], Any], Any, bool], End],
 ) -> End:
     """Return the end of a descent, with ``f_xx x' = - f_xp p'`` as its derivative by the parameters.
 
@@ -34,16 +35,17 @@ def differentiable_end(
         objective: ``(vector, *parameters) -> number``; values that it closes over are parameters, too.
         start: the vector where the descent begins; it has no influence on the minimum.
         parameters: arrays.
-        minimise: ``(function of a vector, start) -> End``.
+        minimise: ``(function of a vector, start, whether examples of a batch differ) -> End``.
     """
     problem = unknowns_of(operation, objective, start, parameters)
     function = problem.residual
+    differ = any(map(is_batched, (problem.start, *problem.parameters)))
     linear = "direct" if shape_of(start)[0] <= MOST_DENSE else "cg"
     solve = linear_solver(operation, linear, start, tolerance_of(start, None))
 
     @custom_jvp
     def minimum(start: Any, *parameters: Any) -> End:
-        return minimise(lambda x: function(x, *parameters), start)
+        return minimise(lambda x: function(x, *parameters), start, differ)
 
     @minimum.defjvp
     def _(primals: Any, tangents: Any) -> tuple[End, End]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.boxes import Box, Trace, concrete, own, running, snapshot
+from wengert.boxes import Box, Trace, below, concrete, own, running, snapshot
 from wengert.core import tree
 from wengert.core.dtypes import INT64, Dtype, check_known, check_plain, dtype_of
 from wengert.core.errors import ArgumentError, message
@@ -126,6 +126,15 @@ class BatchTrace(Trace):
             raise ArgumentError(message("vmap", requirement, show(output)))
         value = _from_front(self.value(output), axis)
         return own(value) if getattr(value, "base", None) is not None else value
+
+
+def is_batched(value: Any) -> bool:
+    """Return whether a value differs among the examples of a `vmap` that runs."""
+    while isinstance(value, Box):
+        if isinstance(value.owner, BatchTrace):
+            return True
+        value = below(value)
+    return False
 
 
 def _cast(operation: str, numbers: Any, dtype: Dtype) -> Any:
