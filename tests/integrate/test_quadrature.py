@@ -163,6 +163,17 @@ def test_the_hessian_is_that_of_the_closed_form(mode: Any) -> None:
     np.testing.assert_allclose(mode(of_vector(damped))(POINT), expected, rtol=1e-11)
 
 
+def test_a_derivative_of_each_order_has_one_integral() -> None:
+    def area(p: Any) -> Any:
+        return wg.integrate.quad(lambda x: np.exp(-p * x) * np.sin(p * x), 0.0, 2.0)[0]
+
+    function: Any = lambda p: area(p) ** 2  # noqa: E731
+    for order in range(4):
+        graph = str(wg.jit(function).graph(1.3))
+        assert graph.count("= integral[") == order + 1
+        function = (lambda f: lambda p: wg.jvp(f, (p,), (1.0,))[1])(function)
+
+
 def test_a_bound_has_the_integrand_as_its_derivative() -> None:
     slopes = wg.grad(lambda a, b: quad(np.sqrt, a, b)[0], argnums=(0, 1))(0.25, 4.0)
     assert slopes == (-0.5, 2.0)

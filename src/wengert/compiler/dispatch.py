@@ -200,9 +200,7 @@ class Dispatch:
 
     def _serve(self, found: Specialisation, given: Given, take: Callable[[Any, list[Any]], bool]) -> None:
         """Let later calls of the same kind find a specialisation quickly."""
-        self._last = self._newest[given.outer_key] = Served(
-            given.static, take, found, given.key[0]
-        )
+        self._last = self._newest[given.outer_key] = Served(given.static, take, found, given.key[0])
         if found.signature is not None and found not in self._entries and len(self._entries) < _MOST_ENTRIES:
             self._entries[found] = None
             self._put_before([found])

@@ -242,6 +242,7 @@ def _at_end(integrand: Graph, levels: Levels, constants: Values, end: Any) -> li
     return evaluate(_of_examples(integrand, levels), *constants, np.reshape(end, (*shape_of(end), 1)))
 
 
+@memoized
 def _of_moving(graph: Graph, constants: int, outputs: int) -> Graph:
     """Return a program of constants, a point and directions as one of constants, directions and a point."""
     *first, x = graph.inputs[: constants + 1]

@@ -87,7 +87,7 @@ def keys_word(signature: Signature, interface: Interface) -> int:
 
 
 def keys(signature: Signature) -> list[Any]:
-    """Return the names of arguments, the keys of all dicts and the classes of named tuples, in the order of their words."""
+    """Return the names of arguments, keys of dicts and classes of named tuples, in the order of their words."""
     inside = (key for child in signature.named.children for key in _keys(child))
     return [
         *insertion_order(signature.named),
