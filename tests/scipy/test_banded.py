@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import wengert as wg
 from tests.draws import HypothesisDraw, examples
 from tests.scipy.checks import check, close
-from wengert.core.errors import WengertError
+from wengert.core.errors import ArgumentError, WengertError
 from wengert.scipy import linalg
 
 theirs = pytest.importorskip("scipy.linalg")
@@ -98,6 +98,30 @@ def test_corners_are_not_read() -> None:
     close(x, linalg.solve_banded((2, 1), np.nan_to_num(bands), B), 1e-14)
     derivative = wg.grad(lambda a: np.sum(linalg.solve_banded((2, 1), a, B, check_finite=False)))(bands)
     np.testing.assert_array_equal(derivative == 0, np.isnan(bands))
+
+
+@pytest.mark.parametrize("beside", [1, 9])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_numbers_that_are_not_finite_are_refused_where_they_are_known(beside: int, value: float) -> None:
+    """A compiled program does not know them: its result is not finite, as with ``check_finite=False``."""
+    count = 12
+    bands = np.where(np.arange(2 * beside + 1) == beside, 30.0, 1.0)[:, None] * np.ones(count)
+    b = np.ones(count)
+
+    def solve(bands: Any, b: Any, **options: Any) -> Any:
+        return linalg.solve_banded((beside, beside), bands, b, **options)
+
+    compiled = wg.jit(solve)
+    wrong_b, wrong_bands = b.copy(), bands.copy()
+    wrong_b[5] = wrong_bands[beside, 5] = value
+    for given in ((bands, wrong_b), (wrong_bands, b)):
+        for known in (solve, lambda *x: wg.jvp(solve, x, x)):
+            with pytest.raises(ArgumentError, match=r"solve_banded: infinities and NaNs are not allowed"):
+                known(*given)
+        expected = solve(*given, check_finite=False)
+        np.testing.assert_array_equal(np.isfinite(compiled(*given)), np.isfinite(expected))
+    assert not np.isfinite(compiled(bands, wrong_b)[5])
+    assert np.isfinite(compiled(bands, b)).all()
 
 
 def test_second_derivatives() -> None:
