@@ -1,4 +1,4 @@
-"""Under `vmap`, examples that do not take a branch, or whose loop has ended, raise no error of their indices."""
+"""Under `vmap`, examples that do not take a branch, or whose loop has ended, raise no error of their indices or matrices."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 import wengert as wg
 from wengert.core.errors import WengertError
+from wengert.scipy import linalg
 
 X = np.arange(1.0, 5.0)
 transforms = pytest.mark.parametrize("transform", [lambda f: f, wg.jit], ids=["eager", "jit"])
@@ -54,3 +55,43 @@ def test_an_index_of_a_branch_that_is_taken_raises(transform: Any) -> None:
 
     with pytest.raises(WengertError, match="index 7 is out of bounds"):
         transform(wg.vmap(beyond, (None, 0)))(X, np.array([1, 7, 12]))
+
+
+EQUATIONS: dict[str, Any] = {
+    "solve": np.linalg.solve,
+    "inv": lambda a, b: np.linalg.inv(a) @ b,
+    "cholesky": lambda a, b: np.linalg.cholesky(a) @ b,
+    "solve_triangular": lambda a, b: linalg.solve_triangular(a, b, lower=True),
+    "solve_banded": lambda a, b: linalg.solve_banded((1, 1), np.stack([0.0 * b, np.diagonal(a), 0.1 * b]), b),
+}
+
+
+@transforms
+@pytest.mark.parametrize("name", EQUATIONS)
+def test_a_matrix_of_an_example_that_does_not_count_may_be_singular(name: str, transform: Any) -> None:
+    solve = EQUATIONS[name]
+
+    def solution(x: Any, number: Any) -> Any:
+        return np.sum(solve(number * np.eye(3), x[:3]))
+
+    def chosen(x: Any, n: Any) -> Any:
+        return wg.cond(n > 0, lambda: solution(x, n), lambda: -x[0])
+
+    def repeated(x: Any, n: Any) -> Any:
+        """Solve with n, n - 1, ..., 1; the next one would be singular."""
+        step = lambda state: (state[0] - 1.0, state[1] + solution(x, state[0]))  # noqa: E731
+        return wg.while_loop(lambda state: state[0] > 0.5, step, (n, 0.0 * x[0]), most=3)[1]
+
+    for program, numbers in ((chosen, [2.0, 0.0, -1.0]), (repeated, [1.0, 3.0])):
+        together = transform(wg.vmap(wg.value_and_grad(program), (None, 0)))(X, np.array(numbers))
+        alone = [wg.value_and_grad(program)(X, np.float64(number)) for number in numbers]
+        for actual, expected in zip(together, zip(*alone, strict=True), strict=True):
+            np.testing.assert_allclose(actual, expected, rtol=1e-12)
+
+
+def test_a_matrix_that_all_examples_share_is_factorised_once() -> None:
+    a = np.eye(3) + 0.1
+    function = wg.vmap(lambda n: wg.cond(n > 0, lambda: np.linalg.solve(a, n * X[:3]), lambda: X[:3]))
+    text = str(wg.jit(function).graph(np.ones(4)))
+    assert "solve" in text
+    assert "[4,3,3]" not in text

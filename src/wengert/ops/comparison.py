@@ -126,7 +126,7 @@ def _requirement(name: str, doc: str, check: str, error: type[WengertError]) -> 
             f"{name}({x}, {holds}, {f'{operation}: {requirement}'!r})"
         ),
         samples=_require_samples,
-        unchecked=lambda counts, x, holds: (x, logical_or(holds, logical_not(counts))),
+        unchecked=lambda counts, x, holds, **params: (x, logical_or(holds, logical_not(counts))),
         operands=("x", "holds"),
         parameters=("operation", "requirement"),
     )

@@ -135,7 +135,7 @@ def _batch_scatter(
 def _unchecked(first: int) -> Callable[..., tuple[Any, ...]]:
     """Return the rule for operands that are indices from the one with a number on: 0 is inside of every array."""
 
-    def rule(counts: Any, *operands: Any) -> tuple[Any, ...]:
+    def rule(counts: Any, *operands: Any, **params: Any) -> tuple[Any, ...]:
         return *operands[:first], *(where(counts, index, 0) for index in operands[first:])
 
     return rule

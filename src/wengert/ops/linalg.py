@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.boxes import Box
 from wengert.core.dtypes import FLOAT64, Dtype, dtype_of, is_complex, is_inexact, real_dtype
 from wengert.core.errors import DtypeError, ShapeError, message
 from wengert.core.shapes import broadcast, shape_of
@@ -131,7 +132,15 @@ def _stated(
         lowering=lowering,
         source=source.format,
         samples=lambda draw: ((_matrices(draw),), {}),
+        unchecked=None if scalar else identity_elsewhere,
     )
+
+
+def identity_elsewhere(counts: Any, a: Any, *others: Any, **params: Any) -> tuple[Any, ...]:
+    """Return the operands with the identity, which has an inverse and a factor, for examples that do not count."""
+    if not (isinstance(a, Box) and a.owner is counts.owner):  # all examples share the matrix
+        return a, *others
+    return where(counts, a, np.eye(shape_of(a)[-1], dtype=dtype_of(a))), *others
 
 
 def _inverse_tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any) -> Any:
@@ -194,6 +203,7 @@ solve = primitive(
     lowering=_lapack(unrolled.solve),
     source="np.linalg.solve({0}, {1})".format,
     samples=_solve_samples,
+    unchecked=identity_elsewhere,
 )
 
 # -- Cholesky factor -------------------------------------------------------------------------------------
@@ -229,6 +239,7 @@ cholesky = primitive(
     lowering=_lapack(unrolled.cholesky),
     source="np.linalg.cholesky({0})".format,
     samples=lambda draw: ((_positive(draw),), {}),
+    unchecked=identity_elsewhere,
 )
 
 

@@ -14,7 +14,7 @@ from wengert.nest.lowering import Expansion, OnHost
 from wengert.ops import unrolled_linalg as unrolled
 from wengert.ops.comparison import where
 from wengert.ops.elementwise import batch_elementwise
-from wengert.ops.linalg import check_square, multiply, solution_type, swapped
+from wengert.ops.linalg import check_square, identity_elsewhere, multiply, solution_type, swapped
 from wengert.primitive import Draw, Explicit, Linear, primitive
 
 
@@ -81,4 +81,5 @@ solve_triangular = primitive(
     lowering=OnHost("its steps depend on one another", Expansion(unrolled.solve_triangular, unrolled.length)),
     source="triangular_solution({0}, {1}, {lower}, {unit})".format,
     samples=_samples,
+    unchecked=identity_elsewhere,
 )

@@ -65,7 +65,7 @@ class BatchTrace(Trace):
         """Compute all examples."""
         self.check_open(primitive.name)
         if self.counts is not None and primitive.unchecked is not None:
-            operands = primitive.unchecked(self.counts, *operands)
+            operands = primitive.unchecked(self.counts, *operands, **params)
         values: list[Any] = []
         batched: list[bool] = []
         weak = False
