@@ -290,7 +290,7 @@ class Primitive:
     of_arrays: Callable[..., Any] = _not_given
     """The evaluation where an operand is an array, if it is simpler than ``evaluate``."""
     unchecked: Callable[..., tuple[Any, ...]] | None = None
-    """``(counts, *operands, **params) -> operands``, for which the program raises no error where ``counts`` is false."""
+    """``(counts, *operands, **params) -> operands``, which raise no error where ``counts`` is false."""
 
     def __post_init__(self) -> None:
         if self.of_arrays is _not_given:

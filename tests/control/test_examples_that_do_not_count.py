@@ -1,4 +1,4 @@
-"""Under `vmap`, examples that do not take a branch, or whose loop has ended, raise no error of their indices or matrices."""
+"""Under `vmap`, examples that do not take a branch, or whose loop has ended, raise no errors of indices or matrices."""
 
 from __future__ import annotations
 

@@ -114,12 +114,12 @@ def test_numbers_that_are_not_finite_are_refused_where_they_are_known(beside: in
     compiled = wg.jit(solve)
     wrong_b, wrong_bands = b.copy(), bands.copy()
     wrong_b[5] = wrong_bands[beside, 5] = value
-    for given in ((bands, wrong_b), (wrong_bands, b)):
+    for operands in ((bands, wrong_b), (wrong_bands, b)):
         for known in (solve, lambda *x: wg.jvp(solve, x, x)):
             with pytest.raises(ArgumentError, match=r"solve_banded: infinities and NaNs are not allowed"):
-                known(*given)
-        expected = solve(*given, check_finite=False)
-        np.testing.assert_array_equal(np.isfinite(compiled(*given)), np.isfinite(expected))
+                known(*operands)
+        expected = solve(*operands, check_finite=False)
+        np.testing.assert_array_equal(np.isfinite(compiled(*operands)), np.isfinite(expected))
     assert not np.isfinite(compiled(bands, wrong_b)[5])
     assert np.isfinite(compiled(bands, b)).all()
 
