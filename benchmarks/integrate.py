@@ -255,6 +255,7 @@ def measured(problem: Problem, turns: int) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("part", nargs="?", default="", help="a part of the names of problems; all by default")
     parser.add_argument("--turns", type=int, default=7, help="the number of turns")
     parser.add_argument("--write", action="store_true", help="replace the table in docs/performance.md")
     arguments = parser.parse_args()
@@ -262,7 +263,7 @@ def main() -> None:
         "| problem | by | first run, s | ms | relative error | Wengert is faster by |",
         "|---|---|---:|---:|---:|---:|",
     ]
-    for problem in PROBLEMS:
+    for problem in (problem for problem in PROBLEMS if arguments.part in problem.name):
         lines += measured(problem, arguments.turns)
     if arguments.write:
         replace_table("performance.md", "differential equations", "\n".join(lines))
