@@ -178,6 +178,7 @@ class Elementwise:
         param: the name of a parameter that the operation takes.
         program: ``(*operands, **params) -> result``: the operation as a composition of other primitives, where the
             backend has no scalar operation of that name.
+        checked: ``(operands, location) -> operands``, with the checks of what the operation requires of them.
     """
 
     def __init__(
@@ -186,11 +187,13 @@ class Elementwise:
         inputs: Callable[[Sequence[TensorType], TensorType], Sequence[Dtype]] | None = None,
         param: str = "",
         program: Callable[..., Any] | None = None,
+        checked: Callable[[Sequence[Expression], str], Sequence[Expression]] | None = None,
     ) -> None:
         self.operation = operation
         self.inputs = inputs
         self.param = param
         self.program = program
+        self.checked = checked
 
     def dtypes(self, types: Sequence[TensorType], result: TensorType) -> Sequence[Dtype]:
         """Return the dtypes that the operation works on."""

@@ -13,11 +13,12 @@ from wengert.core.dtypes import BOOL, INT64, NUMPY_SCALAR, Dtype, dtype_of
 from wengert.core.errors import DtypeError, message
 from wengert.ir.types import TensorType, show
 from wengert.kernels import special as kernels
+from wengert.nest.expression import Apply, Expression, zero
 from wengert.nest.lowering import Elementwise
 from wengert.ops.arithmetic import square
 from wengert.ops.comparison import equal, isinf, less, logical_and, where
 from wengert.ops.complex import real
-from wengert.ops.elementwise import elementwise, of_real, operator_evaluation, ufunc_type
+from wengert.ops.elementwise import elementwise, of_real, operator_evaluation, ufunc_inputs, ufunc_type
 from wengert.primitive import Draw, Linear, NonDifferentiable
 
 _POSITIVE = (0.3, 3.0)
@@ -65,6 +66,16 @@ def _power(x: Any, y: Any) -> Any:
     return np.power(x, y) if getattr(x, "dtype", None) == BOOL else _by_operator(x, y)
 
 
+def _checked_exponent(operands: Sequence[Expression], location: str) -> Sequence[Expression]:
+    """Require of the exponent of integers that it is not negative."""
+    x, y = operands
+    if y.dtype.kind != "i":
+        return operands
+    holds = Apply("greater_equal", (y, zero(y.dtype)), BOOL)
+    requirement = "power: integers to negative integer powers are not allowed"
+    return x, Apply("fitting", (y, holds), y.dtype, location=location, requirement=requirement)
+
+
 power = elementwise(
     "power",
     np.power,
@@ -76,6 +87,7 @@ power = elementwise(
     kinks=[(0.0, 0.0)],
     source="{0} ** {1}",
     evaluate=_power,
+    lowering=Elementwise("power", ufunc_inputs(np.power), checked=_checked_exponent),
 )
 
 

@@ -22,6 +22,7 @@ from wengert.compiler.mathlib import (
     erf,
     exponential,
     gamma,
+    integer_power,
     logarithmic,
     power,
     trigonometric,
@@ -34,6 +35,7 @@ __all__ = [
     "erf",
     "exponential",
     "gamma",
+    "integer_power",
     "logarithmic",
     "power",
     "supports",
@@ -57,7 +59,7 @@ def supports(name: str, kind: Kind) -> bool:
         >>> supports("exp", Kind("double", 8)), supports("exp", Kind("i32"))
         (True, False)
     """
-    return name in FUNCTIONS and kind.is_float
+    return name in FUNCTIONS and (kind.is_float or name == integer_power.NAME)
 
 
 def definitions(names: Iterable[tuple[str, Kind]], target: Target | None = None) -> tuple[str, set[str]]:
@@ -79,6 +81,11 @@ def definitions(names: Iterable[tuple[str, Kind]], target: Target | None = None)
         name, kind = function = next(iter(waiting))
         del waiting[function]
         written.add(function)
+        if not kind.is_float:
+            text, more = integer_power.definition(kind, symbol(name, kind))
+            texts.append(text)
+            declared |= more
+            continue
         writer = _written(name, kind, target)
         texts.append(_text(name, kind, writer))
         declared |= writer.declared

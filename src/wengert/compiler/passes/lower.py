@@ -159,6 +159,8 @@ class _Block:
             _taken(operation, self.operand(atom), indices, dtype)
             for atom, dtype in zip(equation.operands, wanted, strict=True)
         )
+        if lowering.checked is not None:
+            operands = tuple(lowering.checked(operands, equation.location))
         if operation == "positive":
             value = operands[0]
         elif operation in COMPARISONS and wanted[0] != wanted[1]:
