@@ -94,24 +94,24 @@ class Samples:
     @property
     def warnings(self) -> list[str]:
         """Sentences on what makes the draws doubtful, and what to change; the table ends with them."""
-        found: list[str] = []
+        doubts: list[str] = []
         count = self.divergent.size
         if self.divergences:
             advice = "raise target, or write the density in other parameters"
-            found.append(f"{self.divergences} of {count} trajectories diverged: {advice}.")
+            doubts.append(f"{self.divergences} of {count} trajectories diverged: {advice}.")
         full = int(np.sum(self.depth >= self._limit))
         if full and np.any(self.depth):
             advice = "try dense=True, raise max_depth, or see whether the integral of the density is finite"
-            found.append(f"{full} of {count} trajectories reached max_depth={self._limit}: {advice}.")
+            doubts.append(f"{full} of {count} trajectories reached max_depth={self._limit}: {advice}.")
         worst = int(np.argmax(np.where(np.isnan(self._reductions), np.inf, self._reductions)))
         if not self._reductions[worst] <= _LARGEST_REDUCTION:
             got = f"r-hat of {self.names[worst]} is {self._reductions[worst]:.3f}, not at most {_LARGEST_REDUCTION}"
-            found.append(f"{got}: the chains disagree; take more draws and warmup.")
+            doubts.append(f"{got}: the chains disagree; take more draws and warmup.")
         worst, least = int(np.argmin(self._sizes)), _LEAST_SIZE * self.vectors.shape[0]
         if self._sizes[worst] < least:
             got = f"ess bulk of {self.names[worst]} is {self._sizes[worst]:.0f}, not at least {least}"
-            found.append(f"{got}: its diagnostics are uncertain; take more draws.")
-        return found
+            doubts.append(f"{got}: its diagnostics are uncertain; take more draws.")
+        return doubts
 
     def map(self, function: Callable[[Any], Any]) -> Samples:
         """Return the draws of a function of the parameters, with their own diagnostics.

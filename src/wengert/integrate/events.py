@@ -147,20 +147,25 @@ def find(events: Events, rows: Rows, has_ended: Any, direction: Any) -> Found:
         return _last(events, rows, has_ended, direction)
     places: list[list[Place]] = []
     for number, function in enumerate(events.functions):
-        found = np.flatnonzero(np.asarray(crossed)[:turns, number])
-        places.append([locate(function, rows, int(row)) for row in found])
+        crossing_rows = np.flatnonzero(np.asarray(crossed)[:turns, number])
+        places.append([locate(function, rows, int(row)) for row in crossing_rows])
     end: Any = None
     if concrete(has_ended):
         counts = zip(places, events.terminal.tolist(), strict=True)
-        ends: list[Any] = [found[most - 1].t for found, most in counts if most and len(found) >= most]
+        ends: list[Any] = [
+            crossings[most - 1].t for crossings, most in counts if most and len(crossings) >= most
+        ]
         end = min(ends, key=lambda t: float(concrete(t) * concrete(direction)))
         limit = float(concrete(end) * concrete(direction))
         places = [
-            [p for p in found if float(concrete(p.t) * concrete(direction)) <= limit] for found in places
+            [p for p in crossings if float(concrete(p.t) * concrete(direction)) <= limit]
+            for crossings in places
         ]
     count = shape_of(rows.befores)[1]
-    times = [np.stack([p.t for p in found]) if found else np.zeros(0) for found in places]
-    states = [np.stack([p.y for p in found]) if found else np.zeros((0, count)) for found in places]
+    times = [np.stack([p.t for p in crossings]) if crossings else np.zeros(0) for crossings in places]
+    states = [
+        np.stack([p.y for p in crossings]) if crossings else np.zeros((0, count)) for crossings in places
+    ]
     return Found(times, states, end, has_ended)
 
 

@@ -121,10 +121,10 @@ class DenseOutput:
             low, high = bounds
             middle = (low + high) // 2
             is_behind = direction * take(rows.ends, middle) < direction * times
-            found = low < high
+            is_searching = low < high
             return (
-                where(np.logical_and(found, is_behind), middle + 1, low),
-                where(np.logical_and(found, np.logical_not(is_behind)), middle, high),
+                where(np.logical_and(is_searching, is_behind), middle + 1, low),
+                where(np.logical_and(is_searching, np.logical_not(is_behind)), middle, high),
             )
 
         bounds = zeros, zeros + np.maximum(rows.turns - 1, 0)

@@ -83,8 +83,8 @@ def least_squares(
         options["callback"] = callback_for(options["callback"], flat)
     derivative = system.jac_or_users(jac, args)
     if factorises and (system.is_sparse if jac is None else sparse is True and callable(jac)):
-        found = minimise_squares(system.fun, derivative, system.x0, Settings(**options))
-        result = optimize.OptimizeResult(found)
+        solution = minimise_squares(system.fun, derivative, system.x0, Settings(**options))
+        result = optimize.OptimizeResult(solution)
     else:
         result = optimize.least_squares(
             system.fun,

@@ -108,8 +108,8 @@ def find_mpiexec() -> Mpiexec:
 
 def _of_wheel(name: str) -> Path | None:
     with contextlib.suppress(PackageNotFoundError):
-        found = distribution(name)
-        for file in found.files or ():
+        wheel = distribution(name)
+        for file in wheel.files or ():
             if file.name == "mpiexec":
                 return Path(os.fspath(file.locate())).resolve()
     return None

@@ -101,10 +101,10 @@ class _Pickler(pickle.Pickler):
         """Return whether the other process finds a function by its name."""
         if not self._is_shared(function.__module__):
             return False
-        found: Any = sys.modules[function.__module__]
+        value: Any = sys.modules[function.__module__]
         for part in function.__qualname__.split("."):
-            found = getattr(found, part, None)
-        return found is function
+            value = getattr(value, part, None)
+        return value is function
 
     def _reduced(self, function: FunctionType) -> Any:
         variables = function.__globals__

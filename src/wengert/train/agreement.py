@@ -78,15 +78,15 @@ def digest(tree: Any) -> str:
         >>> digest(np.zeros(2, np.uint8))[:8]
         '96a296d2'
     """
-    found = hashlib.sha256()
+    hashed = hashlib.sha256()
     for leaf in leaves(tree):
-        found.update(np.ascontiguousarray(leaf).tobytes())
-    return found.hexdigest()
+        hashed.update(np.ascontiguousarray(leaf).tobytes())
+    return hashed.hexdigest()
 
 
 def checksum(dataset: Dataset) -> int:
     """Return a checksum of images and labels."""
-    found = 0
+    total = 0
     for array in (dataset.train_images, dataset.train_labels, dataset.test_images, dataset.test_labels):
-        found = zlib.crc32(np.ascontiguousarray(array).data, found)
-    return found
+        total = zlib.crc32(np.ascontiguousarray(array).data, total)
+    return total

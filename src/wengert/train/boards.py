@@ -107,8 +107,8 @@ class MLflow:
                 client.update_run(self.run, status="RUNNING")
                 return
             experiment = os.environ.get("MLFLOW_EXPERIMENT_NAME", "wengert")
-            found = client.get_experiment_by_name(experiment)
-            number = found.experiment_id if found else client.create_experiment(experiment)
+            known = client.get_experiment_by_name(experiment)
+            number = known.experiment_id if known else client.create_experiment(experiment)
             self.run = client.create_run(number, run_name=start.folder.name).info.run_id
             self._id.write_text(self.run, "utf-8")
         for name, value in start.settings._asdict().items():
