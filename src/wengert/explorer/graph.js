@@ -1,10 +1,12 @@
 "use strict";
 // The picture of the graph: operations near the step, or lines or functions of the source as single nodes.
-const LETTER = 7.1, NODE = 44, NARROWEST = 124, LONGEST = 26, FEW = 3;
+const LETTER = 7.1, DIGIT = 6.4, NODE = 44, NARROWEST = 124, LONGEST = 26, FEW = 3;
 const LEVELS = { operations: "operations", lines: "lines", functions: "functions" };
 
 const cut = (text, most = LONGEST) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
-const nodeOf = (id, title, more) => ({ id, title, height: NODE, width: Math.max(NARROWEST, LETTER * title.length + 26), ...more });
+// Room for the second line of a node: the shape of its value, and a tangent or an adjoint.
+const shapeOf = ({ step, input, output }) => (step?.types[0] ?? input?.type ?? output?.type ?? "").replace(/^[^[]*/, "");
+const nodeOf = (id, title, more) => ({ id, title, height: NODE, width: Math.max(NARROWEST, LETTER * title.length + 26, DIGIT * (shapeOf(more).length + 11) + 20), ...more });
 
 // The definition of each value: an input, or a step.
 const DEFINED = new Map();
