@@ -13,11 +13,11 @@ from wengert.parallel.tree import Node, total
 @pytest.mark.parametrize("parts", [1, 2, 7, 8, 13])
 def test_later_sums_take_the_buffers_of_the_first(parts, rng, monkeypatch):
     made = []
-    empty = Layout.empty
-    monkeypatch.setattr(Layout, "empty", lambda self: made.append(1) or empty(self))
+    buffer = Layout.buffer
+    monkeypatch.setattr(Layout, "buffer", lambda self: made.append(1) or buffer(self))
     trees = rng.standard_normal((parts, 50))
     reduction = Reduction(Layout.of(trees[0]), parts)
-    out = reduction.layout.empty()
+    out = reduction.layout.buffer()
     expected = total({Node(n, 0): tree for n, tree in enumerate(trees)}, parts, np.add)
     counts = []
     for _ in range(3):

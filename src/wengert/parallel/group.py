@@ -138,7 +138,7 @@ class Group:
         if count != len(own):
             requirement = f"this process must give {len(own)} summands, those of group.share({parts})"
             raise ArgumentError(message("sum", requirement, str(count)))
-        return reduction.layout.unpack(reduction.finish(reduction.layout.empty()))
+        return reduction.layout.unpack(reduction.finish(reduction.layout.buffer()))
 
     def reduction(self, layout: Layout, parts: int) -> Reduction:
         """Return what adds trees of a layout; the same one for the same layout and number of parts."""

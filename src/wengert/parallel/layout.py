@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,16 +36,39 @@ class Place(NamedTuple):
         return buffer[self.begin : self.end].view(self.dtype).reshape(self.shape)
 
 
-class Layout(NamedTuple):
+class Buffer:
+    """The numbers of a tree, or of consecutive lines of it, in one piece of memory; their views are made once.
+
+    Args:
+        content: the bytes.
+        runs: views of the numbers, one of each run of leaves of one dtype.
+        leaves: views of the leaves of a whole tree.
+    """
+
+    __slots__ = "content", "leaves", "runs"
+
+    def __init__(self, content: Any, runs: Sequence[Any], leaves: Sequence[Any] = ()) -> None:
+        self.content, self.runs, self.leaves = content, runs, leaves
+
+    def add(self, other: Buffer) -> Buffer:
+        """Add the numbers of a buffer of the same lines to those of this one, and return this one."""
+        with np.errstate(all="ignore"):
+            for mine, theirs in zip(self.runs, other.runs, strict=True):
+                np.add(mine, theirs, out=mine)
+        return self
+
+
+@dataclass(frozen=True)
+class Layout:
     """The places of a tree's leaves in one buffer.
 
     Example:
         >>> tree = {"w": np.ones((2, 3), np.float32), "loss": 0.5}
         >>> layout = Layout.of(tree)
-        >>> buffer = layout.empty()
+        >>> buffer = layout.buffer()
         >>> layout.pack(tree, buffer)
-        >>> layout.add(buffer, buffer)
-        >>> layout.unpack(buffer)["w"][0], layout.unpack(buffer)["loss"], layout.size
+        >>> total = layout.unpack(buffer.add(buffer))
+        >>> total["w"][0], total["loss"], layout.size
         (array([2., 2., 2.], dtype=float32), np.float64(1.0), 128)
     """
 
@@ -70,13 +95,36 @@ class Layout(NamedTuple):
             size = -(-place.end // ALIGNMENT) * ALIGNMENT
         return cls(structure, tuple(places), size)
 
-    def empty(self) -> Any:
-        """Return a buffer on a cache line, with zeros between the leaves."""
+    def buffer(self) -> Buffer:
+        """Return a new buffer on a cache line, with zeros between the leaves."""
         raw = np.zeros(self.size + ALIGNMENT, np.uint8)
         begin = -raw.ctypes.data % ALIGNMENT
-        return raw[begin : begin + self.size]
+        content = raw[begin : begin + self.size]
+        leaves = [place.of(content) for place in self.places]
+        return Buffer(content, self.part(content, 0).runs, leaves)
 
-    def pack(self, tree: Any, buffer: Any) -> None:
+    def part(self, content: Any, begin: int) -> Buffer:
+        """Return some lines of a buffer, which begin at its byte ``begin``, as a buffer of their own.
+
+        A leaf may lie beyond both ends; ends within a leaf lie between two of its numbers.
+        """
+        runs: list[Any] = []
+        for start, stop, dtype in self._runs:
+            start, stop = max(start - begin, 0), min(stop - begin, len(content))
+            if start < stop:
+                runs.append(content[start:stop].view(dtype))
+        return Buffer(content, runs)
+
+    @functools.cached_property
+    def _runs(self) -> list[tuple[int, int, Dtype]]:
+        """The bytes of consecutive leaves of one dtype, which are added at once."""
+        runs: list[tuple[int, int, Dtype]] = []
+        for dtype, group in itertools.groupby(self.places, key=lambda place: place.dtype):
+            places = list(group)
+            runs.append((places[0].begin, places[-1].end, dtype))
+        return runs
+
+    def pack(self, tree: Any, buffer: Buffer) -> None:
         """Copy the leaves of a tree into a buffer.
 
         Raises:
@@ -86,43 +134,19 @@ class Layout(NamedTuple):
         leaves, structure = flatten(tree)
         if structure != self.structure:
             raise ArgumentError(message("sum", "all parts must have the same structure", str(structure)))
-        for place, leaf in zip(self.places, leaves, strict=True):
+        for place, view, leaf in zip(self.places, buffer.leaves, leaves, strict=True):
             if (shape_of(leaf), dtype_of(leaf)) != (place.shape, place.dtype):
                 requirement = f"all parts must have a leaf {place.dtype}{list(place.shape)} here"
                 raise ShapeError(message("sum", requirement, f"{dtype_of(leaf)}{list(shape_of(leaf))}"))
-            place.of(buffer)[...] = leaf
+            view[...] = leaf
 
-    def unpack(self, buffer: Any) -> Any:
+    def unpack(self, buffer: Buffer) -> Any:
         """Return the tree whose leaves are views of a buffer; scalars are NumPy's numbers."""
-        leaves = (place.of(buffer) for place in self.places)
-        return unflatten(self.structure, [leaf if leaf.ndim else leaf[()] for leaf in leaves])
-
-    def add(self, left: Any, right: Any, begin: int = 0) -> None:
-        """Add the right bytes to the left ones, as numbers; both begin at the byte ``begin`` of the buffer.
-
-        A leaf's bytes may lie beyond both ends; ends within a leaf lie between two of its numbers.
-        """
-        end = begin + len(left)
-        for (first, last), dtype in _runs(self.places):
-            first, last = max(first, begin), min(last, end)
-            if first < last:
-                place = slice(first - begin, last - begin)
-                target = left[place].view(dtype)
-                with np.errstate(all="ignore"):
-                    np.add(target, right[place].view(dtype), out=target)
+        return unflatten(self.structure, [leaf if leaf.ndim else leaf[()] for leaf in buffer.leaves])
 
     def described(self) -> str:
         """Return the types of the leaves as text."""
         return ", ".join(f"{place.dtype}{list(place.shape)}" for place in self.places)
-
-
-def _runs(places: Sequence[Place]) -> list[tuple[tuple[int, int], Dtype]]:
-    """Return the bytes of consecutive leaves of one dtype, which are added at once."""
-    runs: list[tuple[tuple[int, int], Dtype]] = []
-    for dtype, group in itertools.groupby(places, key=lambda place: place.dtype):
-        leaves = list(group)
-        runs.append(((leaves[0].begin, leaves[-1].end), dtype))
-    return runs
 
 
 def slices(size: int, count: int) -> list[slice]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from typing import Any
 
 import numpy as np
 
 from wengert.core.errors import MissingExtraError
-from wengert.parallel.layout import Layout, slices
+from wengert.parallel.layout import Buffer, Layout, slices
 from wengert.parallel.tree import Node, nodes_of, share, total
 
 _STARTED = "OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE", "PMIX_RANK", "MPI_LOCALNRANKS"
@@ -59,25 +60,29 @@ class Exchange:
     """
 
     def __init__(self, communicator: Any, layout: Layout, parts: int) -> None:
-        self.communicator, self.layout, self.parts = communicator, layout, parts
+        self.communicator, self.parts = communicator, parts
         rank, size = communicator.Get_rank(), communicator.Get_size()
         self._whole = layout.size <= _SMALL
         self._slices = [slice(0, layout.size)] * size if self._whole else slices(layout.size, size)
-        self._own = self._slices[rank]
-        self._nodes = [nodes_of(share(parts, other, size)) for other in range(size)]
-        held, lengths = len(self._nodes[rank]), [part.stop - part.start for part in self._slices]
+        nodes = [nodes_of(share(parts, other, size)) for other in range(size)]
+        held, lengths = len(nodes[rank]), [part.stop - part.start for part in self._slices]
         self._sent = _Counts([held * layout.size] if self._whole else [held * length for length in lengths])
-        self._received = _Counts([len(nodes) * lengths[rank] for nodes in self._nodes])
+        self._received = _Counts([len(theirs) * lengths[rank] for theirs in nodes])
         self._finished = _Counts(lengths)
         self._outgoing = np.empty(self._sent.total, np.uint8)
         self._incoming = np.empty(self._received.total, np.uint8)
+        begin, length = self._slices[rank].start, lengths[rank]
+        self._sums = {
+            node: layout.part(self._incoming[number * length : (number + 1) * length], begin)
+            for number, node in enumerate(itertools.chain.from_iterable(nodes))
+        }
 
-    def finish(self, held: dict[Node, Any], out: Any) -> None:
+    def finish(self, held: dict[Node, Buffer], out: Any) -> None:
         """Write the sum over all processes into a buffer.
 
         Args:
-            held: the buffers of this process by their nodes.
-            out: the buffer.
+            held: the sums of this process by their nodes.
+            out: the bytes of the buffer.
         """
         outgoing, incoming = self._packed(list(held.values())), self._received.of(self._incoming)
         if self._whole:
@@ -90,28 +95,17 @@ class Exchange:
 
     def _total(self) -> Any:
         """Return the sum of the slices that have come."""
-        length = int(self._own.stop - self._own.start)
-        nodes = [node for nodes in self._nodes for node in nodes]
-        begins = range(0, len(nodes) * length, length) if length else [0] * len(nodes)
-        sums = {
-            node: self._incoming[begin : begin + length] for node, begin in zip(nodes, begins, strict=True)
-        }
+        return total(self._sums, self.parts, Buffer.add).content
 
-        def added(left: Any, right: Any) -> Any:
-            self.layout.add(left, right, self._own.start)
-            return left
-
-        return total(sums, self.parts, added)
-
-    def _packed(self, buffers: list[Any]) -> Any:
+    def _packed(self, buffers: list[Buffer]) -> Any:
         """Return the buffers' slices in the order in which they are sent."""
         if len(buffers) == 1:
-            return buffers[0]
+            return buffers[0].content
         begin = 0
         for part in self._slices[:1] if self._whole else self._slices:
             for buffer in buffers:
                 end = begin + part.stop - part.start
-                self._outgoing[begin:end] = buffer[part]
+                self._outgoing[begin:end] = buffer.content[part]
                 begin = end
         return self._outgoing
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert.parallel.layout import Layout
+from wengert.parallel.layout import Buffer, Layout
 from wengert.parallel.mpi import Exchange
 from wengert.parallel.tree import Pairwise, total
 
@@ -21,43 +21,42 @@ class Reduction:
         >>> reduction = Reduction(Layout.of(1.0), 3)
         >>> for part in range(3):
         ...     reduction.add(part, reduction.packed(10.0**part))
-        >>> reduction.layout.unpack(reduction.finish(reduction.layout.empty()))
+        >>> reduction.layout.unpack(reduction.finish(reduction.layout.buffer()))
         np.float64(111.0)
     """
 
     def __init__(self, layout: Layout, parts: int, communicator: Any = None) -> None:
         self.layout, self.parts = layout, parts
         self._exchange = Exchange(communicator, layout, parts) if communicator is not None else None
-        self._free: list[Any] = []
+        self._free: list[Buffer] = []
         self._pairwise = Pairwise(self._added)
 
-    def packed(self, tree: Any) -> Any:
+    def packed(self, tree: Any) -> Buffer:
         """Return a tree in a buffer of this sum, which `add` takes; several threads may pack at a time."""
         try:
             buffer = self._free.pop()
         except IndexError:
-            buffer = self.layout.empty()
+            buffer = self.layout.buffer()
         self.layout.pack(tree, buffer)
         return buffer
 
-    def add(self, part: int, buffer: Any) -> None:
+    def add(self, part: int, buffer: Buffer) -> None:
         """Add a buffer from `packed`; the parts of this process come in order."""
         self._pairwise.add(part, buffer)
 
-    def _added(self, left: Any, right: Any) -> Any:
-        self.layout.add(left, right)
+    def _added(self, left: Buffer, right: Buffer) -> Buffer:
         self._free.append(right)
-        return left
+        return left.add(right)
 
-    def finish(self, out: Any) -> Any:
+    def finish(self, out: Buffer) -> Buffer:
         """Write the sum over all parts of all processes into a buffer, and return it."""
         held, self._pairwise.held = self._pairwise.held, {}
         if self._exchange is not None:
-            self._exchange.finish(held, out)
+            self._exchange.finish(held, out.content)
             self._free.extend(held.values())
         else:
             root = total(held, self.parts, self._added)
-            out[...] = root
+            out.content[...] = root.content
             self._free.append(root)
         return out
 

@@ -23,7 +23,8 @@ from wengert.ops.conversion import cast
 from wengert.optim import Optimiser
 from wengert.optim.transforms import in_dtype_of, select, trainable
 from wengert.parallel import Group
-from wengert.parallel.layout import Layout
+from wengert.parallel.layout import Buffer, Layout
+from wengert.parallel.reduction import Reduction
 from wengert.train.profile import EVALUATION, STEPS, Stopwatch
 from wengert.train.state import LayerState, Mean
 from wengert.train.steps import EVALUATION_BATCH, Carry, Steps, one_by_one
@@ -72,9 +73,9 @@ class MicroBatchSteps(Steps):
         self.size, self.processes, self.threads = size, group, threads
         self._contribution = jit(self._summand, flush_subnormals=True) if compiled else self._summand
         self._update = jit(self._updated, flush_subnormals=True) if compiled else self._updated
-        self._layout: Layout | None = None
         self._pool: ThreadPoolExecutor | None = None
-        self._sum: Any = None
+        self._sums: dict[int, tuple[Reduction, Buffer]] = {}
+        """What adds some number of micro-batches, and their sum."""
 
     @contextlib.contextmanager
     def running(self) -> Generator[None, None, None]:
@@ -107,21 +108,22 @@ class MicroBatchSteps(Steps):
             return self._contribution(
                 carry.model,
                 carry.layer_state,
-                images[chosen],
-                labels[chosen],
+                images,
+                labels,
+                chosen,
                 None if variation is None else variation[part],
                 np.int64(number),
                 np.float64(len(chosen) / self.size),
             )
 
         own = self.processes.share(len(parts))
-        if self._layout is None:
-            self._layout = Layout.of(summand(own[0] if own else 0))
-            self._sum = self._layout.empty()
-        reduction = self.processes.reduction(self._layout, len(parts))
+        if len(parts) not in self._sums:
+            layout = Layout.of(summand(own[0] if own else 0))
+            self._sums[len(parts)] = self.processes.reduction(layout, len(parts)), layout.buffer()
+        reduction, out = self._sums[len(parts)]
         for number, buffer in zip(own, self._map(lambda n: reduction.packed(summand(n)), own), strict=True):
             reduction.add(number, buffer)
-        added = self._layout.unpack(reduction.finish(self._sum))
+        added = reduction.layout.unpack(reduction.finish(out))
         return self._update(carry, added, np.float64(len(row) / self.size))
 
     def _map(self, f: Callable[[int], Any], own: Sequence[int]) -> Any:
@@ -137,17 +139,16 @@ class MicroBatchSteps(Steps):
         layer_state: LayerState | None,
         images: Any,
         labels: Any,
+        index: Any,
         variation: Any,
         number: Any,
         weight: Any,
     ) -> Summand:
-        if self.task.vary is not None:
-            images = self.task.vary.apply(images, variation)
+        batch = self.batch(images, labels, index, variation)
         if layer_state is not None:
             key = random.fold_in(layer_state.key, number + _OWN_KEYS)
             layer_state = layer_state._replace(key=key)
-        inputs = self.task.prepare(images)
-        (loss, (score, after)), gradients = self._differentiate(model, layer_state, inputs, labels)
+        (loss, (score, after)), gradients = self._differentiate(model, layer_state, *batch)
 
         def weighted(leaf: Any) -> Any:
             if is_float(dtype_of(leaf)):
