@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import re
+import sys
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from hypothesis.extra import numpy as hnp
 
 from wengert.core.errors import ArgumentError, DtypeError
 from wengert.data import DataError, DataNotFoundError, read_idx, write_idx
+from wengert.data.idx import map_idx
 
 DTYPES = [np.uint8, np.int8, np.int16, np.int32, np.float32, np.float64]
 EXAMPLE = np.arange(-6, 6, dtype=np.int16).reshape(2, 3, 2)
@@ -26,12 +29,12 @@ def file_with(content: bytes, folder: Path, name: str = "file") -> Path:
     return path
 
 
-@given(
-    array=st.sampled_from(DTYPES).flatmap(
-        lambda dtype: hnp.arrays(dtype, hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=5))
-    ),
-    compress=st.booleans(),
+ARRAYS = st.sampled_from(DTYPES).flatmap(
+    lambda dtype: hnp.arrays(dtype, hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=5))
 )
+
+
+@given(array=ARRAYS, compress=st.booleans())
 def test_what_is_written_is_read(
     tmp_path_factory: pytest.TempPathFactory, array: np.ndarray[Any, Any], compress: bool
 ) -> None:
@@ -172,3 +175,44 @@ def test_mnist(mnist_folder: Path) -> None:
     assert (images.dtype, images.shape) == (np.uint8, (60000, 28, 28))
     assert labels[:10].tolist() == [5, 0, 4, 1, 9, 2, 1, 3, 1, 4]
     assert images.mean() / 255 == pytest.approx(0.1307, abs=1e-4)
+
+
+@given(array=ARRAYS, compress=st.booleans())
+def test_a_mapped_array_is_the_one_that_is_read(
+    tmp_path_factory: pytest.TempPathFactory, array: np.ndarray[Any, Any], compress: bool
+) -> None:
+    path = tmp_path_factory.mktemp("idx") / "array"
+    write_idx(path, array, compress)
+    mapped = map_idx(path)
+    np.testing.assert_array_equal(mapped, read_idx(path), strict=True)
+    assert mapped.flags.writeable
+    assert isinstance(mapped.base, np.memmap) == (array.itemsize == 1 and array.size > 0 and not compress)
+
+
+@pytest.mark.parametrize("content", [EXAMPLE_BYTES[:-1], EXAMPLE_BYTES + b"\0", b""])
+def test_a_damaged_file_is_not_mapped(tmp_path: Path, content: bytes) -> None:
+    path = file_with(content, tmp_path)
+    with pytest.raises(DataError) as read:
+        read_idx(path)
+    with pytest.raises(DataError) as mapped:
+        map_idx(path)
+    assert str(mapped.value) == str(read.value)
+
+
+def test_what_is_written_to_a_mapped_array_stays_in_memory(tmp_path: Path) -> None:
+    write_idx(tmp_path / "bytes", np.arange(5, dtype=np.uint8))
+    mapped = map_idx(tmp_path / "bytes")
+    mapped += 1
+    assert map_idx(tmp_path / "bytes").tolist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_a_mapped_file_is_read_where_it_is_used(tmp_path: Path) -> None:
+    path, examples = tmp_path / "images", 1 << 16
+    with open(path, "wb") as file:
+        file.write(bytes.fromhex("00000803") + np.array([examples, 32, 32], ">u4").tobytes())
+        file.truncate(16 + (examples << 10))
+    mapped = map_idx(path)
+    assert mapped[::8192].sum() == 0
+    (place,) = re.findall(rf"{path}\n(?:.*\n)*?Rss: +(\d+) kB", Path("/proc/self/smaps").read_text())
+    assert int(place) < 8 << 10, "of 64 MB"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wengert.data import DataError, DataNotFoundError, load, read_idx, write_idx
+from wengert.data import DataError, DataNotFoundError, Dataset, load, read_idx, write_idx
 from wengert.data.mnist import SOURCES, cache_folder
 
 MARKS = {"env/mnist": 3, "env": 4, "cache/mnist": 5}
@@ -107,6 +107,39 @@ def test_a_damaged_file(places: Path, small_set: Any) -> None:
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(DataError, match=r"t10k-images-idx3-ubyte\.gz: at byte .* damaged gzip data"):
         load("mnist", places / "here")
+
+
+def arrays_of(data: Dataset) -> list[np.ndarray[Any, Any]]:
+    return [data.train_images, data.train_labels, data.test_images, data.test_labels]
+
+
+def test_gzipped_files_are_unpacked_once_and_mapped(
+    places: Path, small_set: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = small_set(places / "here", first=3)
+    first = load("mnist", places / "here")
+    assert all(isinstance(array.base, np.memmap) for array in arrays_of(first))
+    assert len(list((places / "cache" / "unpacked").iterdir())) == len(paths)
+    with monkeypatch.context() as patch:
+        patch.setattr("wengert.data.mnist.read_idx", lambda path: pytest.fail(f"{path} is read again"))
+        for left, right in zip(arrays_of(first), arrays_of(load("mnist", places / "here")), strict=True):
+            np.testing.assert_array_equal(left, right)
+    small_set(places / "here", first=4)
+    assert load("mnist", places / "here").train_images[0, 0, 0] == 4
+
+
+def test_a_damaged_copy_in_the_cache_is_replaced(places: Path, small_set: Any) -> None:
+    small_set(places / "here")
+    load("mnist", places / "here")
+    for copy in (places / "cache" / "unpacked").iterdir():
+        copy.write_bytes(copy.read_bytes()[:-1])
+    assert load("mnist", places / "here").train_images.shape == (30, 28, 28)
+
+
+def test_without_a_cache_the_files_are_read(places: Path, small_set: Any) -> None:
+    small_set(places / "here")
+    (places / "cache").write_text("not a folder")
+    assert load("mnist", places / "here").test_images.shape == (20, 28, 28)
 
 
 def test_one_set_is_not_taken_for_the_other(

@@ -202,6 +202,10 @@ def _prepared(settings: Settings, source: Path | None, group: Group) -> _Job:
     console.out.quiet = group.rank > 0
     if settings.data == "digits":
         console.say("drawing", f"{sum(drawn_counts(settings).values()):,} digits")
+    if group.size > 1:
+        group.from_first(
+            lambda: repr(dataset_of(settings))
+        )  # so that one process downloads and unpacks, not all
     dataset = dataset_of(settings)
     if settings.model is None:
         return _Job(task, settings, dataset, console, group, None)

@@ -92,6 +92,37 @@ def read_idx(path: str | os.PathLike[str], *, most: int | None = None) -> Array:
     return array.astype(dtype, copy=False)
 
 
+def map_idx(path: str | os.PathLike[str]) -> Array:
+    """Return the array of an IDX file, mapped into memory: its pages are read when they are used.
+
+    `read_idx` reads gzipped files, and numbers of several bytes, which the format stores in big-endian order.
+
+    Returns:
+        A writable array; what is written to it stays in memory.
+
+    Raises:
+        DataNotFoundError, DataError: as `read_idx`.
+    """
+    with unpacked(path) as stream:
+        reader = _Reader(Path(path), stream)
+        dtype, shape = _read_header(reader)
+        end = reader.offset + math.prod(shape)
+        if (
+            isinstance(stream, io.BufferedReader)
+            and dtype.itemsize == 1
+            and os.fstat(stream.fileno()).st_size == end > reader.offset
+        ):
+            # A plain array on the same memory: np.memmap is a subclass, which other parts need not know.
+            return np.asarray(np.memmap(stream, dtype, "c", reader.offset, shape))
+    return read_idx(path)
+
+
+def is_gzipped(path: str | os.PathLike[str]) -> bool:
+    """Return whether the content of a file is gzipped."""
+    with unpacked(path) as stream:
+        return isinstance(stream, gzip.GzipFile)
+
+
 def write_idx(path: str | os.PathLike[str], array: Any, compress: bool | None = None) -> None:
     r"""Write an array as an IDX file.
 

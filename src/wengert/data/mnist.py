@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import os
 import sys
 from collections.abc import Sequence
@@ -13,7 +15,7 @@ import numpy as np
 from wengert.data.dataset import DIGITS, SIZE, Array, Dataset
 from wengert.data.download import Progress, RemoteFile, fetch, terminal_progress
 from wengert.data.errors import DataError, DataNotFoundError, damaged
-from wengert.data.idx import read_idx
+from wengert.data.idx import is_gzipped, map_idx, read_idx, write_idx
 
 _WAYS_OUT = (
     "put the four files into a folder and pass folder= (--data-dir), "
@@ -91,6 +93,8 @@ def load(
     With ``folder`` the four files, gzipped or not, must be there. Otherwise they may be in the folder that the
     environment variable ``WENGERT_DATA`` names, or in the user's cache; missing files are downloaded into the cache,
     and their checksums compared. A folder may hold the files in a subfolder ``name``.
+
+    The files are mapped into memory: a page is read when it is used. Gzipped files are first unpacked into the cache.
 
     Args:
         name: ``"mnist"`` or ``"fashion-mnist"``.
@@ -191,7 +195,7 @@ def _check_identity(name: str, labels: Path) -> None:
 
 
 def _read_pair(images_path: Path, labels_path: Path, classes: int) -> tuple[Array, Array]:
-    images, labels = read_idx(images_path), read_idx(labels_path)
+    images, labels = _array(images_path), _array(labels_path)
     if images.dtype != np.uint8 or images.shape[1:] != SIZE:
         raise damaged(images_path, 2, "images, uint8[n, 28, 28]", f"{images.dtype}{list(images.shape)}")
     if labels.dtype != np.uint8 or labels.ndim != 1:
@@ -203,3 +207,18 @@ def _read_pair(images_path: Path, labels_path: Path, classes: int) -> tuple[Arra
         first = int(np.argmax(wrong))
         raise damaged(labels_path, 8 + first, f"a label below {classes}", str(labels[first]))
     return images, labels
+
+
+def _array(path: Path) -> Array:
+    """Return the array of a file, mapped into memory; a gzipped file's content is kept in the cache."""
+    if not is_gzipped(path):
+        return map_idx(path)
+    copy = cache_folder() / "unpacked" / hashlib.sha256(path.read_bytes()).hexdigest()
+    with contextlib.suppress(DataNotFoundError, DataError):  # not there yet, or damaged
+        return map_idx(copy)
+    array = read_idx(path)
+    with contextlib.suppress(OSError):  # the cache cannot be written: the array stays in memory
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        write_idx(copy, array)
+        return map_idx(copy)
+    return array

@@ -20,6 +20,9 @@ from wengert.parallel import Group
 from wengert.train.settings import OPTIONS, Settings, SettingsError
 from wengert.train.state import State
 
+_COMPARED = 1 << 26
+"""Bytes of images that each process reads only to compare them with those of the others."""
+
 
 def agree_on_target(group: Group) -> None:
     """Let all processes compile for the processor that all of them have: other vectors add in another order.
@@ -85,8 +88,11 @@ def digest(tree: Any) -> str:
 
 
 def checksum(dataset: Dataset) -> int:
-    """Return a checksum of images and labels."""
+    """Return a checksum of the labels and the images; of images beyond `_COMPARED`, some at even distances."""
     total = 0
-    for array in (dataset.train_images, dataset.train_labels, dataset.test_images, dataset.test_labels):
-        total = zlib.crc32(np.ascontiguousarray(array).data, total)
+    for images in (dataset.train_images, dataset.test_images):
+        chosen = images[:: max(1, -(-images.nbytes // _COMPARED))]
+        total = zlib.crc32(np.ascontiguousarray(chosen).data, total)
+    for labels in (dataset.train_labels, dataset.test_labels):
+        total = zlib.crc32(np.ascontiguousarray(labels).data, total)
     return total
