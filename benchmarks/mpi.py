@@ -1,108 +1,243 @@
 """Training on ranks: sums of gradients, strong and weak scaling, and a model of their cost.
 
-    python benchmarks/mpi.py sum            # 1 MB over 8 parts, on 1 and 2 ranks
-    python benchmarks/mpi.py train          # the CNN at batch 800: ranks against threads, strong and weak scaling
-    python benchmarks/mpi.py model          # measured latency and bandwidth, and the prediction for 64 ranks
+    python benchmarks/mpi.py sum                # 1 MB over 8 parts, on 1 and 2 ranks
+    python benchmarks/mpi.py train              # the CNN at batch 800: ranks, threads, processes without exchange
+    python benchmarks/mpi.py model --write      # all of it against a model of the cost: docs/cluster.md and .png
 
-It needs ``pip install 'wengert[mpi]'`` and idle processors, one for each rank.
+It needs ``pip install 'wengert[mpi,plot]'`` and idle processors. All settings take turns in each round; the figures are
+medians over the rounds.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
 import time
+from collections import defaultdict
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from mpi_model import Cost, Measured, Network
+from tables import DOCS, replace_table
 
+from wengert import fori_loop, jit, set_threads
 from wengert.data import digit_set
 from wengert.parallel import Group
 from wengert.parallel.launch import find_mpiexec
+from wengert.parallel.layout import Layout
+from wengert.parallel.mpi import load
+from wengert.parallel.reduction import Reduction
 from wengert.train import TASKS, train
-from wengert.train.loop import make_steps, parameter_count
-from wengert.train.state import begin
 
-PARTS, RUNS, BATCH = 8, 30, 800
+PARTS, RUNS, BATCH = 8, 50, 800
+RANKS = (1, 2, 3, 4)
+WEAK = (1, 2, 4)
+"""A batch of 800 for each of three ranks would need 24 micro-batches, which is no power of two."""
+SMALL, LARGE = 1 << 13, 1 << 20
+"""Bytes of the sums whose times give latency and bandwidth."""
 
 
 def on_ranks(ranks: int, *arguments: Any) -> Any:
     """Run this program on some ranks, and return what the first one prints."""
     mpiexec = find_mpiexec()
-    command = mpiexec.command(ranks, [sys.executable, __file__, "--rank", *map(str, arguments)])
-    ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=mpiexec.environment())
+    program = [sys.executable, __file__, "--rank", *map(str, arguments)]
+    ran = subprocess.run(
+        mpiexec.command(ranks, program),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        env=mpiexec.environment(),
+    )
     return json.loads(ran.stdout.strip().splitlines()[-1])
 
 
+# -- on the ranks ----------------------------------------------------------------------------------------
+
+
 def time_sum(group: Group, size: int) -> float:
-    """Return the median milliseconds of a sum of float32 over the parts."""
+    """Return the median seconds of a sum of float32 over the parts, packing included."""
     part = np.random.default_rng(0).standard_normal(size // 4).astype(np.float32)
     summands, times = [part] * len(group.share(PARTS)), []
     for _ in range(RUNS):
         group.any(False)  # begin together
         start = time.perf_counter()
         group.sum(summands, parts=PARTS)
-        times.append(1e3 * (time.perf_counter() - start))
+        times.append(time.perf_counter() - start)
     return statistics.median(times)
 
 
-def time_steps(group: Group, batch: int, threads: int, micro_batches: int) -> float:
-    """Return the examples per second of the CNN's training, without the first epoch, which compiles."""
-    task, data = TASKS["cnn"], digit_set(train=8 * batch, test=100)
+def time_exchange(group: Group, size: int) -> float:
+    """Return the median seconds of the exchange that ends such a sum; one rank exchanges with itself."""
+    part = np.random.default_rng(0).standard_normal(size // 4).astype(np.float32)
+    reduction = Reduction(Layout.of(part), PARTS, group.communicator or load().COMM_SELF)
+    out, times = reduction.layout.buffer(), []
+    for _ in range(RUNS):
+        for number in group.share(PARTS):
+            reduction.add(number, reduction.packed(part))
+        group.any(False)
+        start = time.perf_counter()
+        reduction.finish(out)
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def time_step(group: Group, batch: int, threads: int, micro_batches: int) -> float:
+    """Return the median seconds of the CNN's training steps in an epoch, without the first epoch, which compiles."""
+    steps = 4
+    digits, copies = digit_set(train=BATCH, test=100), -(-steps * batch // BATCH)
+    images, labels = (
+        np.concatenate([part] * copies)[: steps * batch]
+        for part in (digits.train_images, digits.train_labels)
+    )
     chosen = {"batch_size": batch, "threads": threads, "micro_batches": micro_batches}
-    settings = task.settings("digits", epochs=4, **chosen)
-    steps = make_steps(task, settings, data, compiled=True, group=group)
-    outcome = train(task, settings, data, group=group, steps=steps)
-    return max(result.examples_per_second for result in outcome.history[1:])
+    settings = TASKS["cnn"].settings("digits", epochs=25, **chosen)
+    dataset = replace(digits, train_images=images, train_labels=labels)
+    outcome = train(TASKS["cnn"], settings, dataset, group=group)
+    return statistics.median(result.seconds / steps for result in outcome.history[1:])
+
+
+def time_alone(group: Group, batch: int, threads: int, micro_batches: int) -> float:
+    """Return the seconds of a step of processes that compute at the same time, but exchange nothing."""
+    group.any(False)
+    return max(group.gather(time_step(Group(), batch, threads, micro_batches)))
+
+
+def time_in_cache(group: Group) -> float:
+    """Return the seconds of a computation in the first-level cache, in all processes at the same time."""
+    set_threads(1)
+    waves = jit(lambda x: fori_loop(0, 2000, lambda _, x: x + np.sin(x), x))
+    x, times = np.linspace(0.0, 1.0, 1000), []
+    waves(x)
+    group.any(False)
+    for _ in range(RUNS):
+        start = time.perf_counter()
+        waves(x)
+        times.append(time.perf_counter() - start)
+    return max(group.gather(statistics.median(times)))
+
+
+def gradient_bytes(group: Group) -> int:
+    """Return the bytes that a step of the CNN sums."""
+    model = TASKS["cnn"].build(np.random.default_rng(0))
+    return Layout.of((np.float32(0), np.int64(0), model)).size
 
 
 def on_rank(kind: str, *numbers: str) -> None:
     group = Group.from_mpi()
-    measure = {"sum": time_sum, "train": time_steps}[kind]
-    result = measure(group, *map(int, numbers))
+    measures = time_sum, time_exchange, time_step, time_alone, time_in_cache, gradient_bytes
+    result = {measure.__name__: measure for measure in measures}[kind](group, *map(int, numbers))
     if group.rank == 0:
         print(json.dumps(result))
 
 
-def show_sums() -> None:
-    for ranks in (1, 2):
-        print(f"1 MB over {PARTS} parts on {ranks} ranks: {on_ranks(ranks, 'sum', 1 << 20):.2f} ms")
+# -- on the command line ---------------------------------------------------------------------------------
 
 
-def show_training() -> None:
-    one = on_ranks(1, "train", BATCH, 1, PARTS)
-    whole = on_ranks(1, "train", BATCH, 2, 1)
-    print(f"one rank: {one:,.0f} examples/s; one process with two threads: {whole:,.0f}")
-    for ranks in (2, 3, 4):
-        strong = on_ranks(ranks, "train", BATCH, 1, PARTS)
-        weak = on_ranks(ranks, "train", BATCH * ranks // 8 * 8, 1, PARTS)
-        shares = f"{strong / one:.2f} x one rank, {strong / whole:.2f} x two threads"
-        print(f"{ranks} ranks: {strong:,.0f} examples/s, {shares}; weak scaling {weak / (ranks * one):.2f}")
+def medians(settings: dict[Any, tuple[Any, ...]], rounds: int) -> dict[Any, float]:
+    """Measure all settings in turn, some times, and return the median of each."""
+    found: defaultdict[Any, list[float]] = defaultdict(list)
+    for _ in range(rounds):
+        for name, (ranks, *arguments) in settings.items():
+            found[name].append(on_ranks(ranks, *arguments))
+    return {name: statistics.median(values) for name, values in found.items()}
 
 
-def show_model() -> None:
-    """Fit ``2 (P - 1) a + 2 bytes (P - 1) / P b`` to sums on two ranks, and predict a step on more.
-
-    Each rank sends P - 1 slices and gets P - 1 results (latency a, b seconds a byte).
-    """
-    small, large = (on_ranks(2, "sum", size) / 1e3 for size in (1 << 13, 1 << 22))
-    bandwidth = (large - small) / ((1 << 22) - (1 << 13))
-    latency = max(small / 2 - bandwidth * (1 << 13) / 2, 0.0)
-    step = BATCH / on_ranks(1, "train", BATCH, 1, PARTS)
-    model = begin(TASKS["cnn"], TASKS["cnn"].settings("digits"), 1).model
-    size = 4 * parameter_count(model)
-    print(
-        f"latency {1e6 * latency:.1f} µs, {1e-9 / bandwidth:.2f} GB/s, {size:,} bytes, step {1e3 * step:.1f} ms"
+def measured(rounds: int) -> Measured:
+    """Measure what the model needs, and what it predicts."""
+    settings: dict[Any, tuple[Any, ...]] = {
+        "few": (1, "time_step", BATCH // 4, 1, PARTS // 4),
+        "threads": (1, "time_step", BATCH, 2, 1),
+        ("cache", 1): (1, "time_in_cache"),
+        ("cache", 2): (2, "time_in_cache"),
+        "call": (1, "time_exchange", SMALL),
+        "small": (2, "time_exchange", SMALL),
+        "large": (2, "time_exchange", LARGE),
+    }
+    for ranks in RANKS:
+        settings["strong", ranks] = ranks, "time_step", BATCH, 1, PARTS
+        if ranks > 1:
+            settings["alone", ranks] = ranks, "time_alone", BATCH, 1, PARTS
+    for ranks in WEAK[1:]:
+        settings["weak", ranks] = ranks, "time_step", BATCH * ranks, 1, PARTS * ranks
+    times = medians(settings, rounds)
+    one = times["strong", 1]
+    micro_batch = (one - times["few"]) / (PARTS - PARTS // 4)
+    slowdown = {1: 1.0} | {ranks: times["alone", ranks] / one for ranks in RANKS[1:]}
+    rest, size = max(one - PARTS * micro_batch, 0.0), on_ranks(1, "gradient_bytes")
+    cost = Cost(micro_batch, rest, times["call"], size, slowdown)
+    per_byte = (times["large"] - times["small"]) / (LARGE - SMALL)
+    latency = max(times["small"] - times["call"] - SMALL * per_byte, 0.0) / 2
+    return Measured(
+        cost,
+        Network("shared memory", latency, 1 / per_byte),
+        PARTS,
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+        {ranks: one / times["strong", ranks] for ranks in RANKS},
+        {1: 1.0} | {ranks: one / times["weak", ranks] for ranks in WEAK[1:]},
+        one / times["threads"],
+        2 * times["cache", 1] / times["cache", 2],
     )
-    for ranks in (1, 2, 4, 16, 64):
-        sending = 2 * (ranks - 1) * latency + 2 * size * (ranks - 1) / ranks * bandwidth
-        print(f"{ranks:3} ranks: {step / (step / ranks + sending):5.1f} x one rank")
+
+
+def show_sums(rounds: int) -> None:
+    times = medians({ranks: (ranks, "time_sum", 1 << 20) for ranks in (1, 2)}, rounds)
+    for ranks, seconds in times.items():
+        print(f"1 MB over {PARTS} parts on {ranks} ranks: {1e3 * seconds:.2f} ms")
+
+
+def show_training(rounds: int) -> None:
+    times = medians(
+        {
+            "one rank": (1, "time_step", BATCH, 1, PARTS),
+            "two ranks": (2, "time_step", BATCH, 1, PARTS),
+            "two processes that exchange nothing, a batch each": (2, "time_alone", BATCH, 1, PARTS),
+            "one process with two threads": (1, "time_step", BATCH, 2, 1),
+            "one process with two threads, in micro-batches": (1, "time_step", BATCH, 2, PARTS),
+            "one process with one thread, the whole batch at once": (1, "time_step", BATCH, 1, 1),
+        },
+        rounds,
+    )
+    for name, seconds in times.items():
+        batches = 2 if name.startswith("two processes") else 1
+        print(
+            f"{name}: {1e3 * seconds:.1f} ms a step, {batches * times['one rank'] / seconds:.2f} x one rank"
+        )
+
+
+def show_model(rounds: int, write: bool) -> None:
+    found = measured(rounds)
+    print(found.table())
+    if write:
+        replace_table("cluster.md", "ranks", found.table())
+        found.draw(DOCS / "cluster.png")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("measure", choices=("sum", "train", "model"))
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument(
+        "--write", action="store_true", help="replace the figures and the picture in docs/cluster.md"
+    )
+    options = parser.parse_args()
+    match options.measure:
+        case "sum":
+            show_sums(options.rounds)
+        case "train":
+            show_training(options.rounds)
+        case _:
+            show_model(options.rounds, options.write)
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--rank"]:
         on_rank(*sys.argv[2:])
     else:
-        {"sum": show_sums, "train": show_training, "model": show_model}[sys.argv[1]]()
+        main()
