@@ -1,7 +1,7 @@
 """The cost of a training step on ranks as a formula, its comparison with measurements, and its picture.
 
-The costs of MPI's operations: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations
-in MPICH", International Journal of High Performance Computing Applications 19, 2005.
+The costs of MPI's operations are those of R. Thakur, R. Rabenseifner and W. Gropp, "Optimization of collective
+communication operations in MPICH", International Journal of High Performance Computing Applications 19, 2005.
 """
 
 from __future__ import annotations

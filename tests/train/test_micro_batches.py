@@ -15,7 +15,7 @@ from wengert.core.tree import leaves
 from wengert.data import digit_set
 from wengert.parallel import Group, GroupError
 from wengert.train import TASKS, SettingsError, Task, shifts, train
-from wengert.train.agreement import check_parameters, check_ranks, check_same, digest
+from wengert.train.agreement import check_parameters, check_ranks, check_same, checksum, digest
 from wengert.train.state import begin
 from wengert.train.tasks import as_vectors
 
@@ -137,6 +137,24 @@ def test_ranks_that_differ_are_named():
 
 def test_the_digest_shows_the_sign_of_zero():
     assert digest([np.zeros(2)]) == digest({"w": np.zeros(2)}) != digest([-np.zeros(2)])
+
+
+def changed(name, example):
+    """Return the data with another number in one example."""
+    array = getattr(DATA, name).copy()
+    array[example] += 1
+    return dataclasses.replace(DATA, **{name: array})
+
+
+def test_ranks_compare_all_labels_and_a_bounded_part_of_the_images(monkeypatch):
+    known = checksum(DATA)
+    for name in ("train_images", "train_labels", "test_images", "test_labels"):
+        assert checksum(changed(name, 1)) != known
+    monkeypatch.setattr("wengert.train.agreement._COMPARED", DATA.train_images.nbytes // 2)
+    known = checksum(DATA)
+    assert checksum(changed("train_images", 1)) == known, "images 0, 2, 4 and so on are compared"
+    for name, example in (("train_images", 2), ("test_images", 1), ("train_labels", 1)):
+        assert checksum(changed(name, example)) != known
 
 
 def test_processors_have_the_lesser_target_in_common():
