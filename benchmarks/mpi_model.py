@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from wengert.parallel.tree import nodes_of, share
+from wengert.parallel.tree import nodes_of, shares
 
 MANY = (1, 2, 4, 8, 16, 32, 64)
 """Ranks of the prediction."""
@@ -42,21 +42,27 @@ class Cost(NamedTuple):
     """An exchange without messages."""
     size: int
     """Bytes of the gradients, the loss and the score."""
-    slowdown: dict[int, float]
-    """How much slower a micro-batch is if so many processes compute on this machine without any exchange."""
+    slowdown: dict[int, list[float]]
+    """How much slower than one process each of several is, by their number: they compute on this machine at the same
+    time, and exchange nothing."""
 
     def step(self, ranks: int, parts: int, network: Network) -> float:
         """Return the seconds of a step of ``parts`` micro-batches.
 
-        A rank sends P - 1 slices of each of its subtrees and gets P - 1 results: messages follow one another. Ranks
-        whose slowdown is not measured have that of two: a machine like this one for every two ranks.
+        The parts are divided by the speeds of the ranks. A rank sends P - 1 messages with a slice of each of its
+        subtrees, and gets the results by recursive doubling, in log2(P) messages. Ranks whose slowdown is not known have
+        those of two by turns.
         """
-        slower = self.slowdown[ranks] if ranks in self.slowdown else self.slowdown[2]
-        computing = slower * (-(-parts // ranks) * self.micro_batch + self.rest)
+        pair = self.slowdown[2]
+        slowdown = self.slowdown.get(ranks) or [pair[rank % 2] for rank in range(ranks)]
+        divided = shares(parts, slowdown)
+        computing = max(
+            slower * (len(own) * self.micro_batch + self.rest)
+            for own, slower in zip(divided, slowdown, strict=True)
+        )
         if ranks == 1:
             return computing
-        subtrees = max(len(nodes_of(share(parts, rank, ranks))) for rank in range(ranks))
-        sent = (subtrees + 1) * self.size * (ranks - 1) / ranks
+        sent = (max(len(nodes_of(own)) for own in divided) + 1) * self.size * (ranks - 1) / ranks
         messages = ranks - 1 + math.log2(ranks)
         return computing + self.call + messages * network.latency + sent / network.bandwidth
 
@@ -114,7 +120,7 @@ class Measured(NamedTuple):
             "|---:|---:|---:|---:|---:|---:|",
         ]
         for ranks, strong in self.strong.items():
-            alone = ranks / self.cost.slowdown[ranks]
+            alone = sum(1 / slower for slower in self.cost.slowdown[ranks])
             weak = f"{self.weak[ranks]:.2f}" if ranks in self.weak else ""
             predicted = f"{self.cost.efficiency(ranks, self.parts, self.here):.2f}" if weak else ""
             model = self.cost.speedup(ranks, self.parts, self.here)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from wengert.core.errors import MissingExtraError
 from wengert.parallel.layout import Buffer, Layout, slices
-from wengert.parallel.tree import Node, nodes_of, share, total
+from wengert.parallel.tree import Node, nodes_of, total
 
 _STARTED = "OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE", "PMIX_RANK", "MPI_LOCALNRANKS"
 """Variables by which Open MPI, MPICH, Intel MPI and Slurm number the processes that they start."""
@@ -56,15 +57,15 @@ class Exchange:
     Args:
         communicator: of mpi4py.
         layout: of the trees that are added.
-        parts: the number of parts.
+        shares: the consecutive parts of each process.
     """
 
-    def __init__(self, communicator: Any, layout: Layout, parts: int) -> None:
-        self.communicator, self.parts = communicator, parts
+    def __init__(self, communicator: Any, layout: Layout, shares: Sequence[range]) -> None:
+        self.communicator, self.parts = communicator, shares[-1].stop
         rank, size = communicator.Get_rank(), communicator.Get_size()
         self._whole = layout.size <= _SMALL
         self._slices = [slice(0, layout.size)] * size if self._whole else slices(layout.size, size)
-        nodes = [nodes_of(share(parts, other, size)) for other in range(size)]
+        nodes = [nodes_of(own) for own in shares]
         held, lengths = len(nodes[rank]), [part.stop - part.start for part in self._slices]
         self._sent = _Counts([held * layout.size] if self._whole else [held * length for length in lengths])
         self._received = _Counts([len(theirs) * lengths[rank] for theirs in nodes])

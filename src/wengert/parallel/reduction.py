@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from wengert.parallel.layout import Buffer, Layout
 from wengert.parallel.mpi import Exchange
-from wengert.parallel.tree import Pairwise, total
+from wengert.parallel.tree import Pairwise, share, total
 
 
 class Reduction:
@@ -26,10 +27,23 @@ class Reduction:
     """
 
     def __init__(self, layout: Layout, parts: int, communicator: Any = None) -> None:
-        self.layout, self.parts = layout, parts
-        self._exchange = Exchange(communicator, layout, parts) if communicator is not None else None
+        self.layout, self.parts, self.communicator = layout, parts, communicator
         self._free: list[Buffer] = []
         self._pairwise = Pairwise(self._added)
+        size = 1 if communicator is None else communicator.Get_size()
+        self.divide([share(parts, rank, size) for rank in range(size)])
+
+    def divide(self, shares: Sequence[range]) -> None:
+        """Give each process other consecutive parts, between two sums; the sums keep their bits."""
+        self.shares = shares
+        """The parts of each process."""
+        if self.communicator is not None:
+            self._exchange = Exchange(self.communicator, self.layout, shares)
+
+    @property
+    def own(self) -> range:
+        """The parts of this process."""
+        return self.shares[0 if self.communicator is None else self.communicator.Get_rank()]
 
     def packed(self, tree: Any) -> Buffer:
         """Return a tree in a buffer of this sum, which `add` takes; several threads may pack at a time."""
@@ -51,7 +65,7 @@ class Reduction:
     def finish(self, out: Buffer) -> Buffer:
         """Write the sum over all parts of all processes into a buffer, and return it."""
         held, self._pairwise.held = self._pairwise.held, {}
-        if self._exchange is not None:
+        if self.communicator is not None:
             self._exchange.finish(held, out.content)
             self._free.extend(held.values())
         else:

@@ -8,7 +8,8 @@ however the parts are shared.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 
@@ -38,6 +39,27 @@ def share(parts: int, rank: int, size: int) -> range:
         [[0, 1], [2, 3, 4], [5, 6, 7]]
     """
     return range(parts * rank // size, parts * (rank + 1) // size)
+
+
+def shares(parts: int, seconds: Sequence[float]) -> list[range]:
+    """Return consecutive parts for each process such that the last process ends as early as possible.
+
+    Args:
+        parts: the number of parts, at least that of the processes.
+        seconds: how long each process takes for a part.
+
+    Returns:
+        At least one part for each process.
+
+    Example:
+        >>> [list(own) for own in shares(8, [1.0, 1.6])]
+        [[0, 1, 2, 3, 4], [5, 6, 7]]
+    """
+    counts = [1] * len(seconds)
+    for _ in range(parts - len(seconds)):
+        ends = [(count + 1) * each for count, each in zip(counts, seconds, strict=True)]
+        counts[ends.index(min(ends))] += 1
+    return [range(*pair) for pair in itertools.pairwise([0, *itertools.accumulate(counts)])]
 
 
 def nodes_of(parts: range) -> list[Node]:

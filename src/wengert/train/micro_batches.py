@@ -7,6 +7,7 @@ gradients of one of them. A fixed tree adds them (`wengert.parallel`), and each 
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
@@ -23,6 +24,7 @@ from wengert.ops.conversion import cast
 from wengert.optim import Optimiser
 from wengert.optim.transforms import in_dtype_of, select, trainable
 from wengert.parallel import Group
+from wengert.parallel.balance import Balance
 from wengert.parallel.layout import Buffer, Layout
 from wengert.parallel.reduction import Reduction
 from wengert.train.profile import EVALUATION, STEPS, Stopwatch
@@ -43,6 +45,14 @@ class Summand(NamedTuple):
     gradients: Any
     state: Any
     """Of the layers; numbers that are not floating are those of the first micro-batch."""
+
+
+class _Sum(NamedTuple):
+    """What adds the micro-batches of a step."""
+
+    reduction: Reduction
+    out: Buffer
+    balance: Balance
 
 
 class MicroBatchSteps(Steps):
@@ -74,8 +84,8 @@ class MicroBatchSteps(Steps):
         self._contribution = jit(self._summand, flush_subnormals=True) if compiled else self._summand
         self._update = jit(self._updated, flush_subnormals=True) if compiled else self._updated
         self._pool: ThreadPoolExecutor | None = None
-        self._sums: dict[int, tuple[Reduction, Buffer]] = {}
-        """What adds some number of micro-batches, and their sum."""
+        self._sums: dict[int, _Sum] = {}
+        """By the number of micro-batches of a step."""
 
     @contextlib.contextmanager
     def running(self) -> Generator[None, None, None]:
@@ -116,15 +126,23 @@ class MicroBatchSteps(Steps):
                 np.float64(len(chosen) / self.size),
             )
 
-        own = self.processes.share(len(parts))
-        if len(parts) not in self._sums:
-            layout = Layout.of(summand(own[0] if own else 0))
-            self._sums[len(parts)] = self.processes.reduction(layout, len(parts)), layout.buffer()
-        reduction, out = self._sums[len(parts)]
+        total = self._sums.get(len(parts)) or self._sum(summand, len(parts))
+        reduction, own = total.reduction, total.reduction.own
+        start = time.perf_counter()
         for number, buffer in zip(own, self._map(lambda n: reduction.packed(summand(n)), own), strict=True):
             reduction.add(number, buffer)
-        added = reduction.layout.unpack(reduction.finish(out))
+        computed = time.perf_counter()
+        added = reduction.layout.unpack(reduction.finish(total.out))
+        total.balance.record(computed - start, time.perf_counter() - computed)
         return self._update(carry, added, np.float64(len(row) / self.size))
+
+    def _sum(self, summand: Callable[[int], Summand], parts: int) -> _Sum:
+        """Return what adds some number of micro-batches, after computing one of them, which compiles."""
+        layout = Layout.of(summand(0))
+        self.processes.agree("the types of the gradients", layout.described())
+        reduction = Reduction(layout, parts, self.processes.communicator)
+        self._sums[parts] = _Sum(reduction, layout.buffer(), Balance(self.processes, reduction))
+        return self._sums[parts]
 
     def _map(self, f: Callable[[int], Any], own: Sequence[int]) -> Any:
         if self._pool is None or len(own) == 1:
