@@ -101,10 +101,10 @@ def time_step(group: Group, batch: int, threads: int, micro_batches: int) -> flo
     return statistics.median(result.seconds / steps for result in outcome.history[1:])
 
 
-def time_alone(group: Group, batch: int, threads: int, micro_batches: int) -> float:
-    """Return the seconds of a step of processes that compute at the same time, but exchange nothing."""
+def time_alone(group: Group, batch: int, threads: int, micro_batches: int) -> list[float]:
+    """Return the seconds of a step of each process, if all compute at the same time, but exchange nothing."""
     group.any(False)
-    return max(group.gather(time_step(Group(), batch, threads, micro_batches)))
+    return sorted(group.gather(time_step(Group(), batch, threads, micro_batches)))
 
 
 def time_in_cache(group: Group) -> float:
@@ -138,13 +138,13 @@ def on_rank(kind: str, *numbers: str) -> None:
 # -- on the command line ---------------------------------------------------------------------------------
 
 
-def medians(settings: dict[Any, tuple[Any, ...]], rounds: int) -> dict[Any, float]:
-    """Measure all settings in turn, some times, and return the median of each."""
-    found: defaultdict[Any, list[float]] = defaultdict(list)
+def medians(settings: dict[Any, tuple[Any, ...]], rounds: int) -> dict[Any, Any]:
+    """Measure all settings in turn, some times, and return the median of each, or of each process."""
+    found: defaultdict[Any, list[Any]] = defaultdict(list)
     for _ in range(rounds):
         for name, (ranks, *arguments) in settings.items():
             found[name].append(on_ranks(ranks, *arguments))
-    return {name: statistics.median(values) for name, values in found.items()}
+    return {name: np.median(values, axis=0).tolist() for name, values in found.items()}
 
 
 def measured(rounds: int) -> Measured:
@@ -167,7 +167,7 @@ def measured(rounds: int) -> Measured:
     times = medians(settings, rounds)
     one = times["strong", 1]
     micro_batch = (one - times["few"]) / (PARTS - PARTS // 4)
-    slowdown = {1: 1.0} | {ranks: times["alone", ranks] / one for ranks in RANKS[1:]}
+    slowdown = {1: [1.0]} | {ranks: [each / one for each in times["alone", ranks]] for ranks in RANKS[1:]}
     rest, size = max(one - PARTS * micro_batch, 0.0), on_ranks(1, "gradient_bytes")
     cost = Cost(micro_batch, rest, times["call"], size, slowdown)
     per_byte = (times["large"] - times["small"]) / (LARGE - SMALL)
@@ -203,10 +203,9 @@ def show_training(rounds: int) -> None:
         rounds,
     )
     for name, seconds in times.items():
-        batches = 2 if name.startswith("two processes") else 1
-        print(
-            f"{name}: {1e3 * seconds:.1f} ms a step, {batches * times['one rank'] / seconds:.2f} x one rank"
-        )
+        each = seconds if isinstance(seconds, list) else [seconds]
+        shown = " and ".join(f"{1e3 * value:.1f} ms a step" for value in each)
+        print(f"{name}: {shown}, {sum(times['one rank'] / value for value in each):.2f} x one rank")
 
 
 def show_model(rounds: int, write: bool) -> None:

@@ -50,8 +50,8 @@ class Cost(NamedTuple):
         """Return the seconds of a step of ``parts`` micro-batches.
 
         The parts are divided by the speeds of the ranks. A rank sends P - 1 messages with a slice of each of its
-        subtrees, and gets the results by recursive doubling, in log2(P) messages. Ranks whose slowdown is not known have
-        those of two by turns.
+        subtrees, and gets the results by recursive doubling, in log2(P) messages. Ranks whose slowdown is not known
+        have those of two by turns.
         """
         pair = self.slowdown[2]
         slowdown = self.slowdown.get(ranks) or [pair[rank % 2] for rank in range(ranks)]
