@@ -72,7 +72,7 @@ class Exchange:
         self._finished = _Counts(lengths)
         self._outgoing = np.empty(self._sent.total, np.uint8)
         self._incoming = np.empty(self._received.total, np.uint8)
-        begin, length = self._slices[rank].start, lengths[rank]
+        begin, length = int(self._slices[rank].start), int(lengths[rank])
         self._sums = {
             node: layout.part(self._incoming[number * length : (number + 1) * length], begin)
             for number, node in enumerate(itertools.chain.from_iterable(nodes))
