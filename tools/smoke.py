@@ -112,7 +112,7 @@ def picture() -> None:
 def _wengert(*arguments: str) -> str:
     """Run the command and return its output."""
     script = Path(sys.executable).with_name("wengert")
-    run = subprocess.run([script, *arguments], capture_output=True, text=True, timeout=120)
+    run = subprocess.run([script, *arguments], capture_output=True, text=True, timeout=300)
     if run.returncode:
         raise AssertionError(f"wengert {' '.join(arguments)}: {run.stdout}{run.stderr}")
     return run.stdout
