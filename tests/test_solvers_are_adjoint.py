@@ -17,7 +17,6 @@ scipy_sparse = pytest.importorskip("scipy.sparse")
 P = np.array([0.7, 1.3, 0.4])
 MATRIX = np.array([[4.0, -1.0, 0.5], [0.3, 5.0, -1.0], [0.2, 1.0, 6.0]])
 SYMMETRIC = MATRIX @ MATRIX.T
-NARROW = dict.fromkeys(("rtol", "atol"), 1e-9)
 
 Solver = Callable[[Any], Any]
 SOLVERS: dict[str, Solver] = {}
@@ -84,36 +83,45 @@ def cubature(p: Any) -> Any:
     return integrate.cubature(lambda x: np.exp(-np.sum(x * p[:2], axis=1)), np.zeros(2), p[1:]).estimate
 
 
-def pendulum(t: Any, y: Any, p: Any) -> Any:
-    return np.stack([y[1], -p[0] * np.sin(y[0]) - p[2] * y[1]])
+def pendulum(t: Any, y: Any, p: Any, friction: Any) -> Any:
+    return np.stack([y[1], -p[0] * np.sin(y[0]) - friction * y[1]])
 
 
 @solver("RK23", "RK45", "DOP853", "Tsit5", "Rodas5P", "RK4", "leapfrog")
 def solve_ivp(method: str, p: Any) -> Any:
-    settings = {"steps": 40} if method in ("RK4", "leapfrog") else {"rtol": 1e-5, "atol": 1e-7}
-    times = np.linspace(0.1, 1.0, 3)
-    fun = (lambda t, y: pendulum(t, y, p * np.array([1.0, 1.0, 0.0]))) if method == "leapfrog" else pendulum
-    args = () if method == "leapfrog" else (p,)
+    settings: Any = {"steps": 40} if method in ("RK4", "leapfrog") else {"rtol": 1e-5, "atol": 1e-7}
+    friction = 0.0 if method == "leapfrog" else p[2]
+
+    def fun(t: Any, y: Any) -> Any:
+        return pendulum(t, y, p, friction)
+
     start = np.stack([p[1], 0.0 * p[1]])
-    return integrate.solve_ivp(fun, (0.0, 1.0), start, method, times, args=args, **settings).y
+    return integrate.solve_ivp(fun, (0.0, 1.0), start, method, np.linspace(0.1, 1.0, 3), **settings).y
 
 
 @solver()
 def event(p: Any) -> Any:
-    falling = lambda t, y, p: y[0]  # noqa: E731
+    def height(t: Any, y: Any) -> Any:
+        return y[0]
+
+    def fun(t: Any, y: Any) -> Any:
+        return pendulum(t, y, 3.0 * p, 3.0 * p[2])
+
     start = np.stack([p[1], 0.0 * p[1]])
-    found = integrate.solve_ivp(
-        pendulum, (0.0, 9.0), start, "DOP853", args=(p * 3.0,), events=[falling], **NARROW
-    )
+    found = integrate.solve_ivp(fun, (0.0, 9.0), start, "DOP853", events=[height], rtol=1e-9, atol=1e-9)
     return found.t_events[0][0]
 
 
 @solver("euler_maruyama", "milstein")
 def solve_sde(method: str, p: Any) -> Any:
-    drift, diffusion = (lambda t, y: -p * y), (lambda t, y: 0.3 * np.sin(y) + 0.1 * p)
-    return integrate.solve_sde(
-        drift, diffusion, (0.0, 1.0), np.ones(3), random.key(1), steps=20, method=method
-    ).y
+    def drift(t: Any, y: Any) -> Any:
+        return -p * y
+
+    def diffusion(t: Any, y: Any) -> Any:
+        return 0.3 * np.sin(y) + 0.1 * p
+
+    span, start, key = (0.0, 1.0), np.ones(3), random.key(1)
+    return integrate.solve_sde(drift, diffusion, span, start, key, steps=20, method=method).y
 
 
 @solver()
@@ -128,9 +136,12 @@ def solve_dde(p: Any) -> Any:
 
 @solver("most", "max_bytes")
 def while_loop(limit: str, p: Any) -> Any:
-    options = {limit: 40 if limit == "most" else 2000}
-    step = lambda s: (s[0] + 1, np.sin(s[1]) + 0.1 * MATRIX @ p)  # noqa: E731
-    return wg.while_loop(lambda s: s[0] < 9, step, (0, p), **options)[1]
+    options: Any = {limit: 40 if limit == "most" else 2000}
+
+    def step(state: Any) -> Any:
+        return state[0] + 1, np.sin(state[1]) + 0.1 * MATRIX @ p
+
+    return wg.while_loop(lambda state: state[0] < 9, step, (0, p), **options)[1]
 
 
 @pytest.mark.parametrize("name", SOLVERS)
