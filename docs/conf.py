@@ -13,7 +13,6 @@ sys.path[:0] = [SOURCE, str(HERE / "_extensions")]
 # Kernels of notebooks run this tree, too, and draw in one style.
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [SOURCE, os.environ.get("PYTHONPATH")]))
 os.environ["MATPLOTLIBRC"] = str(HERE / "matplotlibrc")
-os.environ["IPYKERNEL_CELL_NAME"] = "cell"  # in listings and reports, where a hash would stand
 
 from wengert import __version__  # noqa: E402
 

@@ -29,11 +29,13 @@ from wengert.core.errors import (
     is_installed,
     is_raised_by_user,
     line_of,
+    located,
     message,
     raised_at,
     split_location,
 )
 from wengert.core.handlers import is_swallowed
+from wengert.core.notebooks import hide_frames
 from wengert.core.shapes import Shape, shape_of
 from wengert.ir.types import TensorType, is_weak
 
@@ -408,6 +410,8 @@ class running(Generic[TraceT]):  # noqa: N801 (it is used as a function)
             trace.open = False
         if hidden is not None:
             raise hidden from None
+        if problem is not None:
+            hide_frames(problem)
 
 
 def complain(trace: Trace, problem: WengertError, converts: bool = False) -> WengertError:
@@ -475,13 +479,14 @@ def _hidden_by(problem: Exception) -> WengertError | None:
         return complaint
     if isinstance(problem, TypeError) and str(problem).startswith(_MIXED):
         requirement = "a plain array and a value inside a transform meet in one call"
-        return UnsupportedError(f"array_namespace: {requirement}; {_UNMIXED}. [{where}]")
+        return UnsupportedError(located(f"array_namespace: {requirement}; {_UNMIXED}.", where))
     if isinstance(problem, TypeError) and _REFUSED.search(str(problem)) and not is_raised_by_user(problem):
         hint = _HASHED if str(problem).startswith("unhashable") else _GIVEN_UP
-        return UnsupportedError(f"{problem}: the call takes no value inside a transform; {hint}. [{where}]")
+        text = f"{problem}: the call takes no value inside a transform; {hint}."
+        return UnsupportedError(located(text, where))
     if _is_of_box(problem) and is_asked_by_package(problem):
         text = f"{split_location(str(problem))[0].rstrip('.')}: the call takes no value inside a transform"
-        return UnsupportedError(f"{text}; {_GIVEN_UP}. [{where}]")
+        return UnsupportedError(located(f"{text}; {_GIVEN_UP}.", where))
     return None
 
 

@@ -251,7 +251,8 @@ class Classifier(ClassifierMixin, BaseEstimator):
             fresh = self._steps[1].optimiser.init(self._state.model)
             self._state = self._state._replace(optimiser=fresh)
         self._optimiser = self.optimiser
-        outcome = train(task, settings, dataset, reporter, state=self._state, steps=self._steps[1])
+        with reporter:
+            outcome = train(task, settings, dataset, reporter, state=self._state, steps=self._steps[1])
         new = outcome.history[len(self.history_) :]
         self._state, self.model_ = outcome.state.at_rest(), outcome.model
         self.history_ = [*self.history_, *map(reporter.described, new)]

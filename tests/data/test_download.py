@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from wengert.core import progress
 from wengert.data import DataNotFoundError
-from wengert.data.download import RemoteFile, fetch, terminal_progress
+from wengert.data.download import RemoteFile, fetch, shown_progress
 
 CONTENT = bytes(range(256)) * 1000
 PACKED = gzip.compress(CONTENT, mtime=0)
@@ -133,28 +134,20 @@ def test_a_folder_that_cannot_be_made(server: Any, tmp_path: Path) -> None:
         fetch(FILE, [server.url], tmp_path / "file")
 
 
-def test_there_is_no_bar_where_stderr_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    with terminal_progress() as progress:
-        assert progress is None
-    assert capsys.readouterr() == ("", "")
+def test_the_bar_shows_each_file(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def receive() -> str:
+        with shown_progress() as report:
+            for name in ("first.gz", "second.gz"):
+                report(name, 1_500_000, 3_000_000)
+                report(name, 3_000_000, 3_000_000)
+        out, err = capsys.readouterr()
+        assert not out
+        return err
 
-
-@pytest.mark.parametrize("rich", [True, False])
-def test_the_bar_shows_each_file(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, rich: bool
-) -> None:
-    if rich:
-        pytest.importorskip("rich")
-    else:
-        monkeypatch.setitem(sys.modules, "rich.console", None)
+    monkeypatch.setattr(progress, "DELAY", 0.0)
+    assert receive() == ""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    with terminal_progress() as progress:
-        assert progress is not None
-        for name in ("first.gz", "second.gz"):
-            progress(name, 1_500_000, 3_000_000)
-            progress(name, 3_000_000, 3_000_000)
-        progress("third.gz", 1_000_000, None)
-    out, err = capsys.readouterr()
-    assert not out
-    assert all(name in err for name in ("first.gz", "second.gz", "third.gz"))
-    assert "3.0" in err
+    monkeypatch.setenv("COLUMNS", "120")
+    written = receive()
+    assert all(name in written for name in ("first.gz", "second.gz"))
+    assert "1.5 of 3.0 MB" in written

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wengert as wg
+from wengert.core import progress
 from wengert.core.errors import ArgumentError, DtypeError, MissingExtraError
 from wengert.fit import Samples
 from wengert.fit.adaptation import FAST, LAST, LAST_SLOW, SAMPLING, SLOW, phases
@@ -312,6 +313,8 @@ def test_what_is_refused(sampler: Sampler) -> None:
 
 
 def test_progress_shows_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "DELAY", 0.0)
+
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
             return True

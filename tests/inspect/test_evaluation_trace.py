@@ -201,7 +201,7 @@ def test_digits_and_html() -> None:
     assert "= 0.00001" in str(table)
     assert "3.33333e-06" in str(table)
     page = wg.trace(lambda x: np.where(x < 1, x, 2.0))(0.5).table()._repr_html_()
-    assert page.startswith("<table>")
+    assert "<table>" in page
     assert "&lt; 1" in page
     assert page.count("<tr>") == 5
 

@@ -10,8 +10,8 @@ import pytest
 
 import wengert as wg
 from wengert import parallel
+from wengert.core import progress
 from wengert.core.errors import ArgumentError
-from wengert.parallel import sweep
 from wengert.parallel.crews import Threads
 from wengert.parallel.journal import Journal
 
@@ -304,13 +304,11 @@ def test_a_journal_has_one_writer(tmp_path):
 # -- progress ----------------------------------------------------------------------------------------------
 
 
-def test_a_bar_appears_on_a_terminal_after_a_second(capsys, monkeypatch):
-    with sweep.Bar(10, None) as bar:
-        bar.show(5)
-    monkeypatch.setattr(sweep, "_QUIET", 0.0)
-    with sweep.Bar(10, None) as bar:
-        bar.show(5)
-    assert capsys.readouterr().err == ""
-    with sweep.Bar(10, True) as bar:
-        bar.show(5)
-    assert "map" in capsys.readouterr().err
+def test_a_wanted_bar_counts_the_items(capsys, monkeypatch):
+    monkeypatch.setattr(progress, "DELAY", 0.0)
+    with ThreadPoolExecutor(1) as threads:
+        parallel.map(np.sin, np.zeros(10), executor=threads)
+        assert capsys.readouterr().err == ""
+        parallel.map(np.sin, np.zeros(10), executor=threads, progress=True)
+    assert "map" in (written := capsys.readouterr().err)
+    assert "10 in " in written

@@ -19,7 +19,7 @@ from wengert.core.blas_threads import limit_blas
 from wengert.data import digit_set
 from wengert.train import steps
 from wengert.train.loop import EpochResult, Progress, train
-from wengert.train.reporters import Console, Interrupts, duration, progress_text
+from wengert.train.reporters import Console, Interrupts, progress_text
 from wengert.train.tasks import TASKS
 
 PROGRESS = Progress(4, 5, 228, 600, 0.13941, 0.95718, 5349.4, 113.2)
@@ -47,13 +47,6 @@ def printed(monkeypatch, stream, use, columns="80"):
     with Console(TASKS["cnn"]) as console:
         use(console)
     return stream.getvalue()
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"), [(0, "0:00"), (5.4, "0:05"), (59.6, "1:00"), (3599, "59:59"), (3661, "1:01:01")]
-)
-def test_duration(seconds, text):
-    assert duration(seconds) == text
 
 
 def test_progress_in_a_line():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -14,6 +15,7 @@ import numpy as np
 from wengert.bench import shared, workloads
 from wengert.bench.contestants import Contestant
 from wengert.bench.engine import Contest, ContestantError, Process, environment
+from wengert.core.progress import Bar
 from wengert.data import Dataset
 
 
@@ -128,10 +130,21 @@ def hold(
 
     with tempfile.TemporaryDirectory() as name, Contest(left_out) as contest:
         shared.save(Path(name), inputs)
-        for contestant in chosen:
-            contest.add(Worker(contestant, round_, Path(name)), Worker.prepare)
-        for number in range(epochs):
-            contest.turn(lambda worker, number=number: worker.epoch(number, evaluate))
+        with Bar(f"{round_.network}, seed {round_.seed}", (1 + epochs) * len(chosen)) as bar:
+            turns = itertools.count(1)
+
+            def prepare(worker: Worker) -> None:
+                worker.prepare()
+                bar.show(next(turns), f"{worker} compiled")
+
+            def train(worker: Worker, number: int) -> None:
+                worker.epoch(number, evaluate)
+                bar.show(next(turns), f"{worker} after epoch {number + 1}")
+
+            for contestant in chosen:
+                contest.add(Worker(contestant, round_, Path(name)), prepare)
+            for number in range(epochs):
+                contest.turn(lambda worker, number=number: train(worker, number))
         return [worker.trial(inputs.order.shape[1]) for worker in contest.contestants]
 
 

@@ -10,6 +10,7 @@ from wengert.bench.contest import Trial, difference
 from wengert.bench.contestants import Contestant
 from wengert.bench.workloads import NETWORKS
 from wengert.core.errors import WengertError
+from wengert.core.markup import TableText
 
 STEPS = 100
 """The losses of these first steps are compared."""
@@ -130,8 +131,8 @@ _COLUMNS: dict[str, Callable[[Line], str]] = {
 }
 
 
-def table(rows: Sequence[Line]) -> str:
-    """Return the table, in Markdown."""
+def table(rows: Sequence[Line]) -> TableText:
+    """Return the table, in Markdown; a notebook shows it as a table."""
     cells = [list(_COLUMNS), *([show(row) for show in _COLUMNS.values()] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     numbers = [head not in ("network", "contestant") for head in _COLUMNS]
@@ -142,7 +143,8 @@ def table(rows: Sequence[Line]) -> str:
         padded = (f"{cell:{'>' if right else '<'}{width}}" for cell, width, right in columns)
         return f"| {' | '.join(padded)} |"
 
-    return "\n".join(map(written, [cells[0], rule, *cells[1:]]))
+    text = "\n".join(map(written, [cells[0], rule, *cells[1:]]))
+    return TableText(text, "Training by several libraries", cells[0], cells[1:])
 
 
 def as_data(trials: Iterable[Trial]) -> list[dict[str, Any]]:

@@ -20,8 +20,9 @@ from wengert._version import versions
 from wengert.command.report import COMPARISON, write_comparison
 from wengert.compiler.runtime.threads.team import get_threads
 from wengert.core.errors import WengertError
+from wengert.core.progress import Bar, duration
 from wengert.data import DataError
-from wengert.train.reporters import Interrupts, counted, duration, labelled
+from wengert.train.reporters import Interrupts, counted, labelled
 from wengert.train.runs import RUNS, SUMMARY, Run, check_place, make_new
 from wengert.train.storage import read_json, write_file, writing
 from wengert.train.user_models import SETTINGS
@@ -113,13 +114,15 @@ class _Sweep:
         _say("sweep", f"{counted(len(self.points), 'run')}{more}, {self.workers} at a time, in {self.folder}")
         with writing(self.folder / _LOGS):
             (self.folder / _LOGS).mkdir(exist_ok=True)
-        with Interrupts() as interrupts:
+        with Interrupts() as interrupts, Bar("sweep", len(waiting)) as bar:
+            most = len(waiting)
             try:
                 while (waiting or self.running) and not interrupts.noted:
                     while waiting and len(self.running) < self.workers:
                         self.running.append(self._start(waiting.popleft()))
                     time.sleep(_SECONDS_BETWEEN_LOOKS)
                     self._look()
+                    bar.show(most - len(waiting) - len(self.running))
             finally:
                 self._stop()
         if interrupts.noted:

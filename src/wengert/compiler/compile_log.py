@@ -16,6 +16,7 @@ from wengert.compiler.pipeline import running_pass
 from wengert.compiler.specialisation import Specialisation
 from wengert.core.errors import definition, name_of
 from wengert.core.helper_threads import start
+from wengert.core.notebooks import readable
 from wengert.ir.graph import Equation, Graph
 
 PATIENCE = 2.0
@@ -120,6 +121,6 @@ def _size(graph: Graph) -> str:
     lines = Counter(equation.location.removeprefix("adjoint of ") for equation in equations)
     line, count = lines.most_common(1)[0] if lines else ("", 0)
     if line and count >= _UNROLLED:
-        text += f", {count:,} of them from {line}, which a Python loop repeats; {_INSTEAD}"
+        text += f", {count:,} of them from {readable(line)}, which a Python loop repeats; {_INSTEAD}"
     why_not = disk_cache.default().why_unused()
     return f"{text}; {f'{why_not}, so later processes compile again' if why_not else _KEPT}"

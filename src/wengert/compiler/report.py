@@ -11,6 +11,8 @@ from typing import NamedTuple
 from wengert.compiler.codegen.subnormals import can_flush
 from wengert.compiler.schedule.schedule_nests import ScheduledNest
 from wengert.compiler.unit import Unit
+from wengert.core.markup import element, folded, in_notebook, short_table, table
+from wengert.core.notebooks import readable
 from wengert.nest.expression import CHECKS, Apply, Buffer, Expression, Load, Reduce, children, free_dims
 from wengert.nest.nest import Call, Host, Loop, Nest, Step, inner_blocks
 from wengert.nest.printer import Names, step_lines
@@ -41,7 +43,7 @@ class NestReport(NamedTuple):
 
 @dataclass(frozen=True)
 class Report:
-    """The report of a compiled function; printing it shows all of it.
+    """The report of a compiled function; printing it shows all of it, and so does a notebook, in tables.
 
     Example:
         >>> import numpy as np, wengert as wg
@@ -85,23 +87,54 @@ class Report:
                 totals[location or "(inputs and results)"] += count
         return dict(sorted(totals.items(), key=lambda pair: -pair[1]))
 
-    def __str__(self) -> str:
+    def _title(self) -> str:
         moved = f"{self.bytes:,} bytes moved, arena {self.arena:,} bytes"
         if self.private:
             moved += f" and {self.private:,} for each thread"
         count = f"{len(self.nests)} {'nest' if len(self.nests) == 1 else 'nests'}"
-        parts = [f"{count}, {self.operations:,} operations, {moved}"]
+        return f"{count}, {self.operations:,} operations, {moved}"
+
+    def _repr_html_(self) -> str:
+        nests = [
+            (
+                str(number),
+                " + ".join(nest.fused),
+                ", ".join(filter(None, (nest.lanes, nest.tile))),
+                nest.location,
+                f"{nest.operations:,}",
+                f"{nest.bytes:,}",
+            )
+            for number, nest in enumerate(self.nests, 1)
+        ]
+        lines = [(location, f"{count:,}") for location, count in self.lines.items()]
+        passes = [(name, f"{milliseconds:.2f}") for name, milliseconds in self.passes.items()]
+        loops = "\n\n".join(f"{number}: {nest.text}" for number, nest in enumerate(self.nests, 1))
+        heads = "nest", "fused", "vectors and tiles", "line", "operations", "bytes"
+        return in_notebook(
+            short_table(self._title(), heads, nests, texts=4) if nests else element("p", self._title()),
+            *(element("p", text) for text in self._notes()),
+            short_table("The cost of each line", ("line", "operations"), lines) if lines else None,
+            folded("The loops", element("pre", loops)) if loops else None,
+            folded("The arena", element("pre", "\n".join(self.lifetimes))) if self.lifetimes else None,
+            folded("The passes", table("Time of each pass", ("pass", "milliseconds"), passes)),
+        )
+
+    def _notes(self) -> list[str]:
+        notes = ["subnormal numbers count as zeros"] if self.flushes_subnormals else []
+        if self.hosts:
+            notes.append(f"left to NumPy: {', '.join(self.hosts)}")
+        if self.routines:
+            notes.append(f"by BLAS and LAPACK: {', '.join(self.routines)}")
+        return notes
+
+    def __str__(self) -> str:
+        parts = [self._title()]
         for nest in self.nests:
             how = ", ".join(part for part in (nest.lanes, nest.tile) if part)
             facts = [" + ".join(nest.fused), how, f"{nest.operations:,} operations"]
             where = f" [{nest.location}]" if nest.location else ""
             parts += [f"\n{nest.text}", f"    # {'; '.join(filter(None, facts))}{where}"]
-        if self.flushes_subnormals:
-            parts.append("\nsubnormal numbers count as zeros")
-        if self.hosts:
-            parts.append(f"\nleft to NumPy: {', '.join(self.hosts)}")
-        if self.routines:
-            parts.append(f"\nby BLAS and LAPACK: {', '.join(self.routines)}")
+        parts += [f"\n{note}" for note in self._notes()]
         if self.lifetimes:
             parts.append("\nin the arena (bytes, steps):")
             parts += [f"    {line}" for line in self.lifetimes]
@@ -124,9 +157,9 @@ def report_of(unit: Unit) -> Report:
             if isinstance(step, Nest):
                 nests.append(_nest(step, unit.schedules[step], names, turns))
             elif isinstance(step, Host):
-                hosts.append(f"{step.primitive} [{step.location}]")
+                hosts.append(f"{step.primitive} [{readable(step.location)}]")
             elif isinstance(step, Call):
-                routines.append(f"{step.calls.call.name} [{step.location}]")
+                routines.append(f"{step.calls.call.name} [{readable(step.location)}]")
             inner = turns * (step.counter.extent if isinstance(step, Loop) else 1)
             for block in inner_blocks(step):
                 visit(block, inner)
@@ -144,14 +177,14 @@ def report_of(unit: Unit) -> Report:
 
 
 def _nest(nest: Nest, scheduled: ScheduledNest, names: Names, turns: int) -> NestReport:
-    lines = {location: count * turns for location, count in costs(nest).items()}
+    lines = {readable(location): count * turns for location, count in costs(nest).items()}
     return NestReport(
         "\n".join(step_lines(nest, names)),
         tuple(dict.fromkeys(nest.origin)),
         *scheduled.describe(names),
         sum(lines.values()),
         _moved(nest) * turns,
-        nest.location,
+        readable(nest.location),
         lines,
     )
 

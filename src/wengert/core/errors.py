@@ -4,6 +4,8 @@ Every message names the operation, the requirement, the value, a hint, and the u
 
     matmul: inner dimensions must agree; got f64[3,4], f64[5,6]. [model.py:12]
 
+In a notebook the line is that of a cell: ``[cell 3, line 2: y = A @ x]``.
+
 If that line calls another package, which raised the error, the line in the package follows in parentheses.
 """
 
@@ -22,8 +24,12 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core import notebooks
+from wengert.core.notebooks import readable, source_line
+
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-_LOCATION = re.compile(r" \[[^\[\]]*\]$")
+#: The user's line at the end of a message; a cell of a notebook with its source.
+_LOCATION = re.compile(r" \[(?:cell \d+, line \d+: .*|[^\[\]]*)\]$")
 #: The command line, which is not the user's code.
 _COMMAND = os.path.join(_PACKAGE, "command", "cli.py")
 _PATHS = sysconfig.get_paths()
@@ -33,7 +39,15 @@ _SITES = re.compile(r".*[/\\](?:site|dist)-packages[/\\](.*)")
 
 
 class WengertError(Exception):
-    """Base of every error that Wengert raises on purpose."""
+    """Base of every error that Wengert raises on purpose.
+
+    IPython and notebooks show the user's lines alone in its traceback; with ``WENGERT_TRACEBACK=full`` in the
+    environment they show Wengert's, too, as plain Python always does.
+    """
+
+    def _render_traceback_(self) -> list[str]:
+        """Return the lines of the traceback, for IPython."""
+        return notebooks.rendered(self)
 
 
 class FrozenRandomWarning(UserWarning):
@@ -187,17 +201,18 @@ def name_of(function: Callable[..., Any]) -> str:
 def definition(function: Callable[..., Any]) -> str:
     """Return where a function begins, as `` [file.py:12]``; an empty string for a function written in C."""
     code = getattr(inspect.unwrap(function), "__code__", None)
-    return f" [{os.path.basename(code.co_filename)}:{code.co_firstlineno}]" if code else ""
+    return f" [{readable(place(code.co_filename, code.co_firstlineno))}]" if code else ""
 
 
 def user_location() -> str:
     """Return the user's own line as ``file.py:12``, or an empty string."""
     frame = user_frame()
-    return _location(frame, frame.f_lineno) if frame else ""
+    return place(frame.f_code.co_filename, frame.f_lineno) if frame else ""
 
 
-def _location(frame: FrameType, line: int) -> str:
-    return f"{os.path.basename(frame.f_code.co_filename)}:{line}"
+def place(file: str, line: int) -> str:
+    """Return a line of a file as ``file.py:12``."""
+    return f"{os.path.basename(file)}:{line}"
 
 
 def _in_between() -> str:
@@ -215,9 +230,9 @@ def _tracebacks(problem: BaseException) -> list[TracebackType]:
 
 
 def raised_at(problem: BaseException) -> str:
-    """Return the user's own line that raised an error as ``file.py:12``, or an empty string."""
+    """Return the user's own line that raised an error as messages name it, or an empty string."""
     users = [tb for tb in _tracebacks(problem) if is_users(tb.tb_frame.f_code)]
-    return _location(users[-1].tb_frame, users[-1].tb_lineno) if users else ""
+    return readable(place(users[-1].tb_frame.f_code.co_filename, users[-1].tb_lineno)) if users else ""
 
 
 def users_call(problem: BaseException) -> tuple[CodeType, int] | None:
@@ -256,7 +271,14 @@ def message(operation: str, requirement: str, got: str = "", hint: str = "") -> 
     if hint:
         text += f"; {hint}"
     location, other = user_location(), _in_between()
-    return f"{text}. [{location}{other and f' ({other})'}]" if location else f"{text}."
+    return f"{text}.{_bracketed(location, other and f' ({other})')}"
+
+
+def _bracketed(location: str, other: str = "") -> str:
+    """Return the user's line as the end of a message; with its source if it is in a cell of a notebook."""
+    location = readable(location)
+    source = source_line(location)
+    return f" [{location}{source and f': {source}'}{other}]" if location else ""
 
 
 def split_location(text: str) -> tuple[str, str]:
@@ -277,8 +299,7 @@ def located(text: str, location: str) -> str:
         >>> located("exp: that does not work. [other.py:3]", "user.py:12")
         'exp: that does not work. [user.py:12]'
     """
-    text = split_location(text)[0]
-    return f"{text} [{location}]" if location else text
+    return split_location(text)[0] + _bracketed(location)
 
 
 def line_of(text: str) -> str:
@@ -288,7 +309,7 @@ def line_of(text: str) -> str:
         >>> line_of("exp: that does not work. [user.py:12 (pandas/core/frame.py:99)]")
         'user.py:12'
     """
-    return split_location(text)[1].strip(" []").partition(" (")[0]
+    return split_location(text)[1].strip(" []").partition(" (")[0].partition(": ")[0]
 
 
 _SUPPORTED = "write it with operators and the functions of wengert.numpy and wengert.special"

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import sys
 import urllib.request
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
 from typing import IO, TypeAlias
 
+from wengert.core.progress import Bar, megabytes
 from wengert.data.errors import DataError, DataNotFoundError
 from wengert.data.files import replacing
 from wengert.data.idx import unpacked
@@ -91,31 +91,15 @@ def _copy(url: str, part: IO[bytes], name: str, progress: Progress | None, timeo
 
 
 @contextmanager
-def terminal_progress() -> Generator[Progress | None, None, None]:
-    """Show progress if stderr is a terminal: bars if rich is installed, otherwise a line for each file."""
-    if not sys.stderr or not sys.stderr.isatty():
-        yield None
-        return
-    try:
-        from rich.console import Console
-        from rich.progress import BarColumn, DownloadColumn, TaskID, TextColumn, TimeRemainingColumn
-        from rich.progress import Progress as Bars
-    except ImportError:
-        yield _plain_progress
-        print(file=sys.stderr)
-        return
-    columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn()
-    tasks: dict[str, TaskID] = {}
-    with Bars(*columns, console=Console(stderr=True)) as bars:
+def shown_progress() -> Generator[Progress, None, None]:
+    """Yield a function that shows the progress of each file as a bar, where somebody watches."""
+    with ExitStack() as stack:
+        bars: dict[str, Bar] = {}
 
         def report(name: str, done: int, total: int | None) -> None:
-            if name not in tasks:
-                tasks[name] = bars.add_task(name)
-            bars.update(tasks[name], completed=done, total=total)
+            if name not in bars:
+                stack.close()  # the file before it is complete
+                bars[name] = stack.enter_context(Bar(name, total, write=megabytes))
+            bars[name].show(done)
 
         yield report
-
-
-def _plain_progress(name: str, done: int, total: int | None) -> None:
-    size = f"{done / 1e6:.1f} of {total / 1e6:.1f} MB" if total else f"{done / 1e6:.1f} MB"
-    print(f"\r{name}: {size}", end="\n" if done == total else "", file=sys.stderr, flush=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from wengert.data.dataset import DIGITS, SIZE, Array, Dataset
-from wengert.data.download import Progress, RemoteFile, fetch, terminal_progress
+from wengert.data.download import Progress, RemoteFile, fetch, shown_progress
 from wengert.data.errors import DataError, DataNotFoundError, damaged
 from wengert.data.idx import is_gzipped, map_idx, read_idx, write_idx
 
@@ -179,7 +179,7 @@ def _cached(name: str, mirrors: Sequence[str], progress: Progress | None) -> lis
     if missing and not mirrors:
         raise DataNotFoundError(f"{name}: not in {cache}, and downloads are off; {_WAYS_OUT}")
     try:
-        with terminal_progress() as bars:
+        with shown_progress() as bars:
             for file in missing:
                 fetch(file, mirrors, cache, progress=progress or bars)
     except DataNotFoundError as error:

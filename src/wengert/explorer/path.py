@@ -15,6 +15,7 @@ from wengert.boxes import Box, concrete
 from wengert.control.recording import RecordedState, Recorder
 from wengert.core.dtypes import BOOL, dtype_of
 from wengert.core.errors import user_frame
+from wengert.core.notebooks import readable
 from wengert.core.shapes import shape_of
 from wengert.inspect.listing import Listing, listed
 from wengert.ir.graph import Var
@@ -44,7 +45,7 @@ class Path(NamedTuple):
 
     listing: Listing
     places: Mapping[str, Place]
-    """The line behind each location in the list."""
+    """The line behind each location, as readers see it."""
     decisions: tuple[Decision, ...]
 
 
@@ -88,10 +89,11 @@ class _PathTrace(Recorder):
     def location(self) -> str:
         """Return the user's line, and note the file behind it."""
         text = super().location()
-        frame = user_frame() if text and text not in self.places else None
+        shown = readable(text)
+        frame = user_frame() if text and shown not in self.places else None
         if frame is not None:
             code = frame.f_code
-            self.places[text] = Place(code.co_filename, frame.f_lineno, code.co_name)
+            self.places[shown] = Place(code.co_filename, frame.f_lineno, code.co_name)
         return text
 
 

@@ -15,6 +15,8 @@ from wengert.core import tree
 from wengert.core.dtypes import is_float
 from wengert.core.errors import ArgumentError, WengertError, message
 from wengert.core.garbage import collector_paused
+from wengert.core.notebooks import readable
+from wengert.core.progress import Bar
 from wengert.explorer.derivatives import Derivatives, Handle, Step, differentiate
 from wengert.explorer.encoding import Encoder, Table, number, tensor, type_text
 from wengert.explorer.path import Decision, Path, follow
@@ -42,7 +44,12 @@ def record(fun: Callable[..., Any], arguments: Sequence[Any], options: Mapping[s
     Raises:
         ArgumentError: no argument or no result is a floating-point number.
     """
-    path = follow(fun, arguments, options)
+    with Bar("explore") as bar:
+        bar.stage("run the function")
+        return _recorded(follow(fun, arguments, options), bar)
+
+
+def _recorded(path: Path, bar: Bar) -> dict[str, Any]:
     listing = path.listing
     if not any(is_float(var.dtype) for var in listing.inputs):
         hint = "write 2.0 instead of 2"
@@ -53,8 +60,11 @@ def record(fun: Callable[..., Any], arguments: Sequence[Any], options: Mapping[s
     if not any(is_float(atom.type.dtype) for atom in listing.outputs):
         got = ", ".join(map(str, listing.output_types)) or "nothing"
         raise ArgumentError(message("explore", "a result must be a floating-point number or array", got))
+    bar.stage(f"derivatives of {len(listing.equations):,} operations")
     with collector_paused():
-        return _Record(path, differentiate(listing)).data()
+        derivatives = differentiate(listing)
+        bar.stage("values")
+        return _Record(path, derivatives).data(bar)
 
 
 class _Record:
@@ -98,11 +108,14 @@ class _Record:
                 count += 1
                 self.labels[var] = symbol(count)
 
-    def data(self) -> dict[str, Any]:
-        """Return all of it."""
+    def data(self, bar: Bar) -> dict[str, Any]:
+        """Return all of it; a bar shows the stages."""
         derivatives = self.derivatives
         adjoint = derivatives.adjoint_program()
+        bar.stage("compile the derivative")
         compiled = _compiled(adjoint)
+        for nest in compiled.get("nests", ()):
+            nest["place"] = self.place(nest["location"])
         return {
             "name": self.listing.name,
             "inputs": [self.input(n, var) for n, var in enumerate(self.listing.inputs)],
@@ -132,7 +145,7 @@ class _Record:
 
     def place(self, location: str) -> int | None:
         """Return the number of a line of the user."""
-        plain = location.replace(ADJOINT, "")
+        plain = readable(location.replace(ADJOINT, ""))
         place = self.path.places.get(plain)
         if place is None:
             return None

@@ -61,12 +61,7 @@ const stepOf = ({ kind, n }) => (n !== undefined && (kind === "forward" || kind 
 // The line of a step or a statement: the number of its place.
 const placeOf = (at) => {
   if (at.kind === "statement") return data.adjoint.lines[at.n].place;
-  if (at.kind === "nest") {
-    const location = data.compiled.nests?.[at.n]?.location ?? "";
-    const [file, line] = location.split(":");
-    const place = data.places.findIndex(([n, number]) => data.sources[n]?.file === file && number === Number(line));
-    return place < 0 ? null : place;
-  }
+  if (at.kind === "nest") return data.compiled.nests?.[at.n]?.place ?? null;
   return stepOf(at)?.place ?? null;
 };
 

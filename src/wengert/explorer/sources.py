@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import linecache
-import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from wengert.core.notebooks import readable_file
 from wengert.explorer.path import Place
 
 _AROUND = 2
@@ -23,7 +23,7 @@ def excerpts(places: Mapping[str, Place]) -> list[dict[str, Any]]:
     for place in places.values():
         wanted.setdefault(place.file, set()).add(place.line)
     return [
-        {"file": os.path.basename(file), "lines": _lines(linecache.getlines(file), numbers)}
+        {"file": readable_file(file), "lines": _lines(linecache.getlines(file), numbers)}
         for file, numbers in wanted.items()
     ]
 

@@ -11,6 +11,7 @@ import numpy as np
 from wengert.compiler.jit import Jitted
 from wengert.compiler.llvm.object_code import object_file
 from wengert.compiler.machine.target import Target
+from wengert.core.progress import Bar
 from wengert.exporting.c_files import write_c
 from wengert.exporting.freestanding import Freestanding, freestanding
 from wengert.exporting.function import Function, typed
@@ -78,9 +79,13 @@ class Export:
             >>> [file.name for file in files]
             ['slope.h', 'slope.o', 'slope_test.c', 'slope.json']
         """
-        stem, processor, programs = self._programs(path, target, like)
-        first, *more = (program.text for program in programs)
-        return write_c(programs, object_file(first, processor, more), stem)
+        with Bar("export") as bar:
+            stem, processor, programs = self._programs(path, target, like, bar)
+            first, *more = (program.text for program in programs)
+            bar.stage(f"machine code for {target}")
+            code = object_file(first, processor, more)
+            bar.stage("files and their test")
+            return write_c(programs, code, stem)
 
     def wasm(self, path: str | Path, *, like: str | None = None) -> list[Path]:
         """Write the function as WebAssembly: a module without imports, and JavaScript that calls it.
@@ -111,12 +116,16 @@ class Export:
             >>> stem = tempfile.mkdtemp() + "/slope"
             >>> files = wg.export(wg.grad(lambda x: np.sum(x**3)), np.ones(3)).wasm(stem)  # doctest: +SKIP
         """
-        stem, processor, programs = self._programs(path, "wasm32", like)
-        first, *more = map(resident, programs)
-        return write_wasm(programs, object_file(first, processor, more), stem)
+        with Bar("export") as bar:
+            stem, processor, programs = self._programs(path, "wasm32", like, bar)
+            first, *more = map(resident, programs)
+            bar.stage("machine code for wasm32")
+            code = object_file(first, processor, more)
+            bar.stage("the linker")
+            return write_wasm(programs, code, stem)
 
     def _programs(
-        self, path: str | Path, target: str, like: str | None
+        self, path: str | Path, target: str, like: str | None, bar: Bar
     ) -> tuple[Path, Target, list[Freestanding]]:
         """Return the path without an ending, the processor, and each function compiled for it."""
         stem = Path(path)
@@ -124,8 +133,12 @@ class Export:
         processor = target_named(target)
         if like is not None:
             processor = in_the_order_of(processor, target_named(like))
-        named = [(f"{stem.name}_{n}" if n > 1 else stem.name, f) for n, f in enumerate(self.functions, 1)]
-        return stem, processor, [freestanding(function, name, processor) for name, function in named]
+        programs: list[Freestanding] = []
+        for number, function in enumerate(self.functions, 1):
+            name = f"{stem.name}_{number}" if number > 1 else stem.name
+            bar.stage(f"compile {name}")
+            programs.append(freestanding(function, name, processor))
+        return stem, processor, programs
 
     def save(self, path: str | Path) -> Path:
         """Write the function as one file that `wengert.load` reads, in any process with Wengert.
@@ -149,9 +162,12 @@ class Export:
             >>> wg.load(path)(np.zeros(3))
             array([0., 0., 0.])
         """
-        with np.errstate(all="ignore"):
-            results = [evaluate(function.traced, *function.values) for function in self.functions]
-        save(self.functions, results, Path(path))
+        with Bar("export") as bar:
+            bar.stage("results at the example arguments")
+            with np.errstate(all="ignore"):
+                results = [evaluate(function.traced, *function.values) for function in self.functions]
+            bar.stage(f"write {path}")
+            save(self.functions, results, Path(path))
         return Path(path)
 
     def onnx(self, path: str | Path) -> list[Path]:
@@ -184,7 +200,9 @@ class Export:
         """
         first = Path(path)
         stems = (f"{first.stem}_{n}" if n > 1 else first.stem for n in range(1, len(self.functions) + 1))
-        return write_onnx(list(zip(map(first.with_stem, stems), self.functions, strict=True)))
+        with Bar("export") as bar:
+            bar.stage("ONNX and its checker")
+            return write_onnx(list(zip(map(first.with_stem, stems), self.functions, strict=True)))
 
     def __repr__(self) -> str:
         types = "; ".join(

@@ -20,7 +20,7 @@ from wengert.compiler.llvm.object_code import Library, compile_module, load
 from wengert.compiler.machine.target import Target
 from wengert.compiler.runtime.execute import address_of
 from wengert.core.dtypes import FLOAT32, FLOAT64
-from wengert.core.errors import ArgumentError, located, message, split_location
+from wengert.core.errors import ArgumentError, line_of, located, message, split_location
 from wengert.exporting.freestanding import Freestanding, freestanding, parameters
 from wengert.exporting.function import Function, Leaf
 from wengert.exporting.targets import can_follow, in_the_order_of
@@ -120,11 +120,10 @@ class Native:
         code = self._entry(*map(address_of, (*arguments, *own)))
         if code:
             requirement = "the function must raise no error at the example arguments"
-            text, location = split_location(self._errors[code - 1])
-            got = repr(text.removesuffix("."))
-            raise ArgumentError(
-                located(message("export", requirement, got, "give other examples"), location.strip(" []"))
-            )
+            problem = self._errors[code - 1]
+            got = repr(split_location(problem)[0].removesuffix("."))
+            text = message("export", requirement, got, "give other examples")
+            raise ArgumentError(located(text, line_of(problem)))
         return results
 
 

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from wengert.core.markup import in_notebook, short_table
 from wengert.fit.mode import Point, Potential
 from wengert.fit.samples import with_leading_axes
 from wengert.fit.tables import number, table
@@ -59,16 +60,24 @@ class Laplace:
         moves = normal(key, (count, len(self._point.x))) @ factor.T
         return with_leading_axes(self._flat, self._point.x + moves)
 
-    def __str__(self) -> str:
+    def _parts(self) -> tuple[str, list[str], list[list[str]]]:
+        """Return the title, the names of the columns, and the rows."""
         deviations = np.sqrt(np.diag(self.covariance))
         rows = [
             [name, number(x), number(deviation)]
             for name, x, deviation in zip(self.names, self._point.x, deviations, strict=True)
         ]
         title = f"Laplace approximation: log evidence {number(self.log_evidence)}"
-        return f"{title}\n\n{table(['parameter', 'mode', 'sd'], rows)}"
+        return title, ["parameter", "mode", "sd"], rows
+
+    def __str__(self) -> str:
+        title, columns, rows = self._parts()
+        return f"{title}\n\n{table(columns, rows)}"
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return in_notebook(short_table(*self._parts()))
 
 
 def laplace(logdensity: Callable[..., Any], start: Any, args: Any = (), *, maxiter: int = 200) -> Laplace:

@@ -12,6 +12,7 @@ from wengert.core import tree
 from wengert.core.dtypes import FLOAT64
 from wengert.core.errors import ArgumentError, message
 from wengert.core.lazy import lazy
+from wengert.core.markup import in_notebook, short_table
 from wengert.fit.mode import Point, Potential
 from wengert.fit.profiles import profile_limits
 from wengert.fit.tables import number, table
@@ -28,7 +29,7 @@ class Interval(NamedTuple):
 
 
 class Fit:
-    """Estimates of the greatest likelihood. Made by `mle`; print it as a table.
+    """Estimates of the greatest likelihood. Made by `mle`; it prints, and a notebook shows it, as a table.
 
     Attributes:
         estimates: the parameters, in the container of the start.
@@ -165,7 +166,8 @@ class Fit:
         margin = quantile("interval", level) * self._errors
         return self._point.x - margin, self._point.x + margin
 
-    def __str__(self) -> str:
+    def _parts(self) -> tuple[str, list[str], list[list[str]]]:
+        """Return the title, the names of the columns, and the rows."""
         known = "" if self.observations is None else f"{self.observations} observations, "
         bic = "" if self.observations is None else f", BIC {number(self.bic)}"
         robust = "; robust standard errors" if self.robust else ""
@@ -178,9 +180,16 @@ class Fit:
                 self.names, self._point.x, self._errors, lower, upper, strict=True
             )
         ]
-        return f"Maximum likelihood: {title}\n\n{table(columns, rows)}"
+        return f"Maximum likelihood: {title}", columns, rows
+
+    def __str__(self) -> str:
+        title, columns, rows = self._parts()
+        return f"{title}\n\n{table(columns, rows)}"
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return in_notebook(short_table(*self._parts()))
 
 
 def quantile(operation: str, level: float) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 from wengert.core import tree
 from wengert.core.errors import MissingExtraError, message
 from wengert.core.lazy import lazy
+from wengert.core.markup import element, in_notebook, short_table
 from wengert.fit.diagnostics import bulk_ess, mean_ess, r_hat, tail_ess
 from wengert.fit.tables import element_names, leaf_names, number, table
 from wengert.optimize.flat import Flat
@@ -142,20 +143,8 @@ class Samples:
         vectors = np.asarray(program(draws)).reshape(*self.vectors.shape[:2], flat.size)
         return Samples(flat, vectors, self._statistics, self._limit)
 
-    def summary(self) -> str:
-        """Return a table of means, standard deviations, Monte Carlo errors, quantiles, and diagnostics.
-
-        Returns:
-            The text, with a row for each element of the parameters, and the `warnings`.
-
-        Example:
-            >>> from wengert.fit import nuts
-            >>> from wengert.random import key
-            >>> print(
-            ...     nuts(lambda x: -0.5 * x**2, 0.0, key(0), draws=200, warmup=200).summary()
-            ... )  # doctest: +ELLIPSIS
-            4 chains of 200 draws, ...
-        """
+    def _parts(self) -> tuple[str, list[str], list[list[str]]]:
+        """Return the title, the names of the columns, and the rows."""
         chains, count, _ = self.vectors.shape
         title = (
             f"{chains} chains of {count} draws, {self.divergences} divergent; acceptance "
@@ -176,10 +165,29 @@ class Samples:
             *[[f"{size:.0f}" for size in sizes] for sizes in (self._sizes, self._numbers(tail_ess))],
             [f"{reduction:.3f}" for reduction in self._reductions],
         ]
-        rows = [list(row) for row in zip(*cells, strict=True)]
+        return title, columns, [list(row) for row in zip(*cells, strict=True)]
+
+    def summary(self) -> str:
+        """Return a table of means, standard deviations, Monte Carlo errors, quantiles, and diagnostics.
+
+        Returns:
+            The text, with a row for each element of the parameters, and the `warnings`.
+
+        Example:
+            >>> from wengert.fit import nuts
+            >>> from wengert.random import key
+            >>> print(
+            ...     nuts(lambda x: -0.5 * x**2, 0.0, key(0), draws=200, warmup=200).summary()
+            ... )  # doctest: +ELLIPSIS
+            4 chains of 200 draws, ...
+        """
+        title, columns, rows = self._parts()
         return "\n\n".join(filter(None, [title, table(columns, rows), "\n".join(self.warnings)]))
 
     __str__ = __repr__ = summary
+
+    def _repr_html_(self) -> str:
+        return in_notebook(short_table(*self._parts()), *(element("p", text) for text in self.warnings))
 
     def to_arviz(self) -> Any:
         """Return the draws as ArviZ's data, with the statistics of the trajectories under ArviZ's names.

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from operator import index
 from typing import Any, NamedTuple
 
@@ -13,6 +11,7 @@ import numpy as np
 from wengert.control.scan import scan
 from wengert.core import tree
 from wengert.core.errors import ArgumentError, message
+from wengert.core.progress import Bar
 from wengert.fit.adaptation import Adapted, adapted, begun, phases
 from wengert.fit.metrics import Dense, Diagonal
 from wengert.fit.samples import Samples
@@ -79,7 +78,7 @@ def nuts(
         max_depth: the most doublings of a trajectory.
         jitter: the largest distance of a chain's start from ``start`` in each element, drawn uniformly; nearer where
             the density is not finite.
-        progress: whether to show a bar; by default on a terminal.
+        progress: whether to show a bar once the work takes a second; by default in a terminal or a notebook.
 
     Returns:
         `Samples`: ``draws``, ``rhat``, ``ess``, ``divergences``, ``map``, ``summary``, ``to_arviz``; print it as a
@@ -206,13 +205,13 @@ class _Sampler:
         chunks = -(-total // _CHUNK)
         length = -(-total // chunks)  # of each chunk; the draws beyond the last are left out
         plan, pieces = phases(warmup, draws + length), []
-        with _bar(self._operation, total, progress) as show:
+        with Bar(self._operation, total, progress) as bar:
             for first in range(0, total, length):
                 numbers = np.arange(first, first + length)
                 phase = plan[first : first + length]
                 states, piece = self._run(states, keys, numbers, phase, self._arrays)
                 pieces.append(piece)
-                show(min(first + length, total))
+                bar.show(min(first + length, total))
         moved = [np.concatenate(parts)[:total] for parts in zip(*pieces, strict=True)]
         vectors, *rest = [np.swapaxes(part, 0, 1)[:, warmup:].copy() for part in moved]
         statistics: dict[str, Any] = dict(zip(_STATISTICS, rest, strict=True))
@@ -299,17 +298,3 @@ def _count(operation: str, name: str, count: Any, least: int = 1) -> int:
     if number is None or number < least:
         raise ArgumentError(message(operation, f"{name} must be an integer of at least {least}", str(count)))
     return number
-
-
-@contextmanager
-def _bar(operation: str, total: int, progress: bool | None) -> Generator[Callable[[int], None], None, None]:
-    """Show a bar on stderr: if asked for, or by default if this is a terminal."""
-    if not (progress or (progress is None and sys.stderr and sys.stderr.isatty())):
-        yield lambda done: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=progress is None) as bars:
-        task = bars.add_task(operation, total=total)
-        yield lambda done: bars.update(task, completed=done)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from wengert.core.dtypes import dtype_of, is_inexact
 from wengert.core.errors import ArgumentError, message
+from wengert.core.markup import element, in_notebook, scrollable
 from wengert.inspect.notation import PRIME, adjoint_term, formula, passes, show, symbol
 from wengert.inspect.statements import renames
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
@@ -60,10 +60,13 @@ class Table:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        head = "".join(f'<th colspan="4">{head}</th>' for head in HEADS)
-        rows = ([html.escape(cell) for side in row for cell in self._cells(side)] for row in self.rows)
-        body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
-        return f"<table><tr>{head}</tr>{body}</table>"
+        heads = (element("th", head, scope="colgroup", colspan=4, class_="text") for head in HEADS)
+        rows = [
+            element("tr", *(element("td", cell, class_="text") for side in row for cell in self._cells(side)))
+            for row in self.rows
+        ]
+        parts = element("thead", element("tr", *heads)), element("tbody", *rows)
+        return in_notebook(scrollable(element("table", *parts), "Evaluation trace"))
 
 
 def _aligned(lines: Sequence[Sequence[str]]) -> list[str]:

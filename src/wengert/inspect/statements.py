@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.core.dtypes import BOOL, FLOAT64, INT64, PYTHON_TYPE
+from wengert.core.notebooks import readable
 from wengert.inspect.numpy_source import array_source, as_index, as_product, as_sum, one_axis, scalar_source
 from wengert.inspect.prelude import HELPERS
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
@@ -59,7 +60,9 @@ def written(statements: Iterable[Statement]) -> list[str]:
         if "\n" in text:
             lines += [*([""] if lines and lines[-1] else []), *text.split("\n"), ""]
         else:
-            lines.append(f"{text:{column}}  # {location.replace(_ADJOINT, '')}" if location else text)
+            lines.append(
+                f"{text:{column}}  # {readable(location.replace(_ADJOINT, ''))}" if location else text
+            )
     return lines
 
 

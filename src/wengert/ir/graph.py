@@ -105,6 +105,9 @@ class Graph:
     writer: ClassVar[Callable[[Graph, bool], str]]
     """Writes a graph down; set by `wengert.ir.printer`."""
 
+    html_writer: ClassVar[Callable[[Graph], str]]
+    """Writes a graph as HTML; set by `wengert.ir.printer`."""
+
     inputs: tuple[Var, ...]
     constants: tuple[tuple[Var, Any], ...]
     equations: tuple[Equation, ...]
@@ -143,3 +146,6 @@ class Graph:
         return self.text()
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return type(self).html_writer(self)

@@ -22,6 +22,8 @@ from typing import Any, cast
 import numpy as np
 
 from wengert.core.dtypes import SHORT_NAMES
+from wengert.core.markup import in_notebook, short_table
+from wengert.core.notebooks import readable
 from wengert.core.shapes import size
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.ir.opaque import register
@@ -41,7 +43,8 @@ def text(graph: Graph, full: bool = False) -> str:
 
     Args:
         graph: the graph.
-        full: write down constants of any size; by default those of more than 4096 elements are summed up.
+        full: write down constants of any size, and locations as they are; by default constants of more than 4096
+            elements are summed up, and cells of a notebook have their numbers.
 
     Example:
         >>> from wengert.ir.types import type_of
@@ -59,7 +62,34 @@ def text(graph: Graph, full: bool = False) -> str:
     return "\n".join(lines)
 
 
+def table(graph: Graph) -> str:
+    """Write a graph as a table, in HTML: a row for each value.
+
+    Example:
+        >>> from wengert.ir.types import type_of
+        >>> x = Var(type_of(1.0), "angle")
+        >>> "<td" in table(Graph((x,), (), (Equation("sin", (x,), (y := Var(x.type),)),), (y,)))
+        True
+    """
+    data: list[str] = []
+    writer = _Writer(graph, data, False)
+    rows = [(writer.names[var], str(var.type), "argument", "") for var in graph.inputs]
+    rows += [
+        (writer.names[var], str(var.type), writer.constant(value), "constant")
+        for var, value in graph.constants
+    ]
+    for equation in graph.equations:
+        results = ", ".join(writer.names[var] for var in equation.outputs)
+        types = ", ".join(str(var.type) for var in equation.outputs)
+        rows.append((results, types, writer.call(equation, ""), readable(equation.location)))
+    results = f"returns {', '.join(map(writer.atom, graph.outputs))}"
+    count = len(graph.equations)
+    caption = f"graph of {count:,} operation{'' if count == 1 else 's'}, {results}"
+    return in_notebook(short_table(caption, ("value", "type", "operation", "line"), rows, texts=4))
+
+
 Graph.writer = staticmethod(text)
+Graph.html_writer = staticmethod(table)
 
 
 def names(graph: Graph) -> dict[Var, str]:
@@ -147,7 +177,8 @@ class _Writer:
         column = max((width for width in widths if width <= _COMMENT_COLUMN), default=0)
         for line, equation in zip(written, self.graph.equations, strict=True):
             width = len(indent) if "\n" in line else column
-            lines.append(f"{line:{width}} # {_location(equation.location)}" if equation.location else line)
+            location = equation.location if self.full else readable(equation.location)
+            lines.append(f"{line:{width}} # {_location(location)}" if location else line)
         lines.append(f"{inside}return {', '.join(map(self.atom, self.graph.outputs))}".rstrip())
         lines.append(indent + "}")
         return lines
@@ -159,10 +190,13 @@ class _Writer:
         return literal(atom.value) if isinstance(atom, Literal) else self.names[atom]
 
     def equation(self, equation: Equation, indent: str) -> str:
+        results = ", ".join(map(self.declared, equation.outputs))
+        return f"{results} = {self.call(equation, indent)}"
+
+    def call(self, equation: Equation, indent: str) -> str:
         params = ", ".join(f"{name}={self.param(value, indent)}" for name, value in equation.params.items())
         call = f"{equation.primitive}[{params}]" if params else equation.primitive
-        results = ", ".join(map(self.declared, equation.outputs))
-        return f"{results} = {call}({', '.join(map(self.atom, equation.operands))})"
+        return f"{call}({', '.join(map(self.atom, equation.operands))})"
 
     def param(self, value: Any, indent: str) -> str:
         if value is None or isinstance(value, (bool, int, float, complex, str, np.generic)):

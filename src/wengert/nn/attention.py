@@ -16,6 +16,7 @@ from wengert.core.shapes import shape_of
 from wengert.core.tree import static
 from wengert.ir.types import show
 from wengert.nn.checks import check_values, integers
+from wengert.nn.display import Displayed
 from wengert.nn.initialisers import Initialiser, Seed, generator, glorot_uniform
 from wengert.nn.layers import Dense
 from wengert.ops.comparison import where
@@ -102,7 +103,7 @@ def _weights(scores: Any, allowed: Any) -> Any:
 
 
 @dataclasses.dataclass(init=False)
-class MultiHeadAttention:
+class MultiHeadAttention(Displayed):
     """Several attentions side by side, each on its own projection of the input (Vaswani et al., 2017).
 
     Called with one sequence, the layer attends to that sequence; called with keys and values, to these.

@@ -18,6 +18,7 @@ from wengert.core.shapes import shape_of
 from wengert.core.tree import static
 from wengert.ir.types import show
 from wengert.nn.checks import check_spatial, integers, setting
+from wengert.nn.display import Displayed
 from wengert.nn.initialisers import Initialiser, Seed, he_uniform
 from wengert.ops.contraction import Access, Affine, along, contract
 from wengert.ops.shape import slice_, whole
@@ -255,7 +256,7 @@ class Spatial:
 
 @_layer(padding='the width of the border of zeros, or ``"same"`` or ``"valid"``: see `convolve`.')
 @dataclasses.dataclass(init=False)
-class Convolution(Spatial):
+class Convolution(Displayed, Spatial):
     """A layer of filters, ``convolve(x, weight) + bias``.
 
     Example:

@@ -22,6 +22,7 @@ from wengert.core.shapes import shape_of
 from wengert.core.tree import children, static
 from wengert.ir.types import show
 from wengert.nn.checks import check_values, integers, setting
+from wengert.nn.display import Displayed
 from wengert.nn.initialisers import Initialiser, Seed, glorot_uniform, normal
 from wengert.numpy.selecting import take
 from wengert.ops.comparison import where
@@ -29,7 +30,7 @@ from wengert.ops.indexing import check_bounds
 
 
 @dataclasses.dataclass(init=False)
-class Dense:
+class Dense(Displayed):
     """An affine layer, ``y = x W + b``.
 
     Args:
@@ -71,7 +72,7 @@ class Dense:
 
 
 @dataclasses.dataclass(init=False)
-class Embedding:
+class Embedding(Displayed):
     """A vector for each symbol of a set: ``y[...] = weight[indices[...]]``.
 
     Args:
@@ -325,7 +326,7 @@ class Dropout:
 
 
 @dataclasses.dataclass(init=False)
-class Chain:
+class Chain(Displayed):
     """Layers one after the other; plain functions may stand among them.
 
     A call applies the layers as they are after training; layers that need a state refuse it. `apply` takes and returns

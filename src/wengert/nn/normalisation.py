@@ -17,6 +17,7 @@ from wengert.core.shapes import shape_of
 from wengert.core.tree import static
 from wengert.ir.types import show
 from wengert.nn.checks import integers
+from wengert.nn.display import Displayed
 
 _numpy: Any = np  # the stubs of np.mean give no element type
 _TERMS = {
@@ -62,7 +63,7 @@ def _check_channels(layer: str, x: Any, channels: int) -> None:
 
 @documented(_TERMS, shape="the extents of the last axes, or the extent of the last one.")
 @dataclasses.dataclass(init=False)
-class LayerNorm:
+class LayerNorm(Displayed):
     """Standardise each example over its last axes, then scale and shift it (Ba et al., 2016).
 
     ``y = (x - mean) / sqrt(variance + epsilon) * weight + bias``, with the biased variance.
@@ -102,7 +103,7 @@ class LayerNorm:
     groups="the number of groups: 1 standardises whole examples, ``channels`` is instance normalisation.",
 )
 @dataclasses.dataclass(init=False)
-class GroupNorm:
+class GroupNorm(Displayed):
     """Standardise each example over groups of channels, then scale and shift each channel (Wu and He, 2018).
 
     Raises:
@@ -160,7 +161,7 @@ class BatchNormState(NamedTuple):
     momentum="the weight of a batch in the running mean and variance, as in PyTorch; in Keras ``1 - momentum``.",
 )
 @dataclasses.dataclass(init=False)
-class BatchNorm:
+class BatchNorm(Displayed):
     """Standardise each channel over the batch, then scale and shift it (Ioffe and Szegedy, 2015).
 
     In training the layer uses the mean and the variance of the batch, over examples and spatial axes, and updates the

@@ -20,6 +20,7 @@ from wengert.core.tree import map_tree, static
 from wengert.ir.types import show
 from wengert.nn.activations import sigmoid
 from wengert.nn.checks import check_values, integers
+from wengert.nn.display import Displayed
 from wengert.nn.initialisers import Initialiser, Seed, generator, glorot_uniform, orthogonal
 from wengert.ops.comparison import less, where
 from wengert.ops.indexing import check_bounds
@@ -55,7 +56,7 @@ _layer = documented(
 
 
 @dataclasses.dataclass
-class Cell(ABC):
+class Cell(Displayed, ABC):
     """A step of a recurrence, with weights ``W`` (inputs, n), ``U`` (hidden, n) and ``b`` (n,), n = gates x hidden."""
 
     input_weight: Any
@@ -225,7 +226,7 @@ class GRUCell(Cell):
 
 
 @dataclasses.dataclass(init=False)
-class Recurrent:
+class Recurrent(Displayed):
     """A stack of recurrent layers.
 
     A call returns the state of the last layer after the last step, (examples, hidden); with ``sequence=True`` its

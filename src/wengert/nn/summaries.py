@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import html
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeAlias, cast
 
@@ -20,6 +19,7 @@ from wengert.control.values import Packed, flatten_numbers, is_followable, is_nu
 from wengert.core import tree
 from wengert.core.dtypes import NUMPY_VALUE, PYTHON_TYPE, dtype_of, is_inexact
 from wengert.core.errors import ArgumentError, message
+from wengert.core.markup import element, in_notebook, short_table
 from wengert.core.shapes import shape_of, size
 from wengert.core.tree import static
 from wengert.ir.graph import Var
@@ -124,14 +124,8 @@ class Summary:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{name}</th>" for name in _HEADS)
-        style = '<td style="white-space: pre; text-align: left">'
-        body = "".join(
-            f"<tr>{style}{html.escape(first)}</td>{''.join(f'<td>{html.escape(cell)}</td>' for cell in rest)}</tr>"
-            for first, *rest in self._table()
-        )
-        totals = "".join(f"<p>{line}</p>" for line in self._totals())
-        return f"<table><tr>{head}</tr>{body}</table>{totals}"
+        totals = (element("p", line) for line in self._totals())
+        return in_notebook(short_table("Layers of the model", _HEADS, self._table(), texts=2), *totals)
 
 
 def _short(number: int) -> str:

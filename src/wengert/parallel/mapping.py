@@ -14,6 +14,7 @@ import numpy as np
 from wengert._version import versions
 from wengert.compiler.machine.target import available
 from wengert.core.errors import ArgumentError, message
+from wengert.core.progress import Bar
 from wengert.core.tree import flatten
 from wengert.core.tree import show as show_structure
 from wengert.parallel.chunks import Array, Work
@@ -21,7 +22,7 @@ from wengert.parallel.crews import Crew, Elsewhere, Processes, Threads
 from wengert.parallel.identity import digest
 from wengert.parallel.journal import Journal
 from wengert.parallel.packing import packed, title
-from wengert.parallel.sweep import Bar, Sweep
+from wengert.parallel.sweep import Sweep
 from wengert.transforms.batching import vmap
 
 _BLOCKS = 256
@@ -58,8 +59,7 @@ def map(
             about half a second.
         executor: of `concurrent.futures`; by default a new pool of processes.
         journal: a file that keeps the results of finished chunks. The same call continues from it.
-        progress: show a progress bar on standard error, once the work takes more than a second; by default, if this is
-            a terminal.
+        progress: show a progress bar, once the work takes more than a second; by default, in a terminal or a notebook.
         workers: the number of processes; by default one per processor. For another executor, the number of its workers,
             so that all get work.
         threads: of each new process, in compiled functions and in NumPy's linear algebra.
@@ -103,7 +103,7 @@ def map(
     with (
         contextlib.nullcontext() if journal is None else contextlib.closing(Journal(journal, inputs)) as kept,
         _crew(work, executor, workers, threads) as crew,
-        Bar(items, progress) as bar,
+        Bar("map", items, progress) as bar,
     ):
         return Sweep(work, leaves, items, crew, kept, bar, chunk).result()
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import pickle
-import sys
-import time
 from collections import deque
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from typing import Any, NamedTuple
@@ -20,6 +17,7 @@ from wengert.core.errors import (
     located,
     split_location,
 )
+from wengert.core.progress import Bar
 from wengert.core.tree import Structure, unflatten
 from wengert.parallel.chunks import Array, Done, Failed, Result, Unloaded, Work
 from wengert.parallel.crews import Crew
@@ -33,8 +31,6 @@ _GROWTH = 8
 _TRIES = 3
 _IN_HAND = 2
 """Chunks for each worker: it must not wait for the next one."""
-_QUIET = 1.0
-"""Seconds before a progress bar appears."""
 _UNFOLLOWED = {kind.__name__ for kind in (ConcreteError, LostDerivativeError, UnsupportedError)}
 
 
@@ -59,38 +55,6 @@ class _Chunk(NamedTuple):
     stop: int
     losses: int = 0
     """How often a worker died with it."""
-
-
-class Bar:
-    """A progress bar of items on standard error, which appears after a second."""
-
-    def __init__(self, items: int, wanted: bool | None) -> None:
-        self._items, self._stays = items, wanted is not None
-        self._wanted = wanted or (wanted is None and bool(sys.stderr) and sys.stderr.isatty())
-        self._began = time.monotonic()
-        self._update: Any = None
-        self._stack = contextlib.ExitStack()
-
-    def __enter__(self) -> Bar:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._stack.close()
-
-    def show(self, done: int) -> None:
-        """Show the number of finished items."""
-        if not self._wanted or time.monotonic() - self._began < _QUIET:
-            return
-        if self._update is None:
-            from rich.console import Console
-            from rich.progress import Progress
-
-            bars = self._stack.enter_context(
-                Progress(console=Console(stderr=True), transient=not self._stays)
-            )
-            task = bars.add_task("map", total=self._items)
-            self._update = lambda completed: bars.update(task, completed=completed)
-        self._update(done)
 
 
 class Sweep:

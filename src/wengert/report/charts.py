@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from wengert.core.markup import Markup, element, joined
 from wengert.report.formats import short
-from wengert.report.markup import Markup, element, joined
 
 WIDTH, HEIGHT = 400, 230
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 10, 8, 36

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
+from wengert.core.markup import Markup, element, in_notebook, table
 from wengert.report.charts import Curve, chart
 from wengert.report.formats import percent, setting_text
-from wengert.report.markup import Markup, Section, element, page, table
+from wengert.report.markup import Section, page
 from wengert.report.run import epoch_points
 from wengert.train.runs import Run
 from wengert.train.settings import OPTIONS
@@ -18,6 +19,9 @@ from wengert.train.state import EpochResult, best_epoch
 _COLOURS = 7
 _FIRST = 2
 _BLANK = "–"
+_CAPTION = (
+    "The last epoch of each run; best: the best epoch, by test accuracy, or by test loss of an autoencoder"
+)
 _UNIMPORTANT = frozenset({"data-dir", "save-every", "log-every", "tensorboard", "wandb", "mlflow", "profile"})
 """Settings that do not affect the trained model."""
 
@@ -29,6 +33,9 @@ class Comparison(NamedTuple):
     rows: list[list[str]]
     texts: int
     """The number of columns, from the left, that hold settings; the others hold results."""
+
+    def _repr_html_(self) -> str:
+        return in_notebook(table(_CAPTION, self.head, self.rows, texts=self.texts))
 
 
 def names_of(runs: Sequence[Run]) -> list[str]:
@@ -109,8 +116,7 @@ def comparison_report(runs: Sequence[Run]) -> str:
         True
     """
     results = comparison(runs)
-    caption = "The last epoch of each run; best: the best epoch, by test accuracy, or by test loss of an autoencoder"
-    written = table(caption, results.head, results.rows, texts=results.texts, class_="runs")
+    written = table(_CAPTION, results.head, results.rows, texts=results.texts, class_="runs")
     same = {run.task.title for run in runs}
     title = f"{len(runs)} runs" + (f" of {same.pop()}" if len(same) == 1 else "")
     parts = [Section("runs", "Results", written), Section("curves", "Curves", _charts(runs))]

@@ -9,6 +9,7 @@ import numpy as np
 
 from wengert.core.dtypes import is_float
 from wengert.core.errors import WengertError
+from wengert.core.markup import Markup, element, scrollable, table
 from wengert.core.tree import flatten, paths
 from wengert.data import Dataset
 from wengert.data.dataset import SIZE
@@ -18,7 +19,7 @@ from wengert.inspect.graph_drawing import Box, Line, Size, layout
 from wengert.inspect.picture import graph_picture
 from wengert.nn.summaries import Summary, summary
 from wengert.report.formats import bytes_text
-from wengert.report.markup import Markup, Section, element, note, scrollable, table
+from wengert.report.markup import Section, note
 from wengert.report.png import picture, signed
 from wengert.train.runs import Run
 from wengert.train.user_models import SOURCE, blaming

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from wengert.core.errors import WengertError
+from wengert.core.markup import Markup, element, joined, table
 from wengert.data import DataError, Dataset
 from wengert.nn.summaries import Summary
 from wengert.report import evaluation, network
 from wengert.report.charts import Curve, Point, chart
 from wengert.report.formats import bytes_text, percent, seconds_text, setting_text
-from wengert.report.markup import Markup, Section, element, joined, note, page, table, terms
+from wengert.report.markup import Section, note, page, terms
 from wengert.train.loop import steps_of
 from wengert.train.runs import PROFILE, Run, drawn_counts
 from wengert.train.settings import OPTIONS

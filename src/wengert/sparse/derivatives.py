@@ -75,7 +75,7 @@ class SparseDerivative:
         return self._structure(arguments, options)[0].colouring
 
     def report(self, *arguments: Any, **options: Any) -> str:
-        """Describe the structure, and how long its parts took, and a call takes."""
+        """Describe the structure, and how long its parts took, and a call takes; a notebook shows a table."""
         return report(self.__name__, *self._structure(arguments, options))
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""The description of a structure as text."""
+"""The description of a structure."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from wengert.core.markup import TableText
 from wengert.sparse.structure import Structure
 
 _CALLS = 5
@@ -17,7 +18,7 @@ _SIDES = {
 }
 
 
-def report(name: str, structure: Structure, leaves: Sequence[Any]) -> str:
+def report(name: str, structure: Structure, leaves: Sequence[Any]) -> TableText:
     """Describe a structure, and measure a few calls."""
     height, width = structure.pattern.shape
     count, colouring = structure.pattern.nnz, structure.colouring
@@ -26,16 +27,17 @@ def report(name: str, structure: Structure, leaves: Sequence[Any]) -> str:
     usual = statistics.median(_measured(structure, leaves) for _ in range(_CALLS))
     kind = "star colouring, Hessian-vector products" if colouring.symmetric else _SIDES[colouring.direction]
     colours = f"{colouring.column_count} + {colouring.row_count}" if colouring.direction == "both" else ""
-    lines = [
-        f"{name}: {height:,} rows, {width:,} columns",
-        f"nonzero elements  {count:,} ({share:.3g}%)",
-        f"colours           {colours or colouring.count} ({kind})",
-        f"pattern           {_text(structure.seconds[0])}",
-        f"colouring         {_text(structure.seconds[1])}",
-        f"this first call   {_text(first)}",
-        f"a call            {_text(usual)}",
+    title = f"{name}: {height:,} rows, {width:,} columns"
+    rows = [
+        ("nonzero elements", f"{count:,} ({share:.3g}%)"),
+        ("colours", f"{colours or colouring.count} ({kind})"),
+        ("pattern", _text(structure.seconds[0])),
+        ("colouring", _text(structure.seconds[1])),
+        ("this first call", _text(first)),
+        ("a call", _text(usual)),
     ]
-    return "\n".join(lines)
+    text = "\n".join([title, *(f"{label:<17} {value}" for label, value in rows)])
+    return TableText(text, title, ("", "measured"), rows, texts=2)
 
 
 def _measured(structure: Structure, leaves: Sequence[Any]) -> float:

@@ -13,6 +13,7 @@ from wengert.compiler.jit import jit
 from wengert.core import tree
 from wengert.core.dtypes import FLOAT64
 from wengert.core.errors import ArgumentError, UnsupportedError, message
+from wengert.core.progress import Bar
 from wengert.core.shapes import shape_of, size
 from wengert.ir.types import TensorType
 from wengert.ops.comparison import equal
@@ -50,9 +51,12 @@ class Structure:
         self._linear = linear
         self._rebuild = call.rebuild
         start = time.perf_counter()
-        self.pattern, mode = self._detected(call.types, mode)
-        detected = time.perf_counter()
-        self.colouring = self._coloured(call.types, mode)
+        with Bar(linear.operation) as bar:
+            bar.stage("pattern")
+            self.pattern, mode = self._detected(call.types, mode)
+            detected = time.perf_counter()
+            bar.stage(f"colours of {self.pattern.nnz:,} elements")
+            self.colouring = self._coloured(call.types, mode)
         # A compiled function reads arrays in a tuple faster than in other containers.
         arrays, self._form = tree.flatten(compress(self.pattern, self.colouring))
         self._arrays = tuple(arrays)

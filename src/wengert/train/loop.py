@@ -10,6 +10,7 @@ import numpy as np
 
 from wengert.compiler.runtime.threads.team import get_threads
 from wengert.core.errors import ArgumentError, message
+from wengert.core.progress import Bar
 from wengert.core.tree import leaves
 from wengert.data import Dataset, batches
 from wengert.parallel import Group
@@ -69,10 +70,19 @@ class Reporter(Protocol):
         ...
 
 
-class _Silent:
-    def on_steps(self, progress: Progress, state: State) -> None: ...
+class BarReporter:
+    """A reporter that shows the steps of a run as a bar."""
 
-    def on_epoch(self, result: EpochResult, state: State) -> None: ...
+    def __init__(self, bar: Bar) -> None:
+        self._bar = bar
+
+    def on_steps(self, progress: Progress, state: State) -> None:
+        """Show the steps, and the mean loss of the epoch so far."""
+        done = (progress.epoch - 1) * progress.steps + progress.step
+        self._bar.show(done, f"epoch {progress.epoch}, loss {progress.loss:.4f}")
+
+    def on_epoch(self, result: EpochResult, state: State) -> None:
+        """Show the result at the next step."""
 
 
 class Outcome(NamedTuple):
@@ -105,7 +115,8 @@ def train(
         settings: epochs, batch size, learning rate, seed, patience, and the model to keep; the same settings give the
             same numbers.
         dataset: images and labels.
-        reporter: is called after each group of steps and each epoch.
+        reporter: is called after each group of steps and each epoch; by default a bar is shown in a terminal or a
+            notebook.
         compiled: run several steps (gather, forward, backward, update) as one call of native code; otherwise each
             operation in NumPy.
         state: the state to continue from, of a run with the same settings; by default, the initial state.
@@ -139,11 +150,13 @@ def train(
     state = state or begin(task, settings, settings.epochs * steps_of(settings, dataset))
     stopwatch = stopwatch or Stopwatch()
     steps = steps or make_steps(task, settings, dataset, compiled=compiled, stopwatch=stopwatch, group=group)
-    run = _Training(task, settings, dataset, reporter or _Silent(), state, steps, stopwatch, group)
+    all_steps = settings.epochs * steps_of(settings, dataset)
+    bar = Bar("train", all_steps, None if reporter is None and group.rank == 0 else False)
+    run = _Training(task, settings, dataset, reporter or BarReporter(bar), state, steps, stopwatch, group)
     check_same(group, settings, dataset, state)
     interrupted = False
     try:
-        with np.errstate(all="ignore"), steps.running():  # an overflow shows in the loss
+        with bar, np.errstate(all="ignore"), steps.running():  # an overflow shows in the loss
             while not is_over(run.state, task, settings):
                 run.epoch()
     except KeyboardInterrupt:

@@ -14,6 +14,8 @@ from collections.abc import Generator, Sequence
 from types import FrameType
 from typing import Any
 
+from wengert.core.notebooks import is_notebook
+from wengert.core.progress import Bar, duration
 from wengert.parallel import Group
 from wengert.train.boards import Boards
 from wengert.train.checkpoint_files import Checkpoints
@@ -33,13 +35,6 @@ _USUAL_HANDLERS = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: si
 
 
 # -- text ------------------------------------------------------------------------------------------------
-
-
-def duration(seconds: float) -> str:
-    """Format a time such as ``1:05``."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def counted(number: int, noun: str) -> str:
@@ -76,19 +71,33 @@ def progress_text(task: Task, progress: Progress) -> str:
 
 
 class EpochLines:
-    """A reporter that prints one line per epoch if it is verbose."""
+    """A reporter that shows the epochs if it is verbose: a line for each, or in a notebook one bar."""
 
     def __init__(self, epochs: int, verbose: bool, validated: bool) -> None:
         self.epochs, self.verbose, self.validated = epochs, verbose, validated
+        self._bar = Bar("fit", epochs, wanted=verbose) if verbose and is_notebook() else None
+
+    def __enter__(self) -> EpochLines:
+        if self._bar is not None:
+            self._bar.__enter__()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        if self._bar is not None:
+            self._bar.__exit__(kind, *rest)
 
     def on_steps(self, progress: Progress, state: State) -> None:
-        """Print nothing."""
+        """Show nothing."""
 
     def on_epoch(self, result: EpochResult, state: State) -> None:
-        """Print the numbers of an epoch."""
-        if self.verbose:
-            numbers = self.described(result)
-            parts = [f"{name.replace('_', ' ')} {numbers[name]:.4f}" for name in numbers if name != "epoch"]
+        """Show the numbers of an epoch."""
+        if not self.verbose:
+            return
+        numbers = self.described(result)
+        parts = [f"{name.replace('_', ' ')} {numbers[name]:.4f}" for name in numbers if name != "epoch"]
+        if self._bar is not None:
+            self._bar.show(result.epoch, ", ".join(parts[:-1]))  # the bar has the time
+        else:
             print(f"epoch {result.epoch}/{self.epochs}  {'  '.join(parts)}")
 
     def described(self, result: EpochResult) -> dict[str, Any]:

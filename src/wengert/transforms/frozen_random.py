@@ -10,7 +10,6 @@ import contextlib
 import dis
 import functools
 import itertools
-import os
 import sys
 import threading
 import types
@@ -22,7 +21,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from wengert.core.errors import FrozenRandomWarning, definition, is_users, name_of, user_frame
+from wengert.core.errors import FrozenRandomWarning, definition, is_users, name_of, place, user_frame
+from wengert.core.notebooks import readable
 
 _MAX_OBJECTS = 1000
 """Objects that the search visits at most."""
@@ -157,8 +157,8 @@ class _Search:
                 if load.opname.startswith("LOAD") and _names_of(load) & source.names:
                     line = load.positions.lineno if load.positions else None
                     takes_attribute = following.opname in _ATTRIBUTE_OPCODES
-                    place = f"{os.path.basename(code.co_filename)}:{line or code.co_firstlineno}"
-                    lines[takes_attribute][place] = None
+                    where = readable(place(code.co_filename, line or code.co_firstlineno))
+                    lines[takes_attribute][where] = None
         return list(lines[True] or lines[False])
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.errors import IndexingError, OutOfRangeError, split_location
+from wengert.core.errors import IndexingError, OutOfRangeError, located
 from wengert.core.shapes import Shape
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.primitive import REGISTRY
@@ -69,17 +69,13 @@ def _located(problem: IndexError, equation: Equation) -> IndexingError | None:
         if frame.f_code is evaluate.__code__:  # a program inside the operation
             location = frame.f_locals["equation"].location
     if isinstance(problem, OutOfRangeError):
-        return OutOfRangeError(split_location(str(problem))[0] + _bracketed(location))
+        return OutOfRangeError(located(str(problem), location))
     words = _NUMPY_MESSAGE.search(str(problem))
     return _outside(words[0], location) if words else None
 
 
 def _outside(words: str, location: str) -> IndexingError:
-    return IndexingError(f"getitem: {words}.{_bracketed(location)}")
-
-
-def _bracketed(location: str) -> str:
-    return f" [{location}]" if location else ""
+    return IndexingError(located(f"getitem: {words}.", location))
 
 
 def _needed(graph: Graph) -> set[Atom]:

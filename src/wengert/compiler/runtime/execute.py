@@ -316,19 +316,19 @@ def _log_alone(problem: str) -> None:
 def reported(place: str) -> WengertError:
     """Return the error for a place of `Interface.places`."""
     check, requirement, location = place.split("|", 2)
-    where = f" [{location}]" if location else ""
+    text = located(f"{requirement}.", location)
     match check:
         case "made_nan" | "made_subnormal":
             return _made_error(check.removeprefix("made_"), requirement, location)
         case "bounded":
-            return RangeError(f"{requirement}.{where}")
+            return RangeError(text)
         case "required":
-            return MatrixError(f"{requirement}.{where}")
+            return MatrixError(text)
         case "ended":
-            return LimitError(f"{requirement}.{where}")
+            return LimitError(text)
         case "fitting":
-            return ArgumentError(f"{requirement}.{where}")
+            return ArgumentError(text)
         case _ if requirement:
-            return OutOfRangeError(f"{requirement}.{where}")
+            return OutOfRangeError(text)
         case _:
-            return IndexingError(f"index: indices must lie inside the array.{where}")
+            return IndexingError(located("index: indices must lie inside the array.", location))

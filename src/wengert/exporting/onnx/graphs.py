@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from wengert.core.dtypes import is_complex
-from wengert.core.errors import UnsupportedError, located, message
+from wengert.core.errors import UnsupportedError, line_of, located, message
+from wengert.core.notebooks import readable
 from wengert.core.shapes import size
 from wengert.exporting.onnx.table import LOWERINGS, Call
 from wengert.exporting.onnx.values import Value, Writer
@@ -39,7 +40,7 @@ def write(writer: Writer, graph: Graph, inputs: Sequence[Value]) -> list[Value]:
         try:
             results = _results(writer, equation, list(map(value, equation.operands)))
         except UnsupportedError as problem:
-            if not equation.location or f"[{equation.location}]" in str(problem):
+            if not equation.location or readable(equation.location) == line_of(str(problem)):
                 raise
             raise UnsupportedError(located(str(problem), equation.location)) from None
         known.update(zip(equation.outputs, results, strict=True))
