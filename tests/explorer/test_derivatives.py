@@ -10,6 +10,7 @@ from tests.explorer.programs import CASES
 from wengert.core import tree
 from wengert.explorer.derivatives import differentiate
 from wengert.explorer.path import follow
+from wengert.explorer.writer import Writer
 from wengert.inspect.notation import all_values
 from wengert.ir.graph import Literal
 
@@ -66,3 +67,25 @@ def test_a_row_that_an_array_chooses_stays_an_operation():
     path = follow(lambda x, rows: np.sum(x[rows] ** 2), (table, np.array([2, 0])), {})
     assert "gather" in [equation.primitive for equation in path.listing.equations]
     assert path.decisions == ()
+
+
+@pytest.mark.parametrize("turns", [2, 20])
+def test_the_derivatives_of_equal_operations_are_staged_once(monkeypatch, turns):
+    staged = []
+    stage = Writer._staged
+
+    def counted(self, function, operands, location):
+        staged.append(location)
+        return stage(self, function, operands, location)
+
+    def iterated(x):
+        for _ in range(turns):
+            x = np.sin(x) * 1.01
+            x = x + 0.1 * x
+        return x
+
+    monkeypatch.setattr(Writer, "_staged", counted)
+    found = differentiate(follow(iterated, (np.float64(0.3),), {}).listing)
+    assert len(found.steps) == 4 * turns
+    # Forward and backward: sin, products by 1.01 and 0.1, a sum; the seed of the adjoints, and their sum.
+    assert len(staged) == 10
