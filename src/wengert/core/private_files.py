@@ -217,9 +217,11 @@ def made_secret(path: Path) -> bytes | None:
     Raises:
         OSError: it cannot be written.
     """
+    # Before the file is read: one that another process makes meanwhile is not a damaged one.
+    was_there = os.path.lexists(path)
     data = secret(path)
     if data is None:
         with contextlib.suppress(FileExistsError):
-            write_own(path, os.urandom(_SECRET_BYTES), only_new=not os.path.lexists(path))
+            write_own(path, os.urandom(_SECRET_BYTES), only_new=not was_there)
         data = secret(path)
     return data

@@ -20,6 +20,7 @@ import wengert as wg
 from tests.draws import examples
 from wengert.compiler.llvm import disk_cache as caching
 from wengert.compiler.llvm.disk_cache import Cache, default, key
+from wengert.core import private_files
 from wengert.core.errors import ArgumentError
 
 posix_only = pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
@@ -293,6 +294,21 @@ def test_processes_that_make_the_key_at_once_make_one(tmp_path: Path) -> None:
     assert [worker.wait(timeout=60) for worker in workers] == [0] * 3
     cache = Cache(tmp_path / "cache")
     assert [cache.get(key(str(number))) for number in range(3)] == [str(n).encode() for n in range(3)]
+
+
+def test_a_key_that_another_process_makes_meanwhile_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, other = private_files.secret, bytes(range(32))
+
+    def read_before_the_other_writes(path: Path) -> bytes | None:
+        data = read(path)
+        if not path.exists():
+            private_files.write_own(path, other)
+        return data
+
+    monkeypatch.setattr(private_files, "secret", read_before_the_other_writes)
+    assert private_files.made_secret(tmp_path / "key") == other
 
 
 def test_a_refused_cache_compiles_all_the_same(
