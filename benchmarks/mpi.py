@@ -26,15 +26,16 @@ from mpi_model import Cost, Measured, Network
 from tables import DOCS, replace_table
 
 from wengert import fori_loop, jit, set_threads
-from wengert.data import digit_set
+from wengert.data import Dataset, digit_set
 from wengert.parallel import Group
 from wengert.parallel.launch import find_mpiexec
 from wengert.parallel.layout import Layout
 from wengert.parallel.mpi import load
 from wengert.parallel.reduction import Reduction
-from wengert.train import TASKS, train
+from wengert.train import TASKS, Settings, train
+from wengert.train.loop import make_steps
 
-PARTS, RUNS, BATCH = 8, 50, 800
+PARTS, FEW, RUNS, BATCH, STEPS = 8, 2, 50, 800, 4
 RANKS = (1, 2, 3, 4)
 WEAK = (1, 2, 4)
 """A batch of 800 for each of three ranks would need 24 micro-batches, which is no power of two."""
@@ -86,19 +87,36 @@ def time_exchange(group: Group, size: int) -> float:
     return statistics.median(times)
 
 
-def time_step(group: Group, batch: int, threads: int, micro_batches: int) -> float:
-    """Return the median seconds of the CNN's training steps in an epoch, without the first epoch, which compiles."""
-    steps = 4
-    digits, copies = digit_set(train=BATCH, test=100), -(-steps * batch // BATCH)
+def network(batch: int, threads: int, micro_batches: int, epochs: int) -> tuple[Settings, Dataset]:
+    """Return the settings of the CNN, and images for epochs of `STEPS` steps."""
+    digits, copies = digit_set(train=BATCH, test=100), -(-STEPS * batch // BATCH)
     images, labels = (
-        np.concatenate([part] * copies)[: steps * batch]
+        np.concatenate([part] * copies)[: STEPS * batch]
         for part in (digits.train_images, digits.train_labels)
     )
     chosen = {"batch_size": batch, "threads": threads, "micro_batches": micro_batches}
-    settings = TASKS["cnn"].settings("digits", epochs=25, **chosen)
-    dataset = replace(digits, train_images=images, train_labels=labels)
+    settings = TASKS["cnn"].settings("digits", epochs=epochs, **chosen)
+    return settings, replace(digits, train_images=images, train_labels=labels)
+
+
+def time_step(group: Group, batch: int, threads: int, micro_batches: int) -> float:
+    """Return the median seconds of the CNN's training steps in an epoch, without the first epoch, which compiles."""
+    settings, dataset = network(batch, threads, micro_batches, epochs=25)
     outcome = train(TASKS["cnn"], settings, dataset, group=group)
-    return statistics.median(result.seconds / steps for result in outcome.history[1:])
+    return statistics.median(result.seconds / STEPS for result in outcome.history[1:])
+
+
+def time_parts(group: Group, few: int, many: int) -> list[float]:
+    """Return the median seconds of steps of two numbers of micro-batches of one size, which take turns."""
+    times: dict[int, list[float]] = {few: [], many: []}
+    made: dict[int, Any] = {}
+    for _ in range(25):
+        for parts, found in times.items():
+            settings, dataset = network(BATCH // PARTS * parts, 1, parts, epochs=1)
+            steps = made.setdefault(parts, make_steps(TASKS["cnn"], settings, dataset, compiled=True))
+            outcome = train(TASKS["cnn"], settings, dataset, group=group, steps=steps)
+            found.append(outcome.history[0].seconds / STEPS)
+    return [statistics.median(found[1:]) for found in times.values()]
 
 
 def time_alone(group: Group, batch: int, threads: int, micro_batches: int) -> list[float]:
@@ -129,7 +147,7 @@ def gradient_bytes(group: Group) -> int:
 
 def on_rank(kind: str, *numbers: str) -> None:
     group = Group.from_mpi()
-    measures = time_sum, time_exchange, time_step, time_alone, time_in_cache, gradient_bytes
+    measures = time_sum, time_exchange, time_step, time_parts, time_alone, time_in_cache, gradient_bytes
     result = {measure.__name__: measure for measure in measures}[kind](group, *map(int, numbers))
     if group.rank == 0:
         print(json.dumps(result))
@@ -150,7 +168,7 @@ def medians(settings: dict[Any, tuple[Any, ...]], rounds: int) -> dict[Any, Any]
 def measured(rounds: int) -> Measured:
     """Measure what the model needs, and what it predicts."""
     settings: dict[Any, tuple[Any, ...]] = {
-        "few": (1, "time_step", BATCH // 4, 1, PARTS // 4),
+        "parts": (1, "time_parts", FEW, PARTS),
         "threads": (1, "time_step", BATCH, 2, 1),
         ("cache", 1): (1, "time_in_cache"),
         ("cache", 2): (2, "time_in_cache"),
@@ -166,9 +184,10 @@ def measured(rounds: int) -> Measured:
         settings["weak", ranks] = ranks, "time_step", BATCH * ranks, 1, PARTS * ranks
     times = medians(settings, rounds)
     one = times["strong", 1]
-    micro_batch = (one - times["few"]) / (PARTS - PARTS // 4)
+    few, many = times["parts"]
+    micro_batch = (many - few) / (PARTS - FEW)
     slowdown = {1: [1.0]} | {ranks: [each / one for each in times["alone", ranks]] for ranks in RANKS[1:]}
-    rest, size = max(one - PARTS * micro_batch, 0.0), on_ranks(1, "gradient_bytes")
+    rest, size = max(many - PARTS * micro_batch, 0.0), on_ranks(1, "gradient_bytes")
     cost = Cost(micro_batch, rest, times["call"], size, slowdown)
     per_byte = (times["large"] - times["small"]) / (LARGE - SMALL)
     latency = max(times["small"] - times["call"] - SMALL * per_byte, 0.0) / 2
@@ -212,7 +231,8 @@ def show_model(rounds: int, write: bool) -> None:
     found = measured(rounds)
     print(found.table())
     if write:
-        replace_table("cluster.md", "ranks", found.table())
+        picture = "![Strong and weak scaling, measured here and predicted for 64 ranks](cluster.png)"
+        replace_table("cluster.md", "ranks", f"{found.table()}\n\n{picture}")
         found.draw(DOCS / "cluster.png")
 
 
