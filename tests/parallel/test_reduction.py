@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from wengert.parallel.layout import Layout
+from wengert.parallel.layout import Buffer, Layout
 from wengert.parallel.reduction import Reduction
 from wengert.parallel.tree import Node, total
 
@@ -35,3 +35,16 @@ def test_a_sum_that_is_cleared_gives_its_buffers_back():
     reduction.add(0, buffer)
     reduction.clear()
     assert reduction.packed(1.0) is buffer
+
+
+def test_a_buffer_is_free_only_after_it_was_added(monkeypatch):
+    reduction, add = Reduction(Layout.of(1.0), 4), Buffer.add
+
+    def add_while_another_thread_packs(self, other):
+        reduction.packed(1000.0)
+        return add(self, other)
+
+    monkeypatch.setattr(Buffer, "add", add_while_another_thread_packs)
+    for part in range(4):
+        reduction.add(part, reduction.packed(10.0**part))
+    assert reduction.layout.unpack(reduction.finish(reduction.layout.buffer())) == 1111.0

@@ -59,8 +59,9 @@ class Reduction:
         self._pairwise.add(part, buffer)
 
     def _added(self, left: Buffer, right: Buffer) -> Buffer:
-        self._free.append(right)
-        return left.add(right)
+        total = left.add(right)
+        self._free.append(right)  # from here on, another thread may pack into it
+        return total
 
     def finish(self, out: Buffer) -> Buffer:
         """Write the sum over all parts of all processes into a buffer, and return it."""
