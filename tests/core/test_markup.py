@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import re
 from html.parser import HTMLParser
 from typing import Any
@@ -122,6 +124,9 @@ def test_a_text_with_a_table_stays_a_text() -> None:
     assert text == "a 1"
     assert repr(text) == "'a 1'"
     assert "letters" in Page(text._repr_html_()).text
+    for other in (copy.copy(text), copy.deepcopy(text), pickle.loads(pickle.dumps(text))):
+        assert other == text
+        assert other._repr_html_() == text._repr_html_()
 
 
 def test_content_is_escaped_once() -> None:

@@ -95,6 +95,13 @@ def test_a_bar_in_a_terminal_disappears(terminal: Terminal) -> None:
     assert terminal.text().endswith("\x1b[2K")  # the line is erased
 
 
+def test_names_with_brackets_are_shown_as_they_are(terminal: Terminal) -> None:
+    terminal.begin()
+    with Bar("work", 10) as bar:
+        bar.show(5, "write out[/a]/[bold]f.wg")
+        assert "write out[/a]/[bold]f.wg" in terminal.text()
+
+
 def test_a_wanted_bar_stays(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "DELAY", 0.0)
     with Bar("work", 10, wanted=True) as bar:

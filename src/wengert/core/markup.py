@@ -125,10 +125,14 @@ class TableText(str):
         cls, text: str, caption: str, head: Sequence[str], rows: Sequence[Sequence[str]], texts: int = 1
     ) -> TableText:
         made = super().__new__(cls, text)
-        made._html = in_notebook(short_table(caption, head, rows, texts=texts))
+        made._table = caption, head, rows, texts
         return made
 
-    _html: str
+    _table: tuple[str, Sequence[str], Sequence[Sequence[str]], int]
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return str(self), *self._table
 
     def _repr_html_(self) -> str:
-        return self._html
+        caption, head, rows, texts = self._table
+        return in_notebook(short_table(caption, head, rows, texts=texts))

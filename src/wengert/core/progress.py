@@ -123,7 +123,7 @@ class _Terminal:
         columns = (
             TextColumn("{task.description}", markup=False),
             BarColumn(),
-            TextColumn("{task.fields[text]}"),
+            TextColumn("{task.fields[text]}", markup=False),
         )
         self._bars = Progress(
             *columns,
