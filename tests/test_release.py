@@ -91,6 +91,16 @@ def test_each_python_gets_the_newest_versions_and_the_lowest_python_the_lowest()
     ]
 
 
+def test_versions_of_python_that_are_not_here_are_refused():
+    known = list(release.environments([Path("python3.11"), Path("python3.14")]))
+    assert release.wanted(None, known) == known
+    assert [where.extras for where in release.wanted(["3.14"], known)] == [(), release.EXTRAS]
+    with pytest.raises(SystemExit, match=r"no Python 3\.99 here makes environments; found: 3\.11, 3\.14"):
+        release.wanted(["3.14", "3.99"], known)
+    with pytest.raises(SystemExit, match="no Python of a supported version"):
+        release.wanted(None, [])
+
+
 def test_the_extras_of_the_trial_exist():
     assert set(release.EXTRAS) <= PYPROJECT["project"]["optional-dependencies"].keys()
 

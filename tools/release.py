@@ -21,7 +21,7 @@ import tempfile
 import time
 import tomllib
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -40,6 +40,11 @@ class Environment(NamedTuple):
     python: Path
     extras: tuple[str, ...]
     is_lowest: bool = False
+
+    @property
+    def version(self) -> str:
+        """The version of Python, such as 3.12."""
+        return self.python.name.removeprefix("python")
 
     def __str__(self) -> str:
         versions = "lowest versions" if self.is_lowest else "newest versions"
@@ -184,6 +189,20 @@ def environments(pythons: Iterable[Path]) -> Iterator[Environment]:
                 yield Environment(python, extras, is_lowest=True)
 
 
+def wanted(versions: Sequence[str] | None, known: Sequence[Environment]) -> list[Environment]:
+    """Return the environments of some versions of Python, such as 3.12; all if none are named.
+
+    Raises:
+        SystemExit: this machine has no Python of a version.
+    """
+    present = list(dict.fromkeys(environment.version for environment in known))
+    missing = [version for version in versions or () if version not in present]
+    if missing or not present:
+        names = ", ".join(missing) or "of a supported version"
+        raise SystemExit(f"no Python {names} here makes environments; found: {', '.join(present) or 'none'}")
+    return [environment for environment in known if not versions or environment.version in versions]
+
+
 def attempt(environment: Environment, wheel: Path) -> None:
     """Install a wheel in a new environment and use it there.
 
@@ -233,6 +252,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.out.exists() and any(arguments.out.iterdir()):
         parser.error(f"--out: the folder must be empty; {arguments.out} is not")
+    chosen = [] if arguments.build_only else wanted(arguments.python, list(environments(interpreters())))
     source, wheel = build(arguments.out)
     check(source, wheel)
     recipe = arguments.out / "recipe" / "recipe.yaml"
@@ -241,9 +261,7 @@ def main() -> None:
     recipe.write_text(released_recipe((ROOT / "recipe" / "recipe.yaml").read_text("utf-8"), digest), "utf-8")
     print(source, wheel, recipe, sep="\n")
     failed = False
-    for environment in () if arguments.build_only else environments(interpreters()):
-        if arguments.python and environment.python.name.removeprefix("python") not in arguments.python:
-            continue
+    for environment in chosen:
         start = time.monotonic()
         try:
             attempt(environment, wheel)
