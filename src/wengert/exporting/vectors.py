@@ -120,7 +120,7 @@ class Native:
         code = self._entry(*map(address_of, (*arguments, *own)))
         if code:
             requirement = "the function must raise no error at the example arguments"
-            problem = self._errors[code - 1]
+            problem = str(self._errors[code - 1])
             got = repr(split_location(problem)[0].removesuffix("."))
             text = message("export", requirement, got, "give other examples")
             raise ArgumentError(located(text, line_of(problem)))
