@@ -67,7 +67,7 @@ def cover(
         share: the share of the tests that take a value in which it stays. A value of a test that keeps all cases stays
             in this share of the other tests on average, and perhaps in none of them.
         whole: the tests that keep all cases.
-        costly: the tests whose values stay in this share of them on average, and perhaps in none.
+        costly: the tests whose values stay in half of this share of them on average, and perhaps in none.
 
     Example:
         >>> grid = [Case("sum", (("axis", i), ("dtype", j))) for i in range(3) for j in range(3)]
@@ -81,14 +81,15 @@ def cover(
     for test, values in cases:
         for value in values if test not in whole else ():
             takers[value].add(test)
-    needed = Counter(
-        {
-            value: math.floor(share * len(tests) + draw.random())
-            if value in covered or tests.issubset(costly)
-            else math.ceil(share * len(tests))
-            for value, tests in takers.items()
-        }
-    )
+
+    def times(value: Hashable, tests: set[str]) -> int:
+        if tests.issubset(costly):
+            return math.floor(share / 2 * len(tests) + draw.random())
+        if value in covered:
+            return math.floor(share * len(tests) + draw.random())
+        return math.ceil(share * len(tests))
+
+    needed = Counter({value: times(value, tests) for value, tests in takers.items()})
     order = [position for position, case in enumerate(cases) if case.test not in whole]
     draw.shuffle(order)
     # Cases that give the most values first: a grid of a few parameters shrinks to its longest side.
