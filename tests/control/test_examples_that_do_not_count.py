@@ -1,4 +1,4 @@
-"""Under `vmap`, examples that do not take a branch, or whose loop has ended, raise no errors of indices or matrices."""
+"""Under `vmap`, examples whose branch is not taken, or whose loop has ended, raise no errors of their operands."""
 
 from __future__ import annotations
 
@@ -55,6 +55,20 @@ def test_an_index_of_a_branch_that_is_taken_raises(transform: Any) -> None:
 
     with pytest.raises(WengertError, match="index 7 is out of bounds"):
         transform(wg.vmap(beyond, (None, 0)))(X, np.array([1, 7, 12]))
+
+
+@transforms
+def test_an_exponent_of_a_branch_that_is_not_taken_may_be_negative(transform: Any) -> None:
+    def opposite_or_power(i: Any) -> Any:
+        return wg.cond(i < 0, lambda i: -i, lambda i: 3**i, i)
+
+    for numbers in (np.array([-2, 0, 3]), np.array([-2, 0, 3], np.int8)):
+        together = transform(wg.vmap(opposite_or_power))(numbers)
+        alone = np.array([opposite_or_power(number) for number in numbers])
+        assert together.dtype == alone.dtype
+        np.testing.assert_array_equal(together, alone)
+    with pytest.raises(WengertError, match=r"(?i)integers to negative integer powers are not allowed"):
+        transform(wg.vmap(lambda i: wg.cond(i > 0, lambda i: -i, lambda i: 3**i, i)))(np.array([-2, 3]))
 
 
 EQUATIONS: dict[str, Any] = {

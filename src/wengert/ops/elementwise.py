@@ -227,6 +227,7 @@ def elementwise(
     type_rule: Callable[..., TensorType] | None = None,
     samples: Samples | None = None,
     lowering: Lowering | None = None,
+    unchecked: Callable[..., tuple[Any, ...]] | None = None,
 ) -> Primitive:
     """State an elementwise primitive.
 
@@ -250,6 +251,7 @@ def elementwise(
         type_rule: replaces the rule of the ufunc, or "floats keep their dtype".
         samples: replaces the samples from ``domain``.
         lowering: replaces the scalar operation of the same name.
+        unchecked: see `Primitive`.
     """
     ufunc = function if isinstance(function, np.ufunc) else None
     count = ufunc.nin if ufunc else operands or len(partials)
@@ -273,6 +275,7 @@ def elementwise(
         operands=_operand_names(partials, count),
         parameters=tuple(params or ()),
         of_arrays=given if evaluate else operator or plain,
+        unchecked=unchecked,
     )
     if ufunc:
         UFUNCS[ufunc] = operation

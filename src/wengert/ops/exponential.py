@@ -76,6 +76,12 @@ def _checked_exponent(operands: Sequence[Expression], location: str) -> Sequence
     return x, Apply("fitting", (y, holds), y.dtype, location=location, requirement=requirement)
 
 
+def _unchecked_exponent(counts: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    """Return the operands with the exponent 0, which is allowed, for examples that do not count."""
+    is_checked = dtype_of(x).kind in "iub" and dtype_of(y).kind == "i"
+    return x, where(counts, y, 0) if is_checked else y
+
+
 power = elementwise(
     "power",
     np.power,
@@ -88,6 +94,7 @@ power = elementwise(
     source="{0} ** {1}",
     evaluate=_power,
     lowering=Elementwise("power", ufunc_inputs(np.power), checked=_checked_exponent),
+    unchecked=_unchecked_exponent,
 )
 
 
