@@ -339,7 +339,7 @@ class Primitive:
             self.infer(*map(type_of, operands), **params)  # most often raises the better error
         except WengertError as better:
             return better
-        text = message(self.name, str(problem), show(*operands))
+        text = message(self.name, str(problem).removesuffix("."), show(*operands))
         if isinstance(problem, np.linalg.LinAlgError):
             return MatrixError(text)
         builtin = next((kind for kind in _BUILTIN if isinstance(problem, kind)), ValueError)

@@ -67,7 +67,9 @@ def test_an_exponent_of_a_branch_that_is_not_taken_may_be_negative(transform: An
         alone = np.array([opposite_or_power(number) for number in numbers])
         assert together.dtype == alone.dtype
         np.testing.assert_array_equal(together, alone)
-    with pytest.raises(WengertError, match=r"(?i)integers to negative integer powers are not allowed"):
+    with pytest.raises(
+        WengertError, match=r"(?i)integers to negative integer powers are not allowed[.;] ?(got|\[)"
+    ):
         transform(wg.vmap(lambda i: wg.cond(i > 0, lambda i: -i, lambda i: 3**i, i)))(np.array([-2, 3]))
 
 
