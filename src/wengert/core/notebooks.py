@@ -10,6 +10,7 @@ import linecache
 import os
 import re
 import sys
+from collections.abc import Iterator
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -94,19 +95,27 @@ def is_full() -> bool:
     return os.environ.get("WENGERT_TRACEBACK", "") == "full"
 
 
+def _package(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
+
+
 def _is_inside(frame: FrameType) -> bool:
-    return str(frame.f_globals.get("__name__", "")).partition(".")[0] in _INSIDE
+    return _package(frame) in _INSIDE
+
+
+def _parts(trace: TracebackType | None) -> Iterator[tuple[TracebackType, bool]]:
+    """Yield the parts of a traceback, and whether they are inside, context managers that Wengert enters included."""
+    inside = False
+    while trace is not None:
+        inside = _is_inside(trace.tb_frame) or (inside and _package(trace.tb_frame) == "contextlib")
+        yield trace, inside
+        trace = trace.tb_next
 
 
 def _shortened(trace: TracebackType | None) -> TracebackType | None:
     """Return a traceback without the frames of Wengert and IPython."""
-    kept: list[TracebackType] = []
-    while trace is not None:
-        if not _is_inside(trace.tb_frame):
-            kept.append(trace)
-        trace = trace.tb_next
     short = None
-    for part in reversed(kept):
+    for part in reversed([part for part, inside in _parts(trace) if not inside]):
         short = TracebackType(short, part.tb_frame, part.tb_lasti, part.tb_lineno)
     return short
 
@@ -133,18 +142,18 @@ def hide_frames(problem: BaseException | None) -> None:
     """
     if problem is None or shell() is None or is_full():
         return
-    trace, frame = problem.__traceback__, sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
-    while trace is not None:
-        _hide(trace.tb_frame)
-        trace = trace.tb_next
-    outer: FrameType | None = frame
+    for part, inside in _parts(problem.__traceback__):
+        if inside:
+            _hide(part.tb_frame)
+    outer: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while outer is not None:
-        _hide(outer)
+        if _is_inside(outer):
+            _hide(outer)
         outer = outer.f_back
 
 
 def _hide(frame: FrameType) -> None:
-    if _is_inside(frame) and frame.f_code.co_name != "<module>":
+    if frame.f_code.co_name != "<module>":
         frame.f_locals["__tracebackhide__"] = True
 
 
