@@ -33,6 +33,7 @@ def test_the_names_of_the_last_release_are_kept() -> None:
         (["x", "*", "key="], ["x", "key="]),
         (["x", "y="], ["x", "y=", "*rest", "**options"]),
         (["x", "*", "key="], ["x", "**options"]),
+        (["x", "*rest", "key="], ["x", "*more", "key=", "**options"]),
         (None, ["x"]),
         (["x"], None),
     ],
@@ -52,6 +53,8 @@ def test_changes_that_keep_programs(before: list[str] | None, now: list[str] | N
         (["x", "*", "key="], ["x", "*"], "key= is gone or has moved"),
         (["x"], ["x", "y"], "y needs a default"),
         (["x"], ["x", "*", "y"], "y needs a default"),
+        (["x", "*rest"], ["x", "y="], "*rest is gone or has moved"),
+        (["x", "**options"], ["x", "*", "key="], "**options is gone or has moved"),
     ],
 )
 def test_changes_that_break_programs(before: list[str], now: list[str], what: str) -> None:

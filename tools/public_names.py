@@ -86,7 +86,14 @@ def _positional(names: list[str]) -> list[str]:
     return names[:end]
 
 
+def _collecting(names: list[str]) -> dict[str, str]:
+    """Return the parameters that take any number of arguments, by their stars."""
+    return {name[: name.rindex("*") + 1]: name for name in names if name[0] == "*" and name != "*"}
+
+
 def _lost(before: list[str], now: list[str]) -> Iterator[str]:
+    kept = _collecting(now)
+    yield from (name for stars, name in _collecting(before).items() if stars not in kept)
     places = _positional(now)
     for place, name in enumerate(_positional(before)):
         bare = name.rstrip("=")
