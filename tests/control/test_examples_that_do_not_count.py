@@ -105,6 +105,36 @@ def test_a_matrix_of_an_example_that_does_not_count_may_be_singular(name: str, t
             np.testing.assert_allclose(actual, expected, rtol=1e-12)
 
 
+SQUARE = "eigh", "eigvalsh", "eig", "eigvals"
+ANY_SHAPE = "svd", "svdvals", "pinv", "lstsq"
+
+
+@transforms
+@pytest.mark.parametrize(
+    ("name", "rows"),
+    [*((name, 3) for name in SQUARE), *((name, rows) for name in ANY_SHAPE for rows in (3, 4))],
+)
+def test_a_matrix_of_an_example_that_does_not_count_may_hold_nan(
+    name: str, rows: int, transform: Any
+) -> None:
+    matrix = np.diag(X)[:rows, :3] + 0.1
+
+    def size(scale: Any) -> Any:
+        operands = (scale * matrix, *([np.ones(rows)] if name == "lstsq" else []))
+        results = getattr(wg.numpy.linalg, name)(*operands)
+        first = results[0] if isinstance(results, tuple) else results
+        return np.sum(np.abs(first) ** 2)
+
+    def program(n: Any) -> Any:
+        return wg.cond(n > 0, lambda: size(np.sqrt(n)), lambda: -n)
+
+    with np.errstate(invalid="ignore"):
+        values, slopes = transform(wg.vmap(wg.value_and_grad(program)))(np.array([1.0, -1.0]))
+    value, slope = wg.value_and_grad(program)(1.0)
+    np.testing.assert_allclose(values, [value, 1.0], rtol=1e-12)
+    np.testing.assert_allclose(slopes, [slope, -1.0], rtol=1e-9, atol=1e-12)
+
+
 def test_a_matrix_that_all_examples_share_is_factorised_once() -> None:
     a = np.eye(3) + 0.1
     function = wg.vmap(lambda n: wg.cond(n > 0, lambda: np.linalg.solve(a, n * X[:3]), lambda: X[:3]))

@@ -36,6 +36,7 @@ from wengert.ops.linalg import (
     check_matrices,
     check_square,
     floating_dtype,
+    identity_elsewhere,
     inner,
     lower,
     multiply,
@@ -129,6 +130,7 @@ def _stated(
         lowering=OnHost("LAPACK computes it"),
         source=source.format,
         samples=samples,
+        unchecked=identity_elsewhere,
     )
 
 
@@ -368,6 +370,7 @@ complement = primitive(
     lowering=OnHost("LAPACK computes it"),
     source="complement({0}, {of!r})".format,
     samples=_not_square,
+    unchecked=identity_elsewhere,
 )
 
 
@@ -493,6 +496,7 @@ pinv = primitive(
     lowering=OnHost("LAPACK computes it"),
     source="np.linalg.pinv({0}, {rcond!r})".format,
     samples=lambda draw: ((_draw(draw),), {"rcond": 1e-12}),
+    unchecked=identity_elsewhere,
 )
 
 
@@ -545,4 +549,5 @@ lstsq = primitive(
     lowering=OnHost("LAPACK computes it"),
     source="stacked_lstsq({0}, {1}, {rcond!r})".format,
     samples=_draw_equations,
+    unchecked=identity_elsewhere,
 )

@@ -137,10 +137,10 @@ def _stated(
 
 
 def identity_elsewhere(counts: Any, a: Any, *others: Any, **params: Any) -> tuple[Any, ...]:
-    """Return the operands with the identity, which has an inverse and a factor, for examples that do not count."""
+    """Return the operands with the identity, which has an inverse and factors, for examples that do not count."""
     if not (isinstance(a, Box) and a.owner is counts.owner):  # all examples share the matrix
         return a, *others
-    return where(counts, a, np.eye(shape_of(a)[-1], dtype=dtype_of(a))), *others
+    return where(counts, a, np.eye(*shape_of(a)[-2:], dtype=dtype_of(a))), *others
 
 
 def _inverse_tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any) -> Any:
