@@ -10,12 +10,16 @@ import time
 _PATIENCE = 600.0
 """Seconds: a process on a busy machine can take a hundred times as long as on an idle one."""
 
+_SLOW = " is still being "
+"""In lines on stderr about compilations that take long, as any of them may on a busy machine."""
+
 
 class Ended:
     """The exit code and the output of a command."""
 
     def __init__(self, code, out, err):
-        self.code, self.out, self.err = code, out, err
+        self.code, self.out = code, out
+        self.err = "".join(line for line in err.splitlines(keepends=True) if _SLOW not in line)
         assert "Traceback" not in out + err
 
     def failed(self, code, *message):
@@ -25,16 +29,14 @@ class Ended:
             assert words in self.err
 
 
-def start(*arguments, cwd, **options):
+def start(*arguments, cwd, program=(sys.executable, "-m", "wengert"), **options):
     """Start the command in a new process."""
     environment = {
         key: value for key, value in os.environ.items() if key not in ("WENGERT_DATA", "FORCE_COLOR")
     }
     environment |= {"COLUMNS": "100", "TERM": "xterm", "PYTHONUNBUFFERED": "1"}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
-    return subprocess.Popen(
-        [sys.executable, "-m", "wengert", *map(str, arguments)], cwd=cwd, env=environment, text=True, **pipes
-    )
+    return subprocess.Popen([*program, *map(str, arguments)], cwd=cwd, env=environment, text=True, **pipes)
 
 
 def end(process):

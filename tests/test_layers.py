@@ -55,7 +55,7 @@ ROOMS = {
     "testing": "core ir boxes transforms",
     "inspect": "core ir boxes primitive ops transforms passes",
     "explorer": """core ir nest boxes primitive ops transforms passes control compiler compiler.llvm inspect""",
-    "parallel": "_version compiler.machine core transforms",
+    "parallel": "_startup _version compiler.machine core transforms",
     "data": "core random",
     "exporting": """_version core kernels ir nest primitive transforms compiler compiler.machine compiler.llvm
         compiler.codegen compiler.runtime data""",

@@ -1,4 +1,4 @@
-"""Ctrl-C while the command loads its modules: the process exits at once, without a message.
+"""While the command loads its modules: Ctrl-C ends the process at once, and an error of a rank ends its whole job.
 
 An import of this module suffices. It has an effect only in the ``wengert`` command.
 """
@@ -10,10 +10,17 @@ import signal
 import sys
 import threading
 from pathlib import PurePath
-from types import FrameType
+from types import FrameType, TracebackType
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C: 128 plus the number of SIGINT."""
+_OF_RANKS = "OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE", "PMIX_RANK", "MPI_LOCALNRANKS"
+"""Variables by which Open MPI, MPICH, Intel MPI and Slurm number the processes that they start."""
+
+
+def is_rank() -> bool:
+    """Return whether ``mpiexec`` or ``srun`` started this process as one of several."""
+    return any(name in os.environ for name in _OF_RANKS)
 
 
 def _exit(number: int, frame: FrameType | None) -> None:
@@ -29,12 +36,28 @@ def _is_command() -> bool:
     return PurePath(program).name in ("wengert", "wengert.exe", "wengert-script.py")
 
 
-def restore_interrupts() -> None:
-    """Let Ctrl-C raise `KeyboardInterrupt` again, once the command can catch it."""
+def _end_job(kind: type[BaseException], problem: BaseException, trace: TracebackType | None) -> None:
+    # MPICH waits for ever for a rank that ends before it has started MPI, unless a signal ends it.
+    try:
+        if issubclass(kind, MemoryError):
+            print("wengert: out of memory while a rank loads its modules", file=sys.stderr)
+        else:
+            sys.__excepthook__(kind, problem, trace)
+        sys.stderr.flush()
+    finally:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+def end_startup() -> None:
+    """Let Ctrl-C raise `KeyboardInterrupt` again, once the command can catch it, and other errors as usual."""
     if signal.getsignal(signal.SIGINT) is _exit:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if sys.excepthook is _end_job:
+        sys.excepthook = sys.__excepthook__
 
 
 _usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # a background job ignores it
 if _usual and _is_command() and threading.current_thread() is threading.main_thread():
     signal.signal(signal.SIGINT, _exit)
+if is_rank() and _is_command():
+    sys.excepthook = _end_job

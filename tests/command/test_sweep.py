@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 
 import pytest
 
 from tests.commands import Ended, end, start, wait_for
+from wengert.command import sweep
 from wengert.train import Run
 
 
@@ -33,11 +36,28 @@ def test_a_failed_run_does_not_stop_the_others(tmp_path, small_mnist, wengert):
     assert os.stat(tmp_path / "all" / "lr=0.01" / "model.safetensors").st_mtime_ns == before
 
 
+DEAF = (
+    "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); time.sleep(600)"
+)
+
+
+def test_a_run_that_ignores_sigterm_is_killed(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sweep, "_SECONDS_TO_SAVE", 0.1)
+    deaf = subprocess.Popen([sys.executable, "-c", DEAF], stdout=subprocess.PIPE)
+    deaf.stdout.readline()
+    runs = sweep._Sweep(tmp_path, [], 1, 1)
+    runs.running.append(sweep._Running(sweep.Point("deaf", []), deaf, 0.0))
+    runs._stop()
+    assert deaf.returncode == -signal.SIGKILL
+    assert capsys.readouterr().out == "killed    deaf  it did not end by SIGTERM\n"
+    deaf.communicate()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_an_interrupted_sweep_goes_on_to_the_same_bits(tmp_path, small_mnist, number):
     write_settings(tmp_path, small_mnist, 30)
-    sweep = start(
+    running = start(
         "sweep",
         "mine.toml",
         "--grid",
@@ -51,8 +71,8 @@ def test_an_interrupted_sweep_goes_on_to_the_same_bits(tmp_path, small_mnist, nu
         cwd=tmp_path,
     )
     wait_for(lambda: len(list(tmp_path.glob("all/*/checkpoints/*.json"))) > 0, sweep)
-    sweep.send_signal(number)
-    ended = Ended(sweep.wait(), *sweep.communicate())
+    running.send_signal(number)
+    ended = Ended(running.wait(), *running.communicate())
     if number != signal.SIGKILL:
         assert ended.code == 128 + number
         assert "wengert sweep --resume all" in ended.out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 
@@ -55,3 +56,32 @@ def test_a_job_that_ends_well(job, capfd, tmp_path):
     assert run(job, "pass") == 0
     assert run(job, note) == 3
     assert capfd.readouterr().err == "job aborted\n" * 2
+
+
+WAITS = """
+import os, sys, time
+print("\x1efirst", file=sys.stderr, flush=True)
+while not os.path.exists({seen!r}):
+    time.sleep(0.01)
+print("\x1ewengert: second\\n\x1ewengert: second", file=sys.stderr, flush=True)
+"""
+
+
+def test_marked_lines_are_shown_at_once_and_errors_once(job, tmp_path, monkeypatch):
+    shown: list[str] = []
+
+    class Errors(io.StringIO):
+        def write(self, text):
+            shown.append(text)
+            (tmp_path / "seen").touch()
+            return len(text)
+
+    monkeypatch.setattr(sys, "stderr", Errors())
+    assert run(job, WAITS.format(seen=str(tmp_path / "seen"))) == 0
+    assert shown == ["first\n", "wengert: second\n", "job aborted\n"]
+
+
+def test_the_reason_of_a_death_is_told(job):
+    note = "import os, sys; open(os.environ['WENGERT_JOB'] + '/died', 'w').write('rank 1: no memory'); sys.exit(1)"
+    with pytest.raises(LaunchError, match=r"^rank 1: no memory; start it again"):
+        run(job, note)

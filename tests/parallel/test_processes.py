@@ -95,6 +95,13 @@ def test_the_digest_of_a_set_is_the_same_in_each_process():
     assert printed.pop().split()[2] == "False"
 
 
+def test_the_digest_of_arrays_is_that_of_their_content():
+    zeros = np.zeros(2)
+    assert digest([zeros, zeros]) == digest([zeros, np.zeros(2)])
+    different = [zeros], [-zeros], [zeros.astype(np.float32)], [zeros.reshape(1, 2)], [zeros, zeros]
+    assert len(set(map(digest, different))) == len(different)
+
+
 CLASSES = """
 from wengert.parallel.identity import digest
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import platform
 import random
 import shlex
 import signal
@@ -97,6 +98,13 @@ def ended(numbers, patience=30.0):
     return not any(map(is_alive, numbers))
 
 
+def run_ranks(count: int, program: list[str]) -> subprocess.CompletedProcess[str]:
+    """Run a program by mpiexec alone."""
+    mpiexec = find_mpiexec()
+    command = mpiexec.command(count, program)
+    return subprocess.run(command, env=mpiexec.environment(), capture_output=True, text=True, timeout=300)
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])
 @pytest.mark.costly
@@ -161,11 +169,77 @@ def test_an_error_of_one_rank_before_the_run_ends_all(small_mnist, tmp_path):
         )
     )
     choice = f"[ ${{PMI_RANK:-$OMPI_COMM_WORLD_RANK}} = 0 ] && exec {fails}; exec {waits}"
-    mpiexec = find_mpiexec()
-    command = mpiexec.command(2, ["sh", "-c", choice])
-    ended = subprocess.run(command, env=mpiexec.environment(), capture_output=True, text=True, timeout=300)
+    ended = run_ranks(2, ["sh", "-c", choice])
     assert ended.returncode == 1
     assert "missing" in ended.stderr
+
+
+GREEDY = """
+import os, resource
+from pathlib import Path
+import numpy as np
+from wengert import nn
+from wengert.train import Task, Variation
+
+RANK = os.environ.get("PMI_RANK", os.environ.get("OMPI_COMM_WORLD_RANK"))
+
+def draw(rng, examples):
+    # In the first attempt, the second rank has little memory, and asks for more, once the run is on its way.
+    if RANK == "1" and Path("run/metrics.jsonl").exists() and not Path("asked").exists():
+        Path("asked").touch()
+        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + (64 << 20), resource.RLIM_INFINITY))
+        np.ones(1 << 26)
+    return np.zeros(examples)
+
+network = Task(
+    "greedy", "a greedy network", lambda rng: nn.Chain(nn.Flatten(), nn.Dense(784, 10, seed=rng)),
+    vary=Variation(draw, lambda images, numbers: images), epochs=4, batch_size=20,
+)
+"""
+
+
+@pytest.mark.parametrize("restarts", [0, 1])
+def test_a_rank_without_memory_dies(restarts, small_mnist, tmp_path):
+    (tmp_path / "greedy.py").write_text(GREEDY)
+    options = "--model", "greedy.py:network", "--micro-batches", 4, "--log-every", 1, "--out", "run"
+    faults = "--ranks", 2, "--restarts", restarts
+    finished = end(start("train", *mnist(small_mnist), *options, *faults, cwd=tmp_path))
+    reason = f"rank 1 on {platform.node()}: out of memory"
+    if not restarts:
+        finished.failed(1, reason, "resume with wengert train --resume", "--ranks 1")
+        return
+    assert (finished.code, finished.err) == (0, "")
+    (line,) = [line for line in finished.out.splitlines() if line.startswith("restart")]
+    assert reason in line
+    assert "going on with 1, 0 restarts left" in line
+
+
+def test_a_rank_that_cannot_load_the_program_ends_the_others(small_mnist, tmp_path):
+    train = [sys.executable, "-m", "wengert", "train", "mlp", *mnist(small_mnist), "--out", tmp_path / "run"]
+    starts = shlex.join(map(str, train))
+    rank = "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}"
+    (tmp_path / "safetensors.py").write_text("raise MemoryError")
+    choice = f"[ {rank} = 1 ] && export PYTHONPATH={shlex.quote(str(tmp_path))}; exec {starts}"
+    ended = run_ranks(2, ["sh", "-c", choice])
+    assert ended.returncode != 0
+    assert "wengert: out of memory while a rank loads its modules" in ended.stderr
+
+
+PRINTING = """
+import sys
+from wengert.command.ranks import join_job
+
+join_job()
+print("to", "stdout")
+print("to", "stderr", file=sys.stderr)
+"""
+
+
+def test_lines_of_ranks_tell_their_numbers():
+    printed = run_ranks(2, [sys.executable, "-c", PRINTING])
+    assert sorted(printed.stderr.splitlines()) == ["rank 1: to stderr", "to stderr"]
+    assert sorted(printed.stdout.splitlines()) == ["rank 1: to stdout", "to stdout"]
 
 
 def test_errors_are_one_line(job, tmp_path, small_mnist):
@@ -185,9 +259,7 @@ group.agree("the versions", "1.0" if group.rank == 0 else "1.1")
 
 def test_a_failed_rank_ends_the_others(tmp_path):
     (tmp_path / "other.py").write_text(OTHER)
-    mpiexec = find_mpiexec()
-    command = mpiexec.command(2, [sys.executable, str(tmp_path / "other.py")])
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=300, env=mpiexec.environment())
+    ran = run_ranks(2, [sys.executable, str(tmp_path / "other.py")])
     assert ran.returncode != 0
     assert "the versions differ among the ranks: 1.0 on rank 0" in ran.stderr
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wengert._startup import INTERRUPTED, restore_interrupts
+from wengert._startup import INTERRUPTED, end_startup
 from wengert._version import __version__
 from wengert.bench.contestants import LIBRARIES
 from wengert.bench.workloads import NETWORKS
@@ -26,6 +26,7 @@ from wengert.command.sweep import Point, begin_sweep, resume_sweep
 from wengert.command.train import resume_training, run_training, try_training
 from wengert.core.blas_threads import limit_blas
 from wengert.core.errors import WengertError
+from wengert.parallel.output import tell
 from wengert.train.reporters import labelled
 from wengert.train.runs import Run, absolute, resumed_settings, task_of
 from wengert.train.settings import DATA, OPTIONS, Option, Settings, SettingsError, read_settings
@@ -382,7 +383,7 @@ def main() -> None:
             errors="replace"
         )  # a file name may contain characters that the terminal cannot show
     try:
-        restore_interrupts()
+        end_startup()
         join_job()
         sys.exit(command(prog_name="wengert", standalone_mode=False))
     except click.ClickException as problem:
@@ -404,6 +405,6 @@ def _line(problem: str) -> str:
 
 
 def _fail(problem: str, code: int) -> None:
-    click.echo(_line(problem), err=True)
+    tell(_line(problem))
     fail_job(code)
     sys.exit(code)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import inspect
 import os
-import sys
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any, cast
 import numpy as np
 
 from wengert.core.errors import WengertError
+from wengert.core.programs import ProgramError, UnreadableError, compiled, importing_from, run
 from wengert.explorer import explore
 from wengert.train.settings import SettingsError
 from wengert.train.storage import RunError, writing
@@ -43,15 +43,16 @@ def write_exploration(place: str, inputs: Sequence[str], out: str | None) -> Pat
     if path.suffix != ".html":
         raise SettingsError(f"--out must be named *.html; got {path}")
     _protect(path)
-    function = _function(Path(file), name)
-    arguments = [_input(number, text) for number, text in enumerate(inputs, 1)]
-    _check_number(function, name, arguments)
-    try:
-        page = explore(function)(*arguments)
-    except WengertError:
-        raise
-    except Exception as problem:
-        raise ExplorationError(f"{name} fails: {_told(problem)}") from problem
+    with importing_from([Path(file).parent]):
+        function = _function(Path(file), name)
+        arguments = [_input(number, text) for number, text in enumerate(inputs, 1)]
+        _check_number(function, name, arguments)
+        try:
+            page = explore(function)(*arguments)
+        except WengertError:
+            raise
+        except Exception as problem:
+            raise ExplorationError(f"{name} fails: {_told(problem)}") from problem
     with writing(path):
         page.save(path)
     return path
@@ -73,17 +74,11 @@ def _protect(path: Path) -> None:
 def _function(file: Path, name: str) -> Callable[..., Any]:
     """Run a file, and return the function of a name in it."""
     try:
-        code = compile(file.read_text("utf-8"), str(file), "exec")
-    except OSError as problem:
-        raise SettingsError(f"{file} cannot be read: {problem.strerror or problem}") from None
-    except (SyntaxError, ValueError) as problem:
-        raise SettingsError(f"{file} is not valid Python: {problem}") from None
-    module = ModuleType(f"wengert_explored_{file.stem}")
-    module.__file__ = str(file)
-    sys.modules[module.__name__] = module  # dataclasses resolve annotations there
-    sys.path.insert(0, str(file.parent.resolve()))
+        code = compiled(file)
+    except (UnreadableError, ProgramError) as problem:
+        raise SettingsError(str(problem)) from None
     try:
-        exec(code, module.__dict__)
+        module = run(code)
     except Exception as problem:
         raise ExplorationError(f"{file} fails: {_told(problem)}") from problem
     value = vars(module).get(name)

@@ -10,13 +10,14 @@ import time
 from collections.abc import Generator, Sequence
 from pathlib import Path
 
-from wengert._startup import INTERRUPTED
+from wengert._startup import INTERRUPTED, is_rank
 from wengert.core.errors import MissingExtraError, WengertError
 from wengert.parallel import Group, GroupError
 from wengert.parallel.group import reason_of
 from wengert.parallel.launch import JOB, Job, check_size, find_mpiexec, note
-from wengert.parallel.mpi import is_of_mpi, is_started, load
+from wengert.parallel.mpi import is_of_mpi, load
 from wengert.parallel.orphans import end_with_parent
+from wengert.parallel.output import label_lines, tell
 from wengert.train.agreement import agree_on_target
 from wengert.train.reporters import labelled
 from wengert.train.settings import SettingsError
@@ -31,18 +32,18 @@ _OWN = "--ranks", "--restarts", "--min-ranks"
 
 def join_job() -> None:
     """Start MPI if this is one of several processes: it waits without end for one that ends before that."""
-    if is_started():
+    if is_rank():
         with contextlib.suppress(MissingExtraError):
-            load()
+            label_lines(load().COMM_WORLD.rank, is_launched=JOB in os.environ)
 
 
 def fail_job(code: int) -> None:
-    """End all processes of the job of this one, if it has others, by an error before they met in `all_ranks`."""
-    if is_started():
+    """End all processes of the job of this one, if it is in one, by an error before they met in `all_ranks`."""
+    if is_rank():
         with contextlib.suppress(MissingExtraError):
             ranks = load().COMM_WORLD
+            note("ended", str(code))
             if ranks.size > 1:
-                note("ended", str(code))
                 sys.stderr.flush()
                 ranks.Abort(code)
 
@@ -65,30 +66,48 @@ def all_ranks() -> Generator[Group, None, None]:
         agree_on_target(group)
         yield group
     except GroupError as problem:  # all ranks raise it
-        _say(group, str(problem), 1)
+        if group.rank == 0:
+            _report(problem, str(problem), 1)
         sys.exit(1)
     except (WengertError, OSError, MemoryError, KeyboardInterrupt) as problem:
-        code = 2 if isinstance(problem, SettingsError) else 1
-        if isinstance(problem, KeyboardInterrupt):
-            problem, code = WengertError("stopped by Ctrl-C"), INTERRUPTED
-        text = reason_of(problem)
-        if group.rank:
-            time.sleep(_GRACE)
-            text = f"rank {group.rank} on {platform.node()}: {text}"
-        _say(group, text, code, every=True)
-        group.abort(code)
+        group.abort(_end_with(problem, group))
     except Exception as problem:
         if not is_of_mpi(problem):
             raise
         if JOB not in os.environ:  # the launching process says that a rank died
-            _say(group, f"rank {group.rank} on {platform.node()}: {reason_of(problem)}", 1, every=True)
+            _report(problem, _named(group, reason_of(problem)), 1)
         group.abort(1)
 
 
-def _say(group: Group, text: str, code: int, *, every: bool = False) -> None:
-    if group.rank == 0 or every:
+def _end_with(problem: BaseException, group: Group) -> int:
+    """Report an error of this rank, and return the exit code."""
+    text, code = reason_of(problem), 2 if isinstance(problem, SettingsError) else 1
+    if isinstance(problem, KeyboardInterrupt):
+        text, code = "stopped by Ctrl-C", INTERRUPTED
+    if group.rank:
+        time.sleep(_GRACE)
+    if group.rank or isinstance(problem, MemoryError):
+        text = _named(group, text)
+    _report(problem, text, code)
+    return code
+
+
+def _named(group: Group, text: str) -> str:
+    return f"rank {group.rank} on {platform.node()}: {text}"
+
+
+def _report(problem: BaseException, text: str, code: int) -> None:
+    """Print an error, and note the exit code for the launching process.
+
+    A rank without memory has died, and the job may go on without it: then there is no exit code, and the launching
+    process says what happened, unless it runs on another machine.
+    """
+    text = " ".join(text.split())
+    if not isinstance(problem, MemoryError):
         note("ended", str(code))
-        print(f"wengert: {' '.join(text.split())}", file=sys.stderr, flush=True)
+    elif note("died", text):
+        return
+    tell(f"wengert: {text}")
 
 
 # -- in the launching process ----------------------------------------------------------------------------

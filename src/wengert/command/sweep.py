@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -29,11 +28,13 @@ from wengert.train.user_models import SETTINGS
 
 _SWEEP, _LOGS = "sweep.json", "logs"
 _SECONDS_BETWEEN_LOOKS = 0.05
-_PROGRAM = f"""from {__name__} import end_with_sweep
-end_with_sweep()
+_PROGRAM = """from wengert.parallel.orphans import end_with_parent
+end_with_parent({parent}, {number})
 from wengert.command.cli import main
 main()"""
-"""The process of a run."""
+"""The process of a run, which saves a checkpoint and ends when the sweep ends."""
+_SECONDS_TO_SAVE = 60.0
+"""How long a run may take to save its checkpoint, before it is killed."""
 
 
 class Point(NamedTuple):
@@ -150,11 +151,12 @@ class _Sweep:
             chosen = any(option.startswith("--threads=") for option in point.options)
             threads = [] if chosen else [f"--threads={self.threads}"]
             options = [*point.options, *threads, "--out", str(place)]
-        command = [sys.executable, "-c", _PROGRAM, "train", *options]
+        program = _PROGRAM.format(parent=os.getpid(), number=int(signal.SIGTERM))
+        command = [sys.executable, "-c", program, "train", *options]
         log = self._log(point)
         with writing(log), open(log, "ab") as stream:
             process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=stream, stderr=stream, start_new_session=True
+                command, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream, start_new_session=True
             )
         return _Running(point, process, time.monotonic())
 
@@ -165,7 +167,6 @@ class _Sweep:
         """Report the runs that have ended."""
         for job in [job for job in self.running if job.process.poll() is not None]:
             self.running.remove(job)
-            self._close(job)
             took = duration(time.monotonic() - job.began)
             if job.process.returncode == 0:
                 _say("finished", f"{job.point.name}  {_score(self.folder / job.point.name)}  {took}")
@@ -182,17 +183,21 @@ class _Sweep:
             return f"it was killed by signal {-code}"
         return last.removeprefix("wengert: ") or f"it ended with code {code}"
 
-    def _close(self, job: _Running) -> None:
-        if job.process.stdin is not None:
-            with contextlib.suppress(OSError):
-                job.process.stdin.close()
-
     def _stop(self) -> None:
-        """End the runs in progress, which save checkpoints, and wait for them."""
-        for job in self.running:
-            self._close(job)
-        for job in self.running:
-            job.process.wait()
+        """End the runs in progress, which save checkpoints; kill those that take too long."""
+        deadline = time.monotonic() + _SECONDS_TO_SAVE
+        try:
+            for job in self.running:
+                job.process.terminate()
+            for job in self.running:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    job.process.wait(max(deadline - time.monotonic(), 0.0))
+        finally:
+            for job in self.running:
+                if job.process.poll() is None:
+                    _say("killed", f"{job.point.name}  it did not end by SIGTERM")
+                    job.process.kill()
+                    job.process.wait()
 
     # -- the end -----------------------------------------------------------------------------------------
 
@@ -229,20 +234,3 @@ def _score(folder: Path) -> str:
 
 def _say(label: str, text: str) -> None:
     print(labelled(label, text), flush=True)
-
-
-# -- in the process of a run -------------------------------------------------------------------------------
-
-
-def end_with_sweep() -> None:
-    """End this process as by SIGTERM when the sweep ends.
-
-    The sweep holds the other end of standard input, which closes with it, even after ``kill -9``.
-    """
-
-    def watch() -> None:
-        while os.read(0, 1024):
-            pass
-        os.kill(os.getpid(), signal.SIGTERM)
-
-    threading.Thread(target=watch, daemon=True).start()

@@ -25,9 +25,9 @@ from typing import IO, Any
 import numpy as np
 
 from wengert.core.errors import ArgumentError, DtypeError, message
+from wengert.core.files import replacing
 from wengert.data.dataset import Array
 from wengert.data.errors import DataError, DataNotFoundError, damaged
-from wengert.data.files import replacing
 
 GZIP_MAGIC = b"\x1f\x8b"
 #: The errors that Python raises for damaged or truncated gzip data.

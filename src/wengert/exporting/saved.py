@@ -38,7 +38,7 @@ from wengert.core.errors import (
     located,
     message,
 )
-from wengert.data.files import replacing
+from wengert.core.files import replacing
 from wengert.exporting.containers import from_json, rearranged, to_json
 from wengert.exporting.function import Function
 from wengert.ir.graph import Equation, Graph

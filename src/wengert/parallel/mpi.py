@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from wengert._startup import is_rank
 from wengert.core.errors import MissingExtraError
 from wengert.parallel.layout import Buffer, Layout, slices
 from wengert.parallel.tree import Node, nodes_of, total
 
-_STARTED = "OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE", "PMIX_RANK", "MPI_LOCALNRANKS"
-"""Variables by which Open MPI, MPICH, Intel MPI and Slurm number the processes that they start."""
 _SMALL = 1 << 12
 """Sums of at most this many bytes are sent whole: one message instead of two."""
-
-
-def is_started() -> bool:
-    """Return whether ``mpiexec`` or ``srun`` started this process as one of several."""
-    return any(name in os.environ for name in _STARTED)
 
 
 def load() -> Any:
@@ -48,7 +41,7 @@ def is_of_mpi(problem: BaseException) -> bool:
 
 def communicator_of_all() -> Any:
     """Return the communicator of all processes; None if this process was not started as one of several."""
-    return load().COMM_WORLD if is_started() else None
+    return load().COMM_WORLD if is_rank() else None
 
 
 class Exchange:

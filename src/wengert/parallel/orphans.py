@@ -10,23 +10,40 @@ import threading
 import time
 
 _PR_SET_PDEATHSIG = 1
+_SYNCHRONIZE, _INFINITE = 0x00100000, 0xFFFFFFFF
 _SECONDS_BETWEEN_LOOKS = 1.0
+_KILL: int = getattr(signal, "SIGKILL", signal.SIGTERM)
+"""The signal that ends a process at once; Windows has one for both."""
 
 
-def end_with_parent() -> None:
-    """Kill this process as soon as its parent ends, even by ``kill -9``.
+def end_with_parent(parent: int | None = None, number: int = _KILL) -> None:
+    """Send this process a signal as soon as its parent ends, even by ``kill -9``.
 
-    Linux does it; elsewhere a thread looks once a second.
+    Linux does it, when the thread ends that started this process; elsewhere a thread waits for the parent.
+
+    Args:
+        parent: the number of the parent, which may have ended already; by default, that of the parent now.
+        number: the signal.
     """
-    parent = os.getppid()
-    if sys.platform == "linux" and ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL) == 0:
+    parent = os.getppid() if parent is None else parent
+    if sys.platform == "linux" and ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(number)) == 0:
         if os.getppid() != parent:  # it ended meanwhile
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), number)
         return
-    threading.Thread(target=_watch, args=(parent,), name="wengert-parent", daemon=True).start()
+    threading.Thread(target=_watch, args=(parent, number), name="wengert-parent", daemon=True).start()
 
 
-def _watch(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(_SECONDS_BETWEEN_LOOKS)
-    os._exit(1)
+def _watch(parent: int, number: int) -> None:
+    if sys.platform == "win32":
+        import _winapi
+
+        try:
+            handle = _winapi.OpenProcess(_SYNCHRONIZE, False, parent)
+        except OSError:  # it ended meanwhile
+            pass
+        else:
+            _winapi.WaitForSingleObject(handle, _INFINITE)
+    else:
+        while os.getppid() == parent:
+            time.sleep(_SECONDS_BETWEEN_LOOKS)
+    os.kill(os.getpid(), number)

@@ -7,15 +7,14 @@ import multiprocessing
 import os
 import signal
 import sys
-import threading
 from collections.abc import Generator
 from concurrent.futures import Future, ProcessPoolExecutor
-from multiprocessing.connection import wait
 from typing import Any
 
 from wengert.core.blas_threads import limit_blas
 from wengert.core.errors import UnsupportedError, message
 from wengert.parallel import chunks
+from wengert.parallel.orphans import end_with_parent
 
 
 class Pool:
@@ -32,7 +31,7 @@ class Pool:
         check_main()
         context = multiprocessing.get_context("spawn")  # a fork would copy locks that other threads hold
         self._started = context.Event()
-        arguments = key, content, threads, self._started
+        arguments = os.getpid(), key, content, threads, self._started
         self._executor = ProcessPoolExecutor(workers, context, _begin, arguments)
 
     @property
@@ -81,18 +80,10 @@ def _without_missing_main() -> Generator[None, None, None]:
         variables["__file__"] = name
 
 
-def _begin(key: str, content: bytes, threads: int, started: Any) -> None:
+def _begin(parent: int, key: str, content: bytes, threads: int, started: Any) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to all processes; the parent ends the workers
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent(parent)
     limit_blas(threads)
     os.environ["WENGERT_THREADS"] = str(threads)  # for compiled functions
     chunks.learn(key, content)
     started.set()
-
-
-def _end_with_parent() -> None:
-    """End this process when its parent has ended, even by ``kill -9``: the pool's pipes do not tell it."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        wait([parent.sentinel])
-        os._exit(1)

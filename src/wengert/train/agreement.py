@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
 import zlib
 from importlib.metadata import version
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +15,7 @@ from wengert.compiler.machine.target import available
 from wengert.core.tree import leaves
 from wengert.data import Dataset
 from wengert.parallel import Group
+from wengert.parallel.identity import digest
 from wengert.train.settings import OPTIONS, Settings, SettingsError
 from wengert.train.state import State
 
@@ -70,21 +69,8 @@ def check_same(group: Group, settings: Settings, dataset: Dataset, state: State)
 def check_parameters(group: Group, state: State, when: str) -> None:
     """Raise `GroupError` if processes have different parameters, by their hashes."""
     if group.size > 1:
-        trees = state.model, state.optimiser, state.layer_state
-        group.agree(f"the hashes of the parameters {when}", digest(trees))
-
-
-def digest(tree: Any) -> str:
-    """Return the SHA-256 of the leaves of a tree.
-
-    Example:
-        >>> digest(np.zeros(2, np.uint8))[:8]
-        '96a296d2'
-    """
-    hashed = hashlib.sha256()
-    for leaf in leaves(tree):
-        hashed.update(np.ascontiguousarray(leaf).tobytes())
-    return hashed.hexdigest()
+        arrays = leaves((state.model, state.optimiser, state.layer_state))
+        group.agree(f"the hashes of the parameters {when}", digest(arrays))
 
 
 def checksum(dataset: Dataset) -> int:

@@ -17,10 +17,10 @@ import safetensors.numpy
 
 from wengert.core.dtypes import NDARRAY, dtype_of
 from wengert.core.errors import ArgumentError, WengertError, message
+from wengert.core.files import replacing
 from wengert.core.shapes import shape_of
 from wengert.core.tree import flatten, paths, unflatten
 from wengert.data import DataError
-from wengert.data.files import replacing
 from wengert.train.state import Trained
 
 SUFFIX = ".safetensors"

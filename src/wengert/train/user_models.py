@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import os
-import sys
 import traceback
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
 from typing import Any, cast
 
 import numpy as np
 
 from wengert.control.values import is_number
 from wengert.core.errors import ShapeError, WengertError
+from wengert.core.programs import ProgramError, UnreadableError, compiled, importing_from, run
 from wengert.core.shapes import shape_of
 from wengert.core.tree import children, leaves
 from wengert.data import Dataset
@@ -29,9 +27,6 @@ from wengert.train.tasks import Task, Variation
 
 SETTINGS, SOURCE, MODULES = "settings.json", "model.py", "modules"
 """In a run's folder: the settings, the copy of the user's file, and the folder with copies of its local imports."""
-
-_loaded: set[str] = set()
-"""The local modules of the last file; the next file may import other modules of the same names."""
 
 
 def user_task(place: str, source: Path | None = None) -> Task:
@@ -64,40 +59,13 @@ def user_task(place: str, source: Path | None = None) -> Task:
 
 def _names(path: Path, folders: Sequence[Path]) -> dict[str, Any]:
     try:
-        code = compile(path.read_text("utf-8"), str(path), "exec")
-    except OSError as problem:
-        raise SettingsError(f"model: {path} cannot be read: {problem.strerror or problem}") from None
-    except (SyntaxError, ValueError) as problem:
-        raise ModelError(f"model: {path} is not valid Python: {problem}") from None
-    module = ModuleType(f"wengert_model_{path.stem}")
-    module.__file__ = str(path)
-    sys.modules[module.__name__] = module  # dataclasses resolve annotations there
-    with _importing_from(folders), blaming(path):
-        exec(code, module.__dict__)
-    return vars(module)
-
-
-@contextmanager
-def _importing_from(folders: Sequence[Path]) -> Generator[None, None, None]:
-    """Import from some folders first, and forget the local modules of an earlier file."""
-    for name in _loaded:
-        sys.modules.pop(name, None)
-    _loaded.clear()
-    places = [str(folder.resolve()) for folder in folders]
-    known, writes = set(sys.modules), sys.dont_write_bytecode
-    sys.path[:0] = places
-    sys.dont_write_bytecode = True  # a run's folder holds only the files of the run
-    importlib.invalidate_caches()
-    try:
-        yield
-    finally:
-        sys.dont_write_bytecode = writes
-        for place in places:
-            sys.path.remove(place)
-        for name in sys.modules.keys() - known:
-            file = getattr(sys.modules[name], "__file__", None) or ""
-            if any(file.startswith(place + os.sep) for place in places):
-                _loaded.add(name)
+        code = compiled(path)
+    except UnreadableError as problem:
+        raise SettingsError(f"model: {problem}") from None
+    except ProgramError as problem:
+        raise ModelError(f"model: {problem}") from None
+    with importing_from(folders), blaming(path):
+        return vars(run(code))
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from wengert.data.files import replacing
+from wengert.core.files import replacing
 
 
 def test_the_new_file_replaces_the_old_one(tmp_path: Path) -> None:
