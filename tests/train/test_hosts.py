@@ -20,7 +20,7 @@ pytestmark = [
     pytest.mark.slow,
 ]
 ADDRESSES = {"first": "10.77.0.1", "second": "10.77.0.2"}
-SETTINGS = "--epochs", "4", "--batch-size", "20", "--micro-batches", "4", "--seed", "5"
+SETTINGS = "--epochs", "20", "--batch-size", "20", "--micro-batches", "4", "--seed", "5"
 ENTER = """#!/bin/sh
 # Stands for ssh: options, a host, a command.
 while [ "${{1#-}}" != "$1" ]; do shift; done

@@ -21,7 +21,13 @@ _KNOWN = 4
 
 
 class Work(NamedTuple):
-    """A function of one item, and how it is called."""
+    """A function of one item, and how it is called.
+
+    Example:
+        >>> items, structure = flatten((np.arange(5.0),))
+        >>> compute(Work(np.sqrt, structure, 2), 0, items).leaves  # in blocks of two
+        [array([0.        , 1.        , 1.41421356, 1.73205081, 2.        ])]
+    """
 
     function: Callable[..., Any]
     structure: Structure
@@ -64,7 +70,14 @@ _packed: dict[str, bytes] = {}
 
 
 def learn(key: str, content: bytes) -> None:
-    """Keep a packed `Work` for `run`; an error is raised by the first `run`."""
+    """Keep a packed `Work` for `run`; an error is raised by the first `run`.
+
+    Example:
+        >>> items, structure = flatten((np.arange(3.0),))
+        >>> learn("roots", pickle.dumps(Work(np.sqrt, structure, 0)))
+        >>> run("roots", None, 0, items).leaves
+        [array([0.        , 1.        , 1.41421356])]
+    """
     _packed[key] = content
 
 
@@ -90,7 +103,19 @@ def run(key: str, content: bytes | None, start: int, leaves: list[Array]) -> Res
 
 
 def compute(work: Work, start: int, leaves: list[Array]) -> Done | Failed:
-    """Compute a chunk."""
+    """Return the results of a chunk, or the first item for which the function fails.
+
+    Args:
+        work: the function.
+        start: the number of the first item.
+        leaves: the items of the chunk.
+
+    Example:
+        >>> items, structure = flatten((np.array([2, 1, 0]),))
+        >>> failed = compute(Work(lambda x: 6 // int(x), structure, 0), 40, items)
+        >>> failed.first, failed.kind
+        (42, 'ZeroDivisionError')
+    """
     began = time.perf_counter()
     parts: list[list[Any]] = []
     structure: Structure | None = None

@@ -32,7 +32,14 @@ class Crew(Protocol):
 
 
 class Processes:
-    """A pool of new processes."""
+    """A pool of new processes, which end with this one.
+
+    Args:
+        workers: how many.
+        threads: of each.
+        key: of the work.
+        content: the packed work.
+    """
 
     def __init__(self, workers: int, threads: int, key: str, content: bytes) -> None:
         self.workers = workers
@@ -57,7 +64,23 @@ class Processes:
 
 
 class Threads:
-    """Threads of this process, which call the function itself."""
+    """Threads of this process, which call the function itself.
+
+    Args:
+        executor: has the threads.
+        workers: how many; by default, all of them.
+        work: the function.
+
+    Example:
+        >>> import numpy as np
+        >>> from concurrent.futures import ThreadPoolExecutor
+        >>> from wengert.core.tree import flatten
+        >>> items, structure = flatten((np.array([1.0, 4.0]),))
+        >>> with ThreadPoolExecutor(2) as executor:
+        ...     crew = Threads(executor, None, Work(np.sqrt, structure, 2))
+        ...     crew.workers, crew.submit(0, items).result().leaves
+        (2, [array([1., 2.])])
+    """
 
     def __init__(self, executor: Executor, workers: int | None, work: Work) -> None:
         self.workers = workers or _count(executor)
@@ -73,7 +96,25 @@ class Threads:
 
 
 class Elsewhere:
-    """An executor of processes, perhaps on other machines; the function travels with each chunk."""
+    """An executor of processes, perhaps on other machines; the function travels with each chunk.
+
+    Args:
+        executor: from elsewhere.
+        workers: how many it has; by default, the number that it tells, or that of this machine's processors.
+        key: of the work.
+        content: the packed work.
+
+    Example:
+        >>> import pickle
+        >>> import numpy as np
+        >>> from concurrent.futures import ThreadPoolExecutor
+        >>> from wengert.core.tree import flatten
+        >>> items, structure = flatten((np.array([1.0, 4.0]),))
+        >>> with ThreadPoolExecutor(1) as executor:
+        ...     crew = Elsewhere(executor, 3, "roots of a cluster", pickle.dumps(Work(np.sqrt, structure, 2)))
+        ...     crew.workers, crew.submit(0, items).result().leaves
+        (3, [array([1., 2.])])
+    """
 
     def __init__(self, executor: Executor, workers: int | None, key: str, content: bytes) -> None:
         self.workers = workers or _count(executor)

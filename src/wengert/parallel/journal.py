@@ -50,6 +50,17 @@ class Journal:
     Raises:
         ArgumentError: the file is a journal of other inputs.
         JournalError: another process uses the file, or it is no journal, or it cannot be read or written.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp(), "journal")
+        >>> journal = Journal(path, {"items": 4})
+        >>> journal.add(2, [np.array([4.0, 9.0])], LEAF)
+        >>> journal.close()
+        >>> again = Journal(path, {"items": 4})
+        >>> [(record.start, record.leaves) for record in again.records()]
+        [(2, [array([4., 9.])])]
+        >>> again.close()
     """
 
     def __init__(self, path: str | os.PathLike[str], inputs: dict[str, Any]) -> None:
@@ -148,7 +159,16 @@ class Journal:
         return Record(facts["start"], leaves, _read_structure(facts["structure"]))
 
     def add(self, start: int, leaves: Sequence[np.ndarray[Any, Any]], structure: Structure) -> None:
-        """Append the results of the items from ``start`` on."""
+        """Append the results of the items from ``start`` on; they are durable a second later, or after `close`.
+
+        Args:
+            start: the number of the first item.
+            leaves: the arrays of the results, each with a first axis of the items.
+            structure: the containers of a result.
+
+        Raises:
+            JournalError: the file cannot be written.
+        """
         arrays = [(leaf.dtype.str, leaf.shape) for leaf in leaves]
         facts = {"start": start, "arrays": arrays, "structure": _written_structure(structure)}
         head, body = json.dumps(facts).encode(), b"".join(leaf.tobytes() for leaf in leaves)

@@ -56,7 +56,11 @@ def note(name: str, text: str) -> bool:
 
 
 def check_size(size: int) -> None:
-    """Raise `LaunchError` if this job has another number of processes than ``mpiexec`` started."""
+    """Raise `LaunchError` if this job has another number of processes than ``mpiexec`` started.
+
+    Example:
+        >>> check_size(1)  # of a process that no job has started
+    """
     wanted = os.environ.get(RANKS, "")
     if wanted.isdigit() and int(wanted) != size and is_rank():
         raise LaunchError(

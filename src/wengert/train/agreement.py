@@ -26,6 +26,8 @@ _COMPARED = 1 << 26
 def agree_on_target(group: Group) -> None:
     """Let all processes compile for the processor that all of them have: other vectors add in another order.
 
+    One process, or several on equal processors, change nothing.
+
     Raises:
         ArgumentError: the processors have no code in common.
     """
@@ -35,7 +37,12 @@ def agree_on_target(group: Group) -> None:
 
 
 def threads_of(group: Group) -> int:
-    """Return how many threads each process may use: its processors, divided among the processes that share them."""
+    """Return how many threads each process may use: its processors, divided among the processes that share them.
+
+    Example:
+        >>> threads_of(Group()) == available()
+        True
+    """
     mine = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(os.cpu_count() or 1))
     everyone = group.gather((platform.node(), mine))
     sharing = sum(host == platform.node() and bool(mine & theirs) for host, theirs in everyone)
@@ -43,7 +50,16 @@ def threads_of(group: Group) -> int:
 
 
 def check_ranks(group: Group, settings: Settings) -> None:
-    """Raise `SettingsError` if there are fewer micro-batches than processes."""
+    """Raise `SettingsError` if there are fewer micro-batches than processes.
+
+    Example:
+        >>> group = Group()
+        >>> group.size = 3
+        >>> check_ranks(group, Settings("mlp", "digits", 1, 32, 0.1, 0, micro_batches=2))
+        Traceback (most recent call last):
+        ...
+        wengert.train.settings.SettingsError: micro-batches is 2, fewer than the 3 ranks: give --micro-batches 4 or more
+    """
     if settings.micro_batches < group.size:
         needed = 1 << (group.size - 1).bit_length()
         raise SettingsError(
