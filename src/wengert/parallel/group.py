@@ -277,7 +277,7 @@ def _end_all_after_an_error(group: Group) -> None:
 
 def reason_of(problem: BaseException) -> str:
     """Return an error as the end of a line."""
-    if isinstance(problem, MemoryError):
+    if isinstance(problem, MemoryError) and not isinstance(problem, GroupError):
         return "out of memory: try more --micro-batches, or a smaller --batch-size"
     text = " ".join(str(problem).split())
     return text if isinstance(problem, (WengertError, OSError)) else f"{type(problem).__name__}: {text}"
