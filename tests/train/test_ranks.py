@@ -28,8 +28,8 @@ pytestmark = [
 ]
 SETTINGS = "--epochs", "4", "--batch-size", "8", "--micro-batches", "4", "--seed", "5"
 STEPS = 100
-QUICK = 2
-"""Runs of the quick suite in which a rank is killed; the longer suite has 20."""
+QUICK = 1
+"""The number of runs of the quick suite in which a rank is killed; the longer suite has 20."""
 
 
 def weights(run: Path) -> str:
@@ -205,7 +205,7 @@ network = Task(
 """
 
 
-@pytest.mark.parametrize("restarts", [0, 1])
+@pytest.mark.parametrize("restarts", [pytest.param(0, marks=pytest.mark.slow), 1])
 def test_a_rank_without_memory_dies(restarts, small_mnist, tmp_path):
     (tmp_path / "greedy.py").write_text(GREEDY)
     options = "--model", "greedy.py:network", "--micro-batches", 4, "--log-every", 1, "--out", "run"
