@@ -68,7 +68,6 @@ def on_hosts(hosts, tmp_path, monkeypatch):
         places.write_text("".join(f"{address} slots=2\n" for address in ADDRESSES.values()))
         monkeypatch.setenv("PRTE_MCA_plm_ssh_agent", str(enter))
         monkeypatch.setenv("PRTE_MCA_prte_default_hostfile", str(places))
-        monkeypatch.setenv("PRTE_MCA_rmaps_default_mapping_policy", "node:oversubscribe")
         monkeypatch.setenv("PRTE_ALLOW_RUN_AS_ROOT", "1")
         monkeypatch.setenv("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
     else:
