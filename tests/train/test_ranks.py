@@ -140,8 +140,10 @@ def test_a_killed_rank_changes_no_bit(seed, job, reference, tmp_path):
 def test_a_signal_saves_and_another_number_of_ranks_goes_on(number, job, reference, tmp_path):
     process = job(2, "--epochs", 4, "--save-every", 1000, "--log-every", 1)
     wait_for(lambda: (tmp_path / "run" / "metrics.jsonl").exists(), process)
+    below = processes_of(process.pid)
     os.kill(process.pid, number)
     stopped = end(process)
+    assert ended(below)
     assert stopped.code in (0, 128 + number), stopped.err  # 0: it was too late
     resumed = end(start("train", "--resume", "run", "--ranks", 3, cwd=tmp_path))
     assert resumed.code == 0, resumed.err

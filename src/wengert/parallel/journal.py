@@ -159,7 +159,9 @@ class Journal:
         return Record(facts["start"], leaves, _read_structure(facts["structure"]))
 
     def add(self, start: int, leaves: Sequence[np.ndarray[Any, Any]], structure: Structure) -> None:
-        """Append the results of the items from ``start`` on; they are durable a second later, or after `close`.
+        """Append the results of the items from ``start`` on.
+
+        A killed process loses none of them; a machine that stops may lose the last ones.
 
         Args:
             start: the number of the first item.
