@@ -239,8 +239,8 @@ import sys
 from wengert.command.ranks import join_job
 
 join_job()
-print("to", "stdout")
-print("to", "stderr", file=sys.stderr)
+sys.stdout.write("to stdout\\n")
+sys.stderr.write("to stderr\\n")
 """
 
 
