@@ -121,7 +121,7 @@ def test_values_that_differ_are_named():
 
 def test_a_failure_of_another_process_is_raised_here():
     group = Group()
-    group.gather = lambda value: [None, ("out of memory", "beta")]
+    group.gather = lambda value: [None, ("out of memory", "beta", False)]
     with pytest.raises(GroupError, match="rank 1 on beta: out of memory"):
         group.together(lambda: 5)
 
