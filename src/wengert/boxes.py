@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from wengert.core.dtypes import NDARRAY, Dtype, dtype_of
+from wengert.core.dtypes import NDARRAY, SEQUENCE, Dtype, dtype_of
 from wengert.core.errors import (
     ConcreteError,
     LeakError,
@@ -34,6 +34,7 @@ from wengert.core.errors import (
     raised_at,
     split_location,
 )
+from wengert.core.float_classes import asked, error_of, is_made, requirement_of
 from wengert.core.handlers import is_swallowed
 from wengert.core.notebooks import hide_frames
 from wengert.core.shapes import Shape, shape_of
@@ -369,6 +370,8 @@ class _Running(threading.local):
     recorder: Trace | None = None
     complaint: WengertError | None = None
     """The last error of a box that was asked for its number."""
+    check = ""
+    """The class of floats that no operation may make, for which ``WENGERT_CHECK`` asks."""
     standard = False
     """Whether the program of an open transform has asked for the namespace of the array API standard."""
 
@@ -389,6 +392,10 @@ class running(Generic[TraceT]):  # noqa: N801 (it is used as a function)
         self._trace = trace
 
     def __enter__(self) -> TraceT:
+        if not RUNNING.depth:
+            RUNNING.check = asked()
+        if RUNNING.check:
+            _check_operations(self._trace, RUNNING.check)
         RUNNING.depth += 1
         RUNNING.traced += self._trace.traced
         return self._trace
@@ -408,10 +415,40 @@ class running(Generic[TraceT]):  # noqa: N801 (it is used as a function)
                 RUNNING.complaint = None  # its traceback holds the user's arrays
                 RUNNING.standard = False
             trace.open = False
+            if RUNNING.check:
+                vars(trace).pop("process", None)  # it refers to the trace
         if hidden is not None:
             raise hidden from None
         if problem is not None:
             hide_frames(problem)
+
+
+def _check_operations(trace: Trace, kind: str) -> None:
+    """Make each operation of a trace whose boxes hold numbers raise an error if it makes a NaN, say."""
+    if trace.traced or trace.staging:
+        return
+    process = trace.process
+
+    def checked(primitive: Any, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        with np.errstate(invalid="ignore"):  # the error says more than NumPy's warning
+            results: Any = process(primitive, operands, params)
+        outputs: Any = results if isinstance(results, SEQUENCE) else (results,)
+        numbers = [_number(trace, value) for value in (*operands, *outputs)]
+        if all(number is not None for number in numbers):
+            aligned = all(shape_of(x) == shape_of(n) for x, n in zip(operands, numbers, strict=False))
+            known, made = numbers[: len(operands)], numbers[len(operands) :]
+            if is_made(kind, primitive.elementwise and aligned, known, made):
+                raise error_of(kind)(message(primitive.name, requirement_of(kind)))
+        return results
+
+    trace.process = checked
+
+
+def _number(trace: Trace, value: Any) -> Any:
+    """Return the array or number behind an operand or a result; None if an older trace holds it, which checks it."""
+    if isinstance(value, Box):
+        value = getattr(value.state, "value", None) if value.owner is trace else None
+    return None if isinstance(value, Box) else value
 
 
 def complain(trace: Trace, problem: WengertError, converts: bool = False) -> WengertError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,16 +28,12 @@ from wengert.compiler.runtime.fastcall import entry
 from wengert.compiler.runtime.fastcall.entry_code import Signature, entry_ir
 from wengert.compiler.runtime.threads import team
 from wengert.compiler.unit import Options, Unit
-from wengert.core.errors import ArgumentError, message
-from wengert.core.float_classes import CLASSES
+from wengert.core.float_classes import asked
 from wengert.core.lazy import lazy
 from wengert.ir.graph import Graph
 from wengert.kernels import lapack
 from wengert.nest.nest import Program
 from wengert.passes.expand_linalg import calls_numpy
-
-#: The class of floats for which compiled programs check each operation.
-VARIABLE = "WENGERT_CHECK"
 
 
 def checked(options: Options) -> Options:
@@ -46,11 +41,9 @@ def checked(options: Options) -> Options:
 
     A program that is checked for subnormal numbers makes them.
     """
-    text = os.environ.get(VARIABLE, "").strip()
-    if text and text not in CLASSES:
-        raise ArgumentError(message(VARIABLE, "must be 'nan', 'subnormal' or unset", repr(text)))
-    flush = options.flush_subnormals and text != "subnormal"
-    return options._replace(check=text, flush_subnormals=flush)
+    check = asked()
+    flush = options.flush_subnormals and check != "subnormal"
+    return options._replace(check=check, flush_subnormals=flush)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,11 +1,28 @@
-"""The classes of floating-point numbers (IEEE 754) for which compiled programs can be checked."""
+"""The classes of floating-point numbers (IEEE 754) for which programs can be checked, eager and compiled ones."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+
+from wengert.core.errors import ArgumentError, WengertError, message
+
+#: The class of floats for which each operation is checked.
+VARIABLE = "WENGERT_CHECK"
+# CPython's dict behind `os.environ`: a look into it takes a tenth of the time, and each eager transform looks.
+_ENVIRONMENT: Any = getattr(os.environ, "_data", os.environ)
+_KEY: Any = VARIABLE if _ENVIRONMENT is os.environ else os.environ.encodekey(VARIABLE)
+
+
+class NanError(WengertError, FloatingPointError):
+    """An operation made a NaN, under ``WENGERT_CHECK=nan``."""
+
+
+class SubnormalError(WengertError, FloatingPointError):
+    """An operation made a subnormal number, under ``WENGERT_CHECK=subnormal``."""
 
 
 def is_nan(value: Any) -> Any:
@@ -28,3 +45,38 @@ def is_subnormal(value: Any) -> Any:
 
 CLASSES: dict[str, Callable[[Any], Any]] = {"nan": is_nan, "subnormal": is_subnormal}
 """The tests, by the names that ``WENGERT_CHECK`` knows."""
+
+
+_ERRORS: dict[str, tuple[str, type[WengertError]]] = {
+    "nan": ("NaN", NanError),
+    "subnormal": ("subnormal", SubnormalError),
+}
+
+
+def asked() -> str:
+    """Return the class for which ``WENGERT_CHECK`` asks, or an empty string."""
+    if _KEY not in _ENVIRONMENT:
+        return ""
+    text = os.environ.get(VARIABLE, "").strip()
+    if text and text not in CLASSES:
+        raise ArgumentError(message(VARIABLE, "must be 'nan', 'subnormal' or unset", repr(text)))
+    return text
+
+
+def is_made(kind: str, elementwise: bool, operands: Sequence[Any], results: Sequence[Any]) -> bool:
+    """Return whether a result is a NaN, say, where no operand was; if not elementwise, whether no operand had one."""
+    is_of_kind = CLASSES[kind]
+    had: Any = np.False_
+    for operand in operands:
+        had = had | (is_of_kind(operand) if elementwise else np.any(is_of_kind(operand)))
+    return any(np.any(is_of_kind(result) & ~had) for result in results)
+
+
+def error_of(kind: str) -> type[WengertError]:
+    """Return the class of the error for an operation that made such a number."""
+    return _ERRORS[kind][1]
+
+
+def requirement_of(kind: str) -> str:
+    """Return what such an error says."""
+    return f"the result must not be {_ERRORS[kind][0]} while {VARIABLE}={kind} is set"

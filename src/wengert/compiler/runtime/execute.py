@@ -28,7 +28,7 @@ from wengert.core.errors import (
     located,
     split_location,
 )
-from wengert.core.float_classes import CLASSES
+from wengert.core.float_classes import error_of, is_made, requirement_of
 from wengert.core.shapes import Shape
 from wengert.primitive import REGISTRY
 
@@ -38,14 +38,6 @@ _MAIN = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 _ALIGNMENT = 64  # a cache line, as `wengert.compiler.schedule.arena` places buffers in the arena
 #: Bytes of an array of the program's own that begins on a cache line.
 _LONG = 1 << 14
-
-
-class NanError(WengertError, FloatingPointError):
-    """An operation made a NaN, under ``WENGERT_CHECK=nan``."""
-
-
-class SubnormalError(WengertError, FloatingPointError):
-    """An operation made a subnormal number, under ``WENGERT_CHECK=subnormal``."""
 
 
 class Context:
@@ -228,7 +220,7 @@ class Executable:
             raise _located(problem, call, operands) from None
         if len(call.outputs) == 1 and not isinstance(results, tuple):
             results = (results,)
-        if call.check and _made(call.check, REGISTRY[call.primitive].elementwise, operands, results):
+        if call.check and is_made(call.check, REGISTRY[call.primitive].elementwise, operands, results):
             raise _made_error(call.check, call.primitive, call.location)
         for output, result in zip(call.outputs, results, strict=True):
             _array(output, context)[...] = result
@@ -241,19 +233,8 @@ def _located(problem: Exception, call: HostCall, operands: Sequence[Any]) -> Exc
     return type(problem)(located(str(problem), call.location))
 
 
-def _made(kind: str, elementwise: bool, operands: Sequence[Any], results: Sequence[Any]) -> bool:
-    """Return whether a result is a NaN, say, where no operand was; if not elementwise, whether no operand had one."""
-    is_of_kind = CLASSES[kind]
-    had: Any = np.False_
-    for operand in operands:
-        had = had | (is_of_kind(operand) if elementwise else np.any(is_of_kind(operand)))
-    return any(np.any(is_of_kind(result) & ~had) for result in results)
-
-
 def _made_error(kind: str, operation: str, location: str) -> WengertError:
-    name, error = {"nan": ("NaN", NanError), "subnormal": ("subnormal", SubnormalError)}[kind]
-    requirement = f"{operation}: the result must not be {name} while WENGERT_CHECK={kind} is set."
-    return error(located(requirement, location))
+    return error_of(kind)(located(f"{operation}: {requirement_of(kind)}.", location))
 
 
 def slow_address_of(array: Any) -> int:
