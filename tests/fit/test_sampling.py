@@ -255,7 +255,7 @@ def test_the_table_has_a_row_for_each_element() -> None:
     assert title.startswith("4 chains of 100 draws")
     assert columns.endswith("r-hat")
     assert (
-        [row.split()[0] for row in rows] == samples.names == ["log_tau", "mu", *(f"z[{i}]" for i in range(8))]
+        [row.split()[0] for row in rows] == samples.names == ["mu", "log_tau", *(f"z[{i}]" for i in range(8))]
     )
     assert samples.draws["z"].shape == (4, 100, 8)
     assert samples.rhat["z"].shape == (8,)

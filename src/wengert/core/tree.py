@@ -436,6 +436,25 @@ def show(structure: Structure) -> str:
     return f"({inside},)" if len(children) == 1 else f"({inside})"
 
 
+def written_order(structure: Structure) -> list[int]:
+    """Return the numbers of the leaves in the order in which the containers were written, dicts in their own order.
+
+    Example:
+        >>> written_order(flatten({"w": 1.0, "b": (2.0, 3.0)})[1])
+        [2, 0, 1]
+    """
+    if structure.kind is None:
+        return [0]
+    first, parts = 0, list[list[int]]()
+    for child in structure.children:
+        parts.append([first + number for number in written_order(child)])
+        first += child.leaf_count()
+    if issubclass(structure.kind, dict):
+        of_key = dict(zip(structure.keys, parts, strict=True))
+        parts = [of_key[key] for key in insertion_order(structure)]
+    return [number for part in parts for number in part]
+
+
 def paths(structure: Structure, prefix: str = "", *, fields: bool = False) -> list[str]:
     """Return the path to each leaf, such as ``['layers'][0].weight``.
 

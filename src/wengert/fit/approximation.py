@@ -11,7 +11,7 @@ import numpy as np
 from wengert.core.markup import in_notebook, short_table
 from wengert.fit.mode import Point, Potential
 from wengert.fit.samples import with_leading_axes
-from wengert.fit.tables import number, table
+from wengert.fit.tables import number, table, written_names
 from wengert.optimize.scipys import as_tuple
 from wengert.random.sampling import normal
 
@@ -24,14 +24,15 @@ class Laplace:
         covariance: the inverse of the information there, a matrix in the order of ``names``.
         logdensity: the log density at the mode.
         log_evidence: the logarithm of the integral of the density.
-        names: a name for each element of the parameters.
+        names: a name for each element of the parameters, in the order in which the start has them.
     """
 
     def __init__(self, potential: Potential, point: Point) -> None:
         self._flat, self._point = potential.flat, point
         self.mode = potential.flat.users(point.x)
-        self.names = potential.names
-        self.covariance = potential.covariance(point)
+        self.names = written_names(potential.flat)
+        self._covariance, self._order = potential.covariance(point), potential.flat.written_order
+        self.covariance = self._covariance[np.ix_(self._order, self._order)]
         self.logdensity = -point.value
         half_determinant = 0.5 * float(np.linalg.slogdet(self.covariance)[1])
         self.log_evidence = self.logdensity + 0.5 * len(point.x) * math.log(2.0 * math.pi) + half_determinant
@@ -39,7 +40,7 @@ class Laplace:
     @property
     def standard_deviations(self) -> Any:
         """The standard deviation of each parameter, in their container."""
-        return self._flat.users(np.sqrt(np.diag(self.covariance)))
+        return self._flat.users(np.sqrt(np.diag(self._covariance)))
 
     def draw(self, key: Any, count: int) -> Any:
         """Draw parameters from the normal distribution.
@@ -56,7 +57,7 @@ class Laplace:
             >>> laplace(lambda p: -(p["x"] ** 2), {"x": 1.0}).draw(key(0), 5)["x"].shape
             (5,)
         """
-        factor = cast("Any", np.linalg.cholesky(self.covariance))
+        factor = cast("Any", np.linalg.cholesky(self._covariance))
         moves = normal(key, (count, len(self._point.x))) @ factor.T
         return with_leading_axes(self._flat, self._point.x + moves)
 
@@ -65,7 +66,7 @@ class Laplace:
         deviations = np.sqrt(np.diag(self.covariance))
         rows = [
             [name, number(x), number(deviation)]
-            for name, x, deviation in zip(self.names, self._point.x, deviations, strict=True)
+            for name, x, deviation in zip(self.names, self._point.x[self._order], deviations, strict=True)
         ]
         title = f"Laplace approximation: log evidence {number(self.log_evidence)}"
         return title, ["parameter", "mode", "sd"], rows

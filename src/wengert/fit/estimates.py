@@ -15,7 +15,7 @@ from wengert.core.lazy import lazy
 from wengert.core.markup import in_notebook, short_table
 from wengert.fit.mode import Point, Potential
 from wengert.fit.profiles import profile_limits
-from wengert.fit.tables import number, table
+from wengert.fit.tables import number, table, written_names
 from wengert.optimize.flat import Flat
 from wengert.transforms.jacobians import jacobian
 from wengert.transforms.vectors import joined
@@ -36,7 +36,7 @@ class Fit:
         covariance: the covariance of the estimates, a matrix in the order of ``names``.
         loglikelihood: the greatest log-likelihood.
         observations: the number of observations; None if it is not known.
-        names: a name for each element of the parameters.
+        names: a name for each element of the parameters, in the order in which the start has them.
         robust: whether the covariance is the sandwich.
     """
 
@@ -51,15 +51,16 @@ class Fit:
     ) -> None:
         self._potential, self._point, self._maxiter = potential, point, maxiter
         self.estimates = potential.flat.users(point.x)
-        self.covariance = covariance
+        self._covariance, self._order = covariance, potential.flat.written_order
+        self.covariance = covariance[np.ix_(self._order, self._order)]
         self.loglikelihood = -point.value
         self.observations = observations
-        self.names = potential.names
+        self.names = written_names(potential.flat)
         self.robust = robust
 
     @lazy
     def _errors(self) -> Any:
-        return np.sqrt(np.diag(self.covariance))
+        return np.sqrt(np.diag(self._covariance))
 
     @property
     def standard_errors(self) -> Any:
@@ -69,7 +70,8 @@ class Fit:
     @property
     def correlation(self) -> Any:
         """The correlations of the estimates, a matrix in the order of ``names``."""
-        return self.covariance / np.multiply.outer(self._errors, self._errors)
+        errors = np.sqrt(np.diag(self.covariance))
+        return self.covariance / np.multiply.outer(errors, errors)
 
     @property
     def aic(self) -> float:
@@ -159,7 +161,7 @@ class Fit:
             return joined(tree.leaves(function(flat.container(x))), FLOAT64)
 
         slopes = jacobian(vector)(self._point.x)
-        errors = np.sqrt(np.einsum("ij,jk,ik->i", slopes, self.covariance, slopes))
+        errors = np.sqrt(np.einsum("ij,jk,ik->i", slopes, self._covariance, slopes))
         return values, results.users(errors)
 
     def _wald(self, level: float) -> tuple[Any, Any]:
@@ -174,11 +176,10 @@ class Fit:
         title = f"{known}log-likelihood {number(self.loglikelihood)}, AIC {number(self.aic)}{bic}{robust}"
         columns = ["parameter", "estimate", "std. error", "z", "95% from", "to"]
         lower, upper = self._wald(0.95)
+        columns_of_numbers = np.stack([self._point.x, self._errors, lower, upper])[:, self._order]
         rows = [
             [name, *map(number, (x, error)), f"{x / error:.2f}", number(low), number(high)]
-            for name, x, error, low, high in zip(
-                self.names, self._point.x, self._errors, lower, upper, strict=True
-            )
+            for name, x, error, low, high in zip(self.names, *columns_of_numbers, strict=True)
         ]
         return f"Maximum likelihood: {title}", columns, rows
 

@@ -12,7 +12,7 @@ from wengert.core.errors import MissingExtraError, message
 from wengert.core.lazy import lazy
 from wengert.core.markup import element, in_notebook, short_table
 from wengert.fit.diagnostics import bulk_ess, mean_ess, r_hat, tail_ess
-from wengert.fit.tables import element_names, leaf_names, number, table
+from wengert.fit.tables import element_names, leaf_names, number, table, written_names
 from wengert.optimize.flat import Flat
 from wengert.optimize.passes import Pass, followed
 from wengert.transforms.batching import vmap
@@ -34,7 +34,7 @@ class Samples:
 
     Attributes:
         vectors: the draws, of shape (chains, draws, size), in the order of ``names``.
-        names: a name for each element of the parameters.
+        names: a name for each element of the parameters, in the order in which the start has them.
         logdensity: of each draw, of shape (chains, draws).
         acceptance: the mean probability to accept the points of each trajectory.
         divergent: whether each trajectory ended where the error of its energy was above 1000.
@@ -44,13 +44,14 @@ class Samples:
         warmup_leaps: the number of leapfrog steps in the warm-up of each chain.
         step_size: of each chain.
         inverse_mass: the variances of the parameters in each chain's warm-up, of shape (chains, size), or with
-            ``dense`` their covariances, of shape (chains, size, size).
+            ``dense`` their covariances, of shape (chains, size, size), in the order in which the start has them.
     """
 
     def __init__(self, flat: Flat, vectors: Any, statistics: dict[str, Any], limit: int) -> None:
         self._flat, self._statistics, self._limit = flat, statistics, limit
-        self.vectors = vectors
-        self.names = element_names(flat)
+        self._vectors, self._order = vectors, flat.written_order
+        self.vectors = vectors[:, :, self._order]
+        self.names = written_names(flat)
         self.logdensity = statistics["logdensity"]
         self.acceptance = statistics["acceptance"]
         self.divergent = statistics["divergent"]
@@ -64,7 +65,7 @@ class Samples:
     @property
     def draws(self) -> Any:
         """The draws in the container of the parameters, each leaf with the leading axes (chains, draws)."""
-        return with_leading_axes(self._flat, self.vectors)
+        return with_leading_axes(self._flat, self._vectors)
 
     @property
     def divergences(self) -> int:
@@ -90,12 +91,12 @@ class Samples:
         return self._numbers(bulk_ess)
 
     def _numbers(self, function: Callable[[Any], float]) -> Any:
-        return np.array([function(self.vectors[:, :, k]) for k in range(self._flat.size)])
+        return np.array([function(self._vectors[:, :, k]) for k in range(self._flat.size)])
 
     @property
     def warnings(self) -> list[str]:
         """Sentences on what makes the draws doubtful, and what to change; the table ends with them."""
-        doubts: list[str] = []
+        doubts, names = list[str](), element_names(self._flat)
         count = self.divergent.size
         if self.divergences:
             advice = "raise target, or write the density in other parameters"
@@ -106,11 +107,13 @@ class Samples:
             doubts.append(f"{full} of {count} trajectories reached max_depth={self._limit}: {advice}.")
         worst = int(np.argmax(np.where(np.isnan(self._reductions), np.inf, self._reductions)))
         if not self._reductions[worst] <= _LARGEST_REDUCTION:
-            got = f"r-hat of {self.names[worst]} is {self._reductions[worst]:.3f}, not at most {_LARGEST_REDUCTION}"
+            got = (
+                f"r-hat of {names[worst]} is {self._reductions[worst]:.3f}, not at most {_LARGEST_REDUCTION}"
+            )
             doubts.append(f"{got}: the chains disagree; take more draws and warmup.")
         worst, least = int(np.argmin(self._sizes)), _LEAST_SIZE * self.vectors.shape[0]
         if self._sizes[worst] < least:
-            got = f"ess bulk of {self.names[worst]} is {self._sizes[worst]:.0f}, not at least {least}"
+            got = f"ess bulk of {names[worst]} is {self._sizes[worst]:.0f}, not at least {least}"
             doubts.append(f"{got}: its diagnostics are uncertain; take more draws.")
         return doubts
 
@@ -137,7 +140,7 @@ class Samples:
             result = followed(function, self._flat.container(draw))
             return tree.map_tree(lambda leaf: 1.0 * leaf, result)
 
-        draws = self.vectors.reshape(-1, self._flat.size)
+        draws = self._vectors.reshape(-1, self._flat.size)
         flat = Flat("map", numbers(draws[0]), "output")
         program = Pass(vmap(lambda draw: flat.vector(numbers(draw), "output")))
         vectors = np.asarray(program(draws)).reshape(*self.vectors.shape[:2], flat.size)
@@ -155,15 +158,18 @@ class Samples:
         numbers = [
             np.mean(pooled, axis=0),
             deviations,
-            deviations / np.sqrt(self._numbers(mean_ess)),
+            deviations / np.sqrt(self._numbers(mean_ess)[self._order]),
             *np.quantile(pooled, [0.05, 0.5, 0.95], axis=0),
         ]
         columns = ["parameter", "mean", "sd", "mc error", "5%", "50%", "95%", "ess bulk", "ess tail", "r-hat"]
         cells = [
             self.names,
             *[[number(float(value)) for value in column] for column in numbers],
-            *[[f"{size:.0f}" for size in sizes] for sizes in (self._sizes, self._numbers(tail_ess))],
-            [f"{reduction:.3f}" for reduction in self._reductions],
+            *[
+                [f"{size:.0f}" for size in sizes[self._order]]
+                for sizes in (self._sizes, self._numbers(tail_ess))
+            ],
+            [f"{reduction:.3f}" for reduction in self._reductions[self._order]],
         ]
         return title, columns, [list(row) for row in zip(*cells, strict=True)]
 

@@ -217,7 +217,9 @@ class _Sampler:
         statistics: dict[str, Any] = dict(zip(_STATISTICS, rest, strict=True))
         statistics["warmup_leaps"] = np.sum(moved[1 + _STATISTICS.index("leaps")][:warmup], axis=0)
         statistics["step_size"] = states.adapted.step
-        statistics["inverse_mass"] = states.adapted.metric.inverse_mass
+        inverse_mass, order = states.adapted.metric.inverse_mass, self._flat.written_order
+        is_dense = inverse_mass.ndim == 3
+        statistics["inverse_mass"] = inverse_mass[(..., *np.ix_(*[order] * (1 + is_dense)))]
         return Samples(self._flat, vectors, statistics, self._limit)
 
     def _starts(self, key: Any, chains: int, jitter: float) -> _Chain:

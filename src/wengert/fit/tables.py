@@ -26,6 +26,12 @@ def element_names(flat: Flat) -> list[str]:
     return [readable(flat.path_of(position), flat.name) for position in range(flat.size)]
 
 
+def written_names(flat: Flat) -> list[str]:
+    """Return the names of the elements in the order in which the user wrote the variables."""
+    names = element_names(flat)
+    return [names[position] for position in flat.written_order]
+
+
 def leaf_names(flat: Flat) -> list[str]:
     """Return a name for each leaf of some variables."""
     return [readable(path, flat.name) for path in flat.paths]

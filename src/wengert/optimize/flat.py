@@ -69,6 +69,13 @@ class Flat:
         return self.structure == tree.LEAF and len(self.shapes[0]) == 1
 
     @property
+    def written_order(self) -> Any:
+        """The positions of the vector in the order in which the user wrote the variables."""
+        starts = [0, *self.ends]
+        leaves = tree.written_order(self.structure)
+        return np.concatenate([np.arange(starts[leaf], starts[leaf + 1]) for leaf in leaves])
+
+    @property
     def start(self) -> Any:
         """The variables as a vector."""
         return joined(self.leaves, FLOAT64)
