@@ -7,6 +7,7 @@ import importlib.util
 import itertools
 import json
 import os
+import re
 import select
 import signal
 import subprocess
@@ -124,7 +125,9 @@ def test_few_test_images_make_a_picture(wengert, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("train", "gan"), "'gan' is not one of 'cnn'"),
+        (("train", "gan"), "Invalid value for 'NETWORK': 'gan' is not one of 'cnn'"),
+        (("train", "--lr", "abc"), "Invalid value for '--lr': 'abc' is not a valid number;"),
+        (("train", "--epochs", "abc"), "Invalid value for '--epochs': 'abc' is not a valid integer;"),
         (("train", "cnn", "rnn"), "unexpected extra argument (rnn)"),
         (("train", "--epochs", "0"), "--epochs"),
         (("train", "--epochs", "1.5"), "--epochs"),
@@ -144,6 +147,15 @@ def test_few_test_images_make_a_picture(wengert, tmp_path):
 def test_usage_errors_exit_with_2(arguments, message, wengert, tmp_path):
     wengert(*arguments).failed(2, message, "; see wengert", " --help\n")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("option", "meant"), [("--epoch", "--epochs"), ("--dryrun", "--dry-run"), ("--foo", "")]
+)
+def test_only_options_of_like_names_are_suggested(option, meant, wengert):
+    text = wengert("train", option).err
+    suggested = set(re.findall(r"--[a-z-]+", text.partition("; see")[0])) - {option}
+    assert suggested == ({meant} if meant else set())
 
 
 def test_help_and_version(wengert):

@@ -153,6 +153,13 @@ def test_parameters_in_a_container() -> None:
     assert {name: round(value, 9) for name, value in by_name.items()} == {"a": 3.0, "b": -1.0}
 
 
+def test_the_covariance_has_the_order_of_the_start() -> None:
+    y = 3.0 * T - 1.0 + 0.1 * np.sin(9.0 * T)
+    _, theirs = optimize.curve_fit(lambda t, b, a: a * t + b, T, y)
+    _, mine = wg.optimize.curve_fit(lambda t, p: p["a"] * t + p["b"], T, y, {"b": 1.0, "a": 1.0})
+    np.testing.assert_allclose(mine, theirs, rtol=1e-5)
+
+
 def test_two_independent_variables_and_bad_data() -> None:
     x = np.stack([T, T**2])
     y = 2.0 * x[0] - 0.5 * x[1]

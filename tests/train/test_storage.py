@@ -74,6 +74,11 @@ def test_arrays_with_gaps_and_of_the_other_byte_order(tmp_path):
         np.testing.assert_array_equal(load_model(path, [native])[0], array)
 
 
+def test_a_model_in_the_place_of_the_path(tmp_path):
+    with pytest.raises(TypeError, match=r"save_model: .* a path; got Dense; write save_model\(path, model\)"):
+        save_model(nn.Dense(3, 2, seed=0), tmp_path / "model.safetensors")
+
+
 def test_files_of_the_version_before(tmp_path):
     layer = nn.Dense(3, 2, seed=0)
     np.savez(tmp_path / "model.npz", **{"model.weight": layer.weight, "model.bias": layer.bias})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import io
 import math
 import sys
@@ -78,7 +79,13 @@ class _Keep(ParamType):
         return keep
 
 
+class _Integer(click.IntRange):
+    name = "integer"  # click writes "'x' is not a valid integer range"
+
+
 class _Finite(click.FloatRange):
+    name = "number"
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         number = super().convert(value, param, ctx)
         if not math.isfinite(number):
@@ -86,9 +93,16 @@ class _Finite(click.FloatRange):
         return number
 
 
+class _Named(click.Argument):
+    """An argument that errors call by its name; click writes out its choices, which follow anyway."""
+
+    def get_error_hint(self, ctx: click.Context | None) -> str:
+        return f"'{str(self.name).upper()}'"
+
+
 _RECIPES = ("paper", *dict.fromkeys(recipe for _, recipe in RECIPES))
-_AT_LEAST_1 = click.IntRange(min=1)
-_AT_LEAST_0 = click.IntRange(min=0)
+_AT_LEAST_1 = _Integer(min=1)
+_AT_LEAST_0 = _Integer(min=0)
 _TYPES: dict[str, Any] = {"recipe": click.Choice(_RECIPES), "data-dir": click.Path(), "keep": _Keep()}
 """The types of settings whose rule does not determine them."""
 
@@ -100,7 +114,7 @@ def _type_of(option: Option) -> Any:
     if rule.choices:
         return click.Choice(rule.choices)
     if rule.kind is int:
-        return click.IntRange(min=rule.least)
+        return _Integer(min=rule.least)
     return _Finite(min=rule.least, min_open=rule.above) if rule.kind is float else str
 
 
@@ -123,7 +137,7 @@ _trust = click.option("--trust", is_flag=True, help="Run the Python file in the 
 
 
 @command.command()
-@click.argument("network", type=click.Choice(tuple(TASKS)), required=False)
+@click.argument("network", type=click.Choice(tuple(TASKS)), required=False, cls=_Named)
 @click.option(
     "--settings", type=click.Path(), help="A TOML file of these options; the command line overrides it."
 )
@@ -338,7 +352,7 @@ def _list_option(option: str, item: ParamType, metavar: str, default: str, text:
     "--seeds", _AT_LEAST_0, "SEED,...", "0,1,2", "Seeds of the weights and the order; a run for each."
 )
 @_list_option("--threads", _AT_LEAST_1, "NUMBER,...", "1,2", "Numbers of threads; a run for each.")
-@click.option("--limit", type=click.IntRange(min=100), help="Use only the first N training images.")
+@click.option("--limit", type=_Integer(min=100), help="Use only the first N training images.")
 @click.option("--data", type=click.Choice(DATA[:3]), default="mnist", show_default=True, help="The images.")
 @click.option("--data-dir", type=click.Path(), help=OPTIONS["data-dir"].help)
 @click.option(
@@ -389,6 +403,8 @@ def main() -> None:
     except click.ClickException as problem:
         context = problem.ctx if isinstance(problem, click.UsageError) else None
         path = context.command_path if context else "wengert"
+        if isinstance(problem, click.NoSuchOption) and problem.possibilities:
+            problem.possibilities[:] = _alike(problem.option_name, problem.possibilities)
         _fail(f"{problem.format_message().rstrip('.')}; see {path} --help", problem.exit_code)
     except MemoryError:
         _fail("out of memory: try a smaller --batch-size", 1)
@@ -398,6 +414,12 @@ def main() -> None:
         _fail(str(problem), 1)
     except (click.Abort, KeyboardInterrupt):
         _fail("stopped by Ctrl-C", INTERRUPTED)
+
+
+def _alike(option: str, others: list[str]) -> list[str]:
+    """Return the options whose names differ little; click counts the dashes, too."""
+    names = {other.lstrip("-"): other for other in others}
+    return [names[name] for name in difflib.get_close_matches(option.lstrip("-"), names, cutoff=0.7)]
 
 
 def _line(problem: str) -> str:

@@ -144,7 +144,7 @@ def curve_fit(
 
     Returns:
         ``(popt, pcov)``, and with ``full_output`` what SciPy adds: the parameters, in the container of ``p0``, and the
-        covariance matrix of their elements in order.
+        covariance matrix of their elements, in the order in which ``p0`` was written.
 
     Raises:
         ArgumentError: bounds do not fit, or the start is not finite.
@@ -185,7 +185,10 @@ def curve_fit(
         **({} if nan_policy is None else {"nan_policy": nan_policy}),
         **kwargs,
     )
-    return (flat.users(result[0]), *result[1:]) if is_container else result  # pyright: ignore[reportPossiblyUnboundVariable]
+    if not is_container:
+        return result
+    order: Any = flat.written_order  # pyright: ignore[reportPossiblyUnboundVariable]
+    return (flat.users(result[0]), result[1][np.ix_(order, order)], *result[2:])  # pyright: ignore[reportPossiblyUnboundVariable]
 
 
 class _Model:

@@ -16,7 +16,7 @@ import numpy as np
 import safetensors.numpy
 
 from wengert.core.dtypes import NDARRAY, dtype_of
-from wengert.core.errors import ArgumentError, WengertError, message
+from wengert.core.errors import ArgumentError, DtypeError, WengertError, message
 from wengert.core.files import replacing
 from wengert.core.shapes import shape_of
 from wengert.core.tree import flatten, paths, unflatten
@@ -121,6 +121,7 @@ def save_model(path: str | os.PathLike[str], model: Any) -> None:
 
     Raises:
         ArgumentError: the name has another ending.
+        DtypeError: the path is not one.
         RunError: the file cannot be written; an earlier file stays unchanged.
 
     Example:
@@ -131,6 +132,12 @@ def save_model(path: str | os.PathLike[str], model: Any) -> None:
         >>> load_model(path, nn.Dense(2, 3, seed=1)).weight.shape
         (2, 3)
     """
+    given: Any = path
+    if not isinstance(given, str | os.PathLike):
+        hint = "write save_model(path, model)" if isinstance(model, str | os.PathLike) else ""
+        raise DtypeError(
+            message("save_model", "the first argument must be a path", type(path).__name__, hint)
+        )
     if Path(path).suffix != SUFFIX:
         raise ArgumentError(message("save_model", f"the file must be named *{SUFFIX}", os.fspath(path)))
     write_file(Path(path), encoded(**_parts(model)))
