@@ -619,6 +619,25 @@ def snapshot(value: Any) -> Any:
     return value
 
 
+def class_of(box: Box) -> type[Any]:
+    """Return the class of the array or number that a box stands for; an array without axes counts as a number.
+
+    Args:
+        box: the box.
+
+    Example:
+        >>> class_of(CONSTANT.box(State(2.0)))
+        <class 'float'>
+    """
+    box.refresh()
+    if box.owner.plain:
+        return type(box.state.value)
+    if box.shape:
+        return np.ndarray
+    number = box.dtype.type
+    return type(number(0).item()) if box.weak else number
+
+
 def own(value: Any) -> Any:
     """Return a writable copy of a value, which no later in-place write to the original reaches."""
     if isinstance(value, Box):

@@ -41,15 +41,9 @@ import numpy as np
 from wengert.array.substitutes import MODULES, substitute_for
 from wengert.boxes import Box, concrete
 from wengert.core import tree
-from wengert.core.errors import (
-    ConcreteError,
-    LostDerivativeError,
-    UnsupportedError,
-    is_foreign_file,
-    is_users,
-    users_call,
-)
+from wengert.core.errors import is_foreign_file, is_users, users_call
 from wengert.ops.elementwise import UFUNCS
+from wengert.transforms.builtin_names import BUILTINS, LOSSES
 from wengert.transforms.math_functions import of_math
 from wengert.transforms.shared_containers import (
     SharedList,
@@ -64,8 +58,6 @@ ResultT = TypeVar("ResultT")
 #: Whether a run that loses a value is repeated with substitutes.
 ENABLED = os.environ.get("WENGERT_SUBSTITUTE", "1") != "0"
 
-#: The errors of a value that would be lost.
-LOSSES = (LostDerivativeError, ConcreteError, UnsupportedError)
 #: The code of the functions that need substitutes, and such functions of libraries.
 _NEEDY: weakref.WeakSet[Any] = weakref.WeakSet()
 #: Types of values that have no substitute.
@@ -290,7 +282,7 @@ class _Globals(dict[str, Any]):
     def __missing__(self, name: str) -> Any:
         if name in self.users:
             return with_substitutes(self.users[name])
-        return _OF_BUILTINS.get(name) or vars(builtins)[name]
+        return BUILTINS.get(name) or vars(builtins)[name]
 
     def give_back(self) -> None:
         """Move what copies assigned to the user's module."""
@@ -308,53 +300,6 @@ class _Builtins(dict[str, Any]):
 
     def __missing__(self, name: str) -> Any:
         return self.scope[name]
-
-
-class _NumberType(type):
-    """The class of what stands for `float` and `complex`: a call keeps a box, and all else is Python's type."""
-
-    def __call__(cls, *arguments: Any, **options: Any) -> Any:
-        try:
-            return cls.__base__(*arguments, **options)  # pyright: ignore[reportOptionalCall]
-        except LOSSES:
-            return vars(cls)["of_boxes"](*arguments, **options)
-
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, cast("type", cls.__base__))
-
-    def __subclasscheck__(cls, subclass: type) -> bool:
-        return issubclass(subclass, cast("type", cls.__base__))
-
-    def __eq__(cls, other: object) -> bool:
-        return other is cls or other is cls.__base__
-
-    def __hash__(cls) -> int:
-        return hash(cls.__base__)
-
-
-def _number(x: Any) -> Any:
-    """Return the number of a box as a box in floating point; raise the error of `float` where it has none."""
-    if np.ndim(x) or x.dtype.kind not in "fiub":
-        return float(x)
-    return x if x.dtype.kind == "f" else x.astype(float)
-
-
-def _complex_number(real: Any, imag: Any = 0.0) -> Any:
-    """Return the complex number of one or two boxes; raise the error of `complex` where they have none."""
-    for part in (real, imag):
-        if np.ndim(part):
-            return complex(part)
-    return real + 1j * imag
-
-
-def _standing_for(kind: type, of_boxes: Callable[..., Any]) -> Any:
-    # NumPy takes a type with the attribute ``dtype`` for its dtype.
-    names = {"__qualname__": kind.__qualname__, "of_boxes": of_boxes, "dtype": np.dtype(kind)}
-    return _NumberType(kind.__name__, (kind,), names)
-
-
-#: What stands for builtin names.
-_OF_BUILTINS = {"float": _standing_for(float, _number), "complex": _standing_for(complex, _complex_number)}
 
 
 def _import(*arguments: Any) -> Any:
@@ -576,11 +521,28 @@ class _Module(ModuleType):
         return dir(self.__dict__["_module"])
 
 
+class _Numpy(_Module):
+    """The names of `wengert.numpy`, with modules of NumPy's that are copied, such as `polynomial`."""
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self.__dict__["_module"], name)
+        if isinstance(value, ModuleType):
+            value = _module(value)
+        self.__dict__[name] = value  # a lookup then takes as long as in NumPy
+        return value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        self.__dict__.pop(name, None)
+
+
 def _module(module: ModuleType) -> Any:
     """Return a module with substitutes: one of NumPy, SciPy, `math` or the user."""
     name = module.__name__
-    if name in ("numpy", "numpy.linalg"):
-        return _numpy(name.removeprefix("numpy"))
+    if name == "numpy":
+        return _modules.setdefault(module, _Numpy(_numpy("")))
+    if name == "numpy.linalg":
+        return _numpy(".linalg")
     file = getattr(module, "__file__", None)
     is_library = name in _MATHEMATICS or name.partition(".")[0] == "scipy"
     if not is_library and (file is None or (is_foreign_file(file) and not _is_pure(file))):

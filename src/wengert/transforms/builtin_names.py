@@ -1,0 +1,80 @@
+"""What stands for Python's names in the copies of a second run: `float`, `complex` and `isinstance` know boxes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+
+from wengert.boxes import Box, class_of
+from wengert.core.errors import ConcreteError, LostDerivativeError, UnsupportedError
+
+#: The errors of a value that would be lost.
+LOSSES = (LostDerivativeError, ConcreteError, UnsupportedError)
+
+
+def is_instance(value: Any, kinds: Any, /) -> bool:
+    """Return whether a value, or the array or number that a box stands for, is of a class.
+
+    Args:
+        value: any object.
+        kinds: a class, a union of classes, or a tuple of them.
+
+    Example:
+        >>> from wengert.boxes import CONSTANT, State
+        >>> is_instance(CONSTANT.box(State(np.ones(2))), np.ndarray)
+        True
+    """
+    return isinstance(value, kinds) or (isinstance(value, Box) and issubclass(class_of(value), kinds))
+
+
+class _NumberType(type):
+    """The class of what stands for `float` and `complex`: a call keeps a box, and all else is Python's type."""
+
+    def __call__(cls, *arguments: Any, **options: Any) -> Any:
+        try:
+            return cls.__base__(*arguments, **options)  # pyright: ignore[reportOptionalCall]
+        except LOSSES:
+            return vars(cls)["of_boxes"](*arguments, **options)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return is_instance(instance, cls.__base__)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return issubclass(subclass, cast("type", cls.__base__))
+
+    def __eq__(cls, other: object) -> bool:
+        return other is cls or other is cls.__base__
+
+    def __hash__(cls) -> int:
+        return hash(cls.__base__)
+
+
+def _number(x: Any) -> Any:
+    """Return the number of a box as a box in floating point; raise the error of `float` where it has none."""
+    if np.ndim(x) or x.dtype.kind not in "fiub":
+        return float(x)
+    return x if x.dtype.kind == "f" else x.astype(float)
+
+
+def _complex_number(real: Any, imag: Any = 0.0) -> Any:
+    """Return the complex number of one or two boxes; raise the error of `complex` where they have none."""
+    for part in (real, imag):
+        if np.ndim(part):
+            return complex(part)
+    return real + 1j * imag
+
+
+def _standing_for(kind: type, of_boxes: Callable[..., Any]) -> Any:
+    # NumPy takes a type with the attribute ``dtype`` for its dtype.
+    names = {"__qualname__": kind.__qualname__, "of_boxes": of_boxes, "dtype": np.dtype(kind)}
+    return _NumberType(kind.__name__, (kind,), names)
+
+
+#: What stands for builtin names.
+BUILTINS: dict[str, Any] = {
+    "float": _standing_for(float, _number),
+    "complex": _standing_for(complex, _complex_number),
+    "isinstance": is_instance,
+}
