@@ -631,11 +631,11 @@ def class_of(box: Box) -> type[Any]:
     """
     box.refresh()
     if box.owner.plain:
-        return type(box.state.value)
+        return box.state.value.__class__
     if box.shape:
         return np.ndarray
-    number = box.dtype.type
-    return type(number(0).item()) if box.weak else number
+    number: type[Any] = box.dtype.type
+    return number(0).item().__class__ if box.weak else number
 
 
 def own(value: Any) -> Any:

@@ -28,6 +28,8 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "chebval": lambda x: chebyshev.chebval(0.3, [x, 1.0, x]),
     "chebfit": lambda x: chebyshev.chebfit(np.arange(4.0), x * U[:4], 2)[1],
     "legint": lambda x: legendre.legint([1.0, x, 2.0 * x]).sum(),
+    "path of a class": lambda x: np.polynomial.Polynomial([x, 1.0, x])(2.0),
+    "path of a function": lambda x: np.polynomial.legendre.legval(x, x * U),
     "rosen": lambda x: optimize.rosen(x * U) + optimize.rosen_der(x * U).sum(),
     "chirp": lambda x: signal.chirp(x, 1.0, 2.0, 3.0) + signal.sawtooth(x) + signal.gausspulse(x, fc=2),
     "decimate": lambda x: signal.decimate(x * np.arange(60.0), 2)[5],
@@ -37,8 +39,10 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "freqs": lambda x: np.abs(signal.freqs([x, 1.0], [1.0, x], worN=[1.0, 2.0])[1]).sum(),
     "deconvolve": lambda x: signal.deconvolve(x * U, [1.0, 2.0])[0].sum(),
     "windows": lambda x: signal.windows.gaussian(5, x).sum() + signal.windows.tukey(9, x).sum(),
+    "kaiser": lambda x: signal.windows.kaiser(8, x).sum(),
     "ndimage.mean": lambda x: ndimage.mean(x * GRID, LABELS, [1, 2]).sum() + ndimage.sum(x * GRID, LABELS, 1),
     "ndimage.center_of_mass": lambda x: ndimage.center_of_mass(GRID**x, LABELS, [1, 2])[1][0],
+    "center_of_mass of one part": lambda x: ndimage.center_of_mass(GRID**x, LABELS, 1)[1],
     "ndimage.maximum": lambda x: ndimage.maximum(x * GRID, LABELS, [1, 2]).sum(),
     "ndimage.variance": lambda x: ndimage.variance(x * GRID, LABELS - 1, [0, 1]).sum(),
     "ndimage.median": lambda x: ndimage.median(x * GRID, LABELS, [1, 2]).sum(),
@@ -49,6 +53,9 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "chisquare": lambda x: stats.chisquare(x * U, x * np.full(6, U.mean()))[0],
     "circmean": lambda x: stats.circmean(x * U) + stats.circvar(x * U),
     "comb": lambda x: special.comb(3.0 + x, 2.0) + special.polygamma(1, x),
+    "comb of arrays": lambda x: special.comb(3.0 + x * U, 2).sum() + special.perm(3.0 + x * U, 2).sum(),
+    "factorial of arrays": lambda x: special.factorial(x * U).sum(),
+    "multigammaln": lambda x: special.multigammaln(3.0 + x, 2) + special.gammaln([x, 2.0 * x]).sum(),
     "jvp": lambda x: special.jvp(1, x) + special.kvp(1, x),
     "diric": lambda x: special.diric(x, 5) + special.legendre(3)(x),
     "fiedler": lambda x: linalg.fiedler(x * U).sum(),
@@ -63,6 +70,11 @@ def test_derivatives_are_right(name: str) -> None:
     assert value == pytest.approx(program(POINT), rel=1e-11)
     assert derivative == pytest.approx(slope, rel=1e-5, abs=1e-7)
     assert wg.derivative(program)(POINT) == pytest.approx(slope, rel=1e-5, abs=1e-7)
+
+
+def test_an_error_of_scipys_stays() -> None:
+    with pytest.raises(ValueError, match="d should be a positive integer"):
+        wg.grad(lambda x: special.multigammaln(x, 2.5))(3.0)
 
 
 REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {

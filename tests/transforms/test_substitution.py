@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 import math
+import numbers
 import threading
 import weakref
 from collections import defaultdict
@@ -669,3 +670,60 @@ def test_copies_of_classes_are_freed_with_them() -> None:
     known = run()
     gc.collect()
     assert known() is None
+
+
+# -- tests of types ----------------------------------------------------------------------------------------
+
+
+def norm_of_an_array(value: Any) -> Any:
+    return np.sum(value**2) if isinstance(value, np.ndarray) else 0.0
+
+
+def test_an_array_that_is_written_to_is_an_array() -> None:
+    def written(x: float) -> Any:
+        z = np.zeros(2)
+        z[0], z[1] = x, 3.0
+        return norm_of_an_array(z)
+
+    assert wg.value_and_grad(written)(2.0) == (13.0, 4.0)
+    assert wg.jit(written)(2.0) == 13.0
+
+
+def test_types_are_those_of_numpy() -> None:
+    def types(x: Any) -> Any:
+        table, number, position = np.array([1.0, 2.0]), np.sum(x * np.ones(2)), np.asarray(2)[()]
+        values = [x, x * np.ones(2), table, number, position, np.zeros(2, int) + x, 1.0, [x]]
+        kinds = (np.ndarray, float, int, np.generic, np.floating, numbers.Number, float | np.ndarray, list)
+        found.append([isinstance(value, kind) for value in values for kind in (*kinds, (int, np.ndarray))])
+        found.append([np.isscalar(value) for value in values])
+        return math.sin(x)
+
+    found: list[list[bool]] = []
+    types(0.5)
+    wg.grad(types)(0.5)
+    wg.jit(types)(0.5)
+    expected, others = found[:2], found[-4:]  # the first run ends behind its answers
+    assert others == [*expected, *expected]
+
+
+def test_a_pattern_tells_a_number() -> None:
+    def matched(x: Any) -> Any:
+        match x:
+            case float():
+                return math.sin(x)
+            case _:
+                return 2.0 * math.sin(x)
+
+    assert wg.grad(matched)(0.0) == 1.0
+
+
+def test_a_number_taken_from_an_array_without_axes_keeps_its_value() -> None:
+    def taken(x: Any) -> Any:
+        array = np.zeros(())
+        array[()] = x
+        number = array[()]
+        array[()] = 5.0
+        return number * array
+
+    assert taken(3.0) == 15.0
+    assert wg.value_and_grad(taken)(3.0) == (15.0, 5.0)

@@ -97,9 +97,16 @@ class Array(Conversions):
         if not subscript.arrays and subscript.shape:
             return view_of(self, indexing.take_basic(self, subscript), indexing.Part(subscript, index), index)
         if not indexing.is_view(subscript, index):
-            return indexing.checked_take(self, subscript, index)
+            part = indexing.checked_take(self, subscript, index)
+            return self._number() if part is self else part
         subscript = indexing.frozen(subscript)
         return view_of(self, indexing.take(self, subscript), indexing.Part(subscript, index), index)
+
+    def _number(self) -> Any:
+        """Return the element of an array without axes, which no later write reaches."""
+        self.refresh()
+        owner: Any = self.owner
+        return owner.constant(self.state.value[()]) if owner.plain else owner.box(self.state)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         value = operand(value)

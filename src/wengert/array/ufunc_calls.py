@@ -17,7 +17,9 @@ from wengert.ops.comparison import where
 from wengert.ops.conversion import cast
 from wengert.ops.shape import broadcast_to
 
-_HOLDS_NO_BOX = "write y = {0}(x), or make the array with wengert.numpy.zeros or np.zeros_like(x)"
+_HOLDS_NO_BOX = (
+    "write y = {0}(...) without out=, or make the array with wengert.numpy.zeros or np.zeros_like(x)"
+)
 
 
 def as_operand(value: Any) -> Any:

@@ -55,6 +55,7 @@ from wengert.numpy import (
     ufuncs,
 )
 from wengert.numpy.creation import *  # noqa: F403
+from wengert.numpy.introspection import isscalar as isscalar
 from wengert.numpy.joining import c_ as c_
 from wengert.numpy.joining import r_ as r_
 from wengert.numpy.list_arguments import is_dispatched as _is_dispatched

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.boxes import Box, concrete
+from wengert.boxes import Box, class_of, concrete
 from wengert.core.dtypes import dtype_of, is_complex
 from wengert.core.shapes import shape_of, size
 from wengert.ir.types import is_weak
@@ -22,6 +22,25 @@ def size_(a: Any, axis: Any = None) -> int:
     if axis is None:
         return size(extents)
     return size(tuple(extents[dim] for dim in axes_of("size", axis, len(extents))))
+
+
+def isscalar(element: Any) -> bool:
+    """Return whether an object, or what a box stands for, is a number, a text or bytes; as `np.isscalar`.
+
+    Args:
+        element: any object.
+
+    Returns:
+        False for arrays and lists. A box without axes counts as a number.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.grad(lambda x: x if isscalar(x) else 2.0 * x)(3.0)
+        1.0
+    """
+    return np.isscalar(element) or (
+        isinstance(element, Box) and not issubclass(class_of(element), np.ndarray)
+    )
 
 
 def _placeholder(value: Any) -> Any:

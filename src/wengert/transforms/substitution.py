@@ -43,6 +43,7 @@ from wengert.boxes import Box, concrete
 from wengert.core import tree
 from wengert.core.errors import is_foreign_file, is_users, users_call
 from wengert.ops.elementwise import UFUNCS
+from wengert.ops.scipy_ufuncs import of_scipy
 from wengert.transforms.builtin_names import BUILTINS, LOSSES
 from wengert.transforms.math_functions import of_math
 from wengert.transforms.shared_containers import (
@@ -194,7 +195,7 @@ def _of_library(value: Any) -> Any:
     """Return the substitute for an object of NumPy, SciPy or `math`; other objects stay as they are."""
     name, module = getattr(value, "__name__", ""), getattr(value, "__module__", None) or ""
     if isinstance(value, np.ufunc) and value not in UFUNCS:
-        return value
+        return value if of_scipy(value) is None else _numpy("").list_arguments.list_accepting(value)
     if module.startswith("numpy") or isinstance(value, np.ufunc):
         for room in ("", ".linalg"):
             if getattr(sys.modules[f"numpy{room}"], name, None) is value:
@@ -227,13 +228,15 @@ def _of_plain_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def call(*arguments: Any, **options: Any) -> Any:
-        return function(*map(_plain, arguments), **{name: _plain(value) for name, value in options.items()})
+        result = function(*map(_plain, arguments), **{name: _plain(value) for name, value in options.items()})
+        # SciPy's functions ask others for the module to compute with.
+        return with_substitutes(result) if isinstance(result, ModuleType) else result
 
     return call
 
 
 def _or_refused(copied: Callable[..., Any], plain: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the copy of a function of SciPy's that raises the error of plain arrays where it needs one."""
+    """Return the copy of a function of SciPy's that raises the error of plain arrays where it needs them."""
 
     def call(*arguments: Any, **options: Any) -> Any:
         try:
@@ -242,8 +245,25 @@ def _or_refused(copied: Callable[..., Any], plain: Callable[..., Any]) -> Callab
             raise
         except (AttributeError, TypeError):
             return plain(*arguments, **options)
+        except Exception:
+            if _accepts_numbers(plain, arguments, options):
+                return plain(*arguments, **options)
+            raise
 
     return call
+
+
+def _accepts_numbers(plain: Callable[..., Any], arguments: Any, options: Any) -> bool:
+    """Return whether a function takes the numbers behind boxes, so that an error of its copy is of the boxes."""
+    leaves = tree.leaves((arguments, options))
+    if any(concrete(leaf) is None for leaf in leaves if isinstance(leaf, Box)):
+        return False
+    known, named = tree.map_tree(concrete, (arguments, options))
+    try:
+        plain(*known, **named)
+    except Exception:
+        return False
+    return True
 
 
 def _plain(value: Any) -> Any:
