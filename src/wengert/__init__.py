@@ -31,6 +31,7 @@ from wengert.control import (
     while_loop,
 )
 from wengert.core.errors import WengertError
+from wengert.core.other_libraries import absent as _absent
 from wengert.transforms.batching import vmap
 from wengert.transforms.forward_mode import jvp, linearize
 from wengert.transforms.jacobians import gnvp, hessian, hessp, hvp, jacfwd, jacobian, jacrev
@@ -159,7 +160,7 @@ def __getattr__(name: str) -> Any:
     try:
         module, attribute = _LATER[name]
     except KeyError:
-        raise AttributeError(f"module 'wengert' has no attribute {name!r}") from None
+        raise _absent(__name__, name) from None
     loaded = importlib.import_module(module)
     value = loaded if attribute is None else getattr(loaded, attribute)
     globals()[name] = value

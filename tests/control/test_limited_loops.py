@@ -249,3 +249,20 @@ def test_limits_that_are_no_counts(limits: Any) -> None:
         ArgumentError, match=rf"^while_loop: {next(iter(limits))} must (be an integer|not be negative)"
     ):
         wg.while_loop(lambda x: x < 9.0, lambda x: 2 * x, 1.0, **limits)
+
+
+@pytest.mark.parametrize(
+    "transform",
+    [lambda f: wg.jit(wg.grad(f)), lambda f: wg.jit(wg.vmap(wg.hessian(f)))],
+    ids=["grad", "hessian"],
+)
+def test_a_loop_without_a_limit_is_refused_at_its_line(transform: Any) -> None:
+    def root(a: Any) -> Any:
+        return wg.while_loop(lambda s: np.abs(s * s - a) > 1e-12, lambda s: (s + a / s) / 2, a)
+
+    x = np.array([2.0, 9.0]) if "vmap" in transform(root).__name__ else 2.0
+    line = root.__code__.co_firstlineno + 1
+    with pytest.raises(
+        TypeError, match=rf"the largest number of turns; .* \[test_limited_loops\.py:{line}\]$"
+    ):
+        transform(root)(x)

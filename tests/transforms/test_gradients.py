@@ -449,3 +449,14 @@ def test_threads_do_not_disturb_one_another() -> None:
     for thread in threads:
         thread.join()
     assert not failures
+
+
+@pytest.mark.parametrize("transform", [wg.grad, wg.value_and_grad])
+def test_errors_have_the_name_of_the_transform(transform: Any) -> None:
+    name = transform.__name__
+    with pytest.raises(ValueError, match=f"^{name}: argnums must name"):
+        transform(lambda x: x)(x=1.0)
+    with pytest.raises(TypeError, match=f"^{name}: derivatives need floating-point"):
+        transform(lambda x: x)(1)
+    with pytest.raises(ValueError, match=f"^{name}: "):
+        transform(lambda x: x * np.ones(2))(1.0)

@@ -40,7 +40,7 @@ from wengert.control.subgraphs import (
 from wengert.control.values import checked_limit, largest, predicate
 from wengert.core import tree
 from wengert.core.dtypes import BOOL, INT64, dtype_of
-from wengert.core.errors import DtypeError, LimitError, UnsupportedError, message
+from wengert.core.errors import DtypeError, LimitError, UnsupportedError, located, message, user_location
 from wengert.core.shapes import shape_of
 from wengert.ir.graph import Graph, Var
 from wengert.ir.types import TensorType, show, type_of
@@ -330,7 +330,7 @@ def _pull(
         length = largest(_counted(primals, condition, body, tested, fixed)[0])
     if length is None:
         outputs = while_primitive(*primals, condition=condition, body=body, tested=tested, fixed=fixed)
-        return outputs, _refuse
+        return outputs, functools.partial(_refuse, user_location())
     given, flags = parts(primals, tested, fixed), parts(active, tested, fixed)
     (going,) = evaluate(condition, *given.tested, *given.carries)
     results, pullback = pull_bounded(
@@ -351,10 +351,12 @@ def _pull(
     return results[2:], pull_back
 
 
-def _refuse(cotangents: Values) -> list[Any]:
+def _refuse(location: str, cotangents: Values) -> list[Any]:
+    """Raise the error for a loop at a line of the user's; the walk back runs at another line."""
     requirement = "reverse mode in a traced graph needs the largest number of turns"
     hint = "write while_loop(cond, body, init, most=N) or max_bytes=N, or use scan, fori_loop, forward mode"
-    raise UnsupportedError(message("while_loop", requirement, hint=hint))
+    text = message("while_loop", requirement, hint=hint)
+    raise UnsupportedError(located(text, location) if location else text)
 
 
 def _recompute(

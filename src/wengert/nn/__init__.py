@@ -14,6 +14,9 @@ Example:
     (4, 8)
 """
 
+from typing import TYPE_CHECKING, Any
+
+from wengert.core.other_libraries import absent
 from wengert.nn.activations import elu, gelu, leaky_relu, relu, sigmoid, silu, softplus, tanh
 from wengert.nn.attention import MultiHeadAttention, attention
 from wengert.nn.convolution import (
@@ -84,3 +87,9 @@ __all__ = [
     "mean_squared_error", "normal", "orthogonal", "relu", "rescaled", "sigmoid", "silu", "softmax",
     "softmax_cross_entropy", "softplus", "sum_squared_error", "summary", "tanh", "zeros",
 ]  # fmt: skip
+
+
+if not TYPE_CHECKING:  # type checkers report such names themselves
+
+    def __getattr__(name: str) -> Any:
+        raise absent(__name__, name)

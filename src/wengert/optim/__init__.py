@@ -12,6 +12,9 @@ Example:
     array([0.9899, 1.9898])
 """
 
+from typing import TYPE_CHECKING, Any
+
+from wengert.core.other_libraries import absent
 from wengert.optim import schedules
 from wengert.optim.optimisers import (
     accumulate,
@@ -50,3 +53,9 @@ __all__ = [
     "rmsprop", "scale", "scale_by_adagrad", "scale_by_adam", "scale_by_lion", "scale_by_rms",
     "scale_by_schedule", "scale_by_sign", "schedules", "sgd", "trace",
 ]  # fmt: skip
+
+
+if not TYPE_CHECKING:  # type checkers report such names themselves
+
+    def __getattr__(name: str) -> Any:
+        raise absent(__name__, name)

@@ -462,24 +462,33 @@ def value_and_grad(
         >>> value_and_grad(lambda x: x**3)(2.0)
         (8.0, 12.0)
     """
+    return named(
+        _value_and_gradient("value_and_grad", fun, argnums, has_aux, holomorphic), "value_and_grad", fun
+    )
+
+
+def _value_and_gradient(
+    operation: str, fun: Callable[..., Any], argnums: Argnums, has_aux: bool, holomorphic: bool
+) -> Callable[..., Any]:
+    """Return the function that computes both; errors call it by the name of an operation."""
 
     def differentiated(*arguments: Any, **options: Any) -> Any:
-        inputs = select_inputs("grad", fun, argnums, arguments, options)
+        inputs = select_inputs(operation, fun, argnums, arguments, options)
         if holomorphic:
-            check_primals("grad", inputs.leaves, holomorphic)
-        recording = Recording(inputs, has_aux, "grad")
+            check_primals(operation, inputs.leaves, holomorphic)
+        recording = Recording(inputs, has_aux, operation)
         if recording.structure.kind is not None:
             hint = "to return other values, too, return (number, aux) and give has_aux=True"
             got = tree.show(recording.structure)
-            raise ArgumentError(message("grad", "the function must return one number", got, hint))
-        value = snapshot(check_scalar("grad", recording.values[0]))
-        check_results("grad", [value], holomorphic)
+            raise ArgumentError(message(operation, "the function must return one number", got, hint))
+        value = snapshot(check_scalar(operation, recording.values[0]))
+        check_results(operation, [value], holomorphic)
         one, shape = dtype_of(value).type(1), shape_of(value)
         seed = np.full(shape, one) if shape else one
         gradient = tree.unflatten(inputs.structure, as_results(recording.pullback([seed]), inputs.leaves))
         return ((value, recording.aux), gradient) if has_aux else (value, gradient)
 
-    return named(differentiated, "value_and_grad", fun)
+    return differentiated
 
 
 def grad(
@@ -509,7 +518,7 @@ def grad(
         5.5
     """
     check_function("grad", fun)
-    both = value_and_grad(fun, argnums, has_aux, holomorphic=holomorphic)
+    both = _value_and_gradient("grad", fun, argnums, has_aux, holomorphic)
 
     def gradient(*arguments: Any, **options: Any) -> Any:
         value, derivative = both(*arguments, **options)
