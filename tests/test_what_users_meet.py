@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import collections
+import fractions
 import math
 import pickle
+import struct
 import traceback
 
 import numpy as np
@@ -73,7 +75,7 @@ def test_functions_without_a_derivative_are_named_in_full(name):
 SCIPYS = {
     "logsumexp": "SciPy computes with plain arrays: write wengert.special.logsumexp. ",
     "softmax": "SciPy computes with plain arrays: write wengert.special.softmax. ",
-    "factorial": "SciPy computes with plain arrays: write it with operators and the functions",
+    "factorial": r"SciPy computes with plain arrays in scipy\.special\.factorial: write it with operators",
 }
 
 
@@ -271,9 +273,22 @@ def test_functions_of_scipys_linear_algebra_name_wengerts(function, instead):
 @pytest.mark.parametrize(
     ("program", "kind", "said"),
     [
-        (lambda x: x.at[0].set(1.0), AttributeError, r"at: an array has no such attribute; write x\[i\] = v"),
+        (
+            lambda x: x.at[0].set(1.0),
+            AttributeError,
+            r"at: an array inside a transform has no such attribute; write x\[i\] = v",
+        ),
         (lambda x: x.detach(), AttributeError, r"write wg\.stop_gradient\(x\)"),
         (lambda x: x.shap, AttributeError, r"no attribute 'shap'"),
+        (lambda x: x.resize(2), AttributeError, r"resize: .*; write y = x\[:n\].*\[test_what"),
+        (
+            lambda x: setattr(x, "shape", (3, 1)),
+            AttributeError,
+            r"shape=: .*; write y = y\.reshape.*\[test_what",
+        ),
+        (lambda x: setattr(x, "dtype", int), AttributeError, r"dtype=: .*; write y = y\.astype.*\[test_what"),
+        (lambda x: fractions.Fraction(x[0]), wg.WengertError, r"Rational.*wg\.stop_gradient.*\[test_what"),
+        (lambda x: struct.pack("d", x[0]), wg.WengertError, r"float\(x\): .*\[test_what"),
         (
             lambda x: wg.cond(x[0] > 0, 1.0, x),
             TypeError,

@@ -28,9 +28,12 @@ from wengert.core.errors import (
     is_asked_by_package,
     is_installed,
     is_raised_by_user,
+    is_refused_by_standard,
+    is_standard_class,
     line_of,
     located,
     message,
+    package_function,
     raised_at,
     split_location,
 )
@@ -503,7 +506,7 @@ def _hidden_by(problem: Exception) -> WengertError | None:
     NumPy does so for a box that is written into a plain array or used as a size, SciPy for a function that returns one.
     """
     complaint, RUNNING.complaint = RUNNING.complaint, None
-    if isinstance(problem, WengertError):
+    if isinstance(problem, WengertError) and not _is_of_box(problem):
         return None
     cause = problem.__cause__
     while isinstance(problem, (ValueError, SystemError)) and cause is not None:
@@ -511,15 +514,22 @@ def _hidden_by(problem: Exception) -> WengertError | None:
             return cause
         cause = cause.__cause__
     where = raised_at(problem)
-    is_theirs = isinstance(problem, TypeError) or is_installed(problem) or _is_of_box(problem)
-    if complaint is not None and where and is_theirs and line_of(str(complaint)) == where:
+    is_theirs = isinstance(problem, TypeError) or is_installed(problem) or is_standard_class(problem)
+    if (
+        complaint is not None
+        and where
+        and (is_theirs or _is_of_box(problem))
+        and line_of(str(complaint)) == where
+    ):
         return complaint
     if isinstance(problem, TypeError) and str(problem).startswith(_MIXED):
         requirement = "a plain array and a value inside a transform meet in one call"
         return UnsupportedError(located(f"array_namespace: {requirement}; {_UNMIXED}.", where))
-    if isinstance(problem, TypeError) and _REFUSED.search(str(problem)) and not is_raised_by_user(problem):
-        hint = _HASHED if str(problem).startswith("unhashable") else _GIVEN_UP
-        text = f"{problem}: the call takes no value inside a transform; {hint}."
+    is_refused = _REFUSED.search(str(problem)) and not is_raised_by_user(problem)
+    if isinstance(problem, TypeError) and (is_refused or is_refused_by_standard(problem, Box)):
+        function = package_function(problem)
+        hint = _HASHED if not function and str(problem).startswith("unhashable") else _GIVEN_UP
+        text = f"{function and function + ': '}{problem}: the call takes no value inside a transform; {hint}."
         return UnsupportedError(located(text, where))
     if _is_of_box(problem) and is_asked_by_package(problem):
         text = f"{split_location(str(problem))[0].rstrip('.')}: the call takes no value inside a transform"

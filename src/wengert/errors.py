@@ -2,6 +2,7 @@
 
 from wengert.core.errors import (
     ArgumentError,
+    ArrayAttributeError,
     AxisError,
     ConcreteError,
     DivisionError,
@@ -25,6 +26,7 @@ from wengert.core.errors import (
 
 __all__ = [
     "ArgumentError",
+    "ArrayAttributeError",
     "AxisError",
     "ConcreteError",
     "DivisionError",

@@ -26,6 +26,7 @@ from wengert.core.errors import (
     OTHERWISE,
     UNFOLLOWED,
     ArgumentError,
+    ArrayAttributeError,
     DtypeError,
     ScalarError,
     UnsupportedError,
@@ -58,6 +59,16 @@ def _method(function: Callable[..., Any]) -> Any:
     return method
 
 
+def _keeps(name: str, remedy: str) -> Any:
+    """Return a property whose assignment raises `ArrayAttributeError`: views would show other elements."""
+
+    def refuse(self: Array, value: Any) -> None:
+        requirement = f"an array inside a transform keeps its {name}"
+        raise ArrayAttributeError(message(f"{name}=", requirement, hint=remedy), name=name, obj=self)
+
+    return property(vars(Box)[name].fget, refuse, doc=vars(Box)[name].__doc__)
+
+
 class Array(Conversions):
     """A value inside a transform, used like a NumPy array."""
 
@@ -85,10 +96,11 @@ class Array(Conversions):
 
     def __getattr__(self, name: str) -> Any:
         """Raise `AttributeError`, with a hint for attributes of other libraries' arrays."""
-        text = f"'Array' object has no attribute {name!r}"
         if name in ATTRIBUTES:
-            text = message(name, "an array has no such attribute", hint=ATTRIBUTES[name])
-        raise AttributeError(text, name=name, obj=self)
+            requirement = "an array inside a transform has no such attribute"
+            text = message(name, requirement, hint=ATTRIBUTES[name])
+            raise ArrayAttributeError(text, name=name, obj=self)
+        raise AttributeError(f"'Array' object has no attribute {name!r}", name=name, obj=self)
 
     # -- subscripts and in-place writes ------------------------------------------------------------------
 
@@ -188,6 +200,9 @@ class Array(Conversions):
         return self.owner.box(self.state)
 
     # -- attributes and methods of np.ndarray ------------------------------------------------------------
+
+    shape: Any = _keeps("shape", "write y = y.reshape(shape)")  # pyright: ignore[reportIncompatibleMethodOverride]
+    dtype: Any = _keeps("dtype", "write y = y.astype(dtype)")  # pyright: ignore[reportIncompatibleMethodOverride]
 
     @property
     def ndim(self) -> int:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from types import MethodType
 from typing import Any, TypeVar
 
+from wengert.core.errors import public_module
+
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 #: Wengert's function for the full name of each SciPy function; `wengert.scipy` fills it.
 SUBSTITUTES: dict[str, Callable[..., Any]] = {}
@@ -55,16 +57,6 @@ def substitute_for(function: Any) -> Callable[..., Any] | None:
     for load in LOADERS:
         load()
     return SUBSTITUTES.get(".".join([public_module(module), *_names(function)]))
-
-
-def public_module(module: str) -> str:
-    """Return the module in which a program finds what a private module defines.
-
-    Example:
-        >>> public_module("scipy.optimize._zeros_py")
-        'scipy.optimize'
-    """
-    return ".".join(part for part in module.split(".") if part[:1] != "_")
 
 
 def _names(function: Any) -> list[str]:

@@ -14,6 +14,7 @@ import itertools
 import linecache
 import math
 import re
+import sys
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -24,12 +25,11 @@ from wengert.array.substitutes import (
     FAMILY,
     class_name,
     name_of_substitute,
-    public_module,
     substitute_for,
 )
 from wengert.boxes import RUNNING, Box
 from wengert.core.dtypes import SEQUENCE
-from wengert.core.errors import OTHERWISE, calls_inside, user_frame
+from wengert.core.errors import OTHERWISE, calls_inside, public_module, user_frame
 from wengert.ops.elementwise import UFUNCS
 
 #: Replacements for functions of SciPy and of `math`, by name; `wengert.special` fills it.
@@ -45,6 +45,7 @@ ATTRIBUTES = {
     "unsqueeze": "write np.expand_dims(x, axis)",
     "permute": "write x.transpose(axes)",
     "block_until_ready": "leave it out: calls return when they are finished",
+    "resize": "write y = x[:n] for fewer elements, or np.pad(x, (0, n)) for more",
     "view": "write x.astype(dtype) to convert it, wg.stop_gradient(x).view(dtype) for its memory",
     **dict.fromkeys(
         ("data", "ctypes", "strides", "tofile", "byteswap", "setflags"),
@@ -327,8 +328,16 @@ def instead_of_package(otherwise: str) -> str:
     function = _called()
     if _module_of(function).partition(".")[0] != package and running:
         function = running[-1]  # SciPy wraps its functions: the first that is no wrapper
-    other = _substitute(function) or _of_same_meaning(function) or _of_room(function) or otherwise
-    return f"{_PACKAGES.get(package, package)} computes with plain arrays: {other}"
+    other = _substitute(function) or _of_same_meaning(function) or _of_room(function)
+    name = "" if other else _full_name(function)
+    place = name and f" in {name}"
+    return f"{_PACKAGES.get(package, package)} computes with plain arrays{place}: {other or otherwise}"
+
+
+def _full_name(function: Any) -> str:
+    """Return the name by which a program reaches a function, such as ``scipy.stats.entropy``, or an empty string."""
+    module, name = _module_of(function), getattr(function, "__name__", "")
+    return f"{module}.{name}" if hasattr(sys.modules.get(module), name) else ""
 
 
 def _module_of(function: Any) -> str:

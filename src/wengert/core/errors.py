@@ -82,6 +82,10 @@ class AxisError(IndexingError, np.exceptions.AxisError):
     """An array does not have this axis."""
 
 
+class ArrayAttributeError(WengertError, AttributeError):
+    """An array inside a transform does not have this attribute, or it cannot be set."""
+
+
 class ConcreteError(WengertError, TypeError):
     """A concrete value is needed where only the type is known."""
 
@@ -187,6 +191,16 @@ def is_foreign_file(filename: str) -> bool:
     return _is_foreign(filename, "")
 
 
+def public_module(module: str) -> str:
+    """Return the module in which a program finds what a private module defines.
+
+    Example:
+        >>> public_module("scipy.optimize._zeros_py")
+        'scipy.optimize'
+    """
+    return ".".join(part for part in module.split(".") if part[:1] != "_")
+
+
 def is_users(code: CodeType) -> bool:
     """Return whether code is the user's own."""
     return not _is_foreign(code.co_filename, code.co_name)
@@ -254,6 +268,37 @@ def is_raised_by_user(problem: BaseException) -> bool:
 def is_installed(problem: BaseException) -> bool:
     """Return whether an installed package raised an error, or C code that it called."""
     return any(_in_package(tb.tb_frame.f_code.co_filename) for tb in _tracebacks(problem)[-1:])
+
+
+def package_function(problem: BaseException) -> str:
+    """Return the function of an installed package that the user's line called; an empty string without one."""
+    for traceback in reversed(_tracebacks(problem)):
+        if is_users(traceback.tb_frame.f_code):
+            break
+    else:
+        return ""
+    while (traceback := traceback.tb_next) is not None:
+        frame = traceback.tb_frame
+        if _in_package(frame.f_code.co_filename):
+            return f"{public_module(frame.f_globals.get('__name__', ''))}.{frame.f_code.co_name}"
+    return ""
+
+
+def is_refused_by_standard(problem: BaseException, kind: type[Any]) -> bool:
+    """Return whether a function of Python's library raised an error, and an argument of it is of a class."""
+    tracebacks = _tracebacks(problem)
+    code = tracebacks[-1].tb_frame.f_code if tracebacks else None
+    if code is None or not code.co_filename.startswith(_STANDARD) or _in_package(code.co_filename):
+        return False
+    arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    values = tracebacks[-1].tb_frame.f_locals
+    return any(isinstance(values.get(name), kind) for name in arguments)
+
+
+def is_standard_class(problem: BaseException) -> bool:
+    """Return whether a module of Python's library defines the class of an error, such as ``struct.error``."""
+    module = type(problem).__module__.partition(".")[0]
+    return module != "builtins" and module in sys.stdlib_module_names
 
 
 def is_asked_by_package(problem: BaseException) -> bool:
