@@ -44,6 +44,7 @@ from wengert.core.shapes import Shape, shape_of
 from wengert.ir.types import TensorType, is_weak
 
 _levels = itertools.count()
+_NUMBERS = (NDARRAY, np.generic, bool, int, float, complex)
 _new = object.__new__
 #: The message of code that was given a box and names its type.
 _REFUSED = re.compile(r"(?<![.\w])'?Array'?(?![.\w(])")
@@ -448,10 +449,10 @@ def _check_operations(trace: Trace, kind: str) -> None:
 
 
 def _number(trace: Trace, value: Any) -> Any:
-    """Return the array or number behind an operand or a result; None if an older trace holds it, which checks it."""
+    """Return the number or array behind a value; None where an older trace holds it, or the type alone is known."""
     if isinstance(value, Box):
         value = getattr(value.state, "value", None) if value.owner is trace else None
-    return None if isinstance(value, Box) else value
+    return value if isinstance(value, _NUMBERS) else None
 
 
 def complain(trace: Trace, problem: WengertError, converts: bool = False) -> WengertError:

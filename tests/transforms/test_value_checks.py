@@ -63,6 +63,15 @@ def test_elements_are_checked_one_by_one() -> None:
         wg.grad(lambda x: np.sum(np.sqrt(x)))(np.array([np.nan, -1.0]))
 
 
+def test_rules_that_are_transposed_have_no_numbers_to_check() -> None:
+    @wg.custom_vjp
+    def square(x: Any) -> Any:
+        return x * x
+
+    square.defvjp(lambda x: (x * x, x), lambda x, cotangent: (2.0 * x * cotangent,))
+    assert wg.jvp(square, (3.0,), (1.0,)) == (9.0, 6.0)
+
+
 def test_subnormal_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WENGERT_CHECK", "subnormal")
     with pytest.raises(FloatingPointError, match=r"^multiply: the result must not be subnormal"):
