@@ -558,6 +558,8 @@ class _Numpy(_Module):
 
 def _module(module: ModuleType) -> Any:
     """Return a module with substitutes: one of NumPy, SciPy, `math` or the user."""
+    if module in _modules:
+        return _modules[module]
     name = module.__name__
     if name == "numpy":
         return _modules.setdefault(module, _Numpy(_numpy("")))
