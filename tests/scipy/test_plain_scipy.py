@@ -39,7 +39,10 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "freqs": lambda x: np.abs(signal.freqs([x, 1.0], [1.0, x], worN=[1.0, 2.0])[1]).sum(),
     "deconvolve": lambda x: signal.deconvolve(x * U, [1.0, 2.0])[0].sum(),
     "windows": lambda x: signal.windows.gaussian(5, x).sum() + signal.windows.tukey(9, x).sum(),
-    "kaiser": lambda x: signal.windows.kaiser(8, x).sum(),
+    "kaiser": lambda x: signal.windows.kaiser(8, x).sum() + signal.firwin(7, 0.3, window=("kaiser", x))[2],
+    "cosines": lambda x: (
+        signal.windows.general_hamming(9, x).sum() + signal.windows.taylor(9, 4, 30 + x).sum()
+    ),
     "ndimage.mean": lambda x: ndimage.mean(x * GRID, LABELS, [1, 2]).sum() + ndimage.sum(x * GRID, LABELS, 1),
     "ndimage.center_of_mass": lambda x: ndimage.center_of_mass(GRID**x, LABELS, [1, 2])[1][0],
     "center_of_mass of one part": lambda x: ndimage.center_of_mass(GRID**x, LABELS, 1)[1],

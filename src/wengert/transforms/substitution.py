@@ -68,6 +68,8 @@ _METACLASSES = (type, ABCMeta, type(Protocol))
 #: Modules of functions that iterate until a value is exact enough; its derivative need not be. They have no copies.
 _ITERATIVE = ("scipy.optimize", "scipy.integrate", "scipy.sparse")
 _NOT_ITERATIVE = ("rosen", "rosen_der", "rosen_hess", "rosen_hess_prod")
+#: SciPy's package of NumPy's functions by the names of the array API standard.
+_NAMESPACE = ".array_api_compat."
 #: The package of polynomials, which is written in Python: programs have copies of its functions and classes.
 _POLYNOMIALS = os.path.join(os.path.dirname(np.__file__), "polynomial", "")
 #: Python's modules of mathematical functions.
@@ -207,6 +209,8 @@ def _of_library(value: Any) -> Any:
     if substitute is None and module.startswith("scipy.") and isinstance(value, FunctionType):
         plain = _of_plain_arrays(value)
         is_exact = not module.startswith(_ITERATIVE) or name in _NOT_ITERATIVE
+        if _NAMESPACE in module:  # its arrays may be written to, as those of `wengert.numpy`
+            return _or_refused(_copy_of(value), plain)
         return _dispatched(plain, _or_refused(_copy_of(value), plain) if is_exact else None)
     if substitute is None or isinstance(value, type):
         return substitute or value
