@@ -109,7 +109,8 @@ class Measured(NamedTuple):
             f"t = {1e3 * cost.micro_batch:.2f} ms, u = {1e3 * cost.rest:.2f} ms, c = {1e6 * cost.call:.0f} µs, "
             f"α = {1e6 * here.latency:.1f} µs, 1/β = {1e-9 * here.bandwidth:.1f} GB/s, B = {cost.size:,} bytes: two "
             f"ranks exchange for {1e3 * exchange:.2f} ms in a step of {1e3 * cost.step(2, self.parts, here):.1f} ms. "
-            f"A process with two threads is {self.two_threads:.2f} times as fast as one rank. Two processes that "
+            "A process with two threads and the whole batch at once is "
+            f"{self.two_threads:.2f} times as fast as one rank. Two processes that "
             f"compute in their first-level caches alone are {self.in_cache:.2f} times as fast as one. "
             f"The machine has {self.processors} processors."
         )
