@@ -602,6 +602,15 @@ def below(value: Box) -> Any:
     return getattr(value.state, "value", None)
 
 
+def rests_on(value: Any, kind: type[Trace]) -> bool:
+    """Return whether a trace of a kind owns a value, or one that it holds."""
+    while isinstance(value, Box):
+        if isinstance(value.owner, kind):
+            return True
+        value = below(value)
+    return False
+
+
 def on_graph(value: Any) -> bool:
     """Return whether a value rests on a variable of a graph, of which only the type is known."""
     while isinstance(value, Box):

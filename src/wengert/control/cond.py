@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from wengert.boxes import Box, below, own
+from wengert.boxes import Box, own, rests_on
 from wengert.control.recording import Recorded, record
 from wengert.control.subgraphs import (
     Flags,
@@ -181,16 +181,8 @@ def _guarded(pred: Any, value: Any, taken: bool) -> Any:
     if not (isinstance(value, Box) and is_inexact(dtype_of(value))):
         return value
     # Any value may replace an unknown one, such as a tangent to be transposed, for the other examples.
-    stopped = zeros(value.type) if _is_unknown(value) else stop_gradient_primitive(value)
+    stopped = zeros(value.type) if rests_on(value, LinearTrace) else stop_gradient_primitive(value)
     return where(_column(pred, value), *((value, stopped) if taken else (stopped, value)))
-
-
-def _is_unknown(value: Any) -> bool:
-    while isinstance(value, Box):
-        if isinstance(value.owner, LinearTrace):
-            return True
-        value = below(value)
-    return False
 
 
 def _column(pred: Any, value: Any) -> Any:

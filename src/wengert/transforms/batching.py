@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.boxes import Box, Trace, below, concrete, own, running, snapshot
+from wengert.boxes import Box, Trace, concrete, own, rests_on, running, snapshot
 from wengert.core import tree
 from wengert.core.dtypes import INT64, Dtype, check_known, check_plain, dtype_of
 from wengert.core.errors import ArgumentError, message
@@ -130,11 +130,7 @@ class BatchTrace(Trace):
 
 def is_batched(value: Any) -> bool:
     """Return whether a value differs among the examples of a `vmap` that runs."""
-    while isinstance(value, Box):
-        if isinstance(value.owner, BatchTrace):
-            return True
-        value = below(value)
-    return False
+    return rests_on(value, BatchTrace)
 
 
 def _cast(operation: str, numbers: Any, dtype: Dtype) -> Any:
