@@ -47,12 +47,20 @@ def names_in(module: str) -> list[str]:
     return re.findall(r"define void @(\w+)", module)
 
 
+def wait_for_threads() -> None:
+    """Wait for threads that have said that they are done, but may not have left yet."""
+    for thread in threading.enumerate():
+        if thread.name == "wengert-compiler":
+            thread.join(10)
+            assert not thread.is_alive()
+
+
 @pytest.fixture(autouse=True)
 def leaves_nothing_behind() -> Iterator[None]:
     interval = sys.getswitchinterval()
     yield
     assert sys.getswitchinterval() == pytest.approx(interval, abs=1e-6)
-    assert not [thread for thread in threading.enumerate() if thread.name == "wengert-compiler"]
+    wait_for_threads()
 
 
 @pytest.mark.parametrize("processors", [1, 2, 8])
@@ -232,10 +240,7 @@ def test_ctrl_c_at_any_line(monkeypatch: pytest.MonkeyPatch) -> None:
         finally:
             sys.settrace(before)
         outcomes.append(interrupt.left > 0)
-        for thread in threading.enumerate():
-            if thread.name == "wengert-compiler":
-                thread.join(10)
-                assert not thread.is_alive()
+        wait_for_threads()
     assert len(outcomes) > 40
     assert code() == code()  # nothing is left locked
 
