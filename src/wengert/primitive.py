@@ -291,6 +291,8 @@ class Primitive:
     """The evaluation where an operand is an array, if it is simpler than ``evaluate``."""
     unchecked: Callable[..., tuple[Any, ...]] | None = None
     """``(counts, *operands, **params) -> operands``, which raise no error where ``counts`` is false."""
+    unchecked_programs: Callable[..., tuple[Sequence[Any], dict[str, Any]]] | None = None
+    """``(counts, operands, params) -> (operands, params)``: the same for an operation that holds programs."""
 
     def __post_init__(self) -> None:
         if self.of_arrays is _not_given:
@@ -299,6 +301,14 @@ class Primitive:
     def __call__(self, *operands: Any, **params: Any) -> Any:
         """Apply the operation."""
         return self.apply(operands, params)
+
+    def without_errors(
+        self, counts: Any, operands: Sequence[Any], params: dict[str, Any]
+    ) -> tuple[Sequence[Any], dict[str, Any]]:
+        """Return operands and parameters that raise no error where ``counts`` is false, and mean the same elsewhere."""
+        if self.unchecked_programs is not None:
+            return self.unchecked_programs(counts, operands, params)
+        return operands if self.unchecked is None else self.unchecked(counts, *operands, **params), params
 
     def apply(self, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Apply the operation to a tuple of operands: faster than a call, which gathers them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -36,8 +37,73 @@ def every_nth(x: Any, n: Any) -> Any:
     return wg.while_loop(lambda state: state[0] < 4, body, (0, 0.0 * x[0]), most=5)[1]
 
 
+def scanned(x: Any, i: Any) -> Any:
+    """Add up the squares from i on, by a scan in a branch."""
+
+    def sum_of_squares() -> Any:
+        return wg.scan(lambda total, n: (total + wg.numpy.take(x, i + n) ** 2, n), 0.0 * x[0], np.arange(2))[
+            0
+        ]
+
+    return wg.cond(i < 3, sum_of_squares, lambda: -x[0])
+
+
+def in_two_branches(x: Any, i: Any) -> Any:
+    return wg.cond(
+        i < 4,
+        lambda: wg.cond(i < 2, lambda: 2.0 * wg.numpy.take(x, i), lambda: wg.numpy.take(x, i) ** 2),
+        lambda: -x[0],
+    )
+
+
+def looped(x: Any, i: Any, **limits: Any) -> Any:
+    """Multiply by the elements from i on, by a loop in a branch, which does not end where i is larger than 4."""
+
+    def product() -> Any:
+        step = lambda state: (state[0] + 1, state[1] * wg.numpy.take(x, state[0]))  # noqa: E731
+        return wg.while_loop(lambda state: state[0] != 4, step, (i, 1.0 + 0.0 * x[0]), **limits)[1]
+
+    return wg.cond(i < 4, product, lambda: -x[0])
+
+
+def counted(x: Any, i: Any, **limits: Any) -> Any:
+    """Multiply by the last i elements, by a loop in a branch: its last index is out of bounds where i is larger."""
+
+    def product() -> Any:
+        step = lambda n, y: y * wg.numpy.take(x, 3 - n)  # noqa: E731
+        return wg.fori_loop(0, i, step, 1.0 + 0.0 * x[0], **limits)
+
+    return wg.cond(i < 4, product, lambda: -x[0])
+
+
+def recomputed(x: Any, i: Any) -> Any:
+    square = wg.checkpoint(lambda x: wg.numpy.take(x, i) ** 2)
+    return wg.cond(i < 4, lambda: square(x), lambda: -x[0])
+
+
+def in_a_loop(x: Any, n: Any) -> Any:
+    """Add up x[1], x[n - 1] twice and so on, in branches of a loop that ends at 0 after at most three turns."""
+
+    def step(state: Any) -> Any:
+        n, total = state
+        branch = wg.cond(n > 1, lambda: 2.0 * wg.numpy.take(x, n - 1), lambda: wg.numpy.take(x, n))
+        return n - 1, total + branch
+
+    return wg.while_loop(lambda state: (state[0] > 0) & (state[0] < 5), step, (n, 0.0 * x[0]), most=4)[1]
+
+
+PROGRAMS: dict[str, Any] = {
+    **{program.__name__: program for program in (element, written, every_nth, scanned, in_two_branches)},
+    "a tape": functools.partial(looped, most=5),
+    "checkpoints": functools.partial(looped, max_bytes=10_000),
+    "a counted tape": functools.partial(counted, most=5),
+    "counted checkpoints": functools.partial(counted, max_bytes=10_000),
+    **{program.__name__: program for program in (recomputed, in_a_loop)},
+}
+
+
 @transforms
-@pytest.mark.parametrize("program", [element, written, every_nth])
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
 def test_examples_are_those_of_single_calls(program: Any, transform: Any) -> None:
     numbers = np.array([1, 3, 7, 2**40])
     together = transform(wg.vmap(program, (None, 0)))(X, numbers)
@@ -46,6 +112,27 @@ def test_examples_are_those_of_single_calls(program: Any, transform: Any) -> Non
     np.testing.assert_allclose(slopes, [wg.grad(program)(X, number) for number in numbers], rtol=1e-14)
     total = transform(wg.grad(lambda x: np.sum(wg.vmap(program, (None, 0))(x, numbers))))(X)
     np.testing.assert_allclose(total, np.sum(slopes, axis=0), rtol=1e-14)
+
+
+@transforms
+def test_an_index_of_a_loop_in_a_branch_that_is_taken_raises(transform: Any) -> None:
+    def beyond(x: Any, i: Any) -> Any:
+        add = lambda total, n: (total + wg.numpy.take(x, i + n), n)  # noqa: E731
+        return wg.cond(i < 4, lambda: wg.scan(add, 0.0 * x[0], np.arange(2))[0], lambda: -x[0])
+
+    with pytest.raises(WengertError, match="index 4 is out of bounds"):
+        transform(wg.vmap(beyond, (None, 0)))(X, np.array([1, 3, 12]))
+
+
+@transforms
+def test_a_solver_in_a_branch_that_is_not_taken_may_not_converge(transform: Any) -> None:
+    def solution(b: Any) -> Any:
+        solve = lambda b: wg.linear_solve(lambda x: b[0] * x, b, solver="cg")  # noqa: E731
+        return wg.cond(b[0] > 0, lambda: np.sum(solve(b)), lambda: b[0])
+
+    rows = np.array([[1.0, 2.0], [0.0, 1.0], [-3.0, np.nan]])
+    np.testing.assert_allclose(transform(wg.vmap(solution))(rows), [3.0, 0.0, -3.0])
+    np.testing.assert_allclose(transform(wg.vmap(wg.grad(solution)))(rows), [[-2.0, 1.0], [1, 0], [1, 0]])
 
 
 @transforms

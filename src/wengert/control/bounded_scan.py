@@ -29,6 +29,7 @@ from wengert.control.subgraphs import (
     batch_results,
     batched_outputs,
     batched_types,
+    may_raise,
     memoized,
     repeat,
 )
@@ -37,7 +38,7 @@ from wengert.core.dtypes import BOOL, INT64
 from wengert.ir.graph import Graph
 from wengert.ir.types import TensorType
 from wengert.nest.lowering import ControlFlow
-from wengert.ops.comparison import less, logical_and, logical_not, require_end
+from wengert.ops.comparison import less, logical_and, logical_not, require_end, where
 from wengert.ops.reduction import reduce_any, reduce_max
 from wengert.primitive import HigherOrder, Primitive, primitive
 from wengert.transforms.algebras import Algebra
@@ -111,6 +112,14 @@ def batch_bounded(
     rows = [*results[:carries], *map(exchange, results[carries:])]
     types = [*body.output_types[:carries], *map(strong, body.output_types[carries:])]
     return batch_results(rows, [True] * len(rows), size, types)
+
+
+def no_turns_elsewhere(
+    counts: Any, turns: Any, *operands: Any, body: Graph, **params: Any
+) -> tuple[Any, ...]:
+    """Return the operands of a scan with 0 turns for examples that do not count."""
+    is_needed = params.get("stops") or may_raise(body)
+    return where(counts, turns, 0) if is_needed else turns, *operands
 
 
 def until_all_done(
@@ -200,4 +209,5 @@ bounded_scan_primitive = primitive(
     lowering=ControlFlow(),
     source=_source,
     samples=None,
+    unchecked=no_turns_elsewhere,
 )

@@ -16,9 +16,11 @@ from wengert.control.subgraphs import (
     batch_results,
     cotangents_or_zeros,
     extended_graph,
+    may_raise,
     propagate,
     select,
     spread,
+    unchecked_graph,
     vjp_graph,
 )
 from wengert.control.values import flatten_numbers, is_followable, pack
@@ -163,6 +165,12 @@ def _batch(op: Primitive, size: int, operands: Values, batched: Flags, params: M
     return batch_results(op(*operands, program=whole), leading, size, program.output_types)
 
 
+def _unchecked(counts: Any, operands: Values, params: dict[str, Any]) -> tuple[Values, dict[str, Any]]:
+    if not may_raise(*params.values()):
+        return operands, params
+    return [counts, *operands], {"program": unchecked_graph(params["program"])}
+
+
 checkpoint_primitive = primitive(
     name="checkpoint",
     doc="a program whose intermediate values reverse mode recomputes",
@@ -175,4 +183,5 @@ checkpoint_primitive = primitive(
     lowering=ControlFlow(),
     source=lambda *operands, program: f"checkpoint(program)({', '.join(operands)})",
     samples=None,
+    unchecked_programs=_unchecked,
 )

@@ -8,7 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from wengert.boxes import running, state_of
-from wengert.control.bounded_scan import batch_bounded, bounded_scan_primitive, until_all_done
+from wengert.control.bounded_scan import (
+    batch_bounded,
+    bounded_scan_primitive,
+    no_turns_elsewhere,
+    until_all_done,
+)
 from wengert.control.revolve import recomputing_adjoint
 from wengert.control.scan_primitive import exchange, extend_scan, infer_scan, parts, reach
 from wengert.control.subgraphs import (
@@ -109,6 +114,7 @@ checkpointed_scan_primitive = primitive(
         *operands, stops=False, **params
     ),
     samples=None,
+    unchecked=no_turns_elsewhere,
 )
 
 
@@ -259,4 +265,5 @@ checkpointed_adjoint_primitive = primitive(
     lowering=ControlFlow(adjoint_program),
     source=lambda *operands, **params: f"checkpointed_adjoint(program, {', '.join(operands)})",
     samples=None,
+    unchecked=no_turns_elsewhere,
 )

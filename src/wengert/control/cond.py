@@ -18,10 +18,12 @@ from wengert.control.subgraphs import (
     cotangents_or_zeros,
     evaluate_batch,
     extended_graph,
+    may_raise,
     propagate,
     repeat,
     select,
     spread,
+    unchecked_graph,
     vjp_graph,
 )
 from wengert.control.values import flatten_numbers, is_number, pack, predicate, unify, zeros
@@ -203,6 +205,13 @@ def _batch(op: Primitive, size: int, operands: Values, batched: Flags, params: M
     return batch_results(op(*operands, on_true=yes, on_false=no), flags, size, types)
 
 
+def _unchecked(counts: Any, operands: Values, params: dict[str, Any]) -> tuple[Values, dict[str, Any]]:
+    if not may_raise(*params.values()):
+        return operands, params
+    pred, *others = operands
+    return [pred, counts, *others], {name: unchecked_graph(graph) for name, graph in params.items()}
+
+
 cond_primitive = primitive(
     name="cond",
     doc="the results of one of two programs with the same inputs and results; the first operand is the predicate",
@@ -215,4 +224,5 @@ cond_primitive = primitive(
         f"cond({', '.join((pred, 'on_true', 'on_false', *operands))})"
     ),
     samples=None,
+    unchecked_programs=_unchecked,
 )

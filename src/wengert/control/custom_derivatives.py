@@ -20,8 +20,10 @@ from wengert.control.subgraphs import (
     batch_graph,
     batch_results,
     batched_types,
+    may_raise,
     or_zero,
     select,
+    unchecked_graph,
 )
 from wengert.control.values import (
     Packed,
@@ -359,6 +361,18 @@ def _batch(
     return batch_results(results, forced, size, graph.output_types)
 
 
+def _unchecked(counts: Any, operands: Values, params: dict[str, Any]) -> tuple[Values, dict[str, Any]]:
+    """Pass whether the example counts to the program; the rule does not get it."""
+    graph = params["graph"]
+    if graph is None or not may_raise(graph):
+        return operands, params
+    return [counts, *operands], {
+        **params,
+        "graph": unchecked_graph(graph),
+        "captured": 1 + params["captured"],
+    }
+
+
 def _unstaged(graph: Graph | None, call: Any, captured: int) -> Graph | None:
     """Return the program of a call that no graph holds yet: one inside of a rule."""
     return stage(call.value, call.types)[0] if graph is None else None
@@ -388,6 +402,7 @@ def _primitive(name: str, doc: str, push: Callable[..., Any], pull: Callable[...
         lowering=ControlFlow(_unstaged),
         source=lambda *operands, graph, call, captured: f"{call!r}({', '.join(operands[captured:])})",
         samples=None,
+        unchecked_programs=_unchecked,
     )
 
 

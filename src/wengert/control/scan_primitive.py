@@ -23,6 +23,7 @@ from wengert.control.subgraphs import (
     extended_graph,
     fixed_point,
     have_parts,
+    may_raise,
     or_zero,
     propagate,
     repeat,
@@ -30,6 +31,7 @@ from wengert.control.subgraphs import (
     spread,
     subgraph,
     types_of_parts,
+    unchecked_graph,
 )
 from wengert.control.values import strong, zeros
 from wengert.core.shapes import shape_of
@@ -289,6 +291,15 @@ def batch_scan(run: Run, size: int, operands: Values, batched: Flags, params: Ma
     return batch_results((*results[:carries], *rows), reached, size, types)
 
 
+def _unchecked(counts: Any, operands: Values, params: dict[str, Any]) -> tuple[Values, dict[str, Any]]:
+    """Give the step one more constant: whether the example counts."""
+    body = params["body"]
+    if not may_raise(body):
+        return operands, params
+    changed = {**params, "body": unchecked_graph(body), "constants": 1 + params["constants"]}
+    return [counts, *operands], changed
+
+
 def exchange(value: Any) -> Any:
     """Return a value with its first two axes exchanged: those of examples and of steps."""
     return transpose(value, permutation=(1, 0, *range(2, len(shape_of(value)))))
@@ -320,4 +331,5 @@ scan_primitive = primitive(
     lowering=ControlFlow(),
     source=_source,
     samples=None,
+    unchecked_programs=_unchecked,
 )

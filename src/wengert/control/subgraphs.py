@@ -8,10 +8,10 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 from wengert.boxes import running, state_of
 from wengert.control.values import fit, strong, zeros
-from wengert.core.dtypes import is_inexact
+from wengert.core.dtypes import BOOL, is_inexact
 from wengert.core.errors import LostDerivativeError, message
 from wengert.core.shapes import shape_of
-from wengert.ir.graph import Equation, Graph, Literal, Var
+from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.ir.types import TensorType, show, type_of
 from wengert.ops.shape import broadcast_to
 from wengert.passes.dead import eliminate_dead
@@ -239,6 +239,43 @@ def evaluate_batch(
     states = [state_of(trace, output) for output in outputs]
     values = [x if state is None else state.value for x, state in zip(outputs, states, strict=True)]
     return values, [state is not None for state in states]
+
+
+def may_raise(*graphs: Graph) -> bool:
+    """Return whether an operation of the graphs may raise an error, or never end, for some values of its operands."""
+    return any(map(_may_raise, graphs))
+
+
+@memoized
+def _may_raise(graph: Graph) -> bool:
+    return any(
+        equation.primitive == "while"
+        or REGISTRY[equation.primitive].unchecked is not None
+        or may_raise(*(x for x in equation.params.values() if isinstance(x, Graph)))
+        for equation in graph.equations
+    )
+
+
+@memoized
+def unchecked_graph(graph: Graph) -> Graph:
+    """Return the graph that raises no error where its first input, one more than those of ``graph``, is false."""
+
+    def run(counts: Any, *inputs: Any) -> list[Any]:
+        values = dict([*zip(graph.inputs, inputs, strict=True), *graph.constants])
+
+        def read(atom: Atom) -> Any:
+            return atom.value if isinstance(atom, Literal) else values[atom]
+
+        for equation in graph.equations:
+            operation = REGISTRY[equation.primitive]
+            given = list(map(read, equation.operands))
+            operands, params = operation.without_errors(counts, given, dict(equation.params))
+            results = operation(*operands, **params)
+            results = results if isinstance(results, tuple) else (results,)
+            values.update(zip(equation.outputs, results, strict=True))
+        return list(map(read, graph.outputs))
+
+    return _closed(*stage(run, [TensorType(BOOL, ()), *graph.input_types]))
 
 
 def repeat(value: Any, size: int) -> Any:

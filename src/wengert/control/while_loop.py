@@ -36,6 +36,7 @@ from wengert.control.subgraphs import (
     spread,
     subgraph,
     types_of_parts,
+    unchecked_graph,
 )
 from wengert.control.values import checked_limit, largest, predicate
 from wengert.core import tree
@@ -45,6 +46,7 @@ from wengert.core.shapes import shape_of
 from wengert.ir.graph import Graph, Var
 from wengert.ir.types import TensorType, show, type_of
 from wengert.nest.lowering import ControlFlow
+from wengert.ops.comparison import logical_and
 from wengert.ops.reduction import reduce_any
 from wengert.primitive import HigherOrder, Primitive, primitive
 from wengert.transforms.algebras import Algebra
@@ -480,6 +482,20 @@ def _until_all_done(
     return stage(test, types)[0], stage(step, [*types[:tested], *body_types])[0]
 
 
+def _unchecked(counts: Any, operands: Values, params: dict[str, Any]) -> tuple[Values, dict[str, Any]]:
+    """Have examples that do not count take no turn: they might never end."""
+    changed = {"condition": _counting_and(params["condition"]), "tested": 1 + params["tested"]}
+    return [counts, *operands], {**params, **changed}
+
+
+@memoized
+def _counting_and(condition: Graph) -> Graph:
+    """Return the graph of ``counts and condition``, whose first input is ``counts``."""
+    checked = unchecked_graph(condition)
+    run = lambda counts, *values: [logical_and(counts, *evaluate(checked, counts, *values))]  # noqa: E731
+    return stage(run, checked.input_types)[0]
+
+
 def _source(*operands: str, tested: int, fixed: int, most: int | None = None, **params: Any) -> str:
     first, second, carried = (", ".join(part) for part in parts(operands, tested, fixed))
     limit = "" if most is None else f", most={most}"
@@ -499,4 +515,5 @@ while_primitive = primitive(
     lowering=ControlFlow(),
     source=_source,
     samples=None,
+    unchecked_programs=_unchecked,
 )

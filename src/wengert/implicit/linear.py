@@ -31,6 +31,7 @@ from wengert.implicit.vectors import Form, vector_of
 from wengert.ir.graph import Graph
 from wengert.ir.types import TensorType, type_of
 from wengert.nest.lowering import ControlFlow
+from wengert.ops.comparison import where
 from wengert.ops.linalg import solve
 from wengert.primitive import HigherOrder, Primitive, primitive
 from wengert.transforms.batching import Batched, vmap
@@ -288,4 +289,5 @@ linear_solve_primitive = primitive(
         f"linear_solve(product, [{', '.join(operands[:-1])}], {operands[-1]}, {solver!r})"
     ),
     samples=None,
+    unchecked=lambda counts, *operands, **params: (*operands[:-1], where(counts, operands[-1], 0.0)),
 )

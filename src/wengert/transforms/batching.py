@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -61,11 +61,11 @@ class BatchTrace(Trace):
         self.size = size
         self.counts = None if counts is None else self.box(Batched(counts))
 
-    def process(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    def process(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         """Compute all examples."""
         self.check_open(primitive.name)
-        if self.counts is not None and primitive.unchecked is not None:
-            operands = primitive.unchecked(self.counts, *operands, **params)
+        if self.counts is not None:
+            operands, params = primitive.without_errors(self.counts, operands, params)
         values: list[Any] = []
         batched: list[bool] = []
         weak = False
