@@ -42,7 +42,8 @@ def solve(matrix: Any, b: Any, *, data: Any = None) -> Any:
     if not hasattr(matrix, "tocsr"):
         requirement = "the matrix must be a sparse array of SciPy"
         hint = "use np.linalg.solve for a dense one"
-        raise ArgumentError(message("sparse.solve", requirement, show(matrix), hint))
+        got = show(matrix) if hasattr(matrix, "shape") else f"a {type(matrix).__name__}"
+        raise ArgumentError(message("sparse.solve", requirement, got, hint))
     rows = matrix.tocsr()
     if rows.shape[0] != rows.shape[1]:
         raise ShapeError(message("sparse.solve", "the matrix must be square", str(rows.shape)))
