@@ -16,7 +16,7 @@ from wengert._version import __version__
 from wengert.compiler.codegen.interface import Interface
 from wengert.compiler.codegen.module import Module, build
 from wengert.compiler.codegen.module_builder import Take
-from wengert.compiler.codegen.routine import symbol
+from wengert.compiler.codegen.routine import SERIAL, symbol
 from wengert.compiler.llvm import disk_cache
 from wengert.compiler.llvm.host import identity
 from wengert.compiler.llvm.object_code import load
@@ -26,7 +26,7 @@ from wengert.compiler.pipeline import LOWERED, SCHEDULED, advance
 from wengert.compiler.runtime.execute import Executable
 from wengert.compiler.runtime.fastcall import entry
 from wengert.compiler.runtime.fastcall.entry_code import Signature, entry_ir
-from wengert.compiler.runtime.threads import team
+from wengert.compiler.runtime.threads import serial_blas, team
 from wengert.compiler.unit import Options, Unit
 from wengert.core.float_classes import asked
 from wengert.core.lazy import lazy
@@ -127,7 +127,8 @@ class Compiled:
                 disk_cache.default().put(name, _packed(*found))
         interface, code = found
         routines = {symbol(name): lapack.address(name) for name in interface.routines}
-        return Executable(interface, load(code, team.symbols() | routines)), stored is not None
+        around = serial_blas.symbols() if routines else {}
+        return Executable(interface, load(code, team.symbols() | around | routines)), stored is not None
 
     def _name(self) -> str:
         """Return the name in the cache; an empty one for programs that call back into this process."""
@@ -164,7 +165,7 @@ def _sources(package: Path) -> Iterator[Path]:
 
 def _symbols() -> set[str]:
     """Return the names of the functions that programs call."""
-    return {*team.symbols(), *map(symbol, lapack.loaded_names())}
+    return {*team.symbols(), *SERIAL, *map(symbol, lapack.loaded_names())}
 
 
 @functools.cache

@@ -1,12 +1,53 @@
-"""The number of threads of NumPy's linear algebra."""
+"""The number of threads of the OpenBLAS that NumPy and SciPy contain."""
 
 from __future__ import annotations
 
 import ctypes
+import functools
+import importlib.util
 import os
 from pathlib import Path
+from typing import Any, NamedTuple
 
-import numpy as np
+
+class ThreadNumber(NamedTuple):
+    """The functions of one OpenBLAS, of a package's own build, for its number of threads."""
+
+    get: Any
+    """``() -> int``."""
+    set: Any
+    """``(int) -> None``. It stores the number, for all threads of the process."""
+
+
+PACKAGES = "scipy", "numpy"
+"""The packages whose wheels contain an OpenBLAS."""
+#: The names of the functions: SciPy's before version 1.15 have no prefix.
+_FORMS = "scipy_openblas_{}_num_threads64_", "scipy_openblas_{}_num_threads", "openblas_{}_num_threads"
+
+
+@functools.cache
+def thread_number(package: str) -> ThreadNumber | None:
+    """Return the functions for the OpenBLAS in NumPy's or SciPy's wheel; None for another build of the package.
+
+    Example:
+        >>> number = thread_number("numpy")
+        >>> number is None or number.get() >= 1
+        True
+    """
+    found = importlib.util.find_spec(package)
+    if found is None or not found.origin:
+        return None
+    folder = Path(found.origin).parent
+    beside = folder.with_name(f"{package}.libs")
+    for path in (*beside.glob("*openblas*"), *folder.glob(".dylibs/*openblas*")):
+        library = ctypes.CDLL(str(path))  # the package has loaded it, or will: this opens the same library
+        for form in _FORMS:
+            names = (form.format(verb) for verb in ("get", "set"))
+            get, set_ = (getattr(library, name, None) for name in names)
+            if get is not None and set_ is not None:
+                get.restype, set_.argtypes, set_.restype = ctypes.c_int, (ctypes.c_int,), None
+                return ThreadNumber(get, set_)
+    return None
 
 
 def limit_blas(threads: int = 1) -> None:
@@ -17,9 +58,5 @@ def limit_blas(threads: int = 1) -> None:
     """
     if not {"OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS"}.isdisjoint(os.environ):
         return
-    package = Path(np.__file__).parent
-    libraries = (*package.with_name("numpy.libs").glob("*openblas*"), *package.glob(".dylibs/*openblas*"))
-    for library in libraries:  # NumPy has loaded it: this opens the same library
-        set_threads = getattr(ctypes.CDLL(str(library)), "scipy_openblas_set_num_threads64_", None)
-        if set_threads is not None:
-            set_threads(threads)
+    if number := thread_number("numpy"):
+        number.set(threads)

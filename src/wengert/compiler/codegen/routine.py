@@ -9,9 +9,13 @@ from collections.abc import Sequence
 
 from wengert.compiler.codegen.module_builder import ModuleBuilder
 from wengert.compiler.llvm.ir_builder import I64, POINTER, Builder, Kind, Value, constant
+from wengert.compiler.machine import costs
+from wengert.core.blas_threads import PACKAGES
 from wengert.nest.nest import Call
 from wengert.nest.routine import Argument, Given, Made, Memory, Stride
 
+SERIAL = "wengert_serial_begin", "wengert_serial_end"
+"""The functions between which BLAS and LAPACK compute on the calling thread; their operand is the package's number."""
 _I8, _I32 = Kind("i8"), Kind("i32")
 
 
@@ -47,6 +51,10 @@ class _Emitter:
         b, calls = self.builder, self.step.calls
         real = Kind("float" if calls.call.name[0] == "s" else "double")
         numbers = [self._in_memory(argument, real) for argument in calls.call.arguments]
+        package = constant(I64, PACKAGES.index("scipy"))
+        serial = calls.call.work < costs.COSTS.serial_blas_work
+        if serial:
+            b.call(SERIAL[0], package, result=None)
         with b.loop(constant(I64, 0), constant(I64, calls.matrices)) as number:
             places = [self._matrix(k, number) for k in range(len(self.arrays))]
             for source, target in calls.call.copies:
@@ -60,6 +68,8 @@ class _Emitter:
                 for address, argument in zip(numbers, calls.call.arguments, strict=True)
             ]
             b.call(symbol(calls.call.name), *given, result=None)
+        if serial:
+            b.call(SERIAL[1], package, result=None)
 
     def _in_memory(self, argument: Argument, real: Kind) -> Value | None:
         """Return the address of a number or a letter."""
