@@ -44,6 +44,8 @@ class RoutineCall(NamedTuple):
     """Bytes of the memory that it works in."""
     work: int = 0
     """About how many operations it carries out."""
+    is_product: bool = False
+    """Whether nearly all of them are products of matrices, which threads share well."""
 
 
 class Routine:

@@ -34,6 +34,8 @@ class HostCall(NamedTuple):
     """The user's line."""
     check: str = ""
     """The class of floats, one of `CLASSES`, of which it must make none."""
+    serial: bool = False
+    """Whether BLAS computes on the calling thread."""
 
 
 class Interface(NamedTuple):

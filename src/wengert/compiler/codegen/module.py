@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from wengert.compiler.codegen.interface import ARENA, FIRST, HostCall, Interface, Located
 from wengert.compiler.codegen.module_builder import ModuleBuilder, Take
@@ -92,7 +94,8 @@ def _interface(program: Program, builder: ModuleBuilder) -> Interface:
             for operand, weak in zip(step.operands, step.weak, strict=True)
         )
         outputs = tuple(map(located, step.outputs))
-        return HostCall(step.primitive, step.params, operands, outputs, step.location, step.check)
+        serial = 0 < _matrix_work(step.operands) < costs.COSTS.serial_blas_work
+        return HostCall(step.primitive, step.params, operands, outputs, step.location, step.check, serial)
 
     return Interface(
         arena=memory.size,
@@ -106,3 +109,9 @@ def _interface(program: Program, builder: ModuleBuilder) -> Interface:
         hosts=tuple(map(host_call, builder.hosts)),
         routines=tuple(sorted(builder.routines)),
     )
+
+
+def _matrix_work(operands: Iterable[Any]) -> int:
+    """Return about how many operations the factorisation of the largest matrix takes; 0 without matrices."""
+    shapes = (operand.shape[-2:] for operand in operands if isinstance(operand, Buffer))
+    return max((max(shape) * math.prod(shape) for shape in shapes if len(shape) == 2), default=0)

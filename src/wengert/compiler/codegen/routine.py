@@ -52,7 +52,7 @@ class _Emitter:
         real = Kind("float" if calls.call.name[0] == "s" else "double")
         numbers = [self._in_memory(argument, real) for argument in calls.call.arguments]
         package = constant(I64, PACKAGES.index("scipy"))
-        serial = calls.call.work < costs.COSTS.serial_blas_work
+        serial = not calls.call.is_product and calls.call.work < costs.COSTS.serial_blas_work
         if serial:
             b.call(SERIAL[0], package, result=None)
         with b.loop(constant(I64, 0), constant(I64, calls.matrices)) as number:

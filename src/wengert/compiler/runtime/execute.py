@@ -9,6 +9,7 @@ import math
 import sys
 import weakref
 from collections.abc import Generator, Iterable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy as np
 from wengert.compiler.codegen.interface import ARENA, CALLBACK, STATUS, HostCall, Interface, Located
 from wengert.compiler.llvm.object_code import Library
 from wengert.compiler.runtime.threads import team
+from wengert.compiler.runtime.threads.serial_blas import serial
 from wengert.core.dtypes import Dtype
 from wengert.core.errors import (
     ArgumentError,
@@ -214,7 +216,7 @@ class Executable:
         call = self.interface.hosts[number]
         operands = [_operand(x, context) if isinstance(x, Located) else x for x in call.operands]
         try:
-            with np.errstate(all="ignore"):
+            with np.errstate(all="ignore"), serial("numpy") if call.serial else nullcontext():
                 results = REGISTRY[call.primitive].evaluate(*operands, **call.params)
         except Exception as problem:
             raise _located(problem, call, operands) from None

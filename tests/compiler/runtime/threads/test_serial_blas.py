@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -95,6 +96,24 @@ def test_a_compiled_program_leaves_the_number(number: ThreadNumber) -> None:
     a = np.random.default_rng(1).normal(size=(100, 100))
     q, r = wg.jit(np.linalg.qr)(a)
     np.testing.assert_allclose(q @ r, a, atol=1e-12)
+    assert number.get() == 3
+
+
+@pytest.mark.parametrize("package", ["numpy"])
+def test_numpy_computes_on_the_calling_thread_in_a_compiled_program(
+    number: ThreadNumber, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside: list[int] = []
+    eigh = np.linalg.eigh
+
+    def watched(a: Any) -> Any:
+        inside.append(number.get())
+        return eigh(a)
+
+    monkeypatch.setattr(np.linalg, "eigh", watched)
+    for rows in (100, 300):
+        wg.jit(lambda a: wg.numpy.linalg.eigh(a)[0])(np.eye(rows))
+    assert inside == [1, 3]
     assert number.get() == 3
 
 
