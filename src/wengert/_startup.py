@@ -9,7 +9,6 @@ import os
 import signal
 import sys
 import threading
-from pathlib import PurePath
 from types import FrameType, TracebackType
 
 INTERRUPTED = 130
@@ -33,7 +32,7 @@ def _is_command() -> bool:
     program: str = next(iter(getattr(sys, "argv", ())), "")  # an embedded Python may have no argv
     if program == "-m":  # until the module has been found
         return "-m" in sys.orig_argv and sys.orig_argv[sys.orig_argv.index("-m") + 1 :][:1] == ["wengert"]
-    return PurePath(program).name in ("wengert", "wengert.exe", "wengert-script.py")
+    return os.path.basename(program) in ("wengert", "wengert.exe", "wengert-script.py")
 
 
 def _end_job(kind: type[BaseException], problem: BaseException, trace: TracebackType | None) -> None:

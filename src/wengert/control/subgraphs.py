@@ -270,8 +270,9 @@ def unchecked_graph(graph: Graph) -> Graph:
             operation = REGISTRY[equation.primitive]
             given = list(map(read, equation.operands))
             operands, params = operation.without_errors(counts, given, dict(equation.params))
-            results = operation(*operands, **params)
-            results = results if isinstance(results, tuple) else (results,)
+            results: Any = operation(*operands, **params)
+            if not isinstance(results, tuple):
+                results = (results,)
             values.update(zip(equation.outputs, results, strict=True))
         return list(map(read, graph.outputs))
 

@@ -492,7 +492,10 @@ def _unchecked(counts: Any, operands: Values, params: dict[str, Any]) -> tuple[V
 def _counting_and(condition: Graph) -> Graph:
     """Return the graph of ``counts and condition``, whose first input is ``counts``."""
     checked = unchecked_graph(condition)
-    run = lambda counts, *values: [logical_and(counts, *evaluate(checked, counts, *values))]  # noqa: E731
+
+    def run(counts: Any, *values: Any) -> list[Any]:
+        return [logical_and(counts, *evaluate(checked, counts, *values))]
+
     return stage(run, checked.input_types)[0]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from collections import OrderedDict
 from typing import Any, cast
@@ -55,6 +54,8 @@ def _factor(data: Any, columns: Any, pointers: Any) -> Any:
 
 
 def _digest(*arrays: Any) -> bytes:
+    import hashlib  # loads OpenSSL, which takes as long as ten modules of ours
+
     found = hashlib.blake2b(digest_size=16)
     for array in arrays:
         found.update(f"{array.dtype}{array.shape}".encode())

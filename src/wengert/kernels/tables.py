@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 
@@ -21,4 +21,5 @@ def table(name: str) -> tuple[float, ...]:
 
 @cache
 def _tables() -> dict[str, Any]:
-    return json.loads(Path(__file__).with_name("tables.json").read_text("utf-8"))
+    with open(os.path.join(os.path.dirname(__file__), "tables.json"), encoding="utf-8") as file:
+        return json.load(file)

@@ -11,7 +11,7 @@ import contextlib
 import ctypes
 import functools
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Generator
 
 from wengert.compiler.codegen.routine import SERIAL
 from wengert.compiler.llvm.object_code import Library, stored_library
@@ -142,13 +142,13 @@ def symbols() -> dict[str, int]:
 
 
 @functools.cache
-def _functions() -> tuple[ctypes._CFuncPtr, ...]:  # pyright: ignore[reportPrivateUsage]
+def _functions() -> tuple[Callable[[int], None], ...]:
     kind = ctypes.CFUNCTYPE(None, ctypes.c_int64)
     return tuple(kind(address) for address in symbols().values())
 
 
 @contextlib.contextmanager
-def serial(package: str) -> Iterator[None]:
+def serial(package: str) -> Generator[None]:
     """Have a package's OpenBLAS compute on the calling thread.
 
     Example:
