@@ -22,6 +22,7 @@ from wengert.array.array import Array
 from wengert.array.substitutes import LOADERS as _LOADERS
 from wengert.core.errors import WengertError
 from wengert.core.other_libraries import absent as _absent
+from wengert.primitive import REGISTRY as _REGISTRY
 from wengert.transforms.batching import vmap
 from wengert.transforms.forward_mode import jvp, linearize
 from wengert.transforms.jacobians import gnvp, hessian, hessp, hvp, jacfwd, jacobian, jacrev
@@ -177,4 +178,6 @@ def __getattr__(name: str) -> Any:
 
 
 _LOADERS.append(lambda: __getattr__("scipy"))
+_REGISTRY.elsewhere["linear_solve"] = lambda: __getattr__("linear_solve")  # of saved programs
+_REGISTRY.elsewhere["integral"] = lambda: __getattr__("integrate")
 Array.namespace = staticmethod(lambda: __getattr__("array_api"))

@@ -388,6 +388,8 @@ class Registry:
 
     def __init__(self) -> None:
         self._primitives: dict[str, Primitive] = {}
+        self.elsewhere: dict[str, Callable[[], Any]] = {}
+        """By the names of operations, functions that load the modules that state them, which programs load on first use."""
 
     def add(self, primitive: Primitive) -> Primitive:
         """Register a primitive under its name, which must be new."""
@@ -400,6 +402,8 @@ class Registry:
         return self._primitives[name]
 
     def __contains__(self, name: str) -> bool:
+        if name not in self._primitives and name in self.elsewhere:
+            self.elsewhere[name]()
         return name in self._primitives
 
     def __iter__(self) -> Iterator[Primitive]:

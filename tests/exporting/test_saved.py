@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections import OrderedDict, defaultdict
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,6 +57,23 @@ for name, value in found.items():
 """
 
 
+SAVES_SOLVERS = """
+import numpy as np, wengert as wg
+programs = {
+    "solution": lambda x: wg.linear_solve(lambda v: 2.0 * v, x, solver="cg"),
+    "integral": lambda x: wg.integrate.quad(lambda t: np.exp(-x[0] * t * t), 0.0, x[1])[0],
+    "loop": lambda x: wg.while_loop(lambda v: np.sum(v) < 9, lambda v: 2.0 * v, x),
+}
+for name, program in programs.items():
+    wg.export(program, np.ones(3)).save(f"{name}.wg")
+"""
+LOADS_SOLVERS = """
+import numpy as np, wengert as wg
+for name, expected in {"solution": [0.5, 0.5, 0.5], "integral": 0.746824132812427, "loop": [4.0, 4.0, 4.0]}.items():
+    np.testing.assert_allclose(wg.load(f"{name}.wg")(np.ones(3)), expected, rtol=1e-12)
+"""
+
+
 class Pair(NamedTuple):
     first: Any
     second: Any
@@ -81,19 +99,22 @@ def test_a_saved_function_returns_the_same_bits(name, tmp_path) -> None:
         assert np.asarray(one).tobytes() == np.asarray(other).tobytes()
 
 
+def run_in_another_process(program: str, folder: Path) -> None:
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
 def test_another_process_without_the_module_of_the_user(tmp_path) -> None:
     (tmp_path / "user.py").write_text(USER)
-    for program in (SAVES, LOADS):
-        done = subprocess.run(
-            [sys.executable, "-c", program],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-        )
-        assert done.returncode == 0, done.stderr
-        (tmp_path / "user.py").unlink(missing_ok=True)
+    run_in_another_process(SAVES, tmp_path)
+    (tmp_path / "user.py").unlink()
+    run_in_another_process(LOADS, tmp_path)
+
+
+def test_another_process_loads_the_solvers_of_a_program(tmp_path) -> None:
+    run_in_another_process(SAVES_SOLVERS, tmp_path)
+    run_in_another_process(LOADS_SOLVERS, tmp_path)
 
 
 @pytest.mark.parametrize("mode", ["flip", "cut", "zero"])
