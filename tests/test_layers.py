@@ -70,7 +70,7 @@ ROOMS = {
     "command": """_startup _version core transforms compiler compiler.llvm compiler.machine compiler.runtime special
         explorer exporting parallel data train predict report bench""",
     "__main__": "command",
-    "": """_startup _version core tree errors array transforms control compiler compiler.runtime numpy special
+    "": """_startup _version core tree errors primitive array transforms control compiler compiler.runtime numpy special
         scipy array_api random nn optim optimize fit integrate implicit testing inspect explorer exporting data
         sparse""",
 }

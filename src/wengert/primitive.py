@@ -389,7 +389,7 @@ class Registry:
     def __init__(self) -> None:
         self._primitives: dict[str, Primitive] = {}
         self.elsewhere: dict[str, Callable[[], Any]] = {}
-        """By the names of operations, functions that load the modules that state them, which programs load on first use."""
+        """Functions that load the modules of operations that programs load on first use, by the names of operations."""
 
     def add(self, primitive: Primitive) -> Primitive:
         """Register a primitive under its name, which must be new."""
