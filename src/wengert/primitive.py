@@ -293,6 +293,7 @@ class Primitive:
     """``(counts, *operands, **params) -> operands``, which raise no error where ``counts`` is false."""
     unchecked_programs: Callable[..., tuple[Sequence[Any], dict[str, Any]]] | None = None
     """``(counts, operands, params) -> (operands, params)``: the same for an operation that holds programs."""
+    may_not_end: bool = False
 
     def __post_init__(self) -> None:
         if self.of_arrays is _not_given:

@@ -115,11 +115,13 @@ def batch_bounded(
 
 
 def no_turns_elsewhere(
-    counts: Any, turns: Any, *operands: Any, body: Graph, **params: Any
+    counts: Any, turns: Any, *operands: Any, body: Graph, constants: int, stops: bool = False, **params: Any
 ) -> tuple[Any, ...]:
-    """Return the operands of a scan with 0 turns for examples that do not count."""
-    is_needed = params.get("stops") or may_raise(body)
-    return where(counts, turns, 0) if is_needed else turns, *operands
+    """Return the operands of a scan that takes no turn for examples that do not count."""
+    if stops:  # before the first turn it reads its first carry, as whoever asks whether it has ended does
+        going = logical_and(counts, operands[constants])
+        return turns, *operands[:constants], going, *operands[constants + 1 :]
+    return where(counts, turns, 0) if may_raise(body) else turns, *operands
 
 
 def until_all_done(

@@ -166,6 +166,7 @@ def _batch(op: Primitive, size: int, operands: Values, batched: Flags, params: M
 
 
 def _unchecked(counts: Any, operands: Values, params: dict[str, Any]) -> tuple[Values, dict[str, Any]]:
+    """Pass whether the example counts to the program."""
     if not may_raise(*params.values()):
         return operands, params
     return [counts, *operands], {"program": unchecked_graph(params["program"])}

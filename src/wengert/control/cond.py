@@ -206,6 +206,7 @@ def _batch(op: Primitive, size: int, operands: Values, batched: Flags, params: M
 
 
 def _unchecked(counts: Any, operands: Values, params: dict[str, Any]) -> tuple[Values, dict[str, Any]]:
+    """Pass whether the example counts to both branches."""
     if not may_raise(*params.values()):
         return operands, params
     pred, *others = operands

@@ -11,7 +11,7 @@ from wengert.control.values import fit, strong, zeros
 from wengert.core.dtypes import BOOL, is_inexact
 from wengert.core.errors import LostDerivativeError, message
 from wengert.core.shapes import shape_of
-from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
+from wengert.ir.graph import Equation, Graph, Literal, Var
 from wengert.ir.types import TensorType, show, type_of
 from wengert.ops.shape import broadcast_to
 from wengert.passes.dead import eliminate_dead
@@ -248,12 +248,9 @@ def may_raise(*graphs: Graph) -> bool:
 
 @memoized
 def _may_raise(graph: Graph) -> bool:
-    return any(
-        equation.primitive == "while"
-        or REGISTRY[equation.primitive].unchecked is not None
-        or may_raise(*(x for x in equation.params.values() if isinstance(x, Graph)))
-        for equation in graph.equations
-    )
+    operations = [REGISTRY[equation.primitive] for equation in graph.equations]
+    inner = [graph for equation in graph.equations for graph in equation.graphs()]
+    return any(x.unchecked is not None or x.may_not_end for x in operations) or may_raise(*inner)
 
 
 @memoized
@@ -261,20 +258,7 @@ def unchecked_graph(graph: Graph) -> Graph:
     """Return the graph that raises no error where its first input, one more than those of ``graph``, is false."""
 
     def run(counts: Any, *inputs: Any) -> list[Any]:
-        values = dict([*zip(graph.inputs, inputs, strict=True), *graph.constants])
-
-        def read(atom: Atom) -> Any:
-            return atom.value if isinstance(atom, Literal) else values[atom]
-
-        for equation in graph.equations:
-            operation = REGISTRY[equation.primitive]
-            given = list(map(read, equation.operands))
-            operands, params = operation.without_errors(counts, given, dict(equation.params))
-            results: Any = operation(*operands, **params)
-            if not isinstance(results, tuple):
-                results = (results,)
-            values.update(zip(equation.outputs, results, strict=True))
-        return list(map(read, graph.outputs))
+        return evaluate(graph, *inputs, prepare=lambda x, *given: x.without_errors(counts, *given))
 
     return _closed(*stage(run, [TensorType(BOOL, ()), *graph.input_types]))
 

@@ -519,4 +519,5 @@ while_primitive = primitive(
     source=_source,
     samples=None,
     unchecked_programs=_unchecked,
+    may_not_end=True,
 )

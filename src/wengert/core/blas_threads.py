@@ -40,7 +40,12 @@ def thread_number(package: str) -> ThreadNumber | None:
     folder = Path(found.origin).parent
     beside = folder.with_name(f"{package}.libs")
     for path in (*beside.glob("*openblas*"), *folder.glob(".dylibs/*openblas*")):
-        library = ctypes.CDLL(str(path))  # the package has loaded it, or will: this opens the same library
+        try:
+            library = ctypes.CDLL(
+                str(path)
+            )  # the package has loaded it, or will: this opens the same library
+        except OSError:
+            continue
         for form in _FORMS:
             names = (form.format(verb) for verb in ("get", "set"))
             get, set_ = (getattr(library, name, None) for name in names)

@@ -18,6 +18,7 @@ from wengert.control.subgraphs import (
     select,
     spread,
     subgraph,
+    unchecked_graph,
     vjp_graph,
 )
 from wengert.control.values import strong
@@ -277,6 +278,24 @@ def _batch(op: Primitive, size: int, operands: Values, batched: Flags, params: M
     return (Batched(x),)
 
 
+def _unchecked(counts: Any, operands: Values, params: dict[str, Any]) -> tuple[Values, dict[str, Any]]:
+    """Solve ``I x = 0`` for examples that do not count, whose matrix may be singular or hold NaN."""
+    *constants, b = operands
+    changed = {name: _identity_elsewhere(params[name]) for name in ("product", "transposed")}
+    return [counts, *constants, where(counts, b, 0.0)], {**params, **changed}
+
+
+@memoized
+def _identity_elsewhere(product: Graph) -> Graph:
+    """Return the product by a matrix, or by the identity where a first input, ``counts``, is false."""
+    checked = unchecked_graph(product)
+
+    def run(counts: Any, *values: Any) -> list[Any]:
+        return [where(counts, *evaluate(checked, counts, *values), values[-1])]
+
+    return stage(run, checked.input_types)[0]
+
+
 linear_solve_primitive = primitive(
     name="linear_solve",
     doc="x with A x = b, by an iteration that multiplies by A; its operands are what A closes over, and b",
@@ -289,5 +308,5 @@ linear_solve_primitive = primitive(
         f"linear_solve(product, [{', '.join(operands[:-1])}], {operands[-1]}, {solver!r})"
     ),
     samples=None,
-    unchecked=lambda counts, *operands, **params: (*operands[:-1], where(counts, operands[-1], 0.0)),
+    unchecked_programs=_unchecked,
 )

@@ -263,8 +263,14 @@ def stage(
     return graph, trace.captured
 
 
-def evaluate(graph: Graph, *arguments: Any) -> list[Any]:
-    """Evaluate a graph on arrays or boxes."""
+def evaluate(graph: Graph, *arguments: Any, prepare: Callable[..., Any] | None = None) -> list[Any]:
+    """Evaluate a graph on arrays or boxes.
+
+    Args:
+        graph: the graph.
+        arguments: a value for each input.
+        prepare: ``(operation, operands, params) -> (operands, params)``: what each operation gets instead.
+    """
     values: dict[Var, Any] = dict(zip(graph.inputs, arguments, strict=True))
     values.update(graph.constants)
     last_use = _uses.get(graph)
@@ -275,7 +281,14 @@ def evaluate(graph: Graph, *arguments: Any) -> list[Any]:
         return atom.value if isinstance(atom, Literal) else values[atom]
 
     for position, equation in enumerate(graph.equations):
-        results = REGISTRY[equation.primitive](*map(read, equation.operands), **equation.params)
+        operation, operands, params = (
+            REGISTRY[equation.primitive],
+            map(read, equation.operands),
+            equation.params,
+        )
+        if prepare is not None:
+            operands, params = prepare(operation, [*operands], dict(params))
+        results = operation(*operands, **params)
         if len(equation.outputs) == 1 and not isinstance(results, tuple):
             results = (results,)
         values.update(zip(equation.outputs, results, strict=True))
