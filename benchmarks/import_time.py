@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 LIMIT = 1.2
-"""The most times as long as NumPy's import: the ratio depends less on the machine than milliseconds."""
+"""The largest ratio of Wengert's import to NumPy's. Ratios depend less on the machine than milliseconds do."""
 RUNS = 15
 
 SCRIPT = """

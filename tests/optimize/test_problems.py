@@ -197,6 +197,10 @@ def test_all_forms_of_bounds() -> None:
     assert bounds_of(x, ((0, 1), (2, 3))) == ([0.0, 2.0], [1.0, 3.0])
     assert bounds_of(x, np.array([[0, 1], [2, 3]])) == ([0.0, 2.0], [1.0, 3.0])
     assert bounds_of(x, (0, None)) == ([0.0, 0.0], [inf, inf])
+    assert bounds_of(x, (np.array([0, 1]), np.array([2, 3]))) == ([0.0, 1.0], [2.0, 3.0])
+    assert bounds_of(x, (0.0, np.array([2, 3]))) == ([0.0, 0.0], [2.0, 3.0])
+    assert bounds_of(np.zeros(3), ([0, 1, 2], [3, 4, 5])) == ([0.0, 1.0, 2.0], [3.0, 4.0, 5.0])
+    assert bounds_of(np.zeros(3), (None, np.array([3, 4, 5]))) == ([-inf] * 3, [3.0, 4.0, 5.0])
     assert bounds_of(x, optimize.Bounds(0.0, [1.0, 2.0])) == ([0.0, 0.0], [1.0, 2.0])
     assert bounds_of(p, ({"a": 0.0, "b": None}, None)) == ([0.0, 0.0, -inf], [inf] * 3)
     assert bounds_of(p, (-1.0, {"a": [1.0, 2.0], "b": 3.0})) == ([-1.0] * 3, [1.0, 2.0, 3.0])
@@ -220,6 +224,11 @@ def test_all_forms_of_bounds() -> None:
         (lambda: wg.optimize.problem(np.sum, "start"), DtypeError, "real numbers.*str in x0"),
         (lambda: wg.optimize.problem(np.sum, {"z": 1j}), DtypeError, r"x0\['z'\].*real and the imaginary"),
         (lambda: wg.optimize.problem(1.0, np.ones(2)), DtypeError, "a function is needed; got float"),
+        (
+            lambda: wg.optimize.problem(np.sum, np.ones(2), bounds=[0.0, 1.0]),
+            ArgumentError,
+            r"bounds must be 2 pairs \(lower, upper\), .*; got 2 entries",
+        ),
         (
             lambda: wg.optimize.problem(np.sum, np.ones(3), bounds=[(0, 1)]),
             ArgumentError,

@@ -121,6 +121,6 @@ def _size(graph: Graph) -> str:
     lines = Counter(equation.location.removeprefix("adjoint of ") for equation in equations)
     line, count = lines.most_common(1)[0] if lines else ("", 0)
     if line and count >= _UNROLLED:
-        text += f", {count:,} of them from {readable(line)}, which a Python loop repeats; {_INSTEAD}"
+        text += f", {count:,} of them from {readable(line)}, which Python repeats; {_INSTEAD}"
     why_not = disk_cache.default().why_unused()
     return f"{text}; {f'{why_not}, so later processes compile again' if why_not else _KEPT}"

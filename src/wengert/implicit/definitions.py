@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from wengert.control.custom_derivatives import custom_jvp
 from wengert.control.values import is_followable, pack
-from wengert.core.errors import ArgumentError, ShapeError, message
+from wengert.core.errors import ArgumentError, MatrixError, ShapeError, message
 from wengert.core.shapes import shape_of
 from wengert.implicit.linear import SOLVERS, solve_directly, solve_iteratively, tolerance_of
 from wengert.implicit.vectors import Form, differentiable, lifted, vector_of
@@ -126,9 +127,18 @@ def linear_solver(operation: str, name: str, start: Any, tol: float) -> LinearSo
     if name not in SOLVERS:
         raise ArgumentError(message(operation, f"linear must be one of {SOLVERS}", repr(name)))
     if name == "direct":
-        return solve_directly
+        return functools.partial(_solve_directly, operation)
     limits = min(tol, tolerance_of(start, None)), 10 * shape_of(start)[0]
     return lambda product, b: solve_iteratively(name, product, b, limits)
+
+
+def _solve_directly(operation: str, multiply: Callable[[Any], Any], right: Any) -> Any:
+    try:
+        return solve_directly(multiply, right)
+    except MatrixError:
+        requirement = "the matrix of derivatives must not be singular"
+        hint = "begin elsewhere; at a multiple root the solution has no derivative"
+        raise MatrixError(message(operation, requirement, hint=hint)) from None
 
 
 def by_user(

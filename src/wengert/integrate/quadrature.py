@@ -46,7 +46,7 @@ def quad(
 
     Args:
         func: ``(x, *args) -> number or array``, of a number x.
-        a: the lower bound, ``-np.inf`` included; infinite bounds must be known.
+        a: the lower bound, ``-np.inf`` included. An infinite bound must be known: no argument of `vmap` or `wg.jit`.
         b: the upper bound, which may be less than a, or ``np.inf``.
         args: more arguments of ``func``.
         epsabs: the error that is allowed in each component.

@@ -154,17 +154,22 @@ def _numbers(flat: Flat, limit: Any, name: str, path: str) -> Any:
 
 
 def _is_lower_and_upper(flat: Flat, bounds: Any) -> bool:
-    """Return whether bounds are a pair of lower and upper ones; SciPy takes a sequence for a vector as pairs."""
+    """Return whether bounds are a pair of lower and upper ones; SciPy takes a sequence for a vector as pairs.
+
+    A tuple of two pairs of Python's for two variables is SciPy's; one of two arrays is a pair.
+    """
     if type(bounds) is not tuple:
         return False
     pair = cast("tuple[Any, ...]", bounds)
-    return len(pair) == 2 and (not flat.is_vector or all(x is None or shape_of(x) == () for x in pair))
+    if len(pair) != 2:
+        return False
+    return not flat.is_vector or flat.size != 2 or not any(isinstance(x, SEQUENCE) for x in pair)
 
 
 def _columns(flat: Flat, bounds: Any) -> tuple[Any, Any]:
     """Return the lower and the upper bounds of a sequence of pairs, as SciPy takes it."""
     pairs = list(bounds) if isinstance(bounds, (*SEQUENCE, np.ndarray, zip)) else None
-    if pairs is None or len(pairs) != flat.size or any(len(pair) != 2 for pair in pairs):
+    if pairs is None or len(pairs) != flat.size or any(_length(pair) != 2 for pair in pairs):
         requirement = (
             f"bounds must be {flat.size} pairs (lower, upper), scipy.optimize.Bounds, or a tuple of lower and upper "
             f"bounds: numbers, None or containers like {flat.name}"
@@ -176,3 +181,7 @@ def _columns(flat: Flat, bounds: Any) -> tuple[Any, Any]:
         np.array([absent if limit is None else limit for limit in column], np.float64)
         for column, absent in zip(columns, (LOWER, UPPER), strict=True)
     )  # pyright: ignore[reportReturnType]
+
+
+def _length(pair: Any) -> int:
+    return len(pair) if isinstance(pair, (*SEQUENCE, np.ndarray)) and np.ndim(pair) else 0

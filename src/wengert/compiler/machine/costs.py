@@ -63,8 +63,8 @@ class CostModel:
     native_block_rows: int = 32
     """The most rows of a triangular block that is factorised or solved in one loop; larger matrices are divided."""
     serial_blas_work: int = 15_000_000
-    """Operations of a factorisation from which the threads of BLAS save a tenth of its time. Before, they save nothing,
-    and where other threads use the processors, they make it several times as long."""
+    """Operations of a factorisation: fewer run on the calling thread. From here on the threads of BLAS save a tenth of
+    the time; below, they save nothing, and double it where other threads use the processors."""
     native_panel_columns: int = 32
     """The most columns of a panel of LU factors, or of Householder reflections, that is made in one loop."""
     native_blocks: int = 4

@@ -76,18 +76,25 @@ def test_one_thread_stays_one(number: ThreadNumber, package: str) -> None:
     assert number.get() == 1
 
 
+@packages
+def test_a_number_that_someone_sets_meanwhile_stays(number: ThreadNumber, package: str) -> None:
+    with serial(package):
+        number.set(2)
+    assert number.get() == 2
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 @packages
 def test_a_forked_child_counts_its_own_calls(number: ThreadNumber, package: str) -> None:
     with serial(package):
         child = os.fork()
-        if child == 0:
-            number.set(2)
-            with serial(package):
-                inside = number.get()
-            os._exit(10 * inside + number.get())
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 12
+    if child == 0:
+        outside = number.get()  # the end of the parent's call changes nothing in the child
+        with serial(package):
+            inside = number.get()
+        os._exit(10 * inside + outside)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 13
 
 
 @pytest.mark.parametrize("package", ["scipy"])
