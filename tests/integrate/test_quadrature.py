@@ -26,6 +26,10 @@ INTEGRALS: list[tuple[Function, float, float, float]] = [
     (lambda x: 1 / np.sqrt(x), 0, 4, 4),
     (lambda x: np.abs(x - 0.3), 0, 1, 0.29),
     (lambda x: 1e-3 / (x**2 + 1e-6), -1, 1, 2 * math.atan(1e3)),
+    (lambda x: 1 / np.sqrt(1 - x), 0, 1, 2),
+    (lambda x: np.exp(-x) / np.sqrt(x), 0, np.inf, math.sqrt(math.pi)),
+    (lambda x: np.exp(x) / np.sqrt(-x), -np.inf, 0, math.sqrt(math.pi)),
+    (lambda x: x**-1.5, 1, np.inf, 2),
 ]
 
 
@@ -97,7 +101,7 @@ def test_integrals_are_scipys(function: Function, low: float, high: float, exact
     assert quad(function, low, high)[0] == pytest.approx(theirs[0], abs=1e-7)
 
 
-@pytest.mark.parametrize("number", [0, 3, 4, 5, 8])
+@pytest.mark.parametrize("number", [0, 3, 4, 5, 8, 10, 11])
 @pytest.mark.costly
 def test_compiled_integrals_are_the_same(number: int) -> None:
     function, low, high, _ = INTEGRALS[number]
@@ -107,6 +111,12 @@ def test_compiled_integrals_are_the_same(number: int) -> None:
         rtol=1e-12,
         atol=1e-13,
     )
+
+
+def test_an_end_between_whose_floats_much_lies_is_not_reached() -> None:
+    """Between 1 and the next float lie 3e-8 of the integral of ``1 / sqrt(x - 1)``."""
+    value, _ = quad(lambda x: np.exp(1 - x) / np.sqrt(x - 1), 1, np.inf)
+    assert value == pytest.approx(math.sqrt(math.pi), abs=3e-8)
 
 
 @pytest.mark.parametrize("points", [[0.2, 0.7], [0.7, 0.2], [0.7, 2.0, -1.0, 0.2]])

@@ -135,6 +135,11 @@ class _Partition(NamedTuple):
     def _estimate(self, lows: Any, highs: Any) -> dict[str, Any]:
         middle, half = (lows + highs) / 2, (highs - lows) / 2
         nodes = middle[:, None] + half[:, None] * self.rule.nodes[:, None, :]
+        # Nodes lie inside of the box; rounding must not move one to an end, where the function may be infinite.
+        low, high = np.minimum(lows, highs), np.maximum(lows, highs)
+        nodes = np.clip(
+            nodes, (low + EPSILON * np.abs(low))[:, None], (high - EPSILON * np.abs(high))[:, None]
+        )
         rows, count = shape_of(lows)[0], len(self.rule.nodes)
         values = self.function(np.reshape(nodes, (rows * count, *self.shape)))
         values = np.reshape(values, (rows, count, self.shape[0], shape_of(values)[-1]))

@@ -28,7 +28,7 @@ from wengert.core.dtypes import FLOAT64
 from wengert.core.errors import LimitError, message
 from wengert.core.shapes import Shape, shape_of, size
 from wengert.integrate.adaptive import Outcome, Tolerances, integrate
-from wengert.integrate.rules import rule_for
+from wengert.integrate.rules import EPSILON, rule_for
 from wengert.ir.graph import Graph
 from wengert.ir.types import TensorType
 from wengert.nest.lowering import ControlFlow
@@ -65,9 +65,12 @@ class Region(NamedTuple):
 
     def boxes(self, ends: Values, examples: int) -> tuple[Any, Any]:
         """Return the corners of the boxes of the first partition, of shape (r, m, d)."""
-        if self.kind != "finite":
+        if self.kind == "box":
             shape = (1, examples, self.axes)
             return np.zeros(shape), np.ones(shape)
+        if self.kind != "finite":  # see `mapped`
+            edges = np.broadcast_to(np.array([-1.0, 0.0, 1.0])[:, None, None], (3, examples, 1))
+            return edges[:-1], edges[1:]
         low, *points, high = (np.reshape(end, (1, examples)) for end in ends)
         if points:
             inside = np.clip(np.concatenate(points), np.minimum(low, high), np.maximum(low, high))
@@ -77,16 +80,22 @@ class Region(NamedTuple):
         return edges[:-1], edges[1:]
 
     def mapped(self, function: Callable[[Any], Any], ends: Values, examples: int) -> Callable[[Any], Any]:
-        """Return the function on the first partition: infinite ranges lie behind ``(1 - t) / t`` (QUADPACK)."""
+        """Return the function on the first partition.
+
+        In an infinite range, negative t stand for points at a distance of -t from the end, and positive t for points at a
+        distance of 1 / t: both ends, where a function may be singular, lie at 0, where floats are dense.
+        """
         if self.kind in ("finite", "box"):
             return function
         end = np.reshape(ends[0], (examples, 1)) if ends else 0.0
         signs = {"above": (1,), "below": (-1,), "whole": (1, -1)}[self.kind]
 
         def of_unit(t: Any) -> Any:
-            distance = (1 - t) / t
+            is_near = t < 0
+            inverse = 1 / where(is_near, 1.0, t)
+            distance = np.maximum(where(is_near, -t, inverse), EPSILON * np.abs(end))
             total: Any = sum(function(end + sign * distance) for sign in signs)
-            return total / t**2
+            return total * where(is_near, 1.0, inverse**2)
 
         return of_unit
 
@@ -125,7 +134,10 @@ class Problem(NamedTuple):
 
     def _checked(self, outcome: Outcome) -> Outcome:
         requirement = f"the estimated error must be within the tolerance after limit={self.limit} intervals"
-        hint = "the integrand may have a singularity or a jump: split there with points, or give another tolerance"
+        hint = (
+            "the integrand may have a singularity or a jump: split there with points, or give another tolerance; "
+            "an infinite bound must be known, and no argument of vmap or jit"
+        )
         known, error = concrete(outcome.is_done), concrete(outcome.error)
         if known is None or error is None:
             holds = np.all(outcome.is_done)

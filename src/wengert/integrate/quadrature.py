@@ -36,7 +36,7 @@ def quad(
     """Return the integral of a function from a to b, and an estimate of its error, as `scipy.integrate.quad`.
 
     Each interval gets the rule of Gauss and Kronrod with 21 points; the interval with the largest error is halved until
-    the sum of the errors is small (QUADPACK's QAG, QAGI and QAGP, 1983).
+    the sum of the errors is small (as in QUADPACK, 1983).
 
     The derivative with respect to a bound is the integrand there. That with respect to ``args``, and what ``func``
     closes over, is the integral of the derivative, with intervals of its own, in any order and mode: those that suit
