@@ -82,8 +82,8 @@ class Region(NamedTuple):
     def mapped(self, function: Callable[[Any], Any], ends: Values, examples: int) -> Callable[[Any], Any]:
         """Return the function on the first partition.
 
-        In an infinite range, negative t stand for points at a distance of -t from the end, and positive t for points at a
-        distance of 1 / t: both ends, where a function may be singular, lie at 0, where floats are dense.
+        In an infinite range, a negative t stands for a point at a distance of -t from the end, and a positive t for one
+        at a distance of 1 / t: both ends, where a function may be singular, lie at 0, where floats are dense.
         """
         if self.kind in ("finite", "box"):
             return function
