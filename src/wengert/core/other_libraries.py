@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 _LOOPS = "wg.scan, wg.cond, wg.while_loop or wg.fori_loop"
 _TREES = "wg.tree.map_tree, wg.tree.leaves, wg.tree.flatten or wg.tree.unflatten"
 _DATACLASS = "a dataclass of layers, or wg.nn.Chain(...)"
@@ -56,4 +58,6 @@ def absent(module: str, name: str) -> AttributeError:
     """
     text = f"module {module!r} has no attribute {name!r}"
     instead = INSTEAD[module].get(name)
-    return AttributeError(f"{text}; write {instead} (docs/coming_from.md)" if instead else text)
+    if instead:
+        return AttributeError(f"{text}; write {instead} (docs/coming_from.md)")
+    return AttributeError(text, name=name, obj=sys.modules.get(module))  # Python looks for a like name in it
