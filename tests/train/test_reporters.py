@@ -94,7 +94,7 @@ def test_the_time_that_is_left_does_not_count_compiling(monkeypatch, compiled):
     assert math.isnan(first.remaining) is compiled
     assert math.isnan(first.rate) is compiled
     assert others
-    assert all(0 <= progress.remaining < 4 for progress in others)
+    assert all(0 <= progress.remaining < 10 for progress in others)  # on a busy machine, too
 
 
 def test_plain_lines_come_now_and_then(monkeypatch):
