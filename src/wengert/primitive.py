@@ -294,6 +294,7 @@ class Primitive:
     unchecked_programs: Callable[..., tuple[Sequence[Any], dict[str, Any]]] | None = None
     """``(counts, operands, params) -> (operands, params)``: the same for an operation that holds programs."""
     may_not_end: bool = False
+    """Whether it may run for ever for some values of its operands."""
 
     def __post_init__(self) -> None:
         if self.of_arrays is _not_given:

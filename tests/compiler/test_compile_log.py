@@ -178,7 +178,7 @@ def test_a_graph_that_takes_long_names_the_line_that_fills_it(told: Callable[[],
     where = rf"unrolled \[test_compile_log.py:{START}\]"
     count = rf"2\d\d operations, 2\d\d of them from test_compile_log.py:{START + 2}"
     assert re.fullmatch(
-        rf"jit: {where} is still being compiled after 0 s \(in LLVM\): {count}, which Python repeats; "
+        rf"jit: {where} is still being compiled after 0 s \(in LLVM\): {count}; "
         "wg.scan and wg.fori_loop keep a loop as one operation; "
         "WENGERT_CACHE is off, so later processes compile again",
         message,

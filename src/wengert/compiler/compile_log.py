@@ -115,12 +115,12 @@ def _stage(thread: int) -> str:
 
 
 def _size(graph: Graph) -> str:
-    """Describe the number of operations, the line that a loop repeats, and whether the cache keeps the result."""
+    """Describe the number of operations, the line with most of them, and whether the cache keeps the result."""
     equations = list(_all_equations(graph))
     text = f"{len(equations):,} operation{'' if len(equations) == 1 else 's'}"
     lines = Counter(equation.location.removeprefix("adjoint of ") for equation in equations)
     line, count = lines.most_common(1)[0] if lines else ("", 0)
     if line and count >= _UNROLLED:
-        text += f", {count:,} of them from {readable(line)}, which Python repeats; {_INSTEAD}"
+        text += f", {count:,} of them from {readable(line)}; {_INSTEAD}"
     why_not = disk_cache.default().why_unused()
     return f"{text}; {f'{why_not}, so later processes compile again' if why_not else _KEPT}"

@@ -185,9 +185,8 @@ def _lu_solution_call(
     count, n = b.shape
     letter = "N" if transposed else "T"
     arguments = (letter, n, count, Given(0), max(n, 1), Given(1), Made(0), max(n, 1), _INFO)
-    return RoutineCall(
-        name_for(b.dtype, "getrs"), arguments, ((2, 0),), _FREE.offset, 2 * n * n * count, count > 1
-    )
+    name, work = name_for(b.dtype, "getrs"), 2 * n * n * count
+    return RoutineCall(name, arguments, ((2, 0),), _FREE.offset, work, is_product=count > 1)
 
 
 def _lu_equations(draw: Draw) -> Any:
@@ -218,7 +217,7 @@ def _lu_inverse_call(factors: TensorType, exchanges: TensorType, x: TensorType) 
     length = max(n * _COLUMNS, 1)
     arguments = (n, Made(0), max(n, 1), Given(1), _FREE, length, _INFO)
     name = name_for(factors.dtype, "getri")
-    return RoutineCall(name, arguments, ((0, 0),), _memory(factors, length), 4 * n**3 // 3, True)
+    return RoutineCall(name, arguments, ((0, 0),), _memory(factors, length), 4 * n**3 // 3, is_product=True)
 
 
 lapack_lu_inverse = _stated(
@@ -280,7 +279,8 @@ def _triangular_call(
     letters = ("R", triangle, "T" if transposed else "N", diagonal)
     sizes = (max(n, 1), Made(0), max(columns, 1))
     arguments = (*letters, columns, n, 1.0, Given(0), *sizes)
-    return RoutineCall(name_for(b.dtype, "trsm"), arguments, ((1, 0),), 0, n * n * columns, True)
+    name, work = name_for(b.dtype, "trsm"), n * n * columns
+    return RoutineCall(name, arguments, ((1, 0),), 0, work, is_product=True)
 
 
 def _triangular_samples(draw: Draw) -> Any:

@@ -184,4 +184,4 @@ def _columns(flat: Flat, bounds: Any) -> tuple[Any, Any]:
 
 
 def _length(pair: Any) -> int:
-    return len(pair) if isinstance(pair, (*SEQUENCE, np.ndarray)) and np.ndim(pair) else 0
+    return len(pair) if isinstance(pair, SEQUENCE) or shape_of_array(pair) else 0

@@ -281,11 +281,8 @@ def evaluate(graph: Graph, *arguments: Any, prepare: Callable[..., Any] | None =
         return atom.value if isinstance(atom, Literal) else values[atom]
 
     for position, equation in enumerate(graph.equations):
-        operation, operands, params = (
-            REGISTRY[equation.primitive],
-            map(read, equation.operands),
-            equation.params,
-        )
+        operation = REGISTRY[equation.primitive]
+        operands, params = map(read, equation.operands), equation.params
         if prepare is not None:
             operands, params = prepare(operation, [*operands], dict(params))
         results = operation(*operands, **params)

@@ -33,21 +33,31 @@ end:
   ret void
 }
 
-define internal void @return(ptr %state) nounwind { ; unless someone has set another number meanwhile
-entry:
+define internal i32 @number(ptr %state) nounwind {
   %get.at = getelementptr %State, ptr %state, i64 0, i32 3
   %get = load ptr, ptr %get.at, align 8
+  %number = call i32 %get()
+  ret i32 %number
+}
+
+define internal void @set(ptr %state, i32 %number) nounwind {
   %set.at = getelementptr %State, ptr %state, i64 0, i32 4
   %set = load ptr, ptr %set.at, align 8
+  call void %set(i32 %number)
+  ret void
+}
+
+define internal void @return(ptr %state) nounwind { ; unless someone has set another number meanwhile
+entry:
   %usual.at = getelementptr %State, ptr %state, i64 0, i32 1
   %usual = load i32, ptr %usual.at, align 4
-  %now = call i32 %get()
+  %now = call i32 @number(ptr %state)
   %kept = icmp eq i32 %now, 1
   %several = icmp sgt i32 %usual, 1
   %change = and i1 %kept, %several
-  br i1 %change, label %set.usual, label %end
-set.usual:
-  call void %set(i32 %usual)
+  br i1 %change, label %back, label %end
+back:
+  call void @set(ptr %state, i32 %usual)
   br label %end
 end:
   ret void
@@ -92,23 +102,21 @@ entry:
   %unknown = icmp eq ptr %get, null
   br i1 %unknown, label %end, label %known
 known:
-  %set.at = getelementptr %State, ptr %state, i64 0, i32 4
-  %set = load ptr, ptr %set.at, align 8
-  %usual.at = getelementptr %State, ptr %state, i64 0, i32 1
-  %calls.at = getelementptr %State, ptr %state, i64 0, i32 2
   call void @lock(ptr %state)
+  %calls.at = getelementptr %State, ptr %state, i64 0, i32 2
   %calls = load i64, ptr %calls.at, align 8
   %more = add i64 %calls, 1
   store i64 %more, ptr %calls.at, align 8
   %first = icmp eq i64 %calls, 0
   br i1 %first, label %one, label %unlock
 one:
-  %usual = call i32 %get()
+  %usual.at = getelementptr %State, ptr %state, i64 0, i32 1
+  %usual = call i32 @number(ptr %state)
   store i32 %usual, ptr %usual.at, align 4
   %several = icmp sgt i32 %usual, 1
   br i1 %several, label %change, label %unlock
 change:
-  call void %set(i32 1)
+  call void @set(ptr %state, i32 1)
   br label %unlock
 unlock:
   store atomic i32 0, ptr %state release, align 8
@@ -141,6 +149,7 @@ unlock:
 
 _lock = threading.Lock()
 _library: Library | None = None
+_known: set[str] = set()
 
 
 def _native(package: str) -> Library:
@@ -160,9 +169,6 @@ def _native(package: str) -> Library:
             give(PACKAGES.index(package), *(ctypes.cast(function, address) for function in functions))
         _known.add(package)
         return _library
-
-
-_known: set[str] = set()
 
 
 def symbols() -> dict[str, int]:
