@@ -25,7 +25,9 @@ SHARE = float(os.environ.get("WENGERT_EXAMPLES", "0.08"))
 #: Runs with other numbers keep other cases (`tests.covers`), and take primitives compiled on other samples.
 CASES = int(os.environ.get("WENGERT_CASES", "1"))
 
-EXTENTS = (1, 2, 3, 4, 2, 3, 1, 0)
+# hypothesis begins with the first of all choices: a sample with several elements along several axes tells most.
+EXTENTS = (3, 2, 4, 1, 2, 3, 1, 0)
+RANKS = (2, 1, 3, 0)
 
 
 def examples(count: float) -> settings:
@@ -112,8 +114,9 @@ class HypothesisDraw:
         return options[self.integer(0, len(options) - 1)]
 
     def shape(self, min_rank: int = 0, max_rank: int = 3) -> tuple[int, ...]:
-        rank = self.integer(min_rank, max_rank)
-        return tuple(self.choice(EXTENTS) for _ in range(rank))
+        ranks = [rank for rank in RANKS if min_rank <= rank <= max_rank]
+        rank = self.choice(ranks or [min_rank])
+        return tuple(self.choice((*EXTENTS[axis % 2 :], *EXTENTS[: axis % 2])) for axis in range(rank))
 
     def broadcastable(self, count: int) -> list[tuple[int, ...]]:
         shape = self.shape()

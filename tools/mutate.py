@@ -45,6 +45,7 @@ class Fault:
         old: the text, which the file has once.
         new: the text in its place.
         tests: the files of tests nearby, below ``tests``.
+        match: of these, the tests whose names match, as pytest's ``-k`` takes it; all if empty.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Fault:
     old: str
     new: str
     tests: tuple[str, ...]
+    match: str = ""
 
     @contextmanager
     def planted(self, tree: Path) -> Iterator[None]:
@@ -115,9 +117,22 @@ def _copy(folder: str) -> Path:
     return Path(folder)
 
 
-def first_failure(tree: Path, tests: Sequence[str], marker: str, seconds: float) -> str | None:
+def first_failure(tree: Path, tests: Sequence[str], match: str, marker: str, seconds: float) -> str | None:
     """Return the first failing test of some files in a copy of the tree; None if all pass."""
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "--tb=no", "-p", "no:cacheprovider", "-m", marker]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-x",
+        "--tb=no",
+        "-p",
+        "no:cacheprovider",
+        "-m",
+        marker,
+        "-k",
+        match,
+    ]
     environment = {**os.environ, "PYTHONPATH": str(tree / "src"), "CI": "1"}  # the same draws in each run
     try:
         done = subprocess.run(
@@ -141,7 +156,7 @@ def verdict(fault: Fault, tree: Path, runs: Sequence[tuple[str, str]], seconds: 
     start = time.monotonic()
     with fault.planted(tree):
         for name, marker in runs:
-            if test := first_failure(tree, fault.tests, marker, seconds):
+            if test := first_failure(tree, fault.tests, fault.match, marker, seconds):
                 return Verdict(fault, name, test, time.monotonic() - start)
     return Verdict(fault, None, "", time.monotonic() - start)
 
@@ -171,7 +186,7 @@ def _unchanged(chosen: Sequence[Fault], runs: Sequence[tuple[str, str]], seconds
     with tempfile.TemporaryDirectory() as folder:
         tree = _copy(folder)
         return next(
-            (test for _, marker in runs if (test := first_failure(tree, tests, marker, seconds))), None
+            (test for _, marker in runs if (test := first_failure(tree, tests, "", marker, seconds))), None
         )
 
 
