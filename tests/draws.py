@@ -120,10 +120,12 @@ class HypothesisDraw:
 
     def broadcastable(self, count: int) -> list[tuple[int, ...]]:
         shape = self.shape()
-        return [self._narrowed(shape) for _ in range(count)]
+        return [self._narrowed(shape, position) for position in range(count)]
 
-    def _narrowed(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        kept = shape[self.integer(0, len(shape)) if shape and self.integer(0, 2) == 2 else 0 :]
+    def _narrowed(self, shape: tuple[int, ...], position: int) -> tuple[int, ...]:
+        """Return a shape that broadcasts to another one; the simplest first operand lacks the first axis."""
+        is_short = (self.integer(0, 2) + position) % 3 == 0
+        kept = shape[(self.integer(0, len(shape)) + 1) % (len(shape) + 1) if is_short else 0 :]
         return tuple(1 if self.integer(0, 3) == 3 else extent for extent in kept)
 
     def array(self, shape: tuple[int, ...], low: float = -2.0, high: float = 2.0) -> Any:

@@ -143,8 +143,11 @@ def _unchecked(first: int) -> Callable[..., tuple[Any, ...]]:
 
 def _indices(draw: Draw, shape: Shape) -> tuple[Any, ...]:
     count = draw.integer(1, len(shape))
-    result = draw.shape(0, 2) if 0 not in shape else (0,)
-    return tuple(draw.integers(result, -extent, max(extent - 1, 0)) for extent in shape[:count])
+    shapes = draw.broadcastable(count) if 0 not in shape else [(0,)] * count
+    return tuple(
+        draw.integers(index, -extent, max(extent - 1, 0))
+        for index, extent in zip(shapes, shape[:count], strict=True)
+    )
 
 
 def _positions(i: Sequence[Index], shape: Shape, indices: Sequence[Operand]) -> list[Index]:
