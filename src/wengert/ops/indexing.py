@@ -142,7 +142,7 @@ def _unchecked(first: int) -> Callable[..., tuple[Any, ...]]:
 
 
 def _indices(draw: Draw, shape: Shape) -> tuple[Any, ...]:
-    count = draw.integer(1, len(shape))
+    count = len(shape) - draw.integer(0, len(shape) - 1)  # several indices first
     shapes = draw.broadcastable(count) if 0 not in shape else [(0,)] * count
     return tuple(
         draw.integers(index, -extent, max(extent - 1, 0))
