@@ -79,7 +79,7 @@ class Evaluator(Emitter):
 
         The sum itself says so since it was lowered: wherever it is computed, it has the same bits.
         """
-        b, is_first = self.builder, node.param == 1
+        b, is_first = self.builder, node.param != 2
         product, term = node.operands if is_first else reversed(node.operands)
         pair, value = self.factors(product, point), self.value(term, point)
         assert pair is not None
