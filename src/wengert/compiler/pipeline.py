@@ -156,7 +156,7 @@ PASSES: tuple[Pass, ...] = (
     Pass(
         "lower",
         "make a nest of each operation, and loops and branches of control flow",
-        lambda unit: replace(unit, nests=lower(unit.graph, unit.places)),
+        lambda unit: replace(unit, nests=lower(unit.graph, unit.places, contract=_optimises(unit.options))),
     ),
     Pass(
         "value_checks",

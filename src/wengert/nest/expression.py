@@ -138,6 +138,20 @@ class Apply(Node):
     """The message of a check (one of `CHECKS`) that fails."""
 
 
+#: The sums whose ``param`` tells which operand, counted from 1, is a product that they take without rounding it.
+SUMS = ("add", "subtract")
+PRODUCTS = ("multiply", "square", "integer_power")
+
+
+def factors(node: Expression) -> tuple[Expression, Expression] | None:
+    """Return the factors of a product of two floats."""
+    if not isinstance(node, Apply) or node.operation not in PRODUCTS or node.dtype.kind != "f":
+        return None
+    if node.operation == "integer_power" and node.param != 2:
+        return None
+    return node.operands[0], node.operands[-1]
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Guard(Node):
     """``body`` where ``0 <= index < extent`` for every condition, ``otherwise`` elsewhere.

@@ -96,6 +96,10 @@ BROKEN: dict[str, tuple[tuple[Step, ...], str]] = {
         (COPY, Nest((DI, DJ), (store(Y, (i, j), Guard(((j + 1, 6),), Load(Y, (i, j + 1)), ONE)),))),
         "where another point writes",
     ),
+    "a product that is none": (
+        (Nest((DI, DJ), (store(Y, (i, j), Apply("add", (Load(X, (i, j)), ONE), FLOAT64, 1)),)),),
+        "is no product",
+    ),
     "guards of two dtypes": (
         (Nest((DI, DJ), (store(Y, (i, j), Guard(((j, 1),), ONE, Const(1, INT64))),)),),
         "different dtypes",

@@ -12,6 +12,7 @@ from wengert.core.dtypes import INT64, Dtype
 from wengert.nest.expression import (
     CHECKS,
     CONDITIONS,
+    SUMS,
     Apply,
     Const,
     Expression,
@@ -19,6 +20,7 @@ from wengert.nest.expression import (
     Iota,
     Load,
     Reduce,
+    factors,
     is_positive_zero,
     may_lie_outside,
     may_report,
@@ -58,8 +60,8 @@ class Evaluator(Emitter):
                 raise AssertionError(node)
 
     def _apply(self, node: Apply, point: Point) -> Value:
-        if node.operation in ("add", "subtract") and (fused := self._fused(node, point)):
-            return fused
+        if node.operation in SUMS and node.param and not self.builder.fast:
+            return self._fused(node, point)
         values = [self.value(operand, point) for operand in node.operands]
         if node.operation in CONDITIONS:
             return self._required(values, node, point)
@@ -72,36 +74,28 @@ class Evaluator(Emitter):
 
     # -- fused multiply-add ------------------------------------------------------------------------------
 
-    def _fused(self, node: Apply, point: Point) -> Value | None:
+    def _fused(self, node: Apply, point: Point) -> Value:
         """Return x y + z, x y - z or z - x y, rounded once where the target does that.
 
-        The expression alone decides on it, not the code around it: where another nest, or the last lanes, compute a
-        value again, it has the same bits, and may be compared with the stored one.
+        The sum itself says so since it was lowered: wherever it is computed, it has the same bits.
         """
-        b, (left, right) = self.builder, node.operands
-        subtract = node.operation == "subtract"
-        if pair := self.factors(left, point):
-            term = self.value(right, point)
-            return self.product_plus(pair, b.fneg(term) if subtract else term)
-        if pair := self.factors(right, point):
-            x, y = pair
-            return self.product_plus((b.fneg(x) if subtract else x, y), self.value(left, point))
-        return None
+        b, is_first = self.builder, node.param != 2
+        product, term = node.operands if is_first else reversed(node.operands)
+        pair, value = self.factors(product, point), self.value(term, point)
+        assert pair is not None
+        x, y = pair
+        if node.operation == "subtract":
+            x, value = (x, b.fneg(value)) if is_first else (b.fneg(x), value)
+        return self.product_plus((x, y), value)
 
     def factors(self, node: Expression, point: Point) -> tuple[Value, Value] | None:
         """Return the factors of a product of floats to fuse with a sum; of a guarded one, if it is zero outside."""
         if node.dtype.kind != "f" or self.builder.fast:
             return None
-        match node:
-            case Guard():
-                return self._guarded_factors(node, point)
-            case Apply(operation="multiply"):
-                return self.value(node.operands[0], point), self.value(node.operands[1], point)
-            case Apply(operation="square") | Apply(operation="integer_power", param=2):
-                x = self.value(node.operands[0], point)
-                return x, x
-            case _:
-                return None
+        if isinstance(node, Guard):
+            return self._guarded_factors(node, point)
+        pair = factors(node)
+        return None if pair is None else (self.value(pair[0], point), self.value(pair[1], point))
 
     def _guarded_factors(self, node: Guard, point: Point) -> tuple[Value, Value] | None:
         uniform, varying = self._conditions(node, point)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ from wengert.compiler.scalars import COMPARISONS, NATIVE, is_native
 from wengert.core.dtypes import BOOL, INT64, Dtype
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.ir.types import TensorType
-from wengert.nest.expression import Apply, Buffer, Const, Expression, Rewriter, zero
+from wengert.nest.expression import PRODUCTS, SUMS, Apply, Buffer, Const, Expression, Rewriter, factors, zero
 from wengert.nest.index import Dim, Index
 from wengert.nest.lowering import (
     ControlFlow,
@@ -43,16 +44,21 @@ from wengert.primitive import REGISTRY
 from wengert.transforms.staging import stage
 
 
-def lower(graph: Graph, donated: Mapping[int, int] | None = None) -> Program:
+def lower(graph: Graph, donated: Mapping[int, int] | None = None, *, contract: bool = True) -> Program:
     """Return the program of a graph.
+
+    A value has one rounding, which is settled here: a product whose only use is a sum becomes a part of that sum, and
+    is not rounded itself; every other product is. So wherever later passes compute a value again, it has the same bits,
+    and what compares it decides the same.
 
     Args:
         graph: what to carry out.
         donated: for a result, the position of the argument in whose place it is written.
+        contract: whether products become parts of sums.
     """
     constants: list[tuple[Buffer, Any]] = []
     inputs = tuple(Buffer(var.dtype, var.shape, var.name or f"x{n}") for n, var in enumerate(graph.inputs, 1))
-    block = _Block(constants)
+    block = _Block(constants, contract)
     results = block.graph(graph, inputs)
     places = donated or {}
     outputs: list[Buffer] = []
@@ -72,16 +78,19 @@ def lower(graph: Graph, donated: Mapping[int, int] | None = None) -> Program:
 class _Block:
     """A list of steps under construction."""
 
-    def __init__(self, constants: list[tuple[Buffer, Any]]) -> None:
+    def __init__(self, constants: list[tuple[Buffer, Any]], contract: bool) -> None:
         self.constants = constants
+        self.contract = contract
         self.steps: list[Step] = []
         self._sources: dict[Var, Source] = {}
+        self._parts: dict[Atom, Equation] = {}
+        """The products that are parts of sums."""
         self._sorts: dict[tuple[Atom, int], int] = {}
         """The place among the steps of the sort of a value along an axis."""
 
     def inner(self) -> _Block:
         """Return a block for the steps inside a step."""
-        return _Block(self.constants)
+        return _Block(self.constants, self.contract)
 
     # -- graphs ------------------------------------------------------------------------------------------
 
@@ -90,6 +99,8 @@ class _Block:
         self._sources.update(zip(graph.inputs, arguments, strict=True))
         for var, value in graph.constants:
             self._sources[var] = self.constant(value)
+        if self.contract:
+            self._parts.update(_parts_of_sums(graph))
         for equation in graph.equations:
             self.equation(equation)
         return [self.source(atom) for atom in graph.outputs]
@@ -143,6 +154,20 @@ class _Block:
         if lowering.program is not None:
             self._sources[out] = self.composition(equation, lowering)
             return
+        if out in self._parts:
+            return
+        dims = tuple(map(Dim, out.shape))
+        value = self.scalar(equation, lowering, [Index.of(dim) for dim in dims])
+        if value is None:
+            self.host(equation)
+        else:
+            self.define(equation, out, dims, value)
+
+    def scalar(
+        self, equation: Equation, lowering: Elementwise, indices: Sequence[Index]
+    ) -> Expression | None:
+        """Return an element of the result of a scalar operation; None if there is no native form."""
+        (out,) = equation.outputs
         wanted = lowering.dtypes([atom.type for atom in equation.operands], out.type)
         operation = lowering.operation or equation.primitive
         if operation in COMPARISONS:
@@ -151,23 +176,34 @@ class _Block:
         check_integers(operation, values, wanted)
         param = equation.params.get(lowering.param, 0)
         if not is_native(operation, wanted, out.dtype, param):
-            self.host(equation)
-            return
-        dims = tuple(map(Dim, out.shape))
-        indices = [Index.of(dim) for dim in dims]
+            return None
         operands = tuple(
-            _taken(operation, self.operand(atom), indices, dtype)
+            self.taken(operation, atom, indices, dtype)
             for atom, dtype in zip(equation.operands, wanted, strict=True)
         )
         if lowering.checked is not None:
             operands = tuple(lowering.checked(operands, equation.location))
         if operation == "positive":
-            value = operands[0]
-        elif operation in COMPARISONS and wanted[0] != wanted[1]:
-            value = _compared(operation, *operands)
-        else:
-            value = Apply(operation, operands, out.dtype, param, equation.location)
-        self.define(equation, out, dims, value)
+            return operands[0]
+        if operation in COMPARISONS and wanted[0] != wanted[1]:
+            return _compared(operation, *operands)
+        return Apply(operation, operands, out.dtype, param, equation.location)
+
+    def taken(self, operation: str, atom: Atom, indices: Sequence[Index], dtype: Dtype) -> Expression:
+        """Return an element of an operand as an operation takes it."""
+        part = self._parts.get(atom)
+        if part is not None:
+            lowering = REGISTRY[part.primitive].lowering
+            assert isinstance(lowering, Elementwise)
+            product = self.scalar(part, lowering, indices)
+            assert product is not None
+            return product
+        operand = self.operand(atom)
+        element = operand.broadcast_at(indices)
+        is_python_integer = operand.type.weak and operand.dtype == INT64 != dtype
+        if is_python_integer and not isinstance(element, Const) and is_limited(operation, dtype):
+            return fitting(operation, element, dtype)
+        return converted(element, dtype)
 
     def composition(self, equation: Equation, lowering: Elementwise) -> Source:
         """Write down an operation that is a composition of others, and return where its result is."""
@@ -257,15 +293,24 @@ class _Block:
         """
         if not all(dim.extent for dim in dims):
             return
-        located = Rewriter(lambda node: _located(node, equation.location))
+        located = Rewriter(lambda node: self.located(node, equation.location))
         written = tuple(
             replace(store, indices=tuple(map(located.index, store.indices)), value=located(store.value))
             for store in stores
         )
         kept = tuple(dim for dim in dims if dim.extent != 1)
-        self.steps.append(
-            Nest(kept, written, sequential & frozenset(kept), equation.location, (equation.primitive,))
-        )
+        parts = (self._parts[atom].primitive for atom in equation.operands if atom in self._parts)
+        origin = (*parts, equation.primitive)
+        self.steps.append(Nest(kept, written, sequential & frozenset(kept), equation.location, origin))
+
+    def located(self, node: Expression, location: str) -> Expression:
+        """Return a node that names the user's line; a sum says which product among its operands it does not round."""
+        if not isinstance(node, Apply):
+            return node
+        if self.contract and node.operation in SUMS and node.dtype.kind == "f":
+            places = (n for n, operand in enumerate(node.operands, 1) if factors(operand))
+            node = replace(node, param=next(places, 0))
+        return node if node.location else replace(node, location=location)
 
     def host(self, equation: Equation) -> None:
         """Leave an operation to NumPy."""
@@ -349,13 +394,25 @@ class _Block:
             self.copy(Operand(type_, source), target)
 
 
-def _taken(operation: str, operand: Operand, indices: Sequence[Index], dtype: Dtype) -> Expression:
-    """Return an element of an operand as an operation takes it."""
-    element = operand.broadcast_at(indices)
-    is_python_integer = operand.type.weak and operand.dtype == INT64 != dtype
-    if is_python_integer and not isinstance(element, Const) and is_limited(operation, dtype):
-        return fitting(operation, element, dtype)
-    return converted(element, dtype)
+def _parts_of_sums(graph: Graph) -> dict[Atom, Equation]:
+    """Return the products of floats whose only use is a sum with as many elements, at most one for each sum."""
+    uses = Counter(atom for equation in graph.equations for atom in equation.operands)
+    uses.update(graph.outputs)
+    products: dict[Atom, Equation] = {}
+    found: dict[Atom, Equation] = {}
+    for equation in graph.equations:
+        (out, *_) = equation.outputs
+        if out.dtype.kind != "f" or not all(atom.type.dtype in NATIVE for atom in (out, *equation.operands)):
+            continue
+        if equation.primitive in PRODUCTS and equation.params.get("exponent", 2) == 2:
+            products[out] = equation
+        elif equation.primitive in SUMS:
+            for atom in equation.operands:
+                alike = (atom.type.dtype, atom.type.shape) == (out.dtype, out.shape)
+                if atom in products and uses[atom] == 1 and alike:
+                    found[atom] = products[atom]
+                    break
+    return found
 
 
 def _cast(x: Any, dtype: Dtype) -> Any:
@@ -377,10 +434,6 @@ def _compared(operation: str, x: Expression, y: Expression) -> Expression:
     unsigned = y.dtype if signed is x else x.dtype
     beside = Apply(operation, (converted(x, unsigned), converted(y, unsigned)), BOOL)
     return choice(below, Const(getattr(np, operation)(*order), BOOL), beside)
-
-
-def _located(node: Expression, location: str) -> Expression:
-    return replace(node, location=location) if isinstance(node, Apply) and not node.location else node
 
 
 def _buffer_of(source: Source) -> Buffer | None:

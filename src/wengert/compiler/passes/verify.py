@@ -16,6 +16,7 @@ import numpy as np
 from wengert.compiler.passes.interference import keeps_apart
 from wengert.core.errors import WengertError
 from wengert.nest.expression import (
+    SUMS,
     Apply,
     Buffer,
     Const,
@@ -26,6 +27,7 @@ from wengert.nest.expression import (
     Reduce,
     children,
     computed,
+    factors,
     indices_of,
 )
 from wengert.nest.index import Computed, Digit, Dim, Index, Term
@@ -217,6 +219,8 @@ class _Nest:
                     self.fail(f"a reduction cannot combine by {combiner!r}")
                 self.expression(body, {*dims, *own}, cases)
             case Apply(operands=operands):
+                if node.operation in SUMS and node.param and factors(operands[node.param - 1]) is None:
+                    self.fail("a sum names an operand that it does not round, and that is no product")
                 for operand in operands:
                     self.expression(operand, dims, cases)
             case _:
