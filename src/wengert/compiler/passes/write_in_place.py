@@ -55,7 +55,9 @@ def _in_place(steps: tuple[Step, ...]) -> tuple[Step, ...]:
             if write := _replacing(step) or _adding(step, whole, length):
                 writes[buffer] = write
                 length[buffer] = length.get(write.source, 0) + (write.is_small and not write.adds)
-    long: set[Buffer | None] = {buffer for buffer, count in length.items() if count > costs.COSTS.fused_writes}
+    long: set[Buffer | None] = {
+        buffer for buffer, count in length.items() if count > costs.COSTS.fused_writes
+    }
     if long:
         long.update(write.source for buffer, write in reversed(writes.items()) if buffer in long)
     changed: list[Step] = []
@@ -86,13 +88,13 @@ def _replacing(nest: Nest) -> _Write | None:
             return None
 
 
-def _adding(
-    nest: Nest, whole: Mapping[Buffer, Nest], length: Mapping[Buffer | None, int]
-) -> _Write | None:
+def _adding(nest: Nest, whole: Mapping[Buffer, Nest], length: Mapping[Buffer | None, int]) -> _Write | None:
     """Return the write of a nest that adds, to an array of a chain, another one that is absent outside a part."""
     (store,) = nest.stores
     match store.value:
-        case Apply(operation="add", operands=(Load(indices=store.indices) as x, Load(indices=store.indices) as y)):
+        case Apply(
+            operation="add", operands=(Load(indices=store.indices) as x, Load(indices=store.indices) as y)
+        ):
             pass
         case _:
             return None
