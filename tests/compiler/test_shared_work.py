@@ -17,7 +17,8 @@ from tests.compiler.comparing import check
 from wengert import nn
 
 Rng = np.random.Generator
-Drawn = tuple[Callable[..., Any], tuple[Any, ...]]
+Function = Callable[[Any, Any], Any]
+Drawn = tuple[Function, tuple[Any, ...]]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -35,16 +36,10 @@ def one(rng: Rng, *values: Any) -> Any:
 def normal(rng: Rng, shape: tuple[int, ...], dtype: str) -> Any:
     """Return numbers in memory as a user has it: in either order, or a part of a larger array."""
     x = rng.standard_normal(shape).astype(dtype)
-    match rng.integers(4):
-        case 0:
-            return np.asfortranarray(x)
-        case 1:
-            wide = np.zeros([extent + 1 for extent in shape], dtype)
-            part = wide[tuple(slice(extent) for extent in shape)]
-            part[...] = x
-            return part
-        case _:
-            return x
+    wide = np.zeros([extent + 1 for extent in shape], dtype)
+    part = wide[tuple(slice(extent) for extent in shape)]
+    part[...] = x
+    return one(rng, x, x, np.asfortranarray(x), part)
 
 
 def convolution(rng: Rng, small: bool, dtype: str) -> Drawn:
@@ -61,30 +56,28 @@ def convolution(rng: Rng, small: bool, dtype: str) -> Drawn:
     extents = tuple(map(int, rng.integers(6, 9 if small else 20, rank) * (1 if small or rank == 2 else 8)))
     if rng.random() < 0.5:
         arguments = (examples, channels, *extents), (filters, channels // groups, *taps)
-        return lambda x, w: nn.convolve(x, w, **settings), tuple(normal(rng, s, dtype) for s in arguments)
+        plain: Function = lambda x, w: nn.convolve(x, w, **settings)  # noqa: E731
+        return plain, tuple(normal(rng, shape, dtype) for shape in arguments)
     arguments = (examples, channels, *extents), (channels, filters // groups, *taps)
     spans = [gap * (tap - 1) for gap, tap in zip(settings["dilation"], taps, strict=True)]
     settings["padding"] = tuple(map(min, settings["padding"], spans))
-    return lambda y, w: nn.convolve_transposed(y, w, **settings), tuple(
-        normal(rng, s, dtype) for s in arguments
-    )
+    transposed: Function = lambda y, w: nn.convolve_transposed(y, w, **settings)  # noqa: E731
+    return transposed, tuple(normal(rng, shape, dtype) for shape in arguments)
 
 
 def product(rng: Rng, small: bool, dtype: str) -> Drawn:
     rows, inner, columns = (int(rng.integers(1, 12 if small else 300)) for _ in range(3))
     batch = one(rng, (), (), (3,), (2, 3))
     x, y = normal(rng, (*batch, rows, inner), dtype), normal(rng, (*batch, inner, columns), dtype)
-    match rng.integers(5):
-        case 0:
-            return lambda x, y: np.tanh(x @ y), (x, y)
-        case 1:
-            return lambda x, y: np.swapaxes(x, -1, -2) @ y, (np.swapaxes(x, -1, -2).copy(), y)
-        case 2:
-            return lambda x, y: x @ np.swapaxes(y, -1, -2), (x, np.swapaxes(y, -1, -2).copy())
-        case 3:
-            return lambda x, y: np.einsum("...ij,...jk->...ki", x, y), (x, y)
-        case _:
-            return lambda x, y: x @ y + np.sum(x, -1, keepdims=True), (x, y)
+    turned = np.swapaxes(x, -1, -2).copy(), np.swapaxes(y, -1, -2).copy()
+    forms: list[tuple[Function, tuple[Any, ...]]] = [
+        (lambda x, y: np.tanh(x @ y), (x, y)),
+        (lambda x, y: np.swapaxes(x, -1, -2) @ y, (turned[0], y)),
+        (lambda x, y: x @ np.swapaxes(y, -1, -2), (x, turned[1])),
+        (lambda x, y: np.einsum("...ij,...jk->...ki", x, y), (x, y)),
+        (lambda x, y: x @ y + np.sum(x, -1, keepdims=True), (x, y)),
+    ]
+    return forms[rng.integers(len(forms))]
 
 
 def reduction(rng: Rng, small: bool, dtype: str) -> Drawn:
@@ -94,28 +87,28 @@ def reduction(rng: Rng, small: bool, dtype: str) -> Drawn:
     axes = tuple(int(axis) for axis in rng.permutation(rank)[: rng.integers(1, rank + 1)])
     order = tuple(map(int, rng.permutation(rank)))
     x, y = normal(rng, shape, dtype), normal(rng, shape, dtype)
-    match rng.integers(5):
-        case 0:
-            return lambda x, y: np.sum(np.transpose(x * y, order), axes), (x, y)
-        case 1:
-            return lambda x, y: np.var(x, axes) + np.mean(y, axes), (x, y)
-        case 2:
-            return lambda x, y: np.max(x, axes) * np.min(y, axes), (x, y)
-        case 3:
-            return lambda x, y: x / np.sqrt(1 + np.sum(y * y, axes, keepdims=True)), (x, y)
-        case _:
-            return lambda x, y: np.cumsum(x, axes[0]) * np.exp(-np.abs(y)), (x, y)
+    forms: list[Function] = [
+        lambda x, y: np.sum(np.transpose(x * y, order), axes),
+        lambda x, y: np.var(x, axes) + np.mean(y, axes),
+        lambda x, y: np.max(x, axes) * np.min(y, axes),
+        lambda x, y: x / np.sqrt(1 + np.sum(y * y, axes, keepdims=True)),
+        lambda x, y: np.cumsum(x, axes[0]) * np.exp(-np.abs(y)),
+    ]
+    return forms[rng.integers(len(forms))], (x, y)
 
 
 KINDS = (convolution, convolution, product, reduction)
 
 
-def with_gradient(function: Callable[..., Any]) -> Callable[..., Any]:
+def with_gradient(function: Function) -> Function:
     def loss(x: Any, y: Any) -> Any:
-        value = function(x, y)
-        return np.mean(value * value)
+        mean: Any = np.mean(function(x, y) ** 2)
+        return mean
 
-    return lambda x, y: (function(x, y), wg.grad(loss, (0, 1))(x, y))
+    def both(x: Any, y: Any) -> Any:
+        return function(x, y), wg.grad(loss, (0, 1))(x, y)
+
+    return both
 
 
 def check_draw(seed: int, *, small: bool) -> None:
