@@ -46,6 +46,7 @@ SMALL = replace(
     streamed_row_bytes=64,
     delayed_store_steps=1,
     delayed_store_tiles=1,
+    fused_writes=1,
     parallel_program_work=10,
     module_part_characters=3000,
 )

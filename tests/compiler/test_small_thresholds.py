@@ -11,6 +11,7 @@ import wengert as wg
 from tests.compiler.comparing import check
 from tests.compiler.test_other_targets import CASES
 from tests.compiler.test_random_graphs import check_seed
+from tests.compiler.test_shared_work import check_draw
 
 pytestmark = pytest.mark.usefixtures("small")
 
@@ -38,3 +39,20 @@ def shifted(x: Any) -> Any:
 def test_neighbours() -> None:
     x = np.random.default_rng(0).normal(size=3 * 2**6)
     check(wg.value_and_grad(lambda x: np.sum(shifted(x) ** 2)), x, ulp=500, scale=1.0)
+
+
+@pytest.mark.usefixtures("restored_threads")
+@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.costly
+def test_shared_work(seed: int) -> None:
+    wg.set_threads(2)
+    check_draw(seed, small=True)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("restored_threads")
+@pytest.mark.parametrize("first", range(16, 166, 10))
+def test_more_shared_work(first: int) -> None:
+    wg.set_threads(2)
+    for seed in range(first, first + 10):
+        check_draw(seed, small=True)

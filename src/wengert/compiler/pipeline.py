@@ -25,6 +25,7 @@ from wengert.compiler.passes.split_index_sets import split_index_sets
 from wengert.compiler.passes.split_reductions import split_reductions
 from wengert.compiler.passes.value_checks import add_value_checks
 from wengert.compiler.passes.verify import Verifier
+from wengert.compiler.passes.write_in_place import write_in_place
 from wengert.compiler.schedule.arena import plan
 from wengert.compiler.schedule.fuse_updates import fuse_updates
 from wengert.compiler.schedule.layout import choose_layouts
@@ -163,6 +164,11 @@ PASSES: tuple[Pass, ...] = (
         "with WENGERT_CHECK, check each float that an operation stores",
         lambda unit: replace(unit, nests=add_value_checks(unit.program, unit.options.check)),
         lambda options: bool(options.check),
+    ),
+    _on_nests(
+        "write_in_place",
+        "write the elements of a long chain of small writes where they stand, not a new array for each",
+        write_in_place,
     ),
     _on_nests(
         "anti_dependences",

@@ -158,6 +158,8 @@ class Evaluator(Emitter):
         """Read inside only: by a branch where the condition is the same for all lanes, by a mask where it is not."""
         uniform, varying = self._conditions(node, point)
         apart = may_lie_outside(node.otherwise) or may_report(node.otherwise)
+        if apart and uniform is not None and varying is not None:
+            return self._read_apart(node, point, uniform, varying)
         otherwise = None if apart else self.value(node.otherwise, point)
 
         def inner() -> Value:
@@ -178,6 +180,24 @@ class Evaluator(Emitter):
         if uniform is None:
             return inner()
         return self._branch(uniform, inner, outer, self.width if self.lanes in self.dims(node) else 1)
+
+    def _read_apart(self, node: Guard, point: Point, uniform: Value, varying: Value) -> Value:
+        """Read inside only, and outside only, each in one place: else the code of nested guards would double."""
+        b, lanes = self.builder, varying.kind.lanes
+
+        def inner() -> Value:
+            with self._inside_guard(node):
+                return b.widened(self.value(node.body, self._masked(point, varying)), lanes)
+
+        def outer() -> Value:
+            return constant(self.kind(node.dtype, lanes), 0)
+
+        value = self._branch(uniform, inner, outer, lanes)
+        inside = b.both(b.widened(uniform, lanes), varying)
+        with self._inside_guard(node):
+            rest = self.value(node.otherwise, self._masked(point, b.negate(inside)))
+        yes, no, _ = self.aligned([value, rest, inside])
+        return b.select(inside, yes, no)
 
     def _conditions(self, node: Guard, point: Point) -> tuple[Value | None, Value | None]:
         """Return the conjunctions of a guard's conditions: of those that are the same for all lanes, and the others."""

@@ -93,6 +93,8 @@ class ModuleBuilder:
     """The number of calls of routines."""
     sorts: int = 0
     """The number of sorts."""
+    loops: int = 0
+    """The number of shared loops."""
     shared: set[str] = field(default_factory=set[str])
     """The functions that sorts share."""
 

@@ -105,6 +105,8 @@ class _StepEmitter:
             match step:
                 case Nest():
                     self._nest(step)
+                case Loop(shared=True) if self.alone:  # the team is busy with the loop around
+                    self.turns(constant(I64, 0), constant(I64, step.counter.extent), step)
                 case Loop(shared=True):
                     self._shared_loop(step)
                 case Loop():
@@ -206,7 +208,8 @@ class _StepEmitter:
         If the turns do not divide among the threads, the last ones would keep one thread busy and the others waiting.
         All threads together carry these out, nest by nest.
         """
-        name = f"turns{len(self.module.nests)}"
+        self.module.loops += 1
+        name = f"turns{self.module.loops}"
         _emit_turns(name, step, self.module, tuple(self.counters))
         passed = [self.args, *self.counters.values()]
         extent = constant(I64, step.counter.extent)

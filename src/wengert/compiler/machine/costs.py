@@ -134,6 +134,8 @@ class CostModel:
     """Bytes from which an array does."""
     fused_depth: int = 64
     """Nested operations: a deeper value is stored, because passes descend expressions recursively."""
+    fused_writes: int = 8
+    """Small writes into an array, one after the other: a longer chain is written in place, a shorter one in a pass."""
     while_turns: int = 16
     """Turns that a loop is expected to take which ends when it is done: values before it are not computed in each."""
     resident_loop_turns: int = 64

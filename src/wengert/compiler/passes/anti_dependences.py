@@ -1,7 +1,7 @@
-"""The order of steps in a loop: a buffer is read before a copy of it is written into.
+"""The order of steps: a buffer is read before a copy of it is written into.
 
-A loop that writes an element of an array that it carries writes into a copy of it. The copy is the array itself where
-nothing reads that any more (see `coalesce`), and a turn takes the time of an element, not of the array.
+A program that writes an element of an array writes into a copy of it. The copy is the array itself where nothing reads
+that any more (see `coalesce`), and the write takes the time of an element, not of the array.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from dataclasses import replace
 
 from wengert.compiler.passes.interference import whole_copy
 from wengert.nest.expression import Buffer
-from wengert.nest.nest import Loop, Program, Step, While, map_blocks, reads, writes
+from wengert.nest.nest import Program, Step, map_blocks, reads, writes
 from wengert.nest.rewrite import can_pass
 
 
 def order_anti_dependences(program: Program) -> Program:
-    """Return the program with steps of loops in such an order, where they may pass one another."""
-    return replace(program, steps=tuple(map(_in_order, program.steps)))
+    """Return the program with its steps in such an order, where they may pass one another."""
+    steps = _in_order(program.steps)
+    return program if steps == program.steps else replace(program, steps=steps)
 
 
 def written_copies(steps: Sequence[Step]) -> dict[Buffer, list[int]]:
@@ -32,20 +33,22 @@ def written_copies(steps: Sequence[Step]) -> dict[Buffer, list[int]]:
     return found
 
 
-def _in_order(step: Step) -> Step:
-    if isinstance(step, (Loop, While)):
-        return map_blocks(step, lambda inside: _sorted(tuple(map(_in_order, inside))))
-    return map_blocks(step, lambda inside: tuple(map(_in_order, inside)))
-
-
-def _sorted(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+def _in_order(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    steps = tuple(map_blocks(step, _in_order) for step in steps)
     copies = written_copies(steps)
+    if not copies:
+        return steps
     order = list(steps)
+    readers: dict[Buffer, list[Step]] = {}
+    for step in steps:
+        for buffer in copies.keys() & set(reads(step)):
+            readers.setdefault(buffer, []).append(step)
     for source, positions in copies.items():
         for copy in [steps[position] for position in positions]:
             place = order.index(copy)
-            for later in range(place + 1, len(order)):
-                if source in reads(order[later]) and can_pass(order[later], order[place:later]):
+            for reader in readers[source]:
+                later = order.index(reader)
+                if later > place and can_pass(reader, order[place:later]):
                     order.insert(place, order.pop(later))
                     place += 1
-    return tuple(order) if copies else steps
+    return tuple(order)

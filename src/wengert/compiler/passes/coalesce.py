@@ -43,6 +43,10 @@ class _Names:
         """The buffer that a buffer has become."""
         self.members: dict[Buffer, set[Buffer]] = {}
 
+    def _group(self, buffer: Buffer) -> set[Buffer]:
+        """Return the buffers that are one with another."""
+        return self.members.get(self.of.get(buffer, buffer), {buffer})
+
     def unite(self, source: Buffer, target: Buffer) -> bool:
         """Unite two buffers if they do not interfere; return whether they were united."""
         old, new = self.of.get(source, source), self.of.get(target, target)
@@ -50,13 +54,14 @@ class _Names:
             old, new = new, old
         if old is new or old in self.outside or (new in self.outside and new not in self.outputs):
             return False
-        first, second = (self.members.get(buffer, {buffer}) for buffer in (old, new))
+        first, second = self._group(source), self._group(target)
         if new in self.outside and not self.resident.isdisjoint(first | second):
             return False
-        if self.interference.between(first, second):
+        apart = self.outside.isdisjoint(first) and self.interference.follows(first, second)
+        if not apart and self.interference.between(first, second):
             return False
         self.members[new] = first | second
-        self.of.update(dict.fromkeys(first, new))
+        self.of.update(dict.fromkeys(self.members[new] - {new}, new))
         return True
 
 

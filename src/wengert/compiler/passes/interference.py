@@ -25,8 +25,11 @@ class Interference:
         self.program = program
         self.touched: dict[int, frozenset[Buffer]] = {}
         """The buffers that a step reads or writes."""
-        for step in program.steps:
-            self._note(step)
+        self.places: dict[Buffer, list[int]] = {}
+        """The positions in the program of the steps that touch a buffer."""
+        for position, step in enumerate(program.steps):
+            for buffer in self._note(step):
+                self.places.setdefault(buffer, []).append(position)
 
     def _note(self, step: Step) -> frozenset[Buffer]:
         inside = [self._note(inner) for block in inner_blocks(step) for inner in block]
@@ -39,12 +42,23 @@ class Interference:
         """Return whether two sets of buffers, each of which is one already, cannot be one."""
         return _Pair(self, first, second).interferes()
 
+    def follows(self, first: Iterable[Buffer], second: Iterable[Buffer]) -> bool:
+        """Return whether a copy from the first set, which no result is in, is its last use and the first of the second.
+
+        A chain of copies is united link by link, and need not be gone through for each.
+        """
+        last = max(self.places[buffer][-1] for buffer in first)
+        begin = min(self.places[buffer][0] for buffer in second)
+        return last == begin and whole_copy(self.program.steps[last]) is not None
+
 
 class _Pair:
     """Two sets of buffers, the sides 0 and 1."""
 
     def __init__(self, uses: Interference, first: Iterable[Buffer], second: Iterable[Buffer]) -> None:
-        self.steps = uses.program.steps
+        first, second = set(first), set(second)
+        places = {place for buffer in first | second for place in uses.places.get(buffer, ())}
+        self.steps = [uses.program.steps[place] for place in sorted(places)]
         self.outputs = uses.program.outputs
         self.touched = uses.touched
         self.side = {**dict.fromkeys(first, 0), **dict.fromkeys(second, 1)}
