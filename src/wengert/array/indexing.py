@@ -89,6 +89,7 @@ class Part(AxesView):
     """The view that a subscript selects."""
 
     __slots__ = ("index", "subscript")
+    keeps_rows = True
 
     def __init__(self, subscript: Subscript, index: Any) -> None:
         self.subscript = subscript

@@ -19,6 +19,7 @@ from wengert.core import tree
 from wengert.core.dtypes import DEFAULT_DTYPE, SEQUENCE, is_int64, is_plain, not_plain, show_integer
 from wengert.core.errors import ArgumentError, DtypeError, RangeError, message
 from wengert.ir.types import TensorType, type_of
+from wengert.memory import strides_of
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
@@ -111,6 +112,8 @@ def _type_key(leaf: Any) -> Any:
     """Return a key of the type of a leaf, quickly."""
     kind = leaf.__class__
     if kind is np.ndarray:
+        if not leaf.flags.c_contiguous:
+            return leaf.dtype, leaf.shape, strides_of(leaf)
         return leaf.dtype, leaf.shape
     if kind in DEFAULT_DTYPE:
         if kind is int and not is_int64(leaf):

@@ -1,0 +1,171 @@
+"""The memory of arrays inside transforms: the strides of NumPy's arrays, which decide what is a view and what a copy.
+
+A box does not say how its numbers lie in memory. It says how NumPy's array would lie: `Box.memory` is an array
+with these strides whose numbers are never read. NumPy itself answers each question about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.boxes import Box
+from wengert.core.dtypes import BOOL, COMPLEX64, NDARRAY, Dtype, is_complex
+from wengert.core.shapes import Shape
+
+#: ``(memories of the operands, dtype, **params) -> memory of the result``
+Rule = Callable[..., Any]
+_READ, _MADE = ["readonly"], ["writeonly", "allocate"]
+
+
+def _dtype_for(dtype: Dtype) -> Dtype:
+    """Return a small dtype that has a real and an imaginary part if another one has."""
+    return COMPLEX64 if is_complex(dtype) else BOOL
+
+
+def rows(shape: Shape, dtype: Dtype = BOOL, order: Any = "C") -> Any:
+    """Return memory in row-major order, or in another order of `np.empty`."""
+    return np.empty(shape, _dtype_for(dtype), order)
+
+
+def memory_of(x: Any) -> Any:
+    """Return the memory of a value: a plain array itself, an array with NumPy's strides for a box."""
+    if not isinstance(x, Box):
+        return x if isinstance(x, NDARRAY) else np.asarray(x)
+    views: list[Box] = []
+    while x.memory is None and x.lens is not None:
+        views.append(x)
+        x = x.lens.base
+    memory = rows(x.shape, x.dtype) if x.memory is None else x.memory
+    for view in reversed(views):  # no recursion: a chain of views may be longer than Python's stack is deep
+        assert view.lens is not None
+        memory = view.memory = view.lens.view.layout(memory)
+    return memory
+
+
+def is_in_rows(x: Any) -> bool:
+    """Return whether the axes of a value lie in rows, perhaps with gaps; a permuted view may answer False."""
+    if isinstance(x, Box):
+        return x.memory is None if x.lens is None else x.lens.is_in_rows or memory_of(x).flags.c_contiguous
+    return not isinstance(x, NDARRAY) or x.ndim < 2 or x.flags.c_contiguous
+
+
+def lies_in(x: Box, order: Any) -> bool:
+    """Return whether the memory of a box meets an order, as `np.asarray` takes it."""
+    if order in ("K", None) or (order in ("C", "A") and x.memory is None and x.lens is None):
+        return True
+    flags = memory_of(x).flags
+    return flags.forc if order == "A" else flags.f_contiguous if order == "F" else flags.c_contiguous
+
+
+def lay(box: Any, memory: Any) -> Any:
+    """Give a new box a memory, and return it."""
+    box.memory = None if memory.flags.c_contiguous else memory
+    return box
+
+
+def lay_as(box: Any, value: Any) -> Any:
+    """Give a new box, or a plain value, the memory of a value, and return it."""
+    if isinstance(box, Box):
+        if isinstance(value, Box):
+            if value.memory is not None or value.lens is not None:
+                lay(box, memory_of(value))
+        elif is_strided(value):
+            box.memory = stand_in(value)
+    return box
+
+
+def lay_like(box: Any, value: Any, order: Any = "K") -> Any:
+    """Give a new box the memory that a copy of a value has in an order, as `np.copy` takes it, and return it."""
+    if not isinstance(box, Box):
+        return box
+    if order == "C" or (order in ("K", "A", None) and is_in_rows(value)):
+        box.memory = None
+        return box
+    return lay(box, np.empty_like(memory_of(value), _dtype_for(box.dtype), order=order or "K", subok=False))
+
+
+# -- the memory of plain arrays --------------------------------------------------------------------------
+
+
+def is_strided(value: Any) -> bool:
+    """Return whether a value is a plain array that does not lie in rows without gaps."""
+    return isinstance(value, NDARRAY) and not value.flags.c_contiguous
+
+
+def strides_of(array: Any) -> tuple[int, ...]:
+    """Return the strides of an array in elements, the same for all arrays with the same copies and views.
+
+    What matters is the order of the axes, and which of them lie in one row with the next one.
+    """
+    given = [stride // array.itemsize for stride in array.strides]
+    found = [0] * array.ndim
+    inner = 0
+    axes = sorted(range(array.ndim), key=lambda axis: (abs(given[axis]), -axis))
+    for axis in axes:
+        stride = abs(given[axis])
+        if array.shape[axis] < 2 or not stride:
+            continue
+        if not inner:
+            unit = min(stride, 2)
+        elif stride < abs(given[last]) * array.shape[last]:  # the axes overlap
+            return tuple(given)
+        else:
+            follows = stride == abs(given[last]) * array.shape[last]
+            unit = inner * array.shape[last] + (not follows)
+        found[axis], inner, last = unit, unit, axis
+    return tuple([unit if stride >= 0 else -unit for unit, stride in zip(found, given, strict=True)])
+
+
+def with_strides(shape: Shape, dtype: Dtype, strides: Sequence[int]) -> Any:
+    """Return memory with strides in elements."""
+    spans = [(extent - 1) * stride for extent, stride in zip(shape, strides, strict=True)]
+    before = -sum(span for span in spans if span < 0) if all(shape) else 0
+    after = sum(span for span in spans if span > 0) if all(shape) else 0
+    buffer = rows((before + after + 1,), dtype)
+    size = buffer.itemsize
+    return np.ndarray(shape, buffer.dtype, buffer, before * size, [stride * size for stride in strides])
+
+
+def stand_in(array: Any) -> Any:
+    """Return memory of the strides of an array, which does not keep the array."""
+    return with_strides(array.shape, array.dtype, strides_of(array))
+
+
+# -- the memory of results -------------------------------------------------------------------------------
+
+
+def placed(rule: Rule, result: Any, operands: Sequence[Any], params: dict[str, Any]) -> Any:
+    """Give the result of an operation the memory that it has in NumPy, and return it.
+
+    Args:
+        rule: the operation's.
+        result: a box, or a plain value.
+        operands: of the operation; some do not lie in rows, perhaps.
+        params: of the operation.
+    """
+    if isinstance(result, Box):
+        if len(result.state.shape) > 1 and result.lens is None and not all(map(is_in_rows, operands)):
+            memories = list(map(memory_of, operands))
+            lay(result, rule(memories, _dtype_for(result.state.dtype), **params))
+    elif isinstance(result, NDARRAY) and result.ndim > 1 and not all(map(is_in_rows, operands)):
+        memory = rule(list(map(memory_of, operands)), BOOL, **params)
+        made = np.empty_like(memory, result.dtype, subok=False)
+        made[...] = result
+        return made
+    return result
+
+
+def jointly(memories: Sequence[Any], dtype: Dtype, /, **params: Any) -> Any:
+    """Return the memory of the result of a ufunc: the axes are in the order that they have in the operands."""
+    arrays = [memory for memory in memories if memory.ndim]
+    access, dtypes = [*[_READ] * len(arrays), _MADE], [*[None] * len(arrays), dtype]
+    return np.nditer([*arrays, None], ["zerosize_ok", "refs_ok"], access, dtypes, "K").operands[-1]
+
+
+def reduced(memories: Sequence[Any], dtype: Dtype, /, *, axes: Shape) -> Any:
+    """Return the memory of a reduction over axes."""
+    kept = [axis for axis in range(memories[0].ndim) if axis not in axes]
+    return np.empty_like(memories[0].transpose(*kept, *axes)[(..., *[0] * len(axes))], dtype, subok=False)
