@@ -17,7 +17,7 @@ from wengert.core.shapes import Shape
 
 #: ``(memories of the operands, dtype, **params) -> memory of the result``
 Rule = Callable[..., Any]
-_READ, _MADE = ["readonly"], ["writeonly", "allocate"]
+_READ, _MADE = ["readonly"], ["readwrite", "allocate"]
 
 
 def _dtype_for(dtype: Dtype) -> Dtype:
@@ -61,8 +61,8 @@ def lies_in(x: Box, order: Any) -> bool:
 
 
 def lay(box: Any, memory: Any) -> Any:
-    """Give a new box a memory, and return it."""
-    box.memory = None if memory.flags.c_contiguous else memory
+    """Give a new box a memory, None for rows, and return it."""
+    box.memory = None if memory is None or memory.flags.c_contiguous else memory
     return box
 
 
@@ -77,14 +77,29 @@ def lay_as(box: Any, value: Any) -> Any:
     return box
 
 
-def lay_like(box: Any, value: Any, order: Any = "K") -> Any:
-    """Give a new box the memory that a copy of a value has in an order, as `np.copy` takes it, and return it."""
-    if not isinstance(box, Box):
-        return box
-    if order == "C" or (order in ("K", "A", None) and is_in_rows(value)):
-        box.memory = None
-        return box
-    return lay(box, np.empty_like(memory_of(value), _dtype_for(box.dtype), order=order or "K", subok=False))
+def lay_like(new: Any, value: Any, order: Any = "K") -> Any:
+    """Return a new array with the memory that `np.empty_like` of a value has in an order."""
+    if not isinstance(new, (Box, NDARRAY)):
+        return new
+    if order == "C" or (order != "F" and is_in_rows(value)):
+        memory = None
+    else:
+        kind, shape = _dtype_for(new.dtype), new.shape
+        memory = np.empty_like(memory_of(value), kind, order or "K", subok=False, shape=shape)
+    if isinstance(new, Box):
+        if new.lens is not None:
+            new = new.owner.box(new.state)
+        return lay(new, memory)
+    return _moved(new, rows(new.shape) if memory is None else memory)
+
+
+def _moved(array: Any, memory: Any) -> Any:
+    """Return a plain array in another memory."""
+    if array.strides == tuple([step // memory.itemsize * array.itemsize for step in memory.strides]):
+        return array
+    made = np.empty_like(memory, array.dtype, subok=False)
+    made[...] = array
+    return made
 
 
 # -- the memory of plain arrays --------------------------------------------------------------------------
@@ -151,18 +166,31 @@ def placed(rule: Rule, result: Any, operands: Sequence[Any], params: dict[str, A
             memories = list(map(memory_of, operands))
             lay(result, rule(memories, _dtype_for(result.state.dtype), **params))
     elif isinstance(result, NDARRAY) and result.ndim > 1 and not all(map(is_in_rows, operands)):
-        memory = rule(list(map(memory_of, operands)), BOOL, **params)
-        made = np.empty_like(memory, result.dtype, subok=False)
-        made[...] = result
-        return made
+        return _moved(result, rule(list(map(memory_of, operands)), BOOL, **params))
     return result
 
 
 def jointly(memories: Sequence[Any], dtype: Dtype, /, **params: Any) -> Any:
     """Return the memory of the result of a ufunc: the axes are in the order that they have in the operands."""
     arrays = [memory for memory in memories if memory.ndim]
+    return iterated(arrays, None, "K", dtype)
+
+
+def iterated(arrays: Sequence[Any], axes: Any, order: Any, dtype: Dtype = BOOL) -> Any:
+    """Return the result that NumPy's iterator makes for operands, each with its axes in the order of the iteration."""
+    flags = ["zerosize_ok", "refs_ok", "reduce_ok"]
     access, dtypes = [*[_READ] * len(arrays), _MADE], [*[None] * len(arrays), dtype]
-    return np.nditer([*arrays, None], ["zerosize_ok", "refs_ok"], access, dtypes, "K").operands[-1]
+    return np.nditer([*arrays, None], flags, access, dtypes, order, "unsafe", axes).operands[-1]
+
+
+def alike(memories: Sequence[Any], dtype: Dtype, /, **params: Any) -> Any:
+    """Return the memory of a copy of the first operand."""
+    return np.empty_like(memories[0], dtype, subok=False)
+
+
+def joined(memories: Sequence[Any], dtype: Dtype, /, *, axis: int) -> Any:
+    """Return the memory of a concatenation."""
+    return np.concatenate(memories, axis, dtype=dtype, casting="unsafe")
 
 
 def reduced(memories: Sequence[Any], dtype: Dtype, /, *, axes: Shape) -> Any:

@@ -16,6 +16,7 @@ from wengert.core.dtypes import BOOL, INT64, dtype_of
 from wengert.core.errors import ConcreteError, IndexingError, ShapeError, message
 from wengert.core.shapes import Shape, broadcast, shape_of, show, size
 from wengert.ir.types import show as show_type
+from wengert.memory import is_in_rows, jointly, memory_of, lay, rows
 from wengert.ops import arithmetic
 from wengert.ops.conversion import cast
 from wengert.ops.indexing import gather, scatter, scatter_add
@@ -394,10 +395,31 @@ def checked_take(x: Any, subscript: Subscript, index: Any) -> Any:
     if subscript.arrays and type(getattr(x.state, "value", None)) is not np.ndarray and concrete(x) is None:
         subscript = parse(shape_of(x), index)
     try:
-        return take(x, subscript)
+        taken = take(x, subscript)
     except IndexError:
         parse(shape_of(x), index)
         raise
+    if taken is not x and len(shape_of(taken)) > 1 and isinstance(taken, Box):
+        lay(taken, _memory(x, subscript))
+    return taken
+
+
+def _memory(x: Box, subscript: Subscript) -> Any:
+    """Return how NumPy's ``x[index]`` lies: axes of arrays are the slowest, the others as in the array."""
+    order, arrays = _arrays_first(subscript)
+    lead = broadcast("getitem", *map(shape_of, arrays))
+    result = _result_order(subscript, arrays)
+    if len(order) == len(arrays):
+        return None if all(map(is_in_rows, arrays)) else jointly(list(map(memory_of, arrays)), BOOL)
+    if (is_in_rows(x) and result == tuple(range(len(result)))) or not size(subscript.shape):
+        return None
+    part = memory_of(x)[numpy_index(subscript.basic)].reshape(subscript.shape)
+    rest = np.empty_like(part.transpose(order)[(0,) * len(arrays)], order="K").strides
+    axes = sorted(range(len(rest)), key=lambda axis: -rest[axis])
+    base = rows((*lead, *(subscript.shape[order[len(arrays) + axis]] for axis in axes)))
+    shift = len(lead)
+    back = inverse_permutation(tuple(axes))
+    return base.transpose(*range(shift), *(shift + axis for axis in back)).transpose(result)
 
 
 def _permuted(x: Any, order: tuple[int, ...]) -> Any:

@@ -20,7 +20,7 @@ from wengert.core.dtypes import dtype_of, is_float
 from wengert.core.errors import ArgumentError, ShapeError, message
 from wengert.core.shapes import axis_index, shape_of, size
 from wengert.ir.types import show
-from wengert.memory import is_in_rows, lay, lay_as, lay_like, lies_in, memory_of, rows
+from wengert.memory import lay, lay_as, lay_like, lies_in, memory_of, rows
 from wengert.nest.lowering import check_integers
 from wengert.numpy.registry import (
     Implementation,
@@ -412,7 +412,7 @@ def full_like(
     """
     a = operand(a)
     dtype, shape = dtype_of(a) if dtype is None else dtype, shape_of(a) if shape is None else shape
-    return _lying_like(full(shape, fill_value, dtype, like=a if is_box(a) else None), a, order)
+    return lay_like(full(shape, fill_value, dtype, like=a if is_box(a) else None), a, order)
 
 
 @implements(np.zeros_like)
@@ -457,19 +457,7 @@ def empty_like(
 def _like(function: Callable[..., Any], a: Any, dtype: Any, order: Any, shape: Any) -> Any:
     a = operand(a)
     array = function(shape_of(a) if shape is None else shape, dtype_of(a) if dtype is None else dtype)
-    return _lying_like(CONSTANT.constant(array) if is_box(a) else fresh(array), a, order)
-
-
-def _lying_like(new: Any, a: Any, order: Any) -> Any:
-    """Return a new array, with the memory that `np.empty_like` gives it."""
-    if order == "C" or (order in ("K", "A") and is_in_rows(a)):
-        return new
-    memory = np.empty_like(memory_of(a), rows((), dtype_of(new)).dtype, order, subok=False, shape=shape_of(new))
-    if is_box(new):
-        return lay(new, memory)
-    plain = np.empty_like(memory, new.dtype)
-    plain[...] = new
-    return plain
+    return lay_like(CONSTANT.constant(array) if is_box(a) else fresh(array), a, order)
 
 
 # -- ranges and grids ------------------------------------------------------------------------------------

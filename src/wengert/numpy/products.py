@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from wengert.array.array import FUNCTIONS, operand
+from wengert.boxes import Box
 from wengert.core.dtypes import dtype_of
 from wengert.core.errors import ArgumentError, ShapeError, message
 from wengert.core.shapes import Shape, axis_index, broadcast, shape_of, size
 from wengert.ir.types import show
+from wengert.memory import iterated, lay, memory_of
 from wengert.numpy.joining import stack
 from wengert.numpy.reducing import sum_
 from wengert.numpy.registry import implements, integers, is_sequence, rank_of, refuse, since, strong
@@ -216,7 +218,8 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     if shape_of(a)[0] != 3 or shape_of(b)[0] != 3:
         raise _shape_error("cross", "vectors must have three components", a, b)
     (a0, a1, a2), (b0, b1, b2) = ([part(v, 0, component) for component in range(3)] for v in (a, b))
-    return moveaxis(stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0]), 0, axisc)
+    result = stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0])
+    return moveaxis(moveaxis(result, 0, -1).copy(), -1, axisc)  # NumPy makes it with this axis last
 
 
 implements(np.linalg.cross)(lambda x1, x2, /, *, axis=-1: cross(x1, x2, axis=axis))
@@ -333,6 +336,7 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
     terms, result = explicit(subscripts, tuple(map(rank_of, arrays)))
     if len(arrays) == 1 and result and set(terms[0]) == set(result):
         return _view(terms[0], result, arrays[0])  # in the operand's own dtype, as NumPy's
+    given = arrays
     arrays = [strong(array, dtype) for array in arrays]  # NumPy makes arrays of Python's numbers
     steps = _steps(terms, result, tuple(map(shape_of, arrays)))
     for positions, step in steps:
@@ -340,7 +344,18 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
         arrays = [array for position, array in enumerate(arrays) if position not in positions]
         arrays.append(product(step, *chosen))
     (value,) = arrays
+    if len(result) > 1 and isinstance(value, Box):
+        lay(value, _memory(terms, result, list(map(memory_of, given)), kwargs.get("order", "K")))
     return value
+
+
+def _memory(terms: Sequence[str], result: str, memories: list[Any], order: str) -> Any:
+    """Return the memory of the result: NumPy's iterator takes all operands at once."""
+    read = ["".join(dict.fromkeys(term)) for term in terms]
+    arrays = [np.einsum(f"{term}->{each}", x) for term, each, x in zip(terms, read, memories, strict=True)]
+    letters = result + "".join(sorted(set("".join(terms)) - set(result)))
+    axes = [[term.find(letter) for letter in letters] for term in (*read, result)]
+    return iterated(arrays, axes, order)
 
 
 def _view(term: str, result: str, x: Any) -> Any:

@@ -16,6 +16,7 @@ from wengert.core.dtypes import BOOL, INT64, dtype_of, is_float
 from wengert.core.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.core.shapes import axis_index, broadcast, shape_of, size
 from wengert.ir.types import is_weak, promote, show, type_of
+from wengert.memory import lay_like
 from wengert.numpy.joining import stack
 from wengert.numpy.registry import (
     check_axes,
@@ -67,7 +68,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     *choices, result = (strong(value, dtype) for value in values)
     for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
         result = where(condition, choice, result)
-    return result
+    return lay_like(result, result, "C")
 
 
 @implements(np.piecewise)

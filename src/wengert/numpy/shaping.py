@@ -38,6 +38,11 @@ def reshaped(x: Any, shape: Shape) -> Any:
     return view_of(x, result, Reshaped(shape))
 
 
+def unfolded(x: Any, shape: Shape) -> Any:
+    """Return an operand with axes of extent one added, in the same memory."""
+    return reshape(x, shape=shape) if is_in_rows(x) else reshaped(x, shape)
+
+
 def _is_copy(x: Box, shape: Shape) -> bool:
     """Report whether NumPy would have to copy: the elements are not in a row."""
     if (x.lens is None and x.memory is None) or shape == x.shape:
@@ -77,7 +82,7 @@ def ravel(a: Any, order: str = "C") -> Any:
         steps = np.empty_like(memory_of(a), order="K").strides
         a = permuted(a, tuple(sorted(range(len(steps)), key=lambda axis: -steps[axis])))
     flat = (size(shape_of(a)),)
-    if isinstance(a, Box) and not memory_of(a).flags.c_contiguous:
+    if isinstance(a, Box) and (a.lens or a.memory is not None) and not memory_of(a).flags.c_contiguous:
         return reshape(a, shape=flat)  # where `reshape` would still be a view, NumPy's ravel copies
     return reshaped(a, flat)
 
@@ -242,7 +247,12 @@ def read_only_view(base: Any, result: Any, read: Any, layout: Any = None) -> Any
 def broadcast_to_(array: Any, shape: Any, subok: bool = False) -> Any:
     target = tuple(integers(shape))
     result = broadcast_to(array, shape=target)
-    return read_only_view(array, result, lambda base: broadcast_to(base, shape=target))
+    return read_only_view(
+        array,
+        result,
+        lambda base: broadcast_to(base, shape=target),
+        lambda memory: np.broadcast_to(memory, target),
+    )
 
 
 @implements(np.broadcast_arrays)

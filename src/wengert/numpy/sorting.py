@@ -13,6 +13,7 @@ from wengert.core.dtypes import FLOAT64, INT64, dtype_of, is_complex, is_inexact
 from wengert.core.errors import ArgumentError, OutOfRangeError, ShapeError, UnsupportedError, message
 from wengert.core.shapes import Shape, axis_index, keep_axes, shape_of, size
 from wengert.ir.types import is_weak, promote, show, type_of
+from wengert.memory import lay_like
 from wengert.numpy.registry import axes_of, check_axes, floating, implements, integers, known, rank_of, strong
 from wengert.numpy.selecting import take, take_along_axis
 from wengert.numpy.shaping import ravel
@@ -397,6 +398,7 @@ def isin(
     element, others = operand(element), ravel(operand(test_elements))
     pairs = equal(reshape(element, shape=(*shape_of(element), 1)), others)
     occurs = reduce_any(pairs, axes=(rank_of(element),))
+    occurs = lay_like(occurs, element, "C")
     return np.logical_not(occurs) if invert else occurs
 
 

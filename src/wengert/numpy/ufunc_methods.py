@@ -15,6 +15,7 @@ from wengert.core.dtypes import BOOL, dtype_of
 from wengert.core.errors import DtypeError, IndexingError, ScalarError, ShapeError, message
 from wengert.core.shapes import Shape, axis_index, drop_axes, keep_axes, shape_of, size
 from wengert.ir.types import show
+from wengert.memory import lay_like
 from wengert.numpy import ufuncs as ufuncs  # its functions get methods, too
 from wengert.numpy.in_place import target_of
 from wengert.numpy.reducing import all_, any_, cumprod, cumsum, kept, max_, min_, prod, reduced_axes, sum_
@@ -175,7 +176,7 @@ def _accumulates(ufunc: np.ufunc, running: Callable[..., Any]) -> None:
     def accumulate(array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
         if not rank_of(array := operand(array)):
             raise ScalarError(message(name, "an array of at least one axis is required", show(array)))
-        return running(array, axis, dtype)
+        return lay_like(running(array, axis, dtype), array)
 
     UFUNC_METHODS[ufunc.__name__, "accumulate"] = accumulate
 
