@@ -7,7 +7,7 @@ with these strides whose numbers are never read. NumPy itself answers each quest
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from wengert.boxes import Box
 from wengert.core.dtypes import BOOL, COMPLEX64, NDARRAY, Dtype, is_complex
 from wengert.core.shapes import Shape
 
-#: ``(memories of the operands, dtype, **params) -> memory of the result``
+#: ``(memories of the operands, shape, dtype, **params) -> memory of the result``
 Rule = Callable[..., Any]
 _READ, _MADE = ["readonly"], ["readwrite", "allocate"]
 
@@ -117,20 +117,15 @@ def strides_of(array: Any) -> tuple[int, ...]:
     """
     given = [stride // array.itemsize for stride in array.strides]
     found = [0] * array.ndim
-    inner = 0
-    axes = sorted(range(array.ndim), key=lambda axis: (abs(given[axis]), -axis))
-    for axis in axes:
-        stride = abs(given[axis])
-        if array.shape[axis] < 2 or not stride:
+    span = within = 1  # of the axes before, in the found strides and in the given ones
+    for axis in sorted(range(array.ndim), key=lambda axis: (abs(given[axis]), -axis)):
+        stride, extent = abs(given[axis]), array.shape[axis]
+        if extent < 2 or not stride:
             continue
-        if not inner:
-            unit = min(stride, 2)
-        elif stride < abs(given[last]) * array.shape[last]:  # the axes overlap
+        if stride < within:  # the axes overlap
             return tuple(given)
-        else:
-            follows = stride == abs(given[last]) * array.shape[last]
-            unit = inner * array.shape[last] + (not follows)
-        found[axis], inner, last = unit, unit, axis
+        found[axis] = span + (stride > within)
+        span, within = found[axis] * extent, stride * extent
     return tuple([unit if stride >= 0 else -unit for unit, stride in zip(found, given, strict=True)])
 
 
@@ -140,8 +135,8 @@ def with_strides(shape: Shape, dtype: Dtype, strides: Sequence[int]) -> Any:
     before = -sum(span for span in spans if span < 0) if all(shape) else 0
     after = sum(span for span in spans if span > 0) if all(shape) else 0
     buffer = rows((before + after + 1,), dtype)
-    size = buffer.itemsize
-    return np.ndarray(shape, buffer.dtype, buffer, before * size, [stride * size for stride in strides])
+    unit = buffer.itemsize
+    return np.ndarray(shape, buffer.dtype, buffer, before * unit, [stride * unit for stride in strides])
 
 
 def stand_in(array: Any) -> Any:
@@ -161,39 +156,86 @@ def placed(rule: Rule, result: Any, operands: Sequence[Any], params: dict[str, A
         operands: of the operation; some do not lie in rows, perhaps.
         params: of the operation.
     """
+    if isinstance(result, tuple):
+        return tuple([placed(rule, each, operands, params) for each in cast("tuple[Any, ...]", result)])
     if isinstance(result, Box):
         if len(result.state.shape) > 1 and result.lens is None and not all(map(is_in_rows, operands)):
             memories = list(map(memory_of, operands))
-            lay(result, rule(memories, _dtype_for(result.state.dtype), **params))
+            lay(result, rule(memories, result.state.shape, _dtype_for(result.state.dtype), **params))
     elif isinstance(result, NDARRAY) and result.ndim > 1 and not all(map(is_in_rows, operands)):
-        return _moved(result, rule(list(map(memory_of, operands)), BOOL, **params))
+        return _moved(result, rule(list(map(memory_of, operands)), result.shape, BOOL, **params))
     return result
 
 
-def jointly(memories: Sequence[Any], dtype: Dtype, /, **params: Any) -> Any:
+def jointly(memories: Sequence[Any], shape: Shape, dtype: Dtype, /, **params: Any) -> Any:
     """Return the memory of the result of a ufunc: the axes are in the order that they have in the operands."""
     arrays = [memory for memory in memories if memory.ndim]
     return iterated(arrays, None, "K", dtype)
 
 
-def iterated(arrays: Sequence[Any], axes: Any, order: Any, dtype: Dtype = BOOL) -> Any:
+def iterated(
+    arrays: Sequence[Any], axes: Any, order: Any, dtype: Dtype = BOOL, shape: Shape | None = None
+) -> Any:
     """Return the result that NumPy's iterator makes for operands, each with its axes in the order of the iteration."""
     flags = ["zerosize_ok", "refs_ok", "reduce_ok"]
     access, dtypes = [*[_READ] * len(arrays), _MADE], [*[None] * len(arrays), dtype]
-    return np.nditer([*arrays, None], flags, access, dtypes, order, "unsafe", axes).operands[-1]
+    return np.nditer([*arrays, None], flags, access, dtypes, order, "unsafe", axes, shape).operands[-1]
 
 
-def alike(memories: Sequence[Any], dtype: Dtype, /, **params: Any) -> Any:
+def alike(memories: Sequence[Any], shape: Shape, dtype: Dtype, /, **params: Any) -> Any:
     """Return the memory of a copy of the first operand."""
     return np.empty_like(memories[0], dtype, subok=False)
 
 
-def joined(memories: Sequence[Any], dtype: Dtype, /, *, axis: int) -> Any:
+def joined(memories: Sequence[Any], shape: Shape, dtype: Dtype, /, *, axis: int) -> Any:
     """Return the memory of a concatenation."""
     return np.concatenate(memories, axis, dtype=dtype, casting="unsafe")
 
 
-def reduced(memories: Sequence[Any], dtype: Dtype, /, *, axes: Shape) -> Any:
+def outside(lead: Any, core: Any, dtype: Dtype = BOOL) -> Any:
+    """Return memory with the axes of one memory of truth values around those of another one."""
+    strides = [*(stride * core.size for stride in lead.strides), *core.strides]
+    return with_strides((*lead.shape, *core.shape), dtype, strides)
+
+
+def in_order_of(other: Any, shape: Shape, dtype: Dtype = BOOL) -> Any:
+    """Return memory without gaps of a shape, whose axes are in the order of the axes of another memory."""
+    axes = sorted(range(len(shape)), key=lambda axis: -abs(other.strides[axis]))
+    return rows(tuple([shape[axis] for axis in axes]), dtype).transpose(np.argsort(axes))
+
+
+def reduced(memories: Sequence[Any], shape: Shape, dtype: Dtype, /, *, axes: Shape) -> Any:
     """Return the memory of a reduction over axes."""
-    kept = [axis for axis in range(memories[0].ndim) if axis not in axes]
-    return np.empty_like(memories[0].transpose(*kept, *axes)[(..., *[0] * len(axes))], dtype, subok=False)
+    (memory,) = memories
+    kept = [axis for axis in range(memory.ndim) if axis not in axes]
+    places = [kept.index(axis) if axis in kept else -1 for axis in range(memory.ndim)]
+    return iterated([memory], [list(range(memory.ndim)), places], "K", dtype)
+
+
+def stacked(
+    memories: Sequence[Any], shape: Shape, dtype: Dtype, /, cores: Sequence[int] = (2, 2), **params: Any
+) -> Any:
+    """Return the memory of a stack: each part lies in rows, the stack as those of the operands.
+
+    Args:
+        memories: of the operands.
+        shape: of the result.
+        dtype: of the result's memory.
+        cores: the number of axes of a part of each operand.
+        params: of the operation.
+    """
+    stacks = [(x, x.ndim - core) for x, core in zip(memories, cores, strict=False) if x.ndim > core]
+    parts = [
+        with_strides(x.shape[:lead], BOOL, [stride // x.itemsize for stride in x.strides[:lead]])
+        for x, lead in stacks
+    ]
+    lead = iterated(parts, None, "K") if parts else rows(())
+    return outside(lead, rows(shape[lead.ndim :]), dtype)
+
+
+def lay_reduced(new: Any, value: Any, axes: Shape, keepdims: Any) -> Any:
+    """Return a new array with the memory of a reduction over axes of a copy of a value."""
+    if is_in_rows(value):
+        return new
+    memory = reduced([np.empty_like(memory_of(value))], (), BOOL, axes=axes)
+    return lay_like(new, np.expand_dims(memory, axes) if keepdims else memory)

@@ -332,8 +332,8 @@ class Primitive:
                     in_rows = in_rows and lens.is_in_rows
                     if lens.origin is not lens.root.state:
                         operand.refresh()
-                elif operand.memory is not None:
-                    in_rows = False
+                else:
+                    in_rows = in_rows and operand.memory is None
                 trace = operand.owner
                 if top is None or trace.level > top.level:
                     top = trace
@@ -341,16 +341,18 @@ class Primitive:
                 is_usual = False
         if top is not None:
             if not is_usual:
-                for operand in operands:
-                    check_plain(self.name, operand)
+                _check_all(self.name, operands)
             if RECORDERS and RUNNING.recorder is not None:
                 top = processing_trace(top)
             result = top.process(self, operands, params)
-            return result if in_rows or self.memory is None else placed(self.memory, result, operands, params)
+            return result if in_rows else self._placed(result, operands, params)
         try:
             return evaluate(*operands, **params) if params else evaluate(*operands)
         except NUMPYS_ERRORS as problem:
             raise self.explained(problem, operands, params) from None
+
+    def _placed(self, result: Any, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        return result if self.memory is None else placed(self.memory, result, operands, params)
 
     def explained(
         self, problem: Exception, operands: Sequence[Any], params: Mapping[str, Any]
@@ -394,6 +396,11 @@ class Primitive:
 
     def __repr__(self) -> str:
         return f"<primitive {self.name}>"
+
+
+def _check_all(operation: str, operands: tuple[Any, ...]) -> None:
+    for operand in operands:
+        check_plain(operation, operand)
 
 
 class Registry:

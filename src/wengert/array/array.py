@@ -108,7 +108,8 @@ class Array(Conversions):
     def __getitem__(self, index: Any) -> Any:
         subscript = indexing.parse(self.shape, index, checked=False)
         if not subscript.arrays and subscript.shape:
-            return view_of(self, indexing.take_basic(self, subscript), indexing.Part(subscript, index), index)
+            part = view_of(self, indexing.take_basic(self, subscript), indexing.Part(subscript, index), index)
+            return part.copy("K") if indexing.is_array_of_one(index) else part
         if not indexing.is_view(subscript, index):
             part = indexing.checked_take(self, subscript, index)
             return self._number() if part is self else part

@@ -16,7 +16,7 @@ from wengert.core.dtypes import BOOL, INT64, dtype_of
 from wengert.core.errors import ConcreteError, IndexingError, ShapeError, message
 from wengert.core.shapes import Shape, broadcast, shape_of, show, size
 from wengert.ir.types import show as show_type
-from wengert.memory import is_in_rows, jointly, memory_of, lay, rows
+from wengert.memory import is_in_rows, jointly, lay, memory_of, outside, rows
 from wengert.ops import arithmetic
 from wengert.ops.conversion import cast
 from wengert.ops.indexing import gather, scatter, scatter_add
@@ -77,6 +77,11 @@ def is_view(subscript: Subscript, index: Any) -> bool:
     entries = typing.cast("tuple[Any, ...]", index if isinstance(index, tuple) else (index,))
     whole = any(entry is Ellipsis for entry in entries)
     return len(subscript.shape) > len(subscript.arrays) or whole
+
+
+def is_array_of_one(index: Any) -> bool:
+    """Return whether an index has an array without axes, for which NumPy copies, unlike for a number."""
+    return any(type(entry) is np.ndarray for entry in (index if type(index) is tuple else (index,)))  # pyright: ignore[reportUnknownVariableType]
 
 
 def frozen(subscript: Subscript) -> Subscript:
@@ -410,16 +415,12 @@ def _memory(x: Box, subscript: Subscript) -> Any:
     lead = broadcast("getitem", *map(shape_of, arrays))
     result = _result_order(subscript, arrays)
     if len(order) == len(arrays):
-        return None if all(map(is_in_rows, arrays)) else jointly(list(map(memory_of, arrays)), BOOL)
+        return None if all(map(is_in_rows, arrays)) else jointly(list(map(memory_of, arrays)), (), BOOL)
     if (is_in_rows(x) and result == tuple(range(len(result)))) or not size(subscript.shape):
         return None
     part = memory_of(x)[numpy_index(subscript.basic)].reshape(subscript.shape)
-    rest = np.empty_like(part.transpose(order)[(0,) * len(arrays)], order="K").strides
-    axes = sorted(range(len(rest)), key=lambda axis: -rest[axis])
-    base = rows((*lead, *(subscript.shape[order[len(arrays) + axis]] for axis in axes)))
-    shift = len(lead)
-    back = inverse_permutation(tuple(axes))
-    return base.transpose(*range(shift), *(shift + axis for axis in back)).transpose(result)
+    rest = np.empty_like(part.transpose(order)[(0,) * len(arrays)], BOOL)
+    return outside(rows(lead), rest).transpose(result)
 
 
 def _permuted(x: Any, order: tuple[int, ...]) -> Any:

@@ -204,8 +204,10 @@ def _from_boxes(value: Any, dtype: Any, copy: bool | None, order: Any) -> Any:
     if is_box(value):
         wanted = value.dtype if dtype is None else np.dtype(dtype)
         if wanted != value.dtype or value.weak:
-            return lay_like(cast(value, dtype=wanted), value, order)
-        return value if not copy and lies_in(value, order if order in ("C", "F") else "K") else value.copy(order)
+            return lay_like(cast(value, dtype=wanted), value, "K" if order == "A" else order)
+        return (
+            value if not copy and lies_in(value, order if order in ("C", "F") else "K") else value.copy(order)
+        )
     if dtype is None:
         dtype = np.result_type(*{dtype_of(leaf) for leaf in _leaves(value)})
     return lay_like(_joined(value, np.dtype(dtype)), value, order if order == "F" else "C")
@@ -514,7 +516,7 @@ def linspace(
     values = start + numbers * (width / max(intervals, 1))  # rounded as NumPy rounds
     if endpoint and num > 1:
         last = broadcast_to(stop, shape=(1, *shape_of(width)))
-        values = concatenate(values[: num - 1], strong(last, dtype_of(values)), axis=0)
+        values = lay_like(concatenate(values[: num - 1], strong(last, dtype_of(values)), axis=0), values)
     values = values if dtype is None else strong(values, dtype)
     values = moveaxis(values, 0, axis) if axis else values
     return (values, width / intervals if intervals > 0 else np.nan) if retstep else values

@@ -170,17 +170,18 @@ def resize(a: Any, new_shape: Any) -> Any:
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     if axis is None:
         return reshape(roll(ravel(a), int(np.sum(shift)), 0), shape=shape_of(a))
+    rolled = a
     for distance, dim in np.broadcast(shift, axis):
         position = axis_index("roll", dim, rank_of(a))
-        extent = shape_of(a)[position]
+        extent = shape_of(rolled)[position]
         distance = int(distance) % extent if extent else 0
         if distance:
-            index = whole(shape_of(a))
+            index = whole(shape_of(rolled))
             index[position] = (extent - distance, distance, 1)
-            end = slice_(a, index=tuple(index))
+            end = slice_(rolled, index=tuple(index))
             index[position] = (0, extent - distance, 1)
-            a = concatenate(end, slice_(a, index=tuple(index)), axis=position)
-    return a.copy()
+            rolled = concatenate(end, slice_(rolled, index=tuple(index)), axis=position)
+    return lay_like(rolled.copy(), a)
 
 
 # -- insertion and deletion ------------------------------------------------------------------------------

@@ -11,8 +11,8 @@ from wengert.array.array import operand
 from wengert.core.dtypes import dtype_of, is_inexact
 from wengert.core.errors import ArgumentError, ShapeError, message
 from wengert.core.shapes import shape_of
-from wengert.numpy.joining import along_axis
 from wengert.memory import lay_like
+from wengert.numpy.joining import along_axis
 from wengert.numpy.registry import implements, is_sequence, rank_of, strong
 from wengert.numpy.shaping import moveaxis, part
 from wengert.numpy.sorting import median

@@ -15,7 +15,7 @@ from wengert.core.dtypes import dtype_of
 from wengert.core.errors import ArgumentError, ShapeError, message
 from wengert.core.shapes import Shape, axis_index, broadcast, shape_of, size
 from wengert.ir.types import show
-from wengert.memory import iterated, lay, memory_of
+from wengert.memory import in_order_of, iterated, lay, memory_of, placed, stacked
 from wengert.numpy.joining import stack
 from wengert.numpy.reducing import sum_
 from wengert.numpy.registry import implements, integers, is_sequence, rank_of, refuse, since, strong
@@ -69,7 +69,8 @@ def matmul(x1: Any, x2: Any, /, *, axes: Any = None, **options: Any) -> Any:
     params = _matmul_params(lhs, rhs)
     if params is None:
         raise _shape_error("matmul", "inner dimensions must agree", x1, x2)
-    return contract(x1, x2, **params)
+    result = contract(x1, x2, **params)
+    return placed(stacked, result, (x1, x2), {}) if max(len(lhs), len(rhs)) > 3 else result
 
 
 def _matmul_over(x1: Any, x2: Any, axes: Any) -> Any:
@@ -170,7 +171,8 @@ def _over_last_axes(operation: str, terms: str, x1: Any, x2: Any) -> Any:
         raise _shape_error(operation, "inner dimensions must agree", x1, x2)
     lead = _AXES[: max(rank_of(x1) - left, rank_of(x2) - right)]
     mine, theirs = lead[len(lead) - rank_of(x1) + left :], lead[len(lead) - rank_of(x2) + right :]
-    return product(f"{mine}{first},{theirs}{second}->{lead}{result}", x1, x2)
+    found = product(f"{mine}{first},{theirs}{second}->{lead}{result}", x1, x2)
+    return placed(stacked, found, (x1, x2), {"cores": (left, right)}) if len(lead) > 1 else found
 
 
 @implements(*since("vecdot"))
@@ -345,11 +347,29 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
         arrays.append(product(step, *chosen))
     (value,) = arrays
     if len(result) > 1 and isinstance(value, Box):
-        lay(value, _memory(terms, result, list(map(memory_of, given)), kwargs.get("order", "K")))
+        memories, order = list(map(memory_of, given)), kwargs.get("order", "K")
+        lay(value, (_memory_of_path if optimize else _memory)(terms, result, memories, order, optimize))
     return value
 
 
-def _memory(terms: Sequence[str], result: str, memories: list[Any], order: str) -> Any:
+def _memory_of_path(terms: Sequence[str], result: str, memories: list[Any], order: str, optimize: Any) -> Any:
+    """Return the memory of a result that NumPy computes along a path, which it does here for a few elements."""
+    numbers = {letter: number for number, letter in enumerate(dict.fromkeys("".join(terms)))}
+    subscripts = [[numbers[letter] for letter in term] for term in (*terms, result)]
+
+    def along_path(function: Any, arrays: Sequence[Any], **options: Any) -> Any:
+        pairs = itertools.chain.from_iterable(zip(arrays, subscripts, strict=False))
+        return function(*pairs, subscripts[-1], **options)
+
+    shaped = [np.broadcast_to(0.0, memory.shape) for memory in memories]
+    path = along_path(np.einsum_path, shaped, optimize=optimize)[0]
+    few = [np.ones_like(memory[(slice(2),) * memory.ndim], float, subok=False) for memory in memories]
+    extents = {letter: n for term, x in zip(terms, memories, strict=True) for letter, n in zip(term, x.shape)}
+    found = along_path(np.einsum, few, optimize=path, order=order)
+    return in_order_of(found, tuple([extents[letter] for letter in result]))
+
+
+def _memory(terms: Sequence[str], result: str, memories: list[Any], order: str, _: Any) -> Any:
     """Return the memory of the result: NumPy's iterator takes all operands at once."""
     read = ["".join(dict.fromkeys(term)) for term in terms]
     arrays = [np.einsum(f"{term}->{each}", x) for term, each, x in zip(terms, read, memories, strict=True)]

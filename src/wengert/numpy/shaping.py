@@ -11,7 +11,6 @@ import numpy as np
 from wengert.array.array import operand
 from wengert.array.views import FunctionView, Permuted, Reshaped, view_of
 from wengert.boxes import Box
-from wengert.core.dtypes import dtype_of
 from wengert.core.errors import ArgumentError, ShapeError, message
 from wengert.core.shapes import (
     Shape,

@@ -129,7 +129,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     else:
         result = _replaced(x, nan, posinf, neginf)
     if copy or not is_box(x):
-        return result
+        return lay_like(result, x)
     x[...] = result
     return x
 
@@ -189,7 +189,9 @@ def sign(x: Any, /) -> Any:
 implements(np.isposinf)(lambda x, out=None: equal(x, np.inf))
 implements(np.isneginf)(lambda x, out=None: logical_and(isinf(x), signbit(x)))
 implements(np.isreal)(lambda x: equal(np.imag(x), 0))
-implements(np.iscomplex)(lambda x: not_equal(x.imag, 0) if is_complex(dtype_of(x)) else zeros_like(x, BOOL, "C"))
+implements(np.iscomplex)(
+    lambda x: not_equal(x.imag, 0) if is_complex(dtype_of(x)) else zeros_like(x, BOOL, "C")
+)
 
 
 implements(np.i0)(lambda x: i0(floating(operand(x))))

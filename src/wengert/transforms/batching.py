@@ -13,8 +13,8 @@ from wengert.core.dtypes import INT64, Dtype, check_known, check_plain, dtype_of
 from wengert.core.errors import ArgumentError, message
 from wengert.core.shapes import Shape, axis_index, shape_of
 from wengert.ir.types import TensorType, show, type_of
-from wengert.nest.lowering import Elementwise, check_integers, is_limited, range_of
 from wengert.memory import is_in_rows, lay_as, memory_of
+from wengert.nest.lowering import Elementwise, check_integers, is_limited, range_of
 from wengert.ops.arithmetic import add, subtract
 from wengert.ops.conversion import cast
 from wengert.ops.indexing import check_bounds
