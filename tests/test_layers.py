@@ -26,7 +26,7 @@ ROOMS = {
     "boxes": "core ir",
     "memory": "core boxes",
     "primitive": "core ir nest boxes memory",
-    "ops": "core kernels ir nest boxes primitive",
+    "ops": "core kernels ir nest boxes memory primitive",
     "array": "core ir boxes memory primitive ops",
     "transforms": "core kernels ir nest boxes memory primitive ops array",
     "compiler.machine": "nest",
@@ -42,8 +42,8 @@ ROOMS = {
         compiler.schedule""",
     "compiler.runtime": """core ir nest boxes memory primitive array transforms control
         compiler.machine compiler.llvm compiler.codegen""",
-    "compiler": """_version core kernels ir nest boxes memory transforms passes compiler.machine compiler.llvm compiler.passes
-        compiler.schedule compiler.codegen compiler.runtime""",
+    "compiler": """_version core kernels ir nest boxes memory transforms passes compiler.machine compiler.llvm
+        compiler.passes compiler.schedule compiler.codegen compiler.runtime""",
     "sparse": "core ir nest boxes primitive ops transforms passes implicit compiler",
     "numpy": "core ir nest boxes memory primitive ops array",
     "special": "core ops array numpy",

@@ -584,6 +584,8 @@ def unfollowed(value: Any) -> Any:
 
     A program of the array API standard gets a box, since all its arrays must have one namespace.
     """
+    if isinstance(value, NDARRAY) and value.ndim > 1 and not value.flags.c_contiguous:
+        value = value.copy()  # a program sees its memory
     if not RUNNING.standard:
         return value
     if isinstance(value, tuple):

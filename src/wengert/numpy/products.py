@@ -364,7 +364,11 @@ def _memory_of_path(terms: Sequence[str], result: str, memories: list[Any], orde
     shaped = [np.broadcast_to(0.0, memory.shape) for memory in memories]
     path = along_path(np.einsum_path, shaped, optimize=optimize)[0]
     few = [np.ones_like(memory[(slice(2),) * memory.ndim], float, subok=False) for memory in memories]
-    extents = {letter: n for term, x in zip(terms, memories, strict=True) for letter, n in zip(term, x.shape)}
+    extents = {
+        letter: n
+        for term, x in zip(terms, memories, strict=True)
+        for letter, n in zip(term, x.shape, strict=True)
+    }
     found = along_path(np.einsum, few, optimize=path, order=order)
     return in_order_of(found, tuple([extents[letter] for letter in result]))
 
