@@ -17,7 +17,7 @@ from wengert.array.array import FUNCTIONS, operand
 from wengert.array.suggestions import RANGE
 from wengert.boxes import CONSTANT, concrete, inside_transform
 from wengert.core.dtypes import dtype_of, is_float
-from wengert.core.errors import ArgumentError, ShapeError, message
+from wengert.core.errors import ArgumentError, ShapeError, UnsupportedError, message
 from wengert.core.shapes import axis_index, shape_of, size
 from wengert.ir.types import show
 from wengert.memory import lay, lay_as, lay_like, lies_in, memory_of, rows
@@ -330,7 +330,7 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
     Args:
         a: a number, an array or nested sequences, which may contain boxes.
         dtype: of the result.
-        requirements: letters or words, such as ``"C"``.
+        requirements: letters or words, such as ``"C"``; of a box not ``"O"``.
         like: as for `array`.
 
     Returns:
@@ -341,12 +341,20 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
         array([1., 2.])
     """
     if contains_box(a):
+        if _owns(requirements):
+            requirement = "whether an array inside a transform owns its memory is not known"
+            hint = "write np.require(x.copy(), ...) without O"
+            raise UnsupportedError(message("require", requirement, repr(requirements), hint))
         result = asarray(a, dtype, like=like)
         before = memory_of(result)
         after = np.require(before, None, requirements)
         return result if after is before else lay(result.copy(), after)
     plain = np.require(a, dtype, requirements)
     return plain if plain is a else fresh(plain)
+
+
+def _owns(requirements: Any) -> bool:
+    return any(name.upper() in ("O", "OWNDATA") for name in requirements or ())
 
 
 @_creates(np.fromiter)

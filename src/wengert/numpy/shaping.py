@@ -22,7 +22,7 @@ from wengert.core.shapes import (
     shape_of,
     size,
 )
-from wengert.memory import is_in_rows, memory_of
+from wengert.memory import is_in_rows, iterated, memory_of
 from wengert.numpy.registry import ALL_AXES, implements, integers, is_array, rank_of, refuse, since
 from wengert.ops.shape import Index, broadcast_to, inverse_permutation, place, reshape, slice_, transpose
 
@@ -78,7 +78,7 @@ def ravel(a: Any, order: str = "C") -> Any:
     if not _by_rows("ravel", order, a, "CFAK"):
         a = transposed(a)
     elif order == "K" and not is_in_rows(a):
-        steps = np.empty_like(memory_of(a), order="K").strides
+        steps = iterated([memory_of(a)], None, "K").strides
         a = permuted(a, tuple(sorted(range(len(steps)), key=lambda axis: -steps[axis])))
     flat = (size(shape_of(a)),)
     if isinstance(a, Box) and (a.lens or a.memory is not None) and not memory_of(a).flags.c_contiguous:
