@@ -177,7 +177,8 @@ def iterated(
     arrays: Sequence[Any], axes: Any, order: Any, dtype: Dtype = BOOL, shape: Shape | None = None
 ) -> Any:
     """Return the result that NumPy's iterator makes for operands, each with its axes in the order of the iteration."""
-    flags = ["zerosize_ok", "refs_ok", "reduce_ok"]
+    flags: Any = ["zerosize_ok", "refs_ok", "reduce_ok"]
+    access: Any
     access, dtypes = [*[_READ] * len(arrays), _MADE], [*[None] * len(arrays), dtype]
     return np.nditer([*arrays, None], flags, access, dtypes, order, "unsafe", axes, shape).operands[-1]
 
@@ -234,8 +235,8 @@ def stacked(
 
 
 def lay_reduced(new: Any, value: Any, axes: Shape, keepdims: Any) -> Any:
-    """Return a new array with the memory of a reduction over axes of a copy of a value."""
+    """Return a new array with the memory of a reduction of a value over axes."""
     if is_in_rows(value):
         return new
-    memory = reduced([np.empty_like(memory_of(value))], (), BOOL, axes=axes)
+    memory = reduced([memory_of(value)], (), BOOL, axes=axes)
     return lay_like(new, np.expand_dims(memory, axes) if keepdims else memory)

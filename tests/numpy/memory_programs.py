@@ -1,7 +1,7 @@
 """Random programs of views, copies, orders and writes, drawn while NumPy runs them.
 
-A program is a list of statements. Each takes the arrays that there are, and adds one or writes into one. All are linear in the input up to a
-constant, so that a difference of two runs is a derivative.
+A program is a list of statements. Each takes the arrays that there are, and adds one or writes into one. All are
+linear in the input up to a constant, so that a difference of two runs is a derivative.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ Array = np.ndarray[Any, Any]
 Statement = Callable[[list[Any]], None]
 Draw = np.random.Generator
 einsum: Any = np.einsum
-ORDERS = ("C", "F", "A", "K")
 
 
 def _of_order(x: Array, order: tuple[int, ...]) -> Array:
@@ -39,131 +38,128 @@ LAYOUTS: dict[str, Callable[[Array], Array]] = {
 }
 
 
-# -- expressions: each draws its parameters for a shape, and returns a function of the array -----------------
+# -- statements ------------------------------------------------------------------------------------------
 
 
-def _axis(draw: Draw, x: Array) -> int:
-    return int(draw.integers(-x.ndim, x.ndim))
+class Drawn:
+    """What a statement may need, drawn for an array ``x``."""
+
+    def __init__(self, draw: Draw, x: Array) -> None:
+        def one(*options: Any) -> Any:
+            return options[draw.integers(len(options))]
+
+        self.x = x
+        self.axis, self.other = (int(draw.integers(-x.ndim, x.ndim)) for _ in range(2))
+        self.permutation = draw.permutation(x.ndim).tolist()
+        self.order, self.reading, self.major = one(*"CFAK"), one(*"CFA"), one(*"CF")
+        self.requirement = one(*"CFW")
+        self.flag, self.number = one(False, True), one(0, 1, 2, 3)
+        self.shape = _shape(draw, x)
+        ends = (np.s_[:], np.s_[:-1], np.s_[1:], np.s_[::-1], np.s_[::2])
+        self.slices = tuple(one(*ends) for _ in range(draw.integers(1, x.ndim + 1)))
+        self.indices = _indices(draw, x)
 
 
 def _shape(draw: Draw, x: Array) -> tuple[int, ...]:
     """Draw a shape of as many elements."""
     rest, shape = x.size, list[int]()
     while rest > 1 and len(shape) < 3:
-        factors = [n for n in range(1, rest + 1) if rest % n == 0]
-        shape.append(int(draw.choice(factors)))
+        shape.append(int(draw.choice([n for n in range(1, rest + 1) if rest % n == 0])))
         rest //= shape[-1]
-    shape.append(-1)
-    return tuple(shape)
-
-
-def _slices(draw: Draw, x: Array) -> tuple[Any, ...]:
-    choices = [np.s_[:], np.s_[:-1], np.s_[1:], np.s_[::-1], np.s_[::2]]
-    return tuple(choices[draw.integers(len(choices))] for _ in range(draw.integers(1, x.ndim + 1)))
+    return (*shape, -1)
 
 
 def _indices(draw: Draw, x: Array) -> tuple[Any, ...]:
     axis = int(draw.integers(x.ndim))
-    index: Any = draw.integers(0, x.shape[axis], int(draw.integers(1, 3)))
-    if draw.random() < 0.3:
-        index = np.arange(x.shape[axis]) < max(1, x.shape[axis] - 1)
-    elif draw.random() < 0.3:
-        index = draw.integers(0, x.shape[axis], (2, 2))
+    extent = x.shape[axis]
+    kind = draw.random()
+    index: Any = draw.integers(0, extent, int(draw.integers(1, 3)))
+    if kind < 0.3:
+        index = np.arange(extent) < max(1, extent - 1)
+    elif kind < 0.6:
+        index = draw.integers(0, extent, (2, 2))
     entries: list[Any] = [np.s_[:]] * axis + [index]
-    if axis + 1 < x.ndim and draw.random() < 0.4 and index.dtype != bool:
+    if axis + 1 < x.ndim and draw.random() < 0.4 and kind >= 0.3:
         entries.append(draw.integers(0, x.shape[axis + 1], index.shape))
     return tuple(entries)
 
 
-def _permutation(draw: Draw, x: Array) -> tuple[int, ...]:
-    return tuple(draw.permutation(x.ndim).tolist())
+def _einsum(p: Drawn, y: Any) -> Any:
+    letters = "abcd"[: p.x.ndim]
+    result = "".join(letters[axis] for axis in p.permutation)
+    if p.number == 0:
+        return einsum(f"{letters}->{result}", y)
+    if p.number == 1:
+        return einsum(f"{letters},{letters[0]}->{result}", y, np.arange(1.0, 1 + p.x.shape[0]))
+    if p.number == 2:
+        return einsum(f"{letters},->{result}", y, 0.5, order=p.order)
+    return einsum(f"{letters},{letters[-1]}z->z{letters[:-1]}", y, np.ones((p.x.shape[-1], 2)))
 
 
-def _order(draw: Draw, orders: tuple[str, ...] = ORDERS) -> Any:
-    return orders[draw.integers(len(orders))]
-
-
-def _einsum(draw: Draw, x: Array) -> Callable[[Any], Any]:
-    letters = "abcd"[: x.ndim]
-    result = "".join(letters[axis] for axis in _permutation(draw, x))
-    order = _order(draw)
-    match draw.integers(4):
-        case 0:
-            return lambda y: einsum(f"{letters}->{result}", y)
-        case 1:
-            return lambda y: einsum(f"{letters},{letters[0]}->{result}", y, np.arange(1.0, 1 + x.shape[0]))
-        case 2:
-            return lambda y: einsum(f"{letters},->{result}", y, 0.5, order=order)
-        case _:
-            return lambda y: einsum(
-                f"{letters},{letters[-1]}z->z{letters[:-1]}", y, np.ones((x.shape[-1], 2))
-            )
-
-
-Expression = Callable[[Draw, Array], Callable[[Any], Any]]
+Expression = Callable[[Drawn, Any], Any]
 VIEWS: dict[str, Expression] = {
-    "T": lambda draw, x: lambda y: y.T,
-    "transpose": lambda draw, x: lambda y, p=_permutation(draw, x): np.transpose(y, p),
-    "swapaxes": lambda draw, x: lambda y, a=_axis(draw, x), b=_axis(draw, x): y.swapaxes(a, b),
-    "moveaxis": lambda draw, x: lambda y, a=_axis(draw, x), b=_axis(draw, x): np.moveaxis(y, a, b),
-    "rollaxis": lambda draw, x: lambda y, a=_axis(draw, x): np.rollaxis(y, a),
-    "slices": lambda draw, x: lambda y, i=_slices(draw, x): y[i],
-    "new axis": lambda draw, x: lambda y: y[:, None],
-    "an element": lambda draw, x: lambda y: y[..., 0],
-    "expand_dims": lambda draw, x: lambda y, a=_axis(draw, x): np.expand_dims(y, a),
-    "squeeze": lambda draw, x: lambda y: np.squeeze(y),
-    "reshape": lambda draw, x: lambda y, s=_shape(draw, x), o=_order(draw, ("C", "F", "A")): np.reshape(y, s, order=o),
-    "method reshape": lambda draw, x: lambda y, s=_shape(draw, x): y.reshape(s),
-    "ravel": lambda draw, x: lambda y, o=_order(draw): np.ravel(y, o),
-    "method ravel": lambda draw, x: lambda y, o=_order(draw): y.ravel(order=o),
-    "flip": lambda draw, x: lambda y, a=_axis(draw, x): np.flip(y, a),
-    "split": lambda draw, x: lambda y, a=_axis(draw, x): np.array_split(y, 2, a)[0],
-    "unstack": lambda draw, x: lambda y, a=_axis(draw, x): y[(np.s_[:],) * (a % x.ndim) + (0,)],
-    "rot90": lambda draw, x: lambda y, k=int(draw.integers(4)): np.rot90(y, k),
-    "diagonal": lambda draw, x: lambda y: np.diagonal(y),
+    "T": lambda p, y: y.T,
+    "transpose": lambda p, y: np.transpose(y, p.permutation),
+    "swapaxes": lambda p, y: y.swapaxes(p.axis, p.other),
+    "moveaxis": lambda p, y: np.moveaxis(y, p.axis, p.other),
+    "rollaxis": lambda p, y: np.rollaxis(y, p.axis),
+    "slices": lambda p, y: y[p.slices],
+    "new axis": lambda p, y: y[:, None],
+    "an element": lambda p, y: y[..., 0],
+    "expand_dims": lambda p, y: np.expand_dims(y, p.axis),
+    "squeeze": lambda p, y: np.squeeze(y),
+    "reshape": lambda p, y: np.reshape(y, p.shape, order=p.reading),
+    "method reshape": lambda p, y: y.reshape(p.shape),
+    "ravel": lambda p, y: np.ravel(y, p.order),
+    "method ravel": lambda p, y: y.ravel(order=p.order),
+    "flip": lambda p, y: np.flip(y, p.axis),
+    "split": lambda p, y: np.array_split(y, 2, p.axis)[0],
+    "unstack": lambda p, y: y[(np.s_[:],) * (p.axis % p.x.ndim) + (0,)],
+    "rot90": lambda p, y: np.rot90(y, p.number),
+    "diagonal": lambda p, y: np.diagonal(y),
     "einsum": _einsum,
-    "atleast_3d": lambda draw, x: lambda y: np.atleast_3d(y),
-    "broadcast_to": lambda draw, x: lambda y: np.broadcast_to(y, (2, *y.shape)),
-    "real": lambda draw, x: lambda y: np.real(y),
-    "view": lambda draw, x: lambda y: y.view(),
+    "atleast_3d": lambda p, y: np.atleast_3d(y),
+    "broadcast_to": lambda p, y: np.broadcast_to(y, (2, *y.shape)),
+    "real": lambda p, y: np.real(y),
+    "view": lambda p, y: y.view(),
 }  # fmt: skip
 COPIES: dict[str, Expression] = {
-    "copy": lambda draw, x: lambda y, o=_order(draw): np.copy(y, order=o),
-    "method copy": lambda draw, x: lambda y, o=_order(draw): y.copy(order=o),
-    "flatten": lambda draw, x: lambda y, o=_order(draw): y.flatten(o),
-    "astype": lambda draw, x: lambda y, o=_order(draw), c=bool(draw.integers(2)): y.astype(float, order=o, copy=c),
-    "asarray": lambda draw, x: lambda y, o=_order(draw, (*ORDERS, "C", "F")): wnp.asarray(y, order=o),
-    "array": lambda draw, x: lambda y, o=_order(draw), c=[True, None][draw.integers(2)]: wnp.array(y, order=o, copy=c),
-    "ascontiguousarray": lambda draw, x: wnp.ascontiguousarray,
-    "asfortranarray": lambda draw, x: wnp.asfortranarray,
-    "require": lambda draw, x: lambda y, r=["C", "F", "W"][draw.integers(3)]: wnp.require(y, requirements=r),
-    "indices": lambda draw, x: lambda y, i=_indices(draw, x): y[i],
-    "take": lambda draw, x: lambda y, a=_axis(draw, x): np.take(y, [0, -1], a),
-    "repeat": lambda draw, x: lambda y, a=_axis(draw, x): np.repeat(y, 2, a),
-    "tile": lambda draw, x: lambda y: np.tile(y, 2),
-    "roll": lambda draw, x: lambda y, a=_axis(draw, x): np.roll(y, 1, a),
-    "delete": lambda draw, x: lambda y, a=_axis(draw, x): np.delete(y, 0, a),
-    "insert": lambda draw, x: lambda y, a=_axis(draw, x): np.insert(y, 0, 1.0, a),
-    "pad": lambda draw, x: lambda y: np.pad(y, 1),
-    "concatenate": lambda draw, x: lambda y, a=_axis(draw, x): np.concatenate([y, 2 * y], a),
-    "stack": lambda draw, x: lambda y, a=_axis(draw, x): np.stack([y, y], a),
-    "vstack": lambda draw, x: lambda y: np.vstack([y, y]),
-    "times": lambda draw, x: lambda y: 0.5 * y,
-    "plus reversed": lambda draw, x: lambda y: y + y[::-1],
-    "plus columns": lambda draw, x: lambda y: y + np.ones(x.shape, order="F"),
-    "plus a row": lambda draw, x: lambda y: y + y[0],
-    "minus": lambda draw, x: lambda y: -y,
-    "where": lambda draw, x: lambda y: np.where(np.arange(x.shape[-1]) > 0, y, 1.0),
-    "sum": lambda draw, x: lambda y, a=_axis(draw, x), k=bool(draw.integers(2)): np.sum(y, a, keepdims=k),
-    "mean": lambda draw, x: lambda y, a=_axis(draw, x), k=bool(draw.integers(2)): y.mean(a, keepdims=k),
-    "cumsum": lambda draw, x: lambda y, a=_axis(draw, x): np.cumsum(y, a),
-    "diff": lambda draw, x: lambda y, a=_axis(draw, x): np.diff(y, axis=a),
-    "gradient": lambda draw, x: lambda y, a=_axis(draw, x): np.gradient(y, axis=a),
-    "zeros_like": lambda draw, x: lambda y, o=_order(draw): np.zeros_like(y, order=o) + y,
-    "full_like": lambda draw, x: lambda y, o=_order(draw): np.full_like(y, 2.0, order=o),
-    "zeros": lambda draw, x: lambda y, o=_order(draw, ("C", "F")): wnp.zeros(x.shape, order=o),
-    "matmul": lambda draw, x: lambda y: y @ np.ones((x.shape[-1], 2)),
-    "tensordot": lambda draw, x: lambda y: np.tensordot(np.ones((2, x.shape[0])), y, 1),
+    "copy": lambda p, y: np.copy(y, order=p.order),
+    "method copy": lambda p, y: y.copy(order=p.order),
+    "flatten": lambda p, y: y.flatten(p.order),
+    "astype": lambda p, y: y.astype(float, order=p.order, copy=p.flag),
+    "asarray": lambda p, y: wnp.asarray(y, order=p.order),
+    "array": lambda p, y: wnp.array(y, order=p.order, copy=p.flag or None),
+    "ascontiguousarray": lambda p, y: wnp.ascontiguousarray(y),
+    "asfortranarray": lambda p, y: wnp.asfortranarray(y),
+    "require": lambda p, y: wnp.require(y, requirements=p.requirement),
+    "indices": lambda p, y: y[p.indices],
+    "take": lambda p, y: np.take(y, [0, -1], p.axis),
+    "repeat": lambda p, y: np.repeat(y, 2, p.axis),
+    "tile": lambda p, y: np.tile(y, 2),
+    "roll": lambda p, y: np.roll(y, 1, p.axis),
+    "delete": lambda p, y: np.delete(y, 0, p.axis),
+    "insert": lambda p, y: np.insert(y, 0, 1.0, p.axis),
+    "pad": lambda p, y: np.pad(y, 1),
+    "concatenate": lambda p, y: np.concatenate([y, 2 * y], p.axis),
+    "stack": lambda p, y: np.stack([y, y], p.axis),
+    "vstack": lambda p, y: np.vstack([y, y]),
+    "times": lambda p, y: 0.5 * y,
+    "plus reversed": lambda p, y: y + y[::-1],
+    "plus columns": lambda p, y: y + np.ones(p.x.shape, order="F"),
+    "plus a row": lambda p, y: y + y[0],
+    "minus": lambda p, y: -y,
+    "where": lambda p, y: np.where(np.arange(p.x.shape[-1]) > 0, y, 1.0),
+    "sum": lambda p, y: np.sum(y, p.axis, keepdims=p.flag),
+    "mean": lambda p, y: y.mean(p.axis, keepdims=p.flag),
+    "cumsum": lambda p, y: np.cumsum(y, p.axis),
+    "diff": lambda p, y: np.diff(y, axis=p.axis),
+    "gradient": lambda p, y: np.gradient(y, axis=p.axis),
+    "zeros_like": lambda p, y: np.zeros_like(y, order=p.order) + y,
+    "full_like": lambda p, y: np.full_like(y, 2.0, order=p.order),
+    "zeros": lambda p, y: wnp.zeros(p.x.shape, order=p.major),
+    "matmul": lambda p, y: y @ np.ones((p.x.shape[-1], 2)),
+    "tensordot": lambda p, y: np.tensordot(np.ones((2, p.x.shape[0])), y, 1),
 }  # fmt: skip
 
 
@@ -186,21 +182,20 @@ def _flat(y: Any) -> None:
     y.flat[::2] = 3.0
 
 
-Write = Callable[[Draw, Array], Callable[[Any], Any]]
-WRITES: dict[str, Write] = {
-    "all": lambda draw, x: lambda y: _assigned(y, ..., 0.5 * y + 1.0),
-    "a number": lambda draw, x: lambda y: _assigned(y, 0, 4.0),
-    "a part": lambda draw, x: lambda y, i=_slices(draw, x): _scaled(y, i),
-    "in place": lambda draw, x: _added,
-    "indices": lambda draw, x: lambda y, i=_indices(draw, x): _assigned(y, i, 2.0),
-    "itself": lambda draw, x: lambda y: _assigned(y, np.s_[:], y[::-1]),
-    "copyto": lambda draw, x: lambda y: np.copyto(y, 2.0 * y),
-    "out": lambda draw, x: lambda y: np.multiply(y, 0.5, out=y),
-    "flat": lambda draw, x: _flat,
-    "put": lambda draw, x: lambda y: np.put(y, [0, x.size // 2], [5.0, 6.0]),
-    "fill_diagonal": lambda draw, x: lambda y: np.fill_diagonal(y, 7.0),
-    "putmask": lambda draw, x: lambda y: np.putmask(y, np.arange(x.size).reshape(x.shape) % 3 == 0, 8.0),
-    "fill": lambda draw, x: lambda y: y.fill(9.0),
+WRITES: dict[str, Expression] = {
+    "all": lambda p, y: _assigned(y, ..., 0.5 * y + 1.0),
+    "a number": lambda p, y: _assigned(y, 0, 4.0),
+    "a part": lambda p, y: _scaled(y, p.slices),
+    "in place": lambda p, y: _added(y),
+    "indices": lambda p, y: _assigned(y, p.indices, 2.0),
+    "itself": lambda p, y: _assigned(y, np.s_[:], y[::-1]),
+    "copyto": lambda p, y: np.copyto(y, 2.0 * y),
+    "out": lambda p, y: np.multiply(y, 0.5, out=y),
+    "flat": lambda p, y: _flat(y),
+    "put": lambda p, y: np.put(y, [0, p.x.size // 2], [5.0, 6.0]),
+    "fill_diagonal": lambda p, y: np.fill_diagonal(y, 7.0),
+    "putmask": lambda p, y: np.putmask(y, np.arange(p.x.size).reshape(p.x.shape) % 3 == 0, 8.0),
+    "fill": lambda p, y: y.fill(9.0),
 }
 
 
@@ -242,12 +237,12 @@ class Program:
                 and x.size
                 and not any(n > 1 and not step for n, step in zip(x.shape, x.strides, strict=True))
             ):
-                statement = self._write(WRITES[name](draw, x), position)
+                statement = self._write(WRITES[name], Drawn(draw, x), position)
         else:
             table = VIEWS if draw.random() < 0.6 else COPIES
             name = list(table)[draw.integers(len(table))]
             if x.ndim and x.size:
-                statement = self._expression(table[name](draw, x), position)
+                statement = self._expression(table[name], Drawn(draw, x), position)
         if statement is None:
             return
         before = [np.array(y) for y in arrays]
@@ -273,12 +268,12 @@ class Program:
         self._statements.append(statement)
         self.text.append(f"{name} of {position}")
 
-    def _expression(self, function: Callable[[Any], Any], position: int) -> Statement:
-        return lambda arrays: arrays.append(function(arrays[position]))
+    def _expression(self, function: Expression, drawn: Drawn, position: int) -> Statement:
+        return lambda arrays: arrays.append(function(drawn, arrays[position]))
 
-    def _write(self, function: Callable[[Any], Any], position: int) -> Statement:
+    def _write(self, function: Expression, drawn: Drawn, position: int) -> Statement:
         def write(arrays: list[Any]) -> None:
-            function(arrays[position])
+            function(drawn, arrays[position])
 
         return write
 

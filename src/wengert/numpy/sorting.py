@@ -13,7 +13,7 @@ from wengert.core.dtypes import FLOAT64, INT64, dtype_of, is_complex, is_inexact
 from wengert.core.errors import ArgumentError, OutOfRangeError, ShapeError, UnsupportedError, message
 from wengert.core.shapes import Shape, axis_index, keep_axes, shape_of, size
 from wengert.ir.types import is_weak, promote, show, type_of
-from wengert.memory import lay_like, lay_reduced
+from wengert.memory import lay_like, lay_reduced, memory_of
 from wengert.numpy.registry import axes_of, check_axes, floating, implements, integers, known, rank_of, strong
 from wengert.numpy.selecting import take, take_along_axis
 from wengert.numpy.shaping import ravel
@@ -152,7 +152,7 @@ def median(
     if count % 2 == 0:
         middle = (ordered[..., count // 2 - 1] + middle) / 2
     middle = _with_nan(middle, ordered, shape_of(a), axes, keepdims)
-    return lay_reduced(middle, a, axes, keepdims)
+    return lay_reduced(middle, np.empty_like(memory_of(a)), axes, keepdims)
 
 
 @implements(np.nanmedian)
