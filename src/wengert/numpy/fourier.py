@@ -63,12 +63,13 @@ def sized(x: Any, count: int) -> Any:
     return embed(x, shape=(*shape[:-1], count), index=tuple(index))
 
 
-def along(operation: str, x: Any, axis: int, transform: Callable[[Any], Any], like: Any) -> Any:
-    """Apply a transform of the last axis to another one; the result lies as a copy of ``like``."""
+def along(operation: str, x: Any, axis: int, transform: Callable[[Any], Any], like: Any = None) -> Any:
+    """Apply a transform of the last axis to another one; a result of NumPy's lies in memory as ``like``."""
     axis = axis_index(operation, axis, rank_of(x))
+    order = "K" if operation.startswith("np.") else "C"
     if axis == rank_of(x) - 1:
-        return lay_like(transform(x), like)
-    return lay_like(moveaxis(transform(moveaxis(x, axis, -1)), -1, axis), like)
+        return lay_like(transform(x), like, order)
+    return lay_like(moveaxis(transform(moveaxis(x, axis, -1)), -1, axis), like, order)
 
 
 def transformed(operation: str, x: Any, n: Any, axis: int, norm: str | None, sign: int) -> Any:
