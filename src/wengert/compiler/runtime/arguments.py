@@ -268,7 +268,7 @@ def _shown(key: Any) -> str:
     """Return the text of a type key."""
     if isinstance(key, type):
         return key.__name__
-    return str(key if isinstance(key, TensorType) else TensorType(*key))
+    return str(key if isinstance(key, TensorType) else TensorType(*key[:2]))
 
 
 def difference(function: Callable[..., Any], last: Any, given: Given, static: Sequence[int]) -> str:
@@ -279,7 +279,8 @@ def difference(function: Callable[..., Any], last: Any, given: Given, static: Se
     names = names_of(function, given.structure, static)
     for before, leaf, name in zip(types, given.leaves, names, strict=True):
         if before != _type_key(leaf):
-            return f"{name} is now {donation.describe(leaf)}, before {_shown(before)}"
+            now, then = donation.describe(leaf), _shown(before)
+            return f"{name} is now {now}, before {then if now != then else 'in another order in memory'}"
     if len(fixed) != len(given.static):
         return "another number of static arguments is given"
     for number, (before, value) in enumerate(zip(fixed, given.static, strict=True)):
