@@ -24,10 +24,11 @@ ROOMS = {
     "ir": "core",
     "nest": "core ir",
     "boxes": "core ir",
-    "primitive": "core ir nest boxes",
-    "ops": "core kernels ir nest boxes primitive",
-    "array": "core ir boxes primitive ops",
-    "transforms": "core kernels ir nest boxes primitive ops array",
+    "memory": "core boxes",
+    "primitive": "core ir nest boxes memory",
+    "ops": "core kernels ir nest boxes memory primitive",
+    "array": "core ir boxes memory primitive ops",
+    "transforms": "core kernels ir nest boxes memory primitive ops array",
     "compiler.machine": "nest",
     "passes": "core kernels ir nest primitive ops transforms compiler.machine",
     "control": "core ir nest boxes primitive ops transforms passes",
@@ -39,12 +40,12 @@ ROOMS = {
     "compiler.schedule": "nest compiler.machine compiler.passes",
     "compiler.codegen": """core nest compiler.machine compiler.llvm compiler.mathlib compiler.scalars
         compiler.schedule""",
-    "compiler.runtime": """core ir nest boxes primitive array transforms control
+    "compiler.runtime": """core ir nest boxes memory primitive array transforms control
         compiler.machine compiler.llvm compiler.codegen""",
-    "compiler": """_version core kernels ir nest boxes transforms passes compiler.machine compiler.llvm compiler.passes
-        compiler.schedule compiler.codegen compiler.runtime""",
+    "compiler": """_version core kernels ir nest boxes memory transforms passes compiler.machine compiler.llvm
+        compiler.passes compiler.schedule compiler.codegen compiler.runtime""",
     "sparse": "core ir nest boxes primitive ops transforms passes implicit compiler",
-    "numpy": "core ir nest boxes primitive ops array",
+    "numpy": "core ir nest boxes memory primitive ops array",
     "special": "core ops array numpy",
     "array_api": "core ir boxes ops array numpy",
     "random": "core ir boxes ops array numpy",

@@ -91,7 +91,7 @@ class Trace:
     def box(self, state: Any) -> Any:
         """Wrap a state of this trace into a box."""
         box = _new(self.box_class)  # `__init__` would take as long as the rest of this method
-        box.owner, box.state, box.lens = self, state, None
+        box.owner, box.state, box.lens, box.memory = self, state, None, None
         return box
 
     def check_open(self, operation: str) -> None:
@@ -151,12 +151,14 @@ class Box:
     call a view has a ``lens``, and is updated before it is read.
     """
 
-    __slots__ = ("__weakref__", "lens", "owner", "state")
+    __slots__ = ("__weakref__", "lens", "memory", "owner", "state")
 
     def __init__(self, trace: Trace, state: Any) -> None:
         self.owner = trace
         self.state = state
         self.lens: Lens | None = None
+        self.memory: Any = None
+        """An array with the strides of NumPy's: of a view, made on first use; else None where it lies in rows."""
 
     def refresh(self) -> None:
         """Read a view again if its base was written."""
@@ -226,6 +228,8 @@ class View:
     """What part of its base a view shows."""
 
     __slots__ = ()
+    keeps_rows: ClassVar[bool] = False
+    """Whether the axes of the view lie in rows, perhaps with gaps, if those of its base do."""
 
     def read(self, base: Any) -> Any:
         """Return the view's value."""
@@ -262,7 +266,7 @@ class Lens:
         index: the subscript that made the view, if one did.
     """
 
-    __slots__ = ("base", "index", "is_short", "memory", "origin", "parent", "root", "view")
+    __slots__ = ("base", "index", "is_in_rows", "is_short", "origin", "parent", "root", "view")
 
     def __init__(self, base: Box, view: View, index: Any = None) -> None:
         lens = base.lens
@@ -270,12 +274,13 @@ class Lens:
         """The base that the lens reads, and the box whose view was taken: `shorten` moves the first to the root."""
         if lens is None:
             self.root, self.origin = base, base.state
+            self.is_in_rows = view.keeps_rows and base.memory is None
+            """Whether the axes lie in rows, perhaps with gaps."""
         else:
             self.root, self.origin = lens.root, lens.origin
+            self.is_in_rows = view.keeps_rows and lens.is_in_rows
         self.view = view
         self.index = index
-        self.memory: Any = None
-        """An array with the strides that NumPy would give the view, made on first use."""
         self.is_short = lens is None
 
     def shorten(self) -> None:
@@ -310,7 +315,7 @@ class ConstantTrace(Trace):
         return self.constant(result)
 
     def constant(self, value: Any) -> Any:
-        """Box an array that the program may write to; scalars stay as they are."""
+        """Box an array in rows that the program may write to; scalars stay as they are."""
         return self.box(State(value)) if isinstance(value, NDARRAY) else value
 
     def concrete(self, state: Any) -> Any:
@@ -579,6 +584,8 @@ def unfollowed(value: Any) -> Any:
 
     A program of the array API standard gets a box, since all its arrays must have one namespace.
     """
+    if isinstance(value, NDARRAY) and value.ndim > 1 and not value.flags.c_contiguous:
+        value = value.copy()  # a program sees its memory
     if not RUNNING.standard:
         return value
     if isinstance(value, tuple):

@@ -24,6 +24,7 @@ from wengert.boxes import RECORDERS, RUNNING, Box, processing_trace
 from wengert.core.dtypes import check_plain
 from wengert.core.errors import MatrixError, ShapeError, WengertError, message
 from wengert.ir.types import TensorType, show, type_of
+from wengert.memory import Rule, jointly, placed
 from wengert.nest.lowering import Lowering
 
 #: The partial derivative for one operand: ``(output, *operands, **params) -> value``, or a constant number.
@@ -283,6 +284,8 @@ class Primitive:
     samples: Samples | None
     """None for operations that hold programs, which have their own tests."""
     elementwise: bool = False
+    memory: Rule | None = None
+    """How NumPy's result lies in memory; None: in rows, or for an elementwise operation as its operands."""
     operands: tuple[str, ...] = ()
     """The names of the operands, where the type rule does not name them."""
     parameters: tuple[str, ...] = ()
@@ -299,6 +302,8 @@ class Primitive:
     def __post_init__(self) -> None:
         if self.of_arrays is _not_given:
             object.__setattr__(self, "of_arrays", self.evaluate)
+        if self.elementwise and self.memory is None:
+            object.__setattr__(self, "memory", jointly)
 
     def __call__(self, *operands: Any, **params: Any) -> Any:
         """Apply the operation."""
@@ -315,15 +320,20 @@ class Primitive:
     def apply(self, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Apply the operation to a tuple of operands: faster than a call, which gathers them."""
         top, evaluate = None, self.evaluate
-        is_usual = True
+        is_usual = in_rows = True
         for operand in operands:
             if type(operand) is np.ndarray:
                 evaluate = self.of_arrays
+                in_rows = in_rows and operand.flags.c_contiguous
             elif type(operand) in PLAIN:
                 pass
             elif isinstance(operand, Box):
-                if (lens := operand.lens) is not None and lens.origin is not lens.root.state:
-                    operand.refresh()
+                if (lens := operand.lens) is not None:
+                    in_rows = in_rows and lens.is_in_rows
+                    if lens.origin is not lens.root.state:
+                        operand.refresh()
+                else:
+                    in_rows = in_rows and operand.memory is None
                 trace = operand.owner
                 if top is None or trace.level > top.level:
                     top = trace
@@ -331,15 +341,18 @@ class Primitive:
                 is_usual = False
         if top is not None:
             if not is_usual:
-                for operand in operands:
-                    check_plain(self.name, operand)
+                _check_all(self.name, operands)
             if RECORDERS and RUNNING.recorder is not None:
                 top = processing_trace(top)
-            return top.process(self, operands, params)
+            result = top.process(self, operands, params)
+            return result if in_rows else self._placed(result, operands, params)
         try:
             return evaluate(*operands, **params) if params else evaluate(*operands)
         except NUMPYS_ERRORS as problem:
             raise self.explained(problem, operands, params) from None
+
+    def _placed(self, result: Any, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        return result if self.memory is None else placed(self.memory, result, operands, params)
 
     def explained(
         self, problem: Exception, operands: Sequence[Any], params: Mapping[str, Any]
@@ -383,6 +396,11 @@ class Primitive:
 
     def __repr__(self) -> str:
         return f"<primitive {self.name}>"
+
+
+def _check_all(operation: str, operands: tuple[Any, ...]) -> None:
+    for operand in operands:
+        check_plain(operation, operand)
 
 
 class Registry:

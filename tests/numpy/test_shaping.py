@@ -230,8 +230,8 @@ def test_errors_name_the_operation() -> None:
             "matrix_transpose: an array of at least two axes",
         ),
         (lambda: np.array_split(box, 0), "array_split: the number of parts"),
-        (lambda: np.reshape(box, (3, 4), order="A"), "reshape: order must be"),
-        (lambda: np.ravel(box, "K"), "ravel: order must be"),
+        (lambda: np.reshape(box, (3, 4), order="K"), "reshape: order must be"),
+        (lambda: np.ravel(box, "X"), "ravel: order must be"),
     ]:
         with pytest.raises(WengertError, match=text):
             call()

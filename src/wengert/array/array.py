@@ -35,6 +35,7 @@ from wengert.core.errors import (
 )
 from wengert.core.shapes import shape_of, size
 from wengert.ir.types import show
+from wengert.memory import lay_like, lies_in, memory_of
 from wengert.ops.comparison import where
 from wengert.ops.complex import conjugate, from_parts, imag, real
 from wengert.ops.conversion import cast
@@ -107,7 +108,8 @@ class Array(Conversions):
     def __getitem__(self, index: Any) -> Any:
         subscript = indexing.parse(self.shape, index, checked=False)
         if not subscript.arrays and subscript.shape:
-            return view_of(self, indexing.take_basic(self, subscript), indexing.Part(subscript, index), index)
+            part = view_of(self, indexing.take_basic(self, subscript), indexing.Part(subscript, index), index)
+            return part.copy("K") if indexing.is_array_of_one(index) else part
         if not indexing.is_view(subscript, index):
             part = indexing.checked_take(self, subscript, index)
             return self._number() if part is self else part
@@ -195,9 +197,9 @@ class Array(Conversions):
     __deepcopy__ = __copy__
 
     def copy(self, order: str = "C") -> Any:
-        """Return a copy."""
+        """Return a copy, in an order of `np.ndarray.copy`."""
         self.refresh()
-        return self.owner.box(self.state)
+        return lay_like(self.owner.box(self.state), self, order)
 
     # -- attributes and methods of np.ndarray ------------------------------------------------------------
 
@@ -226,8 +228,8 @@ class Array(Conversions):
 
     @property
     def flags(self) -> Any:
-        """The flags of a row-major array, as `np.ndarray.flags`."""
-        return np.empty([min(extent, 2) for extent in self.shape], np.bool_).flags
+        """The flags of the array in NumPy, as `np.ndarray.flags`."""
+        return memory_of(self).flags
 
     @property
     def T(self) -> Any:  # noqa: N802 (NumPy's name)
@@ -278,14 +280,18 @@ class Array(Conversions):
     def flat(self, value: Any) -> None:
         self.flat[:] = value
 
-    def astype(self, dtype: Any, **options: Any) -> Any:
-        """Return the array converted to another dtype."""
-        if options.get("copy") is False and self.dtype == dtype:
-            return self
+    def astype(
+        self, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
+    ) -> Any:
+        """Return the array converted to another dtype, in an order of `np.ndarray.astype`."""
         dtype = check_known("astype", np.dtype(dtype))
+        if not np.can_cast(self.dtype, dtype, casting):
+            raise DtypeError(message("astype", f"the cast must be {casting!r}", f"{self.dtype} to {dtype}"))
+        if not copy and self.dtype == dtype and lies_in(self, order):
+            return self
         if is_complex(self.dtype) and dtype.kind in "iuf":
             warnings.warn(_DISCARDS, np.exceptions.ComplexWarning, stacklevel=2)
-        return cast(self, dtype=dtype)
+        return lay_like(cast(self, dtype=dtype), self, order)
 
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
         """Return the elements in another shape."""

@@ -16,6 +16,7 @@ from wengert.core.dtypes import BOOL, INT64, dtype_of
 from wengert.core.errors import ConcreteError, IndexingError, ShapeError, message
 from wengert.core.shapes import Shape, broadcast, shape_of, show, size
 from wengert.ir.types import show as show_type
+from wengert.memory import is_in_rows, jointly, lay, memory_of, outside, rows
 from wengert.ops import arithmetic
 from wengert.ops.conversion import cast
 from wengert.ops.indexing import gather, scatter, scatter_add
@@ -78,6 +79,11 @@ def is_view(subscript: Subscript, index: Any) -> bool:
     return len(subscript.shape) > len(subscript.arrays) or whole
 
 
+def is_array_of_one(index: Any) -> bool:
+    """Return whether an index has an array without axes, for which NumPy copies, unlike for a number."""
+    return any(type(entry) is np.ndarray for entry in (index if type(index) is tuple else (index,)))  # pyright: ignore[reportUnknownVariableType]
+
+
 def frozen(subscript: Subscript) -> Subscript:
     """Return a subscript whose indices no later write reaches."""
     if not subscript.arrays:
@@ -89,6 +95,7 @@ class Part(AxesView):
     """The view that a subscript selects."""
 
     __slots__ = ("index", "subscript")
+    keeps_rows = True
 
     def __init__(self, subscript: Subscript, index: Any) -> None:
         self.subscript = subscript
@@ -393,10 +400,27 @@ def checked_take(x: Any, subscript: Subscript, index: Any) -> Any:
     if subscript.arrays and type(getattr(x.state, "value", None)) is not np.ndarray and concrete(x) is None:
         subscript = parse(shape_of(x), index)
     try:
-        return take(x, subscript)
+        taken = take(x, subscript)
     except IndexError:
         parse(shape_of(x), index)
         raise
+    if taken is not x and len(shape_of(taken)) > 1 and isinstance(taken, Box):
+        lay(taken, _memory(x, subscript))
+    return taken
+
+
+def _memory(x: Box, subscript: Subscript) -> Any:
+    """Return how NumPy's ``x[index]`` lies: axes of arrays are the slowest, the others as in the array."""
+    order, arrays = _arrays_first(subscript)
+    lead = broadcast("getitem", *map(shape_of, arrays))
+    result = _result_order(subscript, arrays)
+    if len(order) == len(arrays):
+        return None if all(map(is_in_rows, arrays)) else jointly(list(map(memory_of, arrays)), (), BOOL)
+    if (is_in_rows(x) and result == tuple(range(len(result)))) or not size(subscript.shape):
+        return None
+    part = memory_of(x)[numpy_index(subscript.basic)].reshape(subscript.shape)
+    rest = np.empty_like(part.transpose(order)[(0,) * len(arrays)], BOOL)
+    return outside(rows(lead), rest).transpose(result)
 
 
 def _permuted(x: Any, order: tuple[int, ...]) -> Any:

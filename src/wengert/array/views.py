@@ -33,7 +33,7 @@ def view_of(base: Any, result: Any, view: View, index: Any = None) -> Any:
     if result is base or result.lens is not None or result.state is base.state:
         result = result.owner.box(result.state)
     if base.lens is not None or base.state.shape:
-        result.lens = Lens(base, view, index)
+        result.lens, result.memory = Lens(base, view, index), None
     return result
 
 
@@ -158,6 +158,7 @@ class Reshaped(AxesView):
     """A view of the elements in row-major order, in another shape."""
 
     __slots__ = ("shape",)
+    keeps_rows = True
 
     def __init__(self, shape: Shape) -> None:
         self.shape = shape

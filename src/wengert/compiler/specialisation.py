@@ -26,6 +26,7 @@ from wengert.core.garbage import collector_paused
 from wengert.core.lazy import lazy
 from wengert.ir.graph import Graph
 from wengert.ir.types import TensorType, type_of
+from wengert.memory import is_strided, stand_in
 from wengert.transforms.staging import stage
 
 MISFIT: Any = object()
@@ -41,20 +42,23 @@ class _Flat:
 
     Args:
         function: takes static arguments, the others by position, and those by name.
-        structure: of the arguments that are not static.
-        static: the static arguments.
+        given: the arguments.
     """
 
-    def __init__(self, function: Callable[..., Any], structure: tree.Structure, static: Any) -> None:
+    def __init__(self, function: Callable[..., Any], given: Given) -> None:
         self._function = function
-        self._structure = structure
-        self._static = static
+        self._structure = given.structure
+        self._static = given.static
+        self.memories = {n: stand_in(leaf) for n, leaf in enumerate(given.leaves) if is_strided(leaf)}
+        """The memory of the arguments that do not lie in rows."""
         self.outputs: Any = None
         """The structure of the results."""
         self.fixed: dict[int, Any] = {}
         """The results that are the same in every call, by position."""
 
     def __call__(self, *values: Any) -> list[Any]:
+        for position, memory in self.memories.items():
+            values[position].memory = memory
         positional, named = tree.unflatten(self._structure, values)
         leaves, self.outputs = tree.flatten(self._function(self._static, positional, named))
         self.fixed = constants(leaves, self.outputs)
@@ -80,7 +84,7 @@ class Specialisation:
         self.touch()
         start = time.perf_counter()
 
-        self._flat = _Flat(function, given.structure, given.static)
+        self._flat = _Flat(function, given)
         graph, self.captured = stage(self._flat, self.types, "jit")
         # `stages` traces again: these are the results of the first trace.
         self.outputs, self.fixed = self._flat.outputs, self._flat.fixed
@@ -99,7 +103,7 @@ class Specialisation:
     def _signature(self, given: Given) -> Signature | None:
         """Return the signature of an entry; None if a call needs more than an entry does."""
         arguments, named = given.structure.children
-        if given.static or self.donated or self.captured or self.fixed:
+        if given.static or self.donated or self.captured or self.fixed or self._flat.memories:
             return None
         results = tuple(atom.type for atom in self.graph.outputs)
         return Signature(arguments, tuple(self.types), self.outputs, results, named)
@@ -136,6 +140,8 @@ class Specialisation:
 
     def at_once(self, leaves: list[Any]) -> Any:
         """Call the function if the program can read all arguments in place, else return `MISFIT`."""
+        if self._flat.memories:  # arrays in rows have the same types
+            return MISFIT
         with self.compiled.executable.context() as context:
             if not self._reader.in_place(leaves, context.address):
                 return MISFIT

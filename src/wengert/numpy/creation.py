@@ -17,9 +17,10 @@ from wengert.array.array import FUNCTIONS, operand
 from wengert.array.suggestions import RANGE
 from wengert.boxes import CONSTANT, concrete, inside_transform
 from wengert.core.dtypes import dtype_of, is_float
-from wengert.core.errors import ArgumentError, ShapeError, message
+from wengert.core.errors import ArgumentError, ShapeError, UnsupportedError, message
 from wengert.core.shapes import axis_index, shape_of, size
 from wengert.ir.types import show
+from wengert.memory import lay, lay_as, lay_like, lies_in, memory_of, rows
 from wengert.nest.lowering import check_integers
 from wengert.numpy.registry import (
     Implementation,
@@ -69,16 +70,19 @@ __all__ = [
 
 def fresh(array: Any) -> Any:
     """Return a new array: inside a transform as a box, into which boxes can be written."""
-    return CONSTANT.constant(array) if inside_transform() else array
+    return _boxed(array) if inside_transform() else array
+
+
+def _boxed(array: Any) -> Any:
+    """Return a box of a new array, which lies as the array does."""
+    return lay_as(CONSTANT.constant(array), array)
 
 
 def _creates(function: Any) -> Callable[[Implementation], Implementation]:
     """Register the implementation that NumPy's function has for ``like=box``."""
 
     def register(implementation: Implementation) -> Implementation:
-        FUNCTIONS[function] = lambda *arguments, **options: CONSTANT.constant(
-            implementation(*arguments, **options)
-        )
+        FUNCTIONS[function] = lambda *arguments, **options: _boxed(implementation(*arguments, **options))
         complete_docstring(implementation, function)
         return implementation
 
@@ -92,7 +96,7 @@ def _constant(function: Callable[..., Any]) -> Callable[[Implementation], Implem
         @functools.wraps(declaration)
         def create(*arguments: Any, like: Any = None, **options: Any) -> Any:
             array = function(*arguments, **options)
-            return CONSTANT.constant(array) if is_box(like) else fresh(array)
+            return _boxed(array) if is_box(like) else fresh(array)
 
         register: Any = _creates(function)
         return register(create)
@@ -195,16 +199,18 @@ def _joined(nested: Any, dtype: Any) -> Any:
     return concatenate(*(reshape(part, shape=(1, *shape)) for part in parts), axis=0)
 
 
-def _from_boxes(value: Any, dtype: Any, copy: bool | None) -> Any:
+def _from_boxes(value: Any, dtype: Any, copy: bool | None, order: Any) -> Any:
     """Return an array of a box, or of nested sequences that contain boxes."""
     if is_box(value):
         wanted = value.dtype if dtype is None else np.dtype(dtype)
         if wanted != value.dtype or value.weak:
-            return cast(value, dtype=wanted)
-        return value.copy() if copy else value
+            return lay_like(cast(value, dtype=wanted), value, "K" if order == "A" else order)
+        return (
+            value if not copy and lies_in(value, order if order in ("C", "F") else "K") else value.copy(order)
+        )
     if dtype is None:
         dtype = np.result_type(*{dtype_of(leaf) for leaf in _leaves(value)})
-    return _joined(value, np.dtype(dtype))
+    return lay_like(_joined(value, np.dtype(dtype)), value, order if order == "F" else "C")
 
 
 @_creates(np.array)
@@ -218,7 +224,7 @@ def array(
         object: the elements.
         dtype: of the result; by default the one that holds all elements.
         copy: False returns an array or a box as it is.
-        order: the layout in memory of a plain array.
+        order: the order in memory.
         subok: whether a subclass of `np.ndarray` stays one.
         ndmin: the least number of axes; axes of extent one are put in front.
         like: a box makes the result one.
@@ -237,12 +243,12 @@ def array(
     if not isinstance(copy, bool):  # SciPy passes NumPy's enumeration
         copy = {0: False, 1: True}.get(getattr(copy, "value", 2))
     if contains_box(object):
-        result = _from_boxes(object, dtype, copy)
+        result = _from_boxes(object, dtype, copy, order)
         shape = shape_of(result)
         return reshaped(result, (1,) * (ndmin - len(shape)) + shape) if len(shape) < ndmin else result
     plain = np.array(object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin)
     shared = not copy and plain is object
-    return plain if shared else CONSTANT.constant(plain) if is_box(like) else fresh(plain)
+    return plain if shared else _boxed(plain) if is_box(like) else fresh(plain)
 
 
 @_creates(np.asarray)
@@ -273,7 +279,7 @@ def asanyarray(
 
 @_creates(np.ascontiguousarray)
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
-    """Return an array of at least one axis in row-major order, as all boxes are; as `np.ascontiguousarray`.
+    """Return an array of at least one axis in row-major order, a copy where it must be one; as `np.ascontiguousarray`.
 
     Example:
         >>> ascontiguousarray(1.0)
@@ -284,7 +290,7 @@ def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
 
 @_creates(np.asfortranarray)
 def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
-    """Return an array in column-major order; boxes stay as they are. As `np.asfortranarray`.
+    """Return an array in column-major order, a copy where it must be one; as `np.asfortranarray`.
 
     Example:
         >>> asfortranarray([1.0, 2.0])
@@ -299,7 +305,7 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
     Args:
         a: a number, an array or nested sequences, which may contain boxes.
         dtype: of the result.
-        order: the layout in memory of a plain array.
+        order: the order in memory.
 
     Returns:
         The array.
@@ -319,12 +325,12 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
 
 
 def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Any:
-    """Return an array that meets requirements of its memory, which boxes meet as they are; as `np.require`.
+    """Return an array that meets requirements of its memory, a copy where it must be one; as `np.require`.
 
     Args:
         a: a number, an array or nested sequences, which may contain boxes.
         dtype: of the result.
-        requirements: letters or words, such as ``"C"``.
+        requirements: letters or words, such as ``"C"``; of a box not ``"O"``.
         like: as for `array`.
 
     Returns:
@@ -335,9 +341,20 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
         array([1., 2.])
     """
     if contains_box(a):
-        return asarray(a, dtype, like=like)
+        if _owns(requirements):
+            requirement = "whether an array inside a transform owns its memory is not known"
+            hint = "write np.require(x.copy(), ...) without O"
+            raise UnsupportedError(message("require", requirement, repr(requirements), hint))
+        result = asarray(a, dtype, like=like)
+        before = memory_of(result)
+        after = np.require(before, None, requirements)
+        return result if after is before else lay(result.copy(), after)
     plain = np.require(a, dtype, requirements)
     return plain if plain is a else fresh(plain)
+
+
+def _owns(requirements: Any) -> bool:
+    return any(name.upper() in ("O", "OWNDATA") for name in requirements or ())
 
 
 @_creates(np.fromiter)
@@ -356,7 +373,7 @@ def fromiter(iter: Any, dtype: Any, count: int = -1, *, like: Any = None) -> Any
 
 
 for _function in (np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray):
-    FUNCTIONS[_function] = lambda a, dtype=None, order=None, **options: CONSTANT.constant(asarray(a, dtype))
+    FUNCTIONS[_function] = lambda a, dtype=None, order=None, **options: _boxed(asarray(a, dtype))
 
 
 @implements(np.copy)
@@ -367,7 +384,7 @@ def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
         >>> copy([1.0, 2.0])
         array([1., 2.])
     """
-    return strong(a.copy()) if is_box(a) else array(a)
+    return lay_like(strong(a.copy()), a, order) if is_box(a) else array(a, order=order)
 
 
 # -- constants -------------------------------------------------------------------------------------------
@@ -387,8 +404,9 @@ def full(
         if dtype is not None:
             check_integers("full", [fill_value], [np.dtype(dtype)])
         filled = np.full(shape, fill_value, dtype, order)
-        return CONSTANT.constant(filled) if is_box(like) else fresh(filled)
-    return broadcast_to(strong(fill_value, dtype), shape=tuple(integers(shape)))
+        return _boxed(filled) if is_box(like) else fresh(filled)
+    filled = broadcast_to(strong(fill_value, dtype), shape=tuple(integers(shape)))
+    return lay(filled, rows(filled.shape, filled.dtype, order))
 
 
 @implements(np.full_like)
@@ -403,8 +421,8 @@ def full_like(
         array([7., 7.])
     """
     a = operand(a)
-    shape = shape_of(a) if shape is None else shape
-    return full(shape, fill_value, dtype_of(a) if dtype is None else dtype, like=a if is_box(a) else None)
+    dtype, shape = dtype_of(a) if dtype is None else dtype, shape_of(a) if shape is None else shape
+    return lay_like(full(shape, fill_value, dtype, like=a if is_box(a) else None), a, order)
 
 
 @implements(np.zeros_like)
@@ -417,7 +435,7 @@ def zeros_like(
         >>> zeros_like([1.0, 2.0])
         array([0., 0.])
     """
-    return _like(np.zeros, a, dtype, shape)
+    return _like(np.zeros, a, dtype, order, shape)
 
 
 @implements(np.ones_like)
@@ -430,7 +448,7 @@ def ones_like(
         >>> ones_like([3.0, 2.0])
         array([1., 1.])
     """
-    return _like(np.ones, a, dtype, shape)
+    return _like(np.ones, a, dtype, order, shape)
 
 
 @implements(np.empty_like)
@@ -443,13 +461,13 @@ def empty_like(
         >>> empty_like([1.0, 2.0]).shape
         (2,)
     """
-    return _like(np.zeros, prototype, dtype, shape)
+    return _like(np.zeros, prototype, dtype, order, shape)
 
 
-def _like(function: Callable[..., Any], a: Any, dtype: Any, shape: Any) -> Any:
+def _like(function: Callable[..., Any], a: Any, dtype: Any, order: Any, shape: Any) -> Any:
     a = operand(a)
     array = function(shape_of(a) if shape is None else shape, dtype_of(a) if dtype is None else dtype)
-    return CONSTANT.constant(array) if is_box(a) else fresh(array)
+    return lay_like(CONSTANT.constant(array) if is_box(a) else fresh(array), a, order)
 
 
 # -- ranges and grids ------------------------------------------------------------------------------------
@@ -506,7 +524,7 @@ def linspace(
     values = start + numbers * (width / max(intervals, 1))  # rounded as NumPy rounds
     if endpoint and num > 1:
         last = broadcast_to(stop, shape=(1, *shape_of(width)))
-        values = concatenate(values[: num - 1], strong(last, dtype_of(values)), axis=0)
+        values = lay_like(concatenate(values[: num - 1], strong(last, dtype_of(values)), axis=0), values)
     values = values if dtype is None else strong(values, dtype)
     values = moveaxis(values, 0, axis) if axis else values
     return (values, width / intervals if intervals > 0 else np.nan) if retstep else values

@@ -11,6 +11,7 @@ from wengert.core.dtypes import BOOL, dtype_of, is_inexact
 from wengert.core.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.core.shapes import axis_index, shape_of
 from wengert.ir.types import is_weak, show
+from wengert.memory import lay_like
 from wengert.numpy.joining import concatenate_
 from wengert.numpy.reducing import cumsum, sum_
 from wengert.numpy.registry import floating, implements, integers, rank_of, strong
@@ -83,7 +84,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
         requirement = "one spacing or one an axis is required, and edge_order 1 or 2"
         raise ArgumentError(message("gradient", requirement, got))
     gradients = tuple(
-        strong(_gradient(f, spacing, dim, edge_order), dtype_of(f))
+        lay_like(strong(_gradient(f, spacing, dim, edge_order), dtype_of(f)), f)
         for spacing, dim in zip(spacings, axes, strict=True)
     )
     return gradients[0] if len(gradients) == 1 else gradients
@@ -131,4 +132,4 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.
     near = less(absolute(steps), period / 2 if discont is None else discont)
     added = cumsum(where(near, 0, wrapped - steps), axis)
     first, rest = part(p, axis, slice(0, 1)), part(p, axis, slice(1, None))
-    return concatenate_([strong(first, dtype), strong(rest + added, dtype)], axis)
+    return lay_like(concatenate_([strong(first, dtype), strong(rest + added, dtype)], axis), p)

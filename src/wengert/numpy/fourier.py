@@ -18,6 +18,7 @@ from wengert.core.dtypes import FLOAT32, dtype_of, is_complex
 from wengert.core.errors import ArgumentError, AxisError, DtypeError, message
 from wengert.core.shapes import axis_index, shape_of
 from wengert.ir.types import show
+from wengert.memory import lay_like
 from wengert.numpy.joining import roll
 from wengert.numpy.registry import floating, implements, integers, rank_of
 from wengert.numpy.shaping import moveaxis
@@ -62,23 +63,24 @@ def sized(x: Any, count: int) -> Any:
     return embed(x, shape=(*shape[:-1], count), index=tuple(index))
 
 
-def along(operation: str, x: Any, axis: int, transform: Callable[[Any], Any]) -> Any:
-    """Apply a transform of the last axis to another one."""
+def along(operation: str, x: Any, axis: int, transform: Callable[[Any], Any], like: Any = None) -> Any:
+    """Apply a transform of the last axis to another one; a result of NumPy's lies in memory as ``like``."""
     axis = axis_index(operation, axis, rank_of(x))
+    order = "K" if operation.startswith("np.") else "C"
     if axis == rank_of(x) - 1:
-        return transform(x)
-    return moveaxis(transform(moveaxis(x, axis, -1)), -1, axis)
+        return lay_like(transform(x), like, order)
+    return lay_like(moveaxis(transform(moveaxis(x, axis, -1)), -1, axis), like, order)
 
 
 def transformed(operation: str, x: Any, n: Any, axis: int, norm: str | None, sign: int) -> Any:
     """Transform along one axis, with a sign of the exponents: -1 for the transform, 1 for its inverse."""
-    x = as_complex(floating(operand(x)))
+    x = operand(x)
 
     def transform(x: Any) -> Any:
         count = length_of(operation, n, shape_of(x)[-1])
         return normalised(dft(sized(x, count), sign=sign), norm_name(operation, norm, sign > 0), count)
 
-    return along(operation, x, axis, transform)
+    return along(operation, as_complex(floating(x)), axis, transform, x)
 
 
 @implements(numpys.fft)
@@ -106,12 +108,13 @@ def real_operand(operation: str, x: Any) -> Any:
 
 def from_real(operation: str, x: Any, n: Any, axis: int, norm: str | None) -> Any:
     """Return the first half of the transform of real numbers."""
+    x = operand(x)
 
     def transform(x: Any) -> Any:
         count = length_of(operation, n, shape_of(x)[-1])
         return normalised(rdft(sized(x, count)), norm_name(operation, norm), count)
 
-    return along(operation, real_operand(operation, x), axis, transform)
+    return along(operation, real_operand(operation, x), axis, transform, x)
 
 
 def to_real(operation: str, x: Any, n: Any, axis: int, norm: str | None) -> Any:
@@ -122,7 +125,8 @@ def to_real(operation: str, x: Any, n: Any, axis: int, norm: str | None) -> Any:
         result = irdft(sized(x, count // 2 + 1), count=count)
         return normalised(result, norm_name(operation, norm, True), count)
 
-    return along(operation, as_complex(floating(operand(x))), axis, transform)
+    x = operand(x)
+    return along(operation, as_complex(floating(x)), axis, transform, x)
 
 
 @implements(numpys.rfft)

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from wengert.array.array import operand
-from wengert.boxes import concrete
+from wengert.boxes import Box, concrete
 from wengert.core.dtypes import BOOL, FLOAT64, INT64, dtype_of
 from wengert.core.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.core.shapes import shape_of, size
 from wengert.ir.types import show
+from wengert.memory import lay
 from wengert.numpy.creation import linspace
 from wengert.numpy.finite_differences import diff
 from wengert.numpy.joining import stack
@@ -204,4 +205,9 @@ def _counted_cells(columns: list[Any], edges: list[Any], weights: Any) -> Any:
     if shape_of(amounts) != shape_of(place):
         raise ShapeError(message("histogramdd", "each point must have a weight", show(amounts, place)))
     counts = scatter_add(where(inside, amounts, 0.0), place, shape=(size(shape),))
-    return reshape(counts, shape=shape)
+    counts = reshape(counts, shape=shape)
+    inner = np.zeros([count + 2 for count in shape])[(slice(1, -1),) * len(shape)]  # as NumPy's
+    if isinstance(counts, Box):
+        return lay(counts, inner)
+    inner[...] = counts
+    return inner

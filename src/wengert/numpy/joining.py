@@ -13,9 +13,10 @@ from wengert.core.dtypes import dtype_of
 from wengert.core.errors import ArgumentError, ShapeError, message
 from wengert.core.shapes import axis_index, resolve_reshape, shape_of, size
 from wengert.ir.types import promote, show, type_of
+from wengert.memory import lay_like
 from wengert.numpy.creation import arange, contains_box, fresh, linspace
 from wengert.numpy.registry import check_axes, implements, integers, is_sequence, rank_of, strong
-from wengert.numpy.shaping import atleast_1d, atleast_2d, atleast_3d, ravel
+from wengert.numpy.shaping import atleast_1d, atleast_2d, atleast_3d, ravel, unfolded
 from wengert.ops.indexing import gather
 from wengert.ops.shape import broadcast_to, concatenate, reshape, slice_, transpose, whole
 
@@ -56,7 +57,7 @@ def stack(
         raise ShapeError(message("stack", "all arrays must have the same shape", show(*operands)))
     axis = axis_index("stack", axis, len(shape) + 1)
     longer = (*shape[:axis], 1, *shape[axis:])
-    return concatenate(*(reshape(array, shape=longer) for array in operands), axis=axis)
+    return concatenate(*(unfolded(array, longer) for array in operands), axis=axis)
 
 
 def _padded(arrays: Any, at_least: Any) -> list[Any]:
@@ -98,7 +99,7 @@ def block(arrays: Any) -> Any:
         if is_sequence(nested):
             return concatenate_([joined(item, level - 1) for item in nested], rank - level)
         value = operand(nested)
-        return reshape(value, shape=(1,) * (rank - rank_of(value)) + shape_of(value))
+        return unfolded(value, (1,) * (rank - rank_of(value)) + shape_of(value))
 
     levels = depth(arrays)
     rank = max(highest_rank(arrays), levels)
@@ -169,17 +170,18 @@ def resize(a: Any, new_shape: Any) -> Any:
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     if axis is None:
         return reshape(roll(ravel(a), int(np.sum(shift)), 0), shape=shape_of(a))
+    rolled = a
     for distance, dim in np.broadcast(shift, axis):
         position = axis_index("roll", dim, rank_of(a))
-        extent = shape_of(a)[position]
+        extent = shape_of(rolled)[position]
         distance = int(distance) % extent if extent else 0
         if distance:
-            index = whole(shape_of(a))
+            index = whole(shape_of(rolled))
             index[position] = (extent - distance, distance, 1)
-            end = slice_(a, index=tuple(index))
+            end = slice_(rolled, index=tuple(index))
             index[position] = (0, extent - distance, 1)
-            a = concatenate(end, slice_(a, index=tuple(index)), axis=position)
-    return a.copy()
+            rolled = concatenate(end, slice_(rolled, index=tuple(index)), axis=position)
+    return lay_like(rolled.copy(), a)
 
 
 # -- insertion and deletion ------------------------------------------------------------------------------
@@ -190,7 +192,8 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     if axis is None:
         arr, axis = ravel(arr), 0
     axis = axis_index("delete", axis, rank_of(arr))
-    return along_axis(arr, np.delete(np.arange(shape_of(arr)[axis]), obj), axis)
+    kept = along_axis(arr, np.delete(np.arange(shape_of(arr)[axis]), obj), axis)
+    return lay_like(kept, arr, "A")
 
 
 @implements(np.insert)
@@ -210,7 +213,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
         count = len(np.insert(np.arange(shape[axis]), obj, 0)) - shape[axis]
     values = broadcast_to(values, shape=(*shape[:axis], count, *shape[axis + 1 :]))
     order = np.insert(np.arange(shape[axis]), obj, np.arange(shape[axis], shape[axis] + count))
-    return along_axis(concatenate(arr, values, axis=axis), order, axis)
+    return lay_like(along_axis(concatenate(arr, values, axis=axis), order, axis), arr, "A")
 
 
 # -- brackets --------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from wengert.core.dtypes import INT64, dtype_of, is_complex, real_dtype
 from wengert.core.errors import ArgumentError, ConcreteError, ShapeError, UnsupportedError, message
 from wengert.core.shapes import axis_index, drop_axes, keep_axes, shape_of
 from wengert.ir.types import show, type_of
+from wengert.memory import placed, stacked
 from wengert.numpy.reducing import all_, any_, count_nonzero, max_, reduce_over, sum_
 from wengert.numpy.registry import floating, implements, integers, is_box, rank_of, strong
 from wengert.ops import decompositions, linalg
@@ -268,7 +269,7 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
         u = completed(u, decompositions.complement(a, of="svd"))
     elif full_matrices and columns > rows:
         v = completed(v, decompositions.complement(a, of="svd"))
-    return _SVD_RESULT(u, real(as_numbers(s)), adjoint(v))
+    return _SVD_RESULT(u, real(as_numbers(s)), placed(stacked, adjoint(v), (a,), {}))
 
 
 implements(np.linalg.svdvals)(lambda x, /: decompositions.svdvals(_matrices("svdvals", x)))
@@ -383,4 +384,5 @@ def qr(a: Any, mode: str = "reduced") -> Any:
         r = concatenate(
             r, np.zeros((*shape_of(r)[:-2], rows - columns, columns), dtype_of(r)), axis=rank_of(a) - 2
         )
+    r = placed(stacked, r, (a,), {})
     return r if mode == "r" else _QR_RESULT(q, r)

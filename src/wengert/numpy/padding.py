@@ -11,6 +11,7 @@ from wengert.array.array import operand
 from wengert.core.dtypes import dtype_of, is_inexact
 from wengert.core.errors import ArgumentError, ShapeError, message
 from wengert.core.shapes import shape_of
+from wengert.memory import lay_like
 from wengert.numpy.joining import along_axis
 from wengert.numpy.registry import implements, is_sequence, rank_of, strong
 from wengert.numpy.shaping import moveaxis, part
@@ -37,9 +38,15 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     if any(width < 0 for pair in widths for width in pair):
         raise ArgumentError(message("pad", "widths must not be negative", str(pad_width)))
     if callable(mode):
-        return _by_function(array, widths, mode, kwargs)
-    if mode not in _MODES:
+        padded = _by_function(array, widths, mode, kwargs)
+    elif mode in _MODES:
+        padded = _padded(array, widths, mode, kwargs)
+    else:
         raise ArgumentError(message("pad", f"mode must be one of {', '.join(_MODES)}", repr(mode)))
+    return lay_like(padded, array, "A")
+
+
+def _padded(array: Any, widths: list[tuple[int, int]], mode: str, kwargs: dict[str, Any]) -> Any:
     values = kwargs.get("constant_values", 0)
     if mode == "empty" or (mode == "constant" and isinstance(values, int) and values == 0):
         return _with_zeros(array, widths)

@@ -69,7 +69,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     if not count:
         return np.empty((shape_of(x)[0], 0), dtype=dtype_of(x))
     powers = cumprod(stack([x**0, *[x] * (count - 1)], axis=1), 1)
-    return powers if increasing else flip(powers, 1)
+    return powers if increasing else flip(powers, 1).copy()
 
 
 @implements(np.polyadd)

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from wengert.array.array import FUNCTIONS, operand
+from wengert.boxes import Box
 from wengert.core.dtypes import dtype_of
 from wengert.core.errors import ArgumentError, ShapeError, message
 from wengert.core.shapes import Shape, axis_index, broadcast, shape_of, size
 from wengert.ir.types import show
+from wengert.memory import in_order_of, iterated, lay, memory_of, placed, stacked
 from wengert.numpy.joining import stack
 from wengert.numpy.reducing import sum_
 from wengert.numpy.registry import implements, integers, is_sequence, rank_of, refuse, since, strong
@@ -67,7 +69,8 @@ def matmul(x1: Any, x2: Any, /, *, axes: Any = None, **options: Any) -> Any:
     params = _matmul_params(lhs, rhs)
     if params is None:
         raise _shape_error("matmul", "inner dimensions must agree", x1, x2)
-    return contract(x1, x2, **params)
+    result = contract(x1, x2, **params)
+    return placed(stacked, result, (x1, x2), {}) if max(len(lhs), len(rhs)) > 3 else result
 
 
 def _matmul_over(x1: Any, x2: Any, axes: Any) -> Any:
@@ -168,7 +171,8 @@ def _over_last_axes(operation: str, terms: str, x1: Any, x2: Any) -> Any:
         raise _shape_error(operation, "inner dimensions must agree", x1, x2)
     lead = _AXES[: max(rank_of(x1) - left, rank_of(x2) - right)]
     mine, theirs = lead[len(lead) - rank_of(x1) + left :], lead[len(lead) - rank_of(x2) + right :]
-    return product(f"{mine}{first},{theirs}{second}->{lead}{result}", x1, x2)
+    found = product(f"{mine}{first},{theirs}{second}->{lead}{result}", x1, x2)
+    return placed(stacked, found, (x1, x2), {"cores": (left, right)}) if len(lead) > 1 else found
 
 
 @implements(*since("vecdot"))
@@ -216,7 +220,8 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     if shape_of(a)[0] != 3 or shape_of(b)[0] != 3:
         raise _shape_error("cross", "vectors must have three components", a, b)
     (a0, a1, a2), (b0, b1, b2) = ([part(v, 0, component) for component in range(3)] for v in (a, b))
-    return moveaxis(stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0]), 0, axisc)
+    result = stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0])
+    return moveaxis(moveaxis(result, 0, -1).copy(), -1, axisc)  # NumPy makes it with this axis last
 
 
 implements(np.linalg.cross)(lambda x1, x2, /, *, axis=-1: cross(x1, x2, axis=axis))
@@ -333,6 +338,7 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
     terms, result = explicit(subscripts, tuple(map(rank_of, arrays)))
     if len(arrays) == 1 and result and set(terms[0]) == set(result):
         return _view(terms[0], result, arrays[0])  # in the operand's own dtype, as NumPy's
+    given = arrays
     arrays = [strong(array, dtype) for array in arrays]  # NumPy makes arrays of Python's numbers
     steps = _steps(terms, result, tuple(map(shape_of, arrays)))
     for positions, step in steps:
@@ -340,7 +346,40 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
         arrays = [array for position, array in enumerate(arrays) if position not in positions]
         arrays.append(product(step, *chosen))
     (value,) = arrays
+    if len(result) > 1 and isinstance(value, Box):
+        memories, order = list(map(memory_of, given)), kwargs.get("order", "K")
+        lay(value, (_memory_of_path if optimize else _memory)(terms, result, memories, order, optimize))
     return value
+
+
+def _memory_of_path(terms: Sequence[str], result: str, memories: list[Any], order: str, optimize: Any) -> Any:
+    """Return the memory of a result that NumPy computes along a path, which it does here for a few elements."""
+    numbers = {letter: number for number, letter in enumerate(dict.fromkeys("".join(terms)))}
+    subscripts = [[numbers[letter] for letter in term] for term in (*terms, result)]
+
+    def along_path(function: Any, arrays: Sequence[Any], **options: Any) -> Any:
+        pairs = itertools.chain.from_iterable(zip(arrays, subscripts, strict=False))
+        return function(*pairs, subscripts[-1], **options)
+
+    shaped = [np.broadcast_to(0.0, memory.shape) for memory in memories]
+    path = along_path(np.einsum_path, shaped, optimize=optimize)[0]
+    few = [np.ones_like(memory[(slice(2),) * memory.ndim], float, subok=False) for memory in memories]
+    extents = {
+        letter: n
+        for term, x in zip(terms, memories, strict=True)
+        for letter, n in zip(term, x.shape, strict=True)
+    }
+    found = along_path(np.einsum, few, optimize=path, order=order)
+    return in_order_of(found, tuple([extents[letter] for letter in result]))
+
+
+def _memory(terms: Sequence[str], result: str, memories: list[Any], order: str, _: Any) -> Any:
+    """Return the memory of the result: NumPy's iterator takes all operands at once."""
+    read = ["".join(dict.fromkeys(term)) for term in terms]
+    arrays = [np.einsum(f"{term}->{each}", x) for term, each, x in zip(terms, read, memories, strict=True)]
+    letters = result + "".join(sorted(set("".join(terms)) - set(result)))
+    axes = [[term.find(letter) for letter in letters] for term in (*read, result)]
+    return iterated(arrays, axes, order)
 
 
 def _view(term: str, result: str, x: Any) -> Any:

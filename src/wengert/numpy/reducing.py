@@ -13,7 +13,9 @@ from wengert.core.dtypes import BOOL, FLOAT16, FLOAT64, INT64, dtype_of, is_inex
 from wengert.core.errors import ArgumentError, ShapeError, message
 from wengert.core.shapes import axis_index, broadcast, drop_axes, keep_axes, shape_of, size
 from wengert.ir.types import show
+from wengert.memory import lay_like
 from wengert.numpy.registry import ALL_AXES, axes_of, check_axes, implements, rank_of, since, strong
+from wengert.numpy.shaping import unfolded
 from wengert.ops.arithmetic import add, maximum, minimum, multiply, subtract
 from wengert.ops.comparison import equal, isnan, logical_not, not_equal, where
 from wengert.ops.conversion import cast
@@ -60,7 +62,7 @@ def reduce_over(
     if axes is None:
         axes = reduced_axes(operation, axis, len(shape))
     result = primitive(x, axes=axes)
-    return reshape(result, shape=keep_axes(shape, axes)) if keepdims else result
+    return unfolded(result, keep_axes(shape, axes)) if keepdims else result
 
 
 def reduced_axes(operation: str, axis: Any, rank: int) -> tuple[int, ...]:
@@ -188,7 +190,7 @@ def _position(primitive: Primitive, a: Any, axis: Any, keepdims: Any) -> Any:
         return reshape(flat, shape=(1,) * len(shape)) if keepdims else flat
     axis = axis_index(primitive.name, axis, len(shape))
     result = primitive(a, axis=axis)
-    return reshape(result, shape=keep_axes(shape, (axis,))) if keepdims else result
+    return unfolded(result, keep_axes(shape, (axis,))) if keepdims else result
 
 
 @implements(np.argmax)
@@ -217,7 +219,7 @@ def all_(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, wh
 @implements(np.count_nonzero)
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
     check_axes("count_nonzero", axis, a)
-    return sum_(strong(not_equal(a, 0), BOOL), axis, keepdims=keepdims)
+    return sum_(lay_like(strong(not_equal(a, 0), BOOL), a), axis, keepdims=keepdims)
 
 
 # -- running sums and products ---------------------------------------------------------------------------
@@ -273,7 +275,7 @@ def cumulative_prod_(
 
 def without_nan(x: Any, neutral: float) -> Any:
     """Return a value with the neutral element of a reduction in place of NaN."""
-    return where(isnan(x), neutral, x) if is_inexact(dtype_of(x)) else x
+    return lay_like(where(isnan(x), neutral, x), x) if is_inexact(dtype_of(x)) else x
 
 
 def _nan_total(function: Any, reduction: Callable[..., Any], neutral: float) -> Any:
@@ -315,7 +317,8 @@ def nanmean(
     if not is_inexact(dtype_of(a)):
         return mean(a, axis, dtype, keepdims=keepdims, where=where)
     total = nansum(a, axis, dtype, keepdims=keepdims, where=where)
-    return total / cast(count_present(a, axis, keepdims, where), dtype=dtype_of(total))
+    mean_ = total / cast(count_present(a, axis, keepdims, where), dtype=dtype_of(total))
+    return lay_like(mean_, total)
 
 
 def _nan_where_empty(count: Any, result: Any) -> Any:

@@ -16,6 +16,7 @@ from wengert.core.dtypes import BOOL, INT64, dtype_of, is_float
 from wengert.core.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.core.shapes import axis_index, broadcast, shape_of, size
 from wengert.ir.types import is_weak, promote, show, type_of
+from wengert.memory import jointly, lay_like, placed
 from wengert.numpy.joining import stack
 from wengert.numpy.registry import (
     check_axes,
@@ -67,7 +68,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     *choices, result = (strong(value, dtype) for value in values)
     for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
         result = where(condition, choice, result)
-    return result
+    return lay_like(result, result, "C")
 
 
 @implements(np.piecewise)
@@ -94,7 +95,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
         elif np.any(mask := concrete(condition)):
             chosen = np.nonzero(np.broadcast_to(mask, shape_of(x)))
             result[chosen] = function(x[chosen], *args, **kw)
-    return result
+    return lay_like(result, x)
 
 
 @implements(np.choose)
@@ -132,6 +133,7 @@ def clip(
         result = maximum(result, operand(low))
     if high is not None:
         result = minimum(result, operand(high))
+    result = placed(jointly, result, [x for x in (a, low, high) if is_array(x)], {})
     return strong(result, dtype)
 
 

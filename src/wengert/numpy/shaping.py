@@ -10,8 +10,7 @@ import numpy as np
 
 from wengert.array.array import operand
 from wengert.array.views import FunctionView, Permuted, Reshaped, view_of
-from wengert.boxes import Box, Lens
-from wengert.core.dtypes import dtype_of
+from wengert.boxes import Box
 from wengert.core.errors import ArgumentError, ShapeError, message
 from wengert.core.shapes import (
     Shape,
@@ -23,6 +22,7 @@ from wengert.core.shapes import (
     shape_of,
     size,
 )
+from wengert.memory import is_in_rows, iterated, memory_of
 from wengert.numpy.registry import ALL_AXES, implements, integers, is_array, rank_of, refuse, since
 from wengert.ops.shape import Index, broadcast_to, inverse_permutation, place, reshape, slice_, transpose
 
@@ -37,38 +37,31 @@ def reshaped(x: Any, shape: Shape) -> Any:
     return view_of(x, result, Reshaped(shape))
 
 
-def _layout(x: Box) -> Any:
-    """Return an empty array with the strides that NumPy would give to a box; views cache theirs."""
-    views: list[Lens] = []
-    while x.lens is not None and x.lens.memory is None:
-        views.append(x.lens)
-        x = x.lens.base
-    memory = np.empty(x.shape, dtype=np.bool_) if x.lens is None else x.lens.memory
-    for lens in reversed(views):
-        memory = lens.memory = lens.view.layout(memory)
-    return memory
+def unfolded(x: Any, shape: Shape) -> Any:
+    """Return an operand with axes of extent one added, in the same memory."""
+    return reshape(x, shape=shape) if is_in_rows(x) else reshaped(x, shape)
 
 
 def _is_copy(x: Box, shape: Shape) -> bool:
-    """Report whether NumPy would have to copy: the box is a view, and its elements are not in a row."""
-    if x.lens is None or shape == x.state.shape:
+    """Report whether NumPy would have to copy: the elements are not in a row."""
+    if (x.lens is None and x.memory is None) or shape == x.shape:
         return False
-    layout = _layout(x)
-    return not (layout.flags.c_contiguous or np.may_share_memory(layout, layout.reshape(shape)))
+    memory = memory_of(x)
+    return not (memory.flags.c_contiguous or np.may_share_memory(memory, memory.reshape(shape)))
 
 
-def _row_major(operation: str, order: str) -> bool:
-    """Report whether elements are read by rows, as opposed to columns; a box has no order in memory."""
-    if order not in ("C", "F"):
-        hint = 'use "C" or "F", which do not depend on the layout in memory'
-        raise ArgumentError(message(operation, 'order must be "C" or "F"', repr(order), hint))
-    return order == "C"
+def _by_rows(operation: str, order: Any, x: Any, orders: str) -> bool:
+    """Report whether elements are read by rows, as opposed to columns."""
+    if order not in tuple(orders):
+        given = ", ".join(map(repr, orders))
+        raise ArgumentError(message(operation, f"order must be one of {given}", repr(order)))
+    return order != "F" and (order == "C" or is_in_rows(x) or not memory_of(x).flags.fnc)
 
 
 @implements(np.reshape)
 def reshape_(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
     target = resolve_reshape(shape_of(a), shape if type(shape) in (tuple, int) else integers(shape))
-    if not _row_major("reshape", order):
+    if not _by_rows("reshape", order, a, "CFA"):
         return transposed(reshape_(transposed(a), target[::-1], copy=copy))
     if copy is False and isinstance(a, Box) and _is_copy(a, target):
         got = f"{shape_of(a)} as {target} with copy=False"
@@ -82,11 +75,15 @@ def reshape_(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = Non
 @implements(np.ravel)
 def ravel(a: Any, order: str = "C") -> Any:
     a = operand(a)
-    rows = a if _row_major("ravel", order) else transposed(a)
+    if not _by_rows("ravel", order, a, "CFAK"):
+        a = transposed(a)
+    elif order == "K" and not is_in_rows(a):
+        steps = iterated([memory_of(a)], None, "K").strides
+        a = permuted(a, tuple(sorted(range(len(steps)), key=lambda axis: -steps[axis])))
     flat = (size(shape_of(a)),)
-    if isinstance(rows, Box) and rows.lens is not None and not _layout(rows).flags.c_contiguous:
-        return reshape(rows, shape=flat)  # where `reshape` would still be a view, NumPy's ravel copies
-    return reshaped(rows, flat)
+    if isinstance(a, Box) and (a.lens or a.memory is not None) and not memory_of(a).flags.c_contiguous:
+        return reshape(a, shape=flat)  # where `reshape` would still be a view, NumPy's ravel copies
+    return reshaped(a, flat)
 
 
 # -- order of axes ---------------------------------------------------------------------------------------
@@ -249,7 +246,12 @@ def read_only_view(base: Any, result: Any, read: Any, layout: Any = None) -> Any
 def broadcast_to_(array: Any, shape: Any, subok: bool = False) -> Any:
     target = tuple(integers(shape))
     result = broadcast_to(array, shape=target)
-    return read_only_view(array, result, lambda base: broadcast_to(base, shape=target))
+    return read_only_view(
+        array,
+        result,
+        lambda base: broadcast_to(base, shape=target),
+        lambda memory: np.broadcast_to(memory, target),
+    )
 
 
 @implements(np.broadcast_arrays)
@@ -346,8 +348,7 @@ def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Any:
 @implements(*since("astype"))
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: str | None = None) -> Any:
     refuse("np.astype", **({} if device in (None, "cpu") else {"device": device}))
-    same = not copy and dtype_of(x) == np.dtype(dtype)
-    return x if same else x.astype(np.dtype(dtype))
+    return x.astype(np.dtype(dtype), copy=copy)
 
 
 # -- diagonals -------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from wengert.core.dtypes import FLOAT64, INT64, dtype_of, is_complex, is_inexact
 from wengert.core.errors import ArgumentError, OutOfRangeError, ShapeError, UnsupportedError, message
 from wengert.core.shapes import Shape, axis_index, keep_axes, shape_of, size
 from wengert.ir.types import is_weak, promote, show, type_of
+from wengert.memory import lay_like, lay_reduced, memory_of
 from wengert.numpy.registry import axes_of, check_axes, floating, implements, integers, known, rank_of, strong
 from wengert.numpy.selecting import take, take_along_axis
 from wengert.numpy.shaping import ravel
@@ -150,16 +151,19 @@ def median(
     middle = ordered[..., count // 2]
     if count % 2 == 0:
         middle = (ordered[..., count // 2 - 1] + middle) / 2
-    return _with_nan(middle, ordered, shape_of(a), axes, keepdims)
+    middle = _with_nan(middle, ordered, shape_of(a), axes, keepdims)
+    return lay_reduced(middle, np.empty_like(memory_of(a)), axes, keepdims)
 
 
 @implements(np.nanmedian)
 def nanmedian(
     a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False
 ) -> Any:
-    at, count, shape = _lookup_without_nan("nanmedian", floating(operand(a)), axis, keepdims)
+    a = floating(operand(a))
+    at, count, shape = _lookup_without_nan("nanmedian", a, axis, keepdims)
     last = maximum(count - 1, 0)
-    return reshape((at(last // 2) + at((last + 1) // 2)) / 2, shape=shape)
+    middle = reshape((at(last // 2) + at((last + 1) // 2)) / 2, shape=shape)
+    return lay_reduced(middle, a, axes_of("nanmedian", axis, rank_of(a)), keepdims)
 
 
 #: The plotting positions (a, b) of methods of Hyndman and Fan (1996): the element at ``n q + a + q (1 - a - b) - 1``.
@@ -286,7 +290,10 @@ def _nanquantile(operation: str, a: Any, q: Any, axis: Any, method: str, keepdim
     floats = [type_of(x) for x in (a, q) if is_inexact(dtype_of(x))]
     dtype = promote(*floats)[0] if floats else FLOAT64
     q = reshape(strong(q, dtype), shape=(*lead, *(1,) * rank_of(count)))
-    return reshape(_chosen(at, q, strong(count, dtype), method), shape=(*lead, *shape))
+    found = reshape(_chosen(at, q, strong(count, dtype), method), shape=(*lead, *shape))
+    if not lead or not shape:
+        return found
+    return np.moveaxis(np.moveaxis(found, 0, -1).copy(), -1, 0)  # NumPy makes it with this axis last
 
 
 def _weighted(operation: str, a: Any, q: Any, axis: Any, method: str, keepdims: Any, weights: Any) -> Any:
@@ -371,7 +378,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     lower = (less if side == "left" else less_equal)(a, v)
     if is_inexact(dtype_of(v)):  # NaN comes last in NumPy's order
         lower = lower | (np.isnan(v) & ~np.isnan(a) if side == "left" else np.isnan(v))
-    return reduce_sum(cast(lower, dtype=INT64), axes=(rank_of(v) - 1,))
+    return lay_like(reduce_sum(cast(lower, dtype=INT64), axes=(rank_of(v) - 1,)), v, "C")
 
 
 @implements(np.digitize)
@@ -397,6 +404,7 @@ def isin(
     element, others = operand(element), ravel(operand(test_elements))
     pairs = equal(reshape(element, shape=(*shape_of(element), 1)), others)
     occurs = reduce_any(pairs, axes=(rank_of(element),))
+    occurs = lay_like(occurs, element, "C")
     return np.logical_not(occurs) if invert else occurs
 
 

@@ -142,8 +142,7 @@ def _aligned(weights: Any, a: Any, axis: Any) -> Any:
         requirement = "weights must have the shape of the array or of its axis"
         raise ShapeError(message("average", requirement, show(a, weights)))
     weights = np.transpose(weights, np.argsort(named).tolist())
-    weights = reshape(weights, shape=tuple(shape[dim] if dim in axes else 1 for dim in range(len(shape))))
-    return np.broadcast_to(weights, shape)
+    return reshape(weights, shape=tuple(shape[dim] if dim in axes else 1 for dim in range(len(shape))))
 
 
 # -- covariance ------------------------------------------------------------------------------------------

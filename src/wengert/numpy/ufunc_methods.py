@@ -15,11 +15,12 @@ from wengert.core.dtypes import BOOL, dtype_of
 from wengert.core.errors import DtypeError, IndexingError, ScalarError, ShapeError, message
 from wengert.core.shapes import Shape, axis_index, drop_axes, keep_axes, shape_of, size
 from wengert.ir.types import show
+from wengert.memory import is_in_rows, iterated, jointly, lay_like, lay_reduced, memory_of, placed
 from wengert.numpy import ufuncs as ufuncs  # its functions get methods, too
 from wengert.numpy.in_place import target_of
 from wengert.numpy.reducing import all_, any_, cumprod, cumsum, kept, max_, min_, prod, reduced_axes, sum_
 from wengert.numpy.registry import known, rank_of, strong
-from wengert.numpy.shaping import part, ravel
+from wengert.numpy.shaping import part, ravel, unfolded
 from wengert.ops.comparison import equal, logical_not, not_equal
 from wengert.ops.comparison import where as chosen
 from wengert.ops.elementwise import UFUNCS
@@ -69,7 +70,11 @@ def _reduceat(name: str, reduce: Callable[..., Any]) -> Callable[..., Any]:
             part(array, axis, slice(start, max(stop, start + 1)))
             for start, stop in zip(starts, [*starts[1:], extent], strict=True)
         ]
-        return concatenate(*(reduce(piece, axis, dtype, keepdims=True) for piece in pieces), axis=axis)
+        parts = concatenate(*(reduce(piece, axis, dtype, keepdims=True) for piece in pieces), axis=axis)
+        if is_in_rows(array):
+            return parts
+        axes = [[-1 if dim == axis else dim for dim in range(rank_of(array))], list(range(rank_of(array)))]
+        return lay_like(parts, iterated([memory_of(array)], axes, "K", shape=shape_of(parts)))
 
     return reduceat
 
@@ -120,7 +125,8 @@ def _by_halves(ufunc: np.ufunc) -> Callable[..., Any]:
         while (half := shape_of(lines)[last] // 2) > 0:
             first, second = part(lines, last, slice(0, half)), part(lines, last, slice(half, 2 * half))
             lines = concatenate(pair(first, second), part(lines, last, slice(2 * half, None)), axis=last)
-        return reshape(lines, shape=keep_axes(shape, axes) if keepdims else lead)
+        lines = reshape(lines, shape=keep_axes(shape, axes) if keepdims else lead)
+        return lay_reduced(lines, x, axes, keepdims)
 
     return reduction
 
@@ -153,7 +159,8 @@ def _in_order(ufunc: np.ufunc) -> Callable[..., Any]:
         for position in elements:
             longer = pair(total, lines[..., position])
             total = longer if mask is None else chosen(mask[..., position], longer, total)
-        return reshape(total, shape=keep_axes(shape, axes) if keepdims else lead)
+        total = reshape(total, shape=keep_axes(shape, axes) if keepdims else lead)
+        return lay_reduced(total, x, axes, keepdims)
 
     return reduction
 
@@ -175,7 +182,7 @@ def _accumulates(ufunc: np.ufunc, running: Callable[..., Any]) -> None:
     def accumulate(array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
         if not rank_of(array := operand(array)):
             raise ScalarError(message(name, "an array of at least one axis is required", show(array)))
-        return running(array, axis, dtype)
+        return placed(jointly, running(array, axis, dtype), [array], {})
 
     UFUNC_METHODS[ufunc.__name__, "accumulate"] = accumulate
 
@@ -223,7 +230,7 @@ def _running_truth(x: Any, axis: int, dtype: Any) -> Any:
 def _outer(ufunc: np.ufunc) -> Callable[..., Any]:
     def outer(a: Any, b: Any, /, **options: Any) -> Any:
         a, b = strong(operand(a)), strong(operand(b))  # NumPy makes arrays of Python's numbers
-        return ufunc(reshape(a, shape=(*shape_of(a), *(1,) * rank_of(b))), b, **options)
+        return ufunc(unfolded(a, (*shape_of(a), *(1,) * rank_of(b))), b, **options)
 
     return outer
 

@@ -14,6 +14,7 @@ from wengert.core.dtypes import BOOL, FLOAT64, dtype_of, is_complex, is_float, i
 from wengert.core.errors import ConcreteError, DtypeError, message
 from wengert.core.shapes import shape_of
 from wengert.ir.types import is_weak, show
+from wengert.memory import lay_like
 from wengert.numpy.creation import zeros_like
 from wengert.numpy.registry import (
     floating,
@@ -110,7 +111,7 @@ def round_(a: Any, decimals: int = 0, out: Any = None) -> Any:
         return strong(+a)
     scale = 10 ** abs(decimals)
     rounded = rint(a * scale) / scale if decimals > 0 else rint(a / scale) * scale
-    return strong(rounded, dtype_of(a))
+    return lay_like(strong(rounded, dtype_of(a)), a, "A")
 
 
 implements(np.fix)(lambda x, out=None: strong(trunc(operand(x))))
@@ -128,7 +129,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     else:
         result = _replaced(x, nan, posinf, neginf)
     if copy or not is_box(x):
-        return result
+        return lay_like(result, x)
     x[...] = result
     return x
 
@@ -148,7 +149,7 @@ def imag(val: Any) -> Any:
     val = operand(val)
     if is_complex(dtype_of(val)):
         return val.imag
-    zeros = zeros_like(val)
+    zeros = zeros_like(val, order="A")
     return read_only_view(zeros, zeros, lambda base: base)
 
 
@@ -188,7 +189,9 @@ def sign(x: Any, /) -> Any:
 implements(np.isposinf)(lambda x, out=None: equal(x, np.inf))
 implements(np.isneginf)(lambda x, out=None: logical_and(isinf(x), signbit(x)))
 implements(np.isreal)(lambda x: equal(np.imag(x), 0))
-implements(np.iscomplex)(lambda x: not_equal(np.imag(x), 0))
+implements(np.iscomplex)(
+    lambda x: not_equal(x.imag, 0) if is_complex(dtype_of(x)) else zeros_like(x, BOOL, "C")
+)
 
 
 implements(np.i0)(lambda x: i0(floating(operand(x))))

@@ -25,6 +25,7 @@ from wengert.core.dtypes import Dtype, complex_dtype, dtype_of, is_complex, real
 from wengert.core.errors import ShapeError, message
 from wengert.core.shapes import Shape, broadcast, shape_of
 from wengert.ir.types import TensorType, show, type_of
+from wengert.memory import placed, stacked
 from wengert.nest.lowering import OnHost
 from wengert.ops.arithmetic import multiply_no_nan, reciprocal, squared_magnitude
 from wengert.ops.comparison import equal, greater, logical_and, logical_not, where
@@ -50,13 +51,13 @@ from wengert.ops.triangular import solve_triangular
 from wengert.primitive import Draw, Explicit, NonDifferentiable, Primitive, Samples, primitive
 
 
-def parts(stacked: Any, *rows: int) -> list[Any]:
+def parts(matrix: Any, *rows: int) -> list[Any]:
     """Return the factors stacked in one matrix, given the number of rows of each."""
     start, factors = 0, list[Any]()
     for count in rows:
-        index = whole(shape_of(stacked))
+        index = whole(shape_of(matrix))
         index[-2] = (start, count, 1)
-        factors.append(slice_(stacked, index=tuple(index)))
+        factors.append(placed(stacked, slice_(matrix, index=tuple(index)), (matrix,), {}))
         start += count
     return factors
 
@@ -70,7 +71,7 @@ def as_row(values: Any) -> Any:
 def as_numbers(row: Any) -> Any:
     """Return a matrix of one row as a vector."""
     *lead, _, count = shape_of(row)
-    return reshape(row, shape=(*lead, count))
+    return placed(stacked, reshape(row, shape=(*lead, count)), (row,), {})
 
 
 def _stacked(*factors: Any) -> Any:
@@ -130,6 +131,7 @@ def _stated(
         lowering=OnHost("LAPACK computes it"),
         source=source.format,
         samples=samples,
+        memory=stacked,
         unchecked=identity_elsewhere,
     )
 

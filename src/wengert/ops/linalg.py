@@ -17,6 +17,7 @@ from wengert.core.errors import DtypeError, ShapeError, message
 from wengert.core.shapes import broadcast, shape_of
 from wengert.ir.types import TensorType, promote, show, type_of
 from wengert.kernels import triangular as kernels
+from wengert.memory import stacked
 from wengert.nest.lowering import Expansion, OnHost
 from wengert.ops import unrolled_linalg as unrolled
 from wengert.ops.comparison import where
@@ -132,6 +133,7 @@ def _stated(
         lowering=lowering,
         source=source.format,
         samples=lambda draw: ((_matrices(draw),), {}),
+        memory=stacked,
         unchecked=None if scalar else identity_elsewhere,
     )
 
@@ -203,6 +205,7 @@ solve = primitive(
     lowering=_lapack(unrolled.solve),
     source="np.linalg.solve({0}, {1})".format,
     samples=_solve_samples,
+    memory=stacked,
     unchecked=identity_elsewhere,
 )
 
@@ -238,6 +241,7 @@ cholesky = primitive(
     batch=batch_elementwise,
     lowering=_lapack(unrolled.cholesky),
     source="np.linalg.cholesky({0})".format,
+    memory=stacked,
     samples=lambda draw: ((_positive(draw),), {}),
     unchecked=identity_elsewhere,
 )

@@ -11,6 +11,7 @@ from wengert.core.dtypes import BOOL, INT64, NDARRAY, dtype_of
 from wengert.core.errors import ShapeError, message
 from wengert.core.shapes import Shape, drop_axes, keep_axes, shape_of, size
 from wengert.ir.types import TensorType, show
+from wengert.memory import jointly, reduced
 from wengert.nest.expression import Apply, Const, Expression, Guard, Reduce
 from wengert.nest.index import Dim, Index
 from wengert.nest.lowering import Definition, Operand, Pointwise, converted
@@ -81,6 +82,7 @@ reduce_sum = primitive(
     batch=_batch_axes,
     lowering=_reduction("add"),
     source=_source("sum"),
+    memory=reduced,
     samples=_samples,
 )
 
@@ -118,6 +120,7 @@ reduce_prod = primitive(
     batch=_batch_axes,
     lowering=_reduction("multiply"),
     source=_source("prod"),
+    memory=reduced,
     samples=_samples,
 )
 
@@ -183,6 +186,7 @@ reduce_max = primitive(
     batch=_batch_axes,
     lowering=_reduction("maximum"),
     source=_source("max"),
+    memory=reduced,
     samples=lambda draw: _samples(draw, least=1),
 )
 reduce_min = primitive(
@@ -194,6 +198,7 @@ reduce_min = primitive(
     batch=_batch_axes,
     lowering=_reduction("minimum"),
     source=_source("min"),
+    memory=reduced,
     samples=lambda draw: _samples(draw, least=1),
 )
 
@@ -243,6 +248,7 @@ def _truth(name: str, ufunc: np.ufunc, numpy_name: str, doc: str) -> Primitive:
         batch=_batch_axes,
         lowering=_reduction(ufunc.__name__),
         source=_source(numpy_name),
+        memory=reduced,
         samples=_samples,
     )
 
@@ -309,6 +315,7 @@ cumulative_sum = primitive(
     batch=batch_along,
     lowering=_running_lowering("add", -0.0),
     source=_running_source("cumsum"),
+    memory=jointly,
     samples=_running_samples,
 )
 
@@ -344,5 +351,6 @@ cumulative_product = primitive(
     batch=batch_along,
     lowering=_running_lowering("multiply", 1),
     source=_running_source("cumprod"),
+    memory=jointly,
     samples=_running_samples,
 )

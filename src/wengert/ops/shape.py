@@ -13,6 +13,7 @@ from wengert.core.dtypes import NDARRAY, dtype_of
 from wengert.core.errors import ShapeError, message
 from wengert.core.shapes import Shape, drop_axes, shape_of, size
 from wengert.ir.types import TensorType, promote, show
+from wengert.memory import joined
 from wengert.nest.expression import Expression, Guard, zero
 from wengert.nest.index import Dim, reshaped
 from wengert.nest.index import Index as Position
@@ -213,6 +214,7 @@ concatenate = primitive(
     batch=lambda op, size_, xs, flags, params: op(*move_batch(xs, flags, size_), axis=params["axis"] + 1),
     lowering=Pointwise(_concatenate_lowering),
     source=lambda *xs, axis: f"np.concatenate([{', '.join(xs)}], axis={axis})",
+    memory=joined,
     samples=_concatenate_samples,
 )
 

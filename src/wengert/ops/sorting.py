@@ -14,6 +14,7 @@ import numpy as np
 from wengert.core.dtypes import INT64
 from wengert.core.shapes import shape_of
 from wengert.ir.types import TensorType
+from wengert.memory import alike
 from wengert.nest.lowering import Sorting
 from wengert.ops.indexing import gather
 from wengert.ops.reduction import batch_along, position_samples
@@ -58,6 +59,7 @@ argsort = primitive(
 sort = primitive(
     name="sort",
     doc="the elements along an axis in order; elements that tie keep their order, and their derivatives",
+    memory=alike,
     type_rule=lambda x, axis: TensorType(x.dtype, x.shape),
     evaluate=_sorted,
     derivative=Explicit(_tangent),

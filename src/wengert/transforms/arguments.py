@@ -24,6 +24,7 @@ from wengert.core.dtypes import (
 from wengert.core.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.core.shapes import shape_of, size
 from wengert.ir.types import show
+from wengert.memory import lay_as
 from wengert.ops.shape import reshape
 from wengert.transforms.substitution import current
 
@@ -71,9 +72,9 @@ def select_inputs(
     positions = _positions(operation, argnums, len(arguments))
     several = isinstance(argnums, SEQUENCE)
     chosen = [arguments[position] for position in positions]
-    leaves, structure = tree.flatten(tuple(chosen) if several else chosen[0])
+    given, structure = tree.flatten(tuple(chosen) if several else chosen[0])
     try:
-        leaves = [differentiable(operation, leaf) for leaf in leaves]
+        leaves = [differentiable(operation, leaf) for leaf in given]
     except DtypeError:  # find the argument and the path for the message
         for position, argument in zip(positions, chosen, strict=True):
             parts, form = tree.flatten(argument)
@@ -82,7 +83,7 @@ def select_inputs(
         raise
 
     def call(values: Sequence[Any]) -> Any:
-        replaced = tree.unflatten(structure, values)
+        replaced = tree.unflatten(structure, [*map(lay_as, values, given)])
         inside = list(arguments)
         for position, part in zip(positions, replaced if several else (replaced,), strict=True):
             inside[position] = part

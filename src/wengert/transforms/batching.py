@@ -13,6 +13,7 @@ from wengert.core.dtypes import INT64, Dtype, check_known, check_plain, dtype_of
 from wengert.core.errors import ArgumentError, message
 from wengert.core.shapes import Shape, axis_index, shape_of
 from wengert.ir.types import TensorType, show, type_of
+from wengert.memory import is_in_rows, lay_as, memory_of
 from wengert.nest.lowering import Elementwise, check_integers, is_limited, range_of
 from wengert.ops.arithmetic import add, subtract
 from wengert.ops.conversion import cast
@@ -212,7 +213,7 @@ def vmap(
         def run() -> tuple[BatchTrace, list[Any], tree.Structure]:
             with running(BatchTrace(size)) as trace:
                 boxes = [
-                    leaf if axis is None else trace.box(Batched(_to_front(leaf, axis)))
+                    leaf if axis is None else _example(trace, leaf, axis)
                     for leaf, axis in zip(leaves, leaf_axes, strict=True)
                 ]
                 inside, options_inside = tree.unflatten(structure, boxes)
@@ -245,6 +246,15 @@ def _size(leaves: list[Any], axes: list[Any], given: int | None) -> int:
         got = f"{sorted(sizes)} in {show(*(leaf for leaf, _ in mapped))}"
         raise ArgumentError(message("vmap", "all arguments must have the same number of examples", got))
     return sizes.pop()
+
+
+def _example(trace: BatchTrace, leaf: Any, axis: int) -> Any:
+    """Return a box of all examples, which lies in memory as one example does."""
+    box = trace.box(Batched(_to_front(leaf, axis)))
+    if axis == 0 and is_in_rows(leaf):
+        return box
+    memory = memory_of(leaf)
+    return lay_as(box, memory[(slice(None),) * (axis % memory.ndim) + (0,)]) if memory.size else box
 
 
 def _to_front(value: Any, axis: int) -> Any:

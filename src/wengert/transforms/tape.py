@@ -193,7 +193,7 @@ class TapeTrace(Trace):
         node.number, node.primitive, node.params = next(_numbers), primitive, params
         node.value, node.operands, node.parents = value, values, parents
         box = _new(self.box_class)
-        box.owner, box.state, box.lens = self, node, None
+        box.owner, box.state, box.lens, box.memory = self, node, None, None
         if type(value) is NDARRAY:
             node.weak = False
             if value.nbytes >= _LARGE or (value.base is not None and _is_large(value)):

@@ -19,6 +19,7 @@ from wengert.core import tree
 from wengert.core.dtypes import DEFAULT_DTYPE, SEQUENCE, is_int64, is_plain, not_plain, show_integer
 from wengert.core.errors import ArgumentError, DtypeError, RangeError, message
 from wengert.ir.types import TensorType, type_of
+from wengert.memory import strides_of
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
@@ -111,6 +112,8 @@ def _type_key(leaf: Any) -> Any:
     """Return a key of the type of a leaf, quickly."""
     kind = leaf.__class__
     if kind is np.ndarray:
+        if not leaf.flags.c_contiguous:
+            return leaf.dtype, leaf.shape, strides_of(leaf)
         return leaf.dtype, leaf.shape
     if kind in DEFAULT_DTYPE:
         if kind is int and not is_int64(leaf):
@@ -265,7 +268,7 @@ def _shown(key: Any) -> str:
     """Return the text of a type key."""
     if isinstance(key, type):
         return key.__name__
-    return str(key if isinstance(key, TensorType) else TensorType(*key))
+    return str(key if isinstance(key, TensorType) else TensorType(*key[:2]))
 
 
 def difference(function: Callable[..., Any], last: Any, given: Given, static: Sequence[int]) -> str:
@@ -276,7 +279,8 @@ def difference(function: Callable[..., Any], last: Any, given: Given, static: Se
     names = names_of(function, given.structure, static)
     for before, leaf, name in zip(types, given.leaves, names, strict=True):
         if before != _type_key(leaf):
-            return f"{name} is now {donation.describe(leaf)}, before {_shown(before)}"
+            now, then = donation.describe(leaf), _shown(before)
+            return f"{name} is now {now}, before {then if now != then else 'in another order in memory'}"
     if len(fixed) != len(given.static):
         return "another number of static arguments is given"
     for number, (before, value) in enumerate(zip(fixed, given.static, strict=True)):
