@@ -9,6 +9,7 @@ import numpy as np
 
 from wengert.boxes import Box, class_of
 from wengert.core.errors import ConcreteError, LostDerivativeError, UnsupportedError
+from wengert.core.tree import original_class
 
 #: The errors of a value that would be lost.
 LOSSES = (LostDerivativeError, ConcreteError, UnsupportedError)
@@ -26,7 +27,15 @@ def is_instance(value: Any, kinds: Any, /) -> bool:
         >>> is_instance(CONSTANT.box(State(np.ones(2))), np.ndarray)
         True
     """
-    return isinstance(value, kinds) or (isinstance(value, Box) and issubclass(class_of(value), kinds))
+    if isinstance(value, kinds):
+        return True
+    kind = class_of(value) if isinstance(value, Box) else original_class(type(value))
+    return kind is not type(value) and issubclass(kind, kinds)
+
+
+def is_subclass(kind: Any, kinds: Any, /) -> bool:
+    """Return whether a class, or the one that it is a copy of, is derived from another."""
+    return issubclass(kind, kinds) or issubclass(original_class(kind), kinds)
 
 
 class _NumberType(type):
@@ -77,4 +86,5 @@ BUILTINS: dict[str, Any] = {
     "float": _standing_for(float, _number),
     "complex": _standing_for(complex, _complex_number),
     "isinstance": is_instance,
+    "issubclass": is_subclass,
 }
