@@ -166,7 +166,11 @@ def _reduced(made: type) -> Any:
 @functools.cache
 def _metaclass(kind: Any) -> Any:
     """Return the class of the copies of the classes of a metaclass of Python's."""
-    made = type(kind.__name__, (_ClassOfCopies, kind), {"__module__": kind.__module__})
+    if kind is type:
+        made: Any = _ClassOfCopies
+    else:
+        bases = (*map(_metaclass, kind.__bases__), kind)
+        made = type(kind.__name__, bases, {"__module__": kind.__module__})
     copyreg.pickle(made, _reduced)  # pyright: ignore[reportArgumentType]
     return made
 
@@ -193,11 +197,8 @@ def class_copy(kind: Any) -> Any:
 def _new_class(kind: Any) -> Any:
     """Return a class without attributes: Python's own constructor does without those of metaclasses and bases."""
     is_meta = issubclass(kind, type)
-    bases = tuple(
-        _metaclass(base) if is_meta and _copy(base) is base else _copy(base) for base in kind.__bases__
-    )
-    given: Any = type(kind)
-    meta = _metaclass(given) if _copy(given) is given else _copy(given)
+    bases = tuple(_of_copy(base, is_meta) for base in kind.__bases__)
+    meta = _of_copy(type(kind), True)
     names: dict[str, Any] = {"__module__": kind.__module__, "__qualname__": kind.__qualname__}
     names |= {"_is_new": True, tree.ORIGINAL: weakref.ref(kind)}
     present: dict[str, Any] = dict(vars(kind))
@@ -213,6 +214,12 @@ def _new_class(kind: Any) -> Any:
     if is_meta:
         copyreg.pickle(made, _reduced)
     return made
+
+
+def _of_copy(kind: type, is_meta: bool) -> Any:
+    """Return a base or the metaclass of a copy."""
+    copied = _copy(kind)
+    return copied if is_copied(copied) else _metaclass(kind) if is_meta else kind
 
 
 def _is_slot(kind: type, value: Any) -> bool:
@@ -251,7 +258,7 @@ def _bring_up_to_date(known: _Copy, kind: type) -> None:
     for name, value in present.items():
         if name in _OWN or isinstance(value, GetSetDescriptorType):
             continue
-        parts: tuple[Any, ...] = (type(value), *map(_copy, _parts(value)))
+        parts: tuple[Any, ...] = (cast("Any", type(value)), *map(_copy, _parts(value)))
         before = known.parts.get(name, ())
         if len(before) == len(parts) and all(map(_is, before, parts)):
             continue
@@ -269,7 +276,7 @@ def _attribute(made: Any, name: str, value: Any, parts: tuple[Any, ...]) -> Any:
     if name == "__getattribute__" and isinstance(value, FunctionType):
         return _reading(parts[0])
     if _is_slot(_original(made), value):
-        own: Any = vars(made)[name]
+        own = cast("Any", vars(made)[name])
         return own if isinstance(own, SharedSlot) else SharedSlot(own, _copy)
     if not isinstance(value, _METHODS):
         return parts[0]

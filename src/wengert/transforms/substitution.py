@@ -38,12 +38,12 @@ from typing import Any, Protocol, TypeVar, cast
 import numpy as np
 
 from wengert.array.substitutes import MODULES, substitute_for
-from wengert.boxes import Box, concrete
+from wengert.boxes import Box, boxed, concrete
 from wengert.core import tree
 from wengert.core.errors import is_users, users_call
 from wengert.ops.elementwise import UFUNCS
 from wengert.ops.scipy_ufuncs import of_scipy
-from wengert.transforms.builtin_names import BUILTINS, LOSSES
+from wengert.transforms.builtin_names import BUILTINS, LOSSES, STAND_INS
 from wengert.transforms.class_copies import COPIERS, class_copy, is_copied, object_copy
 from wengert.transforms.copied_files import is_copied_file
 from wengert.transforms.math_functions import of_math
@@ -108,7 +108,7 @@ def second_run(function: Callable[..., Any], loss: Exception) -> Generator[None]
         function: the user's function.
         loss: the error of the first run.
     """
-    code = _code_of(function)
+    code = code_of(function)
     if code is None or not ENABLED or code in _NEEDY:
         raise loss
     _NEEDY.add(code)
@@ -124,15 +124,15 @@ def second_run(function: Callable[..., Any], loss: Exception) -> Generator[None]
 
 def current(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function to call in place of a user's: itself, or its copy if it needs substitutes."""
-    if not (_NEEDY and ENABLED and _code_of(function) in _NEEDY):
+    if not (_NEEDY and ENABLED and code_of(function) in _NEEDY):
         return function
 
     def call(*arguments: Any, **options: Any) -> Any:
         with Runs.run():
             copied = with_substitutes(function)
-            named = {name: with_substitutes(value) for name, value in options.items()}
+            named = {name: _argument(value) for name, value in options.items()}
             try:
-                return contents(copied(*map(with_substitutes, arguments), **named))
+                return contents(copied(*map(_argument, arguments), **named))
             finally:
                 for scope in list(_globals.values()):
                     scope.give_back()
@@ -140,7 +140,15 @@ def current(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _code_of(function: Any) -> Any:
+def _argument(value: Any) -> Any:
+    """Return what stands for an argument; a plain array is one that can hold boxes, and so are its copies."""
+    if type(value) is tuple:
+        return tuple(map(_argument, cast("tuple[Any, ...]", value)))
+    is_array = type(value) is np.ndarray and value.dtype.kind in "fiubc"  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
+    return boxed(value) if is_array else with_substitutes(value)
+
+
+def code_of(function: Any) -> Any:
     """Return the code of a user's function, method or object with ``__call__``; None for other functions.
 
     A function of a library that has a substitute stands for itself.
@@ -178,6 +186,8 @@ def with_substitutes(value: Any) -> Any:
     if rule is not None:
         return rule(value)
     if isinstance(value, type):
+        if value in STAND_INS:
+            return STAND_INS[value]
         return class_copy(value) if _is_users_class(value) else _of_library(value)
     return object_copy(value) if _is_users_class(type(value)) else _of_library(value)
 
@@ -518,8 +528,13 @@ class _Numpy(_Module):
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self.__dict__["_module"], name)
-        if isinstance(value, ModuleType):
-            value = _module(value)
+        value = (
+            _module(value)
+            if isinstance(value, ModuleType)
+            else with_substitutes(value)
+            if value is np.ndarray
+            else value
+        )
         self.__dict__[name] = value  # a lookup then takes as long as in NumPy
         return value
 
@@ -564,3 +579,5 @@ _RULES: dict[Any, Callable[[Any], Any]] = {
     **dict.fromkeys((tuple, list, dict, set, frozenset), _container),
 }
 COPIERS.append(with_substitutes)
+BUILTINS["getattr"] = lambda *arguments: with_substitutes(getattr(*arguments))
+
