@@ -12,7 +12,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-_HEAD = '''
+_HEAD = """
 import copy, functools, inspect, math, pickle
 from abc import ABC, ABCMeta, abstractmethod
 from collections import namedtuple
@@ -56,7 +56,7 @@ class Field:
     def __get__(self, instance, owner=None):
         return self if instance is None else math.exp(getattr(instance, self.name, 0.1))
     def __set__(self, instance, value): setattr(instance, self.name, value)
-'''
+"""
 
 #: Terms of a method ``f(self, x)`` of the class {c}; {b} is one of its bases.
 _TERMS = """super().f(x) * 0.5
@@ -140,7 +140,8 @@ def drawn(seed: int) -> str:
     own = classes[2:]
     makers = [f"{name}(1.5)" for name in own]
     lines += [
-        f"for number, cls in enumerate(({', '.join(random_.sample(own, len(own) - 1))},)): REGISTRY[cls] = number + 1.5",
+        f"known = ({', '.join(random_.sample(own, len(own) - 1))},)",
+        "for number, cls in enumerate(known): REGISTRY[cls] = number + 1.5",
         f"OBJECTS = [{', '.join(makers)}]",
         "KEYED, SET = {one: 1.5 + n for n, one in enumerate(OBJECTS)}, set(OBJECTS)",
         "def closing(function):\n    inner = {'f': function}\n    return lambda x: inner['f'](x)",
@@ -183,7 +184,10 @@ def _class(random_: random.Random, name: str, classes: list[str]) -> list[str]:
         lines += ["    __slots__ = ('a', '__hidden')"]
     if form == "dataclass":
         lines[:0] = ["@dataclass(eq=False)"]
-        lines += ["    a: float = 1.0", "    values: list = field(default_factory=lambda: [np.zeros(1), wave])"]
+        lines += [
+            "    a: float = 1.0",
+            "    values: list = field(default_factory=lambda: [np.zeros(1), wave])",
+        ]
     else:
         lines += ["    def __init__(self, a=1.0):", f"        self.a = a * {random_.choice(['1.0', '2.0'])}"]
     if form == "getattr":

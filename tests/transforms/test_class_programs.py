@@ -37,7 +37,9 @@ def check(module: ModuleType, compiled: bool) -> None:
     assert program(POINT) == value  # the state of the program is what it was
     assert (module.NAMES, module.Meta.made) == names  # a copy is no new class of the program
     for instance in (*module.OBJECTS, *module.KEPT):
-        assert type(instance) is getattr(module, type(instance).__name__)
+        kind = getattr(module, type(instance).__name__)
+        assert isinstance(instance, kind)
+        assert instance.__class__ is kind
     assert all(kind is getattr(module, kind.__name__) for kind in module.REGISTRY)
 
 

@@ -62,6 +62,8 @@ class _Attributes:
     __slots__ = ()
 
     def __getattribute__(self, name: str) -> Any:
+        if name == "__class__" and not Runs.active():  # it has slots that Python does not give back
+            return tree.original_class(type(self))
         return _read(self, name, _object_attribute(self, name))
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -285,7 +287,7 @@ def _attribute(made: Any, name: str, value: Any, parts: tuple[Any, ...]) -> Any:
     options = {"doc": value.__doc__} if isinstance(value, property) else {}
     attribute: Any = _copy(type(value))(*parts, **options)
     if isinstance(value, functools.cached_property):
-        attribute.__set_name__(made, value.attrname)
+        attribute.__set_name__(made, value.attrname)  # pyright: ignore
     return attribute
 
 
@@ -309,7 +311,7 @@ def object_copy(instance: Any) -> Any:
             object.__setattr__(made, "__dict__", _object_attribute(instance, "__dict__"))
     except (TypeError, AttributeError):  # parts of it are made in C
         return instance
-    return Runs.enter(instance, made)
+    return Runs.enter(instance, cast("Any", made))
 
 
 def is_copied(kind: type) -> bool:

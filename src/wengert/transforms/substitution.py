@@ -46,6 +46,7 @@ from wengert.ops.scipy_ufuncs import of_scipy
 from wengert.transforms.builtin_names import BUILTINS, LOSSES, STAND_INS
 from wengert.transforms.class_copies import COPIERS, class_copy, is_copied, object_copy
 from wengert.transforms.copied_files import is_copied_file
+from wengert.transforms.guards import asks_for_types
 from wengert.transforms.math_functions import of_math
 from wengert.transforms.originals import FUNCTIONS, Runs, contents, original
 from wengert.transforms.shared_containers import SharedNamespace, shared
@@ -124,7 +125,8 @@ def second_run(function: Callable[..., Any], loss: Exception) -> Generator[None]
 
 def current(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function to call in place of a user's: itself, or its copy if it needs substitutes."""
-    if not (_NEEDY and ENABLED and code_of(function) in _NEEDY):
+    is_needy = ENABLED and ((_NEEDY and code_of(function) in _NEEDY) or asks_for_types(function))
+    if not is_needy:
         return function
 
     def call(*arguments: Any, **options: Any) -> Any:
@@ -580,4 +582,3 @@ _RULES: dict[Any, Callable[[Any], Any]] = {
 }
 COPIERS.append(with_substitutes)
 BUILTINS["getattr"] = lambda *arguments: with_substitutes(getattr(*arguments))
-
