@@ -304,14 +304,14 @@ def object_copy(instance: Any) -> Any:
         return known
     try:
         if isinstance(instance, tuple):
-            made = tuple.__new__(copied, map(_copy, cast("tuple[Any, ...]", instance)))
+            made: Any = tuple.__new__(copied, map(_copy, cast("tuple[Any, ...]", instance)))
         else:
             made = object.__new__(copied)
         if kind.__dictoffset__:
             object.__setattr__(made, "__dict__", _object_attribute(instance, "__dict__"))
     except (TypeError, AttributeError):  # parts of it are made in C
         return instance
-    return Runs.enter(instance, cast("Any", made))
+    return Runs.enter(instance, made)
 
 
 def is_copied(kind: type) -> bool:
