@@ -130,6 +130,10 @@ class _ClassOfCopies(type):
         copied = [_copy(kind) for kind in tree.original_class(cls).__subclasses__()]
         return [*copied, *(kind for kind in known if kind not in copied)]
 
+    def __getitem__(cls, item: Any) -> Any:
+        users: Any = _original(cls)
+        return _copy(users[item]) if users is not cls else users.__class_getitem__(item)
+
     def __eq__(cls, other: object) -> bool:
         return isinstance(other, type) and tree.original_class(cls) is tree.original_class(other)
 
@@ -175,6 +179,12 @@ def _metaclass(kind: Any) -> Any:
         made = type(kind.__name__, bases, {"__module__": kind.__module__})
     copyreg.pickle(made, _reduced)  # pyright: ignore[reportArgumentType]
     return made
+
+
+def alias_copy(alias: Any) -> Any:
+    """Return the copy of a class with parameters, such as ``Stack[float]``."""
+    copied = _copy(alias.__origin__)
+    return alias if copied is alias.__origin__ else type(alias)(copied, alias.__args__)
 
 
 def class_copy(kind: Any) -> Any:

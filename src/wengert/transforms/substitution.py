@@ -29,11 +29,12 @@ from types import (
     CellType,
     CodeType,
     FunctionType,
+    GenericAlias,
     MethodType,
     ModuleType,
     SimpleNamespace,
 )
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -44,7 +45,7 @@ from wengert.core.errors import is_users, users_call
 from wengert.ops.elementwise import UFUNCS
 from wengert.ops.scipy_ufuncs import of_scipy
 from wengert.transforms.builtin_names import BUILTINS, LOSSES, STAND_INS
-from wengert.transforms.class_copies import COPIERS, class_copy, is_copied, object_copy
+from wengert.transforms.class_copies import COPIERS, alias_copy, class_copy, is_copied, object_copy
 from wengert.transforms.copied_files import is_copied_file
 from wengert.transforms.guards import asks_for_types
 from wengert.transforms.math_functions import of_math
@@ -578,6 +579,8 @@ _RULES: dict[Any, Callable[[Any], Any]] = {
     np.vectorize: _vectorized,
     ModuleType: _module,
     SimpleNamespace: _namespace,
+    GenericAlias: alias_copy,
+    type(Generic[ResultT]): alias_copy,
     **dict.fromkeys((tuple, list, dict, set, frozenset), _container),
 }
 COPIERS.append(with_substitutes)
