@@ -543,6 +543,19 @@ def _hidden_by(problem: Exception) -> WengertError | None:
     return None
 
 
+def loss_of(problem: Exception) -> Exception:
+    """Return the error of a box that an error of a user's function hides, or that error.
+
+    Args:
+        problem: an error inside a transform.
+    """
+    complaint = RUNNING.complaint
+    hidden = _hidden_by(problem)
+    if hidden is None:  # the transform asks again
+        RUNNING.complaint = complaint
+    return hidden or problem
+
+
 def _is_of_box(problem: BaseException) -> bool:
     """Return whether a box seems to lack an attribute: so it does where C code calls Python with an error set."""
     return isinstance(problem, AttributeError) and isinstance(problem.obj, Box)

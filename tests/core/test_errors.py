@@ -177,7 +177,7 @@ def test_the_users_line_is_named_with_that_of_a_package_behind_it() -> None:
 def test_where_all_code_is_installed_its_own_line_is_named() -> None:
     names = library(
         "/env/lib",
-        "def work(problems):\n  try:\n    wg.grad(float)(1.0)\n  except TypeError as e:\n    problems.append(e)",
+        "def work(problems):\n  try:\n    wg.grad(int)(1.0)\n  except TypeError as e:\n    problems.append(e)",
     )
     problems: list[Exception] = []
     thread = threading.Thread(target=names["work"], args=(problems,))
@@ -268,7 +268,7 @@ def test_an_error_that_the_user_caught_holds_none_of_his_arrays() -> None:
 
 def test_a_users_own_type_error_about_a_box_stays() -> None:
     def picky(x: Any) -> Any:
-        if not isinstance(x, np.ndarray):
+        if type(x).__name__ == "Array":
             raise TypeError(f"an array is wanted, not {type(x).__name__}")
         return x
 

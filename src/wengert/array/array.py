@@ -5,8 +5,11 @@ Code written for NumPy runs on it unchanged. Operations that would lose a deriva
 
 from __future__ import annotations
 
+import functools
 import re
+import sys
 import warnings
+from abc import ABCMeta
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
@@ -20,7 +23,7 @@ from wengert.array.sparse import is_sparse, times, times_right
 from wengert.array.suggestions import ATTRIBUTES, instead_of, without_derivative
 from wengert.array.ufunc_calls import as_operand, called, strengthened, write_out
 from wengert.array.views import FunctionView, view_of
-from wengert.boxes import RUNNING, Box, Trace, boxed, concrete, on_graph
+from wengert.boxes import RUNNING, Box, Trace, boxed, class_of, concrete, on_graph
 from wengert.core.dtypes import check_known, dtype_of, is_complex, is_inexact, real_dtype
 from wengert.core.errors import (
     OTHERWISE,
@@ -30,6 +33,7 @@ from wengert.core.errors import (
     DtypeError,
     ScalarError,
     UnsupportedError,
+    is_users,
     message,
     unsupported,
 )
@@ -70,12 +74,29 @@ def _keeps(name: str, remedy: str) -> Any:
     return property(vars(Box)[name].fget, refuse, doc=vars(Box)[name].__doc__)
 
 
+#: Code that asks for the class of a value in place of its caller, and of `functools.singledispatch`.
+_ASKED = (ABCMeta.__instancecheck__.__code__, np.isscalar.__code__)
+_DISPATCHED: Any = functools.singledispatch(lambda _: None)
+
+
+def _is_asked_by_user(frame: Any) -> bool:
+    """Return whether the user's code asks for the class of a value."""
+    while frame.f_code in _ASKED:
+        frame = frame.f_back
+    return is_users(frame.f_code) or frame.f_code is _DISPATCHED.__code__
+
+
 class Array(Conversions):
     """A value inside a transform, used like a NumPy array."""
 
     __slots__ = ()
     namespace: ClassVar[Any]
     """A function that loads the namespace of the array API standard; the package sets it."""
+
+    @property
+    def __class__(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """The class by which `isinstance` of the user's code knows a value: that of the array or number."""
+        return class_of(self) if _is_asked_by_user(sys._getframe(1)) else type(self)  # pyright: ignore[reportPrivateUsage]
 
     def __matmul__(self, other: Any) -> Any:
         return times_right(self, other) if is_sparse(other) else FUNCTIONS[np.matmul](self, other)

@@ -30,6 +30,7 @@ from wengert.array.substitutes import (
 from wengert.boxes import RUNNING, Box
 from wengert.core.dtypes import SEQUENCE
 from wengert.core.errors import OTHERWISE, calls_inside, public_module, user_frame
+from wengert.core.labelled import is_labelled
 from wengert.ops.elementwise import UFUNCS
 
 #: Replacements for functions of SciPy and of `math`, by name; `wengert.special` fills it.
@@ -247,6 +248,9 @@ def _is_family(value: Any) -> bool:
 
 
 def _instead_of_call(call: ast.Call, frame: FrameType, operation: str) -> str:
+    owner = _value(call.func.value, frame) if isinstance(call.func, ast.Attribute) else None
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "dot" and isinstance(owner, np.ndarray):
+        return f"write {ast.unparse(call.func.value)} @ {ast.unparse(call.args[0]) if call.args else 'x'}"
     function = _value(call.func.func if isinstance(call.func, ast.Call) else call.func, frame)
     function = np.vectorize if isinstance(function, np.vectorize) else function
     inside = getattr(function, "__wrapped__", None)
@@ -320,6 +324,20 @@ def instead_of(*names: str) -> str:
     return f"write {other}" if other else ""
 
 
+def _instead_of_table() -> str:
+    """Return a replacement for a table of pandas on the user's line, or an empty string."""
+    frame = user_frame()
+    expression = frame and _expression(frame)
+    if isinstance(expression, ast.BinOp):
+        table = expression.left
+    elif isinstance(expression, ast.Call) and isinstance(expression.func, ast.Attribute):
+        table = expression.func.value
+    else:
+        return ""
+    text = ast.unparse(table)
+    return f"write {text}.to_numpy() for {text}" if frame and is_labelled(type(_value(table, frame))) else ""
+
+
 def instead_of_package(otherwise: str) -> str:
     """Return a hint for a running function of another package; an empty string if none is running."""
     package, running = calls_inside()
@@ -328,7 +346,7 @@ def instead_of_package(otherwise: str) -> str:
     function = _called()
     if _module_of(function).partition(".")[0] != package and running:
         function = running[-1]  # SciPy wraps its functions: the first that is no wrapper
-    other = _substitute(function) or _of_same_meaning(function) or _of_room(function)
+    other = _substitute(function) or _of_same_meaning(function) or _of_room(function) or _instead_of_table()
     name = "" if other else _full_name(function)
     place = name and f" in {name}"
     return f"{_PACKAGES.get(package, package)} computes with plain arrays{place}: {other or otherwise}"

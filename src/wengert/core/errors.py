@@ -143,7 +143,7 @@ def user_frame() -> FrameType | None:
             return None
         if not _is_foreign(code.co_filename, code.co_name):
             return frame
-        if installed is None and _in_package(code.co_filename):
+        if installed is None and installed_file(code.co_filename):
             installed = frame
         frame = frame.f_back
     return installed
@@ -153,7 +153,7 @@ def _package_frames() -> Iterator[tuple[str, FrameType]]:
     """Yield the frames of packages that the user's line calls, the innermost first, with their files."""
     frame, end = sys._getframe(1), user_frame()  # pyright: ignore[reportPrivateUsage]
     while frame is not None and frame is not end:
-        if file := _in_package(frame.f_code.co_filename):
+        if file := installed_file(frame.f_code.co_filename):
             yield file, frame
         frame = frame.f_back
 
@@ -179,7 +179,7 @@ def _is_foreign(filename: str, function: str) -> bool:
 
 
 @functools.lru_cache(maxsize=4096)
-def _in_package(filename: str) -> str:
+def installed_file(filename: str) -> str:
     """Return a file's path in an installed package, or an empty string; NumPy does not count as a package."""
     match = None if filename.startswith(_PACKAGE) else _SITES.match(filename)
     file = "" if match is None else match[1].replace(os.sep, "/")
@@ -267,7 +267,7 @@ def is_raised_by_user(problem: BaseException) -> bool:
 
 def is_installed(problem: BaseException) -> bool:
     """Return whether an installed package raised an error, or C code that it called."""
-    return any(_in_package(tb.tb_frame.f_code.co_filename) for tb in _tracebacks(problem)[-1:])
+    return any(installed_file(tb.tb_frame.f_code.co_filename) for tb in _tracebacks(problem)[-1:])
 
 
 def package_function(problem: BaseException) -> str:
@@ -279,7 +279,7 @@ def package_function(problem: BaseException) -> str:
         return ""
     while (traceback := traceback.tb_next) is not None:
         frame = traceback.tb_frame
-        if _in_package(frame.f_code.co_filename):
+        if installed_file(frame.f_code.co_filename):
             return f"{public_module(frame.f_globals.get('__name__', ''))}.{frame.f_code.co_name}"
     return ""
 
@@ -288,7 +288,7 @@ def is_refused_by_standard(problem: BaseException, kind: type[Any]) -> bool:
     """Return whether a function of Python's library raised an error, and an argument of it is of a class."""
     tracebacks = _tracebacks(problem)
     code = tracebacks[-1].tb_frame.f_code if tracebacks else None
-    if code is None or not code.co_filename.startswith(_STANDARD) or _in_package(code.co_filename):
+    if code is None or not code.co_filename.startswith(_STANDARD) or installed_file(code.co_filename):
         return False
     arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     values = tracebacks[-1].tb_frame.f_locals
@@ -305,7 +305,7 @@ def is_asked_by_package(problem: BaseException) -> bool:
     """Return whether an installed package asked Wengert for what raised an error."""
     files = [tb.tb_frame.f_code.co_filename for tb in _tracebacks(problem)]
     callers = [file for file in files if not file.startswith(_PACKAGE)]
-    return callers != files and any(map(_in_package, callers[-1:]))
+    return callers != files and any(map(installed_file, callers[-1:]))
 
 
 def message(operation: str, requirement: str, got: str = "", hint: str = "") -> str:

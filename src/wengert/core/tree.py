@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import weakref
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import is_
@@ -46,8 +45,9 @@ def is_namedtuple(kind: type) -> bool:
     return issubclass(kind, tuple) and hasattr(kind, "_fields")
 
 
-#: The user's class for each copy of it, in runs with substitutes: trees of both have one structure, the user's.
-COPIED: weakref.WeakKeyDictionary[type, weakref.ref[type]] = weakref.WeakKeyDictionary()
+#: The name by which the copy of a class, in a run with substitutes, holds the user's: trees of both have one structure.
+ORIGINAL = "__users_class__"
+_namespace: Any = type.__dict__["__dict__"]
 
 
 def static(default: Any = dataclasses.MISSING) -> Any:
@@ -98,10 +98,10 @@ def _container(kind: type[Any]) -> str:
     return "labelled" if is_labelled(kind) else "leaf"
 
 
-@functools.lru_cache(maxsize=_CLASSES)
-def _users(kind: type[Any]) -> type[Any]:
-    users = COPIED.get(kind)
-    return (users and users()) or kind
+def original_class(kind: type[Any]) -> type[Any]:
+    """Return the user's class for a copy of it; other classes stay as they are."""
+    users = _namespace.__get__(kind).get(ORIGINAL)
+    return kind if users is None else users() or kind
 
 
 class _Keys(tuple[Any, ...]):
@@ -149,7 +149,7 @@ def flatten(tree: Any) -> tuple[list[Any], Structure]:
 
 def _flatten(tree: Any, leaves: list[Any]) -> Structure:
     kind = cast("type[Any]", type(tree))
-    category, kind = _container(kind), _users(kind)
+    category, kind = _container(kind), original_class(kind)
     match category:
         case "leaf":
             leaves.append(tree)

@@ -14,6 +14,7 @@ from wengert.fit.samples import with_leading_axes
 from wengert.fit.tables import number, table, written_names
 from wengert.optimize.scipys import as_tuple
 from wengert.random.sampling import normal
+from wengert.transforms.callbacks import with_callbacks
 
 
 class Laplace:
@@ -81,6 +82,7 @@ class Laplace:
         return in_notebook(short_table(*self._parts()))
 
 
+@with_callbacks
 def laplace(logdensity: Callable[..., Any], start: Any, args: Any = (), *, maxiter: int = 200) -> Laplace:
     """Approximate a density by the normal distribution at its mode.
 

@@ -11,10 +11,12 @@ from wengert.core import tree
 from wengert.core.errors import ArgumentError, message
 from wengert.fit.estimates import Fit
 from wengert.fit.mode import Point, Potential
-from wengert.optimize.passes import followed, passes_of
+from wengert.optimize.passes import passes_of
 from wengert.transforms.arguments import flatten_output
+from wengert.transforms.callbacks import followed, with_callbacks
 
 
+@with_callbacks
 def mle(
     logpdf: Callable[..., Any],
     data: Any,
@@ -65,7 +67,7 @@ def mle(
     """
 
     def total(parameters: Any, data: Any) -> Any:
-        return np.sum(followed(logpdf, parameters, data))
+        return np.sum(followed(logpdf)(parameters, data))
 
     potential = Potential("mle", total, start, (data,))
     with np.errstate(all="ignore"):

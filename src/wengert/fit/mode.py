@@ -10,8 +10,9 @@ import numpy as np
 from wengert.core.errors import ArgumentError, LimitError, MatrixError, message
 from wengert.fit.tables import element_names
 from wengert.optimize.flat import Flat
-from wengert.optimize.passes import followed, passes_of
+from wengert.optimize.passes import passes_of
 from wengert.transforms.arguments import objective_value
+from wengert.transforms.callbacks import followed
 from wengert.transforms.jacobians import hessian
 from wengert.transforms.reverse_mode import value_and_grad
 
@@ -51,7 +52,7 @@ class Potential:
         self, operation: str, logdensity: Callable[..., Any], start: Any, args: tuple[Any, ...]
     ) -> None:
         def negative(parameters: Any, *arguments: Any) -> Any:
-            return -objective_value(operation, followed(logdensity, parameters, *arguments))
+            return -objective_value(operation, followed(logdensity)(parameters, *arguments))
 
         self.operation = operation
         self.flat = Flat(operation, start, "start")

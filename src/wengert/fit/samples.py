@@ -14,8 +14,9 @@ from wengert.core.markup import element, in_notebook, short_table
 from wengert.fit.diagnostics import bulk_ess, mean_ess, r_hat, tail_ess
 from wengert.fit.tables import element_names, leaf_names, number, table, written_names
 from wengert.optimize.flat import Flat
-from wengert.optimize.passes import Pass, followed
+from wengert.optimize.passes import Pass
 from wengert.transforms.batching import vmap
+from wengert.transforms.callbacks import followed
 
 _LARGEST_REDUCTION, _LEAST_SIZE = 1.01, 100
 """Of R-hat, and of the effective sample size for each chain (Vehtari and others, 2021)."""
@@ -137,7 +138,7 @@ class Samples:
         """
 
         def numbers(draw: Any) -> Any:
-            result = followed(function, self._flat.container(draw))
+            result = followed(function)(self._flat.container(draw))
             return tree.map_tree(lambda leaf: 1.0 * leaf, result)
 
         draws = self._vectors.reshape(-1, self._flat.size)

@@ -23,6 +23,7 @@ from wengert.optimize.scipys import as_tuple
 from wengert.random.keys import fold_in, split
 from wengert.random.sampling import uniform
 from wengert.transforms.batching import vmap
+from wengert.transforms.callbacks import with_callbacks
 from wengert.transforms.reverse_mode import value_and_grad
 
 _CHUNK = 100
@@ -40,6 +41,7 @@ class _Chain(NamedTuple):
     adapted: Adapted
 
 
+@with_callbacks
 def nuts(
     logdensity: Callable[..., Any],
     start: Any,
@@ -103,6 +105,7 @@ def nuts(
     return sampler.draw(key, chains, draws, warmup, jitter, progress)
 
 
+@with_callbacks
 def hmc(
     logdensity: Callable[..., Any],
     start: Any,

@@ -22,9 +22,11 @@ from wengert.implicit.definitions import (
 )
 from wengert.implicit.linear import tolerance_of
 from wengert.implicit.vectors import Form
+from wengert.transforms.callbacks import with_callbacks
 from wengert.transforms.forward_mode import jvp
 
 
+@with_callbacks
 def root(
     fun: Callable[..., Any],
     x0: Any,
@@ -78,6 +80,7 @@ def root(
     return solution_of(equations, solve, linear_solve)
 
 
+@with_callbacks
 def fixed_point(
     fun: Callable[..., Any],
     x0: Any,

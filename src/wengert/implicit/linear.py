@@ -36,11 +36,13 @@ from wengert.ops.comparison import where
 from wengert.ops.linalg import solve
 from wengert.primitive import HigherOrder, Primitive, primitive
 from wengert.transforms.batching import Batched, vmap
+from wengert.transforms.callbacks import with_callbacks
 from wengert.transforms.staging import evaluate, stage
 
 SOLVERS = ("direct", *krylov.METHODS)
 
 
+@with_callbacks
 def linear_solve(
     matrix: Any,
     b: Any,

@@ -24,6 +24,7 @@ from wengert.implicit.definitions import (
 )
 from wengert.implicit.linear import tolerance_of
 from wengert.transforms.arguments import objective_value
+from wengert.transforms.callbacks import with_callbacks
 from wengert.transforms.forward_mode import jvp
 from wengert.transforms.reverse_mode import grad, value_and_grad
 
@@ -31,6 +32,7 @@ _LEAST = 1e-12
 """The least damping: Newton's steps converge as fast, and a Hessian that is singular still has a step."""
 
 
+@with_callbacks
 def minimum(
     fun: Callable[..., Any],
     x0: Any,

@@ -17,6 +17,7 @@ from wengert.ir.types import show
 from wengert.numpy.creation import asarray, zeros
 from wengert.numpy.selecting import take
 from wengert.ops.comparison import require_end, where
+from wengert.transforms.callbacks import with_callbacks
 
 
 class DdeResult(NamedTuple):
@@ -28,6 +29,7 @@ class DdeResult(NamedTuple):
     """The states at these times, of shape (n, m)."""
 
 
+@with_callbacks
 def solve_dde(
     fun: Callable[..., Any],
     t_span: Sequence[Any],

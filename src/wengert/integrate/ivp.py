@@ -32,6 +32,7 @@ from wengert.integrate.steps import LEAPFROG, Method, System, rosenbrock, runge_
 from wengert.integrate.tableaux import DOP853, RK4, RK23, RK45, RODAS5P, TSIT5
 from wengert.ir.types import show
 from wengert.ops.comparison import where
+from wengert.transforms.callbacks import with_callbacks
 
 METHODS: dict[str, Method] = {
     "RK23": runge_kutta(RK23),
@@ -46,6 +47,7 @@ _STIFF = ("BDF", "Radau", "LSODA")
 """SciPy's other methods."""
 
 
+@with_callbacks
 def solve_ivp(
     fun: Callable[..., Any],
     t_span: Sequence[Any],

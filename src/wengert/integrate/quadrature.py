@@ -18,10 +18,11 @@ from wengert.integrate.integral import Problem, Region, integral
 from wengert.ir.types import TensorType, show
 from wengert.numpy.creation import asarray
 from wengert.ops.conversion import cast
+from wengert.transforms.callbacks import with_callbacks
 from wengert.transforms.staging import stage
-from wengert.transforms.substitution import attempt, current
 
 
+@with_callbacks
 def quad(
     func: Callable[..., Any],
     a: Any,
@@ -76,10 +77,10 @@ def quad(
     problem = Problem("quad", region, "gk21", limit, Tolerances(float(epsabs), float(epsrel)))
 
     def of_point(x: Any) -> Any:
-        return current(func)(x[0], *given)
+        return func(x[0], *given)
 
     leaves = tree.leaves(given)
-    return _integral(func, of_point, ends, problem, any(isinstance(x, Box) for x in (*ends, *leaves)))
+    return _integral(of_point, ends, problem, any(isinstance(x, Box) for x in (*ends, *leaves)))
 
 
 class CubatureResult(NamedTuple):
@@ -95,6 +96,7 @@ class CubatureResult(NamedTuple):
     rtol: float
 
 
+@with_callbacks
 def cubature(
     f: Callable[..., Any],
     a: Any,
@@ -153,7 +155,7 @@ def cubature(
         stretch = placed[0][1]
         for _, factor in placed[1:]:
             stretch = stretch * factor
-        values = asarray(current(f)(np.reshape(point, (1, axes)), *given))
+        values = asarray(f(np.reshape(point, (1, axes)), *given))
         if not shape_of(values) or shape_of(values)[0] != 1:
             requirement = "f must return a value for each of the points, which have the shape (k, d)"
             raise ShapeError(message("cubature", requirement, show(values)))
@@ -161,7 +163,7 @@ def cubature(
 
     leaves = tree.leaves(given)
     followed = any(isinstance(x, Box) for x in (low, high, *leaves))
-    estimate, error = _integral(f, of_unit, [], problem, followed)
+    estimate, error = _integral(of_unit, [], problem, followed)
     return CubatureResult(estimate, error, "converged", float(atol), float(rtol))
 
 
@@ -170,13 +172,12 @@ def _arguments(args: Any) -> Sequence[Any]:
 
 
 def _integral(
-    given: Callable[..., Any],
     function: Callable[[Any], Any],
     ends: Sequence[Any],
     problem: Problem,
     followed: bool,
 ) -> tuple[Any, Any]:
-    """Integrate a function of a point of shape (d,), which calls the one that was given."""
+    """Integrate a function of a point of shape (d,)."""
     if not followed and not inside_transform():
         return _in_python(function, ends, problem)
 
@@ -184,7 +185,7 @@ def _integral(
         return [_real(problem.operation, function(x))]
 
     types = [TensorType(FLOAT64, (problem.region.axes,))]
-    graph, captured = attempt(given, lambda: stage(run, types, problem.operation))
+    graph, captured = stage(run, types, problem.operation)
     (value,), error = integral(graph, captured, ends, problem)
     return value, error
 

@@ -15,6 +15,7 @@ from wengert.ir.types import show
 from wengert.numpy.creation import asarray
 from wengert.ops.comparison import where
 from wengert.random import fold_in, normal
+from wengert.transforms.callbacks import with_callbacks
 from wengert.transforms.forward_mode import jvp
 
 METHODS = ("euler_maruyama", "milstein")
@@ -31,6 +32,7 @@ class SdeResult(NamedTuple):
     """The Brownian motions at these times, which are zero at the start, of shape (noises, m)."""
 
 
+@with_callbacks
 def solve_sde(
     drift: Callable[..., Any],
     diffusion: Callable[..., Any],

@@ -17,6 +17,7 @@ from wengert.optimize.limits import checked_number
 from wengert.optimize.passes import passes_of
 from wengert.optimize.scipys import as_tuple
 from wengert.optimize.sensitivity import differentiable_end
+from wengert.transforms.callbacks import with_callbacks
 
 
 class Minimum(NamedTuple):
@@ -42,6 +43,7 @@ class Minimum(NamedTuple):
     function falls without end along a line."""
 
 
+@with_callbacks
 def lbfgs(
     fun: Callable[..., Any],
     x0: Any,
@@ -95,6 +97,7 @@ def lbfgs(
     return _minimum("lbfgs", fun, x0, args, _limited_memory(rows), limits, rows)
 
 
+@with_callbacks
 def newton_cg(
     fun: Callable[..., Any],
     x0: Any,

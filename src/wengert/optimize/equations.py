@@ -12,6 +12,7 @@ from wengert.ir.types import show
 from wengert.optimize.limits import checked_options
 from wengert.optimize.scipys import as_tuple, callback_for, in_containers, part_of, scipy_optimize
 from wengert.optimize.systems import System
+from wengert.transforms.callbacks import with_callbacks
 from wengert.transforms.forward_mode import jvp
 
 _WITH_JACOBIAN = ("hybr", "lm")
@@ -19,6 +20,7 @@ _ORDERS = {"newton": 1, "halley": 2}
 """How many derivatives each method of `root_scalar` uses."""
 
 
+@with_callbacks
 def root(
     fun: Callable[..., Any],
     x0: Any,
@@ -83,6 +85,7 @@ def root(
     return in_containers(result, system.flat, "x")
 
 
+@with_callbacks
 def root_scalar(
     f: Callable[..., Any],
     args: Any = (),

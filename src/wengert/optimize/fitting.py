@@ -17,9 +17,11 @@ from wengert.optimize.normal_equations import Settings, minimise_squares
 from wengert.optimize.passes import Passes, passes_of
 from wengert.optimize.scipys import as_tuple, callback_for, in_containers, scipy_optimize
 from wengert.optimize.systems import System
+from wengert.transforms.callbacks import with_callbacks
 from wengert.transforms.jacobians import jacobian
 
 
+@with_callbacks
 def least_squares(
     fun: Callable[..., Any],
     x0: Any,
@@ -108,6 +110,7 @@ def _fits_normal_equations(sparse: Any, bounds: Any, options: dict[str, Any]) ->
     return not excess
 
 
+@with_callbacks
 def curve_fit(
     f: Callable[..., Any],
     xdata: Any,

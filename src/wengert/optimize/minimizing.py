@@ -8,6 +8,7 @@ from typing import Any
 from wengert.optimize.limits import checked_options
 from wengert.optimize.problems import Problem
 from wengert.optimize.scipys import as_tuple, callback_for, part_of, scipy_optimize
+from wengert.transforms.callbacks import with_callbacks
 
 _GRADIENT = ("jac",)
 _PRODUCTS = ("jac", "hessp")
@@ -23,6 +24,7 @@ MOST_DENSE = 100
 """The most variables for which trust-constr gets the Hessian as a matrix; beyond, it gets products."""
 
 
+@with_callbacks
 def minimize(
     fun: Callable[..., Any],
     x0: Any,

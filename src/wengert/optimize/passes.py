@@ -25,8 +25,8 @@ from wengert.ops.conversion import cast
 from wengert.optimize.flat import Flat
 from wengert.sparse.derivatives import SparseDerivative, sparse_jacobian
 from wengert.transforms.arguments import flatten_output, objective_value
+from wengert.transforms.callbacks import followed
 from wengert.transforms.jacobians import jacobian
-from wengert.transforms.substitution import attempt, current
 
 _NOT_TRACED = (ConcreteError, UnsupportedError)
 """The errors of a function that runs on numbers, and not on types alone: of Python's ``if`` on values, for example."""
@@ -94,11 +94,6 @@ class Arguments(NamedTuple):
         return tree.unflatten(self.structure, leaves)
 
 
-def followed(fun: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function of the user's inside a transform; if it loses a value, once more with substitutes."""
-    return attempt(fun, lambda: current(fun)(*arguments))
-
-
 def _is_numeric(leaf: Any) -> bool:
     return not isinstance(leaf, NDARRAY) or leaf.dtype.kind in "fiubc"
 
@@ -137,7 +132,7 @@ class Passes:
         return Flat(self.operation, outputs, "output").start
 
     def _called(self, vector: Any, arrays: tuple[Any, ...]) -> Any:
-        return followed(self.fun, self.flat.container(vector), *self._arguments.filled(arrays))
+        return followed(self.fun)(self.flat.container(vector), *self._arguments.filled(arrays))
 
     def get(self, name: str, make: Callable[[], Callable[..., Any]]) -> Pass:
         """Return a pass by its name; ``make`` returns its function at first."""

@@ -17,6 +17,7 @@ from wengert.optimize.passes import passes_of
 from wengert.optimize.scipys import as_tuple, in_containers, scipy_optimize
 from wengert.optimize.sparsity import checked_choice, is_sparse
 from wengert.sparse.derivatives import sparse_hessian
+from wengert.transforms.callbacks import with_callbacks
 from wengert.transforms.jacobians import hessian, hvp
 from wengert.transforms.reverse_mode import value_and_grad
 
@@ -160,6 +161,7 @@ class Problem:
             raise ArgumentError(message(operation, "the gradient must not be NaN at the start", got, hint))
 
 
+@with_callbacks
 def problem(
     fun: Callable[..., Any],
     x0: Any,

@@ -7,8 +7,10 @@ from typing import Any, cast
 
 import numpy as np
 
+from wengert.array.substitutes import MODULES
 from wengert.boxes import Box, class_of
 from wengert.core.errors import ConcreteError, LostDerivativeError, UnsupportedError
+from wengert.core.tree import original_class
 
 #: The errors of a value that would be lost.
 LOSSES = (LostDerivativeError, ConcreteError, UnsupportedError)
@@ -26,17 +28,23 @@ def is_instance(value: Any, kinds: Any, /) -> bool:
         >>> is_instance(CONSTANT.box(State(np.ones(2))), np.ndarray)
         True
     """
-    return isinstance(value, kinds) or (isinstance(value, Box) and issubclass(class_of(value), kinds))
+    if isinstance(value, kinds):
+        return True
+    kind = class_of(value) if isinstance(value, Box) else original_class(type(value))
+    return kind is not type(value) and issubclass(kind, kinds)
 
 
-class _NumberType(type):
-    """The class of what stands for `float` and `complex`: a call keeps a box, and all else is Python's type."""
+def is_subclass(kind: Any, kinds: Any, /) -> bool:
+    """Return whether a class, or the one that it is a copy of, is derived from another."""
+    return issubclass(kind, kinds) or issubclass(original_class(kind), kinds)
+
+
+class _StandIn(type):
+    """The class of what stands for a class of Python or NumPy: a call may return a box, and all else is that class."""
 
     def __call__(cls, *arguments: Any, **options: Any) -> Any:
-        try:
-            return cls.__base__(*arguments, **options)  # pyright: ignore[reportOptionalCall]
-        except LOSSES:
-            return vars(cls)["of_boxes"](*arguments, **options)
+        made = vars(cls).get("made")
+        return type.__call__(cls, *arguments, **options) if made is None else made(*arguments, **options)
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return is_instance(instance, cls.__base__)
@@ -66,15 +74,52 @@ def _complex_number(real: Any, imag: Any = 0.0) -> Any:
     return real + 1j * imag
 
 
-def _standing_for(kind: type, of_boxes: Callable[..., Any]) -> Any:
+def _or_box(kind: type, of_boxes: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the constructor of a class of numbers, which keeps a box."""
+
+    def made(*arguments: Any, **options: Any) -> Any:
+        try:
+            return kind(*arguments, **options)
+        except LOSSES:
+            return of_boxes(*arguments, **options)
+
+    return made
+
+
+def _array(shape: Any, dtype: Any = float, buffer: Any = None, *layout: Any, **options: Any) -> Any:
+    """Return an array that can hold boxes; one of a buffer is NumPy's, which shares its memory."""
+    if buffer is None and not layout and not options:
+        return MODULES["numpy"].empty(shape, dtype)
+    return np.ndarray(shape, dtype, buffer, *layout, **options)
+
+
+def _type_of(*arguments: Any, **options: Any) -> Any:
+    """Return the class of a value, or of what a box stands for, as the program names it."""
+    if len(arguments) != 1 or options:
+        return type(*arguments, **options)
+    value = arguments[0]
+    kind: Any = class_of(value) if isinstance(value, Box) else cast("Any", type(value))
+    return STAND_INS.get(kind, kind)
+
+
+def _standing_for(kind: type, made: Callable[..., Any]) -> Any:
     # NumPy takes a type with the attribute ``dtype`` for its dtype.
-    names = {"__qualname__": kind.__qualname__, "of_boxes": of_boxes, "dtype": np.dtype(kind)}
-    return _NumberType(kind.__name__, (kind,), names)
+    dtype = {"dtype": np.dtype(kind)} if kind in (float, complex) else {}
+    return _StandIn(
+        kind.__name__, (kind,), {"__qualname__": kind.__qualname__, "made": staticmethod(made), **dtype}
+    )
 
 
+#: What stands for classes of Python and NumPy.
+STAND_INS: dict[Any, Any] = {
+    float: _standing_for(float, _or_box(float, _number)),
+    complex: _standing_for(complex, _or_box(complex, _complex_number)),
+    np.ndarray: _standing_for(np.ndarray, _array),
+    type: _standing_for(type, _type_of),
+}
 #: What stands for builtin names.
 BUILTINS: dict[str, Any] = {
-    "float": _standing_for(float, _number),
-    "complex": _standing_for(complex, _complex_number),
+    **{kind.__name__: STAND_INS[kind] for kind in (float, complex, type)},
     "isinstance": is_instance,
+    "issubclass": is_subclass,
 }

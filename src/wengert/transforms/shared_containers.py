@@ -1,39 +1,71 @@
-"""Lists, tables, namespaces and slots whose elements have copies: what a program writes to them reaches the user's own.
+"""Lists, tables, sets, namespaces and slots with copies of their elements: a write to them reaches the user's own.
 
-A copy reads the elements as what stands for them. It writes to itself and to the object that it is a copy of.
+A copy reads the elements as what stands for them. It writes to itself, and their originals to the object that it
+stands for.
 """
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MemberDescriptorType, SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
-from wengert.core.tree import COPIED
+from wengert.core.tree import ORIGINAL, original_class
+from wengert.transforms.originals import Runs, original
 
 Copier = Callable[[Any], Any]
 
-_WRITES = "append extend insert remove pop popitem clear sort reverse update setdefault"
-_OPERATORS = "__setitem__ __delitem__ __iadd__ __imul__ __ior__"
+_ELEMENT = "append insert remove pop popitem clear reverse setdefault add discard __delitem__ __imul__"
+_ELEMENTS = (
+    "extend update difference_update intersection_update symmetric_difference_update __setitem__ __iadd__ __ior__ "
+    "__iand__ __isub__ __ixor__"
+)
+
+
+def _originals(value: Any) -> Any:
+    """Return an argument of a method that writes several elements, with the originals of these."""
+    if isinstance(value, Mapping):
+        items = cast("Mapping[Any, Any]", value).items()
+        return {original(key): original(item) for key, item in items}
+    if isinstance(value, (set, frozenset)):
+        return set(map(original, cast("Iterable[Any]", value)))
+    is_several = isinstance(value, (list, tuple))
+    return [*map(original, cast("Iterable[Any]", value))] if is_several else original(value)
 
 
 def _writing_to_both(kind: type) -> Callable[[type], type]:
     """Return a decorator that lets the methods of a container that write do so in the user's container as well."""
 
-    def method(name: str) -> Any:
+    def method(name: str, of_users: Callable[[Any], Any]) -> Any:
         write = getattr(kind, name)
 
         def write_both(self: Any, *arguments: Any, **options: Any) -> Any:
-            write(self.users, *arguments, **options)
-            return write(self, *arguments, **options)
+            arguments = tuple(list(value) if isinstance(value, Iterator) else value for value in arguments)  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType]
+            result = write(self, *arguments, **options)
+            named = {name: original(value) for name, value in options.items()}
+            if name != "pop" or kind is not set:
+                write(self.users, *map(of_users, arguments), **named)
+            else:
+                self.users.discard(original(result))
+            return self if result is self else result
 
         return write_both
 
+    def sort(self: Any, **options: Any) -> None:
+        list.sort(self, **options)
+        self.users[:] = map(original, self)
+
     def decorate(subclass: type) -> type:
-        for name in f"{_WRITES} {_OPERATORS}".split():
-            if hasattr(kind, name):
-                setattr(subclass, name, method(name))
+        of_users = {
+            **dict.fromkeys(_ELEMENT.split(), original),
+            **dict.fromkeys(_ELEMENTS.split(), _originals),
+        }
+        for name in of_users.keys() & vars(kind).keys():
+            setattr(subclass, name, method(name, of_users[name]))
+        if kind is list:
+            subclass.sort = sort  # pyright: ignore[reportAttributeAccessIssue]
+        subclass.__reduce_ex__ = lambda self, protocol: (kind, (kind(self),))  # pyright: ignore[reportAttributeAccessIssue]
         return subclass
 
     return decorate
@@ -43,18 +75,35 @@ def _writing_to_both(kind: type) -> Callable[[type], type]:
 class SharedList(list[Any]):
     """The copies of the elements of a list."""
 
-    def __init__(self, users: list[Any], copies: Iterable[Any]) -> None:
-        super().__init__(copies)
-        self.users = users
+    users: list[Any]
 
 
 @_writing_to_both(dict)
 class SharedTable(dict[Any, Any]):
-    """The keys of a table, with the copies of its values."""
+    """The copies of the keys and the values of a table."""
 
-    def __init__(self, users: dict[Any, Any], copies: Iterable[Any]) -> None:
-        super().__init__(zip(users, copies, strict=True))
-        self.users = users
+    users: dict[Any, Any]
+
+
+@_writing_to_both(set)
+class SharedSet(set[Any]):
+    """The copies of the elements of a set."""
+
+    users: set[Any]
+
+
+def shared(users: Any, copy: Copier) -> Any:
+    """Return the copy of a list, a table or a set, which may contain itself."""
+    kind = cast("type[Any]", type(users))
+    made: Any = Runs.enter(users, {list: SharedList, dict: SharedTable, set: SharedSet}[kind]())
+    made.users = users
+    if kind is dict:
+        dict.update(made, {copy(key): copy(value) for key, value in users.items()})
+    elif kind is list:
+        list.extend(made, map(copy, users))
+    else:
+        set.update(made, map(copy, users))
+    return made
 
 
 class SharedNamespace(SimpleNamespace):
@@ -69,7 +118,7 @@ class SharedNamespace(SimpleNamespace):
         return object.__getattribute__(self, "_copy")(getattr(users, name))
 
     def __setattr__(self, name: str, value: Any) -> None:
-        setattr(object.__getattribute__(self, "_users"), name, value)
+        setattr(object.__getattribute__(self, "_users"), name, original(value))
 
     def __delattr__(self, name: str) -> None:
         delattr(object.__getattribute__(self, "_users"), name)
@@ -82,32 +131,42 @@ class SharedNamespace(SimpleNamespace):
 
 
 class SharedSlot:
-    """A slot of a copied object, which is that of the object that it is a copy of."""
+    """A slot of a copied class: of a copy it is that of the object that it stands for.
 
-    def __init__(self, member: MemberDescriptorType, copy: Copier) -> None:
-        self.member = member
-        self.copy = copy
+    Args:
+        own: the slot of the copied class.
+        copy: returns what stands for an object.
+    """
+
+    def __init__(self, own: MemberDescriptorType, copy: Copier) -> None:
+        self._own = own
+        self._copy = copy
+        self.__name__ = own.__name__
+        self.__objclass__ = own.__objclass__
+
+    def _users(self) -> Any:
+        return vars(original_class(self.__objclass__))[self.__name__]
 
     def __get__(self, instance: Any, kind: Any = None) -> Any:
-        return self.member if instance is None else self.copy(self.member.__get__(_users(instance)))
+        if instance is None:
+            return self
+        users = Runs.original_of(instance)
+        return self._copy(self._own.__get__(instance) if users is None else self._users().__get__(users))
 
     def __set__(self, instance: Any, value: Any) -> None:
-        self.member.__set__(_users(instance), value)
+        users = Runs.original_of(instance)
+        if users is None:
+            self._own.__set__(instance, value)
+        else:
+            self._users().__set__(users, original(value))
 
     def __delete__(self, instance: Any) -> None:
-        self.member.__delete__(_users(instance))
+        users = Runs.original_of(instance)
+        if users is None:
+            self._own.__delete__(instance)
+        else:
+            self._users().__delete__(users)
 
 
-def _users(instance: Any) -> Any:
-    """Return the object that another one is a copy of; an object that the program made in the second run itself."""
-    return object.__getattribute__(instance, "__dict__").get("_users_object", instance)
-
-
-def with_slots_of(instance: Any, copied: Any) -> Any:
-    """Return a copy of an object without ``__dict__``, of a class whose slots are shared."""
-    made = object.__new__(copied)
-    object.__getattribute__(made, "__dict__")["_users_object"] = instance
-    return made
-
-
-COPIED.update({SharedList: weakref.ref(list), SharedTable: weakref.ref(dict)})
+for _kind, _of_python in ((SharedList, list), (SharedTable, dict), (SharedSet, set)):
+    setattr(_kind, ORIGINAL, weakref.ref(_of_python))

@@ -29,30 +29,28 @@ from types import (
     CellType,
     CodeType,
     FunctionType,
-    MemberDescriptorType,
+    GenericAlias,
     MethodType,
     ModuleType,
     SimpleNamespace,
 )
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 import numpy as np
 
 from wengert.array.substitutes import MODULES, substitute_for
-from wengert.boxes import Box, concrete
+from wengert.boxes import Box, boxed, concrete
 from wengert.core import tree
-from wengert.core.errors import is_foreign_file, is_users, users_call
+from wengert.core.errors import is_users, users_call
 from wengert.ops.elementwise import UFUNCS
 from wengert.ops.scipy_ufuncs import of_scipy
-from wengert.transforms.builtin_names import BUILTINS, LOSSES
+from wengert.transforms.builtin_names import BUILTINS, LOSSES, STAND_INS
+from wengert.transforms.class_copies import COPIERS, alias_copy, class_copy, is_copied, object_copy
+from wengert.transforms.copied_files import is_copied_file
+from wengert.transforms.guards import asks_for_types
 from wengert.transforms.math_functions import of_math
-from wengert.transforms.shared_containers import (
-    SharedList,
-    SharedNamespace,
-    SharedSlot,
-    SharedTable,
-    with_slots_of,
-)
+from wengert.transforms.originals import FUNCTIONS, Runs, contents, original
+from wengert.transforms.shared_containers import SharedNamespace, shared
 
 ResultT = TypeVar("ResultT")
 
@@ -62,7 +60,7 @@ ENABLED = os.environ.get("WENGERT_SUBSTITUTE", "1") != "0"
 #: The code of the functions that need substitutes, and such functions of libraries.
 _NEEDY: weakref.WeakSet[Any] = weakref.WeakSet()
 #: Types of values that have no substitute.
-_DATA: Any = (bool, int, float, complex, str, bytes, set, type(None), np.ndarray, np.generic, Box)
+_DATA: Any = (bool, int, float, complex, str, bytes, type(None), np.ndarray, np.generic, Box)
 #: The metaclasses of plain classes, of abstract ones and of protocols.
 _METACLASSES = (type, ABCMeta, type(Protocol))
 #: Modules of functions that iterate until a value is exact enough; its derivative need not be. They have no copies.
@@ -70,8 +68,6 @@ _ITERATIVE = ("scipy.optimize", "scipy.integrate", "scipy.sparse")
 _NOT_ITERATIVE = ("rosen", "rosen_der", "rosen_hess", "rosen_hess_prod")
 #: SciPy's package of NumPy's functions by the names of the array API standard.
 _NAMESPACE = ".array_api_compat."
-#: The package of polynomials, which is written in Python: programs have copies of its functions and classes.
-_POLYNOMIALS = os.path.join(os.path.dirname(np.__file__), "polynomial", "")
 #: Python's modules of mathematical functions.
 _MATHEMATICS = ("math", "cmath")
 #: What Python itself reads from the globals of a function.
@@ -114,7 +110,7 @@ def second_run(function: Callable[..., Any], loss: Exception) -> Generator[None]
         function: the user's function.
         loss: the error of the first run.
     """
-    code = _code_of(function)
+    code = code_of(function)
     if code is None or not ENABLED or code in _NEEDY:
         raise loss
     _NEEDY.add(code)
@@ -130,28 +126,32 @@ def second_run(function: Callable[..., Any], loss: Exception) -> Generator[None]
 
 def current(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function to call in place of a user's: itself, or its copy if it needs substitutes."""
-    if not (_NEEDY and ENABLED and _code_of(function) in _NEEDY):
+    is_needy = ENABLED and ((_NEEDY and code_of(function) in _NEEDY) or asks_for_types(function))
+    if not is_needy:
         return function
 
     def call(*arguments: Any, **options: Any) -> Any:
-        _Run.number = next(_numbers)
-        copied = with_substitutes(function)
-        named = {name: _argument(value) for name, value in options.items()}
-        try:
-            return copied(*map(_argument, arguments), **named)
-        finally:
-            for scope in list(_globals.values()):
-                scope.give_back()
+        with Runs.run():
+            copied = with_substitutes(function)
+            named = {name: _argument(value) for name, value in options.items()}
+            try:
+                return contents(copied(*map(_argument, arguments), **named))
+            finally:
+                for scope in list(_globals.values()):
+                    scope.give_back()
 
     return call
 
 
 def _argument(value: Any) -> Any:
-    """Return what stands for an argument that is a function or an object of SciPy; others are values."""
-    return with_substitutes(value) if _is_code(value) else value
+    """Return what stands for an argument; a plain array is one that can hold boxes, and so are its copies."""
+    if type(value) is tuple:
+        return tuple(map(_argument, cast("tuple[Any, ...]", value)))
+    is_array = type(value) is np.ndarray and value.dtype.kind in "fiubc"  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
+    return boxed(value) if is_array else with_substitutes(value)
 
 
-def _code_of(function: Any) -> Any:
+def code_of(function: Any) -> Any:
     """Return the code of a user's function, method or object with ``__call__``; None for other functions.
 
     A function of a library that has a substitute stands for itself.
@@ -159,7 +159,7 @@ def _code_of(function: Any) -> Any:
     while isinstance(function, functools.partial):
         function = function.func  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
     is_python = isinstance(function, (FunctionType, MethodType))
-    called = function if is_python else vars(type(function)).get("__call__")  # pyright: ignore[reportUnknownArgumentType]
+    called = function if is_python else getattr(type(function), "__call__", None)  # pyright: ignore[reportUnknownArgumentType]  # noqa: B004
     code = getattr(called, "__code__", None)
     if isinstance(code, CodeType) and is_users(code):
         return code
@@ -189,8 +189,10 @@ def with_substitutes(value: Any) -> Any:
     if rule is not None:
         return rule(value)
     if isinstance(value, type):
-        return _class(value) if _is_users_class(value) else _of_library(value)
-    return _object(value) if _is_users_class(type(value)) else _of_library(value)
+        if value in STAND_INS:
+            return STAND_INS[value]
+        return class_copy(value) if _is_users_class(value) else _of_library(value)
+    return object_copy(value) if _is_users_class(type(value)) else _of_library(value)
 
 
 def _of_library(value: Any) -> Any:
@@ -311,7 +313,7 @@ class _Globals(dict[str, Any]):
     def give_back(self) -> None:
         """Move what copies assigned to the user's module."""
         for name in [name for name in self if name not in (*_OWN_NAMES, "__builtins__")]:
-            self.users[name] = self[name]
+            self.users[name] = original(self[name])
             self.pop(name, None)
 
 
@@ -347,37 +349,33 @@ class _Copy:
 _functions: weakref.WeakKeyDictionary[FunctionType, _Copy] = weakref.WeakKeyDictionary()
 #: The variables of enclosing functions that code assigns.
 _assigned: weakref.WeakKeyDictionary[CodeType, frozenset[str]] = weakref.WeakKeyDictionary()
-_numbers = itertools.count()
-
-
-class _Run:
-    """The number of the newest run; between runs the user may change closures, defaults and methods."""
-
-    number = next(_numbers)
 
 
 def _function(function: FunctionType) -> Any:
     """Return the copy of a user's function."""
-    users = function.__globals__
-    if isinstance(users, _Globals):
-        return function
-    if not is_users(function.__code__) and not _is_pure(function.__code__.co_filename):
-        return _of_library(function)
-    return _copy_of(function)
+    if isinstance(function.__globals__, _Globals):
+        return function if function in FUNCTIONS else _again(function)
+    return _copy_of(function) if is_copied_file(function.__code__.co_filename) else _of_library(function)
 
 
-def _is_pure(filename: str) -> bool:
-    """Return whether a file of a library is copied as those of the user."""
-    return filename.startswith(_POLYNOMIALS)
+def _again(function: FunctionType) -> Any:
+    """Return a function that an earlier run made, with the copies of the objects in its closure."""
+    if Runs.copy_of(function) is None:
+        Runs.enter(function, function)
+        for cell in function.__closure__ or ():
+            with contextlib.suppress(ValueError):  # not assigned yet
+                if _is_users_class(type(cell.cell_contents)):
+                    cell.cell_contents = with_substitutes(cell.cell_contents)
+    return function
 
 
 def _copy_of(function: FunctionType) -> Any:
     """Return the copy of a function that is written in Python."""
     copy = _functions.get(function)
-    if copy is None or not (copy.run == _Run.number or _fits(copy.made, function)):
+    if copy is None or not (copy.run == Runs.number or _fits(copy.made, function)):
         copy = _functions[function] = _Copy(_without_contents(function))
-    if copy.run != _Run.number:
-        copy.run = _Run.number  # before the cells are filled, because one may hold the function itself
+    if copy.run != Runs.number:
+        copy.run = Runs.number  # before the cells are filled, because one may hold the function itself
         _fill(copy.made, function)
     return copy.made
 
@@ -407,14 +405,14 @@ def _without_contents(function: FunctionType) -> FunctionType:
     made = FunctionType(code, scope, function.__name__, closure=cells or None)
     made.__qualname__ = function.__qualname__
     made.__dict__ = vars(function)  # an attribute that either sets, both have
+    FUNCTIONS[made] = weakref.ref(function)
     return made
 
 
 def _is_shared(code: CodeType, name: str, cell: CellType) -> bool:
     """Return whether a copy has the user's own cell: for data, which may change, and where the code assigns to it."""
     try:
-        # Python's own ``super()`` reads the class that defines a method.
-        if name == "__class__" or isinstance(cell.cell_contents, _DATA):
+        if isinstance(cell.cell_contents, _DATA):
             return True
     except ValueError:  # not assigned yet
         return True
@@ -446,14 +444,14 @@ def _fill(made: FunctionType, function: FunctionType) -> None:
 
 def _method(method: MethodType) -> Any:
     function = method.__func__
-    if not isinstance(function, FunctionType) or not is_users(function.__code__):
+    if not isinstance(function, FunctionType) or not is_copied_file(function.__code__.co_filename):
         return _of_library(method)
     return MethodType(_function(function), with_substitutes(method.__self__))
 
 
 def _partial(partial: functools.partial[Any]) -> Any:
-    arguments = map(with_substitutes, partial.args)
-    return functools.partial(with_substitutes(partial.func), *arguments, **partial.keywords)
+    named = {name: with_substitutes(value) for name, value in partial.keywords.items()}
+    return functools.partial(with_substitutes(partial.func), *map(with_substitutes, partial.args), **named)
 
 
 def _vectorized(function: np.vectorize) -> Any:
@@ -466,42 +464,36 @@ def _without_cache(function: Any) -> Any:
     return with_substitutes(function.__wrapped__)
 
 
-def _tuple(values: tuple[Any, ...]) -> Any:
-    """Return a tuple with the copies of its functions, which may stand beside data."""
-    return tuple(map(with_substitutes, values)) if any(map(_is_code, values)) else values
+def _container(values: Any) -> Any:
+    """Return a container of functions or objects with their copies; other containers are data."""
+    known = Runs.copy_of(values)
+    if known is not None:
+        return known
+    if not _holds_code(values, _DEPTH):
+        return values
+    if isinstance(values, (tuple, frozenset)):
+        return type(values)(map(with_substitutes, values))  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType]
+    return shared(values, with_substitutes)
 
 
-def _list(values: list[Any]) -> Any:
-    """Return a list with functions or objects with their copies; other lists are data."""
-    return SharedList(values, map(_element, values)) if _have_copies(values) else values
-
-
-def _mapping(values: dict[Any, Any]) -> Any:
-    """Return a table with functions or objects with their copies; other tables are data."""
-    return SharedTable(values, map(_element, values.values())) if _have_copies(values.values()) else values
-
-
-def _have_copies(values: Iterable[Any]) -> bool:
+def _holds_code(value: Any, depth: int) -> bool:
     """Return whether functions or objects are among the first elements: a longer container of data costs no more."""
-    return any(
-        _is_code(value) or _is_users_class(type(value)) for value in itertools.islice(values, _LOOKED_AT)
-    )
-
-
-def _element(value: Any) -> Any:
-    """Return what stands for an element; containers inside of containers may be cyclic, and count as data."""
-    return value if type(value) in (list, dict) else with_substitutes(value)
+    kind = cast("type[Any]", type(value))
+    if kind not in (tuple, list, dict, set, frozenset):
+        return isinstance(value, _CODE) or _is_users_class(kind) or substitute_for(value) is not None
+    if not depth:
+        return False
+    elements = itertools.chain(value, value.values()) if kind is dict else value
+    return any(_holds_code(element, depth - 1) for element in itertools.islice(elements, _LOOKED_AT))
 
 
 def _namespace(users: SimpleNamespace) -> Any:
-    made = _objects.get(id(users))
-    if made is None:
-        made = _objects[id(users)] = SharedNamespace(users, with_substitutes)
-    return made
+    known = Runs.copy_of(users)
+    return Runs.enter(users, SharedNamespace(users, with_substitutes)) if known is None else known
 
 
-#: How many elements of a list or table show whether it holds functions or objects.
-_LOOKED_AT = 64
+#: How many elements of a container, and containers inside one another, show whether it holds functions or objects.
+_LOOKED_AT, _DEPTH = 64, 4
 #: Types of values that are no data.
 _CODE = (
     *(FunctionType, MethodType, BuiltinFunctionType, ModuleType, type),
@@ -509,22 +501,11 @@ _CODE = (
 )
 
 
-def _is_code(value: Any) -> bool:
-    """Return whether a value is a function, a class, an object of SciPy, or a tuple that has one."""
-    if isinstance(value, tuple):
-        return any(map(_is_code, cast("tuple[Any, ...]", value)))
-    return isinstance(value, _CODE) or substitute_for(value) is not None
-
-
-# -- copies of the user's modules, classes and objects ---------------------------------------------------
+# -- copies of the user's modules and classes --------------------------------------------------------------
 
 
 #: The copies of modules, which hold them.
 _modules: dict[ModuleType, ModuleType] = {}
-#: The copies of classes, which hold them.
-_classes: weakref.WeakKeyDictionary[type, weakref.ref[type]] = weakref.WeakKeyDictionary()
-#: The copies of objects by the identity of the attributes that they share.
-_objects: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 
 
 class _Module(ModuleType):
@@ -550,8 +531,13 @@ class _Numpy(_Module):
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self.__dict__["_module"], name)
-        if isinstance(value, ModuleType):
-            value = _module(value)
+        value = (
+            _module(value)
+            if isinstance(value, ModuleType)
+            else with_substitutes(value)
+            if value is np.ndarray
+            else value
+        )
         self.__dict__[name] = value  # a lookup then takes as long as in NumPy
         return value
 
@@ -571,154 +557,18 @@ def _module(module: ModuleType) -> Any:
         return _numpy(".linalg")
     file = getattr(module, "__file__", None)
     is_library = name in _MATHEMATICS or name.partition(".")[0] == "scipy"
-    if not is_library and (file is None or (is_foreign_file(file) and not _is_pure(file))):
+    if not is_library and (file is None or not is_copied_file(file)):
         return module
     return _modules.setdefault(module, _Module(module))
 
 
 def _is_users_class(kind: type) -> bool:
     """Return whether a class is the user's and may have a copy: exceptions and enumerations are known by identity."""
-    if isinstance(kind, (_CopiedClass, EnumMeta)) or issubclass(kind, (BaseException, *_DATA)):
+    if is_copied(kind) or isinstance(kind, EnumMeta) or issubclass(kind, (BaseException, *_DATA)):
         return False
     is_plain = type(kind) in _METACLASSES or _is_users_class(type(kind))
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
-    is_users_file = file is not None and (not is_foreign_file(file) or _is_pure(file))
-    return is_plain and (kind.__module__ == "__main__" or is_users_file)
-
-
-class _CopiedClass(ABCMeta):
-    """The class of copied classes: objects of the user's class count as theirs, which has their attributes."""
-
-    def mro(cls) -> list[type]:
-        """Return the order of the bases, with `_Copied` before the user's classes."""
-        own, *others = super().mro()
-        return [own, _Copied, *(other for other in others if other is not _Copied)]
-
-    def __instancecheck__(cls, instance: Any) -> bool:
-        users = vars(cls).get("_users")
-        return super().__instancecheck__(instance) if users is None else isinstance(instance, users)
-
-    def __subclasscheck__(cls, subclass: type) -> bool:
-        users = vars(cls).get("_users")
-        return super().__subclasscheck__(subclass) if users is None else issubclass(subclass, users)
-
-    def __setattr__(cls, name: str, value: Any) -> None:
-        users = vars(cls).get("_users")
-        if users is None or name.startswith("_abc_") or name == "__abstractmethods__":
-            super().__setattr__(name, value)
-        else:
-            setattr(users, name, value)
-            _bring_up_to_date(cls, users)
-
-
-class _Copied:
-    """The base of copied classes."""
-
-    __slots__ = ()
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        if "_users" not in vars(cls):  # a copy is no new class of the program
-            super().__init_subclass__(**options)
-
-    def __getattribute__(self, name: str) -> Any:
-        value = super().__getattribute__(name)
-        # Methods and other attributes of the class are copies, but for lists and tables, which the program may change.
-        is_own = name in super().__getattribute__("__dict__")
-        return with_substitutes(value) if is_own or type(value) in (list, dict) else value
-
-
-def _class(kind: type) -> type:
-    """Return a class derived from a user's, whose methods are copies.
-
-    It also derives from the copies of the bases, so that ``super()`` of a method of the user's finds their methods.
-    """
-    known = _classes.get(kind)
-    made = known and known()
-    if made is not None and vars(made)["_run"] == _Run.number:
-        return made
-    bases = [_class(base) for base in kind.__bases__ if _is_users_class(base)]
-    if made is None:
-        names = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__doc__": kind.__doc__}
-        members: dict[str, Any] = {**names, "_users": kind, "_methods": {}, "_run": -1}
-        # Python's own constructor does without those of the user's metaclasses, which may keep a list of classes.
-        new = (
-            _CopiedClass
-            if type(kind) in (type, ABCMeta)
-            else functools.partial(type.__new__, _metaclass(type(kind)))
-        )
-        made: Any = new(kind.__name__, (kind, *bases, _Copied), members)
-        _classes[kind] = weakref.ref(made)
-        tree.COPIED[made] = weakref.ref(kind)
-    type.__setattr__(made, "_run", _Run.number)
-    _bring_up_to_date(made, kind)
-    return made
-
-
-@functools.cache
-def _metaclass(kind: Any) -> Any:
-    """Return the class of the copies of the classes of a metaclass."""
-    return type(kind.__name__, (_CopiedClass, kind), {})
-
-
-def _bring_up_to_date(made: type, kind: type) -> None:
-    """Give the copy of a class the present methods."""
-    before = vars(made)["_methods"]
-    present = {
-        name: value for name, value in vars(kind).items() if _is_method(value) or _have_copies([value])
-    }
-    for name in before.keys() - present.keys():
-        type.__delattr__(made, name)
-    for name, value in present.items():
-        copied = _function(value) if isinstance(value, FunctionType) else None
-        if value is not before.get(name) or (copied is not None and copied is not vars(made)[name]):
-            type.__setattr__(made, name, _attribute(value) if copied is None else copied)
-    type.__setattr__(made, "_methods", present)
-
-
-def _is_method(value: Any) -> bool:
-    methods = (staticmethod, classmethod, property, functools.cached_property, functools.partialmethod)
-    return isinstance(value, (*methods, MemberDescriptorType))
-
-
-def _attribute(method: Any) -> Any:
-    """Return the copy of a method of any kind, or of a function that is an attribute of a class."""
-    if isinstance(method, property):
-        return property(*map(with_substitutes, (method.fget, method.fset, method.fdel)), doc=method.__doc__)
-    if isinstance(method, MemberDescriptorType):
-        return SharedSlot(method, with_substitutes)
-    if isinstance(method, functools.partialmethod):
-        return functools.partialmethod(with_substitutes(method.func), *method.args, **method.keywords)  # pyright: ignore[reportUnknownArgumentType,reportUnknownMemberType]
-    if not _is_method(method):
-        return with_substitutes(method)
-    made: Any = method.__class__(with_substitutes(getattr(method, "__func__", None) or method.func))
-    if hasattr(made, "attrname"):  # a cached property
-        made.__set_name__(object, method.attrname)
-    return made
-
-
-def _object(instance: Any) -> Any:
-    """Return a second object of the copied class, with the same attributes: a write to either reaches both."""
-    kind = cast("type[Any]", type(instance))
-    if isinstance(instance, (list, dict)):  # a second object would not share its elements
-        return instance  # pyright: ignore[reportUnknownVariableType]
-    copied: Any = _class(kind)  # it brings the methods up to date
-    if isinstance(instance, tuple):
-        return tuple.__new__(copied, map(with_substitutes, instance))  # pyright: ignore[reportUnknownArgumentType]
-    shared = instance.__dict__ if kind.__dictoffset__ else instance
-    made = _objects.get(id(shared))
-    if made is not None:
-        return made
-    try:
-        if kind.__dictoffset__:
-            made = object.__new__(copied)
-            object.__setattr__(made, "__dict__", shared)
-        else:
-            made = with_slots_of(instance, copied)
-    except (TypeError, AttributeError):  # parts of it are made in C
-        return instance
-    with contextlib.suppress(TypeError):  # an object without weak references
-        _objects[id(shared)] = made
-    return made
+    return is_plain and (kind.__module__ == "__main__" or (file is not None and is_copied_file(file)))
 
 
 _RULES: dict[Any, Callable[[Any], Any]] = {
@@ -729,7 +579,9 @@ _RULES: dict[Any, Callable[[Any], Any]] = {
     np.vectorize: _vectorized,
     ModuleType: _module,
     SimpleNamespace: _namespace,
-    tuple: _tuple,
-    list: _list,
-    dict: _mapping,
+    GenericAlias: alias_copy,
+    type(Generic[ResultT]): alias_copy,
+    **dict.fromkeys((tuple, list, dict, set, frozenset), _container),
 }
+COPIERS.append(with_substitutes)
+BUILTINS["getattr"] = lambda *arguments: with_substitutes(getattr(*arguments))
