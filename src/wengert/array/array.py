@@ -359,7 +359,9 @@ class Array(Conversions):
         if handler is None:
             raise self._unsupported(ufunc, f".{method}")
         result = handler(*inputs, **options)
-        return result if method == "at" else write_out(f"np.{ufunc.__name__}.{method}", out, result)
+        if method == "at":
+            return result
+        return write_out(f"np.{ufunc.__name__}.{method}", out, result, broadcasts=False)
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
         handler = FUNCTIONS.get(function)

@@ -251,7 +251,8 @@ def _hermitian_svd(a: Any) -> Any:
     values = np.take_along_axis(values, order, -1)
     rows = order[..., None, :] + np.zeros((shape_of(a)[-1], 1), int)
     vectors = np.take_along_axis(vectors, rows, -1)
-    return _SVD_RESULT(vectors, np.abs(values), adjoint(vectors * np.sign(values)[..., None, :]))
+    signs = np.where(np.equal(values, 0), 1, np.sign(values))
+    return _SVD_RESULT(vectors, np.abs(values), adjoint(vectors * signs[..., None, :]))
 
 
 @implements(np.linalg.svd)

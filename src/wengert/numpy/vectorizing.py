@@ -81,6 +81,8 @@ class vectorize:  # noqa: N801 (NumPy's name)
         if len(ranks) != len(arrays):
             requirement = f"the signature has {len(ranks)} arguments"
             raise ArgumentError(message("vectorize", requirement, str(len(arrays))))
+        if any(rank_of(array) < rank for array, rank in zip(arrays, ranks, strict=True)):
+            raise ShapeError(message("vectorize", "arguments must have the axes of the signature", show(*arrays)))
         leads = [shape_of(array)[: rank_of(array) - rank] for array, rank in zip(arrays, ranks, strict=True)]
         lead = broadcast("vectorize", *leads)
         wide = [
