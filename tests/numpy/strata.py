@@ -42,7 +42,9 @@ def _special(values: Array) -> Array:
 
 
 def _rows(count: int, name: str, values: Array) -> Array:
-    return values[(slice(count),) * values.ndim] if name in SQUARE else values[:count] if values.ndim else values
+    return (
+        values[(slice(count),) * values.ndim] if name in SQUARE else values[:count] if values.ndim else values
+    )
 
 
 #: From a kind of dtype or domain to a map of the real samples.
@@ -161,10 +163,18 @@ def difference(mode: str, actual: Any, expected: Any, *, narrow: bool = False) -
         if not isinstance(actual, Exception):
             if mode in TYPED and not isinstance(expected, TypeError):
                 return ""  # NumPy looked at the values
-            return f"NumPy raises {type(expected).__name__}: {str(expected)[:60]}, Wengert gives {actual!r:.60}"
-        return "" if isinstance(actual, (WengertError, ValueError, TypeError, IndexError)) else f"raises {actual!r:.100}"
+            return (
+                f"NumPy raises {type(expected).__name__}: {str(expected)[:60]}, Wengert gives {actual!r:.60}"
+            )
+        return (
+            ""
+            if isinstance(actual, (WengertError, ValueError, TypeError, IndexError))
+            else f"raises {actual!r:.100}"
+        )
     if isinstance(actual, Exception):
-        refused = isinstance(actual, WengertError) or (mode == "boxed" and _MADE_OF_BOXES.search(str(actual)) is not None)
+        refused = isinstance(actual, WengertError) or (
+            mode == "boxed" and _MADE_OF_BOXES.search(str(actual)) is not None
+        )
         return "" if refused else f"NumPy gives a value, Wengert raises {actual!r:.150}"
     if len(actual) != len(expected):
         return f"{len(actual)} results for {len(expected)}"
@@ -252,7 +262,14 @@ def calls(tool: Any) -> list[Any]:
 
 #: Calls whose result NumPy leaves open, or that read foreign memory in NumPy 2.4, or need an ``out`` of one dtype.
 _OPEN = (
-    *("partition(", "unique_", "unique(v, sorted=False)", "np.unpackbits", "np.dot(x, y.T, out=", "asfortranarray"),
+    *(
+        "partition(",
+        "unique_",
+        "unique(v, sorted=False)",
+        "np.unpackbits",
+        "np.dot(x, y.T, out=",
+        "asfortranarray",
+    ),
     *("np.empty", "np.lcm.", "np.i0(x)"),
     *("linalg.lstsq(", "polyfit(r, w, 2, full"),  # the rank decides how many residuals there are
 )
@@ -295,7 +312,9 @@ def _is_open(text: str, stratum: str, mode: str) -> bool:
         or (mode in TYPED and "searchsorted(r" in text and "r: float32" not in stratum)  # r may not rise
         or ("no " in stratum and ("histogram2d" in text or "histogramdd" in text))  # edges of no points
         or ("zero" in stratum and "gradient(" in text)  # NumPy looks whether the distances are equal
-        or ("numbers" in stratum and ("shift" in text or "__i" in text))  # arrays without axes are not numbers
+        or (
+            "numbers" in stratum and ("shift" in text or "__i" in text)
+        )  # arrays without axes are not numbers
         or (mode in TYPED and any(name in text for name in _BY_VALUES))
     )
 

@@ -48,7 +48,7 @@ UFUNC_METHODS: dict[tuple[str, str], Callable[..., Any]] = {}
 
 #: The versions of the array API standard that `Array` conforms to.
 API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
-_DISCARDS = "Casting complex values to real discards the imaginary part"
+DISCARDS = "Casting complex values to real discards the imaginary part"
 _WITHOUT_VALUE = re.compile(r"Array\([a-z]+\d*\*?\[[\d,]*\], \w+\)")
 
 
@@ -284,7 +284,7 @@ class Array(Conversions):
             return self
         dtype = check_known("astype", np.dtype(dtype))
         if is_complex(self.dtype) and dtype.kind in "iuf":
-            warnings.warn(_DISCARDS, np.exceptions.ComplexWarning, stacklevel=2)
+            warnings.warn(DISCARDS, np.exceptions.ComplexWarning, stacklevel=2)
         return cast(self, dtype=dtype)
 
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:

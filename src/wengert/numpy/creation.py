@@ -24,7 +24,6 @@ from wengert.nest.lowering import check_integers
 from wengert.numpy.registry import (
     Implementation,
     complete_docstring,
-    floating,
     implements,
     integers,
     is_box,

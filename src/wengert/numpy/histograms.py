@@ -204,7 +204,8 @@ def _counted_cells(columns: list[Any], edges: list[Any], weights: Any) -> Any:
             inside, logical_and(greater_equal(column, borders[0]), less_equal(column, borders[-1]))
         )
         place = place * count + searchsorted(borders[1:-1], column, "right")
-    amounts = np.ones(shape_of(place)) if weights is None else strong(operand(weights), FLOAT64)
+    check_real("histogramdd", *([] if weights is None else [weights := operand(weights)]))
+    amounts = np.ones(shape_of(place)) if weights is None else strong(weights, FLOAT64)
     if shape_of(amounts) != shape_of(place):
         raise ShapeError(message("histogramdd", "each point must have a weight", show(amounts, place)))
     counts = scatter_add(where(inside, amounts, 0.0), place, shape=(size(shape),))

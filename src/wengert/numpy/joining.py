@@ -14,7 +14,16 @@ from wengert.core.errors import ArgumentError, ShapeError, message
 from wengert.core.shapes import axis_index, resolve_reshape, shape_of, size
 from wengert.ir.types import promote, show, type_of
 from wengert.numpy.creation import arange, contains_box, fresh, linspace
-from wengert.numpy.registry import check_axes, implements, integers, is_box, is_sequence, known, rank_of, strong
+from wengert.numpy.registry import (
+    check_axes,
+    implements,
+    integers,
+    is_box,
+    is_sequence,
+    known,
+    rank_of,
+    strong,
+)
 from wengert.numpy.shaping import atleast_1d, atleast_2d, atleast_3d, ravel
 from wengert.ops.indexing import gather
 from wengert.ops.shape import broadcast_to, concatenate, reshape, slice_, transpose, whole

@@ -18,17 +18,18 @@ from wengert.core.errors import ArgumentError, ConcreteError, ShapeError, Unsupp
 from wengert.core.shapes import axis_index, drop_axes, keep_axes, shape_of
 from wengert.ir.types import show, type_of
 from wengert.numpy.reducing import all_, any_, count_nonzero, max_, reduce_over, sum_
-from wengert.numpy.registry import floating, implements, integers, is_box, rank_of, strong
+from wengert.numpy.registry import floating, implements, integers, rank_of, strong
 from wengert.ops import decompositions, linalg
 from wengert.ops.arithmetic import absolute, squared_magnitude
 from wengert.ops.comparison import equal, greater, isnan, logical_and, logical_not, not_equal, where
 from wengert.ops.complex import real
 from wengert.ops.conversion import cast
 from wengert.ops.decompositions import as_numbers, completed, parts
-from wengert.ops.exponential import power, sqrt
+from wengert.ops.exponential import power
 from wengert.ops.linalg import adjoint, check_matrices, floating_dtype, multiply, symmetric
 from wengert.ops.reduction import reduce_max, reduce_min, reduce_sum
 from wengert.ops.shape import concatenate, reshape, transpose
+from wengert.ops.special import root
 from wengert.primitive import Primitive
 
 _NO_VALUE: Any = getattr(np, "_NoValue")  # noqa: B009 - NumPy's own mark, which it does not make public
@@ -99,14 +100,6 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
 
 
 # -- norms -----------------------------------------------------------------------------------------------
-
-
-def root(x: Any) -> Any:
-    """Return the square root, with derivative 0 at 0."""
-    zero = equal(x, 0)
-    if not is_box(zero) and not np.any(zero):
-        return sqrt(x)
-    return where(zero, dtype_of(x).type(0), sqrt(where(zero, dtype_of(x).type(1), x)))
 
 
 def _over(primitive: Primitive, x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:

@@ -7,17 +7,18 @@ import inspect
 import operator
 import re
 import types
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from wengert.array.array import FUNCTIONS
+from wengert.array.array import DISCARDS, FUNCTIONS
 from wengert.array.suggestions import advised
 from wengert.array.ufunc_calls import write_out
 from wengert.boxes import Box, concrete
 from wengert.core.dtypes import FLOAT64, check_known, dtype_of, is_inexact
-from wengert.core.errors import ConcreteError, DtypeError, LostDerivativeError, UnsupportedError, message
+from wengert.core.errors import ConcreteError, LostDerivativeError, UnsupportedError, message
 from wengert.core.shapes import axes_tuple, shape_of
 from wengert.ir.types import is_weak, show
 from wengert.ops.conversion import cast
@@ -176,15 +177,13 @@ def floating_for(ufunc: np.ufunc, x: Any) -> Any:
 def strong(x: Any, dtype: Any = None) -> Any:
     """Return a value with a dtype of its own, as NumPy's functions do; a Python scalar becomes NumPy's.
 
-    Raises:
-        DtypeError: an imaginary part would be lost, where NumPy warns at best.
+    A complex value loses its imaginary part in a real dtype, with NumPy's warning.
     """
     if dtype is None:
         return cast(x, dtype=dtype_of(x)) if is_weak(x) else x
     wanted = check_known("astype", np.dtype(dtype))
     if (own := dtype_of(x)).kind == "c" and wanted.kind in "iuf":
-        hint = "write x.real for its real part"
-        raise DtypeError(message("a conversion", f"{wanted} holds no imaginary part", show(x), hint))
+        warnings.warn(DISCARDS, np.exceptions.ComplexWarning, stacklevel=2)
     return cast(x, dtype=wanted) if own != wanted or is_weak(x) else x
 
 

@@ -372,7 +372,6 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     table, values = concrete(a), concrete(v)
     if table is not None and values is not None:
         return np.searchsorted(table, values, side)  # pyright: ignore[reportArgumentType,reportCallIssue,reportUnknownVariableType]
-    check_real("searchsorted", a, v)
     v = reshape(v, shape=(*shape_of(v), 1))
     lower = (less if side == "left" else less_equal)(a, v)
     if is_inexact(dtype_of(v)):  # NaN comes last in NumPy's order

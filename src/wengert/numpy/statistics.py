@@ -32,6 +32,7 @@ from wengert.ops.arithmetic import maximum, squared_magnitude
 from wengert.ops.comparison import greater, isnan, where
 from wengert.ops.complex import conjugate, from_parts, imag, real
 from wengert.ops.conversion import cast
+from wengert.ops.elementwise import check_real
 from wengert.ops.indexing import check_bounds, scatter_add
 from wengert.ops.reduction import reduce_sum
 from wengert.ops.shape import reshape
@@ -71,7 +72,9 @@ def _in_floats(operation: str, a: Any, dtype: Any) -> Any:
     """Return a real value in the dtype in which to compute its spread."""
     if np.dtype(dtype).kind != "f" or is_complex(dtype_of(a)):
         requirement = "dtype= must be a real floating dtype, of real values"
-        raise DtypeError(message(operation, requirement, f"{np.dtype(dtype)}, {show(a)}", "write x.astype(dtype)"))
+        raise DtypeError(
+            message(operation, requirement, f"{np.dtype(dtype)}, {show(a)}", "write x.astype(dtype)")
+        )
     return strong(a, dtype)
 
 
@@ -243,7 +246,8 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *args: Any, dtype: Any 
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     """Differentiable in the weights. Integers whose values are not known must lie below ``minlength``."""
     x, least = operand(x), operator.index(minlength)
-    counted = np.ones(shape_of(x), INT64) if weights is None else strong(operand(weights), FLOAT64)
+    check_real("bincount", *([] if weights is None else [weights := operand(weights)]))
+    counted = np.ones(shape_of(x), INT64) if weights is None else strong(weights, FLOAT64)
     if rank_of(x) != 1 or shape_of(counted) != shape_of(x):
         requirement = "integers and weights must be sequences of one length"
         raise ShapeError(message("bincount", requirement, show(x, counted)))

@@ -193,8 +193,6 @@ def sign(x: Any, /) -> Any:
     return where(at_origin, 0.0, x) / where(at_origin, 1.0, absolute(x))
 
 
-
-
 @implements(np.isposinf)
 def isposinf(x: Any, out: Any = None) -> Any:
     check_real("isposinf", x)
