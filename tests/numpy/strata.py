@@ -270,11 +270,11 @@ _OPEN = (
         "np.dot(x, y.T, out=",
         "asfortranarray",
     ),
-    *("np.empty", "np.lcm.", "np.i0(x)"),
+    *("np.empty", "np.lcm.", "np.i0(x)", "hypot.reduceat", "ldexp.accumulate"),
     *("linalg.lstsq(", "polyfit(r, w, 2, full"),  # the rank decides how many residuals there are
 )
 #: Calls in which the order of sums decides where an infinity becomes NaN.
-_SUMS_IN_ANY_ORDER = ("fft", "geomspace", "[30, 50]", "hermitian=True")
+_SUMS_IN_ANY_ORDER = ("fft", "geomspace", "[30, 50]", "hermitian=True", "einsum", "interp", "searchsorted")
 #: Calls whose dtype or shape NumPy chooses by the values.
 _BY_VALUES = ("polymul", "polydiv", "poly1d", "linalg.eig(", "linalg.eigvals(", "roots", "trim_zeros")
 

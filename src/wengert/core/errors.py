@@ -54,6 +54,10 @@ class FrozenRandomWarning(UserWarning):
     """A generator drew numbers while a function was traced: they are constants of every call."""
 
 
+class GapWarning(UserWarning):
+    """The derivative of eigenvectors divides by a gap that is a rounding error."""
+
+
 class KinkWarning(UserWarning):
     """A derivative that is a choice, as that of ``abs(x)`` at 0, was differentiated again."""
 

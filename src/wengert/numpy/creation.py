@@ -474,6 +474,13 @@ def arange(
         values = plain_arange(start, stop, step, dtype)
         return CONSTANT.constant(values) if is_box(like) else fresh(values)
     check_real("arange", *bounds)
+    if (
+        dtype is not None
+        and np.dtype(dtype).kind in "iub"
+        and any(is_inexact(dtype_of(end)) for end in bounds)
+    ):
+        hint = "write np.arange(...).astype(dtype)"
+        raise ArgumentError(message("arange", "integers need ends and a step that are integers", hint=hint))
     count = len(plain_arange(*(known("arange", bound, RANGE).item() for bound in bounds)))
     values = start + step * np.arange(count)
     return values if dtype is None else strong(values, dtype)

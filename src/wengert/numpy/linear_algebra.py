@@ -21,7 +21,7 @@ from wengert.numpy.reducing import all_, any_, count_nonzero, max_, reduce_over,
 from wengert.numpy.registry import floating, implements, integers, rank_of, strong
 from wengert.ops import decompositions, linalg
 from wengert.ops.arithmetic import absolute, squared_magnitude
-from wengert.ops.comparison import equal, greater, isnan, logical_and, logical_not, not_equal, where
+from wengert.ops.comparison import equal, greater, isinf, isnan, logical_and, logical_not, not_equal, where
 from wengert.ops.complex import real
 from wengert.ops.conversion import cast
 from wengert.ops.decompositions import as_numbers, completed, parts
@@ -103,6 +103,9 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
 
 
 def _over(primitive: Primitive, x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+    shape = shape_of(x)
+    if primitive is reduce_max and any(shape[axis] == 0 for axis in axes):  # the norm of nothing is 0
+        return np.zeros(keep_axes(shape, axes) if keepdims else drop_axes(shape, axes), dtype_of(x))
     return reduce_over(primitive, "norm", x, None, keepdims, axes)
 
 
@@ -123,7 +126,12 @@ def _vector_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any
         raise ArgumentError(message("norm", "a vector's order must be a number", repr(ord)))
     total = _over(reduce_sum, power(magnitude, float(ord)), axes, keepdims)
     zero, number = equal(total, 0), dtype_of(total).type
-    return where(zero, number(0), power(where(zero, number(1), total), 1 / float(ord)))
+    result = where(
+        zero, number(0 if ord > 0 else np.inf), power(where(zero, number(1), total), 1 / float(ord))
+    )
+    return (
+        where(isinf(total), total * number(np.inf), result) if ord > 0 else result
+    )  # with an infinite slope
 
 
 def _matrix_norm(x: Any, ord: Any, axes: tuple[int, int], keepdims: bool) -> Any:
@@ -326,6 +334,13 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _NO_
         rcond = 1e-15 if rtol is _NO_VALUE else rtol
     elif rtol is not _NO_VALUE:
         raise ArgumentError(message("pinv", "only one of rcond and rtol can be given"))
+    if np.ndim(each := rcond if concrete(rcond) is None else concrete(rcond)):  # one for each matrix
+        shape = shape_of(a)
+        leading = np.broadcast_shapes(shape[:-2], np.shape(each))
+        matrices = np.broadcast_to(a, (*leading, *shape[-2:])).reshape((-1, *shape[-2:]))
+        each = np.broadcast_to(each, leading).ravel().tolist()
+        found = [pinv(matrix, one, hermitian) for matrix, one in zip(matrices, each, strict=True)]
+        return np.stack(found).reshape((*leading, shape[-1], shape[-2]))
     tolerance = _tolerance("pinv", shape_of(a), dtype_of(a), rcond)
     return decompositions.pinv(symmetric(a) if hermitian else a, rcond=tolerance)
 

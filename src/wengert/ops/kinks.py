@@ -49,13 +49,13 @@ def _differentiated(primals: Sequence[Any], tangents: Sequence[Any], out: Any, *
         checked = require_smooth(0.0 * out, holds, operation=operation, requirement=requirement)
         nothing = where(equal(checked, 0), 0.0, tangent if moving is None else moving)  # keeps the check
         return nothing if tangent is None else tangent + nothing
-    numbers = _numbers(primals[1])
+    numbers = known_numbers(primals[1])
     if numbers is not None and not np.all(numbers):
         warnings.warn(message(operation, _REQUIREMENT, hint=_HINT), KinkWarning, stacklevel=2)
     return tangent
 
 
-def _numbers(value: Any) -> Any:
+def known_numbers(value: Any) -> Any:
     """Return the array behind a value, also all examples of a batch, or None where only the type is known."""
     while isinstance(value, Box):
         numbers = concrete(value)

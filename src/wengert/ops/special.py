@@ -7,7 +7,7 @@ from typing import Any
 
 from wengert.kernels import special as kernels
 from wengert.nest.lowering import Elementwise
-from wengert.ops.comparison import equal, where
+from wengert.ops.comparison import equal, isinf, where
 from wengert.ops.composition import composed
 from wengert.ops.elementwise import elementwise
 from wengert.ops.exponential import exp, sqrt
@@ -16,7 +16,9 @@ from wengert.ops.kinks import slope_at
 
 def _root_slope(out: Any, x: Any) -> Any:
     zero = equal(out, 0)
-    return slope_at("a length, such as norm or std", where(zero, 0.0, 0.5 / where(zero, 1.0, out)), out)
+    slope = where(zero, 0.0, 0.5 / where(zero, 1.0, out))
+    slope = where(isinf(out), math.nan, slope)  # the sum of squares overflowed
+    return slope_at("a length, such as norm or std", slope, out)
 
 
 @composed(_root_slope, domain=(0.2, 2.0), singular=[(-1.0,)])

@@ -22,8 +22,8 @@ from wengert.core.shapes import shape_of
 from wengert.ir.types import TensorType
 from wengert.kernels.elementwise import strong_product
 from wengert.ops.arithmetic import multiply_no_nan
-from wengert.ops.kinks import finite_slope
 from wengert.ops.conversion import cast
+from wengert.ops.kinks import finite_slope
 from wengert.ops.shape import broadcast_to
 from wengert.primitive import PLAIN, Explicit, HigherOrder, Linear, NonDifferentiable, Partials, Primitive
 from wengert.transforms.algebras import Algebra
