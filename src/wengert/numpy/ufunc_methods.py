@@ -78,7 +78,7 @@ def _reduceat(name: str, reduce: Callable[..., Any]) -> Callable[..., Any]:
 
 def _loop(ufunc: np.ufunc, x: Any, signature: Any, own: Any = None) -> Any:
     """Return the dtypes in which a ufunc combines elements of a value, or raise `DtypeError`."""
-    given = {} if signature is None else {"signature": signature, "casting": "unsafe"}
+    given: dict[str, Any] = {} if signature is None else {"signature": signature, "casting": "unsafe"}
     try:
         return ufunc.resolve_dtypes((None, own or dtype_of(x), None), reduction=True, **given)
     except TypeError as problem:
