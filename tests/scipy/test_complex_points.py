@@ -18,7 +18,19 @@ stats = pytest.importorskip("scipy.stats")
 
 Z = np.array([0.3 + 0.4j, 0.6 - 0.2j])
 REAL = (1.5, 0.7, 0.5, 2.5)
-DISTRIBUTIONS = ("norm", "expon", "gamma", "beta", "uniform", "t", "cauchy", "laplace", "lognorm", "chi2", "poisson")
+DISTRIBUTIONS = (
+    "norm",
+    "expon",
+    "gamma",
+    "beta",
+    "uniform",
+    "t",
+    "cauchy",
+    "laplace",
+    "lognorm",
+    "chi2",
+    "poisson",
+)
 METHODS = ("pdf", "logpdf", "logpmf", "cdf", "sf", "ppf", "logcdf", "isf")
 
 

@@ -138,7 +138,10 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
 
 def _like(x: Any, value: Any) -> Any:
     """Return what stands for a number in its dtype."""
-    return value if value is None or is_weak(value := operand(value)) else strong(value, dtype_of(x))
+    if value is None:
+        return None
+    check_real("nan_to_num", value := operand(value))
+    return value if is_weak(value) else strong(value, dtype_of(x))
 
 
 def _replaced(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
