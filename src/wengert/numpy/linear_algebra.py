@@ -335,12 +335,13 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _NO_
     elif rtol is not _NO_VALUE:
         raise ArgumentError(message("pinv", "only one of rcond and rtol can be given"))
     if np.ndim(each := rcond if concrete(rcond) is None else concrete(rcond)):  # one for each matrix
-        shape = shape_of(a)
-        leading = np.broadcast_shapes(shape[:-2], np.shape(each))
-        matrices = np.broadcast_to(a, (*leading, *shape[-2:])).reshape((-1, *shape[-2:]))
-        each = np.broadcast_to(each, leading).ravel().tolist()
-        found = [pinv(matrix, one, hermitian) for matrix, one in zip(matrices, each, strict=True)]
-        return np.stack(found).reshape((*leading, shape[-1], shape[-2]))
+        *leading, rows, columns = shape_of(a)
+        if list(np.shape(each)) != leading:
+            requirement = "the tolerance must be a number, or one for each matrix"
+            raise ArgumentError(message("pinv", requirement, f"{show(a)}, {each!r}"))
+        pairs = zip(a.reshape((-1, rows, columns)), np.ravel(each).tolist(), strict=True)
+        found = [pinv(matrix, one, hermitian) for matrix, one in pairs]
+        return np.stack(found).reshape((*leading, columns, rows))
     tolerance = _tolerance("pinv", shape_of(a), dtype_of(a), rcond)
     return decompositions.pinv(symmetric(a) if hermitian else a, rcond=tolerance)
 
