@@ -47,6 +47,7 @@ ROOMS = {
     "sparse": "core ir nest boxes primitive ops transforms passes implicit compiler",
     "numpy": "core ir nest boxes memory primitive ops array",
     "special": "core ops array numpy",
+    "linalg": "core ops control transforms",
     "array_api": "core ir boxes ops array numpy",
     "random": "core ir boxes ops array numpy",
     "scipy": "core kernels ir boxes ops array control numpy special random",

@@ -73,7 +73,7 @@ _LATER: dict[str, tuple[str, str | None]] = {
     **{
         name: (f"wengert.{name}", None)
         for name in (
-            *("array_api", "data", "fit", "implicit", "inspect", "integrate", "nn", "optim"),
+            *("array_api", "data", "fit", "implicit", "inspect", "integrate", "linalg", "nn", "optim"),
             *("optimize", "parallel", "random", "scipy", "sparse", "testing", "train"),
         )
     },
@@ -135,6 +135,7 @@ __all__ = [
     "jit",
     "jvp",
     "laplacian",
+    "linalg",
     "linear_solve",
     "linearize",
     "load",

@@ -53,7 +53,7 @@ UFUNC_METHODS: dict[tuple[str, str], Callable[..., Any]] = {}
 
 #: The versions of the array API standard that `Array` conforms to.
 API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
-_DISCARDS = "Casting complex values to real discards the imaginary part"
+DISCARDS = "Casting complex values to real discards the imaginary part"
 _WITHOUT_VALUE = re.compile(r"Array\([a-z]+\d*\*?\[[\d,]*\], \w+\)")
 
 
@@ -311,7 +311,7 @@ class Array(Conversions):
         if not copy and self.dtype == dtype and lies_in(self, order):
             return self
         if is_complex(self.dtype) and dtype.kind in "iuf":
-            warnings.warn(_DISCARDS, np.exceptions.ComplexWarning, stacklevel=2)
+            warnings.warn(DISCARDS, np.exceptions.ComplexWarning, stacklevel=2)
         return lay_like(cast(self, dtype=dtype), self, order)
 
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
@@ -386,7 +386,9 @@ class Array(Conversions):
         if handler is None:
             raise self._unsupported(ufunc, f".{method}")
         result = handler(*inputs, **options)
-        return result if method == "at" else write_out(f"np.{ufunc.__name__}.{method}", out, result)
+        if method == "at":
+            return result
+        return write_out(f"np.{ufunc.__name__}.{method}", out, result, broadcasts=False)
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
         handler = FUNCTIONS.get(function)

@@ -128,21 +128,23 @@ def _target(operation: str, target: Any) -> Any:
     return target
 
 
-def write_out(operation: str, out: Any, result: Any, casting: Any = "same_kind") -> Any:
+def write_out(
+    operation: str, out: Any, result: Any, casting: Any = "same_kind", *, broadcasts: bool = True
+) -> Any:
     """Write results into the boxes of ``out=``, as NumPy writes into arrays, and return these."""
     if out is None:
         return result
     targets, results = _all_of(out), _all_of(result)
     written = [
-        value if target is None else _write(operation, _target(operation, target), value, casting)
+        value if target is None else _write(operation, _target(operation, target), value, casting, broadcasts)
         for target, value in zip(targets, results, strict=True)
     ]
     return tuple(written) if isinstance(result, tuple) else written[0]
 
 
-def _write(operation: str, target: Any, value: Any, casting: Any) -> Any:
+def _write(operation: str, target: Any, value: Any, casting: Any, broadcasts: bool) -> Any:
     if shape_of(value) != target.shape:
-        if broadcast(operation, shape_of(value), target.shape) != target.shape:
+        if not broadcasts or broadcast(operation, shape_of(value), target.shape) != target.shape:
             requirement = f"the result must fit out=, of the shape {target.shape}"
             raise ShapeError(message(operation, requirement, show(value)))
         value = broadcast_to(value, shape=target.shape)

@@ -54,6 +54,18 @@ class FrozenRandomWarning(UserWarning):
     """A generator drew numbers while a function was traced: they are constants of every call."""
 
 
+class GapWarning(UserWarning):
+    """The derivative of eigenvectors divides by a gap that is a rounding error."""
+
+
+class KinkWarning(UserWarning):
+    """A derivative that is a choice, as that of ``abs(x)`` at 0, was differentiated again."""
+
+
+class KinkError(WengertError, ArithmeticError):
+    """A derivative that is a choice was differentiated again, under ``WENGERT_CHECK=kink``."""
+
+
 class UncompiledWarning(UserWarning):
     """A solver runs a function as a NumPy program, though a change of one line would let it be compiled."""
 

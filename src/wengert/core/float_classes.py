@@ -47,6 +47,7 @@ CLASSES: dict[str, Callable[[Any], Any]] = {"nan": is_nan, "subnormal": is_subno
 """The tests, by the names that ``WENGERT_CHECK`` knows."""
 
 
+_KINK = "kink"
 _ERRORS: dict[str, tuple[str, type[WengertError]]] = {
     "nan": ("NaN", NanError),
     "subnormal": ("subnormal", SubnormalError),
@@ -58,9 +59,14 @@ def asked() -> str:
     if _KEY not in _ENVIRONMENT:
         return ""
     text = os.environ.get(VARIABLE, "").strip()
-    if text and text not in CLASSES:
-        raise ArgumentError(message(VARIABLE, "must be 'nan', 'subnormal' or unset", repr(text)))
-    return text
+    if text and text not in CLASSES and text != _KINK:
+        raise ArgumentError(message(VARIABLE, "must be 'nan', 'subnormal', 'kink' or unset", repr(text)))
+    return "" if text == _KINK else text
+
+
+def kinks_asked() -> bool:
+    """Return whether ``WENGERT_CHECK=kink`` is set."""
+    return _KEY in _ENVIRONMENT and os.environ.get(VARIABLE, "").strip() == _KINK
 
 
 def is_made(kind: str, elementwise: bool, operands: Sequence[Any], results: Sequence[Any]) -> bool:

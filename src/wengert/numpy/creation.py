@@ -16,16 +16,15 @@ import numpy as np
 from wengert.array.array import FUNCTIONS, operand
 from wengert.array.suggestions import RANGE
 from wengert.boxes import CONSTANT, concrete, inside_transform
-from wengert.core.dtypes import dtype_of, is_float
+from wengert.core.dtypes import FLOAT64, dtype_of, is_float, is_inexact
 from wengert.core.errors import ArgumentError, ShapeError, UnsupportedError, message
-from wengert.core.shapes import axis_index, shape_of, size
-from wengert.ir.types import show
+from wengert.core.shapes import axis_index, broadcast, shape_of, size
+from wengert.ir.types import promote, show, type_of
 from wengert.memory import lay, lay_as, lay_like, lies_in, memory_of, rows
 from wengert.nest.lowering import check_integers
 from wengert.numpy.registry import (
     Implementation,
     complete_docstring,
-    floating,
     implements,
     integers,
     is_box,
@@ -34,8 +33,10 @@ from wengert.numpy.registry import (
     rank_of,
     strong,
 )
-from wengert.numpy.shaping import broadcast_to_, moveaxis, reshaped
+from wengert.numpy.shaping import broadcast_to_, expand_dims, moveaxis, reshaped
+from wengert.ops.arithmetic import floor
 from wengert.ops.conversion import cast
+from wengert.ops.elementwise import check_real
 from wengert.ops.exponential import exp, log, power
 from wengert.ops.shape import broadcast_to, concatenate, reshape
 
@@ -490,7 +491,15 @@ def arange(
     if not any(map(is_box, bounds)):
         values = plain_arange(start, stop, step, dtype)
         return CONSTANT.constant(values) if is_box(like) else fresh(values)
-    count = len(plain_arange(*(known("arange", bound, RANGE)[()] for bound in bounds)))
+    check_real("arange", *bounds)
+    if (
+        dtype is not None
+        and np.dtype(dtype).kind in "iub"
+        and any(is_inexact(dtype_of(end)) for end in bounds)
+    ):
+        hint = "write np.arange(...).astype(dtype)"
+        raise ArgumentError(message("arange", "integers need ends and a step that are integers", hint=hint))
+    count = len(plain_arange(*(known("arange", bound, RANGE).item() for bound in bounds)))
     values = start + step * np.arange(count)
     return values if dtype is None else strong(values, dtype)
 
@@ -517,7 +526,8 @@ def linspace(
     if num < 0:
         raise ArgumentError(message("linspace", "the number of values must not be negative", str(num)))
     _check_axis("linspace", axis, start, stop)
-    start, stop = floating(start), floating(stop)
+    found = promote(type_of(start), type_of(stop))[0]
+    start, stop = (strong(end, found if is_inexact(found) else FLOAT64) for end in (start, stop))
     intervals = num - 1 if endpoint else num
     width = stop - start
     numbers = strong(np.arange(num), dtype_of(width)).reshape((num, *(1,) * rank_of(width)))
@@ -525,7 +535,8 @@ def linspace(
     if endpoint and num > 1:
         last = broadcast_to(stop, shape=(1, *shape_of(width)))
         values = lay_like(concatenate(values[: num - 1], strong(last, dtype_of(values)), axis=0), values)
-    values = values if dtype is None else strong(values, dtype)
+    if dtype is not None:  # NumPy rounds down to integers
+        values = strong(floor(values) if np.dtype(dtype).kind in "iu" else values, dtype)
     values = moveaxis(values, 0, axis) if axis else values
     return (values, width / intervals if intervals > 0 else np.nan) if retstep else values
 
@@ -540,7 +551,13 @@ def logspace(
         >>> logspace(0.0, 2.0, 3)
         array([  1.,  10., 100.])
     """
-    _check_axis("logspace", axis, start, stop)
+    _check_axis("logspace", axis, start, stop, base)
+    if rank_of(base := operand(base)):
+        rank = max(map(rank_of, (start := operand(start), stop := operand(stop), base)))
+        start, stop, base = (
+            reshape(end, shape=(1,) * (rank - rank_of(end)) + shape_of(end)) for end in (start, stop, base)
+        )
+        base = expand_dims(base, axis)
     values = power(base, linspace(start, stop, num, endpoint, axis=axis))
     return values if dtype is None else strong(values, dtype)
 
@@ -549,16 +566,29 @@ def logspace(
 def geomspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
 ) -> Any:
-    """Return values with equal ratios between two positive ends, as `np.geomspace`.
+    """Return values with equal ratios between two ends of one sign, or complex ones, as `np.geomspace`.
 
     Example:
         >>> geomspace(1.0, 4.0, 3).round(6)
         array([1., 2., 4.])
     """
     _check_axis("geomspace", axis, start, stop)
-    start, stop = (log(floating(operand(end))) for end in (start, stop))
-    values = exp(linspace(start, stop, num, endpoint, axis=axis))
-    return values if dtype is None else strong(values, dtype)
+    start, stop = operand(start), operand(stop)
+    if not (is_box(start) or is_box(stop)):
+        return fresh(np.geomspace(start, stop, num, endpoint, dtype, axis))
+    ends = (start, stop)
+    if any(end is not None and not np.all(end) for end in map(concrete, ends)):
+        raise ArgumentError(message("geomspace", "the ends must not be zero", show(start, stop)))
+    found = np.result_type(FLOAT64, *map(dtype_of, ends), *([] if dtype is None else [np.dtype(dtype)]))
+    shape = broadcast("geomspace", shape_of(start), shape_of(stop))
+    start, stop = (broadcast_to(strong(end, found), shape=(1, *shape)) for end in ends)
+    turn = np.sign(start)  # negative ends mirror positive ones; complex ones lie on a spiral
+    values = turn * exp(linspace(log(np.abs(start))[0], log(stop / turn)[0], num, endpoint))
+    has_last = endpoint and num > 1
+    if num:  # the ends are exact, also where NaN lies between ends of two signs
+        values = concatenate(start, values[1 : num - has_last], *([stop] if has_last else []), axis=0)
+    values = values if dtype is None else strong(values, dtype)
+    return moveaxis(values, 0, axis) if axis else values
 
 
 @implements(np.meshgrid)

@@ -50,9 +50,19 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 
 @implements(np.ediff1d)
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
-    differences = subtract(*_neighbours(ravel(operand(ary)), 0))
-    begin, end = ([] if given is None else [ravel(operand(given))] for given in (to_begin, to_end))
+    ary = ravel(operand(ary))
+    differences = subtract(*_neighbours(ary, 0))
+    ends = (None if given is None else ravel(operand(given)) for given in (to_begin, to_end))
+    begin, end = ([] if given is None else [_fitting_end(given, ary)] for given in ends)
     return concatenate_([*begin, differences, *end]) if begin or end else differences
+
+
+def _fitting_end(end: Any, ary: Any) -> Any:
+    """Return the elements before or after differences in the dtype of the array."""
+    if not np.can_cast(dtype_of(end), dtype_of(ary), "same_kind"):
+        requirement = f"the dtype of ends must fit {dtype_of(ary)}"
+        raise DtypeError(message("ediff1d", requirement, show(end)))
+    return strong(end, dtype_of(ary))
 
 
 @implements(np.trapezoid)
@@ -78,6 +88,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     rank = rank_of(f)
     axes = [axis_index("gradient", dim, rank) for dim in (range(rank) if axis is None else integers(axis))]
     spacings = [operand(spacing) for spacing in varargs] or [1.0]
+    spacings = [spacing if is_weak(spacing) else floating(spacing) for spacing in spacings]
     spacings = spacings * len(axes) if len(spacings) == 1 else spacings
     if len(spacings) != len(axes) or edge_order not in (1, 2):
         got = f"{len(varargs)} spacings for {len(axes)} axes, edge_order={edge_order}"
@@ -109,7 +120,10 @@ def _gradient(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
         return concatenate_([first, last], axis)
     h, k = steps[:-1], steps[1:]
     right, left = _neighbours(slopes, axis)
-    inside = (k * left + h * right) / (h + k)
+    if rank_of(spacing):
+        inside = (k * left + h * right) / (h + k)
+    else:  # as NumPy does: an infinite element counts at its neighbours only
+        inside = (part(f, axis, slice(2, None)) - part(f, axis, slice(None, -2))) / (h + k)
     if edge_order == 2:
         bends = (right - left) / (h + k)
         first = first - part(bends, axis, slice(0, 1)) * steps[:1]

@@ -25,6 +25,7 @@ from wengert.numpy.registry import floating, implements, is_box, known, rank_of,
 from wengert.numpy.shaping import ravel
 from wengert.numpy.sorting import searchsorted
 from wengert.ops.comparison import equal, greater_equal, less_equal, logical_and, where
+from wengert.ops.elementwise import check_real
 from wengert.ops.indexing import scatter_add
 from wengert.ops.shape import reshape
 
@@ -38,8 +39,8 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
 
 
 def _numbers(a: Any) -> Any:
-    """Return the values to count; truth values are 0 and 1."""
-    a = operand(a)
+    """Return the values to count, which have an order; truth values are 0 and 1."""
+    check_real("histogram", a := operand(a))
     return strong(a, np.uint8) if dtype_of(a) == BOOL else a
 
 
@@ -52,6 +53,7 @@ def _edges(operation: str, a: Any, bins: Any, range: Any, weights: Any) -> Any:
         return _numpys_edges(operation, a, bins, range)
     low, high = _extremes(a) if range is None else tuple(map(operand, range))
     count = len(_numpys_edges(operation, a, bins, None if range is None else (low, high))) - 1
+    check_real("histogram", low, high)
     dtype = np.result_type(low, high, a)
     low, high = floating(low), floating(high)
     is_point = equal(low, high)
@@ -60,7 +62,9 @@ def _edges(operation: str, a: Any, bins: Any, range: Any, weights: Any) -> Any:
 
 
 def _check_weights(operation: str, a: Any, weights: Any, bins: Any) -> None:
-    if shape_of(weights := operand(weights)) != shape_of(a):
+    if dtype_of(weights := operand(weights)) == BOOL:
+        raise DtypeError(message(operation, "weights must be numbers", show(weights)))
+    if shape_of(weights) != shape_of(a):
         raise ShapeError(message(operation, "each value must have a weight", show(a, weights)))
     if isinstance(bins, str):
         requirement = f"the number of bins must be given where values have weights, in place of {bins!r}"
@@ -119,7 +123,7 @@ def _counted(a: Any, edges: Any, weights: Any) -> Any:
     if weights is None:
         amounts: Any = strong(inside, INT64)
     else:
-        amounts = where(inside, strong(weights, FLOAT64), 0.0)
+        amounts = where(inside, strong(weights, np.result_type(dtype, FLOAT64)), 0.0)
     bins = searchsorted(edges[1:-1], a, "right")
     return strong(scatter_add(amounts, bins, shape=(count - 1,)), dtype)
 
@@ -176,7 +180,7 @@ def _points(operation: str, sample: Any) -> Any:
     sample = _numbers(sample)
     if rank_of(sample) == 1:
         return reshape(sample, shape=(*shape_of(sample), 1))
-    if rank_of(sample) != 2:
+    if rank_of(sample) != 2 or not shape_of(sample)[1]:
         raise ShapeError(message(operation, "a matrix with a row for each point is required", show(sample)))
     return sample
 
@@ -201,7 +205,8 @@ def _counted_cells(columns: list[Any], edges: list[Any], weights: Any) -> Any:
             inside, logical_and(greater_equal(column, borders[0]), less_equal(column, borders[-1]))
         )
         place = place * count + searchsorted(borders[1:-1], column, "right")
-    amounts = np.ones(shape_of(place)) if weights is None else strong(operand(weights), FLOAT64)
+    check_real("histogramdd", *([] if weights is None else [weights := operand(weights)]))
+    amounts = np.ones(shape_of(place)) if weights is None else strong(weights, FLOAT64)
     if shape_of(amounts) != shape_of(place):
         raise ShapeError(message("histogramdd", "each point must have a weight", show(amounts, place)))
     counts = scatter_add(where(inside, amounts, 0.0), place, shape=(size(shape),))

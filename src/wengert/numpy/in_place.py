@@ -8,11 +8,12 @@ import numpy as np
 
 from wengert.array import indexing
 from wengert.array.array import UFUNC_METHODS, Array, operand
+from wengert.array.ufunc_calls import fitting
 from wengert.core.dtypes import dtype_of, is_inexact
 from wengert.core.errors import ShapeError, message
-from wengert.core.shapes import size
+from wengert.core.shapes import shape_of, size
 from wengert.ir.types import show
-from wengert.numpy.registry import implements, known, lost, rank_of, strong
+from wengert.numpy.registry import implements, is_array, known, lost, rank_of, strong
 from wengert.numpy.shaping import ravel
 from wengert.ops.comparison import where
 from wengert.ops.shape import reshape
@@ -30,7 +31,16 @@ def target_of(operation: str, array: Any) -> Array:
 @implements(np.copyto)
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     target = target_of("np.copyto", dst)
-    target[...] = operand(src) if where is True else np.where(where, operand(src), target)
+    values = _castable("np.copyto", src, target, casting)
+    target[...] = values if where is True else np.where(where, values, target)
+
+
+def _castable(operation: str, values: Any, target: Array, casting: str) -> Any:
+    """Return values in the dtype of the target, or raise `DtypeError` where NumPy refuses the conversion."""
+    number = dtype_of(operand(values)).type(0).item()
+    if not is_array(values) and np.result_type(target.dtype, number) == target.dtype:
+        return operand(values)
+    return fitting(operation, operand(values), target, casting)
 
 
 def _flat_write(target: Array, positions: Any, values: Any) -> None:
@@ -52,14 +62,19 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 def place(arr: Any, mask: Any, vals: Any) -> None:
     target = target_of("np.place", arr)
     positions = np.flatnonzero(known("np.place", operand(mask)))
-    if positions.size:
-        _flat_write(target, positions, np.resize(operand(vals), positions.shape))
+    if not positions.size:
+        return
+    values = _castable("np.place", vals, target, "safe")
+    if not size(shape_of(values)):
+        raise ShapeError(message("np.place", "there must be a value", show(values)))
+    _flat_write(target, positions, np.resize(values, positions.shape))
 
 
 @implements(np.putmask)
 def putmask(a: Any, /, mask: Any, values: Any) -> None:
     target = target_of("np.putmask", a)
-    repeated = np.resize(operand(values), target.shape)
+    values = _castable("np.putmask", values, target, "safe")
+    repeated = np.resize(values, target.shape)
     target[...] = np.where(operand(mask), repeated, target)
 
 
@@ -74,6 +89,8 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     stop = shape[1] ** 2 if len(shape) == 2 and not wrap else target.size
     positions = np.arange(target.size)[:stop:step]
     values = operand(val)
+    if not size(shape_of(values)):
+        raise ShapeError(message("np.fill_diagonal", "there must be a value", show(values)))
     _flat_write(target, positions, values if not rank_of(values) else np.resize(values, positions.shape))
 
 

@@ -15,7 +15,16 @@ from wengert.core.shapes import axis_index, resolve_reshape, shape_of, size
 from wengert.ir.types import promote, show, type_of
 from wengert.memory import lay_like
 from wengert.numpy.creation import arange, contains_box, fresh, linspace
-from wengert.numpy.registry import check_axes, implements, integers, is_sequence, rank_of, strong
+from wengert.numpy.registry import (
+    check_axes,
+    implements,
+    integers,
+    is_box,
+    is_sequence,
+    known,
+    rank_of,
+    strong,
+)
 from wengert.numpy.shaping import atleast_1d, atleast_2d, atleast_3d, ravel, unfolded
 from wengert.ops.indexing import gather
 from wengert.ops.shape import broadcast_to, concatenate, reshape, slice_, transpose, whole
@@ -192,8 +201,13 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     if axis is None:
         arr, axis = ravel(arr), 0
     axis = axis_index("delete", axis, rank_of(arr))
-    kept = along_axis(arr, np.delete(np.arange(shape_of(arr)[axis]), obj), axis)
+    kept = along_axis(arr, np.delete(np.arange(shape_of(arr)[axis]), _positions("delete", obj)), axis)
     return lay_like(kept, arr, "A")
+
+
+def _positions(operation: str, obj: Any) -> Any:
+    """Return positions, a mask or a slice with known numbers, such as a program's own array holds."""
+    return known(operation, obj) if is_box(obj) else obj
 
 
 @implements(np.insert)
@@ -202,7 +216,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     values = strong(operand(values), dtype_of(arr))
     if axis is None:
         arr, axis = ravel(arr), 0
-    axis = axis_index("insert", axis, rank_of(arr))
+    axis, obj = axis_index("insert", axis, rank_of(arr)), _positions("insert", obj)
     shape = shape_of(arr)
     values = reshape(values, shape=(1,) * (len(shape) - rank_of(values)) + shape_of(values))
     if hasattr(obj, "__index__") and not rank_of(obj):

@@ -19,17 +19,18 @@ from wengert.core.shapes import axis_index, drop_axes, keep_axes, shape_of
 from wengert.ir.types import show, type_of
 from wengert.memory import placed, stacked
 from wengert.numpy.reducing import all_, any_, count_nonzero, max_, reduce_over, sum_
-from wengert.numpy.registry import floating, implements, integers, is_box, rank_of, strong
+from wengert.numpy.registry import floating, implements, integers, rank_of, strong
 from wengert.ops import decompositions, linalg
 from wengert.ops.arithmetic import absolute, squared_magnitude
-from wengert.ops.comparison import equal, greater, isnan, logical_and, logical_not, not_equal, where
+from wengert.ops.comparison import equal, greater, isinf, isnan, logical_and, logical_not, not_equal, where
 from wengert.ops.complex import real
 from wengert.ops.conversion import cast
 from wengert.ops.decompositions import as_numbers, completed, parts
-from wengert.ops.exponential import power, sqrt
+from wengert.ops.exponential import power
 from wengert.ops.linalg import adjoint, check_matrices, floating_dtype, multiply, symmetric
 from wengert.ops.reduction import reduce_max, reduce_min, reduce_sum
 from wengert.ops.shape import concatenate, reshape, transpose
+from wengert.ops.special import root
 from wengert.primitive import Primitive
 
 _NO_VALUE: Any = getattr(np, "_NoValue")  # noqa: B009 - NumPy's own mark, which it does not make public
@@ -102,15 +103,10 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
 # -- norms -----------------------------------------------------------------------------------------------
 
 
-def root(x: Any) -> Any:
-    """Return the square root, with derivative 0 at 0."""
-    zero = equal(x, 0)
-    if not is_box(zero) and not np.any(zero):
-        return sqrt(x)
-    return where(zero, dtype_of(x).type(0), sqrt(where(zero, dtype_of(x).type(1), x)))
-
-
 def _over(primitive: Primitive, x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+    shape = shape_of(x)
+    if primitive is reduce_max and any(shape[axis] == 0 for axis in axes):  # the norm of nothing is 0
+        return np.zeros(keep_axes(shape, axes) if keepdims else drop_axes(shape, axes), dtype_of(x))
     return reduce_over(primitive, "norm", x, None, keepdims, axes)
 
 
@@ -131,7 +127,12 @@ def _vector_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any
         raise ArgumentError(message("norm", "a vector's order must be a number", repr(ord)))
     total = _over(reduce_sum, power(magnitude, float(ord)), axes, keepdims)
     zero, number = equal(total, 0), dtype_of(total).type
-    return where(zero, number(0), power(where(zero, number(1), total), 1 / float(ord)))
+    result = where(
+        zero, number(0 if ord > 0 else np.inf), power(where(zero, number(1), total), 1 / float(ord))
+    )
+    return (
+        where(isinf(total), total * number(np.inf), result) if ord > 0 else result
+    )  # with an infinite slope
 
 
 def _matrix_norm(x: Any, ord: Any, axes: tuple[int, int], keepdims: bool) -> Any:
@@ -252,7 +253,8 @@ def _hermitian_svd(a: Any) -> Any:
     values = np.take_along_axis(values, order, -1)
     rows = order[..., None, :] + np.zeros((shape_of(a)[-1], 1), int)
     vectors = np.take_along_axis(vectors, rows, -1)
-    return _SVD_RESULT(vectors, np.abs(values), adjoint(vectors * np.sign(values)[..., None, :]))
+    signs = np.where(np.equal(values, 0), 1, np.sign(values))
+    return _SVD_RESULT(vectors, np.abs(values), adjoint(vectors * signs[..., None, :]))
 
 
 @implements(np.linalg.svd)
@@ -333,6 +335,14 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _NO_
         rcond = 1e-15 if rtol is _NO_VALUE else rtol
     elif rtol is not _NO_VALUE:
         raise ArgumentError(message("pinv", "only one of rcond and rtol can be given"))
+    if np.ndim(each := rcond if concrete(rcond) is None else concrete(rcond)):  # one for each matrix
+        *leading, rows, columns = shape_of(a)
+        if list(np.shape(each)) != leading:
+            requirement = "the tolerance must be a number, or one for each matrix"
+            raise ArgumentError(message("pinv", requirement, f"{show(a)}, {each!r}"))
+        pairs = zip(a.reshape((-1, rows, columns)), np.ravel(each).tolist(), strict=True)
+        found = [pinv(matrix, one, hermitian) for matrix, one in pairs]
+        return np.stack(found).reshape((*leading, columns, rows))
     tolerance = _tolerance("pinv", shape_of(a), dtype_of(a), rcond)
     return decompositions.pinv(symmetric(a) if hermitian else a, rcond=tolerance)
 

@@ -17,7 +17,7 @@ from wengert.ops.elementwise import UFUNCS
 _OF_ARRAYS = frozenset(
     {
         *(np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack, np.block),
-        *(np.select, np.choose, np.piecewise, np.lexsort, np.linalg.multi_dot),
+        *(np.select, np.choose, np.piecewise, np.lexsort, np.linalg.multi_dot, np.histogramdd),
     }
 )
 

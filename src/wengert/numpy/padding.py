@@ -52,7 +52,7 @@ def _padded(array: Any, widths: list[tuple[int, int]], mode: str, kwargs: dict[s
         return _with_zeros(array, widths)
     if mode in _INDEXED and kwargs.get("reflect_type", "even") != "odd":
         return _from_itself(array, widths, mode)
-    return _by_sides(array, widths, _sides(mode, kwargs, rank_of(array)))
+    return _by_sides(array, widths, mode, _sides(mode, kwargs, rank_of(array)))
 
 
 def _by_function(x: Any, widths: list[tuple[int, int]], function: Any, options: Any) -> Any:
@@ -102,19 +102,23 @@ def _from_itself(x: Any, widths: list[tuple[int, int]], mode: Any) -> Any:
     """Take each element of the border from inside: NumPy pads the positions, which are then gathered."""
     for axis, width in enumerate(widths):
         if width != (0, 0):
-            extent = shape_of(x)[axis]
-            if not extent:
-                requirement = f"an empty axis cannot be extended in mode {mode!r}"
-                raise ShapeError(message("pad", requirement, str(shape_of(x))))
-            x = along_axis(x, np.pad(np.arange(extent), width, mode), axis)
+            _check_extensible(x, axis, sum(width), mode)
+            x = along_axis(x, np.pad(np.arange(shape_of(x)[axis]), width, mode), axis)
     return x
 
 
 Side = Callable[[Any, int, int, bool], Any]
 
 
-def _by_sides(x: Any, widths: list[tuple[int, int]], side: Side) -> Any:
+def _check_extensible(x: Any, axis: int, width: int, mode: str) -> None:
+    if width and not shape_of(x)[axis] and mode != "constant":
+        requirement = f"an empty axis cannot be extended in mode {mode!r}"
+        raise ShapeError(message("pad", requirement, str(shape_of(x))))
+
+
+def _by_sides(x: Any, widths: list[tuple[int, int]], mode: str, side: Side) -> Any:
     for axis, (before, after) in enumerate(widths):
+        _check_extensible(x, axis, before + after, mode)
         parts: list[Any] = [x]
         if before:
             parts.insert(0, strong(side(x, axis, before, True), dtype_of(x)))

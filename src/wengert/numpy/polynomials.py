@@ -113,6 +113,8 @@ def polymul(a1: Any, a2: Any) -> Any:
 def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
     """The remainder has no leading zeros, as NumPy's; where values are not known, it is shorter than the divisor."""
     u, v = (floating(p if rank_of(p) else reshape(p, shape=(1,))) for p in map(operand, (u, v)))
+    if not (shape_of(u)[0] and shape_of(v)[0]):
+        raise ShapeError(message("polydiv", "polynomials must have coefficients", show(u, v)))
     dtype = np.result_type(dtype_of(u), dtype_of(v))
     degree, rest = shape_of(v)[0] - 1, strong(u, dtype)
     quotient: list[Any] = []
@@ -197,6 +199,8 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     if m < 0:
         raise ArgumentError(message("polyint", "the order must not be negative", str(m)))
     p = operand(p)
+    if not rank_of(p):
+        raise ShapeError(message("polyint", "a sequence of coefficients is required", show(p)))
     constants = np.zeros(m) if k is None else ravel(operand(k))
     if shape_of(constants) == (1,) and m > 1:
         constants = constants * np.ones(m)

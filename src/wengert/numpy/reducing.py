@@ -117,7 +117,7 @@ def mean(
 ) -> Any:
     result_dtype = None
     if dtype is not None:
-        a = strong(a, dtype)
+        a, result_dtype = strong(a, dtype), np.dtype(dtype) if np.dtype(dtype).kind in "iu" else None
     elif not is_inexact(own := dtype_of(a)):
         a = cast(a, dtype=FLOAT64)
     elif own == FLOAT16:  # as NumPy does: half precision is summed in single
@@ -248,7 +248,7 @@ def _cumulative(
 ) -> Any:
     if axis is None and rank_of(x) > 1:
         raise ArgumentError(message(name, "an array of several axes needs axis=", show(x)))
-    axis = axis_index(name, axis or 0, rank_of(x)) if rank_of(x) else 0
+    axis = axis_index(name, axis or 0, max(rank_of(x), 1))
     result = _running(primitive, x, axis, dtype)
     if not include_initial:
         return result
@@ -348,7 +348,8 @@ def _nan_position(function: Any, position: Callable[..., Any], worst: float) -> 
     @implements(function)
     def _(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
         name, shape = function.__name__, shape_of(a)
-        axis = axis_index(name, axis, len(shape)) if shape and axis is not None else None
+        axis = axis if axis is None else axis_index(name, axis, max(len(shape), 1))
+        axis = axis if shape else None
         extent = size(shape if axis is None else shape[axis : axis + 1])
         place = position(without_nan(a, worst), axis, keepdims=keepdims)
         place = where(equal(count_present(a, axis, keepdims), 0), extent, place)

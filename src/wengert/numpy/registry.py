@@ -7,12 +7,13 @@ import inspect
 import operator
 import re
 import types
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from wengert.array.array import FUNCTIONS
+from wengert.array.array import DISCARDS, FUNCTIONS
 from wengert.array.suggestions import advised
 from wengert.array.ufunc_calls import write_out
 from wengert.boxes import Box, concrete
@@ -24,6 +25,8 @@ from wengert.ops.conversion import cast
 
 Implementation = TypeVar("Implementation", bound=Callable[..., Any])
 _OF_FIXED_SIZE = "compute it outside, where the values are known, or write it for a fixed size with np.where"
+#: Functions that hand ``out=`` to a ufunc, which may broadcast its result.
+_UFUNCS_INSIDE = ("np.clip", "np.fix", "np.isposinf", "np.isneginf")
 ALL_AXES = tuple(tuple(range(rank)) for rank in range(65))
 
 
@@ -101,7 +104,7 @@ def _checked(implementation: Any, operation: str, refused: Sequence[str]) -> Cal
 def _with_options(operation: str, compute: Callable[[], Any], out: Any = None, **refused: Any) -> Any:
     """Raise an error for an option that is refused, or write the result to ``out``."""
     refuse(operation, **refused)
-    return write_out(operation, out, compute())
+    return write_out(operation, out, compute(), broadcasts=operation in _UFUNCS_INSIDE)
 
 
 def complete_docstring(function: Any, numpys: Any) -> None:
@@ -172,11 +175,16 @@ def floating_for(ufunc: np.ufunc, x: Any) -> Any:
 
 
 def strong(x: Any, dtype: Any = None) -> Any:
-    """Return a value with a dtype of its own, as NumPy's functions do; a Python scalar becomes NumPy's."""
+    """Return a value with a dtype of its own, as NumPy's functions do; a Python scalar becomes NumPy's.
+
+    A complex value loses its imaginary part in a real dtype, with NumPy's warning.
+    """
     if dtype is None:
         return cast(x, dtype=dtype_of(x)) if is_weak(x) else x
     wanted = check_known("astype", np.dtype(dtype))
-    return cast(x, dtype=wanted) if dtype_of(x) != wanted or is_weak(x) else x
+    if (own := dtype_of(x)).kind == "c" and wanted.kind in "iuf":
+        warnings.warn(DISCARDS, np.exceptions.ComplexWarning, stacklevel=2)
+    return cast(x, dtype=wanted) if own != wanted or is_weak(x) else x
 
 
 def is_box(value: Any) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 from wengert.array import indexing
 from wengert.array.array import operand
 from wengert.boxes import concrete
-from wengert.core.dtypes import BOOL, INT64, dtype_of, is_float
+from wengert.core.dtypes import BOOL, INT64, dtype_of, is_complex, is_float
 from wengert.core.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.core.shapes import axis_index, broadcast, shape_of, size
 from wengert.ir.types import is_weak, promote, show, type_of
@@ -33,6 +33,7 @@ from wengert.numpy.shaping import diagonal, moveaxis, ravel, read_only_view
 from wengert.ops.arithmetic import maximum, minimum, positive, remainder
 from wengert.ops.comparison import not_equal, where
 from wengert.ops.contraction import along, contract
+from wengert.ops.elementwise import check_real
 from wengert.ops.indexing import check_bounds, gather
 from wengert.ops.shape import broadcast_to, embed, reshape
 
@@ -119,6 +120,8 @@ def clip(
     """At a bound, the value and the bound get half of the derivative each, as for `np.maximum`."""
     dtype = kwargs.pop("dtype", None)
     refuse("np.clip", **{name: kwargs[name] for name in kwargs if name not in ("order", "casting", "subok")})
+    if dtype is not None and not is_complex(np.dtype(dtype)):
+        check_real("clip", a := operand(a))
     a = operand(a) if dtype is None else strong(operand(a), dtype)
     low, high = _bound("a_min", a_min, "min", min), _bound("a_max", a_max, "max", max)
     result = operand(a)

@@ -31,6 +31,7 @@ from wengert.ops.comparison import (
     where,
 )
 from wengert.ops.conversion import cast
+from wengert.ops.elementwise import check_real
 from wengert.ops.indexing import gather
 from wengert.ops.reduction import reduce_any, reduce_sum
 from wengert.ops.shape import broadcast_to, reshape, transpose
@@ -190,10 +191,11 @@ def _implement_quantile(function: Any, quantile: Callable[..., Any], scale: int)
         a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
         keepdims: Any = False, *, weights: Any = None,
     ) -> Any:  # fmt: skip
-        q = operand(q) if scale == 1 else operand(q) / scale
+        a, q = operand(a), operand(q) if scale == 1 else operand(q) / scale
+        check_real(function.__name__, a, q, *([] if weights is None else [weights := operand(weights)]))
         if weights is not None:
-            return _weighted(function.__name__, operand(a), q, axis, method, keepdims, operand(weights))
-        return quantile(function.__name__, operand(a), q, axis, method, keepdims)
+            return _weighted(function.__name__, a, q, axis, method, keepdims, weights)
+        return quantile(function.__name__, a, q, axis, method, keepdims)
 
 
 def _quantile(operation: str, a: Any, q: Any, axis: Any, method: str, keepdims: Any) -> Any:
@@ -258,7 +260,8 @@ def _between(at: Callable[[Any], Any], position: Any, method: str) -> Any:
     if dtype_of(low).kind in "iu":  # their difference may not fit the dtype
         dtype = promote(type_of(low), type_of(weight))[0]
         low, high = strong(low, dtype), strong(high, dtype)
-    return low + subtract(high, low) * weight
+    gap = subtract(high, low)  # from the nearer end, which may be the finite one, as NumPy does
+    return where(less(weight, 0.5), low + gap * weight, high - gap * (1 - weight))
 
 
 def _lookup_without_nan(
@@ -302,6 +305,8 @@ def _weighted(operation: str, a: Any, q: Any, axis: Any, method: str, keepdims: 
     if method != "inverted_cdf":
         requirement = 'weights need method="inverted_cdf"'
         raise ArgumentError(message(operation, requirement, repr(method)))
+    if (numbers := concrete(weights)) is not None and np.any(np.less(numbers, 0)):
+        raise ArgumentError(message(operation, "weights must not be negative", show(weights)))
     shape = shape_of(a)
     axes = axes_of(operation, axis, len(shape))
     if shape_of(weights) != shape:
@@ -384,15 +389,16 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
 @implements(np.digitize)
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     side = "left" if right else "right"
-    bins = operand(bins)
+    x, bins = operand(x), operand(bins)
+    check_real("digitize", x, bins)
     edges, count = concrete(bins), size(shape_of(bins))
     if edges is None and count:
         falls = less(bins[-1], bins[0])
         return where(falls, count - searchsorted(np.flip(bins), x, side), searchsorted(bins, x, side))
-    steps = np.zeros(0) if edges is None else np.diff(edges)
-    if not np.any(steps < 0):
+    edges = np.zeros(0) if edges is None else edges
+    if not np.any(edges[1:] < edges[:-1]):
         return searchsorted(bins, x, side)
-    if np.any(steps > 0):
+    if np.any(edges[1:] > edges[:-1]):
         raise ArgumentError(message("digitize", "bins must rise or fall, and not both", str(edges)))
     return count - searchsorted(np.flip(bins), x, side)
 
@@ -416,6 +422,9 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     outside the table the value is constant.
     """
     x, xp, fp = map(operand, (x, xp, fp))
+    check_real("interp", x, xp)
+    if not is_complex(dtype_of(fp)):
+        check_real("interp", *(operand(end) for end in (left, right) if end is not None))
     dtypes = FLOAT64, FLOAT64, np.result_type(dtype_of(fp), FLOAT64)  # as NumPy's, also of float32
     x, xp, fp = map(strong, (x, xp, fp), dtypes)
     if rank_of(xp) != 1 or shape_of(xp) != shape_of(fp) or not shape_of(xp)[0]:

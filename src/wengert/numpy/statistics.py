@@ -32,6 +32,7 @@ from wengert.ops.arithmetic import maximum, squared_magnitude
 from wengert.ops.comparison import greater, isnan, where
 from wengert.ops.complex import conjugate, from_parts, imag, real
 from wengert.ops.conversion import cast
+from wengert.ops.elementwise import check_real
 from wengert.ops.indexing import check_bounds, scatter_add
 from wengert.ops.reduction import reduce_sum
 from wengert.ops.shape import reshape
@@ -44,7 +45,7 @@ def var(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False,
     *, where: Any = True, mean: Any = None, correction: Any = None,
 ) -> Any:  # fmt: skip
-    a = floating(a) if dtype is None else strong(a, dtype)
+    a = floating(a) if dtype is None else _in_floats("var", a, dtype)
     shape = shape_of(a)
     axes = axes_of("var", axis, len(shape))
     ddof = ddof if correction is None else correction
@@ -67,6 +68,16 @@ def var(
     return reduce_over(reduce_sum, "var", squared_magnitude(deviation), axis, keepdims, axes) / freedom
 
 
+def _in_floats(operation: str, a: Any, dtype: Any) -> Any:
+    """Return a real value in the dtype in which to compute its spread."""
+    if np.dtype(dtype).kind != "f" or is_complex(dtype_of(a)):
+        requirement = "dtype= must be a real floating dtype, of real values"
+        raise DtypeError(
+            message(operation, requirement, f"{np.dtype(dtype)}, {show(a)}", "write x.astype(dtype)")
+        )
+    return strong(a, dtype)
+
+
 @implements(np.nanvar)
 def nanvar(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False,
@@ -76,7 +87,7 @@ def nanvar(
     ddof = ddof if correction is None else correction
     if not is_inexact(dtype_of(a)):
         return var(a, axis, dtype, ddof=ddof, keepdims=keepdims, mean=mean, where=where)
-    a = a if dtype is None else strong(a, dtype)
+    a = a if dtype is None else _in_floats("nanvar", a, dtype)
     centre = nanmean(a, axis, keepdims=True, where=where) if mean is None else mean
     deviation = kept(_zero_where(isnan(a), a - centre), where, 0)
     freedom = cast(count_present(a, axis, keepdims, where) - ddof, dtype=real_dtype(dtype_of(a)))
@@ -116,8 +127,11 @@ def average(
     check_axes("average", axis, a)
     if weights is None:
         result = mean(a, axis, keepdims=keepdims)
+        if not size(shape_of(result)):
+            raise DivisionError(message("average", "the averages must have elements", show(a)))
         total: Any = size(shape_of(a)) // max(size(shape_of(result)), 1)
     else:
+        axes_of("average", axis, rank_of(a))
         weights = _aligned(operand(weights), a, axis)
         double = () if is_inexact(dtype_of(a)) else (FLOAT64,)
         dtype = np.result_type(dtype_of(a), dtype_of(weights), *double)
@@ -191,6 +205,8 @@ def cov(
         y = operand(y)
         x = concatenate_([x, _observations(y, rowvar or shape_of(y)[:1] == (1,))], 0)
     x = x if dtype is None else strong(x, dtype)
+    if not shape_of(x)[0]:
+        return np.zeros((0, 0))
     ddof = (0 if bias else 1) if ddof is None else ddof
     if ddof != int(ddof):
         raise ArgumentError(message("cov", "ddof must be an integer", repr(ddof)))
@@ -229,7 +245,8 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *args: Any, dtype: Any 
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     """Differentiable in the weights. Integers whose values are not known must lie below ``minlength``."""
     x, least = operand(x), operator.index(minlength)
-    counted = np.ones(shape_of(x), INT64) if weights is None else strong(operand(weights), FLOAT64)
+    check_real("bincount", *([] if weights is None else [weights := operand(weights)]))
+    counted = np.ones(shape_of(x), INT64) if weights is None else strong(weights, FLOAT64)
     if rank_of(x) != 1 or shape_of(counted) != shape_of(x):
         requirement = "integers and weights must be sequences of one length"
         raise ShapeError(message("bincount", requirement, show(x, counted)))

@@ -45,7 +45,9 @@ def reduces(ufunc: np.ufunc, reduction: Callable[..., Any]) -> None:
         array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None,
         where: Any = True,
     ) -> Any:  # fmt: skip
-        array = operand(array) if dtype is None else strong(operand(array), dtype)
+        array = operand(array)
+        if dtype is not None:
+            array = strong(array, _loop(ufunc, array, (np.dtype(dtype), None, None))[0])
         options = {} if initial is None else {"initial": initial}
         if where is not True:
             options["where"] = where
@@ -79,13 +81,19 @@ def _reduceat(name: str, reduce: Callable[..., Any]) -> Callable[..., Any]:
     return reduceat
 
 
+def _loop(ufunc: np.ufunc, x: Any, signature: Any, own: Any = None) -> Any:
+    """Return the dtypes in which a ufunc combines elements of a value, or raise `DtypeError`."""
+    given: dict[str, Any] = {} if signature is None else {"signature": signature, "casting": "unsafe"}
+    try:
+        return ufunc.resolve_dtypes((None, own or dtype_of(x), None), reduction=True, **given)
+    except TypeError as problem:
+        raise DtypeError(message(f"np.{ufunc.__name__}.reduce", str(problem).rstrip("."), show(x))) from None
+
+
 def combined(ufunc: np.ufunc, x: Any, dtype: Any = None) -> Any:
     """Return a value in the dtype in which a ufunc combines its elements."""
     own = dtype_of(x) if dtype is None else np.dtype(dtype)
-    try:
-        loop: Any = ufunc.resolve_dtypes((None, own, None), reduction=True)
-    except TypeError as problem:
-        raise DtypeError(message(f"np.{ufunc.__name__}.reduce", str(problem).rstrip("."), show(x))) from None
+    loop = _loop(ufunc, x, None, own)
     return strong(not_equal(x, 0) if loop[2] == BOOL and own != BOOL else x, loop[2])
 
 
@@ -116,7 +124,8 @@ def _by_halves(ufunc: np.ufunc) -> Callable[..., Any]:
         axes = reduced_axes(name, axis, len(shape))
         lines, lead = _lines(x, axes), drop_axes(shape, axes)
         last = len(lead)
-        start = identity if initial is None and not shape_of(lines)[last] else initial
+        fewest = 1 if ufunc is np.hypot else 0  # hypot(0, x) = |x|
+        start = identity if initial is None and shape_of(lines)[last] <= fewest else initial
         if start is not None:
             start = broadcast_to(strong(operand(start), dtype_of(x)), shape=(*lead, 1))
             lines = concatenate(start, lines, axis=last)

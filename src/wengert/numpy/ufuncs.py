@@ -39,6 +39,7 @@ from wengert.ops.comparison import (
 )
 from wengert.ops.complex import conjugate, from_parts
 from wengert.ops.conversion import cast
+from wengert.ops.elementwise import check_real
 from wengert.ops.exponential import binary_exponent, ldexp, power
 from wengert.ops.trigonometric import arctan2, sin
 
@@ -46,7 +47,8 @@ from wengert.ops.trigonometric import arctan2, sin
 def _scaled(*ufuncs: np.ufunc, factor: float) -> None:
     @implements(*ufuncs)
     def _(x: Any, /) -> Any:
-        return multiply(floating_for(ufuncs[0], operand(x)), factor)
+        check_real(ufuncs[0].__name__, x := operand(x))
+        return multiply(floating_for(ufuncs[0], x), factor)
 
 
 _scaled(np.deg2rad, np.radians, factor=np.pi / 180)
@@ -127,11 +129,20 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     elif not is_float(dtype_of(x)):
         return cast(x, dtype=dtype_of(x))
     else:
+        nan, posinf, neginf = (_like(x, value) for value in (nan, posinf, neginf))
         result = _replaced(x, nan, posinf, neginf)
     if copy or not is_box(x):
         return lay_like(result, x)
     x[...] = result
     return x
+
+
+def _like(x: Any, value: Any) -> Any:
+    """Return what stands for a number in its dtype."""
+    if value is None:
+        return None
+    check_real("nan_to_num", value := operand(value))
+    return value if is_weak(value) else strong(value, dtype_of(x))
 
 
 def _replaced(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
@@ -186,8 +197,18 @@ def sign(x: Any, /) -> Any:
     return where(at_origin, 0.0, x) / where(at_origin, 1.0, absolute(x))
 
 
-implements(np.isposinf)(lambda x, out=None: equal(x, np.inf))
-implements(np.isneginf)(lambda x, out=None: logical_and(isinf(x), signbit(x)))
+@implements(np.isposinf)
+def isposinf(x: Any, out: Any = None) -> Any:
+    check_real("isposinf", x)
+    return equal(x, np.inf)
+
+
+@implements(np.isneginf)
+def isneginf(x: Any, out: Any = None) -> Any:
+    check_real("isneginf", x)
+    return logical_and(isinf(x), signbit(x))
+
+
 implements(np.isreal)(lambda x: equal(np.imag(x), 0))
 implements(np.iscomplex)(
     lambda x: not_equal(x.imag, 0) if is_complex(dtype_of(x)) else zeros_like(x, BOOL, "C")

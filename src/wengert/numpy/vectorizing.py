@@ -18,6 +18,7 @@ from wengert.numpy.creation import contains_box
 from wengert.numpy.joining import stack
 from wengert.numpy.registry import implements, integers, is_box, rank_of, strong
 from wengert.numpy.shaping import expand_dims
+from wengert.ops.elementwise import check_real
 from wengert.ops.shape import broadcast_to, reshape
 
 _MISSING: Any = object()
@@ -81,6 +82,10 @@ class vectorize:  # noqa: N801 (NumPy's name)
         if len(ranks) != len(arrays):
             requirement = f"the signature has {len(ranks)} arguments"
             raise ArgumentError(message("vectorize", requirement, str(len(arrays))))
+        if any(rank_of(array) < rank for array, rank in zip(arrays, ranks, strict=True)):
+            raise ShapeError(
+                message("vectorize", "arguments must have the axes of the signature", show(*arrays))
+            )
         leads = [shape_of(array)[: rank_of(array) - rank] for array, rank in zip(arrays, ranks, strict=True)]
         lead = broadcast("vectorize", *leads)
         wide = [
@@ -98,6 +103,8 @@ class vectorize:  # noqa: N801 (NumPy's name)
     def _collected(self, values: list[Any], lead: Shape, number: int) -> Any:
         parts = [strong(operand(value)) for value in values]
         dtype = dtype_of(parts[0]) if self._otypes is None else self._otypes[number]
+        if dtype.kind in "iuf":
+            check_real("vectorize", *parts)
         joined = stack([strong(part, dtype) for part in parts])
         return reshape(joined, shape=(*lead, *shape_of(joined)[1:]))
 

@@ -17,6 +17,7 @@ from wengert.ops.comparison import equal, isnan, less, signbit, where
 from wengert.ops.complex import conjugate, imag, real
 from wengert.ops.conversion import cast
 from wengert.ops.elementwise import elementwise, evaluation, locally_constant, of_real, same_type, ufunc_type
+from wengert.ops.kinks import slope_at
 from wengert.primitive import Linear, NonDifferentiable, Primitive
 
 _POSITIVE_SECOND = ((-2.0, 2.0), (0.5, 2.0))
@@ -83,9 +84,9 @@ def _signed(keep: Any, like: Any) -> Any:
 def _absolute_partial(out: Any, x: Any) -> Any:
     """Return the sign of a real x; of a complex one conj(x) / |x|, whose product with a tangent has the real part."""
     if not is_complex(dtype_of(x)):
-        return sign(x)
+        return slope_at("abs", sign(x), x)
     at_origin = equal(out, 0)
-    return where(at_origin, 0.0, conjugate(x)) / where(at_origin, 1.0, out)
+    return slope_at("abs", where(at_origin, 0.0, conjugate(x)) / where(at_origin, 1.0, out), out)
 
 
 absolute = elementwise(
@@ -103,7 +104,11 @@ def squared_magnitude(x: Any) -> Any:
 
 
 fabs = elementwise(
-    "fabs", np.fabs, lambda out, x: sign(x), doc="|x| as a float; the derivative at 0 is 0", kinks=[(0.0,)]
+    "fabs",
+    np.fabs,
+    lambda out, x: slope_at("fabs", sign(x), x),
+    doc="|x| as a float; the derivative at 0 is 0",
+    kinks=[(0.0,)],
 )
 _DIRECTION = "divide by np.abs(x)"
 sign = locally_constant(
@@ -153,8 +158,8 @@ def _extremum(name: str, ufunc: np.ufunc, doc: str) -> Primitive:
     return elementwise(
         name,
         ufunc,
-        lambda out, x, y: extremum_share(out, x, y),
-        lambda out, x, y: extremum_share(out, y, x),
+        lambda out, x, y: slope_at(name, extremum_share(out, x, y), x - y),
+        lambda out, x, y: slope_at(name, extremum_share(out, y, x), x - y),
         doc=f"{doc}; each operand gets half of the derivative at a tie",
         kinks=[(1.0, 1.0), (0.0, 0.0)],
     )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.dtypes import BOOL
-from wengert.core.errors import ArgumentError, LimitError, MatrixError, WengertError, message
+from wengert.core.errors import ArgumentError, KinkError, LimitError, MatrixError, WengertError, message
 from wengert.core.shapes import broadcast
 from wengert.ir.types import TensorType, promote
 from wengert.kernels.elementwise import select
@@ -143,6 +143,12 @@ require_end = _requirement(
     "x, where truth values must hold, or an error that a loop has not ended",
     "ended",
     LimitError,
+)
+require_smooth = _requirement(
+    "require_smooth",
+    "x, where truth values must hold, or an error that a kink was differentiated twice",
+    "smooth",
+    KinkError,
 )
 require_argument = _requirement(
     "require_argument",

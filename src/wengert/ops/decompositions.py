@@ -16,13 +16,14 @@ and nonlinear least squares problems whose variables separate" (1973).
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from wengert.core.dtypes import Dtype, complex_dtype, dtype_of, is_complex, real_dtype
-from wengert.core.errors import ShapeError, message
+from wengert.core.errors import GapWarning, ShapeError, message
 from wengert.core.shapes import Shape, broadcast, shape_of
 from wengert.ir.types import TensorType, show, type_of
 from wengert.memory import placed, stacked
@@ -32,6 +33,7 @@ from wengert.ops.comparison import equal, greater, logical_and, logical_not, whe
 from wengert.ops.complex import from_parts, imag, real
 from wengert.ops.conversion import cast
 from wengert.ops.elementwise import batch_elementwise
+from wengert.ops.kinks import known_numbers
 from wengert.ops.linalg import (
     adjoint,
     check_matrices,
@@ -82,6 +84,26 @@ def _inverse_off_diagonal(x: Any) -> Any:
     """Return ``1 / x`` off the diagonal, and 0 on it."""
     is_diagonal, number = np.eye(shape_of(x)[-1], dtype=bool), dtype_of(x).type
     return where(is_diagonal, number(0), _inverse(where(is_diagonal, number(1), x)))
+
+
+def _check_gaps(operation: str, values: Any) -> None:
+    """Warn where values that are known differ by a rounding error, by which derivatives of vectors divide."""
+    numbers = known_numbers(values)
+    if numbers is None or np.shape(numbers)[-1] < 2:
+        return
+    magnitude = np.max(np.abs(numbers), axis=-1, initial=0.0)[..., None, None]
+    gaps = np.abs(numbers[..., :, None] - numbers[..., None, :])
+    error = 8 * np.finfo(real_dtype(dtype_of(numbers))).eps * magnitude
+    lost = (gaps > 0) & (gaps <= error)
+    if operation == "svd":  # vectors of a null space are a choice
+        lost &= np.abs(numbers)[..., None] > error
+    if np.any(lost):
+        requirement = (
+            "values lie closer together than their errors, and derivatives of their vectors have no digit"
+        )
+        hint = "wg.linalg.spectral_projector and wg.linalg.matrix_function have exact derivatives"
+        text = message(operation, requirement, f"a gap of {np.min(gaps[lost]):.1e}", hint)
+        warnings.warn(text, GapWarning, stacklevel=2)
 
 
 def _inverse(x: Any) -> Any:
@@ -148,6 +170,7 @@ def _eigh_tangent(a: Any, da: Any, out: Any, half: Any) -> Any:
     """Return ``dw = diag S`` and ``dV = V (S_ij / (w_j - w_i))``, for ``S = V^H dA V``."""
     values, vectors = parts(out, 1, shape_of(a)[-1])
     values, image = real(values), multiply(symmetric(da, half), vectors)
+    _check_gaps("eigh", as_numbers(values))
     turned = multiply_no_nan(
         multiply(adjoint(vectors), image), _inverse_off_diagonal(values - swapped(values))
     )
@@ -216,6 +239,9 @@ def _eig_tangent(a: Any, da: Any, out: Any) -> Any:
     LAPACK makes each vector one of length 1 with a real largest component; c keeps both.
     """
     values, vectors = parts(out, 1, shape_of(a)[-1])
+    if not shape_of(a)[-1]:
+        return out
+    _check_gaps("eig", as_numbers(values))
     turned = solve(vectors, multiply(da, vectors))
     moved = multiply(vectors, multiply_no_nan(turned, _inverse_off_diagonal(values - swapped(values))))
     # Of several components of one magnitude LAPACK makes the first real.
@@ -289,6 +315,7 @@ def _svd_tangent(a: Any, da: Any, out: Any) -> Any:
     rows, columns = shape_of(a)[-2:]
     u, s, v = parts(out, rows, 1, columns)
     s, image = real(s), multiply(da, v)
+    _check_gaps("svd", as_numbers(s))
     turned = multiply(adjoint(u), image)
     even, odd = (turned + adjoint(turned)) * 0.5, (turned - adjoint(turned)) * 0.5
     even = multiply_no_nan(even, _inverse_off_diagonal(s - swapped(s)))

@@ -19,7 +19,7 @@ from wengert.ir.types import TensorType, promote, show, type_of
 from wengert.nest.lowering import OnHost
 from wengert.ops.arithmetic import multiply_no_nan
 from wengert.ops.conversion import cast
-from wengert.ops.elementwise import batch_elementwise
+from wengert.ops.elementwise import batch_elementwise, check_real
 from wengert.primitive import Draw, Explicit, Partials, Point, Primitive, primitive
 
 #: The function for each ufunc of `scipy.special`, by its name.
@@ -37,13 +37,24 @@ def of_scipy(ufunc: np.ufunc) -> Callable[..., Any] | None:
     """Return the function for a ufunc of `scipy.special`; None for other ufuncs."""
     module = sys.modules.get("scipy.special._ufuncs")
     function = BY_NAME.get(ufunc.__name__) if getattr(module, ufunc.__name__, None) is ufunc else None
-    if function is None or isinstance(function, Primitive):
+    if function is None or (isinstance(function, Primitive) and _takes_complex(ufunc)):
         return function
-    return functools.partial(_of_floats, function)
+    return functools.partial(_of_floats, ufunc, function)
 
 
-def _of_floats(function: Callable[..., Any], *operands: Any) -> Any:
-    """Call a composition with operands of one floating dtype, as SciPy does: a square of integers would overflow."""
+def _takes_complex(ufunc: np.ufunc) -> bool:
+    return any("D" in loop.partition("->")[0] for loop in ufunc.types)
+
+
+def _of_floats(ufunc: np.ufunc, function: Callable[..., Any], *operands: Any) -> Any:
+    """Call a function with operands that SciPy takes: real ones, or complex ones where it has complex loops.
+
+    A composition gets operands of one floating dtype: a square of integers would overflow.
+    """
+    if not _takes_complex(ufunc):
+        check_real(ufunc.__name__, *operands)
+    if isinstance(function, Primitive):
+        return function(*operands)
     dtype, _ = promote(*map(type_of, operands))
     dtype = dtype if is_inexact(dtype) else FLOAT64
     return function(*(x if dtype_of(x) == dtype else cast(x, dtype=dtype) for x in operands))

@@ -7,8 +7,36 @@ from typing import Any
 
 from wengert.kernels import special as kernels
 from wengert.nest.lowering import Elementwise
+from wengert.ops.comparison import equal, isinf, where
+from wengert.ops.composition import composed
 from wengert.ops.elementwise import elementwise
-from wengert.ops.exponential import exp
+from wengert.ops.exponential import exp, sqrt
+from wengert.ops.kinks import slope_at
+
+
+def _root_slope(out: Any, x: Any) -> Any:
+    zero = equal(out, 0)
+    slope = where(zero, 0.0, 0.5 / where(zero, 1.0, out))
+    slope = where(isinf(out), math.nan, slope)  # the sum of squares overflowed
+    return slope_at("a length, such as norm or std", slope, out)
+
+
+@composed(_root_slope, domain=(0.2, 2.0), singular=[(-1.0,)])
+def root(x: Any) -> Any:
+    """Return the square root, as the length of a vector: its derivative at 0 is 0, the subgradient of least norm.
+
+    Args:
+        x: a number or an array.
+
+    Returns:
+        A number or an array of the shape of ``x``.
+
+    Example:
+        >>> root(9.0)
+        3.0
+    """
+    return sqrt(x)
+
 
 _POLES = [(0.0,), (-1.0,), (-2.0,)]
 _BELL = 2 / math.sqrt(math.pi)

@@ -11,6 +11,7 @@ from wengert.ops.comparison import equal, where
 from wengert.ops.complex import from_parts, imag, real
 from wengert.ops.elementwise import elementwise
 from wengert.ops.exponential import sqrt
+from wengert.ops.kinks import slope_at
 
 _BETWEEN_POLES: dict[str, Any] = {"domain": (-0.9, 0.9), "singular": [(-1.0,), (1.0,)]}
 
@@ -83,8 +84,8 @@ def _direction(component: Any, length: Any) -> Any:
 hypot = elementwise(
     "hypot",
     np.hypot,
-    lambda out, x, y: _direction(x, out),
-    lambda out, x, y: _direction(y, out),
+    lambda out, x, y: slope_at("hypot", _direction(x, out), out),
+    lambda out, x, y: slope_at("hypot", _direction(y, out), out),
     doc="sqrt(x^2 + y^2) without overflow; the derivative at the origin is 0 (the subgradient of least norm)",
     kinks=[(0.0, 0.0)],
 )

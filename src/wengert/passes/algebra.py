@@ -106,6 +106,12 @@ def _is_one(walk: Rewrite, atom: Atom) -> bool:
     return value is not None and bool(value == 1)
 
 
+@_rule("chosen_slope")
+def _slope(walk: Rewrite, equation: Equation) -> Found:
+    slope = equation.operands[0]
+    return slope if slope.type.shape == equation.outputs[0].type.shape else None
+
+
 @_rule("add")
 def _sum(walk: Rewrite, equation: Equation) -> Found:
     x, y = equation.operands

@@ -10,6 +10,7 @@ from wengert.core.dtypes import FLOAT64
 from wengert.core.errors import ConcreteError, message
 from wengert.ir.types import show
 from wengert.numpy.registry import floating, strong
+from wengert.ops.elementwise import check_real
 
 
 def passed_through(module: Any, own: str, name: str) -> Any:
@@ -44,8 +45,9 @@ def floats(x: Any) -> Any:
 
 
 def doubles(x: Any) -> Any:
-    """Return an operand in double precision, as SciPy's C code takes it."""
-    return strong(operand(x), FLOAT64)
+    """Return an operand in double precision, as SciPy's C code takes it, and no complex one."""
+    check_real("a function of real numbers", x := operand(x))
+    return strong(x, FLOAT64)
 
 
 def number(operation: str, name: str, value: Any) -> Any:

@@ -23,6 +23,7 @@ from wengert.ir.types import TensorType
 from wengert.kernels.elementwise import strong_product
 from wengert.ops.arithmetic import multiply_no_nan
 from wengert.ops.conversion import cast
+from wengert.ops.kinks import finite_slope
 from wengert.ops.shape import broadcast_to
 from wengert.primitive import PLAIN, Explicit, HigherOrder, Linear, NonDifferentiable, Partials, Primitive
 from wengert.transforms.algebras import Algebra
@@ -179,7 +180,8 @@ def push_partials(rule: Partials, out: Any, primals: Values, tangents: Values, p
             continue
         if callable(partial):
             with np.errstate(all="ignore"):
-                term = times_partial(tangent, partial(*values, **params))
+                slope = partial(*values, **params)
+                term = times_partial(tangent, finite_slope(slope) if rule.singular else slope)
         else:
             term = tangent if partial == 1.0 else -tangent if partial == -1.0 else tangent * partial
         total = term if total is None else total + term

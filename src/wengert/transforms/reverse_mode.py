@@ -18,6 +18,7 @@ from wengert.core.shapes import shape_of
 from wengert.ir.types import TensorType
 from wengert.kernels.elementwise import strong_product
 from wengert.ops.conversion import cast
+from wengert.ops.kinks import finite_slope
 from wengert.ops.reduction import reduce_sum
 from wengert.ops.shape import reshape, zeros_along
 from wengert.primitive import PLAIN, Explicit, HigherOrder, Linear, Partials
@@ -252,6 +253,7 @@ def _pull_partials(rule: Partials, node: Node, cotangent: Any, cotangents: Cotan
             continue
         if callable(partial):
             slope: Any = partial(*values, **params)
+            slope = finite_slope(slope) if rule.singular else slope
             is_plain = type(cotangent) is np.ndarray and type(slope) is np.ndarray
             term = cotangents.product(cotangent, slope) if is_plain else times_partial(cotangent, slope)
         else:

@@ -22,6 +22,7 @@ from wengert.core.dtypes import Dtype
 from wengert.core.errors import (
     ArgumentError,
     IndexingError,
+    KinkError,
     LimitError,
     MatrixError,
     OutOfRangeError,
@@ -311,6 +312,8 @@ def reported(place: str) -> WengertError:
             return LimitError(text)
         case "fitting":
             return ArgumentError(text)
+        case "smooth":
+            return KinkError(text)
         case _ if requirement:
             return OutOfRangeError(text)
         case _:
