@@ -9,16 +9,13 @@ import numpy as np
 
 from wengert.control.custom_derivatives import custom_jvp
 from wengert.core.shapes import shape_of
-from wengert.implicit.definitions import linear_solver, tangent_of, unknowns_of
+from wengert.implicit.definitions import MOST_DENSE, linear_solver, tangent_of, unknowns_of
 from wengert.implicit.linear import tolerance_of
 from wengert.ops.comparison import require_end
 from wengert.optimize.descent import CONVERGED, PRECISION, End, Point
 from wengert.transforms.batching import is_batched
 from wengert.transforms.forward_mode import jvp
 from wengert.transforms.reverse_mode import grad
-
-MOST_DENSE = 100
-"""The most variables for which the derivative writes the Hessian out as a matrix; beyond, it takes products alone."""
 
 
 def differentiable_end(

@@ -1,0 +1,172 @@
+"""Certificates: whether a point is a solution, as far as the function near it says.
+
+A point x of ``F(x) = 0`` is certified if the Newton step is small beside a radius r, which is small beside x, and F
+changes by a move of the length r, forth and back, as its derivative says, to a factor of two. Then there is one root
+within r (Newton and Kantorovich), and the residual is small relative to the values around it. F that is flat, that only
+falls towards a root far away, whose roots coincide, or whose rounding errors hide the root does not pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.boxes import concrete
+from wengert.control.while_loop import while_loop
+from wengert.core.dtypes import dtype_of
+from wengert.core.errors import LimitError, message
+from wengert.core.shapes import shape_of
+from wengert.ops.comparison import require_end, where
+from wengert.transforms.forward_mode import jvp
+
+#: ``(product, right sides) -> solutions`` of linear equations.
+LinearSolves = Callable[[Callable[[Any], Any], list[Any]], list[Any]]
+
+_RADII = np.array([1e2, 1e4, 1e1, 1.0])
+"""The radii to try, in tolerances: smaller ones for functions that bend, larger ones for those with rounding errors."""
+_WIDEST = 1e-2
+_SHARE = 0.1
+"""The largest Newton step, in radii."""
+_BEND = 0.5
+"""The largest difference between F and its linear model, after Newton's step, in radii."""
+_MOST_TURNS = 32
+"""Of conjugate gradients that look for a negative curvature."""
+
+
+class Certificate(NamedTuple):
+    """What is known about a point."""
+
+    holds: Any
+    residual: Any
+    """Its largest magnitude."""
+    step: Any
+    """The largest magnitude of Newton's step."""
+
+
+def generic(size: int, dtype: Any) -> Any:
+    """Return a vector of magnitudes between 1/2 and 3/2 without a pattern, which no symmetry of a function keeps."""
+    places = np.arange(1.0, size + 1)
+    magnitudes, signs = 0.5 + places * 0.6180339887498949 % 1, places * 0.7548776662466927 % 1 < 0.5
+    return np.where(signs, magnitudes, -magnitudes).astype(dtype)
+
+
+def certified(
+    operation: str,
+    residual: Callable[[Any], Any],
+    solves: LinearSolves,
+    x: Any,
+    tolerance: float,
+    *,
+    is_minimum: bool = False,
+) -> Any:
+    """Return x, or have the program raise `LimitError` where it is no certified root; with a gradient, no minimum."""
+    x = require_certified(operation, x, certificate(residual, solves, x, tolerance))
+    if not is_minimum:
+        return x
+    requirement = "the curvature at the end must be positive in every direction"
+    hint = "it is a saddle or a maximum; begin elsewhere"
+    convex = is_convex(residual, x)
+    return require_certified(operation, x, Certificate(convex, largest(residual(x)), 0.0), requirement, hint)
+
+
+def certificate(
+    residual: Callable[[Any], Any], solves: LinearSolves, x: Any, tolerance: float
+) -> Certificate:
+    """Return whether a vector is a root, to about ten tolerances relative to its elements.
+
+    An element near zero may have a scale of its own, that of the largest element, or 1.
+    """
+    value, size = residual(x), shape_of(x)
+    moves = generic(*size, dtype_of(x))
+    magnitudes = np.abs(x)
+    own = where(magnitudes > 0.0, magnitudes, 1.0)
+    scales = np.stack([own, np.maximum(magnitudes, 1.0), np.broadcast_to(largest(x), size)])
+    radii = np.minimum(np.maximum(tolerance, 4 * epsilon_of(x)) * _RADII, _WIDEST).astype(dtype_of(x))
+    choices = np.reshape(radii[:, None] * scales[:, None], (-1, *size))
+
+    def product(vector: Any) -> Any:
+        return jvp(residual, (x,), (vector,))[1]
+
+    def going(state: Any) -> Any:
+        holds, turn = state[0], state[-1]
+        return ~holds & (turn < len(choices))
+
+    def trial(state: Any) -> Any:
+        _, _, choices, turn = state
+        radius = choices[turn]
+        move = radius * moves
+        image = product(move)
+        forth, back = residual(x + move) - value - image, value - residual(x - move) - image
+        step, *bends = solves(product, [value, forth, back])
+        holds = np.all(np.abs(step) <= _SHARE * radius)
+        for bend in bends:
+            holds = holds & np.all(np.abs(bend) <= _BEND * np.abs(move))
+        return holds, largest(step), choices, turn + 1
+
+    first = (np.bool_(False), 0.0 * largest(value), choices, 0)
+    holds, step, _, _ = while_loop(going, trial, first)
+    return Certificate(holds, largest(value), step)
+
+
+def is_convex(gradient: Callable[[Any], Any], x: Any) -> Any:
+    """Return whether no curvature is negative, as conjugate gradients for a generic right side find it.
+
+    With as many turns as unknowns their directions span the space, so that the answer is complete.
+    """
+
+    def product(vector: Any) -> Any:
+        return jvp(gradient, (x,), (vector,))[1]
+
+    return ~(curvature_below_zero(product, generic(*shape_of(x), dtype_of(x)), _MOST_TURNS))
+
+
+def curvature_below_zero(product: Callable[[Any], Any], right: Any, most: int) -> Any:
+    """Return whether conjugate gradients meet a direction of a negative curvature."""
+    turns, rounding = min(most, *shape_of(right)), 16 * epsilon_of(right)
+
+    def going(state: Any) -> Any:
+        _, residual, _, is_negative, turn = state
+        return ~is_negative & (np.sum(residual * residual) > 0.0) & (turn < turns)
+
+    def onward(state: Any) -> Any:
+        direction, residual, square, _, turn = state
+        image = product(direction)
+        curvature, length = np.sum(direction * image), np.sqrt(np.sum(direction**2) * np.sum(image**2))
+        is_negative = curvature < -rounding * length
+        residual = residual - square / where(curvature == 0.0, np.inf, curvature) * image
+        following = np.sum(residual * residual)
+        return residual + following / square * direction, residual, following, is_negative, turn + 1
+
+    first = (right, right, np.sum(right * right), np.bool_(False), 0)
+    return while_loop(going, onward, first)[3]
+
+
+def require_certified(
+    operation: str, x: Any, found: Certificate, requirement: str = "", hint: str = ""
+) -> Any:
+    """Return x, or have the program raise `LimitError` where it is not certified; with the numbers where known."""
+    requirement = requirement or (
+        "at the end the Newton step must be small beside x, and the residual small beside the values near x"
+    )
+    hint = hint or (
+        "begin nearer, scale unknowns and equations, give another tol; a multiple root, a function that is flat "
+        "or has a kink there is not certified"
+    )
+    holds, residual, step = map(concrete, found)
+    if holds is not None and not np.all(holds):
+        worst = np.flatnonzero(~np.ravel(holds))[0]
+        got = f"a residual of {np.ravel(residual)[worst]:.3g} and a step of {np.ravel(step)[worst]:.3g}"
+        raise LimitError(message(operation, requirement, got, hint))
+    return require_end(x, found.holds, operation=operation, requirement=f"{requirement}; {hint}")
+
+
+def largest(x: Any) -> Any:
+    """Return the largest magnitude in a vector."""
+    return np.max(np.abs(x), initial=0.0)
+
+
+def epsilon_of(x: Any) -> float:
+    """Return the relative rounding error of the dtype of a vector."""
+    return float(np.finfo(dtype_of(x)).eps)
