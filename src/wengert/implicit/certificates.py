@@ -27,12 +27,12 @@ LinearSolves = Callable[[Callable[[Any], Any], list[Any]], list[Any]]
 _RADII = np.array([1e2, 1e4, 1e1, 1.0])
 """The radii to try, in tolerances: smaller ones for functions that bend, larger ones for those with rounding errors."""
 _WIDEST = 1e-2
-_SHARE = 0.1
+_SHARE = 0.5
 """The largest Newton step, in radii."""
 _BEND = 0.5
 """The largest difference between F and its linear model, after Newton's step, in radii."""
-_MOST_TURNS = 32
-"""Of conjugate gradients that look for a negative curvature."""
+_MOST_TURNS, _FEW_TURNS = 32, 4
+"""Of conjugate gradients that look for a negative curvature: by second derivatives, and by differences."""
 
 
 class Certificate(NamedTuple):
@@ -111,36 +111,58 @@ def certificate(
 
 
 def is_convex(gradient: Callable[[Any], Any], x: Any) -> Any:
-    """Return whether no curvature is negative, as conjugate gradients for a generic right side find it.
-
-    With as many turns as unknowns their directions span the space, so that the answer is complete.
-    """
+    """Return whether no curvature is negative; complete for as many unknowns as turns."""
 
     def product(vector: Any) -> Any:
         return jvp(gradient, (x,), (vector,))[1]
 
-    return ~(curvature_below_zero(product, generic(*shape_of(x), dtype_of(x)), _MOST_TURNS))
+    return least_curvature(product, generic(*shape_of(x), dtype_of(x)), _MOST_TURNS) > -16 * epsilon_of(x)
 
 
-def curvature_below_zero(product: Callable[[Any], Any], right: Any, most: int) -> Any:
-    """Return whether conjugate gradients meet a direction of a negative curvature."""
-    turns, rounding = min(most, *shape_of(right)), 16 * epsilon_of(right)
+def least_curvature(product: Callable[[Any], Any], right: Any, most: int) -> Any:
+    """Return the least curvature that conjugate gradients meet, relative to the lengths of direction and image.
+
+    With as many turns as unknowns the directions span the space: by Sylvester's law of inertia a negative curvature
+    is then found. The flat direction of a zero image counts as -1.
+    """
+    turns = min(most, *shape_of(right))
 
     def going(state: Any) -> Any:
-        _, residual, _, is_negative, turn = state
-        return ~is_negative & (np.sum(residual * residual) > 0.0) & (turn < turns)
+        _, _, square, least, turn = state
+        return (least > -1.0) & (square > 0.0) & (turn < turns)
 
     def onward(state: Any) -> Any:
-        direction, residual, square, _, turn = state
+        direction, residual, square, least, turn = state
         image = product(direction)
         curvature, length = np.sum(direction * image), np.sqrt(np.sum(direction**2) * np.sum(image**2))
-        is_negative = curvature < -rounding * length
+        relative = where(length > 0.0, curvature / where(length > 0.0, length, 1.0), -1.0)
         residual = residual - square / where(curvature == 0.0, np.inf, curvature) * image
         following = np.sum(residual * residual)
-        return residual + following / square * direction, residual, following, is_negative, turn + 1
+        direction = residual + following / square * direction
+        return direction, residual, following, np.minimum(least, relative), turn + 1
 
-    first = (right, right, np.sum(right * right), np.bool_(False), 0)
-    return while_loop(going, onward, first)[3]
+    square = np.sum(right * right)
+    return while_loop(going, onward, (right, right, square, 0.0 * square + 1.0, 0))[3]
+
+
+def looks_least(gradient: Callable[[Any], Any], x: Any, slope: Any, direction: Any, reach: float) -> Any:
+    """Return whether the end of a descent looks like a minimum, by some gradients: where second derivatives cost much.
+
+    The slope along the next direction must change its sign within a reach, relative to x, or to 1, and a few
+    curvatures of differences must not be negative. A slope that is not a number is a wall.
+    """
+    scale = np.maximum(1.0, largest(x))
+    length = np.sqrt(np.sum(direction * direction))
+    toward = direction / where(length > 0.0, length, 1.0)
+    passes = ~(np.sum(gradient(x + reach * scale * toward) * toward) < 0.0)
+    own = np.maximum(np.abs(x), 1e-6 * scale)
+
+    def product(vector: Any) -> Any:
+        share = 1e-2 / largest(vector)
+        return own * (gradient(x + share * own * vector) - slope) / share
+
+    curvature = least_curvature(product, generic(*shape_of(x), dtype_of(x)), _FEW_TURNS)
+    return passes & (curvature > -1e-6)
 
 
 def require_certified(

@@ -183,7 +183,7 @@ def _newton(
     start = (x0, first, size, 0.0 * size, ~(size == 0.0), 0)
     x, value, size, move, moves, _ = while_loop(unfinished, step, start)
     is_near = move <= tolerance**0.5 * (1.0 + largest(x))  # else no share of a step lets the residual fall
-    x = converged(operation, x, ~moves & is_near, value, move, most)
+    x = converged(operation, x, ~moves & (is_near | (size == 0.0)), value, move, most)
     return certified(operation, residual, linear, x, tolerance)
 
 

@@ -124,7 +124,7 @@ def _newton(
         taken = (falls & (np.sum(slope * move) < 0)) | is_nearer
         is_small = np.all(np.abs(move) <= tolerance * np.abs(there))
         is_free = damping <= _FIRST
-        ends = (is_free & (is_small | (is_level & ~taken))) | (taken & (largest(turned) == 0.0))
+        ends = (is_small & (is_free | ~taken)) | (is_free & is_level & ~taken) | (largest(turned) == 0.0)
         smaller, larger = np.maximum(_LEAST, damping / 10), np.maximum(_FIRST, damping * 10)
         return (
             np.where(taken, there, x),
