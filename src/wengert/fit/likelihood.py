@@ -44,8 +44,9 @@ def mle(
         maxiter: the most steps.
 
     Returns:
-        A `Fit`: ``success``, ``warnings``, ``estimates``, ``standard_errors``, ``covariance``, ``loglikelihood``, ``aic``, ``bic``, ``interval``,
-        ``profile``, ``delta``; print it as a table.
+        A `Fit`: ``success``, ``warnings``, ``estimates``, ``standard_errors``, ``covariance``, ``loglikelihood``,
+        ``aic``, ``bic``, ``interval``, ``profile``, ``delta``; print it as a table. What makes it doubtful, such as a
+        maximum at infinity of separated data, is in ``warnings``, and a `DoubtfulResultWarning`.
 
     Raises:
         ArgumentError: the log-likelihood is not finite at the start, there is no observation, or ``robust`` gets one

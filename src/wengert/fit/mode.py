@@ -147,7 +147,7 @@ class Potential:
     def _involved(self, direction: Any) -> str:
         """Return the names of the parameters with large shares of a direction, the largest first."""
         shares: Any = np.abs(direction)
-        involved = [self.names[k] for k in np.argsort(-shares) if shares[k] > 0.2 * shares.max()]
+        involved: list[str] = [self.names[k] for k in np.argsort(-shares) if shares[k] > 0.2 * shares.max()]
         return ", ".join(involved[:5])
 
     def doubts(self, point: Point) -> list[str]:
@@ -170,7 +170,7 @@ class Potential:
 
 
 def _axes(point: Point) -> tuple[Any, Any, Any]:
-    """Return eigenvalues and eigenvectors of the information matrix in units that make its diagonal 1, and these units."""
+    """Return eigenvalues and eigenvectors of the information in units that make its diagonal 1, and these units."""
     scale = 1.0 / np.sqrt(np.diag(point.information))
     values, vectors = np.linalg.eigh(point.information * np.multiply.outer(scale, scale))
     return values, vectors, scale

@@ -236,27 +236,27 @@ class _Sampler:
             return self._run(states, keys, numbers, plan, self._arrays)
         except TRIAL_ERRORS:
             pass
+        pieces = list[Any]()
         if len(keys) > 1:
-            chains = [
-                self._drawn(*tree.map_tree(lambda part, k=k: part[k : k + 1], (states, keys)), numbers, plan)
-                for k in range(len(keys))
-            ]
-            states, pieces = zip(*chains, strict=True)
-            return _joined(states, 0), _joined(pieces, 1)
+            chains = list[_Chain]()
+            for k in range(len(keys)):
+                chain = _each(lambda part, k=k: part[k : k + 1], states)
+                chain, piece = self._drawn(chain, keys[k : k + 1], numbers, plan)
+                chains.append(chain)
+                pieces.append(piece)
+            return _joined(chains, 0), _joined(pieces, 1)
         if len(numbers) > 1:
-            pieces = list[Any]()
-            for number in range(len(numbers)):
-                row = slice(number, number + 1)
-                states, piece = self._drawn(states, keys, numbers[row], plan[row])
+            for k in range(len(numbers)):
+                states, piece = self._drawn(states, keys, numbers[k : k + 1], plan[k : k + 1])
                 pieces.append(piece)
             return states, _joined(pieces, 0)
-        alone = tree.map_tree(lambda part: part[0], states)
+        alone = _each(lambda part: part[0], states)
         with np.errstate(all="ignore"):
             moved, row = _advanced(
                 self._transition, self._target, self._tried, alone, keys[0], numbers[0], plan[0]
             )
-        moved = tree.map_tree(lambda part: np.asarray(part)[None], moved)
-        return moved, tree.map_tree(lambda part: np.asarray(part)[None, None], row)
+        moved = _each(lambda part: np.asarray(part)[None], moved)
+        return moved, _each(lambda part: np.asarray(part)[None, None], row)
 
     def _tried(self, position: Any) -> tuple[Any, Any]:
         """Return the log density and its gradient at one point; minus infinity where there is an error."""
@@ -332,6 +332,10 @@ def _advanced(
     moved = transition(slope, fold_in(key, number), state.place, now.step, now.metric)
     following = adapted(now, phase, moved.place.position, moved.acceptance, target)
     return _Chain(moved.place, following), _row(moved)
+
+
+def _each(function: Callable[[Any], Any], parts: Any) -> Any:
+    return tree.map_tree(function, parts)
 
 
 def _joined(parts: Any, axis: int) -> Any:

@@ -24,8 +24,8 @@ from wengert.transforms.forward_mode import jvp
 #: ``(product, right sides) -> solutions`` of linear equations.
 LinearSolves = Callable[[Callable[[Any], Any], list[Any]], list[Any]]
 
-_RADII = np.array([1e2, 1e4, 1e1, 1.0])
-"""The radii to try, in tolerances: smaller ones for functions that bend, larger ones for those with rounding errors."""
+_RADII = np.array([1e2, 1e1, 1.0])
+"""The radii to try, in tolerances: large ones for functions with rounding errors, small ones for those that bend."""
 _WIDEST = 1e-2
 _SHARE = 0.5
 """The largest Newton step, in radii."""
@@ -45,11 +45,11 @@ class Certificate(NamedTuple):
     """The largest magnitude of Newton's step."""
 
 
-def generic(size: int, dtype: Any) -> Any:
-    """Return a vector of magnitudes between 1/2 and 3/2 without a pattern, which no symmetry of a function keeps."""
-    places = np.arange(1.0, size + 1)
+def generic(like: Any) -> Any:
+    """Return a vector like another without a pattern, of magnitudes of 1/2 to 3/2: no symmetry of a function has it."""
+    places = np.arange(1.0, shape_of(like)[0] + 1)
     magnitudes, signs = 0.5 + places * 0.6180339887498949 % 1, places * 0.7548776662466927 % 1 < 0.5
-    return np.where(signs, magnitudes, -magnitudes).astype(dtype)
+    return np.where(signs, magnitudes, -magnitudes).astype(dtype_of(like))
 
 
 def certified(
@@ -74,12 +74,12 @@ def certified(
 def certificate(
     residual: Callable[[Any], Any], solves: LinearSolves, x: Any, tolerance: float
 ) -> Certificate:
-    """Return whether a vector is a root, to about ten tolerances relative to its elements.
+    """Return whether a vector is a root, to at most a hundred tolerances relative to its elements.
 
     An element near zero may have a scale of its own, that of the largest element, or 1.
     """
     value, size = residual(x), shape_of(x)
-    moves = generic(*size, dtype_of(x))
+    moves = generic(x)
     magnitudes = np.abs(x)
     own = where(magnitudes > 0.0, magnitudes, 1.0)
     scales = np.stack([own, np.maximum(magnitudes, 1.0), np.broadcast_to(largest(x), size)])
@@ -116,7 +116,7 @@ def is_convex(gradient: Callable[[Any], Any], x: Any) -> Any:
     def product(vector: Any) -> Any:
         return jvp(gradient, (x,), (vector,))[1]
 
-    return least_curvature(product, generic(*shape_of(x), dtype_of(x)), _MOST_TURNS) > -16 * epsilon_of(x)
+    return least_curvature(product, generic(x), _MOST_TURNS) > -16 * epsilon_of(x)
 
 
 def least_curvature(product: Callable[[Any], Any], right: Any, most: int) -> Any:
@@ -161,7 +161,7 @@ def looks_least(gradient: Callable[[Any], Any], x: Any, slope: Any, direction: A
         share = 1e-2 / largest(vector)
         return own * (gradient(x + share * own * vector) - slope) / share
 
-    curvature = least_curvature(product, generic(*shape_of(x), dtype_of(x)), _FEW_TURNS)
+    curvature = least_curvature(product, generic(x), _FEW_TURNS)
     return passes & (curvature > -1e-6)
 
 
