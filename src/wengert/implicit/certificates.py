@@ -19,6 +19,7 @@ from wengert.core.dtypes import dtype_of
 from wengert.core.errors import LimitError, message
 from wengert.core.shapes import shape_of
 from wengert.ops.comparison import require_end, where
+from wengert.transforms.batching import vmap
 from wengert.transforms.forward_mode import jvp
 
 #: ``(product, right sides) -> solutions`` of linear equations.
@@ -33,6 +34,8 @@ _BEND = 0.5
 """The largest difference between F and its linear model, after Newton's step, in radii."""
 _MOST_TURNS, _FEW_TURNS = 32, 4
 """Of conjugate gradients that look for a negative curvature: by second derivatives, and by differences."""
+_FLAT = 1e-6
+"""The share of the largest curvature below which one is measured by this share: it may be a rounding error."""
 
 
 class Certificate(NamedTuple):
@@ -116,53 +119,84 @@ def is_convex(gradient: Callable[[Any], Any], x: Any) -> Any:
     def product(vector: Any) -> Any:
         return jvp(gradient, (x,), (vector,))[1]
 
-    return least_curvature(product, generic(x), _MOST_TURNS) > -16 * epsilon_of(x)
+    return conjugate_gradients(product, generic(x), _MOST_TURNS)[1] > -_noise(x)
 
 
-def least_curvature(product: Callable[[Any], Any], right: Any, most: int) -> Any:
-    """Return the least curvature that conjugate gradients meet, relative to the lengths of direction and image.
+def _noise(x: Any) -> float:
+    """Return the relative curvature that counts as a rounding error."""
+    return max(1e-6, 4 * epsilon_of(x) / _FLAT)
+
+
+def conjugate_gradients(product: Callable[[Any], Any], right: Any, most: int) -> tuple[Any, Any]:
+    """Return the solution after some turns, and the least curvature, relative to the lengths of direction and image.
 
     With as many turns as unknowns the directions span the space: by Sylvester's law of inertia a negative curvature
-    is then found. The flat direction of a zero image counts as -1.
+    is then found. A flat direction beside others has a relative curvature of 0, and a flat function one of -1.
     """
-    turns = min(most, *shape_of(right))
+    turns, square = min(most, *shape_of(right)), np.sum(right * right)
+    enough = (
+        max(1e-12, (100 * epsilon_of(right)) ** 2) * square
+    )  # what is left is noise where the matrix is singular
 
     def going(state: Any) -> Any:
-        _, _, square, least, turn = state
-        return (least > -1.0) & (square > 0.0) & (turn < turns)
+        square, least, turn = state[-3:]
+        return (least > -1.0) & (square > enough) & (turn < turns)
 
     def onward(state: Any) -> Any:
-        direction, residual, square, least, turn = state
+        solution, direction, residual, scale, square, least, turn = state
         image = product(direction)
-        curvature, length = np.sum(direction * image), np.sqrt(np.sum(direction**2) * np.sum(image**2))
-        relative = where(length > 0.0, curvature / where(length > 0.0, length, 1.0), -1.0)
-        residual = residual - square / where(curvature == 0.0, np.inf, curvature) * image
+        length, reached = np.sqrt(np.sum(direction**2)), np.sqrt(np.sum(image**2))
+        scale = np.maximum(scale, _FLAT * reached / length)
+        curvature, product_of_lengths = (
+            np.sum(direction * image),
+            length * np.maximum(reached, scale * length),
+        )
+        is_flat = product_of_lengths == 0.0
+        relative = where(is_flat, -1.0, curvature / where(is_flat, 1.0, product_of_lengths))
+        share = square / where(curvature == 0.0, np.inf, curvature)
+        residual = residual - share * image
         following = np.sum(residual * residual)
-        direction = residual + following / square * direction
-        return direction, residual, following, np.minimum(least, relative), turn + 1
+        return (
+            solution + share * direction,
+            residual + following / square * direction,
+            residual,
+            scale,
+            following,
+            np.minimum(least, relative),
+            turn + 1,
+        )
 
-    square = np.sum(right * right)
-    return while_loop(going, onward, (right, right, square, 0.0 * square + 1.0, 0))[3]
+    last = while_loop(going, onward, (0.0 * right, right, right, 0.0 * square, square, 0.0 * square + 1.0, 0))
+    return last[0], last[-2]
 
 
-def looks_least(gradient: Callable[[Any], Any], x: Any, slope: Any, direction: Any, reach: float) -> Any:
+def looks_least(
+    gradient: Callable[[Any], Any],
+    x: Any,
+    slope: Any,
+    direction: Any,
+    reach: float,
+    mapped: Callable[..., Any] = vmap,
+) -> Any:
     """Return whether the end of a descent looks like a minimum, by some gradients: where second derivatives cost much.
 
-    The slope along the next direction must change its sign within a reach, relative to x, or to 1, and a few
-    curvatures of differences must not be negative. A slope that is not a number is a wall.
+    The slope along the next direction must change its sign within a reach, relative to x, or to 1; a Newton step by
+    differences of gradients must not be longer, and no curvature negative. A slope that is not a number is a wall.
+    ``mapped`` maps over rows; a gradient that only takes known numbers cannot have `vmap`.
     """
     scale = np.maximum(1.0, largest(x))
     length = np.sqrt(np.sum(direction * direction))
     toward = direction / where(length > 0.0, length, 1.0)
     passes = ~(np.sum(gradient(x + reach * scale * toward) * toward) < 0.0)
-    own = np.maximum(np.abs(x), 1e-6 * scale)
+    own = np.maximum(np.abs(x), 1e-3 * scale)
 
     def product(vector: Any) -> Any:
-        share = 1e-2 / largest(vector)
+        share = 1e-2 / np.maximum(largest(vector), 1e-300)
         return own * (gradient(x + share * own * vector) - slope) / share
 
-    curvature = least_curvature(product, generic(x), _FEW_TURNS)
-    return passes & (curvature > -1e-6)
+    rights = np.stack([generic(x), own * slope])
+    steps, least = mapped(lambda right: conjugate_gradients(product, right, _FEW_TURNS))(rights)
+    return passes & np.all(least > -_noise(x)) & (largest(own * steps[1]) <= reach * scale)
 
 
 def require_certified(
