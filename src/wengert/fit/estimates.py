@@ -64,11 +64,15 @@ class Fit:
 
     def _missing_errors(self) -> list[str]:
         with np.errstate(all="ignore"):
-            wrong = ~(self._errors > 0.0) | ~np.isfinite(self._errors)
+            wrong = ~(self._errors > 1e-15 * np.abs(self._point.x)) | ~np.isfinite(self._errors)
         names = ", ".join(
             name for name, is_wrong in zip(self.names, wrong[self._order], strict=True) if is_wrong
         )
-        return [f"the standard errors of {names} are no positive numbers"] if names else []
+        return (
+            [f"the standard errors of {names} are no positive numbers beyond rounding errors"]
+            if names
+            else []
+        )
 
     @lazy
     def _errors(self) -> Any:

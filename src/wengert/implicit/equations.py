@@ -47,18 +47,19 @@ def root(
         x0: where to begin: an array, a number or a container of them.
         args: further arguments. Values that ``fun`` closes over have derivatives as well.
         solver: "newton", with steps that are halved until the residual falls; or a function ``(fun, x0) -> x``, such as
-            ``lambda f, x: scipy.optimize.root(f, x).x``, which is trusted.
+            ``lambda f, x: scipy.optimize.root(f, x).x``, whose value is trusted; a derivative needs a certificate.
         linear: how to solve the linear equations of steps and derivatives: "direct", or "cg", "gmres" or "bicgstab",
             which form no matrix.
-        tol: Newton ends when the largest residual, or the last step, relative to its first size, is at most this; by
-            default 1e-10, or 1e-5 for float32.
+        tol: Newton ends when no element of the step is larger than this, relative to that of x; by default 1e-10, or
+            1e-5 for float32.
         maxiter: the largest number of steps.
 
     Returns:
         x, in the containers of ``x0``.
 
     Raises:
-        LimitError: Newton's method does not converge.
+        LimitError: Newton's method does not converge; or its end is no certified root: the Newton step is not small
+            relative to x, or the residual is not small relative to the values around.
         MatrixError: the matrix of derivatives is singular.
         ShapeError: ``fun`` does not return the shapes of ``x0``.
 
@@ -99,17 +100,19 @@ def fixed_point(
         x0: where to begin: an array, a number or a container of them.
         args: further arguments. Values that ``fun`` closes over have derivatives as well.
         solver: "iteration" applies ``fun`` until x stays; "newton" converges fast where ``fun`` contracts little; or
-            a function ``(fun, x0) -> x``, which is trusted.
+            a function ``(fun, x0) -> x``, whose value is trusted; a derivative needs a certificate.
         linear: how to solve the linear equations of derivatives: "direct", or "cg", "gmres" or "bicgstab", which form
             no matrix.
-        tol: the iteration ends when no element changes by more than this, relative to the largest element or 1.
+        tol: the iteration ends when the rest of the way is at most this, relative to the largest element or 1: the
+            rate of the last changes tells. A few of Newton's steps then make it relative to each element.
         maxiter: the largest number of iterations.
 
     Returns:
         x, in the containers of ``x0``.
 
     Raises:
-        LimitError: the iteration does not converge.
+        LimitError: the iteration does not converge, or its end is no certified solution.
+        MatrixError: 1 is an eigenvalue of the derivative of ``fun``.
         ShapeError: ``fun`` does not return the shapes of ``x0``.
 
     Example:

@@ -54,11 +54,11 @@ def minimum(
         x0: where to begin: an array, a number or a container of them.
         args: further arguments. Values that ``fun`` closes over have derivatives as well.
         solver: "newton", with the step of Levenberg: a multiple of the identity is added to the Hessian until ``fun``
-            falls; or a function ``(fun, x0) -> x``, such as ``lambda f, x: scipy.optimize.minimize(f, x).x``, which is
-            trusted.
+            falls; or a function ``(fun, x0) -> x``, such as ``lambda f, x: scipy.optimize.minimize(f, x).x``, whose
+            value is trusted; a derivative needs a certificate.
         linear: how to solve the linear equations of steps and derivatives: "direct", or "cg", "gmres" or "bicgstab",
             which form no matrix.
-        tol: the largest element of the gradient at the end, relative to 1 and to its first size; by default 1e-10, or
+        tol: Newton ends when no element of the step is larger than this, relative to that of x; by default 1e-10, or
             1e-5 for float32.
         maxiter: the largest number of steps.
 
@@ -66,7 +66,9 @@ def minimum(
         x, in the containers of ``x0``.
 
     Raises:
-        LimitError: the iteration does not converge.
+        LimitError: the iteration does not converge; or its end is no certified minimum: the Newton step is not small
+            relative to x, or a curvature is not positive.
+        MatrixError: the Hessian at the end is singular.
         ArgumentError: ``fun`` does not return a number.
 
     Example:
