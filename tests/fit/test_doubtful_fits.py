@@ -143,7 +143,8 @@ def test_an_error_at_a_trial_point_is_a_divergence(name: str, sampler: Callable[
 @every_sampler
 def test_draws_are_the_same_with_and_without_errors(sampler: Callable[..., Samples]) -> None:
     """A density of NaN is rejected by the compiled program, and one with an error by its Python."""
-    size = {"draws": 30, "warmup": 30, "chains": 2}
+    size = {"draws": 12, "warmup": 12, "chains": 2}
+    size |= {"max_depth": 4} if sampler is wg.fit.nuts else {"leaps": 8}
 
     def quiet(p: Any) -> Any:
         return np.where(p[0] > 0.0, np.log(np.maximum(p[0], 1e-300)) - p[0], -np.inf)
