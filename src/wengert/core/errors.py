@@ -70,6 +70,10 @@ class UncompiledWarning(UserWarning):
     """A solver runs a function as a NumPy program, though a change of one line would let it be compiled."""
 
 
+class DoubtfulResultWarning(UserWarning):
+    """A solver returns a result that its own checks call doubtful; the result says why."""
+
+
 class ShapeError(WengertError, ValueError):
     """An operation cannot combine these shapes."""
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
 
-from wengert.core.markup import in_notebook, short_table
+from wengert.core.errors import DoubtfulResultWarning, message
+from wengert.core.markup import element, in_notebook, short_table
 from wengert.fit.mode import Point, Potential
 from wengert.fit.samples import with_leading_axes
 from wengert.fit.tables import number, table, written_names
@@ -26,6 +28,7 @@ class Laplace:
         logdensity: the log density at the mode.
         log_evidence: the logarithm of the integral of the density.
         names: a name for each element of the parameters, in the order in which the start has them.
+        warnings: sentences on what makes the approximation doubtful; the table ends with them.
     """
 
     def __init__(self, potential: Potential, point: Point) -> None:
@@ -34,6 +37,7 @@ class Laplace:
         self.names = written_names(potential.flat)
         self._covariance, self._order = potential.covariance(point), potential.flat.written_order
         self.covariance = self._covariance[np.ix_(self._order, self._order)]
+        self.warnings = potential.doubts(point)
         self.logdensity = -point.value
         half_determinant = 0.5 * float(np.linalg.slogdet(self.covariance)[1])
         self.log_evidence = self.logdensity + 0.5 * len(point.x) * math.log(2.0 * math.pi) + half_determinant
@@ -66,7 +70,7 @@ class Laplace:
         """Return the title, the names of the columns, and the rows."""
         deviations = np.sqrt(np.diag(self.covariance))
         rows = [
-            [name, number(x), number(deviation)]
+            [name, number(x, deviation), number(deviation)]
             for name, x, deviation in zip(self.names, self._point.x[self._order], deviations, strict=True)
         ]
         title = f"Laplace approximation: log evidence {number(self.log_evidence)}"
@@ -74,12 +78,12 @@ class Laplace:
 
     def __str__(self) -> str:
         title, columns, rows = self._parts()
-        return f"{title}\n\n{table(columns, rows)}"
+        return "\n\n".join([title, table(columns, rows), *self.warnings])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return in_notebook(short_table(*self._parts()))
+        return in_notebook(short_table(*self._parts()), *(element("p", text) for text in self.warnings))
 
 
 @with_callbacks
@@ -117,4 +121,7 @@ def laplace(logdensity: Callable[..., Any], start: Any, args: Any = (), *, maxit
         0.992
     """
     potential = Potential("laplace", logdensity, start, as_tuple(args))
-    return Laplace(potential, potential.mode(maxiter))
+    found = Laplace(potential, potential.mode(maxiter))
+    for doubt in found.warnings:
+        warnings.warn(message("laplace", doubt), DoubtfulResultWarning, stacklevel=2)
+    return found

@@ -12,7 +12,7 @@ from wengert.core import tree
 from wengert.core.dtypes import FLOAT64
 from wengert.core.errors import ArgumentError, message
 from wengert.core.lazy import lazy
-from wengert.core.markup import in_notebook, short_table
+from wengert.core.markup import element, in_notebook, short_table
 from wengert.fit.mode import Point, Potential
 from wengert.fit.profiles import profile_limits
 from wengert.fit.tables import number, table, written_names
@@ -38,6 +38,8 @@ class Fit:
         observations: the number of observations; None if it is not known.
         names: a name for each element of the parameters, in the order in which the start has them.
         robust: whether the covariance is the sandwich.
+        warnings: sentences on what makes the fit doubtful: no maximum, or no standard error; the table ends with them.
+        success: whether there are none.
     """
 
     def __init__(
@@ -57,10 +59,25 @@ class Fit:
         self.observations = observations
         self.names = written_names(potential.flat)
         self.robust = robust
+        self.warnings = [*potential.doubts(point), *self._missing_errors()]
+        self.success = not self.warnings
+
+    def _missing_errors(self) -> list[str]:
+        with np.errstate(all="ignore"):
+            wrong = ~(self._errors > 1e-15 * np.abs(self._point.x)) | ~np.isfinite(self._errors)
+        names = ", ".join(
+            name for name, is_wrong in zip(self.names, wrong[self._order], strict=True) if is_wrong
+        )
+        return (
+            [f"the standard errors of {names} are no positive numbers beyond rounding errors"]
+            if names
+            else []
+        )
 
     @lazy
     def _errors(self) -> Any:
-        return np.sqrt(np.diag(self._covariance))
+        with np.errstate(invalid="ignore"):
+            return np.sqrt(np.diag(self._covariance))
 
     @property
     def standard_errors(self) -> Any:
@@ -171,26 +188,30 @@ class Fit:
     def _parts(self) -> tuple[str, list[str], list[list[str]]]:
         """Return the title, the names of the columns, and the rows."""
         known = "" if self.observations is None else f"{self.observations} observations, "
-        bic = "" if self.observations is None else f", BIC {number(self.bic)}"
+        bic = "" if self.observations is None else f", BIC {number(self.bic, 1.0)}"
         robust = "; robust standard errors" if self.robust else ""
-        title = f"{known}log-likelihood {number(self.loglikelihood)}, AIC {number(self.aic)}{bic}{robust}"
+        title = f"{known}log-likelihood {number(self.loglikelihood, 1.0)}, AIC {number(self.aic, 1.0)}{bic}{robust}"
         columns = ["parameter", "estimate", "std. error", "z", "95% from", "to"]
         lower, upper = self._wald(0.95)
         columns_of_numbers = np.stack([self._point.x, self._errors, lower, upper])[:, self._order]
         rows = [
-            [name, *map(number, (x, error)), f"{x / error:.2f}", number(low), number(high)]
-            for name, x, error, low, high in zip(self.names, *columns_of_numbers, strict=True)
+            [name, number(x, error), number(error), _ratio(x, error), number(low, error), number(high, error)]
+            for name, x, error, low, high in zip(self.names, *columns_of_numbers.tolist(), strict=True)
         ]
         return f"Maximum likelihood: {title}", columns, rows
 
     def __str__(self) -> str:
         title, columns, rows = self._parts()
-        return f"{title}\n\n{table(columns, rows)}"
+        return "\n\n".join(filter(None, [title, table(columns, rows), "\n".join(self.warnings)]))
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return in_notebook(short_table(*self._parts()))
+        return in_notebook(short_table(*self._parts()), *(element("p", text) for text in self.warnings))
+
+
+def _ratio(value: float, error: float) -> str:
+    return f"{value / error:.2f}" if error else "nan"
 
 
 def quantile(operation: str, level: float) -> float:

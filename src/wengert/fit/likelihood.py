@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from wengert.core import tree
-from wengert.core.errors import ArgumentError, message
+from wengert.core.errors import ArgumentError, DoubtfulResultWarning, message
 from wengert.fit.estimates import Fit
 from wengert.fit.mode import Point, Potential
 from wengert.optimize.passes import passes_of
@@ -45,8 +46,9 @@ def mle(
         maxiter: the most steps.
 
     Returns:
-        A `Fit`: ``estimates``, ``standard_errors``, ``covariance``, ``loglikelihood``, ``aic``, ``bic``, ``interval``,
-        ``profile``, ``delta``; print it as a table.
+        A `Fit`: ``success``, ``warnings``, ``estimates``, ``standard_errors``, ``covariance``, ``loglikelihood``,
+        ``aic``, ``bic``, ``interval``, ``profile``, ``delta``; print it as a table. What makes it doubtful, such as a
+        maximum at infinity of separated data, is in ``warnings``, and a `DoubtfulResultWarning`.
 
     Raises:
         ArgumentError: the log-likelihood is not finite at the start, there is no observation, or ``robust`` gets one
@@ -83,7 +85,10 @@ def mle(
         covariance = _sandwich(logpdf, data, potential, point, covariance)
     if observations is None and densities:
         observations = int(np.prod(densities))
-    return Fit(potential, point, covariance, observations, robust, maxiter)
+    fit = Fit(potential, point, covariance, observations, robust, maxiter)
+    for doubt in fit.warnings:
+        warnings.warn(message("mle", doubt), DoubtfulResultWarning, stacklevel=2)
+    return fit
 
 
 def _checked_densities(densities: Any) -> tuple[int, ...]:

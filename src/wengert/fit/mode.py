@@ -22,6 +22,10 @@ _ACCEPTABLE = 1e-8
 """The decrement of a mode where rounding errors or the most steps end the search."""
 _ROUNDING = 1e-13
 """The relative rounding error of a log density, below which a step counts as no loss."""
+_SHORT, _BEND = 0.1, 4.0
+"""A distance in standard errors, and the largest quotient of the loss of log density there and that of a parabola."""
+TRIAL_ERRORS = (ArithmeticError, ValueError, LimitError)
+"""What a log density raises where it is not defined: a singular matrix, a domain, a loop that does not end."""
 _LEAST_DAMPING, _MOST_DAMPING = 1e-4, 1e12
 _SINGULAR = 1e-12
 """The least eigenvalue of an information matrix with a unit diagonal."""
@@ -62,10 +66,22 @@ class Potential:
         self._information = passes.get(f"{operation}: hessian", lambda: hessian(passes.scalar))
 
     def value(self, x: Any) -> float:
-        """Return the negative log density; infinity for NaN."""
-        with np.errstate(all="ignore"):
-            value = float(self._slope(x, self._arrays)[0])
+        """Return the negative log density; infinity for NaN, and for an error at a trial point."""
+        try:
+            with np.errstate(all="ignore"):
+                value = float(self._slope(x, self._arrays)[0])
+        except TRIAL_ERRORS:
+            return np.inf
         return np.inf if np.isnan(value) else value
+
+    def tried(self, x: Any) -> Point | None:
+        """Return a point with all derivatives; None if one is not finite, or cannot be computed."""
+        try:
+            point = self.at(x)
+        except TRIAL_ERRORS:
+            return None
+        finite = np.isfinite(point.value) and np.all(np.isfinite(point.gradient))
+        return point if finite and np.all(np.isfinite(point.information)) else None
 
     def at(self, x: Any) -> Point:
         """Return a point with all derivatives."""
@@ -122,17 +138,43 @@ class Potential:
             worst = int(np.argmin(diagonal))
             got = f"{diagonal[worst]:.3g} on its diagonal for {self.names[worst]}"
             raise MatrixError(message(self.operation, requirement, got, hint))
-        scale = 1.0 / np.sqrt(diagonal)
-        values, vectors = np.linalg.eigh(point.information * np.multiply.outer(scale, scale))
+        values, vectors, scale = _axes(point)
         if values[0] <= _SINGULAR:
-            shares: Any = np.abs(vectors[:, 0])
-            involved: list[str] = [
-                self.names[k] for k in np.argsort(-shares) if shares[k] > 0.2 * shares.max()
-            ]
-            got = f"an eigenvalue of {values[0]:.2g} in a direction of {', '.join(involved[:5])}"
+            got = f"an eigenvalue of {values[0]:.2g} in a direction of {self._involved(vectors[:, 0])}"
             raise MatrixError(message(self.operation, requirement, got, hint))
         half = scale[:, None] * vectors
         return (half / values) @ half.T
+
+    def _involved(self, direction: Any) -> str:
+        """Return the names of the parameters with large shares of a direction, the largest first."""
+        shares: Any = np.abs(direction)
+        involved: list[str] = [self.names[k] for k in np.argsort(-shares) if shares[k] > 0.2 * shares.max()]
+        return ", ".join(involved[:5])
+
+    def doubts(self, point: Point) -> list[str]:
+        """Return a sentence on the axis of the covariance along which the log density is no parabola, if there is one.
+
+        A maximum at infinity is flat on one side and falls fast on the other; a fit that ends there, because the log
+        density no longer changes, has a curvature that means nothing.
+        """
+        values, vectors, scale = _axes(point)
+        expected, rounding = _SHORT**2 / 2.0, _ROUNDING * max(1.0, abs(point.value))
+        for k, axis in enumerate((scale[:, None] * vectors / np.sqrt(values)).T):
+            losses = [self.value(point.x + sign * _SHORT * axis) - point.value for sign in (1.0, -1.0)]
+            if min(losses) + rounding < expected / _BEND or max(losses) - rounding > expected * _BEND:
+                return [
+                    f"along {self._involved(vectors[:, k])} the log density is no parabola: a tenth of a standard "
+                    f"error changes it by {-losses[0]:.2g} and {-losses[1]:.2g}, not by {-expected:.2g}; there may be "
+                    "no maximum, and the standard errors mean nothing: remove a parameter, or add information about it"
+                ]
+        return []
+
+
+def _axes(point: Point) -> tuple[Any, Any, Any]:
+    """Return eigenvalues and eigenvectors of the information in units that make its diagonal 1, and these units."""
+    scale = 1.0 / np.sqrt(np.diag(point.information))
+    values, vectors = np.linalg.eigh(point.information * np.multiply.outer(scale, scale))
+    return values, vectors, scale
 
 
 def minimum(potential: Potential, point: Point, free: Any, maxiter: int) -> tuple[Point, float]:
@@ -157,8 +199,8 @@ def minimum(potential: Potential, point: Point, free: Any, maxiter: int) -> tupl
             step, damping, gain = _step(point, free, max(_LEAST_DAMPING, 10.0 * damping))
         else:
             break
-        tried = potential.at(x)
-        if not (np.all(np.isfinite(tried.gradient)) and np.all(np.isfinite(tried.information))):
+        tried = potential.tried(x)
+        if tried is None:
             break
         point = tried
         damping = 0.1 * damping if damping > _LEAST_DAMPING else 0.0

@@ -73,9 +73,8 @@ def _next(distance: float, step: float, low: float, high: float) -> float:
 
 def _profiled(potential: Potential, x: Any, others: Any, maxiter: int) -> Point | None:
     """Return the maximum over the other parameters; None where the log density is not finite."""
-    point = potential.at(x)
-    finite = np.isfinite(point.value) and np.all(np.isfinite(point.gradient))
-    if not (finite and np.all(np.isfinite(point.information))):
+    point = potential.tried(x)
+    if point is None:
         return None
     point, gain = minimum(potential, point, others, maxiter)
     if not gain <= 1e-8:

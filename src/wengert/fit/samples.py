@@ -38,7 +38,7 @@ class Samples:
         names: a name for each element of the parameters, in the order in which the start has them.
         logdensity: of each draw, of shape (chains, draws).
         acceptance: the mean probability to accept the points of each trajectory.
-        divergent: whether each trajectory ended where the error of its energy was above 1000.
+        divergent: whether each trajectory ended where the error of its energy was above 1000, or the density failed.
         leaps: the number of leapfrog steps of each trajectory.
         depth: the number of doublings of each trajectory; 0 for `hmc`.
         energy: the energy at the beginning of each trajectory.
@@ -156,16 +156,17 @@ class Samples:
         )
         pooled = self.vectors.reshape(-1, self._flat.size)
         deviations = np.std(pooled, axis=0, ddof=1)
-        numbers = [
-            np.mean(pooled, axis=0),
-            deviations,
-            deviations / np.sqrt(self._numbers(mean_ess)[self._order]),
-            *np.quantile(pooled, [0.05, 0.5, 0.95], axis=0),
-        ]
+        errors = deviations / np.sqrt(self._numbers(mean_ess)[self._order])
+        quantiles = np.quantile(pooled, [0.05, 0.5, 0.95], axis=0)
+        numbers = [np.mean(pooled, axis=0), deviations, errors, *quantiles]
+        digits = [errors, errors, np.full(errors.shape, np.inf), *[deviations] * 3]
         columns = ["parameter", "mean", "sd", "mc error", "5%", "50%", "95%", "ess bulk", "ess tail", "r-hat"]
         cells = [
             self.names,
-            *[[number(float(value)) for value in column] for column in numbers],
+            *[
+                [number(float(value), float(error)) for value, error in zip(column, errors, strict=True)]
+                for column, errors in zip(numbers, digits, strict=True)
+            ],
             *[
                 [f"{size:.0f}" for size in sizes[self._order]]
                 for sizes in (self._sizes, self._numbers(tail_ess))

@@ -14,6 +14,7 @@ from wengert.core.errors import ArgumentError, message
 from wengert.core.progress import Bar
 from wengert.fit.adaptation import Adapted, adapted, begun, phases
 from wengert.fit.metrics import Dense, Diagonal
+from wengert.fit.mode import TRIAL_ERRORS
 from wengert.fit.samples import Samples
 from wengert.fit.tables import element_names
 from wengert.fit.trajectories import Moved, Place, Slope, Transition, no_u_turn_transition, static_transition
@@ -62,7 +63,9 @@ def nuts(
     A trajectory of Hamilton's equations doubles until it turns back, and a point of it, chosen with the weights
     ``exp(-energy)``, is the next draw (Hoffman and Gelman, 2014; Betancourt, 2017). In the warm-up dual averaging finds
     the step size, and growing windows find the variances of the parameters, which are the inverse masses, as in Stan.
-    All chains run in one compiled program. All computation is in float64.
+    All chains run in one compiled program. All computation is in float64. A point where the log density is no number,
+    or raises an error of its values (a singular matrix, a domain, a loop that does not end), is never drawn, and its
+    trajectory counts as divergent.
 
     Args:
         logdensity: takes the parameters and ``args``, and returns the logarithm of the density, which need not be
@@ -192,6 +195,7 @@ class _Sampler:
         self._slopes = passes.get(f"{operation}: slopes", lambda: _slopes(passes))
         name = f"{operation}: {limit} {target} {type(self._metric).__name__}"
         self._run = passes.get(name, lambda: _chunk(passes, transition, target))
+        self._transition, self._target = transition, target
 
     def draw(
         self, key: Any, chains: int, draws: int, warmup: int, jitter: float, progress: bool | None
@@ -212,7 +216,7 @@ class _Sampler:
             for first in range(0, total, length):
                 numbers = np.arange(first, first + length)
                 phase = plan[first : first + length]
-                states, piece = self._run(states, keys, numbers, phase, self._arrays)
+                states, piece = self._drawn(states, keys, numbers, phase)
                 pieces.append(piece)
                 bar.show(min(first + length, total))
         moved = [np.concatenate(parts)[:total] for parts in zip(*pieces, strict=True)]
@@ -225,6 +229,58 @@ class _Sampler:
         statistics["inverse_mass"] = inverse_mass[(..., *np.ix_(*[order] * (1 + is_dense)))]
         return Samples(self._flat, vectors, statistics, self._limit)
 
+    def _drawn(self, states: _Chain, keys: Any, numbers: Any, plan: Any) -> tuple[_Chain, Any]:
+        """Return the states after some draws, and the draws.
+
+        An error at a trial point ends the compiled program. Then each draw of each chain is one program, and that of
+        the draw with the error is its Python, where such a point has the density 0.
+        """
+        try:
+            return self._run(states, keys, numbers, plan, self._arrays)
+        except TRIAL_ERRORS:
+            pass
+        pieces = list[Any]()
+        if len(keys) > 1:
+            chains = list[_Chain]()
+            for k in range(len(keys)):
+                chain = _each(lambda part, k=k: part[k : k + 1], states)
+                chain, piece = self._drawn(chain, keys[k : k + 1], numbers, plan)
+                chains.append(chain)
+                pieces.append(piece)
+            return _joined(chains, 0), _joined(pieces, 1)
+        if len(numbers) > 1:
+            for k in range(len(numbers)):
+                states, piece = self._drawn(states, keys, numbers[k : k + 1], plan[k : k + 1])
+                pieces.append(piece)
+            return states, _joined(pieces, 0)
+        alone = _each(lambda part: part[0], states)
+        with np.errstate(all="ignore"):
+            moved, row = _advanced(
+                self._transition, self._target, self._tried, alone, keys[0], numbers[0], plan[0]
+            )
+        moved = _each(lambda part: np.asarray(part)[None], moved)
+        return moved, _each(lambda part: np.asarray(part)[None, None], row)
+
+    def _tried(self, position: Any) -> tuple[Any, Any]:
+        """Return the log density and its gradient at one point; minus infinity where there is an error."""
+        try:
+            with np.errstate(all="ignore"):
+                values, gradients = self._slopes(position[None], self._arrays)
+        except TRIAL_ERRORS:
+            return np.float64(-np.inf), np.zeros(position.shape)
+        return values[0], gradients[0]
+
+    def _slopes_at(self, positions: Any, *, is_last: bool) -> tuple[Any, Any]:
+        """Return log densities and gradients at the starts; the user's own start, which comes last, may raise."""
+        try:
+            with np.errstate(all="ignore"):
+                return self._slopes(positions, self._arrays)
+        except TRIAL_ERRORS:
+            if is_last:
+                raise
+        values, gradients = zip(*map(self._tried, positions), strict=True)
+        return np.stack(values), np.stack(gradients)
+
     def _starts(self, key: Any, chains: int, jitter: float) -> _Chain:
         """Return the first states, around the user's start; a half as far from it where the density is not finite."""
         flat, distance, waiting = self._flat, float(jitter), np.full(chains, True)
@@ -233,8 +289,7 @@ class _Sampler:
         for trial in range(_TRIES):
             moves = distance * uniform(fold_in(key, trial), positions.shape, -1.0, 1.0)
             positions = np.where(waiting[:, None], centre + moves, positions)
-            with np.errstate(all="ignore"):
-                values, gradients = self._slopes(positions, self._arrays)
+            values, gradients = self._slopes_at(positions, is_last=trial == _TRIES - 1)
             waiting = ~(np.isfinite(values) & np.all(np.isfinite(gradients), axis=1))
             if not np.any(waiting):
                 first = tree.map_tree(
@@ -263,16 +318,31 @@ def _chunk(passes: Passes, transition: Transition, target: float) -> Callable[..
             number, phase = row
 
             def advance(state: _Chain, key: Any) -> Any:
-                now = state.adapted
-                moved = transition(slope, fold_in(key, number), state.place, now.step, now.metric)
-                following = adapted(now, phase, moved.place.position, moved.acceptance, target)
-                return _Chain(moved.place, following), _row(moved)
+                return _advanced(transition, target, slope, state, key, number, phase)
 
             return vmap(advance)(states, keys)
 
         return scan(draw, states, (numbers, plan))
 
     return run
+
+
+def _advanced(
+    transition: Transition, target: float, slope: Slope, state: _Chain, key: Any, number: Any, phase: Any
+) -> tuple[_Chain, Any]:
+    """Return the state of a chain after a draw, and the draw."""
+    now = state.adapted
+    moved = transition(slope, fold_in(key, number), state.place, now.step, now.metric)
+    following = adapted(now, phase, moved.place.position, moved.acceptance, target)
+    return _Chain(moved.place, following), _row(moved)
+
+
+def _each(function: Callable[[Any], Any], parts: Any) -> Any:
+    return tree.map_tree(function, parts)
+
+
+def _joined(parts: Any, axis: int) -> Any:
+    return tree.map_tree(lambda *leaves: np.concatenate(leaves, axis), *parts)
 
 
 def _slopes(passes: Passes) -> Callable[..., Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 
@@ -37,13 +38,19 @@ def leaf_names(flat: Flat) -> list[str]:
     return [readable(path, flat.name) for path in flat.paths]
 
 
-def number(value: float, digits: int = 4) -> str:
-    """Write a number with some significant digits; large and small ones with an exponent.
+def number(value: float, error: float = math.inf) -> str:
+    """Write a number with four significant digits, or to the second digit of its error; others with an exponent.
 
     Example:
         >>> number(12.34567), number(0.000012), number(1234567.0), number(float("inf"))
         ('12.35', '1.2e-05', '1.235e+06', 'inf')
+        >>> number(4998.0, 0.025), number(1234567.0, 250.0), number(0.5, 10.0)
+        ('4998.000', '1234567', '0.5000')
     """
+    digits = 4
+    if value and all(map(math.isfinite, (value, error))) and error > 0.0:
+        places = math.floor(math.log10(abs(value))) - math.floor(math.log10(error))
+        digits = min(max(digits, places + 2), 17)
     text = f"{value:#.{digits}g}".rstrip(".")
     return f"{value:.{digits}g}" if "e" in text or "n" in text else text
 

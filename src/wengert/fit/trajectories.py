@@ -74,9 +74,9 @@ def leapfrog(slope: Slope, phase: Phase, step: Any, metric: Metric) -> Phase:
 
 
 def energy_of(phase: Phase) -> Any:
-    """Return the energy; infinite for NaN."""
+    """Return the energy; infinite where it is no number, or the density is infinite."""
     energy = 0.5 * np.sum(phase.velocity * phase.momentum) - phase.place.logdensity
-    return where(np.isnan(energy), np.inf, energy)
+    return where(np.isfinite(energy), energy, np.inf)
 
 
 # -- trajectories of fixed length ------------------------------------------------------------------------

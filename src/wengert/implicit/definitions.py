@@ -6,21 +6,23 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from wengert.control.custom_derivatives import custom_jvp
 from wengert.control.values import is_followable, pack
 from wengert.core.errors import ArgumentError, MatrixError, ShapeError, message
 from wengert.core.shapes import shape_of
+from wengert.implicit.certificates import Certificate, certified, largest, require_certified
 from wengert.implicit.linear import SOLVERS, solve_directly, solve_iteratively, tolerance_of
 from wengert.implicit.vectors import Form, differentiable, lifted, vector_of
-from wengert.ops.comparison import require_end
 from wengert.transforms.forward_mode import jvp
 
 #: ``(residual, x) -> x``: takes the residual as a function of a vector, and returns its root.
 Solve = Callable[[Callable[[Any], Any], Any], Any]
-#: ``(product, b) -> x`` solves the linear equations of a step, or of a derivative.
-LinearSolve = Callable[[Callable[[Any], Any], Any], Any]
+#: ``(product, right sides) -> solutions`` of the linear equations of a step, or of a derivative.
+LinearSolve = Callable[[Callable[[Any], Any], Sequence[Any]], list[Any]]
+MOST_DENSE = 100
+"""The most unknowns for which a matrix of derivatives is written out where the user does not ask for it."""
+LOOSE = 1e-4
+"""The tolerance of a certificate of what another solver has found, to its own tolerance."""
 
 
 class Equations(NamedTuple):
@@ -74,15 +76,23 @@ def equations_of(operation: str, function: Callable[..., Any], x0: Any, args: An
 
 
 def solution_of(
-    equations: Equations, solve: Solve, linear: LinearSolve, given: Callable[..., Any] | None = None
+    operation: str,
+    equations: Equations,
+    solve: Solve,
+    linear: LinearSolve,
+    given: Callable[..., Any] | None = None,
+    *,
+    is_trusted: bool = False,
 ) -> Any:
     """Return the solution as a function of the parameters: ``F_x x' = - F_p p'``.
 
     Args:
+        operation: the name for messages.
         equations: ``F(x, p) = 0``.
         solve: finds x.
         linear: solves the linear equations of the tangent.
-        given: what ``solve`` takes in place of the residual: the function whose gradient it is.
+        given: what ``solve`` takes in place of the residual: the function whose gradient it is, which has a minimum.
+        is_trusted: whether ``solve`` gives no certificate; only a derivative then needs one.
     """
     residual = equations.residual
     solvable = given or residual
@@ -95,6 +105,10 @@ def solution_of(
     def _(primals: Any, tangents: Any) -> Any:
         start, *parameters = primals
         x = solution(start, *parameters)
+        if is_trusted:
+            x = certified(
+                operation, lambda x: residual(x, *parameters), linear, x, LOOSE, is_minimum=given is not None
+            )
         return x, tangent_of(residual, linear, x, parameters, tangents[1:])
 
     return equations.form.container(solution(equations.start, *equations.parameters))
@@ -119,7 +133,7 @@ def tangent_of(
     def product(vector: Any) -> Any:
         return jvp(lambda x: residual(x, *parameters), (x,), (vector,))[1]
 
-    return linear(product, -jvp(of_parameters, tuple(chosen), tuple(directions))[1])
+    return linear(product, [-jvp(of_parameters, tuple(chosen), tuple(directions))[1]])[0]
 
 
 def linear_solver(operation: str, name: str, start: Any, tol: float) -> LinearSolve:
@@ -129,12 +143,12 @@ def linear_solver(operation: str, name: str, start: Any, tol: float) -> LinearSo
     if name == "direct":
         return functools.partial(_solve_directly, operation)
     limits = min(tol, tolerance_of(start, None)), 10 * shape_of(start)[0]
-    return lambda product, b: solve_iteratively(name, product, b, limits)
+    return lambda product, rights: [solve_iteratively(name, product, b, limits) for b in rights]
 
 
-def _solve_directly(operation: str, multiply: Callable[[Any], Any], right: Any) -> Any:
+def _solve_directly(operation: str, multiply: Callable[[Any], Any], rights: Sequence[Any]) -> list[Any]:
     try:
-        return solve_directly(multiply, right)
+        return solve_directly(multiply, rights)
     except MatrixError:
         requirement = "the matrix of derivatives must not be singular"
         hint = "begin elsewhere; at a multiple root the solution has no derivative"
@@ -156,18 +170,8 @@ def by_user(
     return result
 
 
-def largest(x: Any) -> Any:
-    """Return the largest magnitude in a vector."""
-    return np.max(np.abs(x), initial=0.0)
-
-
-def converged(operation: str, x: Any, holds: Any, most: int) -> Any:
+def converged(operation: str, x: Any, holds: Any, residual: Any, step: Any, most: int) -> Any:
     """Return x, or have the program raise `LimitError` where the iteration has not converged."""
+    requirement = f"the iteration must converge in maxiter={most} steps"
     hint = "begin nearer, give maxiter or tol, or another solver"
-    requirement = f"the iteration must converge in maxiter={most} steps; {hint}"
-    return require_end(
-        x,
-        np.asarray(holds) if isinstance(holds, bool) else holds,
-        operation=operation,
-        requirement=requirement,
-    )
+    return require_certified(operation, x, Certificate(holds, largest(residual), step), requirement, hint)

@@ -100,7 +100,7 @@ def linear_solve(
         return form.container(solve_sparse(matrix, right) if is_sparse else _column(matrix, right))
     if solver == "direct":
         _check_slope(stage(lambda v: [multiply(v)], [strong(type_of(right))])[0])
-        return form.container(solve_directly(multiply, right))
+        return form.container(solve_directly(multiply, [right])[0])
     limits = tolerance_of(right, tol), 10 * shape_of(right)[0] if maxiter is None else maxiter
     solution = solve_iteratively(solver, multiply, right, limits, transpose and _of_function(transpose, form))
     return form.container(solution)
@@ -156,11 +156,11 @@ def _without_vector(program: Graph, outputs: Sequence[Any], position: int) -> Gr
     return whole
 
 
-def solve_directly(multiply: Callable[[Any], Any], right: Any) -> Any:
+def solve_directly(multiply: Callable[[Any], Any], rights: Sequence[Any]) -> list[Any]:
     """Write a linear function out as a matrix, and factorise."""
-    count = shape_of(right)[0]
-    columns = vmap(multiply)(np.eye(count, dtype=dtype_of(right)))
-    return _column(np.transpose(columns), right)
+    columns = vmap(multiply)(np.eye(*shape_of(rights[0]), dtype=dtype_of(rights[0])))
+    solutions = solve(np.transpose(columns), np.stack(rights, axis=1))
+    return [solutions[:, number] for number in range(len(rights))]
 
 
 def _column(matrix: Any, right: Any) -> Any:

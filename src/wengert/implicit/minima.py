@@ -12,12 +12,12 @@ from wengert.control.while_loop import while_loop
 from wengert.core.dtypes import dtype_of
 from wengert.core.errors import ArgumentError, message
 from wengert.core.shapes import shape_of
+from wengert.implicit.certificates import certified, epsilon_of, largest
 from wengert.implicit.definitions import (
     LinearSolve,
     by_user,
     check_callable,
     converged,
-    largest,
     linear_solver,
     solution_of,
     unknowns_of,
@@ -30,6 +30,9 @@ from wengert.transforms.reverse_mode import grad, value_and_grad
 
 _LEAST = 1e-12
 """The least damping: Newton's steps converge as fast, and a Hessian that is singular still has a step."""
+
+_FIRST = 1e-6
+"""The damping of a step that replaces one without."""
 
 
 @with_callbacks
@@ -53,11 +56,11 @@ def minimum(
         x0: where to begin: an array, a number or a container of them.
         args: further arguments. Values that ``fun`` closes over have derivatives as well.
         solver: "newton", with the step of Levenberg: a multiple of the identity is added to the Hessian until ``fun``
-            falls; or a function ``(fun, x0) -> x``, such as ``lambda f, x: scipy.optimize.minimize(f, x).x``, which is
-            trusted.
+            falls; or a function ``(fun, x0) -> x``, such as ``lambda f, x: scipy.optimize.minimize(f, x).x``, whose
+            value is trusted; a derivative needs a certificate.
         linear: how to solve the linear equations of steps and derivatives: "direct", or "cg", "gmres" or "bicgstab",
             which form no matrix.
-        tol: the largest element of the gradient at the end, relative to 1 and to its first size; by default 1e-10, or
+        tol: Newton ends when no element of the step is larger than this, relative to that of x; by default 1e-10, or
             1e-5 for float32.
         maxiter: the largest number of steps.
 
@@ -65,7 +68,9 @@ def minimum(
         x, in the containers of ``x0``.
 
     Raises:
-        LimitError: the iteration does not converge.
+        LimitError: the iteration does not converge; or its end is no certified minimum: the Newton step is not small
+            relative to x, or a curvature is not positive.
+        MatrixError: the Hessian at the end is singular.
         ArgumentError: ``fun`` does not return a number.
 
     Example:
@@ -91,40 +96,52 @@ def minimum(
     else:
         raise ArgumentError(message("minimum", 'the solver must be "newton" or a function', repr(solver)))
     gradients = problem._replace(residual=grad(objective))
-    return solution_of(gradients, solve, linear_solve, given=objective)
+    trusted = callable(solver)
+    return solution_of("minimum", gradients, solve, linear_solve, given=objective, is_trusted=trusted)
 
 
 def _newton(
     linear: LinearSolve, tolerance: float, most: int, objective: Callable[[Any], Any], x0: Any
 ) -> Any:
-    """Take Newton steps with a damping that grows until the value falls (Levenberg, 1944)."""
+    """Take Newton steps with a damping that grows until the value falls (Levenberg, 1944).
+
+    They end where they are small, or where an undamped one changes the value within rounding errors and the slope no
+    longer falls.
+    """
     slopes = grad(objective)
     value, slope = value_and_grad(objective)(x0)
-    goal = tolerance * (1.0 + largest(slope))
-    rounding = 4 * float(np.finfo(dtype_of(x0)).eps)
+    rounding = 4 * epsilon_of(x0)
 
     def unfinished(state: Any) -> Any:
-        slope, turn = state[2], state[-1]
-        return ~(largest(slope) <= goal) & (turn < most)
+        moves, turn = state[-2:]
+        return moves & (turn < most)
 
     def step(state: Any) -> Any:
-        x, value, slope, damping, turn = state
+        x, value, slope, damping, _, _, turn = state
         scale = damping * (1.0 + largest(slope))
-        move = linear(lambda v: jvp(slopes, (x,), (v,))[1] + scale * v, -slope)
+        (move,) = linear(lambda v: jvp(slopes, (x,), (v,))[1] + scale * v, [-slope])
         there = x + move
         reached, turned = value_and_grad(objective)(there)
         falls = reached <= value + 1e-4 * np.sum(slope * move)
-        is_nearer = (reached <= value + rounding * np.abs(value)) & (largest(turned) < largest(slope))
+        is_level = np.abs(reached - value) <= rounding * np.abs(value)
+        is_nearer = (is_level | (reached <= value)) & (largest(turned) < largest(slope))
         taken = (falls & (np.sum(slope * move) < 0)) | is_nearer
-        smaller, larger = np.maximum(_LEAST, damping / 10), np.maximum(1e-6, damping * 10)
+        is_small = np.all(np.abs(move) <= tolerance * np.abs(there))
+        is_free = damping <= _FIRST
+        ends = (is_small & (is_free | ~taken)) | (is_free & is_level & ~taken) | (largest(turned) == 0.0)
+        smaller, larger = np.maximum(_LEAST, damping / 10), np.maximum(_FIRST, damping * 10)
         return (
             np.where(taken, there, x),
             np.where(taken, reached, value),
             np.where(taken, turned, slope),
             np.where(taken, smaller, larger),
+            largest(move),
+            ~ends,
             turn + 1,
         )
 
-    start = (x0, value, slope, np.full(shape_of(value), _LEAST, dtype_of(x0)), 0)
-    x, _, slope, _, _ = while_loop(unfinished, step, start)
-    return converged("minimum", x, largest(slope) <= goal, most)
+    least = np.full(shape_of(value), _LEAST, dtype_of(x0))
+    start = (x0, value, slope, least, 0.0 * least, ~(largest(slope) == 0.0), 0)
+    x, _, slope, _, move, moves, _ = while_loop(unfinished, step, start)
+    x = converged("minimum", x, ~moves, slope, move, most)
+    return certified("minimum", slopes, linear, x, tolerance, is_minimum=True)

@@ -37,10 +37,11 @@ class Minimum(NamedTuple):
     nfev: Any
     """The number of evaluations of the value and the gradient."""
     converged: Any
-    """Whether a tolerance was reached."""
+    """Whether a tolerance was reached, and the gradients around say that a minimum is near."""
     status: Any
     """0: converged; 1: the most steps; 2: no step falls enough, for rounding errors; 3: not finite at the start; 4: the
-    function falls without end along a line."""
+    function falls without end along a line; 5: a tolerance was reached where no minimum is near: the function falls
+    further, is flat, or has a negative curvature."""
 
 
 @with_callbacks
@@ -69,7 +70,8 @@ def lbfgs(
         args: further arguments of ``fun``.
         memory: how many steps describe the Hessian.
         gtol: the greatest element of the gradient of a minimum, in absolute value.
-        ftol: the least decrease of a step, relative to the value or to 1.
+        ftol: the least decrease of a step, relative to the value or to 1; the step must be short, too: at most 1e-3 or
+            ``sqrt(ftol)`` of x, or of 1.
         maxiter: the most steps.
         maxls: the most trials of a line search.
 
@@ -81,7 +83,7 @@ def lbfgs(
             count, or a tolerance is negative.
         ConcreteError: the objective needs known numbers, for example for Python's ``if``.
         DtypeError: a variable is not a real number.
-        LimitError: a derivative is asked for, and the descent has not converged.
+        LimitError: a derivative is asked for, and the descent has not converged, or a Newton step there is not small.
 
     Example:
         >>> import numpy as np, wengert as wg
@@ -120,7 +122,8 @@ def newton_cg(
         x0: the start: an array, a number, or any container of them. A list of numbers is an array.
         args: further arguments of ``fun``.
         gtol: the greatest element of the gradient of a minimum, in absolute value.
-        ftol: the least decrease of a step, relative to the value or to 1.
+        ftol: the least decrease of a step, relative to the value or to 1; the step must be short, too: at most 1e-3 or
+            ``sqrt(ftol)`` of x, or of 1.
         maxiter: the most steps; by default 200 for each variable.
         maxcg: the most steps of conjugate gradients; by default 20 for each variable.
         maxls: the most trials of a line search.
@@ -133,7 +136,7 @@ def newton_cg(
             count, or a tolerance is negative.
         ConcreteError: the objective needs known numbers, for example for Python's ``if``.
         DtypeError: a variable is not a real number.
-        LimitError: a derivative is asked for, and the descent has not converged.
+        LimitError: a derivative is asked for, and the descent has not converged, or a Newton step there is not small.
 
     Example:
         >>> import numpy as np

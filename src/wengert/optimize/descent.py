@@ -12,11 +12,12 @@ import numpy as np
 
 from wengert.control.cond import cond
 from wengert.control.while_loop import while_loop
+from wengert.implicit.certificates import largest, looks_least
 from wengert.ops.comparison import where
 from wengert.optimize.line_search import Search, begun, judged
 from wengert.transforms.reverse_mode import value_and_grad
 
-RUNNING, CONVERGED, LIMIT, PRECISION, NOT_FINITE, UNBOUNDED = -1, 0, 1, 2, 3, 4
+RUNNING, CONVERGED, LIMIT, PRECISION, NOT_FINITE, UNBOUNDED, DOUBTFUL = -1, 0, 1, 2, 3, 4, 5
 """What a status says; the numbers from 0 are those of `scipy.optimize`."""
 
 
@@ -30,6 +31,11 @@ class Limits(NamedTuple):
     steps: int
     trials: int
     """The most trials of a line search."""
+
+    @property
+    def move(self) -> float:
+        """The largest last step, relative to x or to 1: what a relative decrease of ``ftol`` lets a step be."""
+        return max(1e-3, self.ftol**0.5)
 
 
 class Point(NamedTuple):
@@ -118,7 +124,10 @@ def descend(objective: Callable[[Any], Any], start: Any, method: Method, limits:
         np.int64(RUNNING),
     )
     last = while_loop(lambda now: now.status < 0, turn, first)
-    return End(last.point, last.steps, last.evaluations, last.status)
+    x, _, slope = last.point
+    is_least = looks_least(lambda x: both(x)[1], x, slope, last.direction, 10 * limits.move)
+    status = where((last.status == CONVERGED) & ~is_least, DOUBTFUL, last.status)
+    return End(last.point, last.steps, last.evaluations, status)
 
 
 def _length(vector: Any) -> Any:
@@ -139,7 +148,8 @@ def _status(
     before = now.point.value
     size = np.maximum(np.maximum(np.abs(before), np.abs(point.value)), 1.0)
     is_minimum = np.max(np.abs(point.gradient)) <= limits.gtol
-    is_level = (before - point.value <= limits.ftol * size) & ~is_first
+    is_near = largest(point.x - now.point.x) <= limits.move * np.maximum(1.0, largest(point.x))
+    is_level = (before - point.value <= limits.ftol * size) & is_near & ~is_first
     is_finite = np.isfinite(point.value) & np.all(np.isfinite(point.gradient))
     status = where(steps >= limits.steps, LIMIT, RUNNING)
     status = where(accepted & (is_minimum | is_level), CONVERGED, status)

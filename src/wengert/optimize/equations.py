@@ -9,6 +9,7 @@ import numpy as np
 
 from wengert.core.errors import ArgumentError, message
 from wengert.ir.types import show
+from wengert.optimize.confirmation import confirmed_root, is_root
 from wengert.optimize.limits import checked_options
 from wengert.optimize.scipys import as_tuple, callback_for, in_containers, part_of, scipy_optimize
 from wengert.optimize.systems import System
@@ -44,7 +45,8 @@ def root(
         options: as in SciPy.
 
     Returns:
-        SciPy's `OptimizeResult`; ``x`` is a container like ``x0``.
+        SciPy's `OptimizeResult`; ``x`` is a container like ``x0``. There is no success where the Newton step at x is
+        not small, or the equations do not change around x as their Jacobian says.
 
     Raises:
         ArgumentError: a value is not finite at the start, or there are more or fewer equations than variables, or a
@@ -82,7 +84,7 @@ def root(
         callback=callback_for(callback, system.flat),
         options=checked_options("root", tol, options),
     )
-    return in_containers(result, system.flat, "x")
+    return in_containers(confirmed_root(result, system.values), system.flat, "x")
 
 
 @with_callbacks
@@ -120,7 +122,7 @@ def root_scalar(
         options: as in SciPy.
 
     Returns:
-        SciPy's `RootResults`.
+        SciPy's `RootResults`; not converged at a pole, and where the Newton step is not small.
 
     Raises:
         ArgumentError: a start is not one real number.
@@ -134,9 +136,10 @@ def root_scalar(
     if method is None and bracket is None and x0 is not None and x1 is None:
         method = "newton"
     order = _ORDERS.get((method or "").lower(), 0)
+    users = part_of(f, 0) if fprime is True else f
     if fprime is None and fprime2 is None and order:
         f, fprime, fprime2 = _with_derivatives(f, order), True, order == 2
-    return optimize.root_scalar(
+    result = optimize.root_scalar(
         f,
         args=args,
         method=method,
@@ -150,6 +153,18 @@ def root_scalar(
         maxiter=maxiter,
         options=options,
     )
+    if result.converged and not _is_solution(users, args, bracket, result.root):
+        result.converged, result.flag = False, "no root: the value there is not small beside those around"
+    return result
+
+
+def _is_solution(f: Callable[..., Any], args: tuple[Any, ...], bracket: Any, x: Any) -> bool:
+    """Return whether the values at the ends of a bracket are larger, so that it is no pole; or x is certified."""
+    if bracket is not None:
+        ends = [abs(f(float(end), *args)) for end in bracket]
+        if abs(f(x, *args)) <= 0.5 * max(ends):
+            return True
+    return is_root(lambda v: np.stack([f(v[0], *args)]), np.array([x]))
 
 
 def _start(name: str, value: Any) -> float | None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from wengert.core import tree
 from wengert.core.errors import ArgumentError, message
+from wengert.optimize.confirmation import confirmed_minimum
 from wengert.optimize.flat import Flat, as_tree
 from wengert.optimize.limits import lower_and_upper
 from wengert.optimize.normal_equations import Settings, minimise_squares
@@ -53,7 +54,8 @@ def least_squares(
             ``x_scale`` may be a container like ``x0``.
 
     Returns:
-        SciPy's `OptimizeResult`; ``x`` and ``grad`` are containers like ``x0``.
+        SciPy's `OptimizeResult`; ``x`` and ``grad`` are containers like ``x0``. Without bounds and losses there is no
+        success where gradients around x say that no minimum is near.
 
     Raises:
         ArgumentError: a residual or the sum of their squares is not finite at the start, bounds do not fit, a setting
@@ -96,6 +98,8 @@ def least_squares(
             method=method,
             **options,
         )
+    if bounds is None and options.get("loss", "linear") == "linear":
+        confirmed_minimum(result, lambda x: system.jac(x).T @ system.fun(x))
     return in_containers(result, flat, "x", "grad")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from wengert.optimize.confirmation import confirmed_minimum
 from wengert.optimize.limits import checked_options
 from wengert.optimize.problems import Problem
 from wengert.optimize.scipys import as_tuple, callback_for, part_of, scipy_optimize
@@ -65,7 +66,8 @@ def minimize(
 
     Returns:
         SciPy's `OptimizeResult`; ``x`` and ``jac`` are containers like ``x0``. Whether the method has converged is in
-        ``success``, and why not, in ``message``.
+        ``success``, and why not, in ``message``; without bounds and constraints, a gradient method has no success
+        where gradients around x say that no minimum is near.
 
     Raises:
         ArgumentError: the objective does not return one number, or is NaN at the start; bounds or limits do not fit; a
@@ -100,6 +102,8 @@ def minimize(
         options=checked_options("minimize", tol, options),
         **given,
     )
+    if bounds is None and not problem.constraints and given.get("jac") == problem.jac:
+        confirmed_minimum(result, problem.jac)
     return problem.solution(result)
 
 

@@ -9,16 +9,14 @@ import numpy as np
 
 from wengert.control.custom_derivatives import custom_jvp
 from wengert.core.shapes import shape_of
-from wengert.implicit.definitions import linear_solver, tangent_of, unknowns_of
+from wengert.implicit.certificates import certified
+from wengert.implicit.definitions import LOOSE, MOST_DENSE, linear_solver, tangent_of, unknowns_of
 from wengert.implicit.linear import tolerance_of
 from wengert.ops.comparison import require_end
 from wengert.optimize.descent import CONVERGED, PRECISION, End, Point
 from wengert.transforms.batching import is_batched
 from wengert.transforms.forward_mode import jvp
 from wengert.transforms.reverse_mode import grad
-
-MOST_DENSE = 100
-"""The most variables for which the derivative writes the Hessian out as a matrix; beyond, it takes products alone."""
 
 
 def differentiable_end(
@@ -54,6 +52,7 @@ def differentiable_end(
         is_minimum = (end.status == CONVERGED) | (end.status == PRECISION)
         requirement = "the descent must end at a minimum to have a derivative; give maxiter, or another start"
         x = require_end(end.point.x, is_minimum, operation=operation, requirement=requirement)
+        x = certified(operation, lambda x: grad(function)(x, *values), solve, x, LOOSE, is_minimum=True)
         moved = tangent_of(grad(function), solve, x, values, tangents[1:])
         change = jvp(function, (x, *values), (moved, *tangents[1:]))[1]
         zero = np.float64(0.0)

@@ -56,6 +56,10 @@ class System:
             self._check(values)
         return values
 
+    def values(self, x: Any) -> Any:
+        """Return the values at a vector, also inside a transform."""
+        return self._passes.values(x, self._arrays)
+
     def jac(self, x: Any) -> Any:
         """Return the Jacobian matrix at a vector: a row for each value."""
         return self._jacobian(np.ascontiguousarray(x, np.float64), self._arrays)

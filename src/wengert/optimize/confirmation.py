@@ -1,0 +1,55 @@
+"""Whether what SciPy's solvers return solves the problem: else their results say so, as of a search that failed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.core.errors import MatrixError
+from wengert.implicit.certificates import certificate, looks_least
+from wengert.implicit.definitions import MOST_DENSE
+from wengert.implicit.linear import solve_directly
+
+_TOLERANCE, _REACH = 1e-6, 1e-2
+_NO_ROOT = (
+    "The Newton step there is not small, or the function does not change around as its derivative says."
+)
+_NO_MINIMUM = "The function falls on within a hundredth of x, is flat there, or has a negative curvature."
+
+
+def is_root(fun: Callable[[Any], Any], x: Any) -> bool:
+    """Return whether a vector is certified as a root of a function of vectors."""
+    try:
+        with np.errstate(all="ignore"):
+            return bool(certificate(fun, solve_directly, x, _TOLERANCE).holds)
+    except MatrixError:
+        return False
+
+
+def confirmed_root(result: Any, fun: Callable[[Any], Any]) -> Any:
+    """Return a result, without success if its x is no certified root."""
+    if result.success and result.x.size <= MOST_DENSE and not is_root(fun, result.x):
+        _withdraw(result, _NO_ROOT)
+    return result
+
+
+def confirmed_minimum(result: Any, gradient: Callable[[Any], Any]) -> Any:
+    """Return a result without bounds and constraints, without success if no minimum is near its x."""
+    x = np.asarray(result.x, np.float64)
+    if result.success and x.size <= MOST_DENSE:
+        with np.errstate(all="ignore"):
+            slope = gradient(x)
+            if not looks_least(gradient, x, slope, -slope, _REACH, _mapped):
+                _withdraw(result, _NO_MINIMUM)
+    return result
+
+
+def _mapped(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda rows: tuple(map(np.stack, zip(*map(function, rows), strict=True)))
+
+
+def _withdraw(result: Any, reason: str) -> None:
+    result.success = False
+    result.message = f"{result.message} But this is no solution: {reason}"

@@ -1,0 +1,174 @@
+"""Solvers never give a wrong answer without an error: problems of all kinds from starts up to 1e6 away."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.implicit.solver_problems import PROBLEMS, Known, distance_to, slope_of, starts_of
+from wengert.errors import ArgumentError, LimitError, MatrixError
+
+P = 1.3
+SOLVERS: dict[str, Callable[..., Any]] = {
+    "root": wg.implicit.root,
+    "minimum": wg.implicit.minimum,
+    "fixed_point": wg.implicit.fixed_point,
+}
+MINIMA = [name for name, known in PROBLEMS.items() if known.kind == "minimum"]
+every_problem = pytest.mark.parametrize("name", PROBLEMS)
+
+
+def answer(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return the result of a function; None where it says that there is none."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore", RuntimeWarning)
+        try:
+            return function(*arguments)
+        except (LimitError, MatrixError):
+            return None
+
+
+def solver_of(known: Known) -> Callable[[Any, Any], Any]:
+    return lambda p, start: SOLVERS[known.kind](known.fun, start, (p,))
+
+
+def check(name: str, p: float, start: Any, x: Any, tolerance: float = 1e-6) -> None:
+    if x is not None:
+        distance, _ = distance_to(PROBLEMS[name], p, x)
+        assert distance <= tolerance, (name, start, x, distance)
+
+
+def check_slope(name: str, p: float, start: Any, x: Any, slope: Any, tolerance: float = 1e-5) -> None:
+    if slope is not None:
+        assert x is not None, (name, start, slope)
+        expected = slope_of(PROBLEMS[name], p, x)
+        np.testing.assert_allclose(slope, expected, tolerance, tolerance * np.max(np.abs(expected)))
+
+
+def run(name: str, seed: int, count: int, eager: int, derivatives: int) -> int:
+    """Solve a problem from starts: all compiled, some eager, some with derivatives. Return how many have an answer."""
+    known, rng = PROBLEMS[name], np.random.default_rng(seed)
+    solve = solver_of(known)
+    compiled, slope, answers = wg.jit(solve), wg.derivative(solve), 0
+    for number, start in enumerate(starts_of(known, P, rng, count)):
+        x = answer(compiled, P, start)
+        answers += x is not None
+        check(name, P, start, x)
+        if number < eager:
+            check(name, P, start, answer(solve, P, start))
+        if number < derivatives:
+            check_slope(name, P, start, x, answer(lambda p, start=start: slope(p, start), P))
+    return answers
+
+
+SOLVED = {
+    "exponential",
+    "cube",
+    "huge",
+    "monotone 20",
+    "wells",
+    "valley",
+    "bowl 20",
+    "Heron",
+    "turning 20",
+    "tiny",
+}
+
+
+@every_problem
+@pytest.mark.costly
+def test_no_answer_is_wrong(name: str) -> None:
+    answers = run(name, 0, 10, 1, 1)
+    assert answers > 0 or name not in SOLVED
+
+
+@every_problem
+@pytest.mark.slow
+def test_no_answer_of_many_is_wrong(name: str) -> None:
+    for seed in (1, 2):
+        run(name, seed, 10, 3, 3)
+
+
+@pytest.mark.parametrize(
+    "solve", [wg.optimize.lbfgs, wg.optimize.newton_cg], ids=lambda solve: solve.__name__
+)
+@pytest.mark.parametrize("name", MINIMA)
+@pytest.mark.costly
+def test_no_descent_that_says_converged_ends_elsewhere(name: str, solve: Callable[..., Any]) -> None:
+    known, rng = PROBLEMS[name], np.random.default_rng(3)
+
+    def descend(p: Any, start: Any) -> Any:
+        return solve(known.fun, start, (p,), gtol=1e-9, ftol=0.0)
+
+    compiled = wg.jit(descend)
+    slope = wg.jit(wg.derivative(lambda p, start: descend(p, start).x))
+    for start in starts_of(known, P, rng, 10):
+        with np.errstate(all="ignore"):
+            found = compiled(P, start)
+        if not np.all(np.isfinite(found.jac)):
+            continue
+        if found.converged:
+            # `gtol` is absolute, so that a shallow or a quartic function has a wide end
+            check(name, P, start, found.x, 1e-2)
+        check_slope(name, P, start, found.x, answer(slope, P, start), 1e-3)
+
+
+# -- the rule ------------------------------------------------------------------------------------------------
+
+
+def test_errors_name_residual_step_and_remedy() -> None:
+    with pytest.raises(LimitError, match=r"^root: .* a residual of 0 and a step of .*; begin nearer, scale"):
+        wg.implicit.root(lambda x: x**3 - 3 * x**2 + 3 * x - 1, 3.0)
+    with pytest.raises(LimitError, match=r"^minimum: the curvature at the end .*; it is a saddle"):
+        wg.implicit.minimum(lambda x: (x**2 - 1) ** 2, 0.0)
+    with pytest.raises(LimitError, match=r"^minimum: the curvature at the end"):
+        wg.jit(lambda x: wg.implicit.minimum(lambda x: (x**2 - 1) ** 2, x))(0.0)
+
+
+def test_a_loose_tolerance_gives_a_loose_answer() -> None:
+    x = wg.implicit.root(lambda x: np.exp(x) - 2.0, 3.0, tol=1e-2)
+    assert abs(x - np.log(2.0)) < 1e-2
+
+
+def test_a_users_solver_has_a_derivative_only_where_it_solves() -> None:
+    def near(distance: float) -> Callable[[Any], Any]:
+        solver = lambda f, x: np.sqrt(2.0) + distance  # noqa: E731
+        return lambda a: wg.implicit.root(lambda x: x * x - a, 1.0, solver=solver)
+
+    assert np.isclose(wg.grad(near(1e-6))(2.0), 8**-0.5)
+    assert np.isclose(near(0.1)(2.0), np.sqrt(2.0) + 0.1)  # the user's answer
+    for transform in (wg.grad, lambda f: wg.jit(wg.grad(f))):
+        with pytest.raises(LimitError, match="root: at the end the Newton step"):
+            transform(near(0.1))(2.0)
+
+
+def test_a_saddle_of_the_users_solver_has_no_derivative() -> None:
+    stay = lambda f, x: x  # noqa: E731
+    saddle = lambda a: wg.implicit.minimum(lambda x: a * x[0] ** 2 - x[1] ** 2, np.zeros(2), solver=stay)  # noqa: E731
+    with pytest.raises(LimitError, match="curvature"):
+        wg.jacobian(saddle)(1.0)
+
+
+def test_single_precision_is_certified() -> None:
+    two, one = np.float32(2), np.float32(1)
+    assert np.isclose(wg.implicit.root(lambda x: x * x - two, one), np.sqrt(2.0), rtol=1e-5)
+    assert np.isclose(wg.implicit.minimum(lambda x: (x * x - two) ** 2, one), np.sqrt(2.0), rtol=1e-5)
+    assert np.isclose(wg.implicit.fixed_point(np.cos, one), 0.7390851, rtol=1e-5)
+
+
+def test_a_batch_fails_where_one_example_does() -> None:
+    solve = wg.vmap(lambda p, x: wg.implicit.root(lambda x: np.exp(x) - p, x))
+    np.testing.assert_allclose(solve(np.array([2.0, 3.0]), np.array([1.0, -1.0])), np.log([2.0, 3.0]))
+    for transform in (lambda f: f, wg.jit):
+        with pytest.raises((LimitError, MatrixError)), np.errstate(all="ignore"):
+            transform(solve)(np.array([2.0, -3.0]), np.array([1.0, 1.0]))
+
+
+def test_an_objective_that_is_not_finite_at_the_start_is_refused() -> None:
+    with pytest.raises((ArgumentError, LimitError)), np.errstate(all="ignore"):
+        wg.implicit.minimum(lambda x: np.log(x), -1.0)
