@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from wengert.kernels.differences import digamma_difference
 from wengert.kernels.quadrature import elementwise, gauss_legendre
 from wengert.kernels.special import digamma, lgamma, polygamma
 from wengert.kernels.tables import table
@@ -178,19 +179,31 @@ def _beta_slope(a: Array, b: Array, x: Array, order: tuple[int, int]) -> Array:
     return _where(is_valid, result, np.nan)
 
 
-def _beta_factor(order: tuple[int, int], a: Array, b: Array, total: Array, log_x: Array, log_y: Array) -> Any:
-    """Return ``1/F d^(i+j) F`` for ``F = x^a y^b Gamma(total) / (Gamma(a) Gamma(b))``."""
+def _beta_factor(
+    order: tuple[int, int],
+    a: Array,
+    b: Array,
+    total: Array,
+    log_x: Array,
+    log_y: Array,
+    raised: int = 0,
+) -> Any:
+    """Return ``1/F d^(i+j) F`` for ``F = x^a y^b Gamma(total) / (Gamma(a) Gamma(b))``; total is a + b less raises."""
     count = sum(order)
     of_a, of_b = ([_psi(k, c) for k in range(n)] for c, n in zip((a, b), order, strict=True))
     of_total = [_psi(k, total) for k in range(count)]
+    rise_a = digamma_difference(a, b - raised)
+    rise_b = digamma_difference(b, a - raised)
 
     def slopes(p: int, q: int) -> Any:
+        if p + q == 1:
+            return log_x + rise_a if p else log_y + rise_b
         slope = of_total[p + q - 1]
         if not q:
             slope = slope - of_a[p - 1]
         if not p:
             slope = slope - of_b[q - 1]
-        return slope + (log_x if (p, q) == (1, 0) else log_y if (p, q) == (0, 1) else 0.0)
+        return slope
 
     return bell(order, slopes)
 
@@ -216,7 +229,7 @@ def _beta_term(a: Array, b: Array, x: Array, y: Array, order: tuple[int, int], o
     total, log_x, log_y = a + b, np.log(x), np.log(y)
     a_up, b_up = (a + 1, b) if of_a else (a, b + 1)
     size = np.exp(a * log_x + b * log_y + lgamma(total) - lgamma(a_up) - lgamma(b_up))
-    return size * _beta_factor(order, a_up, b_up, total, log_x, log_y)
+    return size * _beta_factor(order, a_up, b_up, total, log_x, log_y, raised=1)
 
 
 def _beta_density(a: Array, b: Array, x: Array, y: Array) -> Array:
@@ -234,7 +247,7 @@ def _beta_lower(a: Array, b: Array, x: Array, y: Array, order: tuple[int, int]) 
     """Integrate over (0, x)."""
     # For a small b the integrand is flat in ln(t / (1 - t)) to where a (1 - t) is about 1, and then decays.
     end = np.maximum(y, np.minimum(2 / (1 + a), 0.5))
-    result = _beta_decay(a, b, 1 - end, end, order)
+    result = _beta_decay(a, b, _where(end > y, 1 - end, x), end, order)
     _update(result, y < end, lambda a, b, y, end: _beta_flat(a, b, y, end, order), a, b, y, end)
     return result
 

@@ -15,10 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from wengert.ops.arithmetic import floor, maximum, multiply_no_nan, sign, square
+from wengert.ops.arithmetic import absolute, floor, maximum, multiply_no_nan, sign, square
 from wengert.ops.bessel import i0, i1
-from wengert.ops.comparison import greater, less, logical_and, logical_or, where
+from wengert.ops.comparison import equal, greater, less, logical_and, logical_or, where
 from wengert.ops.composition import composed
+from wengert.ops.densities import log_binomial_mass, log_poisson_mass, log_student_density
+from wengert.ops.differences import digamma_difference
 from wengert.ops.exponential import cbrt, exp, expit, expm1, log, log1p, sqrt
 from wengert.ops.exponential import power as raised
 from wengert.ops.incomplete import betainc_slope, gammainc_slope
@@ -43,8 +45,8 @@ from wengert.primitive import Point
 
 _ROOT_PI = math.sqrt(math.pi)
 _ROOT_TWO_PI = math.sqrt(2 * math.pi)
-#: The argument from which asymptotic series replace differences that cancel.
-_LARGE = 12.0
+#: The arguments from which asymptotic series replace differences that cancel.
+_LARGE, _FAR = 12.0, 7.0
 
 # -- gamma functions -------------------------------------------------------------------------------------
 
@@ -58,22 +60,30 @@ gamma = stated(
 )
 beta = stated(
     "beta",
-    lambda out, a, b: out * (digamma(a) - digamma(a + b)),
-    lambda out, a, b: out * (digamma(b) - digamma(a + b)),
+    lambda out, a, b: -out * digamma_difference(a, b, order=0),
+    lambda out, a, b: -out * digamma_difference(b, a, order=0),
     doc="gamma(a) gamma(b) / gamma(a + b)",
 )
 betaln = stated(
     "betaln",
-    lambda out, a, b: digamma(a) - digamma(a + b),
-    lambda out, a, b: digamma(b) - digamma(a + b),
+    lambda out, a, b: -digamma_difference(a, b, order=0),
+    lambda out, a, b: -digamma_difference(b, a, order=0),
     doc="ln |beta(a, b)|",
 )
 BY_NAME.update(gammaln=lgamma, psi=digamma, digamma=digamma)
 
 
 def _incomplete_slope(a: Any, x: Any) -> Any:
-    """Return ``x^(a-1) e^-x / gamma(a)``."""
-    return exp((a - 1) * log(x) - x - lgamma(a))
+    """Return ``x^(a-1) e^-x / gamma(a)``; the root of the exponential enters twice, as it may underflow."""
+    a, x = 1.0 * a, 1.0 * x
+    root = exp(0.5 * log_poisson_mass(a, x))
+    inner = root * (a / where(equal(x, 0.0), 1.0, x)) * root
+    return where(equal(x, 0.0), _at_end(a), inner)
+
+
+def _at_end(a: Any) -> Any:
+    """Return ``x^(a-1)`` at x = 0."""
+    return where(less(a, 1.0), np.inf, where(equal(a, 1.0), 1.0, 0.0))
 
 
 gammainc = stated(
@@ -113,7 +123,17 @@ gammainccinv = stated(
 
 def _beta_slope(a: Any, b: Any, x: Any) -> Any:
     """Return ``x^(a-1) (1-x)^(b-1) / beta(a, b)``."""
-    return exp((a - 1) * log(x) + (b - 1) * log1p(-x) - betaln(a, b))
+    return _beta_slope_of(1.0 * a, 1.0 * b, 1.0 * x, 1.0 - x)
+
+
+def _beta_slope_of(a: Any, b: Any, x: Any, y: Any) -> Any:
+    """Return the same of x and y = 1 - x."""
+    is_left, is_right = equal(x, 0.0), equal(y, 0.0)
+    is_end = logical_or(is_left, is_right)
+    inside, rest = where(is_end, 0.5, x), where(is_end, 0.5, y)
+    root = exp(0.5 * log_binomial_mass(a, b, inside, rest))
+    inner = root * (a / (a + b) / inside) * (b / rest) * root
+    return where(is_left, _at_end(a) * b, where(is_right, _at_end(b) * a, inner))
 
 
 betainc = stated(
@@ -163,8 +183,7 @@ betainccinv = stated(
 
 def _student_density(df: Any, t: Any) -> Any:
     """Return the density of Student's distribution."""
-    df, t = 1.0 * df, 1.0 * t
-    return exp(-0.5 * (df + 1) * log1p(t * t / df) - betaln(0.5 * df, 0.5)) / sqrt(df)
+    return exp(log_student_density(1.0 * t, 1.0 * df))
 
 
 def _student_slope(df: Any, t: Any) -> Any:
@@ -246,17 +265,17 @@ erfcinv = stated(
 
 
 def _asymptotic(x: Any, alternating: bool) -> Any:
-    """Return ``sum_k (2k+1)!! (-+1)^k / (2 x^2)^k``, for large x."""
+    """Return ``sum_k (2k+1)!! (-+1)^k / (2 x^2)^k``, for large x; at 7 the last term is 1e-18."""
     y, total = (-0.5 if alternating else 0.5) / (x * x), 1.0
-    for k in range(12, 0, -1):
+    for k in range(30, 0, -1):
         total = 1.0 + (2 * k + 1) * y * total
     return total
 
 
 def _erfcx_slope(out: Any, x: Any) -> Any:
     """Return ``2 x erfcx(x) - 2 / sqrt(pi)``, by its asymptotic series where the terms cancel."""
-    is_far = greater(x, _LARGE)
-    far = where(is_far, x, _LARGE)
+    is_far = greater(x, _FAR)
+    far = where(is_far, x, _FAR)
     return where(is_far, -_asymptotic(far, True) / (_ROOT_PI * (far * far)), 2 * x * out - 2 / _ROOT_PI)
 
 
@@ -265,8 +284,8 @@ erfcx = stated("erfcx", _erfcx_slope, doc="e^(x^2) erfc(x)", domain=(-1.5, 3.0))
 
 def _dawson_slope(out: Any, x: Any) -> Any:
     """Return ``1 - 2 x dawsn(x)``, by its asymptotic series where the terms cancel."""
-    is_far = greater(x * x, _LARGE * _LARGE)
-    far = where(is_far, x, _LARGE)
+    is_far = greater(x * x, _FAR * _FAR)
+    far = where(is_far, x, _FAR)
     return where(is_far, -0.5 * _asymptotic(far, False) / (far * far), 1 - 2 * x * out)
 
 
@@ -300,11 +319,22 @@ _chi = stated(
     part=1,
     singular=[(0.0,)],
 )
+
+
+def _turn(x: Any) -> Any:
+    """Return ``pi/2 x^2`` up to full turns: of x = n + f with n whole and 0 <= f < 1, the product n f is exact."""
+    x = absolute(1.0 * x)
+    n = floor(x)
+    f = x - n
+    parity, product = n - 2.0 * floor(0.5 * n), n * f
+    return 0.5 * math.pi * (parity + 2.0 * (product - 2.0 * floor(0.5 * product + 0.5)) + f * f)
+
+
 _fresnel_s = stated(
-    "fresnel_s", lambda out, x: sin(x * x * (math.pi / 2)), doc="the Fresnel integral S", of="fresnel", part=0
+    "fresnel_s", lambda out, x: sin(_turn(x)), doc="the Fresnel integral S", of="fresnel", part=0
 )
 _fresnel_c = stated(
-    "fresnel_c", lambda out, x: cos(x * x * (math.pi / 2)), doc="the Fresnel integral C", of="fresnel", part=1
+    "fresnel_c", lambda out, x: cos(_turn(x)), doc="the Fresnel integral C", of="fresnel", part=1
 )
 BY_NAME.update(
     sici=lambda x: (_si(x), _ci(x)),
@@ -351,10 +381,31 @@ kv = stated(
     whole=1,
     singular=_AT_ZERO,
 )
+
+
+def _scaled_slope(out: Any, v: Any, x: Any, alternating: bool, near: Any) -> Any:
+    """Return the slope of a scaled modified function from Hankel's expansion of its logarithm, where a formula cancels.
+
+    ``e^x K_v(x) = sqrt(pi / 2x) sum_k a_k x^-k`` with ``a_k = a_(k-1) (4v^2 - (2k-1)^2) / 8k``; I_v has alternating
+    signs (DLMF 10.40). From the border on, the terms fall below the unit of rounding.
+    """
+    square_of_order, size = 4.0 * v * v, absolute(x)
+    is_far = greater(size, 40.0 + square_of_order / 16)
+    inverse = 1.0 / where(is_far, size, 40.0 + square_of_order / 16)
+    inverse = -inverse if alternating else inverse
+    total: Any = 1.0
+    slope: Any = 0.5
+    term: Any = 1.0
+    for k in range(1, 41):
+        term = term * inverse * (square_of_order - (2 * k - 1) ** 2) / (8.0 * k)
+        total, slope = total + term, slope + (k + 0.5) * term
+    return where(is_far, -out * (slope / total) / where(is_far, x, 1.0), near)
+
+
 ive = stated(
     "ive",
     lambda out, v, x: ive_order(v, x),
-    lambda out, v, x: 0.5 * (ive(v - 1, x) + ive(v + 1, x)) - sign(x) * out,
+    lambda out, v, x: _scaled_slope(out, v, x, True, 0.5 * (ive(v - 1, x) + ive(v + 1, x)) - sign(x) * out),
     doc="e^-|x| I_v(x)",
     domain=_ORDER,
     whole=1,
@@ -362,13 +413,35 @@ ive = stated(
 kve = stated(
     "kve",
     lambda out, v, x: kve_order(v, x),
-    lambda out, v, x: out - 0.5 * (kve(v - 1, x) + kve(v + 1, x)),
+    lambda out, v, x: _scaled_slope(out, v, x, False, out - 0.5 * (kve(v - 1, x) + kve(v + 1, x))),
     doc="e^x K_v(x)",
     domain=_ORDER,
     whole=1,
     singular=_AT_ZERO,
 )
-BY_NAME.update(jn=BY_NAME["jv"], yn=BY_NAME["yv"], kn=BY_NAME["kv"])
+BY_NAME["jn"] = BY_NAME["jv"]
+
+
+def _whole(n: Any) -> Any:
+    """Return a number without its fraction, as SciPy takes orders that must be whole."""
+    n = 1.0 * n
+    return where(less(n, 0), -floor(-n), floor(n))
+
+
+yn = stated(
+    "yn",
+    None,
+    lambda out, n, x: 0.5 * (yn(_whole(n) - 1, x) - yn(_whole(n) + 1, x)),
+    doc="the Bessel function Y_n(x) of a whole order",
+    singular=_AT_ZERO,
+)
+kn = stated(
+    "kn",
+    None,
+    lambda out, n, x: -0.5 * (kn(_whole(n) - 1, x) + kn(_whole(n) + 1, x)),
+    doc="the modified Bessel function K_n(x) of a whole order",
+    singular=_AT_ZERO,
+)
 
 j0 = stated("j0", lambda out, x: -j1(x), doc="the Bessel function J_0(x)")
 j1 = stated("j1", lambda out, x: 0.5 * (j0(x) - jv(2.0, x)), doc="the Bessel function J_1(x)")
@@ -379,11 +452,15 @@ y1 = stated(
 BY_NAME.update(i0=i0, i1=i1)
 i0e = stated(
     "i0e",
-    lambda out, x: i1e(x) - sign(x) * out,
+    lambda out, x: _scaled_slope(out, 0.0, x, True, i1e(x) - sign(x) * out),
     doc="e^-|x| I_0(x); the derivative at 0 is 0",
     kinks=[(0.0,)],
 )
-i1e = stated("i1e", lambda out, x: i0e(x) - _over(out, x, 0.5) - sign(x) * out, doc="e^-|x| I_1(x)")
+i1e = stated(
+    "i1e",
+    lambda out, x: _scaled_slope(out, 1.0, x, True, i0e(x) - _over(out, x, 0.5) - sign(x) * out),
+    doc="e^-|x| I_1(x)",
+)
 k0 = stated("k0", lambda out, x: -k1(x), doc="the modified Bessel function K_0(x)", singular=[(0.0,)])
 k1 = stated(
     "k1",
@@ -391,14 +468,31 @@ k1 = stated(
     doc="the modified Bessel function K_1(x)",
     singular=[(0.0,)],
 )
-k0e = stated("k0e", lambda out, x: out - k1e(x), doc="e^x K_0(x)", singular=[(0.0,)])
-k1e = stated("k1e", lambda out, x: out - k0e(x) - out / x, doc="e^x K_1(x)", singular=[(0.0,)])
+k0e = stated(
+    "k0e", lambda out, x: _scaled_slope(out, 0.0, x, False, out - k1e(x)), doc="e^x K_0(x)", singular=[(0.0,)]
+)
+k1e = stated(
+    "k1e",
+    lambda out, x: _scaled_slope(out, 1.0, x, False, out - k0e(x) - out / x),
+    doc="e^x K_1(x)",
+    singular=[(0.0,)],
+)
+
+
+def _sign_of_gamma(x: Any) -> Any:
+    below = floor(where(less(x, 0), x, 0.0))
+    return 1.0 - 2.0 * (below - 2.0 * floor(0.5 * below))
+
+
+def _struve_term(v: Any, x: Any) -> Any:
+    """Return ``(x/2)^v / gamma(v + 3/2)``."""
+    return raised(0.5 * x, 1.0 * v) * exp(-lgamma(v + 1.5)) * _sign_of_gamma(v + 1.5)
+
+
 struve = stated(
     "struve",
     None,
-    lambda out, v, x: (
-        0.5 * (struve(v - 1, x) - struve(v + 1, x) + exp(v * log(0.5 * x) - lgamma(v + 1.5)) / _ROOT_PI)
-    ),
+    lambda out, v, x: 0.5 * (struve(v - 1, x) - struve(v + 1, x) + _struve_term(v, x) / _ROOT_PI),
     doc="the Struve function H_v(x)",
     domain=_ORDER,
 )
@@ -502,23 +596,34 @@ ellipe = stated(
 
 
 def _before(n: Any) -> Any:
-    """Return the degree of the derivative of a polynomial of degree n."""
-    return maximum(n - 1, 0)
+    """Return the degree of the derivative of a function of degree n, which need not be whole."""
+    return where(equal(n, 0), n, n - 1)
 
 
 def _times_degree(n: Any, factor: Any, value: Any) -> Any:
-    """Return a factor times a polynomial of the degree before n; a constant has the derivative 0."""
-    return where(n > 0, factor * value, 0.0)
+    """Return a factor times a function of the degree before n; a constant has the derivative 0."""
+    return where(equal(n, 0), 0.0, factor * value)
+
+
+def _reflected(n: Any) -> Any:
+    """Return the degree from -1/2 that has the same Legendre function."""
+    return where(less(n, 0), -1 - n, n)
 
 
 _ON_INTERVAL = ((1.0, 3.0), (-0.9, 0.9))
 eval_legendre = stated(
     "eval_legendre",
     None,
-    lambda out, n, x: _times_degree(n, 0.5 * (n + 1), eval_jacobi(_before(n), 1, 1, x)),
+    lambda out, n, x: _legendre_slope(_reflected(n), x),
     doc="the Legendre polynomial P_n(x)",
     domain=_ON_INTERVAL,
 )
+
+
+def _legendre_slope(n: Any, x: Any) -> Any:
+    return _times_degree(n, 0.5 * (n + 1), eval_jacobi(_before(n), 1, 1, x))
+
+
 eval_jacobi = stated(
     "eval_jacobi",
     None,
@@ -539,7 +644,7 @@ eval_gegenbauer = stated(
 eval_chebyt = stated(
     "eval_chebyt",
     None,
-    lambda out, n, x: _times_degree(n, n, eval_chebyu(_before(n), x)),
+    lambda out, n, x: _times_degree(n, absolute(n), eval_chebyu(_before(absolute(n)), x)),
     doc="the Chebyshev polynomial of the first kind T_n(x)",
     domain=_ON_INTERVAL,
 )
@@ -701,9 +806,8 @@ def _parameters(name: str, slope: Callable[..., Any], inverse: str, doc: str, do
 
 def _density_of_f(a: Any, b: Any, x: Any) -> Any:
     """Return the density of the F distribution with a and b degrees of freedom."""
-    share = a * x / (b + a * x)
-    logarithm = multiply_no_nan(0.5 * a - 1, log(share)) + (0.5 * b - 1) * log1p(-share)
-    return exp(logarithm - betaln(0.5 * a, 0.5 * b)) * a * b / square(b + a * x)
+    share, rest = a * x / (b + a * x), b / (b + a * x)
+    return _beta_slope_of(0.5 * a, 0.5 * b, share, rest) * a * b / square(b + a * x)
 
 
 _WHOLE = (1, 3)
@@ -744,23 +848,53 @@ for _sign, _name in ((1.0, "gdtr"), (-1.0, "gdtrc")):
         lambda out, a, b, x, sign=_sign: sign * a * _incomplete_slope(b, a * x),
         doc="the incomplete gamma function of b at a x",
     )
+
+
 poch = stated(
     "poch",
-    lambda out, z, m: out * (digamma(z + m) - digamma(z)),
+    lambda out, z, m: out * digamma_difference(z, m, order=0),
     lambda out, z, m: out * digamma(z + m),
     doc="the rising factorial gamma(z + m) / gamma(z)",
 )
+
+
+def _is_pole(n: Any) -> Any:
+    """Return whether the factorial of a number is infinite."""
+    return logical_and(less(n, 0), equal(n, floor(n)))
+
+
+def _slope_at_zero(n: Any, m: Any) -> Any:
+    """Return the slope of ``gamma(n + 1) / (gamma(1 - m + t) gamma(n + m + 1 - t))`` in t at 0, for whole m > 0."""
+    m = where(m > 0, m, 1.0)
+    sign = 1.0 - 2.0 * (m - 1.0 - 2.0 * floor(0.5 * (m - 1.0)))
+    return sign * beta(n + 1.0, m)
+
+
+def _binom_slope(slope: Any, at_zero: Any, n: Any, k: Any) -> Any:
+    """Return a slope of the binomial coefficient, which is 0 at some whole numbers, between whole n."""
+    return where(logical_or(_is_pole(1.0 * k), _is_pole(1.0 * (n - k))), at_zero, slope)
+
+
 binom = stated(
     "binom",
-    lambda out, n, k: out * (digamma(n + 1) - digamma(n - k + 1)),
-    lambda out, n, k: out * (digamma(n - k + 1) - digamma(k + 1)),
+    lambda out, n, k: _binom_slope(
+        out * -digamma_difference(n + 1.0, -k, order=0),
+        where(_is_pole(n - k), _slope_at_zero(n, k - n), 0.0),
+        n,
+        k,
+    ),
+    lambda out, n, k: _binom_slope(
+        out * digamma_difference(k + 1.0, n - 2.0 * k, order=0),
+        where(_is_pole(k), _slope_at_zero(n, -k), -_slope_at_zero(n, k - n)),
+        *(n, k),
+    ),
     doc="the binomial coefficient of n and k, also between whole numbers",
     domain=((3.0, 5.0), (0.5, 2.5)),
 )
 expn = stated(
     "expn",
     None,
-    lambda out, n, x: where(n > 0, -expn(maximum(n - 1, 0), x), -(1 + 1 / x) * out),
+    lambda out, n, x: where(_whole(n) > 0, -expn(maximum(_whole(n) - 1, 0), x), -(1 + 1 / x) * out),
     doc="the generalised exponential integral E_n(x)",
 )
 BY_NAME["cbrt"] = cbrt
