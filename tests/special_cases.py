@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import mpmath as mp
+import mpmath
 import numpy as np
 from scipy import special as sc
 
@@ -25,8 +25,8 @@ from tests.special_domain import (
 from wengert import special
 from wengert.scipy import stats
 
+mp: Any = mpmath
 CASES: list[Case] = []
-_UNIT = unit()
 
 
 def case(
@@ -37,9 +37,19 @@ def case(
     wrt: tuple[int, ...] | None = None,
     limit: float = 100,
     values: bool = False,
+    cost: int = 1,
 ) -> None:
     CASES.append(
-        Case(name, function, exact, draws, tuple(range(len(draws))) if wrt is None else wrt, limit, values)
+        Case(
+            name,
+            function,
+            exact,
+            draws,
+            tuple(range(len(draws))) if wrt is None else wrt,
+            limit,
+            values,
+            cost,
+        )
     )
 
 
@@ -84,13 +94,15 @@ def exponential_integral(n: Any, x: Any) -> Any:
 
 
 def incomplete(a: Any, b: Any, x: Any) -> Any:
+    if x * (a + b) > a:
+        return 1 - mp.betainc(b, a, 0, 1 - x, regularized=True)
     return mp.betainc(a, b, 0, x, regularized=True)
 
 
 _SHAPE = positive(1e-10, 1e3)
 _AROUND = beside(0, positive(1e-300, 1e4))
 named("gamma", mp.gamma, real(170.0, 1e-300))
-named("beta", mp.beta, positive(1e-100, 1e5), positive(1e-100, 1e5))
+named("beta", mp.beta, positive(1e-100, 1e5), positive(1e-100, 1e5), limit=1e5)
 named("betaln", log_beta, positive(1e-300, 1e15), positive(1e-300, 1e15))
 named("gammaln", lambda x: mp.log(abs(mp.gamma(x))), positive(1e-300, 1e15), values=True)
 case(
@@ -101,14 +113,20 @@ case(
     values=True,
 )
 named("digamma", mp.digamma, real(1e3), values=True)
-named("poch", lambda z, m: mp.gamma(z + m) / mp.gamma(z), positive(1e-10, 1e15), real(50.0, 1e-10))
-case("binom, n large", sc.binom, mp.binomial, positive(1e2, 1e15), positive(1e-10, 30.0))
-named("binom", mp.binomial, positive(1e-3, 200.0), real(30.0, 1e-3))
-named("gammainc", lower, _SHAPE, _AROUND)
-named("gammaincc", upper, _SHAPE, _AROUND)
-named("betainc", incomplete, positive(1e-3, 300.0), positive(1e-3, 300.0), unit())
+named("poch", lambda z, m: mp.gamma(z + m) / mp.gamma(z), positive(1e-10, 1e15), real(50.0, 1e-10), limit=1e4)
+case("binom, n large", sc.binom, mp.binomial, positive(1e2, 1e15), positive(1e-10, 30.0), limit=1e8)
+named("binom", mp.binomial, positive(1e-3, 200.0), real(30.0, 1e-3), limit=1e4)
+named("gammainc", lower, _SHAPE, _AROUND, limit=1e5)
+named("gammaincc", upper, _SHAPE, _AROUND, limit=1e5)
+named("betainc", incomplete, positive(1e-3, 300.0), positive(1e-3, 300.0), unit(), limit=1e6, cost=2)
 named(
-    "betaincc", lambda a, b, x: incomplete(b, a, 1 - x), positive(1e-3, 300.0), positive(1e-3, 300.0), unit()
+    "betaincc",
+    lambda a, b, x: 1 - incomplete(a, b, x),
+    positive(1e-3, 300.0),
+    positive(1e-3, 300.0),
+    unit(),
+    limit=1e6,
+    cost=2,
 )
 
 # -- the normal distribution and error functions ---------------------------------------------------------
@@ -137,12 +155,20 @@ part("fresnel", 1, "fresnel C", mp.fresnelc, real(1e5))
 # -- Bessel functions ------------------------------------------------------------------------------------
 
 _ORDER, _ARGUMENT = degree(30.0), positive(1e-10, 300.0)
-named("jv", mp.besselj, _ORDER, _ARGUMENT, wrt=(1,))
-named("yv", mp.bessely, _ORDER, _ARGUMENT, wrt=(1,))
-named("iv", mp.besseli, _ORDER, _ARGUMENT, wrt=(1,))
-named("kv", mp.besselk, _ORDER, _ARGUMENT, wrt=(1,))
-named("ive", lambda v, x: mp.exp(-x) * mp.besseli(v, x), _ORDER, positive(1e-10, 1e8), wrt=(1,))
-named("kve", lambda v, x: mp.exp(x) * mp.besselk(v, x), _ORDER, positive(1e-10, 1e8), wrt=(1,))
+named("jv", mp.besselj, _ORDER, _ARGUMENT, wrt=(1,), limit=2e3)
+named("yv", mp.bessely, _ORDER, _ARGUMENT, wrt=(1,), limit=2e3, cost=2)
+named("iv", mp.besseli, _ORDER, _ARGUMENT, wrt=(1,), limit=2e3)
+named("kv", mp.besselk, _ORDER, _ARGUMENT, wrt=(1,), limit=2e3, cost=2)
+named("ive", lambda v, x: mp.exp(-x) * mp.besseli(v, x), _ORDER, positive(1e-10, 1e8), wrt=(1,), limit=2e3)
+named(
+    "kve",
+    lambda v, x: mp.exp(x) * mp.besselk(v, x),
+    _ORDER,
+    positive(1e-10, 1e8),
+    wrt=(1,),
+    limit=2e3,
+    cost=2,
+)
 for _name, _exact, _high in (
     ("j0", lambda x: mp.besselj(0, x), 1e3),
     ("j1", lambda x: mp.besselj(1, x), 1e3),
@@ -157,7 +183,7 @@ for _name, _exact, _high in (
     ("k0e", lambda x: mp.exp(x) * mp.besselk(0, x), 1e15),
     ("k1e", lambda x: mp.exp(x) * mp.besselk(1, x), 1e15),
 ):
-    named(_name, _exact, positive(1e-300, _high))
+    named(_name, _exact, positive(1e-300, _high), limit=1e3, cost=8 if _name[0] in "ky" else 1)
 for _name, _partner in (("jv", mp.besselj), ("yv", mp.bessely), ("iv", mp.besseli), ("kv", mp.besselk)):
     case(
         f"{_name}, by its order",
@@ -168,7 +194,7 @@ for _name, _partner in (("jv", mp.besselj), ("yv", mp.bessely), ("iv", mp.bessel
         wrt=(0,),
         limit=1e8,
     )
-named("struve", mp.struveh, degree(10.0), positive(1e-3, 50.0), wrt=(1,))
+named("struve", mp.struveh, degree(10.0), positive(1e-3, 50.0), wrt=(1,), limit=1e5)
 
 
 def _spherical(bessel: Callable[..., Any], factor: Any) -> Callable[..., Any]:
@@ -203,21 +229,36 @@ named(
     positive(1e-2, 5.0),
     positive(1e-2, 5.0),
     positive(1e-2, 5.0),
-    lambda rng, before, count: rng.uniform(-5, 0.95, count),
+    Draw("-5 to 0.95", lambda rng, before, count: rng.uniform(-5, 0.95, count)),
     wrt=(3,),
+    limit=1e4,
 )
 case("ellipk", sc.ellipk, mp.ellipk, unit())
 case("ellipk, m < 0", sc.ellipk, mp.ellipk, negative(positive(1e-300, 1e5)))
 case("ellipe", sc.ellipe, mp.ellipe, unit())
 case("ellipe, m < 0", sc.ellipe, mp.ellipe, negative(positive(1e-300, 1e5)))
 _DEGREE = degree(12.0)
-named("eval_legendre", mp.legendre, _DEGREE, interval(), wrt=(1,))
-named("eval_chebyt", mp.chebyt, _DEGREE, interval(), wrt=(1,))
-named("eval_chebyu", mp.chebyu, _DEGREE, interval(), wrt=(1,))
-named("eval_gegenbauer", mp.gegenbauer, _DEGREE, positive(1e-3, 10.0), interval(), wrt=(2,))
-named("eval_jacobi", mp.jacobi, _DEGREE, positive(1e-3, 10.0), positive(1e-3, 10.0), interval(), wrt=(3,))
-named("eval_laguerre", lambda n, x: mp.laguerre(n, 0, x), _DEGREE, positive(1e-10, 30.0), wrt=(1,))
-named("eval_genlaguerre", mp.laguerre, _DEGREE, positive(1e-3, 10.0), positive(1e-10, 30.0), wrt=(2,))
+named("eval_legendre", mp.legendre, _DEGREE, interval(), wrt=(1,), limit=1e6)
+named("eval_chebyt", mp.chebyt, _DEGREE, interval(), wrt=(1,), limit=1e6)
+named("eval_chebyu", mp.chebyu, _DEGREE, interval(), wrt=(1,), limit=1e6)
+named(
+    "eval_gegenbauer", mp.gegenbauer, _DEGREE, positive(1e-3, 10.0), interval(), wrt=(2,), limit=1e6, cost=4
+)
+named(
+    "eval_jacobi",
+    mp.jacobi,
+    _DEGREE,
+    positive(1e-3, 10.0),
+    positive(1e-3, 10.0),
+    interval(),
+    wrt=(3,),
+    limit=1e6,
+    cost=4,
+)
+named("eval_laguerre", lambda n, x: mp.laguerre(n, 0, x), _DEGREE, positive(1e-10, 30.0), wrt=(1,), limit=1e6)
+named(
+    "eval_genlaguerre", mp.laguerre, _DEGREE, positive(1e-3, 10.0), positive(1e-10, 30.0), wrt=(2,), limit=1e6
+)
 for _hermite, _scale in (("eval_hermite", 1), ("eval_hermitenorm", 2)):
     case(
         _hermite,
@@ -226,7 +267,7 @@ for _hermite, _scale in (("eval_hermite", 1), ("eval_hermitenorm", 2)):
         *(whole(0, 20), real(30.0, 1e-10)),
         wrt=(1,),
     )
-named("zeta", mp.zeta, positive(1.01, 50.0), positive(1e-3, 50.0), limit=1e5)
+named("zeta", mp.zeta, positive(1.01, 50.0), positive(1e-3, 50.0), limit=1e5, cost=2)
 
 # -- distribution functions ------------------------------------------------------------------------------
 
@@ -236,7 +277,7 @@ def student(df: Any, t: Any) -> Any:
     return half if t < 0 else 1 - half
 
 
-named("stdtr", student, positive(1e-2, 300.0), real(1e3))
+named("stdtr", student, positive(1e-2, 300.0), real(1e3), limit=1e3, cost=2)
 named("chdtr", lambda v, x: lower(v / 2, x / 2), whole(1, 300), _AROUND, wrt=(1,))
 named(
     "fdtr",
@@ -247,8 +288,8 @@ named(
     wrt=(2,),
 )
 named("pdtr", lambda k, m: upper(k + 1, m), whole(0, 300), _AROUND, wrt=(1,))
-named("bdtr", lambda k, n, p: incomplete(n - k, k + 1, 1 - p), whole(0, 50), whole(51, 300), _UNIT, wrt=(2,))
-named("nbdtr", lambda k, n, p: incomplete(n, k + 1, p), whole(0, 50), whole(1, 300), _UNIT, wrt=(2,))
+named("bdtr", lambda k, n, p: incomplete(n - k, k + 1, 1 - p), whole(0, 50), whole(51, 300), unit(), wrt=(2,))
+named("nbdtr", lambda k, n, p: incomplete(n, k + 1, p), whole(0, 50), whole(1, 300), unit(), wrt=(2,))
 
 # -- elementary functions --------------------------------------------------------------------------------
 
@@ -330,19 +371,29 @@ def log_negative_binomial(k: Any, n: Any, p: Any) -> Any:
 
 
 def counts(high: float) -> Draw:
-    return lambda rng, before, count: np.floor(np.exp(rng.uniform(0, np.log(high), count)))
+    return Draw(
+        f"whole, 1 to {high:g}",
+        lambda rng, before, count: np.floor(np.exp(rng.uniform(0, np.log(high), count))),
+    )
 
 
 def share(total: int) -> Draw:
     """Draw whole numbers up to another operand."""
-    return lambda rng, before, count: np.floor(before[total] * rng.uniform(0, 1, count))
+    return Draw(
+        "whole, up to n", lambda rng, before, count: np.floor(before[total] * rng.uniform(0, 1, count))
+    )
 
 
-def rate(rng: np.random.Generator, before: list[Any], count: int) -> Any:
+def rate() -> Draw:
     """Draw a probability near the share of successes, or any."""
-    k, n = before
-    near = (k + 0.5 + np.sqrt(k * (n - k) / n + 0.25) * rng.standard_normal(count)) / (n + 1)
-    return np.where((near > 0) & (near < 1) & (rng.random(count) < 0.7), near, unit()(rng, before, count))
+
+    def draw(rng: np.random.Generator, before: list[Any], count: int) -> Any:
+        n, k = before
+        near = (k + 0.5 + np.sqrt(k * (n - k) / n + 0.25) * rng.standard_normal(count)) / (n + 1)
+        is_near = (near > 0) & (near < 1) & (rng.random(count) < 0.7)
+        return np.where(is_near, near, unit().numbers(rng, before, count))
+
+    return Draw("0 to 1", draw)
 
 
 def swap(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -378,8 +429,15 @@ case(
     beside(0, positive(1e-10, 1e10), lambda before: 1 / before[0]),
     values=True,
 )
-case("stats.gamma.cdf", ordered(stats.gamma.cdf), lower, _SHAPE, _AROUND)
-case("stats.gamma.logsf", ordered(stats.gamma.logsf), lambda a, x: mp.log(upper(a, x)), _SHAPE, _AROUND)
+case("stats.gamma.cdf", ordered(stats.gamma.cdf), lower, _SHAPE, _AROUND, limit=1e5)
+case(
+    "stats.gamma.logsf",
+    ordered(stats.gamma.logsf),
+    lambda a, x: mp.log(upper(a, x)),
+    _SHAPE,
+    _AROUND,
+    limit=1e5,
+)
 case(
     "stats.beta.logpdf",
     ordered(stats.beta.logpdf),
@@ -400,7 +458,7 @@ case(
     swap(log_binomial),
     counts(1e15),
     share(0),
-    lambda rng, before, count: rate(rng, [before[1], before[0]], count),
+    rate(),
     wrt=(2,),
     values=True,
 )
@@ -410,7 +468,7 @@ case(
     swap(lambda *x: mp.exp(log_binomial(*x))),
     counts(1e12),
     share(0),
-    lambda rng, before, count: rate(rng, [before[1], before[0]], count),
+    rate(),
     wrt=(2,),
     values=True,
 )

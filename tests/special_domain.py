@@ -12,13 +12,22 @@ import zlib
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import mpmath as mp
+import mpmath
 import numpy as np
 
 import wengert as wg
 
 Array = np.ndarray[Any, Any]
-Draw = Callable[[np.random.Generator, list[Array], int], Array]
+mp: Any = mpmath
+
+
+class Draw(NamedTuple):
+    """How an operand is drawn, after those before it: a function of a generator, these and how many; and its domain."""
+
+    domain: str
+    numbers: Callable[[np.random.Generator, list[Array], int], Array]
+
+
 EPS = 2.0**-53
 #: The relative step of differences.
 STEP = mp.mpf(2) ** -80
@@ -32,7 +41,7 @@ class Case(NamedTuple):
     name: str
     function: Callable[..., Any]
     exact: Callable[..., Any]
-    """The function on mpmath's numbers; None where it is not known."""
+    """The function on mpmath's numbers."""
     draws: tuple[Draw, ...]
     wrt: tuple[int, ...]
     """The operands in which it is differentiable."""
@@ -40,6 +49,8 @@ class Case(NamedTuple):
     """The largest error that a derivative may have."""
     values: bool
     """Whether the values are Wengert's own, and compared, too."""
+    cost: int
+    """By how much the number of draws is divided, because the reference is slow."""
 
 
 # -- draws -----------------------------------------------------------------------------------------------
@@ -72,20 +83,21 @@ def positive(low: float = 1e-300, high: float = 1e15) -> Draw:
         )
         return np.clip(drawn, low, high)
 
-    return draw
+    return Draw(f"{low:g} to {high:g}", draw)
 
 
 def real(high: float = 1e15, low: float = 1e-300) -> Draw:
     """Draw numbers of both signs."""
+    size = positive(low, high)
 
     def draw(rng: np.random.Generator, before: list[Array], count: int) -> Array:
-        return positive(low, high)(rng, before, count) * rng.choice([-1.0, 1.0], count)
+        return size.numbers(rng, before, count) * rng.choice([-1.0, 1.0], count)
 
-    return draw
+    return Draw(f"±{size.domain}", draw)
 
 
-def negative(draw_size: Draw) -> Draw:
-    return lambda rng, before, count: -draw_size(rng, before, count)
+def negative(size: Draw) -> Draw:
+    return Draw(f"-({size.domain})", lambda *arguments: -size.numbers(*arguments))
 
 
 def unit(low: float = 1e-300) -> Draw:
@@ -100,16 +112,21 @@ def unit(low: float = 1e-300) -> Draw:
             lambda n: 1 - 2.0 ** -rng.uniform(1, 52, n),
         )
 
-    return draw
+    return Draw("0 to 1", draw)
 
 
 def interval() -> Draw:
     """Draw numbers between -1 and 1."""
-    return lambda rng, before, count: unit()(rng, before, count) * rng.choice([-1.0, 1.0], count)
+    return Draw(
+        "-1 to 1", lambda rng, *more: (x := unit().numbers(rng, *more)) * rng.choice([-1.0, 1.0], x.size)
+    )
 
 
 def whole(low: int, high: int) -> Draw:
-    return lambda rng, before, count: rng.integers(low, high, count, endpoint=True).astype(float)
+    return Draw(
+        f"whole, {low} to {high}",
+        lambda rng, before, count: rng.integers(low, high, count, endpoint=True).astype(float),
+    )
 
 
 def degree(high: float) -> Draw:
@@ -124,7 +141,7 @@ def degree(high: float) -> Draw:
             lambda n: rng.uniform(-1.0, 1.0, n),
         )
 
-    return draw
+    return Draw(f"±{high:g}", draw)
 
 
 def beside(position: int, others: Draw, by: Callable[[list[Array]], Array] | None = None) -> Draw:
@@ -134,9 +151,9 @@ def beside(position: int, others: Draw, by: Callable[[list[Array]], Array] | Non
         centre = before[position] if by is None else by(before)
         spread = np.sqrt(np.abs(before[position])) * rng.standard_normal(count) * 3
         near = np.abs(centre + spread)
-        return np.where(rng.random(count) < 0.6, near, others(rng, before, count))
+        return np.where(rng.random(count) < 0.6, near, others.numbers(rng, before, count))
 
-    return draw
+    return Draw(others.domain, draw)
 
 
 def close(position: int, others: Draw) -> Draw:
@@ -144,16 +161,16 @@ def close(position: int, others: Draw) -> Draw:
 
     def draw(rng: np.random.Generator, before: list[Array], count: int) -> Array:
         near = before[position] * (1 + rng.choice([-1, 1], count) * 2.0 ** -rng.integers(1, 53, count))
-        return np.where(rng.random(count) < 0.6, near, others(rng, before, count))
+        return np.where(rng.random(count) < 0.6, near, others.numbers(rng, before, count))
 
-    return draw
+    return Draw(others.domain, draw)
 
 
 def operands(case: Case, seed: int, count: int) -> list[Array]:
     rng = np.random.default_rng([seed, zlib.crc32(case.name.encode())])
     drawn: list[Array] = []
     for draw in case.draws:
-        drawn.append(draw(rng, drawn, count))
+        drawn.append(draw.numbers(rng, drawn, count))
     return drawn
 
 
@@ -257,6 +274,16 @@ def derivatives(case: Case, x: list[Array], mode: str) -> dict[int, Array]:
         return dict(zip(case.wrt, gradient(*x), strict=True))
 
 
+def _values(case: Case, x: list[Array]) -> Array:
+    """Return the values inside of a transform, which are Wengert's."""
+    with np.errstate(all="ignore"):
+        return wg.jvp(lambda number: case.function(number, *x[1:]), (x[0],), (np.zeros_like(x[0]),))[0]
+
+
+#: The modes of differentiation that are compared.
+MODES = ("reverse", "forward", "compiled")
+
+
 class Fault(NamedTuple):
     """A number that is off."""
 
@@ -274,7 +301,7 @@ def faults(case: Case, seed: int, count: int, modes: Sequence[str]) -> tuple[lis
     found: list[Fault] = []
     unknown = 0
     slopes = {mode: derivatives(case, x, mode) for mode in modes}
-    values = case.function(*x) if case.values else None
+    values = _values(case, x) if case.values else None
     for n in range(count):
         point = tuple(float(column[n]) for column in x)
         for position in (None, *case.wrt):

@@ -423,7 +423,7 @@ def _entropy_of(x: Any, y: Any, inside: Callable[..., Any]) -> Any:
     is_inside = logical_and(greater(x, 0), greater(y, 0))
     is_undefined = logical_or(not_equal(x, x), not_equal(y, y))
     value = inside(where(is_inside, x, 1.0), where(is_inside, y, 1.0))
-    at_zero = y if inside is kl_divergence else 0.0 * y
+    at_zero = y if inside is kl_divergence else 0.0
     edge = where(logical_and(is_zero, logical_not(less(y, 0))), at_zero, np.inf)
     return where(is_undefined, np.nan, where(is_inside, value, edge))
 

@@ -26,8 +26,8 @@ def digamma_difference(x: Any, h: Any, order: int = 0) -> Any:
     """Return ``psi_order(x + h) - psi_order(x)`` for derivatives of digamma, to full relative accuracy.
 
     Example:
-        >>> print(digamma_difference(1.0, 1.0), f"{digamma_difference(1e15, 1.0):.6e}")
-        1.0 1.000000e-15
+        >>> print(f"{digamma_difference(1.0, 1.0):.6f} {digamma_difference(1e15, 1.0):.6e}")
+        1.000000 1.000000e-15
     """
     return elementwise(_difference, x, h, order=order)
 

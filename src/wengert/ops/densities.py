@@ -10,19 +10,19 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from wengert.kernels.student import HALF_STEP, half_step_slope
 from wengert.kernels.tables import table
 from wengert.ops.arithmetic import absolute
 from wengert.ops.comparison import equal, greater, greater_equal, isinf, less, logical_or, where
 from wengert.ops.composition import composed
 from wengert.ops.differences import digamma_difference
-from wengert.ops.exponential import log, log1p
+from wengert.ops.exponential import exp, expm1, log, log1p, logaddexp
 from wengert.ops.special import digamma, lgamma, polygamma
+from wengert.ops.trigonometric import tanh
 
 #: From here on Stirling's series holds.
 _LARGE = 12.5
 _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
-#: The coefficients of ``ln Gamma(h + 1/2) - ln Gamma(h) - ln(h) / 2`` in odd powers of 1 / h (DLMF 5.11.8).
-_HALF_STEP = (-1 / 8, 1 / 192, -1 / 640, 17 / 14336, -31 / 18432, 691 / 180224, -5461 / 425984)
 _STEPS = 13
 
 
@@ -240,8 +240,9 @@ def log_beta_density(a: Any, b: Any, x: Any, y: Any) -> Any:
 
 def _log_f_slope(z: Any, n: Any, m: Any) -> Any:
     """Return the slope of the log-density of F in n: terms of a deviance, and of Stirling's series."""
-    q = (z - 1.0) / (1.0 + n / m * z)
-    return 0.5 * (_excess_of_rise(0.5 * n, 0.5 * m) - _deviance(1.0, 1.0 + q, q))
+    whole = 1.0 + n / m * z
+    deviance = _deviance(1.0, z * (1.0 + n / m) / whole, (z - 1.0) / whole)
+    return 0.5 * (_excess_of_rise(0.5 * n, 0.5 * m) - deviance)
 
 
 @composed(
@@ -265,20 +266,39 @@ def log_f_density(z: Any, n: Any, m: Any) -> Any:
     return log_beta_density(0.5 * n, 0.5 * m, 1.0 / (1.0 + 1.0 / ratio), 1.0 / (1.0 + ratio)) - log(z)
 
 
+# -- densities with a maximum at 0, whose slopes there do not cancel -------------------------------------
+
+
+@composed(lambda out, z: -tanh(0.5 * z))
+def logistic_log_density(z: Any) -> Any:
+    """Return ``z - 2 ln(1 + e^z)``, the logarithm of the logistic density.
+
+    Args:
+        z: a number or an array.
+
+    Returns:
+        A number or an array of the shape of ``z``.
+    """
+    return z - 2.0 * logaddexp(z, 0.0)
+
+
+@composed(lambda out, z: expm1(-z))
+def gumbel_log_density(z: Any) -> Any:
+    """Return ``-z - e^-z``, the logarithm of Gumbel's density.
+
+    Args:
+        z: a number or an array.
+
+    Returns:
+        A number or an array of the shape of ``z``.
+    """
+    return -z - exp(-z)
+
+
 # -- Student's distribution ------------------------------------------------------------------------------
 
 
-def _half_step_slope(out: Any, h: Any) -> Any:
-    total: Any = 0.0
-    for n in range(_STEPS):
-        total = total + 0.25 / (h + n) / (h + n + 0.5) / (h + n + 1.0)
-    inverse = 1.0 / (h + float(_STEPS))
-    slopes = tuple(-(2 * j + 1) * c for j, c in enumerate(_HALF_STEP))
-    square = inverse * inverse
-    return total + square * _horner(slopes, square)
-
-
-@composed(_half_step_slope, domain=(0.5, 20.0))
+@composed(lambda out, h: half_step_slope(h), domain=(0.5, 20.0))
 def log_half_step(h: Any) -> Any:
     """Return ``ln Gamma(h + 1/2) - ln Gamma(h) - ln(h) / 2`` for h > 0.
 
@@ -292,7 +312,7 @@ def log_half_step(h: Any) -> Any:
     for n in range(_STEPS):
         product = product * ((h + n) / (h + n + 0.5)) * ((h + n + 1.0) / (h + n + 0.5))
     inverse = 1.0 / (h + float(_STEPS))
-    return 0.5 * log(product) + inverse * _horner(_HALF_STEP, inverse * inverse)
+    return 0.5 * log(product) + inverse * _horner(HALF_STEP, inverse * inverse)
 
 
 def _excess(u: Any) -> Any:
@@ -316,14 +336,15 @@ def _ratio(t: Any, df: Any) -> Any:
     return t * (t / df)
 
 
-def _student_by_df(out: Any, t: Any, df: Any) -> Any:
+def student_log_slope(t: Any, df: Any) -> Any:
+    """Return the derivative of the logarithm of Student's density in df."""
     u = _ratio(t, df)
-    return 0.5 * _half_step_slope(0.0, 0.5 * df) - 0.5 * _excess(u) + 0.5 * _part(u) / df
+    return 0.5 * half_step_slope(0.5 * df) - 0.5 * _excess(u) + 0.5 * _part(u) / df
 
 
 @composed(
     lambda out, t, df: -(df + 1.0) * _part(_ratio(t, df)) / where(equal(t, 0.0), 1.0, t),
-    _student_by_df,
+    lambda out, t, df: student_log_slope(t, df),
     domain=((0.5, 3.0), (0.5, 20.0)),
 )
 def log_student_density(t: Any, df: Any) -> Any:

@@ -13,7 +13,7 @@ from wengert.ops.conversion import stop_gradient_primitive as stop_gradient
 from wengert.ops.densities import log_binomial_mass, log_poisson_mass
 from wengert.ops.discrete_quantiles import binomial_quantile, negative_binomial_quantile, poisson_quantile
 from wengert.ops.exponential import exp, expm1, log, log1p
-from wengert.ops.scipy_special import betainc, betaincc, gammainc, gammaincc
+from wengert.ops.scipy_gammas import betainc, betaincc, gammainc, gammaincc
 from wengert.ops.special import lgamma
 from wengert.scipy.stats.base import INFINITY, Discrete, all_of, log1mexp
 from wengert.special import entr, xlog1py, xlogy

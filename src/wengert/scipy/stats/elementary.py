@@ -7,6 +7,7 @@ from typing import Any
 
 from wengert.ops.arithmetic import absolute
 from wengert.ops.comparison import greater, less, where
+from wengert.ops.densities import gumbel_log_density, logistic_log_density
 from wengert.ops.exponential import exp, expit, expm1, log, log1p, logaddexp, power, sqrt
 from wengert.ops.scipy_special import log_ndtr, ndtr, ndtri
 from wengert.ops.special import erf, erfc, erfinv, lgamma
@@ -87,7 +88,7 @@ logistic = Continuous(
     "logistic",
     "The logistic distribution, of density ``e^-z / (1 + e^-z)^2``.",
     is_symmetric=True,
-    logpdf=lambda z: z - 2.0 * logaddexp(z, 0.0),
+    logpdf=logistic_log_density,
     cdf=expit,
     logcdf=lambda z: -logaddexp(-z, 0.0),
     ppf=lambda q: log(q) - log1p(-q),
@@ -99,7 +100,7 @@ logistic = Continuous(
 gumbel_r = Continuous(
     "gumbel_r",
     "The right-skewed Gumbel distribution, of the largest of many values: of density ``exp(-z - e^-z)``.",
-    logpdf=lambda z: -z - exp(-z),
+    logpdf=gumbel_log_density,
     cdf=lambda z: exp(-exp(-z)),
     sf=lambda z: -expm1(-exp(-z)),
     logcdf=lambda z: -exp(-z),
@@ -115,7 +116,7 @@ gumbel_r = Continuous(
 gumbel_l = Continuous(
     "gumbel_l",
     "The left-skewed Gumbel distribution, of the smallest of many values: of density ``exp(z - e^z)``.",
-    logpdf=lambda z: z - exp(z),
+    logpdf=lambda z: gumbel_log_density(-z),
     cdf=lambda z: -expm1(-exp(z)),
     sf=lambda z: exp(-exp(z)),
     logcdf=log_of_tail,

@@ -12,7 +12,7 @@ from typing import Any
 from wengert.ops.comparison import greater, isinf, less, where
 from wengert.ops.densities import log_beta_density, log_f_density, log_gamma_density, log_student_density
 from wengert.ops.exponential import log, log1p
-from wengert.ops.scipy_special import (
+from wengert.ops.scipy_gammas import (
     betainc,
     betaincc,
     betainccinv,
@@ -22,11 +22,10 @@ from wengert.ops.scipy_special import (
     gammaincc,
     gammainccinv,
     gammaincinv,
-    ndtr,
-    ndtri,
     stdtr,
     stdtrit,
 )
+from wengert.ops.scipy_special import ndtr, ndtri
 from wengert.ops.special import digamma, lgamma
 from wengert.scipy.stats.base import INFINITY, Continuous, from_end
 from wengert.scipy.stats.elementary import LOG_TWO_PI
