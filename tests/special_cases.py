@@ -398,7 +398,11 @@ def rate() -> Draw:
 
 def swap(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function of (n, k, p) from one of (k, n, p): k is drawn after n."""
-    return lambda n, k, *rest: function(k, n, *rest)
+
+    def swapped(n: Any, k: Any, *rest: Any) -> Any:
+        return function(k, n, *rest)
+
+    return swapped
 
 
 _BIG, _POINTS = positive(1e-10, 1e15), beside(0, positive(1e-300, 1e15))

@@ -7,6 +7,7 @@ fast, is judged by what can be known there.
 
 from __future__ import annotations
 
+import functools
 import math
 import zlib
 from collections.abc import Callable, Sequence
@@ -189,6 +190,10 @@ def _partial(exact: Callable[..., Any], x: Sequence[Any], position: int) -> Any:
     return (at(1) - at(-1)) / width
 
 
+def _partial_at(exact: Callable[..., Any], position: int, *x: Any) -> Any:
+    return _partial(exact, x, position)
+
+
 def judged(function: Callable[..., Any], x: Sequence[Any]) -> tuple[Any, Any]:
     """Return the number that a function has, and the size of what rounded operands make of it."""
     value = function(*x)
@@ -214,7 +219,8 @@ _REFUSALS = (ZeroDivisionError, ValueError, OverflowError, NotImplementedError, 
 
 def references(case: Case, x: Sequence[float], position: int | None) -> Number | None:
     """Return the value, or the derivative by an operand; None where the reference does not know it."""
-    function = case.exact if position is None else lambda *numbers: _partial(case.exact, numbers, position)
+    exact: Callable[..., Any] = case.exact
+    function = exact if position is None else functools.partial(_partial_at, exact, position)
     last: Number | None = None
     for digits in DIGITS:
         try:
@@ -260,7 +266,7 @@ def derivatives(case: Case, x: list[Array], mode: str) -> dict[int, Array]:
 
     with np.errstate(all="ignore"):
         if mode == "forward":
-            slopes = {}
+            slopes: dict[int, Array] = {}
             for position in case.wrt:
                 ways = [np.ones_like(number) * (n == position) for n, number in enumerate(x)]
 
@@ -298,32 +304,18 @@ class Fault(NamedTuple):
 def faults(case: Case, seed: int, count: int, modes: Sequence[str]) -> tuple[list[Fault], int]:
     """Return every comparison of a case, and how many numbers the reference does not know."""
     x = operands(case, seed, count)
+    columns: list[tuple[int | None, str, Array]] = [(None, "value", _values(case, x))] if case.values else []
+    for mode in modes:
+        columns += [(n, f"{mode} {n}", column) for n, column in derivatives(case, x, mode).items()]
     found: list[Fault] = []
     unknown = 0
-    slopes = {mode: derivatives(case, x, mode) for mode in modes}
-    values = _values(case, x) if case.values else None
     for n in range(count):
         point = tuple(float(column[n]) for column in x)
-        for position in (None, *case.wrt):
-            if position is None and values is None:
-                continue
-            reference = references(case, point, position)
-            if reference is None:
-                unknown += 1
-                continue
-            if position is None:
-                numbers = {"value": values[n]}
-            else:
-                numbers = {f"{mode} {position}": slopes[mode][position][n] for mode in modes}
-            for what, number in numbers.items():
-                found.append(
-                    Fault(
-                        error(float(number), reference),
-                        case.name,
-                        what,
-                        point,
-                        float(number),
-                        float(reference.value),
-                    )
-                )
+        known = {position: references(case, point, position) for position, *_ in columns}
+        unknown += sum(reference is None for reference in known.values())
+        for position, what, column in columns:
+            reference = known[position]
+            if reference is not None:
+                got, exact = float(column[n]), float(reference.value)
+                found.append(Fault(error(got, reference), case.name, what, point, got, exact))
     return found, unknown

@@ -16,9 +16,8 @@ from wengert.ops.arithmetic import absolute
 from wengert.ops.comparison import equal, greater, greater_equal, isinf, less, logical_or, where
 from wengert.ops.composition import composed
 from wengert.ops.differences import digamma_difference
-from wengert.ops.exponential import exp, expm1, log, log1p, logaddexp
+from wengert.ops.exponential import exp, expm1, log, log1p, logaddexp, tanh
 from wengert.ops.special import digamma, lgamma, polygamma
-from wengert.ops.trigonometric import tanh
 
 #: From here on Stirling's series holds.
 _LARGE = 12.5
