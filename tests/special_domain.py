@@ -117,10 +117,13 @@ def unit(low: float = 1e-300) -> Draw:
 
 
 def interval() -> Draw:
-    """Draw numbers between -1 and 1."""
-    return Draw(
-        "-1 to 1", lambda rng, *more: (x := unit().numbers(rng, *more)) * rng.choice([-1.0, 1.0], x.size)
-    )
+    """Draw numbers from -0.9, beside which SciPy's functions of fractional degrees lose digits, to 1."""
+
+    def draw(rng: np.random.Generator, before: list[Array], count: int) -> Array:
+        size = unit().numbers(rng, before, count)
+        return np.where(size < 0.9, size * rng.choice([-1.0, 1.0], count), size)
+
+    return Draw("-0.9 to 1", draw)
 
 
 def whole(low: int, high: int) -> Draw:

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from wengert.ops.arithmetic import floor, square
-from wengert.ops.comparison import equal, less, logical_and, logical_or, where
+from wengert.ops.comparison import equal, less, logical_or, where
 from wengert.ops.densities import log_binomial_mass, log_poisson_mass, log_student_density
 from wengert.ops.differences import digamma_difference
 from wengert.ops.exponential import exp
 from wengert.ops.incomplete import betainc_slope, gammainc_slope, student_slope
 from wengert.ops.scipy_ufuncs import BY_NAME, stated
 from wengert.ops.special import digamma, lgamma
+from wengert.ops.trigonometric import cos, sin
 from wengert.primitive import Point
 
 _ROOT_PI = math.sqrt(math.pi)
@@ -249,36 +250,33 @@ poch = stated(
 )
 
 
-def _is_pole(n: Any) -> Any:
-    """Return whether the factorial of a number is infinite."""
-    return logical_and(less(n, 0), equal(n, floor(n)))
+def _reflected_slopes(n: Any, m: Any) -> tuple[Any, Any]:
+    """Return the partial derivatives of ``beta(n + 1, m) sin(pi m) / pi``, where m is positive."""
+    m = where(m > 0.25, m, 1.0)
+    nearest = floor(m + 0.5)
+    sign, rest = 1.0 - 2.0 * (nearest - 2.0 * floor(0.5 * nearest)), math.pi * (m - nearest)
+    size, sine, cosine = sign * beta(n + 1.0, m), sin(rest) / math.pi, cos(rest)
+    by_n = -size * digamma_difference(n + 1.0, m, order=0) * sine
+    by_m = size * (cosine - digamma_difference(m, n + 1.0, order=0) * sine)
+    return by_n, by_m
 
 
-def _slope_at_zero(n: Any, m: Any) -> Any:
-    """Return the slope of ``gamma(n + 1) / (gamma(1 - m + t) gamma(n + m + 1 - t))`` in t at 0, for whole m > 0."""
-    m = where(m > 0, m, 1.0)
-    sign = 1.0 - 2.0 * (m - 1.0 - 2.0 * floor(0.5 * (m - 1.0)))
-    return sign * beta(n + 1.0, m)
-
-
-def _binom_slope(slope: Any, at_zero: Any, n: Any, k: Any) -> Any:
-    """Return a slope of the binomial coefficient, which is 0 at some whole numbers, between whole n."""
-    return where(logical_or(_is_pole(1.0 * k), _is_pole(1.0 * (n - k))), at_zero, slope)
+def _binom_slope(by_k: bool, out: Any, n: Any, k: Any) -> Any:
+    """Return a slope of the binomial coefficient: beyond 0 and n, where it has zeros, by the reflection formula."""
+    below, above = _reflected_slopes(n, -1.0 * k), _reflected_slopes(n, k - 1.0 * n)
+    if by_k:
+        inside = digamma_difference(k + 1.0, n - 2.0 * k, order=0)
+        left, right = -below[1], above[1]
+    else:
+        inside = -digamma_difference(n + 1.0, -1.0 * k, order=0)
+        left, right = below[0], above[0] - above[1]
+    return where(k < -0.25, left, where(k - n > 0.25, right, out * inside))
 
 
 binom = stated(
     "binom",
-    lambda out, n, k: _binom_slope(
-        out * -digamma_difference(n + 1.0, -k, order=0),
-        where(_is_pole(n - k), _slope_at_zero(n, k - n), 0.0),
-        n,
-        k,
-    ),
-    lambda out, n, k: _binom_slope(
-        out * digamma_difference(k + 1.0, n - 2.0 * k, order=0),
-        where(_is_pole(k), _slope_at_zero(n, -k), -_slope_at_zero(n, k - n)),
-        *(n, k),
-    ),
+    lambda out, n, k: _binom_slope(False, out, n, k),
+    lambda out, n, k: _binom_slope(True, out, n, k),
     doc="the binomial coefficient of n and k, also between whole numbers",
     domain=((3.0, 5.0), (0.5, 2.5)),
 )
