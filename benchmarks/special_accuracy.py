@@ -48,7 +48,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="words in the names of functions; all by default")
     parser.add_argument(
-        "--points", type=int, default=30, help="how many numbers of each function to compare at"
+        "--points", type=int, default=8, help="how many numbers of each function to compare at"
     )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--write", action="store_true", help="replace the table in docs/accuracy.md")
