@@ -29,9 +29,7 @@ from wengert.nest.lowering import Lowering
 
 #: The partial derivative for one operand: ``(output, *operands, **params) -> value``, or a constant number.
 #: The arities are spelled out so that a lambda's parameters have types.
-Partial: TypeAlias = (
-    float | Callable[[Any, Any], Any] | Callable[[Any, Any, Any], Any] | Callable[[Any, Any, int], Any]
-)
+Partial: TypeAlias = float | Callable[..., Any]
 
 #: A number for each operand.
 Point: TypeAlias = tuple[float, ...]

@@ -35,6 +35,7 @@ from wengert.ops.comparison import (
     where,
 )
 from wengert.ops.conversion import stop_gradient_primitive as stop_gradient
+from wengert.ops.densities import kl_divergence, rel_entropy
 from wengert.ops.exponential import exp, expit, log, log1p, logaddexp
 from wengert.ops.reduction import reduce_max, reduce_sum
 from wengert.ops.scipy_ufuncs import BY_NAME
@@ -413,23 +414,26 @@ def _sum_of_exponentials(
 reduces(np.logaddexp, _sum_of_exponentials)
 
 
-def _entropy_of(x: Any, y: Any, finish: Callable[[Any], Any]) -> Any:
-    """Return a function of ``x ln(x / y)``, which is 0 at x = 0; infinity where it is not defined, NaN for NaN."""
-    is_outside = logical_or(less(x, 0), less(y, 0))
-    is_infinite = logical_or(is_outside, logical_and(greater(x, 0), equal(y, 0)))
+def _entropy_of(x: Any, y: Any, inside: Callable[..., Any]) -> Any:
+    """Return a function of positive x and y, 0 (or y) at x = 0; infinity where it is not defined, NaN for NaN.
+
+    The derivative in x at 0, which is infinite, is taken as 0, as that of `entr`.
+    """
+    is_zero = equal(x, 0)
+    is_inside = logical_and(greater(x, 0), greater(y, 0))
     is_undefined = logical_or(not_equal(x, x), not_equal(y, y))
-    divisor = where(logical_or(is_infinite, equal(x, 0)), 1.0, y)
-    ratio = where(is_infinite, 1.0, x) / divisor
-    result = finish(xlogy(where(is_infinite, 1.0, x), ratio))
-    return where(is_undefined, np.nan, where(is_infinite, np.inf, result))
+    value = inside(where(is_inside, x, 1.0), where(is_inside, y, 1.0))
+    at_zero = y if inside is kl_divergence else 0.0
+    edge = where(logical_and(is_zero, logical_not(less(y, 0))), at_zero, np.inf)
+    return where(is_undefined, np.nan, where(is_inside, value, edge))
 
 
 def _rel_entr(x: Any, y: Any) -> Any:
-    return _entropy_of(x, y, lambda entropy: entropy)
+    return _entropy_of(x, y, rel_entropy)
 
 
 def _kl_div(x: Any, y: Any) -> Any:
-    return _entropy_of(x, y, lambda entropy: entropy - x + y)
+    return _entropy_of(x, y, kl_divergence)
 
 
 BY_NAME.update(entr=entr, log_expit=log_expit, logit=logit, xlog1py=xlog1py, xlogy=xlogy)

@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from wengert.kernels.differences import digamma_difference
 from wengert.kernels.quadrature import elementwise, gauss_legendre
 from wengert.kernels.special import digamma, lgamma, polygamma
 from wengert.kernels.tables import table
@@ -29,8 +30,8 @@ _where: Any = np.where
 
 _STEP = 0.125
 _Y = np.arange(-3.75, 4.3, _STEP)[:, np.newaxis]
-_V = np.exp(_Y - np.exp(-_Y))
-_WEIGHTS = _STEP * _V * (1 + np.exp(-_Y))
+INFINITE_NODES = np.exp(_Y - np.exp(-_Y))
+INFINITE_WEIGHTS = _STEP * INFINITE_NODES * (1 + np.exp(-_Y))
 #: From here on Stirling's series for the logarithm of the gamma function holds.
 _LARGE = 12.5
 
@@ -63,7 +64,7 @@ def _stirling(x: Array) -> Array:
     return inverse * total
 
 
-def _scale(slope: Array, curvature: Array) -> Array:
+def scale_of(slope: Array, curvature: Array) -> Array:
     """Return s with ``slope s + curvature s^2 / 2 = 1``."""
     return 2 / (slope + np.sqrt(slope * slope + 2 * curvature))
 
@@ -126,25 +127,38 @@ def _gamma_density(a: Array, x: Array) -> Array:
     return _where(a >= _LARGE, stirling, np.exp(a * np.log(x) - x - lgamma(a)))
 
 
+def _log_ratio(x: Array, a: Array) -> Array:
+    """Return ``ln(x / a)``, which cancels less than a difference of logarithms for a large a."""
+    ratio = x / a
+    return _where((ratio > 1e-290) & (ratio < 1e290), np.log(ratio), np.log(x) - np.log(a))
+
+
 def _gamma_factor(a: Array, log: Array, order: int) -> Any:
-    psi = [_psi(k, a) for k in range(order)]
+    """Return ``1/F d^order F`` for ``F = t^a / Gamma(a)``, from ``ln(t / a)``."""
+    large = np.maximum(a, _LARGE)
+    square = 1 / (large * large)
+    series = -0.5 / large - square * np.polynomial.polynomial.polyval(square, table("DIGAMMA_TAIL"))
+    gap = _where(a >= _LARGE, series, digamma(a) - np.log(a))
+    psi = [_psi(k, a) if k else gap for k in range(order)]
     return bell((order, 0), lambda p, q: -psi[p - 1] + (log if p == 1 else 0.0))
 
 
 def _gamma_lower(a: Array, x: Array, order: int) -> Array:
     """Integrate over (0, x), in the variable ln t."""
-    w = _scale(a - x, x) * _V
+    w = scale_of(a - x, x) * INFINITE_NODES
     decay = np.exp(-(a * w + x * np.expm1(-w)))
-    terms = decay * _gamma_factor(a, np.log(x) - w, order)
-    return _gamma_density(a, x) * _scale(a - x, x) * np.sum(_WEIGHTS * terms, axis=0)
+    terms = decay * _gamma_factor(a, _log_ratio(x, a) - w, order)
+    return _gamma_density(a, x) * scale_of(a - x, x) * np.sum(INFINITE_WEIGHTS * terms, axis=0)
 
 
 def _gamma_upper(a: Array, x: Array, order: int) -> Array:
     """Integrate over (x, infinity)."""
-    scale = _scale(1 - (a - 1) / x, np.abs(a - 1) / (x * x))
-    growth = np.log1p(scale / x * _V)
-    terms = np.exp((a - 1) * growth - scale * _V) * _gamma_factor(a, np.log(x) + growth, order)
-    return -_gamma_density(a, x) / x * scale * np.sum(_WEIGHTS * terms, axis=0)
+    scale = scale_of(1 - (a - 1) / x, np.abs(a - 1) / (x * x))
+    growth = np.log1p(scale / x * INFINITE_NODES)
+    terms = np.exp((a - 1) * growth - scale * INFINITE_NODES) * _gamma_factor(
+        a, _log_ratio(x, a) + growth, order
+    )
+    return -_gamma_density(a, x) / x * scale * np.sum(INFINITE_WEIGHTS * terms, axis=0)
 
 
 # -- the incomplete beta function ------------------------------------------------------------------------
@@ -178,19 +192,31 @@ def _beta_slope(a: Array, b: Array, x: Array, order: tuple[int, int]) -> Array:
     return _where(is_valid, result, np.nan)
 
 
-def _beta_factor(order: tuple[int, int], a: Array, b: Array, total: Array, log_x: Array, log_y: Array) -> Any:
-    """Return ``1/F d^(i+j) F`` for ``F = x^a y^b Gamma(total) / (Gamma(a) Gamma(b))``."""
+def _beta_factor(
+    order: tuple[int, int],
+    a: Array,
+    b: Array,
+    total: Array,
+    log_x: Array,
+    log_y: Array,
+    raised: int = 0,
+) -> Any:
+    """Return ``1/F d^(i+j) F`` for ``F = x^a y^b Gamma(total) / (Gamma(a) Gamma(b))``; total is a + b less raises."""
     count = sum(order)
     of_a, of_b = ([_psi(k, c) for k in range(n)] for c, n in zip((a, b), order, strict=True))
     of_total = [_psi(k, total) for k in range(count)]
+    rise_a = digamma_difference(a, b - raised)
+    rise_b = digamma_difference(b, a - raised)
 
     def slopes(p: int, q: int) -> Any:
+        if p + q == 1:
+            return log_x + rise_a if p else log_y + rise_b
         slope = of_total[p + q - 1]
         if not q:
             slope = slope - of_a[p - 1]
         if not p:
             slope = slope - of_b[q - 1]
-        return slope + (log_x if (p, q) == (1, 0) else log_y if (p, q) == (0, 1) else 0.0)
+        return slope
 
     return bell(order, slopes)
 
@@ -216,7 +242,7 @@ def _beta_term(a: Array, b: Array, x: Array, y: Array, order: tuple[int, int], o
     total, log_x, log_y = a + b, np.log(x), np.log(y)
     a_up, b_up = (a + 1, b) if of_a else (a, b + 1)
     size = np.exp(a * log_x + b * log_y + lgamma(total) - lgamma(a_up) - lgamma(b_up))
-    return size * _beta_factor(order, a_up, b_up, total, log_x, log_y)
+    return size * _beta_factor(order, a_up, b_up, total, log_x, log_y, raised=1)
 
 
 def _beta_density(a: Array, b: Array, x: Array, y: Array) -> Array:
@@ -234,7 +260,7 @@ def _beta_lower(a: Array, b: Array, x: Array, y: Array, order: tuple[int, int]) 
     """Integrate over (0, x)."""
     # For a small b the integrand is flat in ln(t / (1 - t)) to where a (1 - t) is about 1, and then decays.
     end = np.maximum(y, np.minimum(2 / (1 + a), 0.5))
-    result = _beta_decay(a, b, 1 - end, end, order)
+    result = _beta_decay(a, b, _where(end > y, 1 - end, x), end, order)
     _update(result, y < end, lambda a, b, y, end: _beta_flat(a, b, y, end, order), a, b, y, end)
     return result
 
@@ -244,8 +270,8 @@ def _beta_decay(a: Array, b: Array, x: Array, y: Array, order: tuple[int, int]) 
     total, ratio = a + b, x / y
     by_log = a > 4
     slope = _where(by_log, a - (b - 1) * ratio, a * y - b * x)
-    scale = _scale(slope, _where(by_log, np.abs(b - 1) * ratio / y, total * x * y))
-    w = scale * _V
+    scale = scale_of(slope, _where(by_log, np.abs(b - 1) * ratio / y, total * x * y))
+    w = scale * INFINITE_NODES
     fall = np.expm1(-w)
     change = np.log1p(_where(by_log, -ratio, x) * fall)
     log_x = np.log(x) - w - _where(by_log, 0.0, change)
@@ -253,7 +279,7 @@ def _beta_decay(a: Array, b: Array, x: Array, y: Array, order: tuple[int, int]) 
     factor = _beta_factor(order, a, b, total, log_x, log_y)
     terms = np.exp(_where(by_log, b - 1, -total) * change - a * w) * factor
     size = _beta_density(a, b, x, y) * scale / _where(by_log, y, 1.0)
-    return size * np.sum(_WEIGHTS * terms, axis=0)
+    return size * np.sum(INFINITE_WEIGHTS * terms, axis=0)
 
 
 def _beta_flat(a: Array, b: Array, least: Array, most: Array, order: tuple[int, int]) -> Array:

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.kernels.differences import digamma_difference
 from wengert.kernels.quadrature import elementwise, gauss_legendre
 
 Array = Any
@@ -243,9 +244,16 @@ def hyp1f1_order(a: Array, b: Array, x: Array, *, position: int) -> Array:
 
 @_by_elements
 def hyp2f1_order(a: Array, b: Array, c: Array, x: Array, *, position: int) -> Array:
-    """Return the derivative of ``2F1(a, b; c; x)`` by a, b or c, for -19 <= x <= 0.95; of x < 0 by Pfaff's formula."""
+    """Return the derivative of ``2F1(a, b; c; x)`` by a, b or c, for -19 <= x <= 0.95 and x = 1; elsewhere NaN.
+
+    For x < 0 by Pfaff's formula, at 1 by Gauss's.
+    """
     from scipy.special import hyp2f1
 
+    rest = c - a - b
+    psi = digamma_difference
+    at_one = (psi(rest, b), psi(rest, a), psi(c - a, a) - psi(rest, a))[position]
+    gauss = _where(rest > 0, hyp2f1(a, b, c, 1.0) * at_one, np.nan)
     direct = _hypergeometric([a, b], [c], x, position, 700)
     # 2F1(a, b; c; x) = (1 - x)^-a 2F1(a, c - b; c; x / (x - 1))
     y, power = x / (x - 1), (1 - x) ** -a
@@ -257,7 +265,8 @@ def hyp2f1_order(a: Array, b: Array, c: Array, x: Array, *, position: int) -> Ar
     else:
         by_both = [_hypergeometric([a, c - b], [c], y, n, 700) for n in (1, 2)]
         pfaff = power * (by_both[0] + by_both[1])
-    return _where(x >= 0, _where(x <= 0.95, direct, np.nan), _where(y <= 0.95, pfaff, np.nan))
+    inside = _where(x <= 0.95, direct, _where(x == 1, gauss, np.nan))
+    return _where(x >= 0, inside, _where(y <= 0.95, pfaff, np.nan))
 
 
 @_by_elements

@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 
 from wengert.kernels import incomplete as kernels
+from wengert.kernels import student
 from wengert.nest.lowering import OnHost
-from wengert.ops.arithmetic import multiply_no_nan
+from wengert.ops.arithmetic import multiply_no_nan, sign
+from wengert.ops.comparison import less, where
+from wengert.ops.densities import log_student_density, student_log_slope
 from wengert.ops.elementwise import elementwise
 from wengert.ops.exponential import exp, log, log1p
 from wengert.ops.special import digamma, lgamma, polygamma
@@ -25,7 +28,7 @@ def _psi(order: int, x: Any) -> Any:
 def _tangent(*partials: Callable[..., Any]) -> Explicit:
     """Return the derivative from partials that are infinite at ends of intervals."""
 
-    def tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any, order: Any) -> Any:
+    def tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any, order: Any = None) -> Any:
         operands = [1.0 * x for x in primals]
         with np.errstate(all="ignore"):
             terms = [
@@ -98,4 +101,42 @@ betainc_slope = elementwise(
     params={"order": (1, 0)},
     lowering=OnHost(_REASON),
     source="wengert.kernels.incomplete.betainc_slope({0}, {1}, {2}, {order})",
+)
+
+
+# -- Student's distribution ------------------------------------------------------------------------------
+
+#: The second derivative in df comes from terms that cancel; above, it is NaN.
+_MOST_FREEDOM = 1e4
+
+
+def _student_slope(df: Any, t: Any) -> Any:
+    return student.student_slope(df, t)
+
+
+def _student_curvature(df: Any, t: Any) -> Any:
+    """Return the second derivative of Student's distribution function in df, by the incomplete beta function."""
+    half, whole, is_small = 0.5 * df, df + t * t, less(t * t, df)
+    rest, share = df / whole, t * t / whole
+    near = 0.5 * betainc_slope(0.5, half, share, order=(0, 2))
+    near = near - _beta_partial(0.5, half, share, (0, 1)) * share / whole
+    far = -0.5 * betainc_slope(half, 0.5, rest, order=(2, 0))
+    far = far - _beta_partial(half, 0.5, rest, (1, 0)) * share / whole
+    density, slope = exp(log_student_density(t, df)), student_log_slope(t, df)
+    value = 0.25 * sign(t) * where(is_small, near, far) - 0.5 * t * density * (slope - 1.0 / df) / df
+    return where(less(df, _MOST_FREEDOM), value, np.nan)
+
+
+student_slope = elementwise(
+    "student_slope",
+    _student_slope,
+    derivative=_tangent(
+        lambda df, t, order=None: _student_curvature(df, t),
+        lambda df, t, order=None: exp(log_student_density(t, df)) * student_log_slope(t, df),
+    ),
+    operands=2,
+    doc="the derivative of Student's distribution function in its degrees of freedom",
+    domain=(0.5, 3.0),
+    lowering=OnHost(_REASON),
+    source="wengert.kernels.student.student_slope({0}, {1})",
 )

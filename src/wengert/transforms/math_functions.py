@@ -17,7 +17,7 @@ import numpy as np
 from wengert.boxes import concrete
 from wengert.core import tree
 from wengert.core.dtypes import dtype_of, is_complex
-from wengert.ops.scipy_special import BY_NAME
+from wengert.ops.scipy_ufuncs import BY_NAME
 
 Function = Callable[..., Any]
 _where: Any = np.where

@@ -64,6 +64,12 @@ def log1mexp(x: Any) -> Any:
     return where(is_near, log(-expm1(where(is_near, x, -1.0))), log1p(-exp(where(is_near, -1.0, x))))
 
 
+def log_of_tail(exponent: Any) -> Any:
+    """Return ``ln(1 - exp(-e^exponent))``, also where the power underflows."""
+    is_small = less(exponent, -40.0)
+    return where(is_small, exponent, log1mexp(-exp(where(is_small, 0.0, exponent))))
+
+
 def from_end(z: Any, exponent: Any, density: Rule, end: float = 0.0) -> Any:
     """Return a log-density that behaves like ``|z - end|^exponent``: at the end it is -+inf, with derivatives 0.
 

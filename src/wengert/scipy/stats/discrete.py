@@ -10,9 +10,10 @@ from wengert.core.shapes import shape_of
 from wengert.ops.arithmetic import ceil, floor, maximum
 from wengert.ops.comparison import equal, greater, greater_equal, less_equal, where
 from wengert.ops.conversion import stop_gradient_primitive as stop_gradient
+from wengert.ops.densities import log_binomial_mass, log_poisson_mass
 from wengert.ops.discrete_quantiles import binomial_quantile, negative_binomial_quantile, poisson_quantile
 from wengert.ops.exponential import exp, expm1, log, log1p
-from wengert.ops.scipy_special import betainc, betaincc, gammainc, gammaincc
+from wengert.ops.scipy_gammas import betainc, betaincc, gammainc, gammaincc
 from wengert.ops.special import lgamma
 from wengert.scipy.stats.base import INFINITY, Discrete, all_of, log1mexp
 from wengert.special import entr, xlog1py, xlogy
@@ -62,8 +63,7 @@ bernoulli = Discrete(
 
 def _binomial_log_mass(k: Any, n: Any, p: Any) -> Any:
     n = stop_gradient(n)
-    count = lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(n - k + 1.0)
-    return count + xlogy(k, p) + xlog1py(n - k, -p)
+    return log_binomial_mass(k, n - k, p, 1.0 - p)
 
 
 def mean_log_factorial(n: Any, p: Any) -> Any:
@@ -99,7 +99,7 @@ poisson = Discrete(
     shapes=("mu",),
     support=(0.0, INFINITY),
     valid=lambda mu: greater_equal(mu, 0.0),
-    logpmf=lambda k, mu: xlogy(k, mu) - lgamma(k + 1.0) - mu,
+    logpmf=log_poisson_mass,
     cdf=lambda k, mu: gammaincc(k + 1.0, mu),
     sf=lambda k, mu: gammainc(k + 1.0, mu),
     ppf=poisson_quantile,
@@ -135,7 +135,7 @@ geom = Discrete(
 
 
 def _negative_binomial_log_mass(k: Any, n: Any, p: Any) -> Any:
-    return lgamma(n + k) - lgamma(k + 1.0) - lgamma(n) + n * log(p) + xlog1py(k, -p)
+    return log_binomial_mass(n, k, p, 1.0 - p) + log(n / (n + k))
 
 
 def _negative_binomial_entropy(n: Any, p: Any) -> Any:

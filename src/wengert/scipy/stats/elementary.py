@@ -7,13 +7,14 @@ from typing import Any
 
 from wengert.ops.arithmetic import absolute
 from wengert.ops.comparison import greater, less, where
+from wengert.ops.densities import gumbel_log_density, logistic_log_density
 from wengert.ops.exponential import exp, expit, expm1, log, log1p, logaddexp, power, sqrt
 from wengert.ops.scipy_special import log_ndtr, ndtr, ndtri
 from wengert.ops.special import erf, erfc, erfinv, lgamma
 from wengert.ops.trigonometric import arctan2, tan
 from wengert.random import exponential, normal
 from wengert.random import uniform as draw_uniform
-from wengert.scipy.stats.base import INFINITY, Continuous, from_end, log1mexp
+from wengert.scipy.stats.base import INFINITY, Continuous, from_end, log1mexp, log_of_tail
 from wengert.special import xlogy
 
 LOG_TWO_PI = math.log(2 * math.pi)
@@ -87,7 +88,7 @@ logistic = Continuous(
     "logistic",
     "The logistic distribution, of density ``e^-z / (1 + e^-z)^2``.",
     is_symmetric=True,
-    logpdf=lambda z: z - 2.0 * logaddexp(z, 0.0),
+    logpdf=logistic_log_density,
     cdf=expit,
     logcdf=lambda z: -logaddexp(-z, 0.0),
     ppf=lambda q: log(q) - log1p(-q),
@@ -99,11 +100,11 @@ logistic = Continuous(
 gumbel_r = Continuous(
     "gumbel_r",
     "The right-skewed Gumbel distribution, of the largest of many values: of density ``exp(-z - e^-z)``.",
-    logpdf=lambda z: -z - exp(-z),
+    logpdf=gumbel_log_density,
     cdf=lambda z: exp(-exp(-z)),
     sf=lambda z: -expm1(-exp(-z)),
     logcdf=lambda z: -exp(-z),
-    logsf=lambda z: log1mexp(-exp(-z)),
+    logsf=lambda z: log_of_tail(-z),
     ppf=lambda q: -log(-log(q)),
     isf=lambda q: -log(-log1p(-q)),
     mean=_EULER,
@@ -115,10 +116,10 @@ gumbel_r = Continuous(
 gumbel_l = Continuous(
     "gumbel_l",
     "The left-skewed Gumbel distribution, of the smallest of many values: of density ``exp(z - e^z)``.",
-    logpdf=lambda z: z - exp(z),
+    logpdf=lambda z: gumbel_log_density(-z),
     cdf=lambda z: -expm1(-exp(z)),
     sf=lambda z: exp(-exp(z)),
-    logcdf=lambda z: log1mexp(-exp(z)),
+    logcdf=log_of_tail,
     logsf=lambda z: -exp(z),
     ppf=lambda q: log(-log1p(-q)),
     isf=lambda q: log(-log(q)),
@@ -163,6 +164,13 @@ expon = Continuous(
     draw=exponential,
 )
 
+
+def _half_normal_log_sf(z: Any) -> Any:
+    is_small = less(z, 1.0)
+    near = log1p(-erf(where(is_small, z, 0.0) / math.sqrt(2)))
+    return where(is_small, near, math.log(2) + log_ndtr(-where(is_small, 1.0, z)))
+
+
 halfnorm = Continuous(
     "halfnorm",
     "The half-normal distribution, of ``|Z|`` for a normal Z.",
@@ -171,7 +179,7 @@ halfnorm = Continuous(
     logpdf=lambda z: 0.5 * math.log(2 / math.pi) - 0.5 * (z * z),
     cdf=lambda z: erf(z / math.sqrt(2)),
     sf=lambda z: erfc(z / math.sqrt(2)),
-    logsf=lambda z: math.log(2) + log_ndtr(-z),
+    logsf=_half_normal_log_sf,
     ppf=lambda q: math.sqrt(2) * erfinv(q),
     isf=lambda q: -ndtri(0.5 * q),
     mean=math.sqrt(2 / math.pi),
@@ -188,7 +196,7 @@ rayleigh = Continuous(
     logpdf=lambda z: from_end(z, 1.0, lambda z: log(z) - 0.5 * (z * z)),
     cdf=lambda z: -expm1(-0.5 * (z * z)),
     sf=lambda z: exp(-0.5 * (z * z)),
-    logcdf=lambda z: log1mexp(-0.5 * (z * z)),
+    logcdf=lambda z: log_of_tail(2.0 * log(z) - math.log(2)),
     logsf=lambda z: -0.5 * (z * z),
     ppf=lambda q: sqrt(-2.0 * log1p(-q)),
     isf=lambda q: sqrt(-2.0 * log(q)),
@@ -238,7 +246,7 @@ weibull_min = Continuous(
     logpdf=lambda z, c: from_end(z, c - 1.0, lambda z: log(c) + xlogy(c - 1.0, z) - power(z, c)),
     cdf=lambda z, c: -expm1(-power(z, c)),
     sf=lambda z, c: exp(-power(z, c)),
-    logcdf=lambda z, c: log1mexp(-power(z, c)),
+    logcdf=lambda z, c: log_of_tail(c * log(z)),
     logsf=lambda z, c: -power(z, c),
     ppf=lambda q, c: power(-log1p(-q), 1.0 / c),
     isf=lambda q, c: power(-log(q), 1.0 / c),

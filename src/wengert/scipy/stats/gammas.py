@@ -10,8 +10,9 @@ import math
 from typing import Any
 
 from wengert.ops.comparison import greater, isinf, less, where
+from wengert.ops.densities import log_beta_density, log_f_density, log_gamma_density, log_student_density
 from wengert.ops.exponential import log, log1p
-from wengert.ops.scipy_special import (
+from wengert.ops.scipy_gammas import (
     betainc,
     betaincc,
     betainccinv,
@@ -21,15 +22,13 @@ from wengert.ops.scipy_special import (
     gammaincc,
     gammainccinv,
     gammaincinv,
-    ndtr,
-    ndtri,
     stdtr,
     stdtrit,
 )
+from wengert.ops.scipy_special import ndtr, ndtri
 from wengert.ops.special import digamma, lgamma
 from wengert.scipy.stats.base import INFINITY, Continuous, from_end
 from wengert.scipy.stats.elementary import LOG_TWO_PI
-from wengert.special import xlog1py, xlogy
 
 gamma = Continuous(
     "gamma",
@@ -37,7 +36,7 @@ gamma = Continuous(
     shapes=("a",),
     support=(0.0, INFINITY),
     inside=1.0,
-    logpdf=lambda z, a: from_end(z, a - 1.0, lambda z: xlogy(a - 1.0, z) - z - lgamma(a)),
+    logpdf=lambda z, a: from_end(z, a - 1.0, lambda z: log_gamma_density(a, z) - log(z)),
     cdf=lambda z, a: gammainc(a, z),
     sf=lambda z, a: gammaincc(a, z),
     ppf=lambda q, a: gammaincinv(a, q),
@@ -63,7 +62,7 @@ invgamma = Continuous(
     shapes=("a",),
     support=(0.0, INFINITY),
     inside=1.0,
-    logpdf=lambda z, a: from_end(z, 1.0, lambda z: -(a + 1.0) * log(z) - 1.0 / z - lgamma(a)),
+    logpdf=lambda z, a: from_end(z, 1.0, lambda z: log_gamma_density(a, 1.0 / z) - log(z)),
     cdf=lambda z, a: gammaincc(a, 1.0 / z),
     sf=lambda z, a: gammainc(a, 1.0 / z),
     ppf=lambda q, a: 1.0 / gammainccinv(a, q),
@@ -76,7 +75,7 @@ invgamma = Continuous(
 
 def _chi2_log_density(z: Any, df: Any) -> Any:
     a = 0.5 * df
-    return from_end(z, a - 1.0, lambda z: xlogy(a - 1.0, z) - 0.5 * z - lgamma(a) - a * math.log(2))
+    return from_end(z, a - 1.0, lambda z: log_gamma_density(a, 0.5 * z) - log(z))
 
 
 chi2 = Continuous(
@@ -98,7 +97,7 @@ chi2 = Continuous(
 
 def _beta_log_density(z: Any, a: Any, b: Any) -> Any:
     def density(z: Any) -> Any:
-        return xlogy(a - 1.0, z) + xlog1py(b - 1.0, -z) - betaln(a, b)
+        return log_beta_density(a, b, z, 1.0 - z) - log(z) - log1p(-z)
 
     return from_end(z, a - 1.0, lambda z: from_end(z, b - 1.0, density, 1.0))
 
@@ -129,11 +128,7 @@ beta = Continuous(
 
 
 def _f_log_density(z: Any, n: Any, m: Any) -> Any:
-    def density(z: Any) -> Any:
-        powers = 0.5 * n * log(n / m) + xlogy(0.5 * n - 1.0, z) - 0.5 * (n + m) * log1p(n / m * z)
-        return powers - betaln(0.5 * n, 0.5 * m)
-
-    return from_end(z, 0.5 * n - 1.0, density)
+    return from_end(z, 0.5 * n - 1.0, lambda z: log_f_density(z, n, m))
 
 
 def _f_ratio(below: Any, above: Any, n: Any, m: Any) -> Any:
@@ -207,7 +202,7 @@ t = Continuous(
     shapes=("df",),
     is_symmetric=True,
     logpdf=_or_normal(
-        lambda z, df: -betaln(0.5 * df, 0.5) - 0.5 * log(df) - 0.5 * (df + 1.0) * log1p(z * z / df),
+        log_student_density,
         lambda z: -0.5 * (z * z) - 0.5 * LOG_TWO_PI,
     ),
     cdf=_or_normal(lambda z, df: stdtr(df, z), ndtr),

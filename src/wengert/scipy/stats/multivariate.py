@@ -19,9 +19,10 @@ from wengert.numpy.registry import integers, rank_of
 from wengert.ops.arithmetic import floor
 from wengert.ops.comparison import greater, less, logical_and, logical_or, not_equal, where
 from wengert.ops.conversion import stop_gradient_primitive as stop_gradient
+from wengert.ops.densities import log_poisson_mass
 from wengert.ops.discrete_quantiles import binomial_quantile
 from wengert.ops.exponential import exp, log, sqrt
-from wengert.ops.scipy_special import gammaincinv
+from wengert.ops.scipy_gammas import gammaincinv
 from wengert.ops.special import digamma, lgamma
 from wengert.random import normal, split
 from wengert.scipy.linalg import solve_triangular
@@ -420,10 +421,12 @@ class Multinomial(Multivariate):
         if not shape_of(p):
             operation = f"scipy.stats.{self.name}.{function}"
             raise ShapeError(message(operation, "p must have an axis of outcomes", show(p)))
-        # As in SciPy, the last probability makes up for a sum that is not 1.
+        # As in SciPy, the last probability makes up for a sum that is not 1, so it has the derivative 0.
         last, others = p[..., -1:], np.sum(p[..., :-1], axis=-1, keepdims=True)
         is_whole = less(abs(1.0 - others - last), 2e-15)
-        p = np.concatenate([p[..., :-1], where(is_whole, last, 1.0 - others)], axis=-1)
+        rest = 1.0 - others
+        rest = rest + where(is_whole, stop_gradient(last - rest), 0.0)
+        p = np.concatenate([p[..., :-1], rest], axis=-1)
         is_probability = np.all(logical_and(~less(p, 0.0), ~greater(p, 1.0)), axis=-1)
         p = where(np.expand_dims(is_probability, -1), p, 1.0)
         return n, p, logical_and(is_probability, ~less(n, 0.0))
@@ -451,7 +454,8 @@ class Multinomial(Multivariate):
         is_wrong = np.any(logical_or(less(x, 0.0), not_equal(x, floor(x))), axis=-1)
         is_outside = logical_or(is_wrong, not_equal(np.sum(x, axis=-1), n))
         x = where(np.expand_dims(is_outside, -1), 0.0, x)
-        value = lgamma(n + 1.0) + np.sum(xlogy(x, p) - lgamma(x + 1.0), axis=-1)
+        mean = np.expand_dims(n, -1) * p
+        value = np.sum(log_poisson_mass(x, mean), axis=-1) - log_poisson_mass(n, n)
         return where(is_allowed, where(is_outside, -INFINITY, value), np.nan)
 
     def pmf(self, x: Any, n: Any, p: Any) -> Any:

@@ -1,0 +1,34 @@
+"""The special functions and distributions over their whole domains, in value and derivative, against mpmath."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+pytest.importorskip("mpmath")
+pytest.importorskip("scipy")
+
+from tests.special_cases import CASES
+from tests.special_domain import MODES, Case, faults
+
+SEED = int(os.environ.get("WENGERT_CASES", "1"))
+
+
+def _check(case: Case, seed: int, count: int) -> int:
+    found, _ = faults(case, seed, max(1, count // case.cost), MODES)
+    wrong = [fault for fault in found if not fault.error <= case.limit]
+    assert not wrong, max(wrong)
+    return len(found)
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_values_and_derivatives_are_those_of_mpmath(case: Case) -> None:
+    _check(case, SEED, 8)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_many_values_and_derivatives_are_those_of_mpmath(case: Case) -> None:
+    _check(case, 1000 + SEED, 32)
