@@ -17,7 +17,7 @@ and nonlinear least squares problems whose variables separate" (1973).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -137,7 +137,11 @@ def _stated(
 # -- eigenvalues of symmetric matrices -------------------------------------------------------------------
 
 
-def _eigh(a: Any, half: Any) -> Any:
+def _eigvalsh(a: Any, half: Literal["L", "U"]) -> Any:
+    return np.linalg.eigvalsh(a, half)
+
+
+def _eigh(a: Any, half: Literal["L", "U"]) -> Any:
     values, vectors = np.linalg.eigh(a, half)
     return _stacked(as_row(values), vectors)
 
@@ -186,7 +190,7 @@ eigvalsh = _stated(
     "eigvalsh",
     "the eigenvalues of symmetric matrices, ascending; only one half of each matrix is read",
     lambda a: a.shape[-1:],
-    lambda a, half: np.linalg.eigvalsh(a, half),
+    _eigvalsh,
     _eigvalsh_tangent,
     "np.linalg.eigvalsh({0}, {half!r})",
     _square,
