@@ -92,7 +92,7 @@ def outcome(path: Path) -> str:
         ZeroDivisionError,
         FloatingPointError,
     ) as problem:
-        return f"error {type(problem).__name__}"
+        return f"error {type(problem).__name__}: {problem}"
     leaves = [leaf for n, leaf in enumerate(tree.flatten(results)[0]) if n not in saved.fixed]
     for leaf, type_ in zip(leaves, saved.graph.output_types, strict=True):
         assert np.shape(leaf) == type_.shape, (np.shape(leaf), type_)
@@ -106,6 +106,7 @@ def main(seed: int, first: int, last: int, folder: Path) -> None:
     guard_the_runtime()
     files = {name: (folder / f"{name}.wg").read_bytes() for name in PROGRAMS}
     path, found, wrong = folder / f"mutant{first}.wg", Counter[str](), dict[int, str]()
+    errors = dict[int, str]()
 
     def too_long(*_: Any) -> None:
         raise TimeoutError
@@ -127,10 +128,14 @@ def main(seed: int, first: int, last: int, folder: Path) -> None:
             except Exception as problem:  # what is wrong, not how it came about
                 kind = "wrong"
                 wrong[number] = f"{type(problem).__name__}: {problem}"[:400]
+                if "-v" in sys.argv:
+                    raise
             finally:
                 signal.alarm(0)
-            found[kind] += 1
-    print(json.dumps({"found": found, "wrong": wrong}))
+            found[kind.partition(":")[0]] += 1
+            if kind.startswith("error"):
+                errors[number] = kind[:300]
+    print(json.dumps({"found": found, "wrong": wrong, "errors": errors}), flush=True)
 
 
 if __name__ == "__main__":

@@ -56,6 +56,7 @@ def _check_types(graph: Graph) -> None:
             _check_types(inner)
         operation = _operation(equation)
         _check_parameters(operation, equation)
+        _check_count(operation, equation)
         found = operation.infer(*(atom.type for atom in equation.operands), **equation.params)
         inferred = (found,) if isinstance(found, TensorType) else tuple(found)
         stated = tuple(var.type for var in equation.outputs)
@@ -88,6 +89,14 @@ def _check_parameters(operation: Primitive, equation: Equation) -> None:
                 0 <= axis < equation.operands[0].type.ndim for axis in axes
             ):
                 raise GraphError(f"{operation.name} of {show(equation.operands[0].type)} has no axes {value}")
+
+
+def _check_count(operation: Primitive, equation: Equation) -> None:
+    """Raise `GraphError` for a wrong number of operands, where the type rule takes any."""
+    first = next(iter(inspect.signature(operation.type_rule).parameters.values()))
+    counted = first.kind is inspect.Parameter.VAR_POSITIONAL and operation.operands
+    if counted and len(equation.operands) != len(operation.operands):
+        raise GraphError(f"{operation.name} takes {len(operation.operands)} operands")
 
 
 @functools.cache
