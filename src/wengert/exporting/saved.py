@@ -368,6 +368,7 @@ def _check_facts(saved: Saved) -> None:
         and saved.given.leaf_count() == count == len(saved.paths)
         and results == len(saved.graph.outputs) + len(saved.fixed)
         and all(0 <= place < results for place in saved.fixed)
+        and not any(value is None for value in saved.fixed.values())  # None is a container
         and all(0 <= number < len(arguments) for number in saved.donated)
         and len({*saved.donated}) == len(saved.donated)
     )
