@@ -59,8 +59,8 @@ ROOMS = {
     "explorer": """core ir nest boxes primitive ops transforms passes control compiler compiler.llvm inspect""",
     "parallel": "_startup _version compiler.machine core transforms",
     "data": "core random",
-    "exporting": """_version core kernels ir nest primitive transforms compiler compiler.machine compiler.llvm
-        compiler.codegen compiler.runtime""",
+    "exporting": """_version core kernels ir nest primitive transforms passes compiler compiler.machine compiler.llvm
+        compiler.passes compiler.codegen compiler.runtime""",
     "optimize": "core ir boxes ops transforms control implicit compiler compiler.llvm sparse exporting",
     "fit": "core boxes control ops random transforms optimize",
     "train": """_version core ir boxes ops transforms control compiler compiler.llvm compiler.machine compiler.runtime

@@ -191,6 +191,8 @@ class NonDifferentiable:
         self.reason = reason
 
 
+#: The rule of operations that passes alone write; they believe their operands, so that no file may hold them.
+OF_PROGRAMS = NonDifferentiable("it stands in compiled programs only, whose derivatives are taken before")
 #: The builtin errors that Wengert's errors subclass, narrow ones before wide ones.
 _BUILTIN: tuple[type[Exception], ...] = (
     *(IndexError, TypeError, OverflowError, ZeroDivisionError, FloatingPointError),

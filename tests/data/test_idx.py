@@ -216,3 +216,30 @@ def test_a_mapped_file_is_read_where_it_is_used(tmp_path: Path) -> None:
     assert mapped[::8192].sum() == 0
     (place,) = re.findall(rf"{path}\n(?:.*\n)*?Rss: +(\d+) kB", Path("/proc/self/smaps").read_text())
     assert int(place) < 8 << 10, "of 64 MB"
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float64])
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.5])
+def test_a_packed_file_unpacks_to_a_multiple_of_its_size(
+    tmp_path: Path, rng: Any, dtype: Any, share: float
+) -> None:
+    array = np.zeros((3000, 1000), dtype)
+    places = rng.integers(0, array.size, int(share * array.size))
+    array.reshape(-1)[places] = rng.integers(0, 200, len(places))
+    path = tmp_path / "written.gz"
+    write_idx(path, array)  # what the library writes it reads, however dense
+    np.testing.assert_array_equal(read_idx(path), array)
+    header = bytes((0, 0, {"u": 8, "f": 0x0E}[array.dtype.kind], 2)) + np.array(array.shape, ">u4").tobytes()
+    path = file_with(gzip.compress(header + array.astype(array.dtype.newbyteorder(">")).tobytes()), tmp_path)
+    if array.nbytes <= (1 << 20) + 100 * path.stat().st_size:
+        np.testing.assert_array_equal(read_idx(path), array)
+        return
+    tracemalloc.start()
+    with pytest.raises(
+        DataError, match=r"at most [\d,]+ bytes, for a gzipped file of its size; most= allows more"
+    ):
+        read_idx(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < (8 << 20) + 200 * path.stat().st_size
+    np.testing.assert_array_equal(read_idx(path, most=array.nbytes), array)

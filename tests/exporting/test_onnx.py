@@ -109,3 +109,74 @@ def test_matrices_are_written_out_up_to_a_size(tmp_path) -> None:
     assert_same(run(export, inputs_of(export, draw(4))), slope(*draw(4)))
     with pytest.raises(UnsupportedError, match=r"solve.*more than 4096"):
         wg.export(np.linalg.solve, *draw(40)).onnx(tmp_path / "model.onnx")
+
+
+@wg.custom_jvp
+def halved(x: Any) -> Any:
+    return np.tanh(x)
+
+
+halved.defjvp(lambda primals, tangents: (np.tanh(primals[0]), 0.5 * tangents[0]))
+
+
+def of_rules(x: Any) -> Any:
+    return halved(x) * np.sin(halved(2 * x))
+
+
+def of_root(x: Any) -> Any:
+    return wg.implicit.root(lambda y: y**3 + y - x, x)
+
+
+def of_loop(x: Any) -> Any:
+    return wg.while_loop(lambda v: np.sum(v) < 40, lambda v: halved(v) + v, x, max_bytes=1000)
+
+
+def of_equations(x: Any) -> Any:
+    return wg.linear_solve(lambda v: 2.0 * v + np.roll(v, 1) / 4, x, solver="gmres")
+
+
+def of_integral(x: Any) -> Any:
+    return wg.integrate.quad(lambda t: np.exp(-x[0] * t) * np.cos(x[1] * t), 0.0, x[2])[0]
+
+
+#: Programs whose operations hold programs with rules of their own, or stand for other programs.
+OF_PROGRAMS = (of_rules, of_root, of_loop, of_equations, of_integral)
+TRANSFORMS = ("value", "grad", "vmap", "jit", "nested")
+#: The loops that carry out turns again, and those of many lengths, have no form in ONNX.
+REFUSED = {("of_loop", "grad")}
+
+
+@pytest.mark.parametrize(
+    ("fun", "transform"),
+    [(fun, kind) for fun in OF_PROGRAMS for kind in TRANSFORMS if (fun.__name__, kind) not in REFUSED],
+)
+@pytest.mark.costly
+def test_operations_of_programs(fun, transform, rng) -> None:
+    changed = {
+        "value": fun,
+        "grad": wg.grad(lambda x: np.sum(fun(x) ** 2)),
+        "vmap": lambda x: wg.vmap(fun)(np.stack([x, 1.25 * x])),
+        "jit": wg.jit(fun),
+        "nested": lambda x: wg.cond(x[0] > 0, fun, lambda x: fun(x + 1.0), x),
+    }[transform]
+    x = rng.uniform(0.3, 1.5, 3)
+    export = wg.export(changed, x)
+    assert_same(run(export, {"x": x}), changed(x))
+
+
+def of_minimum(x: Any) -> Any:
+    return wg.optimize.lbfgs(lambda y: np.sum((y - x) ** 4 + y * y), x, gtol=1e-10, ftol=0.0).x
+
+
+@pytest.mark.parametrize("transform", [lambda fun: fun, lambda fun: wg.grad(lambda x: np.sum(fun(x) ** 2))])
+@pytest.mark.costly
+def test_minima_leave_to_the_accuracy_of_their_solver(transform, rng) -> None:
+    fun, x = transform(of_minimum), rng.uniform(0.3, 1.5, 3)
+    (found,) = run(wg.export(fun, x), {"x": x})
+    np.testing.assert_allclose(found, fun(x), rtol=1e-7)
+
+
+def test_the_slope_of_a_loop_without_a_bound_is_refused(tmp_path) -> None:
+    with pytest.raises(UnsupportedError, match=r"without a form in ONNX.*test_onnx\.py:"):
+        wg.export(wg.grad(lambda x: np.sum(of_loop(x))), np.ones(3)).onnx(tmp_path / "model.onnx")
+    assert not list(tmp_path.iterdir())

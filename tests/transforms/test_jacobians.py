@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ from tests.transforms.containers import TREE, program
 from wengert.core import tree
 from wengert.core.errors import ArgumentError, DtypeError
 from wengert.core.shapes import shape_of
+from wengert.transforms.jacobians import _chunks
 
 Transform = Callable[..., Any]
 MODES: list[Transform] = [wg.jacfwd, wg.jacrev, wg.jacobian]
@@ -173,3 +175,46 @@ def test_hessian_with_aux() -> None:
     hessian, aux = wg.hessian(lambda x: (np.sum(x**3), x * 2.0), has_aux=True)(np.array([1.0, 2.0]))
     np.testing.assert_array_equal(hessian, np.diag([6.0, 12.0]))
     np.testing.assert_array_equal(aux, [2.0, 4.0])
+
+
+@pytest.mark.parametrize("count", [1, 65, 128, 129, 150, 191, 192, 750])
+@pytest.mark.parametrize("transform", [wg.jacfwd, wg.jacrev, wg.jacobian, wg.hessian])
+def test_passes_are_bounded_by_default(transform: Transform, count: int) -> None:
+    """The memory of a pass is a multiple of the function's, not of the number of inputs."""
+    x = np.linspace(-1.0, 1.0, count)
+    fun = (
+        (lambda x: np.sum(np.sin(x)) + np.sum(x[:-1] * x[1:] ** 2))
+        if transform is wg.hessian
+        else (lambda x: np.sin(x) * np.roll(x, 1))
+    )
+    found = transform(fun)(x)
+    whole = transform(fun, chunk_size=count)(x)
+    assert_trees_close(found, whole)
+    sizes = [stop - start for start, stop in _chunks([x], None)]
+    assert sum(sizes) == count
+    assert max(sizes) <= 128
+    assert len({*sizes[:-1]}) <= 1
+
+
+def test_a_pass_of_a_large_hessian_takes_little_memory() -> None:
+    x = np.linspace(0.5, 1.5, 400)
+
+    def fun(x: Any) -> Any:
+        return np.sum(np.tanh(np.outer(x, x[:50])) ** 2)
+
+    def peak(**options: Any) -> int:
+        tracemalloc.start()
+        wg.hessian(fun, **options)(x)
+        _, found = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return found
+
+    assert peak() < peak(chunk_size=400) / 3
+
+
+def test_a_traced_hessian_has_one_pass() -> None:
+    lengths = {
+        n: str(wg.trace(wg.hessian(lambda x: np.sum(np.sin(x) * x)))(np.ones(n))).count("\n")
+        for n in (4, 300)
+    }
+    assert lengths[300] <= lengths[4] + 5  # constants of the longer one stand apart

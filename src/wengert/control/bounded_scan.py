@@ -33,7 +33,7 @@ from wengert.control.subgraphs import (
     memoized,
     repeat,
 )
-from wengert.control.values import strong
+from wengert.control.values import check_same_types, strong
 from wengert.core.dtypes import BOOL, INT64
 from wengert.ir.graph import Graph
 from wengert.ir.types import TensorType
@@ -48,6 +48,24 @@ from wengert.transforms.staging import evaluate, stage
 ENDLESS = 2**62
 
 
+def _infer(
+    turns: TensorType,
+    *types: TensorType,
+    body: Graph,
+    constants: int,
+    carries: int,
+    length: int,
+    reverse: bool,
+    stops: bool = False,
+) -> tuple[TensorType, ...]:
+    check_same_types("bounded_scan", "the number of turns", [turns], [TensorType(INT64, ())])
+    if stops:
+        first = types[constants : constants + min(carries, 2)]
+        expected = [TensorType(BOOL, ()), TensorType(INT64, ())]
+        check_same_types("bounded_scan", "the first carries", first, expected)
+    return infer_scan(*types, body=body, constants=constants, carries=carries, length=length, reverse=reverse)
+
+
 def _evaluate(
     turns: Any,
     *operands: Any,
@@ -60,7 +78,8 @@ def _evaluate(
 ) -> tuple[Any, ...]:
     fixed, carry, columns = parts(operands, constants, carries)
     rows = [np.zeros((length, *type_.shape), type_.dtype) for type_ in body.output_types[carries:]]
-    for position in reversed(range(turns)) if reverse else range(turns):
+    positions = range(min(turns, length))
+    for position in reversed(positions) if reverse else positions:
         if stops and not carry[0]:
             break
         results = evaluate(body, *fixed, *carry, *(column[position] for column in columns))
@@ -200,7 +219,7 @@ bounded_scan_primitive = primitive(
         "that `stops` ends before a turn for which its first carry is false, and its second carry counts the turns. "
         "Stacked results of turns that do not happen are not specified"
     ),
-    type_rule=lambda turns, *types, **params: infer_scan(*types, **params),
+    type_rule=_infer,
     evaluate=_evaluate,
     derivative=HigherOrder(
         extend=_extend,

@@ -23,9 +23,10 @@ from wengert.control.subgraphs import (
     unchecked_graph,
     vjp_graph,
 )
-from wengert.control.values import flatten_numbers, is_followable, pack
+from wengert.control.values import flatten_numbers, is_followable, pack, program_types
 from wengert.core import tree
 from wengert.ir.graph import Graph
+from wengert.ir.types import TensorType
 from wengert.nest.lowering import ControlFlow
 from wengert.ops.conversion import stop_gradient_primitive
 from wengert.primitive import HigherOrder, Primitive, primitive
@@ -172,10 +173,14 @@ def _unchecked(counts: Any, operands: Values, params: dict[str, Any]) -> tuple[V
     return [counts, *operands], {"program": unchecked_graph(params["program"])}
 
 
+def _infer(*types: TensorType, program: Graph) -> tuple[TensorType, ...]:
+    return program_types("checkpoint", program, types)
+
+
 checkpoint_primitive = primitive(
     name="checkpoint",
     doc="a program whose intermediate values reverse mode recomputes",
-    type_rule=lambda *types, program: program.output_types,
+    type_rule=_infer,
     evaluate=_evaluate,
     derivative=HigherOrder(
         extend=_extend, pull=_pull, reach=lambda marks, program: propagate(program, marks)

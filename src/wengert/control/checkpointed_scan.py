@@ -32,8 +32,8 @@ from wengert.control.subgraphs import (
     spread,
     types_of_parts,
 )
-from wengert.control.values import strong
-from wengert.core.dtypes import is_inexact
+from wengert.control.values import check_same_types, strong
+from wengert.core.dtypes import INT64, is_inexact
 from wengert.core.errors import LimitError, message
 from wengert.ir.graph import Graph
 from wengert.ir.types import TensorType, type_of
@@ -45,6 +45,47 @@ from wengert.transforms.forward_mode import DUAL_NUMBERS
 from wengert.transforms.reverse_mode import walk_back
 from wengert.transforms.staging import evaluate, stage
 from wengert.transforms.tape import Node, TapeTrace, boxes_of
+
+
+def _infer(
+    turns: TensorType,
+    *types: TensorType,
+    body: Graph,
+    constants: int,
+    carries: int,
+    length: int,
+    reverse: bool,
+    max_bytes: int,
+) -> tuple[TensorType, ...]:
+    check_same_types("checkpointed_scan", "the number of turns", [turns], [TensorType(INT64, ())])
+    return infer_scan(*types, body=body, constants=constants, carries=carries, length=length, reverse=reverse)
+
+
+def _infer_adjoint(
+    turns: TensorType,
+    *types: TensorType,
+    body: Graph,
+    constants: int,
+    carries: int,
+    length: int,
+    reverse: bool,
+    max_bytes: int,
+    active: tuple[bool, ...],
+) -> tuple[TensorType, ...]:
+    operands, cotangents = types[: len(active)], types[len(active) :]
+    results = _infer(
+        turns,
+        *operands,
+        body=body,
+        constants=constants,
+        carries=carries,
+        length=length,
+        reverse=reverse,
+        max_bytes=max_bytes,
+    )
+    wanted = [strong(type_) for type_ in results if is_inexact(type_.dtype)]
+    check_same_types("checkpointed_adjoint", "the cotangents", cotangents, wanted)
+    return tuple(map(strong, select(operands, active)))
 
 
 def checkpoint_count(body: Graph, active: Flags, constants: int, carries: int, max_bytes: int) -> int:
@@ -85,7 +126,7 @@ def pullback_of(primals: Values, active: Flags, **params: Any) -> Any:
     flags = active_inputs(functools.partial(propagate, body), active[1:], constants, carries)
 
     def pullback(cotangents: Values) -> list[Any]:
-        types = infer_scan(*map(type_of, primals[1:]), **params)
+        types = _infer(*map(type_of, primals), **params)
         given = cotangents_or_zeros(cotangents, [*map(strong, types)])
         results = checkpointed_adjoint_primitive(*primals, *given, active=tuple(flags), **params)
         return [None, *spread(results, flags)]
@@ -99,7 +140,7 @@ checkpointed_scan_primitive = primitive(
         "a scan over the first rows of its operands: the first operand is the number of turns, `length` at most. "
         "Reverse mode keeps states of `max_bytes` altogether, and carries out the other turns again"
     ),
-    type_rule=lambda turns, *types, **params: infer_scan(*types, **params),
+    type_rule=_infer,
     evaluate=lambda *operands, max_bytes, **params: bounded_scan_primitive.evaluate(
         *operands, stops=False, **params
     ),
@@ -256,9 +297,7 @@ checkpointed_adjoint_primitive = primitive(
         "the cotangents of the active operands of a `checkpointed_scan`: its operands are those of the scan, and a "
         "cotangent for each floating-point result"
     ),
-    type_rule=lambda turns, *types, body, active, **params: tuple(
-        map(strong, select(types[: len(active)], active))
-    ),
+    type_rule=_infer_adjoint,
     evaluate=_evaluate,
     derivative=HigherOrder(extend=_extend_adjoint, pull=_pull_adjoint),
     batch=_batch_adjoint,

@@ -26,10 +26,19 @@ from wengert.control.subgraphs import (
     unchecked_graph,
     vjp_graph,
 )
-from wengert.control.values import flatten_numbers, is_number, pack, predicate, unify, zeros
+from wengert.control.values import (
+    check_same_types,
+    flatten_numbers,
+    is_number,
+    pack,
+    predicate,
+    program_types,
+    unify,
+    zeros,
+)
 from wengert.core import tree
 from wengert.core.dtypes import dtype_of, is_inexact
-from wengert.core.errors import ArgumentError, DtypeError, message
+from wengert.core.errors import ArgumentError, DtypeError, GraphError, message
 from wengert.core.shapes import shape_of
 from wengert.ir.graph import Graph, Var
 from wengert.ir.types import TensorType
@@ -121,6 +130,14 @@ def _common_types(on_true: Graph, on_false: Graph, structure: tree.Structure) ->
 
 
 # -- the primitive ---------------------------------------------------------------------------------------
+
+
+def _infer(pred: TensorType, *types: TensorType, on_true: Graph, on_false: Graph) -> tuple[TensorType, ...]:
+    if pred.shape:
+        raise GraphError(message("cond", "the predicate must be a scalar", str(pred)))
+    results = program_types("cond", on_true, types)
+    check_same_types("cond", "the results of both programs", program_types("cond", on_false, types), results)
+    return results
 
 
 def _evaluate(pred: Any, *operands: Any, on_true: Graph, on_false: Graph) -> tuple[Any, ...]:
@@ -216,7 +233,7 @@ def _unchecked(counts: Any, operands: Values, params: dict[str, Any]) -> tuple[V
 cond_primitive = primitive(
     name="cond",
     doc="the results of one of two programs with the same inputs and results; the first operand is the predicate",
-    type_rule=lambda pred, *types, on_true, on_false: on_true.output_types,
+    type_rule=_infer,
     evaluate=_evaluate,
     derivative=HigherOrder(extend=_extend, pull=_pull, reach=_reach),
     batch=_batch,

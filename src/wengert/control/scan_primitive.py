@@ -33,10 +33,11 @@ from wengert.control.subgraphs import (
     types_of_parts,
     unchecked_graph,
 )
-from wengert.control.values import strong, zeros
+from wengert.control.values import check_same_types, program_types, strong, zeros
+from wengert.core.errors import GraphError, message
 from wengert.core.shapes import shape_of
 from wengert.ir.graph import Graph, Var
-from wengert.ir.types import TensorType, type_of
+from wengert.ir.types import TensorType, show, type_of
 from wengert.nest.lowering import ControlFlow
 from wengert.ops.shape import transpose
 from wengert.primitive import HigherOrder, primitive
@@ -66,10 +67,16 @@ def parts(values: Iterable[Any], constants: int, carries: int) -> Parts:
 
 
 def infer_scan(
-    *types: TensorType, body: Graph, carries: int, length: int, **params: Any
+    *types: TensorType, body: Graph, constants: int, carries: int, length: int, reverse: bool, unroll: int = 1
 ) -> tuple[TensorType, ...]:
     """Return the types of the results of a scan."""
-    outputs = body.output_types
+    given = parts(types, constants, carries)
+    if min(constants, carries, length) < 0 or any(type_.shape[:1] != (length,) for type_ in given.slices):
+        requirement = f"the slices must have {length} rows, and the operands be counted"
+        raise GraphError(message("scan", requirement, show(*types)))
+    rows = [TensorType(type_.dtype, type_.shape[1:]) for type_ in given.slices]
+    outputs = program_types("scan", body, [*given.constants, *given.carries, *rows])
+    check_same_types("scan", "the first results of a step", outputs[:carries], given.carries)
     stacked = (TensorType(type_.dtype, (length, *type_.shape)) for type_ in outputs[carries:])
     return (*outputs[:carries], *stacked)
 

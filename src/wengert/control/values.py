@@ -11,8 +11,9 @@ import numpy as np
 from wengert.boxes import Box, below, concrete, own
 from wengert.core import tree
 from wengert.core.dtypes import PYTHON_TYPE, check_plain, dtype_of, is_inexact
-from wengert.core.errors import ArgumentError, DtypeError, ShapeError, message
+from wengert.core.errors import ArgumentError, DtypeError, GraphError, ShapeError, message
 from wengert.core.shapes import shape_of
+from wengert.ir.graph import Graph
 from wengert.ir.types import TensorType, promote, show, type_of
 from wengert.ops.arithmetic import multiply
 from wengert.ops.comparison import not_equal
@@ -20,6 +21,20 @@ from wengert.ops.conversion import cast
 from wengert.ops.shape import concatenate, reshape
 
 _NUMBERS = (Box, np.ndarray, np.generic, bool, int, float, complex)
+
+
+def program_types(operation: str, program: Graph, types: Sequence[TensorType]) -> tuple[TensorType, ...]:
+    """Return the types of the results of a program, or raise `GraphError` if it takes other types than these."""
+    check_same_types(operation, "the operands of its program", program.input_types, types)
+    return program.output_types
+
+
+def check_same_types(
+    operation: str, what: str, found: Sequence[TensorType], expected: Sequence[TensorType]
+) -> None:
+    """Raise `GraphError` where types differ in more than whether they are weak."""
+    if [type_[:2] for type_ in found] != [type_[:2] for type_ in expected]:
+        raise GraphError(message(operation, f"{what} must be {show(*expected)}", show(*found)))
 
 
 def is_number(leaf: Any) -> bool:

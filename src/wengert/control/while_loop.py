@@ -38,10 +38,18 @@ from wengert.control.subgraphs import (
     types_of_parts,
     unchecked_graph,
 )
-from wengert.control.values import checked_limit, largest, predicate
+from wengert.control.values import check_same_types, checked_limit, largest, predicate, program_types
 from wengert.core import tree
 from wengert.core.dtypes import BOOL, INT64, dtype_of
-from wengert.core.errors import DtypeError, LimitError, UnsupportedError, located, message, user_location
+from wengert.core.errors import (
+    DtypeError,
+    GraphError,
+    LimitError,
+    UnsupportedError,
+    located,
+    message,
+    user_location,
+)
 from wengert.core.shapes import shape_of
 from wengert.ir.graph import Graph, Var
 from wengert.ir.types import TensorType, show, type_of
@@ -248,6 +256,24 @@ def parts(values: Iterable[Any], tested: int, fixed: int) -> Parts:
     """Split the operands of a while loop, or a value for each."""
     operands = list(values)
     return Parts(operands[:tested], operands[tested : tested + fixed], operands[tested + fixed :])
+
+
+def _infer(
+    *types: TensorType,
+    condition: Graph,
+    body: Graph,
+    tested: int,
+    fixed: int,
+    most: int | None = None,
+    max_bytes: int | None = None,
+) -> tuple[TensorType, ...]:
+    given = parts(types, tested, fixed)
+    going = program_types("while", condition, [*given.tested, *given.carries])
+    if len(going) != 1 or going[0].shape or min(tested, fixed) < 0:
+        raise GraphError(message("while", "the condition must be a scalar", show(*going)))
+    results = program_types("while", body, [*given.fixed, *given.carries])
+    check_same_types("while", "the results of the body", results, given.carries)
+    return results
 
 
 def _evaluate(
@@ -511,7 +537,7 @@ while_primitive = primitive(
         "a program that runs as long as a condition holds, `most` times at most: its operands are those of the "
         "condition, those of the body, and the carries, which are its results"
     ),
-    type_rule=lambda *types, body, **params: body.output_types,
+    type_rule=_infer,
     evaluate=_evaluate,
     derivative=HigherOrder(extend=_extend, pull=_pull, reach=_reach),
     batch=_batch,

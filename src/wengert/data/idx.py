@@ -44,17 +44,20 @@ _CODES = {
 _DTYPES = {code: dtype for dtype, code in _CODES.items()}
 _MAX_DIMENSIONS = 32  # the format allows 255, the oldest supported NumPy 32
 _CHUNK = 1 << 20
+_FREE, _MOST_PACKED = 1 << 20, 100
+"""The bytes that a gzipped file may unpack to, and those for each of its own bytes."""
 
 
 def read_idx(path: str | os.PathLike[str], *, most: int | None = None) -> Array:
     """Read the array of an IDX file, gzipped or not.
 
     The content decides whether the file is gzipped, not its name. Memory grows as data arrives: a header that promises
-    more than the file holds costs nothing.
+    more than the file holds costs nothing, and a gzipped file unpacks to what its header promises, at most.
 
     Args:
         path: The file.
-        most: The largest number of bytes that the array may take; None for no limit.
+        most: The largest number of bytes that the array may take; by default 100 times those of a gzipped file, and a
+            million.
 
     Returns:
         A writable array in native byte order: uint8, int8, int16, int32, float32 or float64.
@@ -83,7 +86,10 @@ def read_idx(path: str | os.PathLike[str], *, most: int | None = None) -> Array:
         if most is not None and size > most:
             got = f"{size:,} bytes of {dtype}{list(shape)}"
             raise reader.error(4, f"an array of at most {most:,} bytes", got)
-        data = reader.take(size, f"{size} bytes of {dtype}{list(shape)}")
+        bound = size
+        if most is None and isinstance(stream, gzip.GzipFile):
+            bound = _FREE + _MOST_PACKED * os.path.getsize(path)
+        data = reader.take(size, f"{size} bytes of {dtype}{list(shape)}", bound)
         reader.expect_end()
     try:
         array: Array = np.ndarray(shape, dtype.newbyteorder(">"), buffer=data)
@@ -157,11 +163,19 @@ def write_idx(path: str | os.PathLike[str], array: Any, compress: bool | None = 
         limit = f"at most {_MAX_DIMENSIONS} dimensions below 2**32 are required"
         raise ArgumentError(message("write_idx", limit, f"shape {array.shape}", "reshape or split the array"))
     with replacing(path) as file:
-        if path.suffix == ".gz" if compress is None else compress:
-            with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
-                _write(packed, code, array)
-        else:
+        if not (path.suffix == ".gz" if compress is None else compress):
             _write(file, code, array)
+            return
+        _write_packed(file, code, array, 9)
+        if array.nbytes > _FREE + _MOST_PACKED * file.tell():  # `read_idx` would take it for damage
+            file.seek(0)
+            file.truncate()
+            _write_packed(file, code, array, 0)
+
+
+def _write_packed(file: IO[bytes], code: int, array: Array, level: int) -> None:
+    with gzip.GzipFile("", "wb", level, file, mtime=0) as packed:
+        _write(packed, code, array)
 
 
 def _write(stream: IO[bytes] | gzip.GzipFile, code: int, array: Array) -> None:
@@ -194,14 +208,17 @@ class _Reader:
     def __init__(self, path: Path, stream: io.BufferedReader | gzip.GzipFile) -> None:
         self.path, self.stream, self.offset = path, stream, 0
 
-    def take(self, size: int, content: str) -> bytearray:
-        """Read exactly ``size`` bytes; errors call them ``content``."""
+    def take(self, size: int, content: str, bound: int | None = None) -> bytearray:
+        """Read exactly ``size`` bytes, and no more than ``bound``; errors call them ``content``."""
         start, data = self.offset, bytearray()
         while len(data) < size:
             chunk = self._read(min(_CHUNK, size - len(data)), content)
             if not chunk:
                 raise self.error(start, content, f"{len(data)} bytes and the end of the file")
             data += chunk
+            if bound is not None and len(data) > bound:
+                expected = f"at most {bound:,} bytes, for a gzipped file of its size; most= allows more"
+                raise self.error(start, expected, content)
             self.offset += len(chunk)
         return data
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from wengert._version import __version__
 from wengert.core.dtypes import Dtype
+from wengert.core.files import replace_all
 from wengert.exporting.freestanding import ALIGNMENT, Freestanding, parameters
 from wengert.exporting.function import Function, Leaf
 from wengert.exporting.vectors import Slope, Vectors, vectors
@@ -366,7 +367,4 @@ def write_c(programs: Sequence[Freestanding], objects: bytes, stem: Path) -> lis
         f"{name}_test.c": self_test(programs, name).encode(),
         f"{name}.json": description(programs).encode(),
     }
-    stem.parent.mkdir(parents=True, exist_ok=True)
-    for file, content in contents.items():
-        (stem.parent / file).write_bytes(content)
-    return [stem.parent / file for file in contents]
+    return replace_all({stem.parent / file: content for file, content in contents.items()})

@@ -18,6 +18,7 @@ import io
 import json
 import os
 import zipfile
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -39,17 +40,22 @@ from wengert.core.errors import (
     message,
 )
 from wengert.core.files import replacing
+from wengert.core.shapes import size
+from wengert.exporting.checked import check_graph, check_type
 from wengert.exporting.containers import from_json, rearranged, to_json
 from wengert.exporting.function import Function
 from wengert.ir.graph import Equation, Graph
 from wengert.ir.parser import parse
-from wengert.ir.types import TensorType, type_of
-from wengert.primitive import REGISTRY
+from wengert.ir.types import TensorType, show, type_of
 from wengert.transforms.staging import evaluate
 
 FORMAT = 1
 """The format of files that this version writes; it reads all formats up to this one."""
 _DIGEST = 64
+_MOST_HEADER = 10_240
+"""The bytes in which the header of an array ends."""
+_FREE_TEXT, _MOST_PACKED = 1 << 20, 100
+"""The bytes that a text may have, and those for each byte of it in the archive: its memory follows the file's size."""
 
 
 class SavedFunctionError(WengertError, ValueError):
@@ -98,18 +104,25 @@ def save(functions: Sequence[Function], results: Sequence[Sequence[Any]], path: 
             _refuse_python(function.traced)
             stated.append(_facts(function))
             graph, constants = _without_constants(function.traced)
-            archive.writestr(f"{number}/graph.txt", graph.text(full=True))
+            _write_text(archive, f"{number}/graph.txt", graph.text(full=True))
             arrays = {"constants": constants, "arguments": function.values, "results": values}
             for folder, members in arrays.items():
                 for place, value in enumerate(members):
                     archive.writestr(f"{number}/{folder}/{place}.npy", _npy(value))
         head = {"format": FORMAT, "wengert": __version__, "functions": stated}
-        archive.writestr("functions.json", json.dumps(head, indent=1))
+        _write_text(archive, "functions.json", json.dumps(head, indent=1))
         archive.comment = b"0" * _DIGEST
     body = content.getvalue()[:-_DIGEST]
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as stream:
         stream.write(body + hashlib.sha256(body).hexdigest().encode())
+
+
+def _write_text(archive: zipfile.ZipFile, name: str, text: str) -> None:
+    """Write a text as a member that `_Members.text` reads."""
+    content = text.encode()
+    is_dense = len(content) <= _longest_text(len(zlib.compress(content)) // 2)
+    archive.writestr(name, content, zipfile.ZIP_DEFLATED if is_dense else zipfile.ZIP_STORED)
 
 
 def _facts(function: Function) -> dict[str, Any]:
@@ -225,7 +238,7 @@ def load(path: str | os.PathLike[str]) -> Jitted[..., Any]:
 
 
 def read(path: Path) -> list[Saved]:
-    """Return the functions in a file."""
+    """Return the functions in a file; whatever is wrong with it, the error is `SavedFunctionError`."""
     content = path.read_bytes()
     body, digest = content[:-_DIGEST], content[-_DIGEST:]
     if hashlib.sha256(body).hexdigest().encode() != digest:
@@ -234,51 +247,140 @@ def read(path: Path) -> list[Saved]:
         )
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            head = json.loads(archive.read("functions.json"))
-            if head["format"] > FORMAT:
-                requirement = f"this version reads files up to format {FORMAT}"
-                got = f"{path} of format {head['format']}, written by Wengert {head['wengert']}"
-                raise SavedFunctionError(message("load", requirement, got, "install a newer Wengert"))
-            return [_read(archive, number, facts) for number, facts in enumerate(head["functions"], 1)]
-    except (GraphError, KeyError, ValueError, zipfile.BadZipFile) as problem:
-        if isinstance(problem, SavedFunctionError):
-            raise
+            return _functions(_Members(archive, len(content)))
+    except _NewerFormatError as newer:
+        requirement = f"this version reads files up to format {FORMAT}"
+        raise SavedFunctionError(
+            message("load", requirement, f"{path} of {newer}", "install a newer Wengert")
+        ) from None
+    except Exception as problem:  # a file is data: rules and containers refuse damage by errors of many kinds
         requirement = f"{path} must hold a function that this version knows"
-        raise SavedFunctionError(message("load", requirement, str(problem))) from None
+        raise SavedFunctionError(message("load", requirement, str(problem) or repr(problem))) from None
 
 
-def _read(archive: zipfile.ZipFile, number: int, facts: Any) -> Saved:
-    def arrays(folder: str) -> tuple[Any, ...]:
-        count = sum(name.startswith(f"{number}/{folder}/") for name in archive.namelist())
-        members = (archive.read(f"{number}/{folder}/{place}.npy") for place in range(count))
-        return tuple(np.load(io.BytesIO(raw), allow_pickle=False) for raw in members)
+class _NewerFormatError(Exception):
+    """The file has a format that this version does not read."""
 
-    graph = parse(archive.read(f"{number}/graph.txt").decode())
-    _require_known(graph)
-    constants = arrays("constants")
-    cut = len(graph.inputs) - len(constants)
+
+class _Members:
+    """The members of an archive, none of which is unpacked to more than it promises.
+
+    Args:
+        archive: the archive.
+        size: its bytes.
+    """
+
+    def __init__(self, archive: zipfile.ZipFile, size: int) -> None:
+        self._archive = archive
+        self._infos = {info.filename: info for info in archive.infolist()}
+        if sum(info.compress_size for info in archive.infolist()) > size:
+            raise GraphError("members of the archive overlap")
+
+    def text(self, name: str) -> str:
+        """Return the text of a member."""
+        info = self._infos[name]
+        if info.file_size > _longest_text(info.compress_size):
+            raise GraphError(f"{name} unpacks to {info.file_size:,} bytes, which no text does")
+        return self._archive.read(info).decode()
+
+    def arrays(self, folder: str, types: Sequence[TensorType]) -> tuple[Any, ...]:
+        """Return the arrays in a folder, which must have these types; their headers are compared first."""
+        if f"{folder}/{len(types)}.npy" in self._infos:
+            raise GraphError(f"{folder} must hold {len(types)} arrays")
+        return tuple(self._array(f"{folder}/{place}.npy", type_) for place, type_ in enumerate(types))
+
+    def _array(self, name: str, type_: TensorType) -> Any:
+        info = self._infos[name]
+        count = size(type_.shape) * type_.dtype.itemsize
+        with self._archive.open(info) as stream:
+            start = io.BytesIO(stream.read(_MOST_HEADER))
+            np.lib.format.read_magic(start)
+            shape, by_columns, dtype = np.lib.format.read_array_header_1_0(start)
+            header = start.tell()
+            is_of_type = (shape, dtype.newbyteorder("=")) == (type_.shape, type_.dtype) and not by_columns
+            if not is_of_type or info.file_size != header + count:
+                got = f"{dtype}{list(shape)} in {info.file_size:,} bytes"
+                raise GraphError(f"{name} must hold {type_}, not {got}")
+            content = start.read() + stream.read()
+        return np.frombuffer(content, dtype).astype(type_.dtype).reshape(shape)
+
+
+def _longest_text(packed: int) -> int:
+    """Return how many bytes a text may have that takes so many in the archive."""
+    return _FREE_TEXT + _MOST_PACKED * packed
+
+
+def _functions(members: _Members) -> list[Saved]:
+    head = json.loads(members.text("functions.json"))
+    if head["format"] > FORMAT:
+        raise _NewerFormatError(f"format {head['format']}, written by Wengert {head['wengert']}")
+    if not head["functions"]:
+        raise GraphError("the file holds no function")
+    found = [_read(members, number, facts) for number, facts in enumerate(head["functions"], 1)]
+    if any(saved.donated != found[0].donated for saved in found):
+        raise GraphError("the functions must donate the same arguments")
+    return found
+
+
+def _read(members: _Members, number: int, facts: Any) -> Saved:
+    graph = parse(members.text(f"{number}/graph.txt"))
+    types = tuple(_type(*stated) for stated in facts["types"])
+    cut = len(types)
+    if graph.constants or graph.input_types[:cut] != types:
+        raise GraphError(f"the graph must take {show(*types)}")
+    check_graph(graph)
+    constants = members.arrays(f"{number}/constants", graph.input_types[cut:])
     bound = tuple(zip(graph.inputs[cut:], constants, strict=True))
-    return Saved(
+    saved = Saved(
         name=facts["name"],
-        graph=replace(graph, inputs=graph.inputs[:cut], constants=(*bound, *graph.constants)),
+        graph=replace(graph, inputs=graph.inputs[:cut], constants=bound),
         given=from_json(facts["arguments"]),
         returned=from_json(facts["results"]),
-        types=tuple(TensorType(np.dtype(dtype), tuple(shape), weak) for dtype, shape, weak in facts["types"]),
+        types=types,
         paths=tuple(facts["paths"]),
-        fixed={place: value for place, value in facts["constant results"]},  # noqa: C416 (pairs of any JSON)
+        fixed={place: _constant(value) for place, value in facts["constant results"]},
         donated=tuple(facts["donated"]),
         flushes=facts.get("flushes subnormals", False),
-        arguments=arrays("arguments"),
-        results=arrays("results"),
+        arguments=members.arrays(f"{number}/arguments", types),
+        results=members.arrays(f"{number}/results", graph.output_types),
     )
+    _check_facts(saved)
+    return saved
 
 
-def _require_known(graph: Graph) -> None:
-    for equation in graph.equations:
-        if equation.primitive not in REGISTRY:
-            raise GraphError(f"the operation {equation.primitive} is unknown")
-        for inner in equation.graphs():
-            _require_known(inner)
+def _type(dtype: Any, shape: Any, weak: Any) -> TensorType:
+    type_ = TensorType(np.dtype(dtype).newbyteorder("="), tuple(shape), weak)
+    check_type(type_)
+    return type_
+
+
+def _check_facts(saved: Saved) -> None:
+    """Raise `GraphError` where names, counts and containers of a function do not fit its graph."""
+    count, results = len(saved.types), saved.returned.leaf_count()
+    call = [part.kind for part in (saved.given, *saved.given.children)]
+    arguments = saved.given.children[0].children if call == [tuple, tuple, dict] else ()
+    whole = (*saved.donated, *saved.fixed)
+    fits = (
+        all(type(text) is str for text in (saved.name, *saved.paths))
+        and all(type(number) is int for number in whole)
+        and type(saved.flushes) is bool
+        and all(type(type_.weak) is bool for type_ in saved.types)
+        and saved.given.leaf_count() == count == len(saved.paths)
+        and results == len(saved.graph.outputs) + len(saved.fixed)
+        and all(0 <= place < results for place in saved.fixed)
+        and not any(value is None for value in saved.fixed.values())  # None is a container
+        and all(0 <= number < len(arguments) for number in saved.donated)
+        and len({*saved.donated}) == len(saved.donated)
+    )
+    if (
+        not fits
+        or call != [tuple, tuple, dict]
+        or not all(type(key) is str for key in saved.given.children[1].keys)
+    ):
+        raise GraphError("names, counts and containers must be those of the graph")
+    _, again = tree.flatten(tree.unflatten(saved.returned, range(results)))
+    if again != saved.returned:
+        raise GraphError("the containers of the results must hold them")
 
 
 # -- arguments -------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ import numpy as np
 
 from wengert._version import __version__
 from wengert.core.errors import MissingExtraError, WengertError, message
+from wengert.core.files import replace_all
 from wengert.exporting.c_files import elements
 from wengert.exporting.freestanding import ALIGNMENT, Freestanding, data, parameters
 from wengert.exporting.function import Leaf
@@ -99,9 +100,7 @@ def link(objects: bytes, programs: Sequence[Freestanding], stem: Path) -> bytes:
     exports = [f"--export={symbol}" for program in programs for symbol in _symbols(program)]
     flags = ["--no-entry", "--strip-all", "--gc-sections", "-O2", "-z", f"stack-size={_STACK}", *exports]
     if not linker():
-        place = stem.with_suffix(".o")
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(objects)
+        (place,) = replace_all({stem.with_suffix(".o"): objects})
         command = " ".join(["wasm-ld", *flags, str(place), "-o", str(stem.with_suffix(".wasm"))])
         requirement = "a linker for WebAssembly is required"
         hint = f"install wasm-ld (the package lld), or pip install 'wengert[wasm]', or run {command}"
@@ -236,7 +235,4 @@ def write_wasm(programs: Sequence[Freestanding], objects: bytes, stem: Path) -> 
         f"{stem.name}.mjs": script(programs).encode(),
         f"{stem.name}.d.ts": declarations(programs).encode(),
     }
-    stem.parent.mkdir(parents=True, exist_ok=True)
-    for file, content in contents.items():
-        (stem.parent / file).write_bytes(content)
-    return [stem.parent / file for file in contents]
+    return replace_all({stem.parent / file: content for file, content in contents.items()})

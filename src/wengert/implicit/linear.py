@@ -21,7 +21,7 @@ from wengert.control.subgraphs import (
     unchecked_graph,
     vjp_graph,
 )
-from wengert.control.values import strong
+from wengert.control.values import check_same_types, program_types, strong
 from wengert.core import tree
 from wengert.core.dtypes import dtype_of
 from wengert.core.errors import ArgumentError, ShapeError, message
@@ -298,10 +298,22 @@ def _identity_elsewhere(product: Graph) -> Graph:
     return stage(run, checked.input_types)[0]
 
 
+def _infer(
+    *types: TensorType, product: Graph, transposed: Graph, solver: str, limits: tuple[float, int]
+) -> tuple[TensorType, ...]:
+    results = [strong(types[-1])]
+    for program in (product, transposed):
+        found = program_types("linear_solve", program, types)
+        check_same_types("linear_solve", "the product", found, results)
+    if solver not in SOLVERS:
+        raise ArgumentError(message("linear_solve", f"the solver must be one of {SOLVERS}", repr(solver)))
+    return tuple(results)
+
+
 linear_solve_primitive = primitive(
     name="linear_solve",
     doc="x with A x = b, by an iteration that multiplies by A; its operands are what A closes over, and b",
-    type_rule=lambda *types, product, transposed, solver, limits: (strong(types[-1]),),
+    type_rule=_infer,
     evaluate=_evaluate,
     derivative=HigherOrder(push=_push, pull=_pull),
     batch=_batch,

@@ -23,14 +23,14 @@ from wengert.control.subgraphs import (
     subgraph,
     vjp_graph,
 )
-from wengert.control.values import fit
+from wengert.control.values import check_same_types, fit, program_types
 from wengert.core.dtypes import FLOAT64
 from wengert.core.errors import LimitError, message
 from wengert.core.shapes import Shape, shape_of, size
 from wengert.integrate.adaptive import Outcome, Tolerances, integrate
 from wengert.integrate.rules import EPSILON, rule_for
 from wengert.ir.graph import Graph
-from wengert.ir.types import TensorType
+from wengert.ir.types import TensorType, type_of
 from wengert.nest.lowering import ControlFlow
 from wengert.ops.comparison import require_end, where
 from wengert.primitive import HigherOrder, Primitive, primitive
@@ -245,6 +245,12 @@ def _program(integrand: Graph, problem: Any, levels: Levels) -> Graph:
 
 def _infer(*types: TensorType, integrand: Graph, problem: Any, levels: Levels) -> tuple[TensorType, ...]:
     examples = _examples(levels)
+    region = Problem.of(problem).region
+    constants, ends = _parts(types, Problem.of(problem))
+    program = _of_examples(integrand, levels)
+    points = TensorType(FLOAT64, (*examples, region.axes))
+    check_same_types("integral", "the ends", ends, [TensorType(FLOAT64, examples)] * region.ends)
+    program_types("integral", program, [*constants, points])
     outputs = [TensorType(type_.dtype, (*examples, *type_.shape)) for type_ in integrand.output_types]
     return (*outputs, TensorType(FLOAT64, examples))
 
@@ -305,7 +311,7 @@ def _pull(primals: Values, active: Flags, integrand: Graph, levels: Levels, **pa
     examples = _examples(levels)
 
     def pullback(cotangents: Values) -> list[Any]:
-        types = _infer(integrand=integrand, levels=levels, **params)
+        types = list(map(type_of, outputs))
         given = cotangents_or_zeros(cotangents[:-1], types[:-1])
         back, reached = vjp_graph(integrand, [*is_active, False])
         results: list[Any] = [None] * len(constants)

@@ -16,9 +16,7 @@ from wengert.nest.lowering import OnHost
 from wengert.ops.banded import check_bands
 from wengert.ops.elementwise import batch_elementwise
 from wengert.ops.linalg import check_matrices, floating_dtype, solution_type
-from wengert.primitive import Draw, NonDifferentiable, primitive
-
-_OF_PROGRAMS = NonDifferentiable("it stands in compiled programs only, whose derivatives are taken before")
+from wengert.primitive import OF_PROGRAMS, Draw, primitive
 
 
 def _height(count: int, width: int) -> int:
@@ -64,7 +62,7 @@ banded_factors = primitive(
     "bands[upper + i - j, j]; below them the row that each row was exchanged with",
     type_rule=_factors_type,
     evaluate=lambda bands, lower, upper: _factors(np.asarray(bands), lower, upper),
-    derivative=_OF_PROGRAMS,
+    derivative=OF_PROGRAMS,
     batch=batch_elementwise,
     lowering=OnHost("LAPACK computes it"),
     source="kept_banded_factors({0}, {lower}, {upper})".format,
@@ -118,7 +116,7 @@ banded_solution = primitive(
     doc="x with A x = b, from the factors of a banded matrix A; the leading axes broadcast",
     type_rule=_solution_type,
     evaluate=lambda packed, b, lower, upper: _solution(np.asarray(packed), np.asarray(b), lower, upper),
-    derivative=_OF_PROGRAMS,
+    derivative=OF_PROGRAMS,
     batch=batch_elementwise,
     lowering=OnHost("LAPACK computes it"),
     source="solution_by_banded_factors({0}, {1}, {lower}, {upper})".format,

@@ -15,7 +15,7 @@ from wengert.nest.expression import Apply, Buffer, Expression, Guard, Iota, Load
 from wengert.nest.index import Dim, Index
 from wengert.nest.lowering import Operand, Pieces, Pointwise, Stage, Stages, Turns
 from wengert.ops.routines import banded_equations, lapack_banded_solution
-from wengert.primitive import NonDifferentiable, primitive
+from wengert.primitive import OF_PROGRAMS, primitive
 
 
 class _Window:
@@ -153,7 +153,7 @@ banded_substitution = primitive(
     doc="x with A x = b from the factors of a banded matrix A with few diagonals; b and x are transposed",
     type_rule=lapack_banded_solution.type_rule,
     evaluate=lapack_banded_solution.evaluate,
-    derivative=NonDifferentiable("it stands in compiled programs only, whose derivatives are taken before"),
+    derivative=OF_PROGRAMS,
     batch=lapack_banded_solution.batch,
     lowering=Pointwise(_solved),
     source="banded_substitution({0}, {1}, {2}, {lower}, {upper})".format,

@@ -34,7 +34,7 @@ from wengert.ops.transform_nests import (
     tables,
     transform_nests,
 )
-from wengert.primitive import Draw, NonDifferentiable, Primitive, primitive
+from wengert.primitive import OF_PROGRAMS, Draw, Primitive, primitive
 
 # -- complex points --------------------------------------------------------------------------------------
 
@@ -146,14 +146,12 @@ def _samples(parts: int, kind: str) -> Callable[[Draw], Any]:
     return samples
 
 
-_OF_PROGRAMS = NonDifferentiable("it stands in compiled programs only, whose derivatives are taken before")
-
 fast_dft = primitive(
     name="fast_dft",
     doc="the Fourier transforms of rows, or of columns, given as real and imaginary parts: pairs along a new last axis",
     type_rule=_type,
     evaluate=_evaluate,
-    derivative=_OF_PROGRAMS,
+    derivative=OF_PROGRAMS,
     batch=_batched(0),
     lowering=Pointwise(_lowering),
     source=_source,
@@ -255,7 +253,7 @@ fast_rdft = primitive(
     doc="the first n / 2 + 1 coefficients of the transforms of n real numbers each: pairs along a new last axis",
     type_rule=_rdft_type,
     evaluate=_rdft,
-    derivative=_OF_PROGRAMS,
+    derivative=OF_PROGRAMS,
     batch=_batched(1),
     lowering=Pointwise(_rdft_lowering),
     source=lambda *xs, points, radices, columns: _with_tables(
@@ -339,7 +337,7 @@ fast_irdft = primitive(
     doc="n real numbers whose transforms, divided by n, have the given first n / 2 + 1 coefficients",
     type_rule=_irdft_type,
     evaluate=_irdft,
-    derivative=_OF_PROGRAMS,
+    derivative=OF_PROGRAMS,
     batch=_batched(2),
     lowering=Pointwise(_irdft_lowering),
     source=lambda *xs, points, radices, columns: _with_tables(

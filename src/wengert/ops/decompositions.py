@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -161,7 +161,11 @@ def _stated(
 # -- eigenvalues of symmetric matrices -------------------------------------------------------------------
 
 
-def _eigh(a: Any, half: Any) -> Any:
+def _eigvalsh(a: Any, half: Literal["L", "U"]) -> Any:
+    return np.linalg.eigvalsh(a, half)
+
+
+def _eigh(a: Any, half: Literal["L", "U"]) -> Any:
     values, vectors = np.linalg.eigh(a, half)
     return _stacked(as_row(values), vectors)
 
@@ -211,7 +215,7 @@ eigvalsh = _stated(
     "eigvalsh",
     "the eigenvalues of symmetric matrices, ascending; only one half of each matrix is read",
     lambda a: a.shape[-1:],
-    lambda a, half: np.linalg.eigvalsh(a, half),
+    _eigvalsh,
     _eigvalsh_tangent,
     "np.linalg.eigvalsh({0}, {half!r})",
     _square,

@@ -24,7 +24,7 @@ from wengert.nest.expression import Apply, Buffer, Const, Expression, Guard, Iot
 from wengert.nest.index import Computed, Dim, Index
 from wengert.nest.lowering import Operand, Pieces, Pointwise, Stage, Stages, Turns
 from wengert.ops.shape import move_batch
-from wengert.primitive import Draw, NonDifferentiable, Primitive, primitive
+from wengert.primitive import OF_PROGRAMS, Draw, Primitive, primitive
 
 # -- expressions -----------------------------------------------------------------------------------------
 
@@ -176,8 +176,6 @@ def _copy(frame: _Frame, operand: Operand, *, transposed: bool = False) -> tuple
 
 # -- statements ------------------------------------------------------------------------------------------
 
-_OF_PROGRAMS = NonDifferentiable("it stands in compiled programs only, whose derivatives are taken before")
-
 
 def _stated(
     name: str,
@@ -223,7 +221,7 @@ def _stated(
         doc=doc,
         type_rule=types,
         evaluate=evaluated,
-        derivative=_OF_PROGRAMS,
+        derivative=OF_PROGRAMS,
         batch=lambda op, size, operands, batched, params: op(*move_batch(operands, batched, size), **params),
         lowering=_in_frames(rule),
         source=source,

@@ -22,9 +22,8 @@ from wengert.ops.exponential import exp, log
 from wengert.ops.linalg import check_matrices, check_square, floating_dtype, solution_type
 from wengert.ops.reduction import reduce_prod, reduce_sum
 from wengert.ops.shape import slice_, whole
-from wengert.primitive import Draw, NonDifferentiable, primitive
+from wengert.primitive import OF_PROGRAMS, Draw, primitive
 
-_OF_PROGRAMS = NonDifferentiable("it stands in compiled programs only, whose derivatives are taken before")
 _BLOCK = 64  # the columns that LAPACK takes together
 
 
@@ -62,7 +61,7 @@ lu_factors = primitive(
     "was exchanged with",
     type_rule=_factors_type,
     evaluate=lambda a: _factors(np.asarray(a)),
-    derivative=_OF_PROGRAMS,
+    derivative=OF_PROGRAMS,
     batch=batch_elementwise,
     lowering=OnHost("LAPACK computes it"),
     source="kept_factors({0})".format,
@@ -114,7 +113,7 @@ lu_solution = primitive(
     doc="x with A x = b, or with A^T x = b, from the factors of A; the leading axes broadcast",
     type_rule=_solution_type,
     evaluate=lambda packed, b, transposed: _solution(np.asarray(packed), np.asarray(b), transposed),
-    derivative=_OF_PROGRAMS,
+    derivative=OF_PROGRAMS,
     batch=batch_elementwise,
     lowering=OnHost("LAPACK computes it"),
     source="solution_by_factors({0}, {1}, {transposed})".format,
@@ -143,7 +142,7 @@ lu_inverse = primitive(
     doc="the inverse of A, from the factors of A",
     type_rule=_inverse_type,
     evaluate=lambda packed: _inverse(np.asarray(packed)),
-    derivative=_OF_PROGRAMS,
+    derivative=OF_PROGRAMS,
     batch=batch_elementwise,
     lowering=OnHost("LAPACK computes it"),
     source="inverse_by_factors({0})".format,

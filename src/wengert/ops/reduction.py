@@ -221,10 +221,13 @@ def _position(name: str, function: Callable[..., Any], doc: str) -> Primitive:
         dim = Dim(x.shape[axis])
         return Reduce(name, (dim,), x.at(_with_axes(i, (axis,), (dim,))), INT64)
 
+    def rule(x: TensorType, axis: int) -> TensorType:
+        return TensorType(INT64, _extremum_type(name)(x, (axis,)).shape)
+
     return primitive(
         name=name,
         doc=doc,
-        type_rule=lambda x, axis: TensorType(INT64, _extremum_type(name)(x, (axis,)).shape),
+        type_rule=rule,
         evaluate=lambda x, axis: function(x, axis=axis),
         derivative=NonDifferentiable("its result is an integer"),
         batch=batch_along,
@@ -239,10 +242,13 @@ argmin = _position("argmin", np.argmin, "the position of the first smallest elem
 
 
 def _truth(name: str, ufunc: np.ufunc, numpy_name: str, doc: str) -> Primitive:
+    def rule(x: TensorType, axes: Axes) -> TensorType:
+        return TensorType(BOOL, drop_axes(x.shape, axes))
+
     return primitive(
         name=name,
         doc=doc,
-        type_rule=lambda x, axes: TensorType(BOOL, drop_axes(x.shape, axes)),
+        type_rule=rule,
         evaluate=lambda x, axes: ufunc.reduce(x, axis=axes, dtype=bool),
         derivative=NonDifferentiable("its result is a truth value"),
         batch=_batch_axes,
@@ -263,6 +269,10 @@ def _running_samples(draw: Draw) -> Any:
     shape = draw.shape(1)
     params = {"axis": draw.integer(0, len(shape) - 1), "reverse": draw.choice([False, True])}
     return (draw.array(shape),), params
+
+
+def _running_type(x: TensorType, axis: int, reverse: bool) -> TensorType:
+    return x._replace(weak=False)
 
 
 def _running_lowering(operation: str, neutral: float) -> Pointwise:
@@ -307,7 +317,7 @@ def _running_source(name: str) -> Callable[..., str]:
 cumulative_sum = primitive(
     name="cumsum",
     doc="the running sum along an axis, from its start or (reverse) from its end",
-    type_rule=lambda x, axis, reverse: x._replace(weak=False),
+    type_rule=_running_type,
     evaluate=_running(np.add),
     derivative=Linear(
         lambda cotangent, x, axis, reverse: cumulative_sum(cotangent, axis=axis, reverse=not reverse)
@@ -345,7 +355,7 @@ def _shift(x: Any, axis: int, distance: int, reverse: bool, fill: float) -> Any:
 cumulative_product = primitive(
     name="cumprod",
     doc="the running product along an axis, from its start or (reverse) its end; the derivative is exact at zeros",
-    type_rule=lambda x, axis, reverse: x._replace(weak=False),
+    type_rule=_running_type,
     evaluate=_running(np.multiply),
     derivative=Explicit(_running_product_tangent),
     batch=batch_along,

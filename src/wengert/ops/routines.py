@@ -21,9 +21,8 @@ from wengert.kernels import lapack
 from wengert.nest.routine import Given, Made, Memory, Routine, RoutineCall, Stacked
 from wengert.ops.elementwise import align
 from wengert.ops.linalg import check_square
-from wengert.primitive import Draw, NonDifferentiable, Primitive, primitive
+from wengert.primitive import OF_PROGRAMS, Draw, Primitive, primitive
 
-_OF_PROGRAMS = NonDifferentiable("it stands in compiled programs only, whose derivatives are taken before")
 _INT32 = np.dtype(np.int32)
 _INFO = Memory(0)
 _FREE = Memory(64)
@@ -105,7 +104,7 @@ def _stated(
         doc=doc,
         type_rule=type_rule,
         evaluate=evaluate,
-        derivative=_OF_PROGRAMS,
+        derivative=OF_PROGRAMS,
         batch=batch,
         lowering=routine,
         source=lambda *operands, **params: f"{name}({', '.join(operands)})",

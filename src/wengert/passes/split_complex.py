@@ -28,7 +28,7 @@ from wengert.passes.complex_arithmetic import OF_PARTS, Parts, both
 from wengert.passes.fast_transforms import goes_by_columns, is_native, transformed
 from wengert.passes.rewrite import inlined
 from wengert.passes.simplify import simplify
-from wengert.primitive import REGISTRY, Linear, NonDifferentiable, Primitive, primitive
+from wengert.primitive import OF_PROGRAMS, REGISTRY, Linear, Primitive, primitive
 from wengert.transforms.staging import stage
 
 
@@ -210,7 +210,7 @@ on_pairs = primitive(
     doc="an operation on complex arrays, which come and go as pairs of real numbers along a last axis",
     type_rule=_on_pairs_type,
     evaluate=_on_pairs,
-    derivative=NonDifferentiable("it stands in compiled programs only, whose derivatives are taken before"),
+    derivative=OF_PROGRAMS,
     batch=_batch_on_pairs,
     lowering=OnHost("it has no rule for the parts of complex numbers"),
     source=_on_pairs_source,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.boxes import inside_transform
 from wengert.core import tree
 from wengert.core.dtypes import NDARRAY, dtype_of
 from wengert.core.errors import ArgumentError, message
@@ -29,6 +30,9 @@ from wengert.transforms.batching import vmap
 from wengert.transforms.forward_mode import Pushed
 from wengert.transforms.reverse_mode import Recording, grad
 from wengert.transforms.vectors import count
+
+_DIRECTIONS = 64
+"""The directions of a pass: memory is so many times the function's, however large the Jacobian is."""
 
 
 def _ranges(values: Sequence[Any]) -> list[tuple[int, int]]:
@@ -52,8 +56,18 @@ def _chunks(values: Sequence[Any], chunk_size: int | None) -> list[tuple[int, in
         requirement = "chunk_size must be a positive number of directions"
         raise ArgumentError(message("jacobian", requirement, repr(chunk_size)))
     total = count(values)
-    step = chunk_size or max(total, 1)
+    step = chunk_size or _directions_of_a_pass(total)
     return [(start, min(start + step, total)) for start in range(0, total, step)] or [(0, 0)]
+
+
+def _directions_of_a_pass(total: int) -> int:
+    """Return how many directions a pass carries by default: passes of one size, where some divisor is large enough.
+
+    Inside of a transform one pass carries all: a traced program would have a copy of the function for each pass.
+    """
+    if total <= 2 * _DIRECTIONS or inside_transform():
+        return max(total, 1)
+    return next((n for n in range(_DIRECTIONS, _DIRECTIONS // 4, -1) if total % n == 0), _DIRECTIONS)
 
 
 def _join(blocks: list[Any], axis: int) -> Any:
@@ -82,7 +96,8 @@ def jacfwd(
         fun: a function of arrays or containers of them.
         argnums: the positional argument to differentiate, or several.
         has_aux: the function returns ``(output, aux)``.
-        chunk_size: how many directions to carry in one pass; all by default. Fewer need less memory.
+        chunk_size: how many directions to carry in one pass; by default up to 128, and all inside of a transform.
+            Fewer need less memory.
         holomorphic: the function is holomorphic, and the argument and the outputs are complex.
 
     Returns:
@@ -145,7 +160,8 @@ def jacrev(
         fun: a function of arrays or containers of them.
         argnums: the positional argument to differentiate, or several.
         has_aux: the function returns ``(output, aux)``.
-        chunk_size: how many outputs to pull back in one pass; all by default. Fewer need less memory.
+        chunk_size: how many outputs to pull back in one pass; by default up to 128, and all inside of a transform.
+            Fewer need less memory.
         holomorphic: the function is holomorphic, and the argument and the outputs are complex.
 
     Returns:
@@ -192,7 +208,12 @@ def _by_rows(inputs: Inputs, recording: Recording, chunk_size: int | None) -> An
 
 
 def jacobian(
-    fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, holomorphic: bool = False
+    fun: Callable[..., Any],
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    *,
+    chunk_size: int | None = None,
+    holomorphic: bool = False,
 ) -> Callable[..., Any]:
     """Return a function that computes the Jacobian, by the mode that the shapes favour.
 
@@ -204,13 +225,14 @@ def jacobian(
         fun: a function of arrays or containers of them.
         argnums: the positional argument to differentiate, or several.
         has_aux: the function returns ``(output, aux)``.
+        chunk_size: as in `jacfwd` and `jacrev`.
         holomorphic: the function is holomorphic, and the argument and the outputs are complex.
 
     Returns:
         A function with the results of `jacfwd`.
 
     Raises:
-        ArgumentError: argnums names no argument.
+        ArgumentError: argnums names no argument, or chunk_size is not positive.
         DtypeError: an argument or an output is not floating-point, or complex without ``holomorphic``.
 
     Example:
@@ -219,7 +241,7 @@ def jacobian(
         array([[1.]])
     """
     check_function("jacobian", fun)
-    forward = jacfwd(fun, argnums, has_aux, holomorphic=holomorphic)
+    forward = jacfwd(fun, argnums, has_aux, chunk_size=chunk_size, holomorphic=holomorphic)
 
     def jacobian_of(*arguments: Any, **options: Any) -> Any:
         inputs = select_inputs("jacobian", fun, argnums, arguments, options)
@@ -228,14 +250,19 @@ def jacobian(
         check_results("jacobian", recording.values, holomorphic)
         if count(recording.values) > count(inputs.leaves):
             return forward(*arguments, **options)
-        result = _by_rows(inputs, recording, None)
+        result = _by_rows(inputs, recording, chunk_size)
         return (result, recording.aux) if has_aux else result
 
     return named(jacobian_of, "jacobian", fun)
 
 
 def hessian(
-    fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, holomorphic: bool = False
+    fun: Callable[..., Any],
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    *,
+    chunk_size: int | None = None,
+    holomorphic: bool = False,
 ) -> Callable[..., Any]:
     """Return a function that computes the second derivatives of a scalar function, by forward over reverse mode.
 
@@ -245,6 +272,7 @@ def hessian(
         fun: a function that returns a floating-point scalar.
         argnums: the positional argument to differentiate, or several.
         has_aux: the function returns ``(scalar, aux)``.
+        chunk_size: as in `jacfwd`.
         holomorphic: the function is holomorphic, and the argument and the output are complex.
 
     Returns:
@@ -263,7 +291,8 @@ def hessian(
     """
     check_function("hessian", fun)
     gradient = jacrev(fun, argnums, has_aux, holomorphic=holomorphic)
-    return named(jacfwd(gradient, argnums, has_aux, holomorphic=holomorphic), "hessian", fun)
+    by_columns = jacfwd(gradient, argnums, has_aux, chunk_size=chunk_size, holomorphic=holomorphic)
+    return named(by_columns, "hessian", fun)
 
 
 def hvp(fun: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:

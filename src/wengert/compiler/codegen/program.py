@@ -288,7 +288,8 @@ class _StepEmitter:
         if step.counter is not None:
             turns = constant(I64, step.counter.extent)
             if step.turns is not None:
-                turns = b.load(self.pointers[step.turns], I64, 8)
+                given = b.load(self.pointers[step.turns], I64, 8)
+                turns = b.select(b.compare("slt", given, turns), given, turns)
             going = b.both(going, b.compare("slt", count, turns))
         b.branch_if(going, body, after)
         b.label(body)

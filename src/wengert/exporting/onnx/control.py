@@ -22,7 +22,7 @@ def _checkpoint(call: Call, *operands: Value, program: Graph) -> Sequence[Value]
 
 
 @lowers("custom_jvp", "custom_vjp")
-def _custom(call: Call, *operands: Value, graph: Graph, **params: Any) -> Sequence[Value]:
+def _custom(call: Call, /, *operands: Value, graph: Graph, **params: Any) -> Sequence[Value]:
     return write(call.writer, graph, operands)
 
 
@@ -64,6 +64,7 @@ def _while(
     tested: int,
     fixed: int,
     most: int | None = None,
+    max_bytes: int | None = None,
 ) -> Sequence[Value]:
     writer = call.writer
     reads, given = operands[:tested], operands[tested : tested + fixed]

@@ -11,6 +11,7 @@ import numpy as np
 from wengert._version import __version__
 from wengert.core.dtypes import Dtype, is_complex
 from wengert.core.errors import MissingExtraError, UnsupportedError, message
+from wengert.core.files import replace_all
 from wengert.exporting.function import Function
 from wengert.exporting.onnx import (
     contraction,
@@ -24,6 +25,7 @@ from wengert.exporting.onnx import (
 from wengert.exporting.onnx.graphs import write
 from wengert.exporting.onnx.values import Body, Node, Value, Writer
 from wengert.ir.types import TensorType
+from wengert.passes.expand_programs import expand_programs
 
 OPSET, IR_VERSION = 21, 10
 #: The modules that fill the table of lowerings.
@@ -59,10 +61,7 @@ def model(function: Function, name: str) -> Any:
 def write_onnx(named: Sequence[tuple[Path, Function]]) -> list[Path]:
     """Write the model of each function, after all have been made, and return the paths."""
     contents = [(path, model(function, path.stem).SerializeToString()) for path, function in named]
-    for path, content in contents:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-    return [path for path, _ in contents]
+    return replace_all(dict(contents))
 
 
 def written(function: Function, name: str) -> Writer:
@@ -75,7 +74,7 @@ def written(function: Function, name: str) -> Writer:
     inputs = [
         writer.input(TensorType(leaf.type.dtype, leaf.type.shape), leaf.name) for leaf in function.arguments
     ]
-    outputs = write(writer, function.graph, inputs)
+    outputs = write(writer, expand_programs(function.graph), inputs)
     for leaf in (*function.arguments, *function.results):
         if is_complex(leaf.type.dtype):
             requirement = "the arguments and results of a model must be real"
