@@ -210,18 +210,19 @@ class _Writer:
 
 
 def settled(program: Program, x: Any, draw: np.random.Generator) -> bool:
-    """Return whether nothing of a program lies at a kink: it has one gradient around x, of a moderate size."""
-    gradient = wg.grad(program.function)
+    """Return whether no kink or jump of a program is near: it has one gradient around x, of a moderate size."""
+    both = wg.value_and_grad(program.function)
     with np.errstate(all="ignore"):
         try:
-            here = gradient(x)
+            value, here = both(x)
         except (OverflowError, ValueError):
             return False
         size = np.max(np.abs(here))
         if not (np.all(np.isfinite(here)) and 1e-3 < size < 1e4):
             return False
-        moved = (gradient(x + _APART * draw.uniform(-1.0, 1.0, x.shape)) for _ in range(4))
-        return all(np.max(np.abs(there - here)) < 1e-3 * size for there in moved)
+        step = _APART * np.sum(np.abs(here))
+        moved = (both(x + _APART * draw.uniform(-1.0, 1.0, x.shape)) for _ in range(4))
+        return all(abs(y - value) < 2 * step and np.max(np.abs(g - here)) < 1e-3 * size for y, g in moved)
 
 
 @functools.cache

@@ -22,6 +22,8 @@ from wengert.nest.printer import text
 
 P = ParamSpec("P")
 R = TypeVar("R")
+#: LLVM's flags of inexact arithmetic: none by which the rounding of a value depends on the code around it.
+_FAST = "nnan ninf nsz"
 
 
 class Jitted(Generic[P, R]):
@@ -210,7 +212,7 @@ def jit(
         donate: positions of arguments whose memory results of the same type may reuse. Compiled functions refuse a
             donated array afterwards. Earlier views of it, such as ``x.T``, still read that memory: it holds the
             result or, if the array was moved to a cache line, the old values.
-        fastmath: allow inexact rewrites: assume no NaN and no infinities, reassociate, use reciprocals for quotients.
+        fastmath: allow inexact rewrites: assume no NaN and no infinities, ignore signs of zeros, use reciprocals.
         flush_subnormals: let arithmetic take subnormal numbers, which are closer to zero than 1.2e-38 in float32 and
             2.2e-308 in float64, as zeros, and return zeros for them. Many processors are slow with such numbers, which
             vanishing gradients become. The call sets the flags of the processor in each thread that takes part, and
@@ -254,7 +256,7 @@ def jit(
         raise ArgumentError(message("jit", "a static argument cannot be donated", both))
     roles = Roles(fun, static, named, donated)
     roles.check()
-    return Jitted(fun, roles, Options("fast" if fastmath else "", flush_subnormals=flush_subnormals))
+    return Jitted(fun, roles, Options(_FAST if fastmath else "", flush_subnormals=flush_subnormals))
 
 
 def _numbers(name: str, numbers: int | Sequence[int]) -> tuple[int, ...]:

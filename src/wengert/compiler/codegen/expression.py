@@ -60,7 +60,7 @@ class Evaluator(Emitter):
                 raise AssertionError(node)
 
     def _apply(self, node: Apply, point: Point) -> Value:
-        if node.operation in SUMS and node.param and not self.builder.fast:
+        if node.operation in SUMS and node.param:
             return self._fused(node, point)
         values = [self.value(operand, point) for operand in node.operands]
         if node.operation in CONDITIONS:
@@ -90,7 +90,7 @@ class Evaluator(Emitter):
 
     def factors(self, node: Expression, point: Point) -> tuple[Value, Value] | None:
         """Return the factors of a product of floats to fuse with a sum; of a guarded one, if it is zero outside."""
-        if node.dtype.kind != "f" or self.builder.fast:
+        if node.dtype.kind != "f":
             return None
         if isinstance(node, Guard):
             return self._guarded_factors(node, point)

@@ -22,7 +22,9 @@ _multiply = operation("multiply")(partial(_by_kind, "fmul", "mul", "and"))
 
 @operation("divide", cost=DIVISION)
 def _divide(context: Context, x: Value, y: Value) -> Value:
-    return context.builder.fdiv(x, y)
+    """Return x / y; with fast-math x (1 / y), wherever it stands, so that quotients by one number share a division."""
+    b = context.builder
+    return b.fmul(x, b.fdiv(like(x, 1.0), y)) if b.fast else b.fdiv(x, y)
 
 
 @operation("multiply_no_nan", cost=3)
