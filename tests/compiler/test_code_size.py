@@ -143,6 +143,22 @@ def test_values(seed: int) -> None:
     check(drawn(seed, 7), argument(7), ulp=2000, scale=1.0)
 
 
+def test_the_old_array_is_read_later() -> None:
+    """A version of the array that a later step reads stays as it was."""
+
+    def program(x: Any) -> Any:
+        c = np.zeros((12, 12)) + x
+        versions: list[Any] = [c[0, 0]]
+        for i in range(12):
+            old = c.copy()
+            c[i, i:] = x[i] * old[11 - i, i:]
+            if i % 4 == 3:
+                versions.append(old)
+        return np.sin(versions[1] @ c) + np.cos(versions[2] @ c) @ versions[3]
+
+    check(program, argument(12), ulp=100, scale=1.0)
+
+
 if __name__ == "__main__":
     for number in range(40):
         for extent in (8, 16, 32):
