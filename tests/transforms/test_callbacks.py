@@ -22,7 +22,7 @@ from wengert.transforms.callbacks import with_callbacks
 
 sys.path.append(str(Path(__file__).parents[2] / "docs" / "_extensions"))
 
-import reference
+import reference  # pyright: ignore[reportMissingImports]
 
 START, P = np.array([0.5, 1.2]), 0.5
 Case = Callable[[Any], Any]
@@ -51,7 +51,7 @@ def falls(t: Any, y: Any, p: Any) -> Any:
     return np.array([math.sin(y[0]) * 1.0])[0]
 
 
-falls.terminal = True
+setattr(falls, "terminal", True)  # noqa: B010
 
 
 def log_density(q: Any) -> Any:

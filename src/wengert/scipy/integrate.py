@@ -25,7 +25,6 @@ from wengert.numpy.registry import rank_of
 from wengert.numpy.shaping import part
 from wengert.ops.comparison import equal, where
 from wengert.scipy.registry import check_public, floats, number, passed_through
-from wengert.transforms.callbacks import with_callbacks
 
 __all__ = ["cumulative_simpson", "cumulative_trapezoid", "fixed_quad", "romb", "simpson", "trapezoid"]
 
@@ -283,7 +282,6 @@ def romb(y: Any, dx: Any = 1.0, axis: int = -1, show: bool = False) -> Any:
 
 
 @substitutes("scipy.integrate.fixed_quad")
-@with_callbacks
 def fixed_quad(func: Callable[..., Any], a: Any, b: Any, args: Any = (), n: int = 5) -> tuple[Any, None]:
     """Integrate a function by Gauss and Legendre's quadrature with ``n`` points.
 
