@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.boxes import Box, concrete
+from wengert.core.dtypes import NUMPY_SCALAR
 from wengert.core.errors import KinkWarning, message
 from wengert.core.float_classes import kinks_asked
 from wengert.core.shapes import broadcast, shape_of
@@ -16,7 +17,7 @@ from wengert.ir.types import TensorType
 from wengert.nest.lowering import Elementwise
 from wengert.ops.comparison import equal, isfinite, not_equal, require_smooth, where
 from wengert.ops.elementwise import batch_elementwise, elementwise_samples
-from wengert.primitive import Explicit, primitive
+from wengert.primitive import PLAIN, Explicit, primitive
 
 _REQUIREMENT = "the slope at its kink is a choice, and a second derivative through it may be wrong"
 _HINT = "write a smooth program, such as x**2 for abs(x)**2 and np.sum(x**2) for norm(x)**2"
@@ -60,7 +61,7 @@ def known_numbers(value: Any) -> Any:
     while isinstance(value, Box):
         numbers = concrete(value)
         value = getattr(value.state, "value", None) if numbers is None else numbers
-    return value if isinstance(value, (np.ndarray, np.generic, float, int)) else None
+    return value if type(value) in PLAIN or isinstance(value, NUMPY_SCALAR) else None
 
 
 def _type(slope: TensorType, distance: TensorType, *, operation: str) -> TensorType:
