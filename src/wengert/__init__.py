@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from wengert import implicit as implicit
     from wengert import inspect as inspect
     from wengert import integrate as integrate
+    from wengert import linalg as linalg
     from wengert import nn as nn
     from wengert import optim as optim
     from wengert import optimize as optimize

@@ -28,7 +28,6 @@ from wengert.memory import Rule, jointly, placed
 from wengert.nest.lowering import Lowering
 
 #: The partial derivative for one operand: ``(output, *operands, **params) -> value``, or a constant number.
-#: The arities are spelled out so that a lambda's parameters have types.
 Partial: TypeAlias = float | Callable[..., Any]
 
 #: A number for each operand.

@@ -43,7 +43,7 @@ def _expansion(a: Any, order: int) -> Any:
     return half * (terms / sqrt(2 * math.pi * a)) * half
 
 
-@composed(lambda out, x: i1(x), domain=(-8.0, 8.0))
+@composed(lambda out, x: i1(x), domain=(-8.0, 8.0))  # pyright: ignore[reportGeneralTypeIssues] (each has the other)
 def i0(x: Any) -> Any:
     """Return the modified Bessel function of the first kind of order 0.
 

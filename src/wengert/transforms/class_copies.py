@@ -320,7 +320,7 @@ def object_copy(instance: Any) -> Any:
         if kind.__dictoffset__:
             object.__setattr__(made, "__dict__", _object_attribute(instance, "__dict__"))
     except (TypeError, AttributeError):  # parts of it are made in C
-        return instance
+        return cast("Any", instance)
     return Runs.enter(instance, made)
 
 

@@ -580,7 +580,7 @@ _RULES: dict[Any, Callable[[Any], Any]] = {
     ModuleType: _module,
     SimpleNamespace: _namespace,
     GenericAlias: alias_copy,
-    type(Generic[ResultT]): alias_copy,
+    type(cast("Any", Generic)[ResultT]): alias_copy,
     **dict.fromkeys((tuple, list, dict, set, frozenset), _container),
 }
 COPIERS.append(with_substitutes)
