@@ -10,6 +10,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
+from wengert.core.dtypes import dtype_of
 from wengert.kernels.student import HALF_STEP, half_step_slope
 from wengert.kernels.tables import table
 from wengert.ops.arithmetic import absolute
@@ -191,9 +194,22 @@ def _log_part(x: Any, y: Any) -> Any:
     return where(is_small, log(where(is_small, x, 0.5)), log1p(-where(is_small, 0.5, y)))
 
 
+def _normalised(x: Any, y: Any) -> tuple[Any, Any, Any]:
+    """Return x and y divided by their sum, and the logarithm of the sum, which is 1 if it is 1 to rounding."""
+    total = x + y
+    total = where(less(absolute(total - 1.0), 4 * np.finfo(dtype_of(total)).eps), 1.0, total)
+    return x / total, y / total, log(total)
+
+
+def _log_first(x: Any, y: Any) -> Any:
+    """Return ``ln x``, from y where y is the smaller one."""
+    x, y, log_total = _normalised(x, y)
+    return _log_part(x, y) + log_total
+
+
 @composed(
-    lambda out, a, b, x, y: _log_part(x, y) + digamma_rise(a + 1.0, b),
-    lambda out, a, b, x, y: _log_part(y, x) + digamma_rise(b + 1.0, a),
+    lambda out, a, b, x, y: _log_first(x, y) + digamma_rise(a + 1.0, b),
+    lambda out, a, b, x, y: _log_first(y, x) + digamma_rise(b + 1.0, a),
     lambda out, a, b, x, y: _share(a, x),
     lambda out, a, b, x, y: _share(b, y),
     domain=((0.5, 20.0), (0.5, 20.0), (0.1, 0.9), (0.1, 0.9)),
@@ -210,14 +226,15 @@ def log_binomial_mass(a: Any, b: Any, x: Any, y: Any) -> Any:
     Returns:
         A number or an array.
     """
+    x, y, log_total = _normalised(x, y)
     total, distance = a + b, b * x - a * y
     both = _log_mass(a, total * x, distance) + _log_mass(b, total * y, -distance)
-    return both - _log_mass(total, None, None)
+    return both - _log_mass(total, None, None) + total * log_total
 
 
 @composed(
-    lambda out, a, b, x, y: _log_part(x, y) + digamma_rise(a, b),
-    lambda out, a, b, x, y: _log_part(y, x) + digamma_rise(b, a),
+    lambda out, a, b, x, y: _log_first(x, y) + digamma_rise(a, b),
+    lambda out, a, b, x, y: _log_first(y, x) + digamma_rise(b, a),
     lambda out, a, b, x, y: a / x,
     lambda out, a, b, x, y: b / y,
     domain=((0.5, 20.0), (0.5, 20.0), (0.1, 0.9), (0.1, 0.9)),

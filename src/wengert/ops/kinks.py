@@ -69,8 +69,8 @@ def _type(slope: TensorType, distance: TensorType, *, operation: str) -> TensorT
 
 
 def _evaluate(slope: Any, distance: Any, *, operation: str) -> Any:
-    shape = shape_of(distance)
-    return slope if shape_of(slope) == shape else np.broadcast_arrays(slope, distance)[0]
+    shape = broadcast("chosen_slope", shape_of(slope), shape_of(distance))
+    return slope if shape_of(slope) == shape else np.array(np.broadcast_to(slope, shape))
 
 
 chosen_slope = primitive(
@@ -80,7 +80,7 @@ chosen_slope = primitive(
     evaluate=_evaluate,
     derivative=Explicit(_differentiated),
     batch=batch_elementwise,
-    lowering=Elementwise(program=lambda slope, distance, operation: slope),
+    lowering=Elementwise(program=lambda slope, distance, operation: where(equal(distance, 0), slope, +slope)),
     source=lambda slope, distance, operation: f"+{slope}",
     samples=elementwise_samples([(-2.0, 2.0), (0.5, 2.0)], {"operation": "sample"}),
     elementwise=True,

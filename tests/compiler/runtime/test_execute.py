@@ -195,7 +195,7 @@ def test_the_operation_that_made_a_nan() -> None:
 def test_checks_that_there_are_none_of(asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WENGERT_CHECK", asked)
     with pytest.raises(
-        ArgumentError, match=f"^WENGERT_CHECK: must be 'nan', 'subnormal' or unset; got '{asked}'"
+        ArgumentError, match=f"^WENGERT_CHECK: must be 'nan', 'subnormal', 'kink' or unset; got '{asked}'"
     ):
         wg.jit(lambda x: x * 2)(1.0)
 
