@@ -150,7 +150,14 @@ _SOURCES = (
     *("core", "kernels", "ir", "nest", "ops", "array", "transforms", "passes", "control"),
     *("compiler/machine", "compiler/llvm", "compiler/mathlib", "compiler/scalars", "compiler/passes"),
     *("compiler/schedule", "compiler/codegen", "compiler/runtime/fastcall", "compiler/runtime/threads"),
-    *("boxes.py", "primitive.py", "compiler/compiled.py", "compiler/pipeline.py", "compiler/unit.py"),
+    *(
+        "boxes.py",
+        "memory.py",
+        "primitive.py",
+        "compiler/compiled.py",
+        "compiler/pipeline.py",
+        "compiler/unit.py",
+    ),
 )
 """The folders and files on which the code for a given graph depends."""
 
