@@ -28,6 +28,7 @@ def test_every_error_is_a_builtin_one_too(kind: type[Exception]) -> None:
         TypeError,
         IndexError,
         OverflowError,
+        FloatingPointError,
         ZeroDivisionError,
         RuntimeError,
         AssertionError,

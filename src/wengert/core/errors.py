@@ -62,7 +62,7 @@ class KinkWarning(UserWarning):
     """A derivative that is a choice, as that of ``abs(x)`` at 0, was differentiated again."""
 
 
-class KinkError(WengertError, ArithmeticError):
+class KinkError(WengertError, FloatingPointError):
     """A derivative that is a choice was differentiated again, under ``WENGERT_CHECK=kink``."""
 
 
