@@ -164,4 +164,4 @@ def test_an_error_at_the_start_is_the_users(sampler: Callable[..., Samples]) -> 
     with pytest.raises(MatrixError):
         sampler(correlated, np.array([3.0]), key(0), draws=10, warmup=10)
     with pytest.raises(ArgumentError, match="floating-point scalar"):
-        sampler(lambda p: p, np.array([3.0]), key(0), draws=10, warmup=10)
+        sampler(lambda p: p, np.array([3.0, 4.0]), key(0), draws=10, warmup=10)

@@ -141,7 +141,7 @@ MATHEMATICS = {
 FUNCTIONS = {
     **vars(np),
     **{name: getattr(wg.special, name) for name in ("digamma", "polygamma")},
-    "scipy": scipy,
+    **{"scipy": scipy, "wengert": wg},
     **{"ln": np.log, "σ": wg.special.expit, "cosh_squared": lambda x: np.cosh(x) ** 2},
 }
 ELEMENTWISE = [primitive for primitive in REGISTRY if isinstance(primitive.derivative, Partials)]
@@ -155,14 +155,14 @@ def test_terms_are_correct_mathematics(primitive: Primitive, data: st.DataObject
     assert primitive.samples is not None
     operands, params = primitive.samples(HypothesisDraw(data))
     operands = tuple(np.float64(np.ravel(operand)[0]) if np.size(operand) else 0.75 for operand in operands)
-    out, names = primitive(*operands, **params), ["x", "y"][: len(operands)]
+    out, names = primitive(*operands, **params), ["x", "y", "z", "w"][: len(operands)]
     for position in range(len(operands)):
         if not passes(primitive.name, position):
             continue
         text = adjoint_term(primitive, position, ("out", names), (out, operands), params)
         for notation, python in MATHEMATICS.items():
             text = text.replace(notation, python)
-        text = re.sub(r"\|(\w+)\|", r"abs(\1)", text)
+        text = re.sub(r"\|([^|]+)\|", r"abs(\1)", text)
         values = {**FUNCTIONS, **dict(zip(names, operands, strict=True)), "out": out, "bar": 3.0}
         slope = wg.grad(lambda *xs: primitive(*xs, **params), position)(*operands)
         assert eval(text, values) == pytest.approx(3.0 * slope, rel=1e-2, abs=1e-12), text

@@ -81,7 +81,7 @@ chosen_slope = primitive(
     derivative=Explicit(_differentiated),
     batch=batch_elementwise,
     lowering=Elementwise(program=lambda slope, distance, operation: where(equal(distance, 0), slope, +slope)),
-    source=lambda slope, distance, operation: f"+{slope}",
+    source=lambda slope, distance, operation: f"np.broadcast_arrays({slope}, {distance})[0]",
     samples=elementwise_samples([(-2.0, 2.0), (0.5, 2.0)], {"operation": "sample"}),
     elementwise=True,
     operands=("slope", "distance"),
