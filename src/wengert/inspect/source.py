@@ -25,8 +25,10 @@ _MODULES = (
     "scipy.linalg",
     "scipy.special",
     "scipy.stats",
+    "wengert.kernels.differences",
     "wengert.kernels.incomplete",
     "wengert.kernels.orders",
+    "wengert.kernels.student",
     "wengert.random",
     "wengert.special",
 )  # besides NumPy
