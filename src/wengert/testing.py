@@ -99,7 +99,9 @@ class _Check:
         dtypes = [dtype_of(leaf) for leaf in (*inputs.leaves, *tree.leaves(fun(*args)))]
         floats = [real_dtype(dtype) for dtype in dtypes if is_inexact(dtype)]
         self.coarsest = min(self.coarsest, *floats, key=lambda dtype: dtype.itemsize)
-        pushed = self._differences(inputs.call, inputs.leaves, direction)
+        pushed = self._differences(
+            lambda leaves: fun(*tree.unflatten(inputs.structure, leaves)), inputs.leaves, direction
+        )
         if "fwd" in self.modes:
             differences, pushed = pushed, tree.leaves(jvp(fun, args, tangents)[1])
             for tangent, difference in zip(pushed, differences, strict=True):
