@@ -8,7 +8,7 @@ Radau at a relative tolerance of 1e-10 for the three equations that are left wit
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pytest
@@ -413,9 +413,9 @@ def _moved(seed: int) -> list[float]:
         largest = [0.0]
 
         def watched(t: Any, y: Any, largest: Any = largest) -> Any:
-            slope: Any = fun(t, y)
+            slope = fun(t, y)
             largest.append(float(np.abs(slope).max()) if isinstance(slope, np.ndarray) else 0.0)
-            return slope
+            return cast("Any", slope)
 
         step = rosenbrock(RODAS5P).step(System(watched, equations), 0.0, y, fun(0.0, y), h, False)
         if not np.all((step.y > -1e-3) & (step.y < 10)):
