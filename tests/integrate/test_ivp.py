@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.core.errors import LimitError, ShapeError, UnsupportedError
+from wengert.core.errors import DoubtfulResultWarning, LimitError, ShapeError, UnsupportedError
 from wengert.integrate import solve_ivp, tableaux
 
 ADAPTIVE = ["RK23", "RK45", "Tsit5", "DOP853", "Rodas5P"]
@@ -403,3 +403,43 @@ def test_what_the_leapfrog_and_a_traced_graph_refuse() -> None:
         solve_ivp(lambda t, y: y, (0, 1), [1.0], "leapfrog", steps=3)
     with pytest.raises(UnsupportedError, match=r"^solve_ivp: .*give t_eval"):
         wg.jit(lambda y0: solve_ivp(oscillator, (0, 1), y0).y)(np.ones(2))
+
+
+@pytest.mark.parametrize(
+    ("method", "end", "fun"),
+    [
+        ("RK45", "a step failed", lambda t, y: y**2),
+        ("Rodas5P", "a step failed", lambda t, y: y**2),
+        ("DOP853", "an event", lambda t, y: -y),
+        ("Rodas5P", "an event", lambda t, y: -y),
+    ],
+)
+@pytest.mark.costly
+def test_derivatives_of_a_run_that_ended_early_warn(method: str, end: str, fun: Any) -> None:
+    """Of the states; the values, and the time of an event, which is exact, come without a word."""
+
+    def crossed(t: Any, y: Any) -> Any:
+        return y[0] - 0.5
+
+    vars(crossed)["terminal"] = True
+    events = crossed if end == "an event" else None
+
+    def solved(y0: Any, t_eval: Any = (0.2, 1.9)) -> Any:
+        return solve_ivp(fun, (0, 2), np.reshape(y0, (1,)), method, t_eval, events=events)
+
+    def total(y0: Any) -> Any:
+        return np.sum(solved(y0).y)
+
+    assert solved(1.0).status in (-1, 1)
+    for derivative in (wg.grad(total), lambda y0: wg.jvp(total, (y0,), (1.0,))):
+        with pytest.warns(DoubtfulResultWarning, match=r"ended before t1 \(status -?1.*\[test_ivp.py:\d+\]"):
+            derivative(1.0)
+    if events:
+        time = wg.grad(lambda y0: solved(y0, None).t_events[0][0])(1.0)  # the event is at log(2 y0)
+        assert time == pytest.approx(1.0, rel=1e-2)
+        assert np.isnan(wg.jit(lambda y0: solved(y0).y)(1.0)[0, 1])
+    else:
+        for run in (wg.jit(total), wg.jit(wg.grad(total))):
+            with pytest.raises(LimitError, match="the step size must stay above"):
+                run(1.0)
+    assert wg.grad(lambda y0: solve_ivp(fun, (0, 0.5), y0 * np.ones(1), method, [0.2, 0.5]).y[0, 1])(1.0) > 0

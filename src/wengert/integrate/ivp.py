@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from wengert.boxes import concrete
+from wengert.boxes import concrete, constant
 from wengert.control.scan import scan
-from wengert.core.errors import ArgumentError, ShapeError, UnsupportedError, message
+from wengert.core.errors import ArgumentError, DoubtfulResultWarning, ShapeError, UnsupportedError, message
 from wengert.core.shapes import shape_of
 from wengert.integrate.adjoint import states_by_adjoint
 from wengert.integrate.arguments import arguments_of, count_of
@@ -251,6 +252,8 @@ def _result(
     has_ended = concrete(last["has_ended"])
     status: Any = -1 if failed else where(last["has_ended"], 1, 0) if has_ended is None else int(has_ended)
     known = status if has_ended is not None else 0
+    if failed or (known == 1 and times is not None and len(t) < len(times)):
+        _warn_of_derivatives(problem, y, rows, known)
     return OdeResult(
         t=t,
         y=y,
@@ -264,6 +267,24 @@ def _result(
         message=_MESSAGES[known],
         success=known >= 0,
     )
+
+
+def _warn_of_derivatives(problem: Problem, y: Any, rows: Rows, status: int) -> None:
+    """Warn if states are differentiated that are not all those that were asked for.
+
+    In a traced graph a step that fails raises, and states behind an event are NaN.
+    """
+    if constant(y) is None:
+        requirement = (
+            f"the derivative is that of a run that ended before t1 (status {status}: {_MESSAGES[status]})"
+        )
+        reached = concrete(_dense_output(problem, rows).end)
+        hint = 'look at the status before the states; where a step failed, try method="Rodas5P"'
+        warnings.warn(
+            message(OPERATION, requirement, f"an end at t={reached}", hint),
+            DoubtfulResultWarning,
+            stacklevel=2,
+        )
 
 
 def _dense_output(problem: Problem, rows: Rows) -> DenseOutput:

@@ -29,7 +29,7 @@ from wengert.ir.types import show
 from wengert.numpy.selecting import take
 from wengert.ops.banded import solve_banded
 from wengert.ops.comparison import where
-from wengert.ops.indexing import gather
+from wengert.ops.indexing import gather, scatter_add
 from wengert.ops.sparse_solution import sparse_solve
 from wengert.sparse.colouring import colour
 from wengert.sparse.derivatives import sparse_jacobian
@@ -40,8 +40,10 @@ from wengert.transforms.jacobians import jacfwd
 
 Solve = Callable[[Any], Any]
 """``b -> x`` with ``(shift - J) x = b``."""
-Equations = Callable[[Any, Any, Any], Solve]
-"""``(t, y, shift) -> Solve``, with the Jacobian at a time and state."""
+Product = Callable[[Any], Any]
+"""``x -> J x``. Of the derivative of a function it has the function's own cancellations, which no matrix has."""
+Equations = Callable[[Any, Any, Any], tuple[Solve, Product]]
+"""``(t, y, shift) -> (Solve, Product)``, with the Jacobian at a time and state."""
 Function = Callable[[Any, Any], Any]
 
 _LEAST_SPARSE = 32
@@ -84,18 +86,28 @@ def equations_of(
     if pattern is None or pattern.nnz > _DENSE_SHARE * count**2:
         # Of a complex state the function is holomorphic, as for SciPy's implicit methods.
         holomorphic = dtype_of(y).kind == "c"
-        return dense(lambda t, y: jacfwd(lambda y: rhs(t, y), holomorphic=holomorphic)(y))
-    return sparse(Structure.of(pattern), Coloured.of(pattern, rhs))
+        return dense(lambda t, y: jacfwd(lambda y: rhs(t, y), holomorphic=holomorphic)(y), rhs)
+    return sparse(Structure.of(pattern), Coloured.of(pattern, rhs), rhs)
 
 
-def dense(jacobian: Function) -> Equations:
-    """Return the equations of a dense Jacobian."""
+def dense(jacobian: Function, rhs: Function | None = None) -> Equations:
+    """Return the equations of a dense Jacobian, which is the derivative of a function if there is one."""
 
-    def equations(t: Any, y: Any, shift: Any) -> Solve:
-        matrix = shift * np.eye(shape_of(y)[0]) - jacobian(t, y)
-        return lambda b: np.linalg.solve(matrix, b)
+    def equations(t: Any, y: Any, shift: Any) -> tuple[Solve, Product]:
+        elements = jacobian(t, y)
+        matrix = shift * np.eye(shape_of(y)[0]) - elements
+        product = _matrix(elements) if rhs is None else _derivative(rhs, t, y)
+        return lambda b: np.linalg.solve(matrix, b), product
 
     return equations
+
+
+def _matrix(elements: Any) -> Product:
+    return lambda x: elements @ x
+
+
+def _derivative(rhs: Function, t: Any, y: Any) -> Product:
+    return lambda x: jvp(lambda y: rhs(t, y), (y,), (x,))[1]
 
 
 def _checked(operation: str, jacobian: Any, count: int) -> Any:
@@ -212,6 +224,11 @@ class Structure(NamedTuple):
         """Whether elimination within the band takes less time than a sparse factor."""
         return self.lower + self.upper < _WIDEST_BAND
 
+    def product(self, data: Any) -> Product:
+        """Return the product of the matrix with a vector."""
+        rows = np.repeat(np.arange(len(self.pointers) - 1), np.diff(self.pointers))
+        return lambda x: scatter_add(data * take(x, self.columns), rows, shape=(len(self.pointers) - 1,))
+
     @classmethod
     def of(cls, pattern: Any) -> Structure:
         """Return the structure of a pattern with a diagonal."""
@@ -238,14 +255,17 @@ def _order(pattern: Any) -> Any:
     return np.asarray(cast("Any", csgraph).reverse_cuthill_mckee(pattern), np.int64)
 
 
-def sparse(structure: Structure, elements: Function) -> Equations:
+def sparse(structure: Structure, elements: Function, rhs: Function | None = None) -> Equations:
     """Return the equations of a sparse Jacobian, whose elements are a function of time and state."""
 
-    def equations(t: Any, y: Any, shift: Any) -> Solve:
-        data = where(structure.is_diagonal, shift, 0.0) - elements(t, y)
+    def equations(t: Any, y: Any, shift: Any) -> tuple[Solve, Product]:
+        given = elements(t, y)
+        product = structure.product(given) if rhs is None else _derivative(rhs, t, y)
+        data = where(structure.is_diagonal, shift, 0.0) - given
         if structure.is_banded:
-            return _within_band(structure, data)
-        return lambda b: sparse_solve(b, data, structure.columns, structure.pointers, transposed=False)
+            return _within_band(structure, data), product
+        columns, pointers = structure.columns, structure.pointers
+        return lambda b: sparse_solve(b, data, columns, pointers, transposed=False), product
 
     return equations
 

@@ -93,17 +93,25 @@ def rosenbrock(tableau: RosenbrockTableau) -> Method:
     """Return the integrator of a tableau, which linearises the right-hand side in each step."""
 
     def step(system: System, t: Any, y: Any, slope: Any, h: Any, interpolates: bool) -> Step:
-        h = where(h == 0, 1.0, h)  # of an example of `vmap` that has ended
-        solve = system.equations(t, y, 1 / (tableau.gamma * h))
+        # An example of `vmap` that has ended does not move, so that its values, which nothing reads, stay finite.
+        has_ended = h == 0
+        h, moves = where(has_ended, 1.0, h), where(has_ended, 0.0, 1.0)
+        solve, product = system.equations(t, y, 1 / (tableau.gamma * h))
         _, in_time = jvp(lambda t: system.rhs(t, y), (t,), (1.0,))
         stages: list[Any] = []
+        slopes: list[Any] = []
         rows = zip(tableau.nodes, tableau.slopes, tableau.stages, tableau.couplings, strict=True)
         for node, change, weights, couplings in rows:
             if stages:
                 slope = system.rhs(t + node * h, y + _weighted(enumerate(weights), stages))
-                slope = slope + _weighted(enumerate(couplings), stages) / h
-            stages.append(solve(slope + change * h * in_time))
+            slopes.append(slope + change * h * in_time)
+            coupled = _weighted(enumerate(couplings), stages) / h if stages else 0.0
+            stages.append(moves * solve(slopes[-1] + coupled))
         change = _weighted(enumerate(tableau.weights), stages)
+        # The step is also this quadrature, which keeps what the right-hand side keeps, such as a sum of reactants, to
+        # rounding errors of the slopes; the stages keep it to those of the Jacobian, which may be far larger.
+        mean, moved = (_weighted(enumerate(tableau.quadrature), terms) for terms in (slopes, stages))
+        change = change + moves * solve((h * (mean + product(moved)) - change) / (tableau.gamma * h))
         powers = _without_columns(y)
         if interpolates:
             first, second, third = (_weighted(enumerate(weights), stages) for weights in tableau.dense)

@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -398,6 +399,15 @@ class RosenbrockTableau:
     couplings: tuple[tuple[float, ...], ...]
     weights: tuple[float, ...]
     dense: tuple[tuple[float, ...], ...]
+
+    @functools.cached_property
+    def quadrature(self) -> list[float]:
+        """The weights with ``sum_j weights[j] k[j] = h sum_j quadrature[j] (f[j] + J k[j])``, f the slopes."""
+        count = len(self.weights)
+        inverse = np.eye(count) / self.gamma
+        for stage, row in enumerate(self.couplings):
+            inverse[stage, : len(row)] -= row
+        return np.linalg.solve(inverse.T, self.weights).tolist()
 
 
 _LAST = (
