@@ -69,8 +69,8 @@ def _type(slope: TensorType, distance: TensorType, *, operation: str) -> TensorT
 
 
 def _evaluate(slope: Any, distance: Any, *, operation: str) -> Any:
-    shape = shape_of(distance)
-    return slope if shape_of(slope) == shape else np.broadcast_arrays(slope, distance)[0]
+    shape = np.broadcast_shapes(shape_of(slope), shape_of(distance))
+    return slope if shape_of(slope) == shape else np.broadcast_to(slope, shape)
 
 
 chosen_slope = primitive(
