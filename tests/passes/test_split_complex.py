@@ -177,6 +177,59 @@ def test_infinities_and_zeros_where_c_defines_them() -> None:
     np.testing.assert_allclose(magnitude, np.abs(huge), rtol=1e-15)
 
 
+OF_ONE = """absolute angle arccos arccosh arcsin arcsinh arctan arctanh conjugate cos cosh exp exp2 expm1 isfinite isinf
+isnan log log10 log1p log2 negative reciprocal sign sin sinh sqrt square tan tanh"""
+OF_TWO = "add divide equal fmax fmin greater less maximum minimum multiply not_equal power subtract"
+#: Where NumPy has a NaN these may have a number, and `power` the other way round: see `docs/complex.md`.
+OTHER_NANS = {"exp", "exp2", "expm1", "power"}
+
+
+def drawn_points(name: str, count: int, draw: np.random.Generator, dtype: Any) -> list[Any]:
+    """Draw complex numbers with infinite, NaN, zero, huge and tiny parts beside ordinary ones."""
+    limits = np.finfo(dtype)
+    special = [0.0, -0.0, 1.0, -1.0, 0.5, -2.0, np.inf, -np.inf, np.nan, *draw.normal(size=4)]
+    if name != "power":  # its angle is lost there
+        special += [limits.max / 2, -limits.max / 2, limits.max**0.6, limits.tiny * 8, -limits.tiny]
+    real = np.dtype(dtype).type(0).real.dtype
+    parts = draw.choice(np.array(special, real), (2, 2, count))
+    points = [(pair.T.copy()).view(dtype)[:, 0] for pair in parts]
+    if name == "log1p":  # NumPy's loses digits of small numbers
+        points[0] = np.where(np.abs(points[0]) < 0.01, points[0].dtype.type(0), points[0])
+    return points
+
+
+def assert_as_numpy(name: str, actual: Any, expected: Any, points: list[Any]) -> None:
+    """Compare numbers with numbers, to the tolerance of a dtype, and NaN with NaN."""
+    assert actual.dtype == expected.dtype
+    lost, expected_lost = np.isnan(actual), np.isnan(expected)
+    limits, parts = np.finfo(points[0].dtype), (expected.real, expected.imag)
+    size = np.hypot(*(np.where(np.isfinite(part), part, 0) / 2 for part in parts))
+    bound = limits.eps * 1000 * size + 8 * limits.tiny
+    right = ~lost
+    for a, e in ((actual.real, expected.real), (actual.imag, expected.imag)):
+        right &= (a == e) | (
+            np.isfinite(a) & np.isfinite(e) & (np.abs(np.subtract(a, e, dtype=float)) <= bound)
+        )
+    if name in OTHER_NANS:
+        right |= lost if name == "power" else expected_lost
+    wrong = np.flatnonzero(~np.where(expected_lost, lost | (name in OTHER_NANS), right))[:5]
+    assert not wrong.size, [(*(x[n] for x in points), expected[n], actual[n]) for n in wrong]
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize("count", [400, pytest.param(20_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", [*OF_ONE.split(), *OF_TWO.split()])
+def test_infinite_parts_give_what_numpy_gives(name: str, count: int) -> None:
+    """Infinite, huge, tiny, NaN and zero parts, compiled, and on boxes."""
+    function, draw = getattr(np, name), np.random.default_rng(seed_of(REGISTRY["add"], count + len(name)))
+    for dtype in (np.complex128, np.complex64):
+        points = drawn_points(name, count, draw, dtype)[: 1 + (name in OF_TWO.split())]
+        with np.errstate(all="ignore"):
+            expected = function(*points)
+            for mode in (wg.jit(function), wg.vmap(function)):
+                assert_as_numpy(name, mode(*points), expected, points)
+
+
 def test_a_zero_divisor_gives_what_numpy_gives() -> None:
     with np.errstate(all="ignore"):
         expected = Z / np.array([0, 0j, 1, 2])

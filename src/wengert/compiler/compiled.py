@@ -117,12 +117,14 @@ class Compiled:
 
     @lazy
     def _loaded(self) -> tuple[Executable, bool]:
-        """The native function, and whether it was on disk."""
+        """The native function, and whether it was on disk. The nests, which are larger, go."""
         name = self._name()
         stored = disk_cache.default().get(name) if name else None
         found = _unpacked(stored) if stored else None
         if found is None:
             found = self._code()
+            vars(self).pop("lowered", None)
+            vars(self).pop("scheduled", None)
             if name and not found[0].hosts:
                 disk_cache.default().put(name, _packed(*found))
         interface, code = found

@@ -33,6 +33,7 @@ from wengert.ops.comparison import (
     isnan,
     less,
     logical_and,
+    logical_or,
     not_equal,
     signbit,
     where,
@@ -189,12 +190,20 @@ def angle(z: Any, deg: bool = False) -> Any:
 
 @implements(np.sign)
 def sign(x: Any, /) -> Any:
-    """z / |z| of a complex number, and 0 at 0."""
+    """z / |z| of a complex number, 0 at 0, and the direction of an infinite part; NaN of two."""
     x = operand(x)
     if not is_complex(dtype_of(x)):
         return sign_of_real(x)
-    at_origin = equal(x, 0)
-    return where(at_origin, 0.0, x) / where(at_origin, 1.0, absolute(x))
+    parts, radius = (x.real, x.imag), absolute(x)
+    at_origin, far = equal(x, 0), isinf(radius)
+    both = logical_and(*map(isinf, parts))
+    divisor = where(logical_or(at_origin, far), 1.0, radius)
+
+    def divided(part: Any) -> Any:
+        direction = where(both, np.nan, where(isinf(part), sign_of_real(part), 0.0))
+        return where(at_origin, 0.0, where(far, direction, part)) / divisor
+
+    return from_parts(*map(divided, parts))
 
 
 @implements(np.isposinf)

@@ -27,6 +27,7 @@ from wengert.ops.comparison import (
     isinf,
     isnan,
     less,
+    less_equal,
     logical_and,
     logical_or,
     where,
@@ -124,17 +125,24 @@ def _divide(x: Parts, y: Parts) -> Parts:
         return Parts(None if x.im is None else x.im / y.im, None if x.re is None else -(x.re / y.im))
     by_real = greater_equal(absolute(y.re), absolute(y.im))
     large, small = where(by_real, y.re, y.im), where(by_real, y.im, y.re)
-    is_zero = equal(large, 0)
+    is_zero = logical_and(by_real, equal(large, 0))  # both parts; a NaN is not by the real one
     ratio = where(is_zero, 0.0, small / where(is_zero, 1.0, large))
     scale = arithmetic.divide(1, where(is_zero, absolute(large), large + small * ratio))
     a, b = both(x)
-    re = where(by_real, a + b * ratio, a * ratio + b)
-    return Parts(re * scale, where(by_real, b - a * ratio, b * ratio - a) * scale)
+    re = where(is_zero, a, where(by_real, a + b * ratio, a * ratio + b))
+    return Parts(re * scale, where(is_zero, b, where(by_real, b - a * ratio, b * ratio - a)) * scale)
 
 
 @_states("reciprocal")
 def _reciprocal(z: Parts) -> Parts:
-    return _divide(Parts(1.0, None), z)
+    """Divide 1 as NumPy does, without a case for zero."""
+    if z.re is None or z.im is None:
+        return _divide(Parts(1.0, None), z)
+    by_real = less_equal(absolute(z.im), absolute(z.re))
+    large, small = where(by_real, z.re, z.im), where(by_real, z.im, z.re)
+    ratio = small / large
+    divisor = large + small * ratio
+    return Parts(where(by_real, 1.0, ratio) / divisor, -where(by_real, ratio, 1.0) / divisor)
 
 
 @_states("square")
@@ -162,14 +170,16 @@ def _integer_power(z: Parts, exponent: int) -> Parts:
 
 @_states("power")
 def _power(x: Parts, y: Parts) -> Parts:
-    """Return ``e^(y ln x)``; of x = 0 the limit: 0, 1 for y = 0, and NaN where Re y < 0."""
+    """Return ``e^(y ln x)``; 1 for y = 0, x for y = 1, and of x = 0 the limit: 0, and NaN where Re y < 0."""
     is_zero = _is_zero(x)
     a, b = both(x)
     result = _exp(product(y, _log(Parts(where(is_zero, 1.0, a), where(is_zero, 0.0, b)))))
     c, _ = both(y)
-    at_zero = where(_is_zero(y), 1.0, where(greater(c, 0), 0.0, np.nan))
-    re, im = both(result)
-    return Parts(where(is_zero, at_zero, re), where(is_zero, at_zero * 0, im))
+    is_one, is_same = _is_zero(y), _equal(y, Parts(1.0, None))  # whatever x
+    at_zero = where(greater(c, 0), 0.0, np.nan)
+    re, im = (where(is_zero, at_zero, part) for part in both(result))
+    re, im = where(is_same, a, re), where(is_same, b, im)
+    return Parts(where(is_one, 1.0, re), where(is_one, 0.0, im))
 
 
 @_states("multiply_no_nan")
@@ -228,7 +238,7 @@ def _ordered(strict: Any, last: Any) -> Callable[[Parts, Parts], Any]:
 
 
 OF_PARTS["less"] = _ordered(less, less)
-OF_PARTS["less_equal"] = _ordered(less, comparison.less_equal)
+OF_PARTS["less_equal"] = _ordered(less, less_equal)
 OF_PARTS["greater"] = _ordered(greater, greater)
 OF_PARTS["greater_equal"] = _ordered(greater, greater_equal)
 
@@ -254,7 +264,7 @@ def _any_part(test: Any, combine: Any) -> Callable[[Parts], Any]:
 
 
 _isnan = OF_PARTS["isnan"] = _any_part(isnan, logical_or)
-OF_PARTS["isinf"] = _any_part(isinf, logical_or)
+_is_infinite = OF_PARTS["isinf"] = _any_part(isinf, logical_or)
 OF_PARTS["isfinite"] = _any_part(comparison.isfinite, logical_and)
 
 
@@ -306,7 +316,28 @@ def _log_magnitude(a: Any, b: Any) -> Any:
     larger, smaller = arithmetic.maximum(x, y), arithmetic.minimum(x, y)
     is_near = logical_and(greater(larger, 0.5), less(larger, 2.0))
     m, n = where(is_near, larger, 1.0), where(is_near, smaller, 0.0)
-    return where(is_near, 0.5 * log1p((m - 1) * (m + 1) + n * n), log(hypot(a, b)))
+    huge, tiny = _exponents(larger)
+    scale, surplus = _scaling(larger, 1), _at_limits(larger, huge * _LN2, tiny * _LN2, 0.0)
+    far = log(hypot(a * scale, b * scale)) - surplus
+    return where(is_near, 0.5 * log1p((m - 1) * (m + 1) + n * n), far)
+
+
+def _exponents(x: Any) -> tuple[int, int]:
+    """Return the powers of 2 that bring huge and subnormal numbers of a dtype away from its limits."""
+    return -8, -4 * (np.finfo(dtype_of(x)).minexp // 8)
+
+
+def _at_limits(magnitude: Any, huge: float, tiny: float, usual: float) -> Any:
+    """Return a number for huge magnitudes, one for tiny ones, and one for those between."""
+    limits = np.finfo(dtype_of(magnitude))
+    is_tiny = less(magnitude, 2.0 ** (limits.minexp + 64))
+    return where(greater(magnitude, 2.0 ** (limits.maxexp - 4)), huge, where(is_tiny, tiny, usual))
+
+
+def _scaling(magnitude: Any, divisor: int) -> Any:
+    """Return the root of a power of 2 that brings a huge or a tiny magnitude away from the limits; 1 otherwise."""
+    huge, tiny = _exponents(magnitude)
+    return _at_limits(magnitude, 2.0 ** (huge // divisor), 2.0 ** (tiny // divisor), 1.0)
 
 
 def _log_scaled(divisor: float) -> Callable[[Parts], Parts]:
@@ -333,13 +364,16 @@ def _log1p(z: Parts) -> Parts:
 def _sqrt(z: Parts) -> Parts:
     """Return the root with a real part that is not negative, and an imaginary part of the sign of b."""
     a, b = both(z)
+    larger = arithmetic.maximum(absolute(a), absolute(b))
+    scale, back = _scaling(larger, 1), _scaling(larger, -2)
+    a, b = a * scale, b * scale
     half = sqrt(0.5 * absolute(a) + 0.5 * hypot(a, b))
     is_zero = equal(half, 0)
     other = absolute(b) / (2 * where(is_zero, 1.0, half))
     is_right = greater_equal(a, 0)
     far = isinf(b)  # infinite in the imaginary part: so is the root, in both
     re, im = where(is_right, half, other), where(is_right, other, half)
-    return Parts(where(far, np.inf, re), copysign(where(far, np.inf, im), b))
+    return Parts(where(far, np.inf, re * back), copysign(where(far, np.inf, im * back), b))
 
 
 # -- trigonometric and hyperbolic ------------------------------------------------------------------------
@@ -381,7 +415,10 @@ def _cosh(z: Parts) -> Parts:
 
 @_states("tanh")
 def _tanh(z: Parts) -> Parts:
-    """Return ``(q s r + i t) / (1 + q s^2)`` with t = tan b, q = 1 + t^2, s = sinh a, r = cosh a (Kahan)."""
+    """Return ``(q s r + i t) / (1 + q s^2)`` with t = tan b, q = 1 + t^2, s = sinh a, r = cosh a (Kahan).
+
+    Of an infinite a it is +-1, whatever b.
+    """
     a, b = both(z)
     is_far = greater(absolute(a), _SATURATED)
     near = where(is_far, 1.0, a)
@@ -389,8 +426,9 @@ def _tanh(z: Parts) -> Parts:
     q = 1 + t * t
     divisor = 1 + q * (s * s)
     decay = exp(-2 * absolute(a))
-    re = where(is_far, copysign(1.0, a), q * s * cosh(near) / divisor)
-    return Parts(re, where(is_far, 4 * (sin(b) * cos(b)) * decay, t / divisor))
+    one = copysign(where(isinf(a), 1.0, 1.0 + (b - b)), a)
+    re = where(is_far, one, q * s * cosh(near) / divisor)
+    return Parts(re, where(is_far, multiply_no_nan(4 * (sin(b) * cos(b)), decay), t / divisor))
 
 
 @_states("tan")
@@ -406,15 +444,20 @@ def _roots(z: Parts) -> tuple[Parts, Parts]:
 
 @_states("arcsin")
 def _arcsin(z: Parts) -> Parts:
-    a, _ = both(z)
+    a, b = both(z)
     (p, q), (r, s) = _roots(z)
-    return Parts(arctan2(a, p * r - q * s), arcsinh(p * s - q * r))
+    far = _is_infinite(z)
+    re = arctan2(a, where(far, absolute(b), p * r - q * s))
+    return Parts(re, where(far, copysign(np.inf, b), arcsinh(p * s - q * r)))
 
 
 @_states("arccos")
 def _arccos(z: Parts) -> Parts:
+    a, b = both(z)
     (p, q), (r, s) = _roots(z)
-    return Parts(2 * arctan2(p, r), arcsinh(r * q - s * p))
+    far = _is_infinite(z)
+    re = where(far, arctan2(absolute(b), a), 2 * arctan2(p, r))
+    return Parts(re, where(far, copysign(np.inf, -b), arcsinh(r * q - s * p)))
 
 
 @_states("arcsinh")
@@ -426,15 +469,24 @@ def _arcsinh(z: Parts) -> Parts:
 def _arccosh(z: Parts) -> Parts:
     a, b = both(z)
     (p, q), (r, s) = _sqrt(Parts(a - 1, b)), _sqrt(Parts(a + 1, b))
-    return Parts(arcsinh(p * r + q * s), 2 * arctan2(q, r))
+    far = _is_infinite(z)
+    return Parts(where(far, np.inf, arcsinh(p * r + q * s)), where(far, arctan2(b, a), 2 * arctan2(q, r)))
 
 
 @_states("arctanh")
 def _arctanh(z: Parts) -> Parts:
     a, b = both(z)
-    x = absolute(a)
-    distance = (1 - x) * (1 - x) + b * b
-    return Parts(copysign(0.25 * log1p(4 * x / distance), a), 0.5 * arctan2(2 * b, (1 - a) * (1 + a) - b * b))
+    x, y = absolute(a), absolute(b)
+    limit = 2.0 ** (np.finfo(dtype_of(x)).maxexp // 3)
+    far = logical_or(greater(x, limit), greater(y, limit))  # where it is 1/z + i pi/2, to the last digit
+    m, n = arithmetic.maximum(x, y), arithmetic.minimum(x, y)
+    inverse = where(_is_infinite(z), 0.0, x / m / (m + n * (n / m)))
+    x, a_near, b_near = (where(far, 0.0, value) for value in (x, a, b))
+    distance = (1 - x) * (1 - x) + b_near * b_near
+    at_end = logical_and(equal(x, 1), less(y, math.sqrt(np.finfo(dtype_of(x)).eps)))  # where y^2 is lost
+    re = where(far, inverse, where(at_end, 0.5 * (_LN2 - log(y)), 0.25 * log1p(4 * x / distance)))
+    angle = 0.5 * arctan2(2 * b_near, (1 - a_near) * (1 + a_near) - b_near * b_near)
+    return Parts(copysign(re, a), where(far, copysign(math.pi / 2, b) + where(isinf(b), 0.0, n - n), angle))
 
 
 @_states("arctan")
