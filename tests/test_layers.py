@@ -73,8 +73,8 @@ ROOMS = {
         explorer exporting parallel data train predict report bench""",
     "__main__": "command",
     "": """_startup _version core tree errors primitive array transforms control compiler compiler.runtime numpy special
-        scipy array_api random nn optim optimize fit integrate implicit testing inspect explorer exporting data
-        sparse""",
+        scipy array_api random nn optim optimize fit integrate implicit linalg testing inspect explorer exporting
+        data sparse""",
 }
 ORDER = list(ROOMS)
 ALLOWED = {room: {room, *names.split()} for room, names in ROOMS.items()}

@@ -211,7 +211,8 @@ def _from_boxes(value: Any, dtype: Any, copy: bool | None, order: Any) -> Any:
         )
     if dtype is None:
         dtype = np.result_type(*{dtype_of(leaf) for leaf in _leaves(value)})
-    return lay_like(_joined(value, np.dtype(dtype)), value, order if order == "F" else "C")
+    joined = _joined(value, np.dtype(dtype))
+    return lay_like(joined, joined, order if order == "F" else "C")
 
 
 @_creates(np.array)

@@ -483,8 +483,11 @@ def _holds_code(value: Any, depth: int) -> bool:
         return isinstance(value, _CODE) or _is_users_class(kind) or substitute_for(value) is not None
     if not depth:
         return False
-    elements = itertools.chain(value, value.values()) if kind is dict else value
-    return any(_holds_code(element, depth - 1) for element in itertools.islice(elements, _LOOKED_AT))
+    return any(
+        _holds_code(element, depth - 1)
+        for elements in ((value, value.values()) if kind is dict else (value,))
+        for element in itertools.islice(elements, _LOOKED_AT)
+    )
 
 
 def _namespace(users: SimpleNamespace) -> Any:
