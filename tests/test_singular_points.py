@@ -19,6 +19,7 @@ INF, NAN = np.inf, np.nan
 NUMBERS = (-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0)
 PARAMS: dict[str, list[dict[str, Any]]] = {
     "polygamma": [{"order": 1}],
+    "digamma_difference": [{"order": 0}],
     "integer_power": [{"exponent": n} for n in (-2, -1, 0, 1, 2, 3)],
 }
 Function = Callable[..., Any]

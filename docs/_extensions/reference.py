@@ -19,7 +19,13 @@ if TYPE_CHECKING:
 
 #: The public modules under the headings of the reference.
 PARTS = {
-    "Derivatives and compilation": ["wengert", "wengert.sparse", "wengert.implicit", "wengert.testing"],
+    "Derivatives and compilation": [
+        "wengert",
+        "wengert.sparse",
+        "wengert.implicit",
+        "wengert.linalg",
+        "wengert.testing",
+    ],
     "Many processes": ["wengert.parallel"],
     "For scientists": ["wengert.optimize", "wengert.fit", "wengert.integrate", "wengert.random"],
     "Networks": [

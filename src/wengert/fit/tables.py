@@ -45,7 +45,7 @@ def number(value: float, error: float = math.inf) -> str:
         >>> number(12.34567), number(0.000012), number(1234567.0), number(float("inf"))
         ('12.35', '1.2e-05', '1.235e+06', 'inf')
         >>> number(4998.0, 0.025), number(1234567.0, 250.0), number(0.5, 10.0)
-        ('4998.000', '1234567', '0.5000')
+        ('4998.000', '1.23457e+06', '0.5000')
     """
     digits = 4
     if value and all(map(math.isfinite, (value, error))) and error > 0.0:

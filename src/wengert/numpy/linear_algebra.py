@@ -130,9 +130,10 @@ def _vector_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any
     result = where(
         zero, number(0 if ord > 0 else np.inf), power(where(zero, number(1), total), 1 / float(ord))
     )
-    return (
-        where(isinf(total), total * number(np.inf), result) if ord > 0 else result
-    )  # with an infinite slope
+    if ord < 0:
+        return result
+    infinite = isinf(total)  # with an infinite slope
+    return where(infinite, where(infinite, total, number(1)) * number(np.inf), result)
 
 
 def _matrix_norm(x: Any, ord: Any, axes: tuple[int, int], keepdims: bool) -> Any:

@@ -80,6 +80,7 @@ def kl_divergence(x: Any, y: Any) -> Any:
     lambda out, x, y: 1.0 - _log_ratio(y, x, y - x),
     lambda out, x, y: -x / y,
     domain=(0.5, 3.0),
+    singular=[(1.0, 0.0)],
 )
 def rel_entropy(x: Any, y: Any) -> Any:
     """Return ``x ln(x / y)`` for positive numbers.
@@ -149,6 +150,7 @@ def _rise_slope(x: Any, h: Any) -> Any:
     lambda out, x, h: _rise_slope(x, h),
     lambda out, x, h: polygamma(x + h, order=1),
     domain=((0.5, 3.0), (0.5, 3.0)),
+    singular=[(0.0, 1.0)],
 )
 def digamma_rise(x: Any, h: Any) -> Any:
     """Return ``psi(x + h) - psi(x)`` for positive x and h, whose terms have one sign.
@@ -213,6 +215,7 @@ def _log_first(x: Any, y: Any) -> Any:
     lambda out, a, b, x, y: _share(a, x),
     lambda out, a, b, x, y: _share(b, y),
     domain=((0.5, 20.0), (0.5, 20.0), (0.1, 0.9), (0.1, 0.9)),
+    singular=[(1.0, 1.0, 0.0, 1.0)],
 )
 def log_binomial_mass(a: Any, b: Any, x: Any, y: Any) -> Any:
     """Return ``ln(x^a y^b Gamma(a + b + 1) / (Gamma(a + 1) Gamma(b + 1)))`` for real a, b >= 0 and y = 1 - x.
@@ -238,6 +241,7 @@ def log_binomial_mass(a: Any, b: Any, x: Any, y: Any) -> Any:
     lambda out, a, b, x, y: a / x,
     lambda out, a, b, x, y: b / y,
     domain=((0.5, 20.0), (0.5, 20.0), (0.1, 0.9), (0.1, 0.9)),
+    singular=[(1.0, 1.0, 0.0, 1.0)],
 )
 def log_beta_density(a: Any, b: Any, x: Any, y: Any) -> Any:
     """Return ``ln(x^a y^b / B(a, b))`` with y = 1 - x, the logarithm of the beta density times x y.
@@ -266,6 +270,7 @@ def _log_f_slope(z: Any, n: Any, m: Any) -> Any:
     lambda out, z, n, m: _log_f_slope(z, n, m),
     lambda out, z, n, m: _log_f_slope(1.0 / z, m, n),
     domain=((0.5, 3.0), (0.5, 20.0), (0.5, 20.0)),
+    singular=[(0.0, 1.0, 1.0)],
 )
 def log_f_density(z: Any, n: Any, m: Any) -> Any:
     """Return the logarithm of the density of F, of the ratio of two mean squares.
@@ -362,6 +367,7 @@ def student_log_slope(t: Any, df: Any) -> Any:
     lambda out, t, df: -(df + 1.0) * _part(_ratio(t, df)) / where(equal(t, 0.0), 1.0, t),
     lambda out, t, df: student_log_slope(t, df),
     domain=((0.5, 3.0), (0.5, 20.0)),
+    singular=[(1.0, 0.0)],
 )
 def log_student_density(t: Any, df: Any) -> Any:
     """Return the logarithm of Student's density, ``(1 + t^2 / df)^(-(df+1)/2) / (sqrt(df) B(df / 2, 1/2))``.

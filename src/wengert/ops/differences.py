@@ -21,6 +21,7 @@ digamma_difference = elementwise(
     lambda out, x, h, order: polygamma(x + h, order=order + 1),
     doc="psi(x + h) - psi(x) of a derivative of digamma, without cancellation",
     domain=((0.5, 3.0), (0.5, 3.0)),
+    singular=[(0.0, 1.0)],
     params={"order": 0},
     lowering=OnHost("a recurrence and a series compute it"),
     source="wengert.kernels.differences.digamma_difference({0}, {1}, {order})",
