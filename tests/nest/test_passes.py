@@ -111,8 +111,8 @@ def neighbours(x: Any) -> Any:
 
 
 def rows_written(x: Any) -> Any:
-    c = np.zeros_like(x * np.ones((5, 5)))
-    for i in range(5):
+    c = np.zeros_like(x * np.ones((12, 12)))
+    for i in range(12):
         c[i, i:] = x[i] * x[i:]
     return c
 
@@ -161,7 +161,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[int, int]]] 
         (normal(6, 5), normal(5, 5)),
         {},
     ),
-    "rows written": (rows_written, (normal(5),), {}),
+    "rows written": (rows_written, (normal(12),), {}),
     "moments": (lambda x: ((x - x.mean(0)) / x.std(0), np.argmax(x, 1), x.max()), (normal(8, 3),), {}),
 }
 
