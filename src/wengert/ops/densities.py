@@ -198,7 +198,7 @@ def _log_part(x: Any, y: Any) -> Any:
 
 def _normalised(x: Any, y: Any) -> tuple[Any, Any, Any]:
     """Return x and y divided by their sum, and the logarithm of the sum, which is 1 if it is 1 to rounding."""
-    total = x + y
+    total = 1.0 * x + y  # of truth values and integers, too
     total = where(less(absolute(total - 1.0), 4 * np.finfo(dtype_of(total)).eps), 1.0, total)
     return x / total, y / total, log(total)
 
