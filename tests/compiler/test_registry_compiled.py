@@ -173,6 +173,8 @@ def check_specials(primitive: Primitive, dtypes: Sequence[str]) -> None:
     sample = Sample(primitive, SeededDraw(0))
     if primitive.name == "cast":  # NumPy does not define conversions of values out of range
         return
+    if primitive.name in ("log_binomial_mass", "log_beta_density"):  # terms of counts of 1e300 cancel
+        return
     cases = [every_pair(len(sample.operands), dtype) for dtype in dtypes]
     cases = [given for given in cases if takes(sample.apply, given)]
     applications = [(sample.apply, given) for given in cases]

@@ -408,6 +408,8 @@ def full(
         filled = np.full(shape, fill_value, dtype, order)
         return _boxed(filled) if is_box(like) else fresh(filled)
     filled = broadcast_to(strong(fill_value, dtype), shape=tuple(integers(shape)))
+    if not is_box(filled):  # a dtype without a derivative
+        return fresh(np.array(filled, order=order))
     return lay(filled, rows(filled.shape, filled.dtype, order))
 
 

@@ -229,10 +229,12 @@ def log_binomial_mass(a: Any, b: Any, x: Any, y: Any) -> Any:
     Returns:
         A number or an array.
     """
+    first, second = a * _log_first(x, y), b * _log_first(y, x)
     x, y, log_total = _normalised(x, y)
     total, distance = a + b, b * x - a * y
     both = _log_mass(a, total * x, distance) + _log_mass(b, total * y, -distance)
-    return both - _log_mass(total, None, None) + total * log_total
+    inside = both - _log_mass(total, None, None) + total * log_total
+    return where(equal(a, 0.0), second, where(equal(b, 0.0), first, inside))
 
 
 @composed(
