@@ -20,6 +20,7 @@ from wengert.ops.conversion import cast
 from wengert.ops.linalg import adjoint, multiply, symmetric
 from wengert.ops.reduction import reduce_max
 from wengert.ops.shape import reshape
+from wengert.transforms.callbacks import with_callbacks
 from wengert.transforms.forward_mode import jvp
 
 __all__ = ["matrix_function", "spectral_projector"]
@@ -65,6 +66,7 @@ def spectral_projector(a: Any, low: float, high: float) -> Any:
     return _spectral(chosen, differences, a)
 
 
+@with_callbacks
 def matrix_function(f: Callable[[Any], Any], a: Any) -> Any:
     """Return ``V f(w) V^H`` for a symmetric matrix with eigenvalues w and eigenvectors V.
 

@@ -75,6 +75,9 @@ def with_rule(p: Any, reverse: bool) -> Any:
 
 #: A number that depends on p, smoothly, by each function.
 SMOOTH: dict[str, Case] = {
+    "linalg.matrix_function": lambda p: wg.linalg.matrix_function(
+        lambda w: np.array([np.exp(-w)])[0], p * np.array([[2.0, 1.0], [1.0, 3.0]])
+    ).sum(),
     "cond": lambda p: (
         wg.cond(p > 0, lambda x: decay(x), lambda x: x, p) + wg.cond(p < 0, lambda x: x, decay, p)
     ),
