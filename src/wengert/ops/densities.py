@@ -62,6 +62,7 @@ def _deviance(k: Any, m: Any, d: Any) -> Any:
     lambda out, x, y: -_log_ratio(y, x, y - x),
     lambda out, x, y: (y - x) / y,
     domain=(0.5, 3.0),
+    singular=[(1.0, 0.0)],
 )
 def kl_divergence(x: Any, y: Any) -> Any:
     """Return ``x ln(x / y) - x + y`` for positive numbers.
@@ -123,6 +124,7 @@ def _mass_by_count(out: Any, k: Any, m: Any) -> Any:
     _mass_by_count,
     lambda out, k, m: where(equal(k, 0.0), -1.0, (k - m) / where(equal(k, 0.0), 1.0, m)),
     domain=((0.5, 20.0), (0.5, 20.0)),
+    singular=[(1.0, 0.0)],
 )
 def log_poisson_mass(k: Any, m: Any) -> Any:
     """Return ``k ln m - m - ln Gamma(k + 1)``, the logarithm of a Poisson probability, for real k >= 0.
@@ -321,7 +323,7 @@ def gumbel_log_density(z: Any) -> Any:
 # -- Student's distribution ------------------------------------------------------------------------------
 
 
-@composed(lambda out, h: half_step_slope(h), domain=(0.5, 20.0))
+@composed(lambda out, h: half_step_slope(h), domain=(0.5, 20.0), singular=[(-2.0,)])
 def log_half_step(h: Any) -> Any:
     """Return ``ln Gamma(h + 1/2) - ln Gamma(h) - ln(h) / 2`` for h > 0.
 
