@@ -182,7 +182,7 @@ def check_specials(primitive: Primitive, dtypes: Sequence[str]) -> None:
         applications = [
             (lambda given: sample.apply(given) + 0, given) for given in cases if given[0].dtype != bool
         ]
-    check_together(applications)
+    check_together(applications, **(tolerance(primitive) if primitive.name in DENSITIES else {}))
 
 
 @each(ELEMENTWISE)

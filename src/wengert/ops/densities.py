@@ -59,8 +59,8 @@ def _deviance(k: Any, m: Any, d: Any) -> Any:
 
 
 @composed(
-    lambda out, x, y: -_log_ratio(y, x, y - x),
-    lambda out, x, y: (y - x) / y,
+    lambda out, x, y: -_log_ratio(y, x, 1.0 * y - x),  # unsigned integers do not wrap
+    lambda out, x, y: (1.0 * y - x) / y,
     domain=(0.5, 3.0),
     singular=[(1.0, 0.0)],
 )
@@ -74,12 +74,12 @@ def kl_divergence(x: Any, y: Any) -> Any:
     Returns:
         A number or an array.
     """
-    return _deviance(x, y, y - x)
+    return _deviance(x, y, 1.0 * y - x)
 
 
 @composed(
-    lambda out, x, y: 1.0 - _log_ratio(y, x, y - x),
-    lambda out, x, y: -x / y,
+    lambda out, x, y: 1.0 - _log_ratio(y, x, 1.0 * y - x),
+    lambda out, x, y: -(x / y),
     domain=(0.5, 3.0),
     singular=[(1.0, 0.0)],
 )
@@ -93,7 +93,7 @@ def rel_entropy(x: Any, y: Any) -> Any:
     Returns:
         A number or an array.
     """
-    return -x * _log_ratio(y, x, y - x)
+    return -(x * _log_ratio(y, x, 1.0 * y - x))
 
 
 def _log_mass(k: Any, m: Any, d: Any) -> Any:
@@ -122,7 +122,7 @@ def _mass_by_count(out: Any, k: Any, m: Any) -> Any:
 
 @composed(
     _mass_by_count,
-    lambda out, k, m: where(equal(k, 0.0), -1.0, (k - m) / where(equal(k, 0.0), 1.0, m)),
+    lambda out, k, m: where(equal(k, 0.0), -1.0, (1.0 * k - m) / where(equal(k, 0.0), 1.0, m)),
     domain=((0.5, 20.0), (0.5, 20.0)),
     singular=[(1.0, 0.0)],
 )
@@ -136,7 +136,7 @@ def log_poisson_mass(k: Any, m: Any) -> Any:
     Returns:
         A number or an array.
     """
-    return _log_mass(k, m, m - k)
+    return _log_mass(k, m, 1.0 * m - k)
 
 
 def log_gamma_density(a: Any, x: Any) -> Any:
@@ -233,7 +233,7 @@ def log_binomial_mass(a: Any, b: Any, x: Any, y: Any) -> Any:
     """
     first, second = a * _log_first(x, y), b * _log_first(y, x)
     x, y, log_total = _normalised(x, y)
-    total, distance = a + b, b * x - a * y
+    total, distance = 1.0 * a + b, b * x - a * y
     both = _log_mass(a, total * x, distance) + _log_mass(b, total * y, -distance)
     inside = both - _log_mass(total, None, None) + total * log_total
     return where(equal(a, 0.0), second, where(equal(b, 0.0), first, inside))
