@@ -13,8 +13,6 @@ from wengert import special
 from wengert.ir.types import type_of
 from wengert.transforms.staging import evaluate, stage
 
-#: The second derivatives here are choices, which warn.
-pytestmark = pytest.mark.filterwarnings("ignore::wengert.errors.KinkWarning")
 INF, NAN = np.inf, np.nan
 Scalar = Callable[..., Any]
 

@@ -13,8 +13,6 @@ import wengert as wg
 from wengert import special
 from wengert.primitive import REGISTRY, Partials, Primitive
 
-#: The second derivatives here are choices, which warn.
-pytestmark = pytest.mark.filterwarnings("ignore::wengert.errors.KinkWarning")
 INF, NAN = np.inf, np.nan
 NUMBERS = (-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0)
 PARAMS: dict[str, list[dict[str, Any]]] = {
