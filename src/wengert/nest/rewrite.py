@@ -168,7 +168,7 @@ class Footprint:
         return self._written.isdisjoint((*written, *reads(step))) and self._read.isdisjoint(written)
 
 
-def can_pass(step: Step, others: Sequence[Step]) -> bool:
+def can_pass(step: Step, others: Iterable[Step]) -> bool:
     """Return whether a step may be carried out before others that stand before it."""
     written = set(writes(step))
     used = written.union(reads(step))

@@ -49,25 +49,28 @@ def _joined(steps: Sequence[Step], layouts: Mapping[Buffer, Layout], target: Tar
             for buffer in step.reads():
                 updates[buffer].append(position)
     for position, product in enumerate(done):
-        if not isinstance(product, Nest) or not _summed_dims(product):
+        if not isinstance(product, Nest) or not _has_rows(product) or not _summed_dims(product):
             continue
         for later in sorted({n for buffer in product.reads() for n in updates[buffer] if n > position}):
             update = done[later]
             if not isinstance(update, Nest):
                 continue
             both = _join(product, update, layouts, target)
-            between = [step for step in done[position + 1 : later] if step is not None]
+            between = (step for step in done[position + 1 : later] if step is not None)
             if both is not None and can_pass(update, between):
                 done[position] = product = both
                 done[later] = None
     return tuple(step for step in done if step is not None)
 
 
+def _has_rows(product: Nest) -> bool:
+    """Return whether a product has enough sums for an update on their way to pay."""
+    return math.prod(dim.extent for dim in product.dims) >= costs.COSTS.update_rows
+
+
 def _join(product: Nest, update: Nest, layouts: Mapping[Buffer, Layout], target: Target) -> Nest | None:
     """Return the sum that carries out the update on its way, if that reads a matrix in the same places."""
     dims = _summed_dims(product)
-    if math.prod(dim.extent for dim in product.dims) < costs.COSTS.update_rows:
-        return None
     inside = [load for node in product.reductions() for load in loads(node.body)]
     own = {load.buffer: load.indices for store in update.stores for load in loads(store.value)}
     given = next(matches(update.dims, own, inside, (*product.dims, *dims)), None)
