@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -146,6 +147,51 @@ def test_passes_keep_every_bit(change: Callable[[Graph], Graph], seed: int) -> N
     assert list(map(bits, found)) == list(map(bits, expected))
     assert len(changed.equations) <= len(graph.equations)
     assert change(changed) is changed or change is not simplify
+
+
+def moved(x: Any, draw: random.Random) -> Any:
+    """Return elements of an array in another place: a view of some, turned, repeated or beside others."""
+    shape = shape_of(x)
+    kind = draw.choice(["slice", "slice", "transpose", "reshape", "broadcast_to", "concatenate", "embed"])
+    if kind == "slice":
+        return REGISTRY[kind](x, index=tuple(taken(extent, draw) for extent in shape))
+    if kind == "transpose":
+        return REGISTRY[kind](x, permutation=tuple(draw.sample(range(len(shape)), len(shape))))
+    if kind == "reshape":
+        return REGISTRY[kind](x, shape=draw.choice([(1, *shape), (math.prod(shape),), shape[::-1]]))
+    if kind == "broadcast_to":
+        return REGISTRY[kind](x, shape=draw.choice([shape, (2, *shape)]))
+    if kind == "concatenate":
+        axis = draw.randrange(len(shape))
+        return REGISTRY[kind](x, REGISTRY["negative"](x), axis=axis) if shape[axis] else x
+    index = tuple((1, extent, 2) for extent in shape)
+    return REGISTRY[kind](x, shape=tuple(2 * extent + 2 for extent in shape), index=index)
+
+
+def taken(extent: int, draw: random.Random) -> Any:
+    """Return a number of an axis, or the start, the count and the step of a part."""
+    if extent and draw.random() < 0.2:
+        return draw.randrange(extent)
+    step = draw.choice([1, 1, 2, -1, -2])
+    places = list(range(extent)[::step])[draw.randrange(2) :]
+    return (places[0] if places else 0, len(places), step)
+
+
+@examples(300)
+@given(seed=st.integers(0, 2**32))
+def test_merged_moves_take_the_same_elements(seed: int) -> None:
+    draw = random.Random(seed)
+    x = np.arange(1.0, 25.0).reshape(2, 3, 4)
+
+    def program(x: Any) -> list[Any]:
+        for _ in range(6):
+            x = moved(x, draw) if shape_of(x) and math.prod(shape_of(x)) < 1000 else x
+        return [x]
+
+    graph, _ = stage(program, [type_of(x)])
+    changed = eliminate_dead(apply_algebra(graph))
+    check_types(changed)
+    assert list(map(bits, evaluate(changed, x))) == list(map(bits, evaluate(graph, x)))
 
 
 @examples(30)
