@@ -44,11 +44,12 @@ settings.load_profile("wengert")
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Collect the tests, which all stay, without the garbage collector: it would go through them again and again."""
+    """Collect the tests without the garbage collector, and keep it from them: they stay, and it would go through them."""
     gc.disable()
     try:
         return (yield)
     finally:
+        gc.freeze()
         gc.enable()
 
 
