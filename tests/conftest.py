@@ -44,7 +44,7 @@ settings.load_profile("wengert")
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Collect the tests without the garbage collector, and keep it from them: they stay, and it would go through them."""
+    """Collect the tests without the garbage collector, and keep it from them: they stay."""
     gc.disable()
     try:
         return (yield)

@@ -19,7 +19,7 @@ from wengert.ops.arithmetic import absolute
 from wengert.ops.comparison import equal, greater, greater_equal, isinf, less, logical_or, where
 from wengert.ops.composition import composed
 from wengert.ops.differences import digamma_difference
-from wengert.ops.exponential import exp, expm1, log, log1p, logaddexp, tanh
+from wengert.ops.exponential import exp, expm1, log, log1p, tanh
 from wengert.ops.special import digamma, lgamma, polygamma
 
 #: From here on Stirling's series holds.
@@ -296,7 +296,7 @@ def log_f_density(z: Any, n: Any, m: Any) -> Any:
 
 @composed(lambda out, z: -tanh(0.5 * z))
 def logistic_log_density(z: Any) -> Any:
-    """Return ``z - 2 ln(1 + e^z)``, the logarithm of the logistic density.
+    """Return ``-|z| - 2 ln(1 + e^-|z|)``, the logarithm of the logistic density.
 
     Args:
         z: a number or an array.
@@ -304,7 +304,8 @@ def logistic_log_density(z: Any) -> Any:
     Returns:
         A number or an array of the shape of ``z``.
     """
-    return z - 2.0 * logaddexp(z, 0.0)
+    size = absolute(z)
+    return -size - 2.0 * log1p(exp(-size))
 
 
 @composed(lambda out, z: expm1(-z))
