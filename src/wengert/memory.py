@@ -86,6 +86,11 @@ def lay_like(new: Any, value: Any, order: Any = "K") -> Any:
     else:
         kind, shape = _dtype_for(new.dtype), new.shape
         memory = np.empty_like(memory_of(value), kind, order or "K", subok=False, shape=shape)
+    return lay_new(new, memory)
+
+
+def lay_new(new: Any, memory: Any) -> Any:
+    """Return a new array, a box or a plain one, with a memory, None for rows; what was a view is a copy."""
     if isinstance(new, Box):
         if new.lens is not None:
             new = new.owner.box(new.state)
@@ -129,12 +134,13 @@ def strides_of(array: Any) -> tuple[int, ...]:
     return tuple([unit if stride >= 0 else -unit for unit, stride in zip(found, given, strict=True)])
 
 
-def with_strides(shape: Shape, dtype: Dtype, strides: Sequence[int]) -> Any:
-    """Return memory with strides in elements."""
+def with_strides(shape: Shape, dtype: Dtype, strides: Sequence[int], *, holds_numbers: bool = False) -> Any:
+    """Return memory with strides in elements; memory that holds numbers has the dtype itself."""
     spans = [(extent - 1) * stride for extent, stride in zip(shape, strides, strict=True)]
     before = -sum(span for span in spans if span < 0) if all(shape) else 0
     after = sum(span for span in spans if span > 0) if all(shape) else 0
-    buffer = rows((before + after + 1,), dtype)
+    count = before + after + 1
+    buffer = np.empty(count, dtype) if holds_numbers else rows((count,), dtype)
     unit = buffer.itemsize
     return np.ndarray(shape, buffer.dtype, buffer, before * unit, [stride * unit for stride in strides])
 

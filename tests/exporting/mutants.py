@@ -1,8 +1,8 @@
-"""Loads and runs mutants of saved functions: ``python -m tests.exporting.mutants SEED FIRST LAST FOLDER``.
+"""Loads and runs mutants of saved functions: ``python -m tests.exporting.mutants SEED FIRST LAST FOLDER [plain]``.
 
 The arguments, the results and the arena of a program end at a page that must not be touched, so that a program that
 reads or writes beyond them ends the process with a signal. The process writes the number of each mutant before it
-loads it.
+loads it. ``plain`` leaves LLVM's optimisations out, which takes a third less time and drops no access.
 """
 
 from __future__ import annotations
@@ -19,11 +19,13 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import llvmlite.binding as llvm
 import numpy as np
 
 import wengert as wg
 from tests.exporting.mutations import PROGRAMS, Mutator, program_of
 from wengert.compiler import specialisation
+from wengert.compiler.llvm import object_code
 from wengert.compiler.runtime import execute
 from wengert.compiler.runtime.fastcall import entry
 from wengert.core import tree
@@ -32,7 +34,8 @@ from wengert.exporting.saved import SavedFunctionError, read
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-SECONDS = 20
+SECONDS = 5.0
+"""Of the processor."""
 
 
 def guarded(shape: tuple[int, ...], dtype: Any) -> Any:
@@ -72,6 +75,21 @@ def guard_the_runtime() -> None:
     execute.empty = specialisation.empty = guarded
 
 
+def leave_code_plain() -> None:
+    """Compile without LLVM's optimisations, but for the functions that are written to be inlined."""
+
+    def inlined(module: Any, names: Any, machine: Any) -> None:
+        builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=0))
+        inliner = llvm.create_new_module_pass_manager()
+        inliner.add_always_inliner_pass()
+        inliner.add_global_dead_code_eliminate_pass()
+        inliner.run(module, builder)
+
+    create = llvm.Target.create_target_machine
+    vars(object_code)["_optimise"] = inlined
+    llvm.Target.create_target_machine = lambda self, **options: create(self, **{**options, "opt": 0})
+
+
 def outcome(path: Path) -> str:
     """Load a file and call its first function; return what came of it."""
     try:
@@ -104,6 +122,8 @@ def main(seed: int, first: int, last: int, folder: Path) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     guard_the_runtime()
+    if "plain" in sys.argv:
+        leave_code_plain()
     files = {name: (folder / f"{name}.wg").read_bytes() for name in PROGRAMS}
     path, found, wrong = folder / f"mutant{first}.wg", Counter[str](), dict[int, str]()
     errors = dict[int, str]()
@@ -111,14 +131,14 @@ def main(seed: int, first: int, last: int, folder: Path) -> None:
     def too_long(*_: Any) -> None:
         raise TimeoutError
 
-    signal.signal(signal.SIGALRM, too_long)
+    signal.signal(signal.SIGPROF, too_long)
     with open(folder / f"place{first}", "w") as place:
         for number in range(first, last):
             place.seek(0)
             place.write(f"{number:9}")
             place.flush()
             path.write_bytes(Mutator(files[program_of(number)], seed * 10**7 + number).mutant())
-            signal.alarm(SECONDS)
+            signal.setitimer(signal.ITIMER_PROF, SECONDS)
             try:
                 with warnings.catch_warnings(), np.errstate(all="ignore"):
                     warnings.simplefilter("ignore")
@@ -131,7 +151,7 @@ def main(seed: int, first: int, last: int, folder: Path) -> None:
                 if "-v" in sys.argv:
                     raise
             finally:
-                signal.alarm(0)
+                signal.setitimer(signal.ITIMER_PROF, 0)
             found[kind.partition(":")[0]] += 1
             if kind.startswith("error"):
                 errors[number] = kind[:300]

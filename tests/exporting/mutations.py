@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import functools
 import hashlib
 import io
 import json
+import pickle
 import re
 import zipfile
 from collections.abc import Callable, Iterator
@@ -15,10 +17,12 @@ from typing import Any
 import numpy as np
 
 import wengert as wg
+from wengert.control.scan_while import scan_while
 from wengert.core.dtypes import SHORT_NAMES
 from wengert.ir.graph import Equation, Graph, Literal, Var, graphs_in, map_graphs
 from wengert.ir.parser import parse
 from wengert.ir.types import TensorType, type_of
+from wengert.ops.sparse_solution import sparse_solve
 from wengert.primitive import REGISTRY
 
 X = np.linspace(0.5, 1.5, 4)
@@ -75,6 +79,12 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "iteration": (lambda a, b: wg.linear_solve(lambda v: a @ v, b, solver="cg"), (SQUARE, X[:3])),
     "integral": (lambda x: wg.integrate.quad(lambda t: np.exp(-x[0] * t), 0.0, x[1])[0], (X,)),
     "sparse": (_sparse, (X, X)),
+    "complex_sparse": (lambda x, data: _sparse(x * 1j, data), (X, X)),
+    "sparse_equations": (
+        lambda b, data, i, n: sparse_solve(b, data, i, n, transposed=False),
+        (X[:3], X, np.array([0, 1, 1, 2]), np.array([0, 2, 3, 4])),
+    ),
+    "leaving_rows": (lambda x: scan_while(lambda c: np.sum(c) < 9, lambda c: (c * 2.0, c), x, most=9), (X,)),
     "checkpoint": (wg.grad(lambda x: np.sum(wg.checkpoint(np.sin)(x) ** 2)), (X,)),
     "transforms": (lambda x: np.abs(np.fft.fft(x)) + np.fft.irfft(np.fft.rfft(x), 4), (X,)),
     "spectrum": (lambda a: (np.linalg.eigh(a)[0], np.linalg.svd(a)[1], np.linalg.qr(a)[0]), (SQUARE,)),
@@ -95,6 +105,7 @@ def program_of(number: int) -> str:
 # -- files -----------------------------------------------------------------------------------------------
 
 
+@functools.lru_cache(len(PROGRAMS))
 def members(content: bytes) -> dict[str, bytes]:
     """Return the members of a file by name."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -112,8 +123,17 @@ def file(parts: dict[str, bytes]) -> bytes:
     return body + hashlib.sha256(body).hexdigest().encode()
 
 
+@functools.lru_cache(len(PROGRAMS))
+def _parsed(text: bytes) -> bytes:
+    """Return the graph of a text, from which `pickle` makes copies in a tenth of the time."""
+    return pickle.dumps(parse(text.decode()))
+
+
 # -- mutations -------------------------------------------------------------------------------------------
 
+for load in REGISTRY.elsewhere.values():
+    load()
+NAMES = sorted(operation.name for operation in REGISTRY)
 NUMBERS = (-1, 0, 1, 2, 3, 5, 8, 64, 1000, 2**31, 2**40, 2**63, 10**30)
 _WORDS = ("", "L", "U", "cg", "gmres", "add", "finite", "above", "whole", "box", "x", "quad")
 
@@ -122,12 +142,12 @@ class Mutator:
     """Draws mutants of a file.
 
     Args:
-        content: the file.
+        content: the file; none for mutants of graphs.
         seed: of the draws.
     """
 
-    def __init__(self, content: bytes, seed: int) -> None:
-        self.parts = members(content)
+    def __init__(self, content: bytes | None, seed: int | list[int]) -> None:
+        self.parts = {} if content is None else members(content)
         self.r = np.random.default_rng(seed)
 
     def one_of(self, choices: Any) -> Any:
@@ -142,11 +162,18 @@ class Mutator:
             getattr(self, f"_{kind}")(parts)
         return file(parts)
 
+    def argument(self, type_: TensorType) -> Any:
+        """Draw an argument of a type, sometimes one far from the usual."""
+        shape, far = type_.shape, self.one_of((0, -1, 10**6, 2.0**40))
+        array = self.r.uniform(-3, 3, shape) if self.r.random() < 0.8 else np.full(shape, far)
+        array = array.astype(type_.dtype)
+        return array if shape else array.item() if type_.weak else array[()]
+
     # -- the graph ---------------------------------------------------------------------------------------
 
     def _graph(self, parts: dict[str, bytes]) -> None:
         try:
-            graph = parse(parts["1/graph.txt"].decode())
+            graph = pickle.loads(_parsed(parts["1/graph.txt"]))
             parts["1/graph.txt"] = self.changed(graph).text(full=True).encode()
         except (ValueError, KeyError, TypeError):  # an earlier mutation, or a graph that has no text
             self._text(parts)
@@ -276,7 +303,7 @@ class Mutator:
 
     def _change_name(self, graph: Graph) -> Graph:
         place = int(self.r.integers(len(graph.equations)))
-        name = self.one_of([operation.name for operation in REGISTRY])
+        name = self.one_of(NAMES)
         return self._with(graph, place, replace(graph.equations[place], primitive=name))
 
     def _change_location(self, graph: Graph) -> Graph:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,21 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from tests.exporting.mutations import PROGRAMS, file, members
+from tests.draws import many
+from tests.explorer.samples import SeededDraw
+from tests.exporting.mutations import NAMES, PROGRAMS, Mutator, file, members
+from wengert.control.scan_while import scan_while
+from wengert.core.errors import OutOfRangeError, WengertError
+from wengert.core.shapes import size
+from wengert.exporting.checked import check_graph
 from wengert.exporting.saved import SavedFunctionError
+from wengert.ir.graph import Equation, Graph, Var
+from wengert.ir.parser import parse
+from wengert.ir.types import TensorType, type_of
+from wengert.ops.sparse import sparse_product
+from wengert.ops.sparse_solution import sparse_solve
+from wengert.primitive import OF_PROGRAMS, REGISTRY
+from wengert.transforms.staging import evaluate
 
 ROOT = Path(__file__).resolve().parents[2]
 SEED = 43
@@ -29,9 +44,10 @@ def folder(tmp_path_factory) -> Path:
     return place
 
 
-def outcomes(folder: Path, first: int, last: int) -> dict[str, int]:
-    """Load and run mutants in processes of their own, and return how many had each outcome; a crash fails the test."""
-    command = [sys.executable, "-m", "tests.exporting.mutants", *map(str, (SEED, first, last)), str(folder)]
+def outcomes(folder: Path, first: int, last: int, *options: str) -> dict[str, int]:
+    """Load and run mutants in a process of their own, and return how many had each outcome; a crash fails the test."""
+    given = [*map(str, (SEED, first, last, folder)), *options]
+    command = [sys.executable, "-m", "tests.exporting.mutants", *given]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=6000)
     place = (folder / f"place{first}").read_text().strip()
     assert done.returncode == 0, f"mutant {place} of seed {SEED}: {done.returncode} {done.stderr[-2000:]}"
@@ -42,7 +58,7 @@ def outcomes(folder: Path, first: int, last: int) -> dict[str, int]:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the guards are pages of POSIX")
 def test_a_share_of_the_mutants(folder) -> None:
-    found = outcomes(folder, 0, 84)
+    found = outcomes(folder, 0, 4 * len(PROGRAMS))
     assert found["refused"] > 40
     assert found["ran"] > 5
 
@@ -51,7 +67,7 @@ def test_a_share_of_the_mutants(folder) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="the guards are pages of POSIX")
 @pytest.mark.parametrize("first", range(0, 100_000, 1_000))
 def test_mutants(folder, first) -> None:
-    outcomes(folder, first, first + 1_000)
+    outcomes(folder, first, first + 1_000, "plain")
 
 
 # -- claims of the graph, each of which was once believed ------------------------------------------------
@@ -120,6 +136,116 @@ def test_a_bounded_loop_ends_with_its_rows(folder, turns, reverse) -> None:
         return wg.load(place)(x, 9.0)
 
     np.testing.assert_array_equal(of_turns(turns), of_turns(3 if turns > 0 else 0))
+
+
+# -- operations ------------------------------------------------------------------------------------------
+
+OPERATIONS = [
+    operation
+    for operation in map(REGISTRY.__getitem__, NAMES)
+    if operation.samples is not None and operation.derivative is not OF_PROGRAMS
+]
+
+
+def graph_of(operation: Any, operands: Any, params: Any) -> Graph:
+    """Return the graph of an operation."""
+    inputs = tuple(Var(type_of(x)) for x in operands)
+    found = operation.infer(*(var.type for var in inputs), **params)
+    outputs = tuple(map(Var, (found,) if isinstance(found, TensorType) else found))
+    return Graph(inputs, (), (Equation(operation.name, inputs, outputs, params),), outputs)
+
+
+def loaded(graph: Graph) -> Graph | None:
+    """Return a graph as a file holds it, None if it is refused."""
+    try:
+        graph = parse(graph.text(full=True))
+        check_graph(graph)
+    except Exception:  # as `wengert.exporting.saved.read`
+        return None
+    return graph
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("part", range(24))
+def test_operations_of_files_compute_what_their_rules_infer(part) -> None:
+    """Each operation, with a change: it is refused, or its evaluation takes what its rules accept."""
+    for operation in OPERATIONS[part::24]:
+        for seed in range(part, part + many(8)):
+            operands, params = operation.samples(SeededDraw(seed))
+            graph, mutator = graph_of(operation, operands, params), Mutator(None, [seed, 43])
+            assert loaded(graph) is not None, graph
+            graph = loaded(mutator.changed(graph))
+            if graph is None or operation.name.endswith("inc_slope"):  # of high orders they take minutes
+                continue
+            if sum(size(var.type.shape) for var in graph.defined()) > 10**5:
+                continue
+            values = [mutator.argument(type_) for type_ in graph.input_types]
+            with np.errstate(all="ignore"), contextlib.suppress(WengertError):
+                results = evaluate(graph, *values)
+                assert [type_of(x)[:2] for x in results] == [t[:2] for t in graph.output_types], graph
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+def test_operations_of_files_take_their_operands_and_parameters(operation) -> None:
+    operands, params = operation.samples(SeededDraw(1))
+    graph = graph_of(operation, operands, params)
+    (equation,) = graph.equations
+    wrong = [{name: params[name] for name in params if name != left} for left in params]
+    wrong += [{**params, name: None} for name in (*params, "more")]
+    changed = [replace(equation, params=other) for other in wrong]
+    if operation.name not in ("gather", "contract", "last_writer", "concatenate"):  # they take any number
+        changed += [replace(equation, operands=(*equation.operands, x)) for x in equation.operands[:1]]
+    for other in changed:
+        assert loaded(replace(graph, equations=(other,))) is None, other
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_places_of_stored_elements_are_checked(seed) -> None:
+    """A column or an end of a row that lies elsewhere is an error where SciPy would read the memory there."""
+    r = np.random.default_rng(seed)
+    rows, most = int(r.integers(1, 40)), int(r.integers(1, 6))
+    ends = np.concatenate([[0], np.cumsum(r.integers(1, most + 1, rows))])
+    columns = r.integers(0, rows, ends[-1])
+    data, b = r.normal(size=ends[-1]), r.normal(size=rows)
+    wrong = int(r.choice([-1, -3, rows + ends[-1] + 1, 10**6, 2**40, -(2**62)]))
+    place = r.integers(1, len(ends))
+    bad_columns, bad_ends = columns.copy(), ends.copy()
+    bad_columns[r.integers(ends[-1])] = bad_ends[place] = wrong
+    part, transposed = r.choice([1, 1j]), bool(r.integers(2))
+
+    def product(b: Any, data: Any, columns: Any, ends: Any) -> Any:
+        return sparse_product(b * part, data, columns, ends, width=rows, transposed=transposed)
+
+    def solution(b: Any, data: Any, columns: Any, ends: Any) -> Any:
+        return sparse_solve(b * part, data, columns, ends, transposed=transposed)
+
+    for function in (product, solution, wg.jit(product), wg.jit(solution)):
+        for given in ((bad_columns, ends), (columns, bad_ends)):
+            with pytest.raises(OutOfRangeError):
+                function(b, data, *given)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_rows_of_turns_that_do_not_happen_are_zeros(seed) -> None:
+    """A compiled loop that leaves rows behind returns no memory that was there before."""
+    r = np.random.default_rng(seed)
+    most, width, turns = int(r.integers(1, 300)), int(r.integers(1, 9)), int(r.integers(0, 5))
+    order = r.permutation(2)
+
+    def f(x: Any, n: Any) -> Any:
+        _, _, rows = scan_while(lambda c: c[0] < n, lambda c: ((c[0] + 1, c[1] * 2), c[1]), (0, x), most=most)
+        return np.transpose(rows, order), rows[:, 0] if seed % 2 else rows
+
+    def nested(x: Any, n: Any) -> Any:
+        return wg.scan(lambda c, _: (c, f(x, n)), 0.0, None, length=2)[1]
+
+    for function in (f, nested):
+        compiled, x = wg.jit(function), np.ones(width)
+        for result in compiled(x, min(turns, most)):
+            dirty = [np.full(result.shape, 7.0) for _ in range(9)]
+            del dirty
+        for result in compiled(x, min(turns, most)):
+            assert np.count_nonzero(result) <= 2 * min(turns, most) * width
 
 
 # -- sizes -----------------------------------------------------------------------------------------------

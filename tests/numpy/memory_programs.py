@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import wengert.numpy as wnp
+from tests.numpy.scipy_memory import fft, linalg, ndimage, signal
 
 Array = np.ndarray[Any, Any]
 Statement = Callable[[list[Any]], None]
@@ -96,6 +97,13 @@ def _einsum(p: Drawn, y: Any) -> Any:
     return einsum(f"{letters},{letters[-1]}z->z{letters[:-1]}", y, np.ones((p.x.shape[-1], 2)))
 
 
+def matrix(y: Any) -> Any:
+    """Return an array of at most two axes: stacks have other rules in each version of SciPy."""
+    if y.ndim > 2:
+        raise ValueError
+    return y
+
+
 Expression = Callable[[Drawn, Any], Any]
 VIEWS: dict[str, Expression] = {
     "T": lambda p, y: y.T,
@@ -159,6 +167,14 @@ COPIES: dict[str, Expression] = {
     "full_like": lambda p, y: np.full_like(y, 2.0, order=p.order),
     "zeros": lambda p, y: wnp.zeros(p.x.shape, order=p.major),
     "matmul": lambda p, y: y @ np.ones((p.x.shape[-1], 2)),
+    "solve_triangular": lambda p, y: linalg.solve_triangular(np.tri(p.x.shape[0]) + 1.0, matrix(y)),
+    "lu_solve": lambda p, y: linalg.lu_solve(linalg.lu_factor(np.eye(p.x.shape[0]) * 3 + 0.5), matrix(y)),
+    "solve": lambda p, y: linalg.solve(np.eye(p.x.shape[0]) * 3 + 0.5, matrix(y)),
+    "lfilter": lambda p, y: signal.lfilter([1.0, 0.5], [1.0, 0.2], y, axis=p.axis),
+    "sosfilt": lambda p, y: signal.sosfilt([[1.0, 0.5, 0.1, 1.0, 0.2, 0.1]], y, axis=p.axis),
+    "detrend": lambda p, y: signal.detrend(y, axis=p.axis),
+    "dct": lambda p, y: fft.dct(y, axis=p.axis),
+    "correlate1d": lambda p, y: ndimage.correlate1d(y, [1.0, 2.0], axis=p.axis),
     "tensordot": lambda p, y: np.tensordot(np.ones((2, p.x.shape[0])), y, 1),
 }  # fmt: skip
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import MethodType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
+from wengert.array.scipys_memory import ASKED, laid_out
 from wengert.core.errors import public_module
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
@@ -23,14 +24,16 @@ def substitutes(*names: str) -> Callable[[FunctionT], FunctionT]:
     """Return a decorator that enters a function under the full names of the SciPy functions that it stands for.
 
     Example:
-        >>> @substitutes("scipy.linalg.example")
+        >>> @substitutes("scipy.special.example")
         ... def example(x):
         ...     return x
-        >>> SUBSTITUTES.pop("scipy.linalg.example") is example
+        >>> SUBSTITUTES.pop("scipy.special.example") is example
         True
     """
 
     def enter(function: FunctionT) -> FunctionT:
+        if names[0].startswith(ASKED):
+            function = cast("FunctionT", laid_out(names[0], function))
         SUBSTITUTES.update(dict.fromkeys(names, function))
         return function
 

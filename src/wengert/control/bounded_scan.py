@@ -94,7 +94,7 @@ def _extend(algebra: Algebra, primals: Values, extras: Values, **params: Any) ->
     return extend_scan(run, algebra, primals[1:], extras[algebra.size :], **params)
 
 
-def pull_bounded(primals: Values, active: Flags, *, stops: bool, **params: Any) -> Any:
+def pull_bounded(primals: Values, active: Flags, *, stops: bool = False, **params: Any) -> Any:
     """Scan forward and keep the residuals; the pullback takes as many turns in the opposite direction."""
     turns = primals[0]
 
@@ -224,7 +224,7 @@ bounded_scan_primitive = primitive(
     derivative=HigherOrder(
         extend=_extend,
         pull=pull_bounded,
-        reach=lambda marks, stops, **params: reach(marks[1:], **params),
+        reach=lambda marks, stops=False, **params: reach(marks[1:], **params),
     ),
     batch=batch_bounded,
     lowering=ControlFlow(),

@@ -82,7 +82,7 @@ def infer_scan(
 
 
 def _evaluate(
-    *operands: Any, body: Graph, constants: int, carries: int, length: int, reverse: bool, unroll: int
+    *operands: Any, body: Graph, constants: int, carries: int, length: int, reverse: bool, unroll: int = 1
 ) -> tuple[Any, ...]:
     fixed, carry, columns = parts(operands, constants, carries)
     rows = [np.empty((length, *type_.shape), type_.dtype) for type_ in body.output_types[carries:]]

@@ -351,7 +351,7 @@ def _pull(
     **limits: Any,
 ) -> Any:
     """Keep the residuals of each turn, of ``most`` or, where values are known, of as many as are counted."""
-    if "max_bytes" in limits:
+    if limits.get("max_bytes") is not None:
         return _recompute(primals, active, condition, body, tested, fixed, **limits)
     length = limits.get("most")
     if length is None:
@@ -399,7 +399,7 @@ def _recompute(
     """Count the turns; the pullback carries them out again, with a budget for their states."""
     number, *outputs = _counted(primals, condition, body, tested, fixed, **limits)
     given, flags = parts(primals, tested, fixed), parts(active, tested, fixed)
-    if "most" in limits:
+    if limits.get("most") is not None:
         number = ended(limits["most"], evaluate(condition, *given.tested, *outputs)[0], number)
     pullback = pullback_of(
         [number, *given.fixed, *given.carries],

@@ -6,7 +6,7 @@ import functools
 import inspect
 import types
 import typing
-from typing import Any, Literal, Union, cast
+from typing import Any, Literal, NamedTuple, Union, cast
 
 import numpy as np
 
@@ -55,8 +55,8 @@ def _check_types(graph: Graph) -> None:
         for inner in equation.graphs():
             _check_types(inner)
         operation = _operation(equation)
-        _check_parameters(operation, equation)
         _check_count(operation, equation)
+        _check_parameters(operation, equation)
         found = operation.infer(*(atom.type for atom in equation.operands), **equation.params)
         inferred = (found,) if isinstance(found, TensorType) else tuple(found)
         stated = tuple(var.type for var in equation.outputs)
@@ -75,13 +75,16 @@ def _operation(equation: Equation) -> Primitive:
 
 
 def _check_parameters(operation: Primitive, equation: Equation) -> None:
-    """Raise `GraphError` for a parameter that the operation does not have, or of another type than it states.
+    """Raise `GraphError` for a parameter that is missing, unknown, or of another type than the operation states.
 
     Parameters called ``axis`` and ``axes`` count axes of the first operand.
     """
-    stated = _parameters(operation)
+    stated = _stated(operation).parameters
+    missing = [name for name, (_, is_needed) in stated.items() if is_needed and name not in equation.params]
+    if missing:
+        raise GraphError(f"the operation {operation.name} needs {' and '.join(missing)}")
     for name, value in equation.params.items():
-        if name not in stated or not _fits(value, stated[name]):
+        if name not in stated or not _fits(value, stated[name][0]):
             raise GraphError(f"the operation {operation.name} has no such parameter: {name}={value!s:.40}")
         if name in ("axis", "axes"):
             axes: tuple[int, ...] = (value,) if isinstance(value, int) else value
@@ -92,30 +95,46 @@ def _check_parameters(operation: Primitive, equation: Equation) -> None:
 
 
 def _check_count(operation: Primitive, equation: Equation) -> None:
-    """Raise `GraphError` for a wrong number of operands, where the type rule takes any."""
-    first = next(iter(inspect.signature(operation.type_rule).parameters.values()))
-    counted = first.kind is inspect.Parameter.VAR_POSITIONAL and operation.operands
-    if counted and len(equation.operands) != len(operation.operands):
-        raise GraphError(f"{operation.name} takes {len(operation.operands)} operands")
+    """Raise `GraphError` for a wrong number of operands, one of which the type rule would take for a parameter."""
+    count = _stated(operation).operands
+    if count is not None and len(equation.operands) != count:
+        raise GraphError(f"{operation.name} takes {count} operands")
+
+
+class _Stated(NamedTuple):
+    """What an operation takes."""
+
+    operands: int | None
+    """How many operands; None for any number."""
+    parameters: dict[str, tuple[Any, bool]]
+    """The type of each parameter, and whether it is needed."""
 
 
 @functools.cache
-def _parameters(operation: Primitive) -> dict[str, Any]:
-    """Return the type of each parameter: those that annotations of the type rule or of the evaluation state."""
-    found: dict[str, Any] = {}
-    rules: list[Any] = [operation.type_rule]
-    kinds = {parameter.kind for parameter in inspect.signature(operation.type_rule).parameters.values()}
+def _stated(operation: Primitive) -> _Stated:
+    """Return what annotations say: those of the type rule and, where it takes any parameters, of the evaluation."""
+    is_partial = isinstance(operation.evaluate, functools.partial)  # which has no annotations
+    evaluated = {} if is_partial else typing.get_type_hints(operation.evaluate)
+    found: dict[str, tuple[Any, bool]] = {n: (evaluated.get(n, Any), True) for n in operation.parameters}
+    own = inspect.signature(operation.type_rule).parameters.values()
+    kinds = {parameter.kind for parameter in own}
+    rules = [operation.type_rule]
     if inspect.Parameter.VAR_KEYWORD in kinds:
         rules.append(operation.evaluate)
-    operands = (TensorType, Any, inspect.Parameter.empty)
-    for rule in rules:
+    operands: Any = (TensorType, Any, inspect.Parameter.empty)
+    for rule in reversed(rules):
         hints = typing.get_type_hints(rule)
         for name, parameter in inspect.signature(rule).parameters.items():
             hint = hints.get(name, inspect.Parameter.empty)
             is_operand = hint in operands and parameter.kind is not inspect.Parameter.KEYWORD_ONLY
             if parameter.kind not in _VARIADIC and not is_operand and hint is not TensorType:
-                found.setdefault(name, hint)
-    return dict.fromkeys(operation.parameters, int) | found
+                found[name] = (hint, parameter.default is inspect.Parameter.empty)
+    if inspect.Parameter.VAR_POSITIONAL in kinds:
+        return _Stated(len(operation.operands) or None, found)
+    taken = [
+        parameter for parameter in own if parameter.kind not in _VARIADIC and parameter.name not in found
+    ]
+    return _Stated(len(taken), found)
 
 
 def _fits(value: Any, hint: Any) -> bool:

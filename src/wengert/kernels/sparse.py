@@ -8,7 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core.errors import OutOfRangeError, message
+
 _SINGLE = np.dtype(np.float32)
+_MOST_INT32 = 2**31 - 1
 
 
 def product(x: Any, data: Any, columns: Any, pointers: Any, width: int, transposed: bool) -> Any:
@@ -21,8 +24,12 @@ def product(x: Any, data: Any, columns: Any, pointers: Any, width: int, transpos
         pointers: the start of each row, and the end of the last one.
         width: the number of columns.
         transposed: whether the matrix is transposed.
+
+    Raises:
+        OutOfRangeError: a column or a row lies outside of the arrays.
     """
     dtype = np.result_type(x, data)
+    columns, pointers = inside("sparse_product", columns, pointers, width)
     working = _SINGLE if dtype.kind == "f" and dtype.itemsize == 2 else dtype
     scipys = sys.modules.get("scipy.sparse")
     multiply = of_numpy if scipys is None else _of_scipy
@@ -47,3 +54,21 @@ def of_numpy(x: Any, data: Any, columns: Any, pointers: Any, width: int, transpo
     result = np.zeros((width if transposed else len(pointers) - 1, *x.shape[1:]), x.dtype)
     np.add.at(result, written, data.reshape(-1, *(1,) * (x.ndim - 1)) * x[read])
     return result
+
+
+def inside(operation: str, columns: Any, pointers: Any, width: int) -> tuple[Any, Any]:
+    """Return the columns and the ends of the rows, which SciPy's programs believe, in the dtype that SciPy takes.
+
+    Raises:
+        OutOfRangeError: a column is not below the width, or the rows do not go through all elements.
+    """
+    count = len(columns)
+    low, high = (int(columns.min()), int(columns.max())) if count else (0, -1)
+    if low < 0 or high >= width:
+        requirement = f"columns must be from 0 up to {width - 1}"
+        raise OutOfRangeError(message(operation, requirement, str(low if low < 0 else high)))
+    if not len(pointers) or pointers[0] or pointers[-1] != count or (pointers[1:] < pointers[:-1]).any():
+        requirement = f"the rows must begin at 0, follow one another and end at {count}"
+        raise OutOfRangeError(message(operation, requirement, np.array2string(pointers, threshold=6)))
+    dtype = np.int32 if max(width, count) <= _MOST_INT32 else np.int64
+    return columns.astype(dtype, copy=False), pointers.astype(dtype, copy=False)

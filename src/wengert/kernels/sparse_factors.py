@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from wengert.core.errors import MissingExtraError, message
+from wengert.kernels.sparse import inside
 
 _KEPT = 4
 """How many factors are kept: a derivative of a solution has the matrix of the solution, or its transpose."""
@@ -25,6 +26,10 @@ def solution(b: Any, data: Any, columns: Any, pointers: Any, *, transposed: bool
         columns: the column of each element.
         pointers: the start of each row, and the end of the last one.
         transposed: whether the matrix is transposed.
+
+    Raises:
+        OutOfRangeError: a column or a row lies outside of the matrix.
+        LinAlgError: the matrix is singular.
     """
     are_floats = all(np.asarray(x).dtype.kind in "fc" for x in (b, data))
     dtype = np.result_type(b, data) if are_floats else np.result_type(b, data, np.float64)
@@ -71,6 +76,7 @@ def _factorise(data: Any, columns: Any, pointers: Any) -> Any:
         requirement = "SciPy factorises sparse matrices, and is not installed"
         raise MissingExtraError(message("sparse_solve", requirement, hint="pip install scipy")) from None
     count = len(pointers) - 1
+    columns, pointers = inside("sparse_solve", columns, pointers, count)
     matrix = cast("Any", scipy.sparse).csc_array((data, columns, pointers), shape=(count, count), copy=True)
     try:
         return cast("Any", linalg).splu(matrix)

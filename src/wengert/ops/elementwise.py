@@ -261,6 +261,8 @@ def elementwise(
     inputs = ufunc_inputs(ufunc) if ufunc else None
     plain = function if ufunc or type_rule else of_real(name, function)
     given = evaluate or (operator_evaluation(function, operator) if operator else evaluation(plain))
+    if params:  # their types, by which saved programs are checked
+        given.__annotations__ |= {name: function.__annotations__[name] for name in params}
     operation = primitive(
         name=name,
         doc=doc or inspect.getdoc(function),

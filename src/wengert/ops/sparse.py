@@ -13,7 +13,7 @@ from wengert.ir.types import TensorType, promote, show
 from wengert.kernels.sparse import product
 from wengert.nest.lowering import Expansion, OnHost
 from wengert.ops.arithmetic import add, multiply
-from wengert.ops.indexing import gather, scatter_add
+from wengert.ops.indexing import check_bounds, gather, scatter_add
 from wengert.ops.reduction import cumulative_sum, reduce_sum
 from wengert.ops.shape import concatenate, move_batch, reshape, slice_, transpose
 from wengert.primitive import Draw, Linear, Primitive, primitive
@@ -61,7 +61,16 @@ def _along(numbers: Any, rank: int) -> Any:
     return reshape(numbers, shape=(*shape_of(numbers), *(1,) * (rank - 1)))
 
 
+def _inside(numbers: Any, count: int, name: str) -> Any:
+    requirement = f"{name} must be from 0 up to {count - 1}"
+    return check_bounds(numbers, count=count, operation="sparse_product", requirement=requirement)
+
+
 def _written_out(x: Any, data: Any, columns: Any, pointers: Any, *, width: int, transposed: bool) -> Any:
+    columns, pointers = (
+        _inside(columns, width, "columns"),
+        _inside(pointers, shape_of(data)[0] + 1, "ends of rows"),
+    )
     rows = _rows(pointers, shape_of(data)[0])
     height, _ = _shape(shape_of(pointers)[0] - 1, width, transposed)
     read, written = (rows, columns) if transposed else (columns, rows)

@@ -75,7 +75,7 @@ def build(
     is_long = hosted and total > costs.COSTS.parallel_program_work
     flush = flush_subnormals and can_flush(target)
     builder = ModuleBuilder(layouts, memory, slots, schedules, target, flags, is_long, flush, hosted, take)
-    main = main_function(program.steps, builder)
+    main = main_function(program.steps, builder, {*program.outputs} - {*program.inputs})
     text = builder.part.module(target, main)
     return Module(text, program, memory, _interface(program, builder), total)
 

@@ -8,7 +8,8 @@ caller.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from wengert.compiler.codegen.interface import ARENA, CALLBACK, STATUS
@@ -17,12 +18,12 @@ from wengert.compiler.codegen.nest import emit_nest
 from wengert.compiler.codegen.routine import emit_call
 from wengert.compiler.codegen.sort import emit_sort
 from wengert.compiler.codegen.subnormals import Flush
-from wengert.compiler.llvm.ir_builder import I64, POINTER, Builder, Kind, Value, constant
+from wengert.compiler.llvm.ir_builder import I1, I64, POINTER, Builder, Kind, Value, constant
 from wengert.compiler.machine import costs
 from wengert.compiler.machine.costs import is_large, operation_count, total_work
 from wengert.compiler.schedule.outline import NestArguments, nest_arguments, outline_key
 from wengert.nest.expression import Buffer, is_check
-from wengert.nest.index import Dim
+from wengert.nest.index import Dim, dims_of
 from wengert.nest.nest import Branch, Call, Host, Loop, Nest, Sort, Step, While, all_steps
 
 POLL = 1 << 27
@@ -35,12 +36,20 @@ _WORD = 4
 _TEAM_PARAMETERS = "ptr %frame, i64 %first, i64 %last, i64 %index"
 
 
-def main_function(steps: Sequence[Step], module: ModuleBuilder) -> str:
-    """Return the function that runs a program; emit the others that it calls."""
+def main_function(steps: Sequence[Step], module: ModuleBuilder, new: Collection[Buffer]) -> str:
+    """Return the function that runs a program; emit the others that it calls.
+
+    Args:
+        steps: the steps of the program.
+        module: collects the functions.
+        new: the results in new memory.
+    """
     emitter = _StepEmitter(module, ())
     emitter.begin(Value("%args", POINTER), constant(I64, 0))
     builder = emitter.builder
     start = len(builder.lines)
+    if module.hosted:
+        emitter.clear(dict.fromkeys(buffer for buffer in _in_rows(steps) if buffer in new))
     emitter.steps(steps)
     emitter.end()
     if module.parallel:
@@ -96,6 +105,13 @@ class _StepEmitter:
     def _slot(self, number: int) -> Value:
         pointer = self.builder.element(self.args, "ptr", constant(I64, number))
         return self.builder.load(pointer, POINTER, _WORD)
+
+    def clear(self, buffers: Iterable[Buffer]) -> None:
+        """Fill buffers with zeros."""
+        for buffer in buffers:
+            count = constant(I64, math.prod(buffer.shape) * buffer.dtype.itemsize)
+            zero, no = Value("0", Kind("i8")), Value("false", I1)
+            self.builder.call("llvm.memset.p0.i64", self.pointers[buffer], zero, count, no, result=None)
 
     # -- steps -------------------------------------------------------------------------------------------
 
@@ -351,6 +367,15 @@ class _StepEmitter:
     def _truth(self, predicate: Buffer) -> Value:
         byte = self.builder.load(self.pointers[predicate], Kind("i8"), 1)
         return self.builder.compare("ne", byte, constant(byte.kind, 0))
+
+
+def _in_rows(steps: Sequence[Step]) -> Iterator[Buffer]:
+    """Yield the buffers of which the turns of loops write a row each, where a loop may end before its last row."""
+    for loop in all_steps(steps):
+        if isinstance(loop, While) and loop.counter is not None:
+            for step in all_steps(loop.steps):
+                if isinstance(step, Nest):
+                    yield from (s.buffer for s in step.stores if loop.counter in dims_of(s.indices))
 
 
 def _turns_of_a_grain(steps: Sequence[Step]) -> int:

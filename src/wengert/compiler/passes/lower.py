@@ -491,7 +491,7 @@ def _while(block: _Block, equation: Equation) -> list[Source]:
     flag = _truth(test, Operand(params["condition"].output_types[0], going))
     results = body.graph(params["body"], [*sources[params["tested"] : middle], *carries])
     body.update(types, [_as(s, t.dtype) for s, t in zip(results, types, strict=True)], carries)
-    counter = Dim(params["most"], "t") if "most" in params else None
+    counter = None if params.get("most") is None else Dim(params["most"], "t")
     block.steps.append(While(flag, tuple(test.steps), tuple(body.steps), equation.location, counter))
     return list(carries)
 

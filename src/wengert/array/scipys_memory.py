@@ -1,0 +1,152 @@
+"""The memory of the results of SciPy's functions: SciPy itself is asked, once for each kind of call.
+
+The result of LAPACK lies in columns, that of a filter as the filter moved its axes. The functions of other modules than
+those in `ASKED` have the memory of the operations that they consist of.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from wengert.boxes import Box, concrete
+from wengert.core.dtypes import NDARRAY
+from wengert.core.shapes import Shape
+from wengert.memory import is_strided, lay_new, memory_of, strides_of, with_strides
+
+ASKED = ("scipy.linalg.", "scipy.signal.")
+"""How the names of the functions begin whose memory SciPy says."""
+_MOST_KINDS = 256
+_known: dict[Any, Any] = {}
+
+
+class _Place(NamedTuple):
+    """Where an array lies."""
+
+    shape: Shape
+    strides: tuple[int, ...] | None
+    """In elements; None for rows."""
+
+
+def laid_out(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function whose results lie in memory as those of SciPy's function of a name."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        if not any(isinstance(x, (Box, NDARRAY)) and x.ndim for x in _each(result)):
+            return result
+        return _laid(result, _places(name, args, kwargs), [*_each((*args, *kwargs.values()))])
+
+    return call
+
+
+def _each(value: Any) -> Iterator[Any]:
+    """Yield the parts of a tuple or list, and of those inside."""
+    if isinstance(value, (tuple, list)):
+        for part in cast("Sequence[Any]", value):
+            yield from _each(part)
+    else:
+        yield value
+
+
+def _laid(result: Any, places: Any, given: list[Any]) -> Any:
+    """Give new arrays their places; a result of another shape than SciPy's stays as it is."""
+    if isinstance(places, _Place):
+        if not isinstance(result, (Box, NDARRAY)) or result.shape != places.shape:
+            return result
+        new: Any = result
+        if isinstance(result, Box) and any(result is x for x in given):
+            new = result.owner.box(result.state)
+        strides = places.strides
+        return lay_new(new, None if strides is None else with_strides(places.shape, new.dtype, strides))
+    if isinstance(result, tuple) and isinstance(places, tuple):
+        parts, each = cast("tuple[Any, ...]", result), cast("tuple[Any, ...]", places)
+        if len(parts) == len(each):
+            laid = [_laid(part, place, given) for part, place in zip(parts, each, strict=True)]
+            return type(parts)(*laid) if hasattr(parts, "_fields") else tuple(laid)
+    return cast("Any", result)
+
+
+def _places(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return where SciPy's results lie; None where it is not loaded, or raises errors."""
+    module, _, last = name.rpartition(".")
+    function = getattr(sys.modules.get(module), last, None)
+    key = (name, _kind(args), _kind(tuple(kwargs.items())))
+    if function is None:
+        return None
+    if key not in _known:
+        if len(_known) >= _MOST_KINDS:
+            _known.clear()
+        _known[key] = _asked(function, args, kwargs)
+    return _known[key]
+
+
+def _kind(value: Any) -> Any:
+    """Return what the memory of results may depend on: all but the numbers."""
+    if isinstance(value, (Box, NDARRAY)):
+        lies = memory_of(value)
+        return value.shape, value.dtype, strides_of(lies) if is_strided(lies) else None
+    if isinstance(value, (tuple, list)):
+        return tuple(map(_kind, cast("Sequence[Any]", value)))
+    return value if value is None or isinstance(value, (bool, int, str)) else cast("Any", type(value))
+
+
+def _asked(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call SciPy's function with arrays in the memory of the operands, and return where its results lie.
+
+    Where the numbers are not known, the arrays are positive definite matrices, or the bands of such matrices.
+    """
+    for fill in (_definite, _upper_bands, _lower_bands):
+        try:
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                found = function(*_like(args, fill), **{name: _like(x, fill) for name, x in kwargs.items()})
+            return _place_of(found)
+        except Exception:  # of any kind: the function itself has raised its own for wrong arguments
+            continue
+    return None
+
+
+def _place_of(result: Any) -> Any:
+    if isinstance(result, tuple):
+        return tuple(map(_place_of, cast("tuple[Any, ...]", result)))
+    if isinstance(result, NDARRAY):
+        return _Place(result.shape, strides_of(result) if is_strided(result) else None)
+    return None
+
+
+def _like(value: Any, fill: Callable[[Shape], Any]) -> Any:
+    """Return plain arguments like those given."""
+    if isinstance(value, (tuple, list)):
+        parts = [_like(part, fill) for part in cast("Sequence[Any]", value)]
+        return tuple(parts) if isinstance(value, tuple) else parts
+    if not isinstance(value, Box):
+        return value
+    numbers = concrete(value)
+    if numbers is None or np.shape(numbers) != value.shape:
+        numbers = fill(value.shape)
+    array = with_strides(value.shape, value.dtype, strides_of(memory_of(value)), holds_numbers=True)
+    array[...] = numbers
+    return array if value.shape else array[()]
+
+
+def _definite(shape: Shape) -> Any:
+    position = np.indices(shape[-2:])
+    distance = position[0] - position[1] if len(shape) > 1 else position.sum(axis=0)
+    return 1.0 / (1 + abs(distance)) + max(shape, default=1) * (distance == 0)
+
+
+def _upper_bands(shape: Shape) -> Any:
+    return _lower_bands(shape)[::-1]
+
+
+def _lower_bands(shape: Shape) -> Any:
+    numbers = np.full(shape or (1,), 0.1)
+    numbers[:1] = 1.0 + len(numbers)
+    return numbers
