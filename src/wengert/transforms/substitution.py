@@ -38,15 +38,15 @@ from typing import Any, Generic, Protocol, TypeVar, cast
 
 import numpy as np
 
-from wengert.array.substitutes import MODULES, substitute_for
+from wengert.array.substitutes import MODULES, STAND_INS, substitute_for
 from wengert.boxes import Box, boxed, concrete
 from wengert.core import tree
+from wengert.core.copied_files import is_copied_file
 from wengert.core.errors import is_users, users_call
 from wengert.ops.elementwise import UFUNCS
 from wengert.ops.scipy_ufuncs import of_scipy
-from wengert.transforms.builtin_names import BUILTINS, LOSSES, STAND_INS
+from wengert.transforms.builtin_names import BUILTINS, LOSSES, has_attribute
 from wengert.transforms.class_copies import COPIERS, alias_copy, class_copy, is_copied, object_copy
-from wengert.transforms.copied_files import is_copied_file
 from wengert.transforms.guards import asks_for_types
 from wengert.transforms.math_functions import of_math
 from wengert.transforms.originals import FUNCTIONS, Runs, contents, original
@@ -124,9 +124,14 @@ def second_run(function: Callable[..., Any], loss: Exception) -> Generator[None]
         raise
 
 
-def current(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function to call in place of a user's: itself, or its copy if it needs substitutes."""
-    is_needy = ENABLED and ((_NEEDY and code_of(function) in _NEEDY) or asks_for_types(function))
+def current(function: Callable[..., Any], *inputs: Any) -> Callable[..., Any]:
+    """Return the function to call in place of a user's: itself, or its copy if it needs substitutes.
+
+    Args:
+        function: the user's function.
+        inputs: containers of its arguments, which may be objects that ask for types.
+    """
+    is_needy = ENABLED and ((_NEEDY and code_of(function) in _NEEDY) or asks_for_types((function, *inputs)))
     if not is_needy:
         return function
 
@@ -355,7 +360,25 @@ def _function(function: FunctionType) -> Any:
     """Return the copy of a user's function."""
     if isinstance(function.__globals__, _Globals):
         return function if function in FUNCTIONS else _again(function)
+    if function.__code__ is _DISPATCHED.__code__ and function is not _DISPATCHED:
+        return _dispatcher(function)
     return _copy_of(function) if is_copied_file(function.__code__.co_filename) else _of_library(function)
+
+
+#: Python's function that calls one by the class of its first argument.
+_DISPATCHED: Any = functools.singledispatch(lambda _: None)
+
+
+def _dispatcher(function: Any) -> Any:
+    """Return the copy of a function of `functools.singledispatch`, for the user's classes and for their copies."""
+    known = Runs.copy_of(function)
+    if known is None:
+        made: Any = functools.singledispatch(with_substitutes(function.registry[object]))
+        known = Runs.enter(function, made)
+        for kind, chosen in function.registry.items():
+            for one in {kind, class_copy(kind) if _is_users_class(kind) else kind}:
+                made.register(one, with_substitutes(chosen))
+    return known
 
 
 def _again(function: FunctionType) -> Any:
@@ -587,4 +610,11 @@ _RULES: dict[Any, Callable[[Any], Any]] = {
     **dict.fromkeys((tuple, list, dict, set, frozenset), _container),
 }
 COPIERS.append(with_substitutes)
-BUILTINS["getattr"] = lambda *arguments: with_substitutes(getattr(*arguments))
+
+
+def _attribute(value: Any, name: str, *default: Any) -> Any:
+    is_absent = default and isinstance(value, Box) and not has_attribute(value, name)
+    return default[0] if is_absent else with_substitutes(getattr(value, name, *default))
+
+
+BUILTINS["getattr"] = _attribute
