@@ -13,6 +13,7 @@ import itertools
 import sys
 import types
 import weakref
+from collections import ChainMap, UserDict, UserList
 from collections.abc import Iterator
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, cast
@@ -20,6 +21,7 @@ from typing import Any, cast
 import numpy as np
 
 from wengert.core.copied_files import is_copied_file
+from wengert.transforms.shared_containers import KINDS
 
 #: What only some arrays and numbers have.
 _ATTRIBUTES = {name for kind in (np.ndarray, float) for name in dir(kind)} - set(dir(object))
@@ -32,7 +34,8 @@ _named_by: weakref.WeakKeyDictionary[CodeType, tuple[str, ...]] = weakref.WeakKe
 _WRAPPERS = (staticmethod, classmethod, functools.singledispatchmethod, functools.cached_property)
 _CODE = (FunctionType, MethodType, functools.partial, functools._lru_cache_wrapper, property, *_WRAPPERS)  # pyright: ignore[reportPrivateUsage]
 _DATA = {int, float, str, bool, type(None), np.ndarray, np.ufunc, types.BuiltinFunctionType, ModuleType}
-_CONTAINERS = (list, tuple, dict, set, frozenset, collections.deque, types.MappingProxyType)
+_CONTAINERS = (*KINDS, tuple, frozenset, types.MappingProxyType)
+_HOLDERS = (UserDict, UserList, ChainMap, types.SimpleNamespace)
 
 
 def asks_for_types(function: Any) -> bool:
@@ -70,7 +73,7 @@ def _is_code(value: Any) -> bool:
     kind = cast("type[Any]", type(value))
     if kind in _DATA:
         return False
-    if kind in _CODE or kind in _CONTAINERS:
+    if kind in _CODE or kind in _CONTAINERS or kind in _HOLDERS:
         return True
     module = value.__module__ if isinstance(value, type) else kind.__module__
     file = getattr(sys.modules.get(module), "__file__", None)
@@ -89,10 +92,8 @@ def _parts(value: Any) -> Any:
         return (value.__wrapped__,)
     if isinstance(value, _WRAPPERS):
         return (getattr(value, "__func__", None) or value.func,)  # pyright: ignore
-    if isinstance(value, (dict, types.MappingProxyType)):
-        return itertools.islice(cast("dict[Any, Any]", value).values(), _ELEMENTS)
-    if isinstance(value, _CONTAINERS):
-        return itertools.islice(cast("list[Any]", value), _ELEMENTS)
+    if type(value) in _CONTAINERS:
+        return itertools.islice(value.values() if hasattr(value, "values") else value, _ELEMENTS)
     if isinstance(value, type):
         return *vars(value).values(), *value.__bases__
     try:

@@ -16,11 +16,13 @@ import builtins
 import contextlib
 import dis
 import functools
+import importlib
 import itertools
 import os
 import sys
 import weakref
 from abc import ABCMeta
+from collections import ChainMap, UserDict, UserList
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from enum import EnumMeta
@@ -30,6 +32,7 @@ from types import (
     CodeType,
     FunctionType,
     GenericAlias,
+    MappingProxyType,
     MethodType,
     ModuleType,
     SimpleNamespace,
@@ -50,7 +53,7 @@ from wengert.transforms.class_copies import COPIERS, alias_copy, class_copy, is_
 from wengert.transforms.guards import asks_for_types
 from wengert.transforms.math_functions import of_math
 from wengert.transforms.originals import FUNCTIONS, Runs, contents, original
-from wengert.transforms.shared_containers import SharedNamespace, shared
+from wengert.transforms.shared_containers import KINDS, SharedNamespace, View, shared
 
 ResultT = TypeVar("ResultT")
 
@@ -62,7 +65,7 @@ _NEEDY: weakref.WeakSet[Any] = weakref.WeakSet()
 #: Types of values that have no substitute.
 _DATA: Any = (bool, int, float, complex, str, bytes, type(None), np.ndarray, np.generic, Box)
 #: The metaclasses of plain classes, of abstract ones and of protocols.
-_METACLASSES = (type, ABCMeta, type(Protocol))
+_METACLASSES = (type, ABCMeta, type(Protocol), EnumMeta)
 #: Modules of functions that iterate until a value is exact enough; its derivative need not be. They have no copies.
 _ITERATIVE = ("scipy.optimize", "scipy.integrate", "scipy.sparse")
 _NOT_ITERATIVE = ("rosen", "rosen_der", "rosen_hess", "rosen_hess_prod")
@@ -188,7 +191,7 @@ def with_substitutes(value: Any) -> Any:
         >>> wg.grad(lambda x: math.exp(x))(0.0)
         1.0
     """
-    if isinstance(value, _DATA):
+    if isinstance(value, _DATA) and not isinstance(type(value), EnumMeta):  # pyright: ignore[reportUnknownArgumentType]
         return value
     rule = _RULES.get(cast("type[Any]", type(value)))
     if rule is not None:
@@ -212,6 +215,8 @@ def _of_library(value: Any) -> Any:
         return value
     if module in _MATHEMATICS:
         return _dispatched(value, of_math(value))
+    if value is importlib.import_module:
+        return lambda *names: with_substitutes(value(*names))  # pyright: ignore[reportUnknownVariableType]
     substitute = substitute_for(value)
     if substitute is None and module.startswith("scipy.") and isinstance(value, FunctionType):
         plain = _of_plain_arrays(value)
@@ -482,9 +487,22 @@ def _vectorized(function: np.vectorize) -> Any:
     return _numpy("").vectorize(with_substitutes(function.pyfunc), *options)
 
 
-def _without_cache(function: Any) -> Any:
+def _with_cache(function: Any) -> Any:
     """Return the copy of a function that keeps its results: values inside a transform are no keys."""
-    return with_substitutes(function.__wrapped__)
+    known = Runs.copy_of(function)
+    if known is not None:
+        return known
+    copied = with_substitutes(function.__wrapped__)
+    kept = functools.lru_cache(**function.cache_parameters())(copied)
+
+    @functools.wraps(copied)
+    def call(*arguments: Any, **options: Any) -> Any:
+        is_followed = any(isinstance(leaf, Box) for leaf in tree.leaves((arguments, options)))
+        return (copied if is_followed else kept)(*arguments, **options)
+
+    for name in ("cache_parameters", "cache_info", "cache_clear"):
+        setattr(call, name, getattr(kept, name))
+    return Runs.enter(function, call)
 
 
 def _container(values: Any) -> Any:
@@ -494,6 +512,8 @@ def _container(values: Any) -> Any:
         return known
     if not _holds_code(values, _DEPTH):
         return values
+    if isinstance(values, MappingProxyType):
+        return MappingProxyType({with_substitutes(key): with_substitutes(values[key]) for key in values})  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType]
     if isinstance(values, (tuple, frozenset)):
         return type(values)(map(with_substitutes, values))  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType]
     return shared(values, with_substitutes)
@@ -502,15 +522,33 @@ def _container(values: Any) -> Any:
 def _holds_code(value: Any, depth: int) -> bool:
     """Return whether functions or objects are among the first elements: a longer container of data costs no more."""
     kind = cast("type[Any]", type(value))
-    if kind not in (tuple, list, dict, set, frozenset):
-        return isinstance(value, _CODE) or _is_users_class(kind) or substitute_for(value) is not None
+    if kind not in _CONTAINERS:
+        is_code = kind in _RULES or isinstance(value, (BuiltinFunctionType, type))
+        return is_code or _is_users_class(kind) or substitute_for(value) is not None
     if not depth:
         return False
     return any(
         _holds_code(element, depth - 1)
-        for elements in ((value, value.values()) if kind is dict else (value,))
+        for elements in ((value, value.values()) if hasattr(kind, "values") else (value,))
         for element in itertools.islice(elements, _LOOKED_AT)
     )
+
+
+def _holder(users: Any) -> Any:
+    """Return the copy of an object of a class of Python's library that holds containers."""
+    known = Runs.copy_of(users)
+    if known is None:
+        known = Runs.enter(users, object.__new__(type(users)))
+        held = cast("dict[str, Any]", vars(users))
+        vars(known).update({name: with_substitutes(value) for name, value in held.items()})
+    return known
+
+
+def _reference(users: Any) -> Any:
+    """Return a weak reference to the copy of what one refers to."""
+    value = users()
+    copied = with_substitutes(value)
+    return users if copied is value else type(users)(copied)
 
 
 def _namespace(users: SimpleNamespace) -> Any:
@@ -518,13 +556,9 @@ def _namespace(users: SimpleNamespace) -> Any:
     return Runs.enter(users, SharedNamespace(users, with_substitutes)) if known is None else known
 
 
+_CONTAINERS = (*KINDS, tuple, frozenset, MappingProxyType)
 #: How many elements of a container, and containers inside one another, show whether it holds functions or objects.
 _LOOKED_AT, _DEPTH = 64, 4
-#: Types of values that are no data.
-_CODE = (
-    *(FunctionType, MethodType, BuiltinFunctionType, ModuleType, type),
-    *(functools.partial, functools._lru_cache_wrapper, np.vectorize),  # pyright: ignore[reportPrivateUsage]
-)
 
 
 # -- copies of the user's modules and classes --------------------------------------------------------------
@@ -581,8 +615,12 @@ def _module(module: ModuleType) -> Any:
         return _modules.setdefault(module, _Numpy(_numpy("")))
     if name == "numpy.linalg":
         return _numpy(".linalg")
+    if name == "sys":
+        made = _modules[module] = _Module(module)
+        vars(made)["modules"] = View(sys.modules, with_substitutes)
+        return made
     file = getattr(module, "__file__", None)
-    is_library = name in _MATHEMATICS or name.partition(".")[0] == "scipy"
+    is_library = name in (*_MATHEMATICS, "importlib") or name.partition(".")[0] == "scipy"
     if not is_library and (file is None or not is_copied_file(file)):
         return module
     return _modules.setdefault(module, _Module(module))
@@ -590,7 +628,11 @@ def _module(module: ModuleType) -> Any:
 
 def _is_users_class(kind: type) -> bool:
     """Return whether a class is the user's and may have a copy: exceptions and enumerations are known by identity."""
-    if is_copied(kind) or isinstance(kind, EnumMeta) or issubclass(kind, (BaseException, *_DATA)):
+    if (
+        is_copied(kind)
+        or issubclass(kind, BaseException)
+        or (issubclass(kind, _DATA) and not isinstance(kind, EnumMeta))
+    ):
         return False
     is_plain = type(kind) in _METACLASSES or _is_users_class(type(kind))
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
@@ -601,13 +643,15 @@ _RULES: dict[Any, Callable[[Any], Any]] = {
     FunctionType: _function,
     MethodType: _method,
     functools.partial: _partial,
-    functools._lru_cache_wrapper: _without_cache,  # pyright: ignore[reportPrivateUsage]
+    functools._lru_cache_wrapper: _with_cache,  # pyright: ignore[reportPrivateUsage]
     np.vectorize: _vectorized,
     ModuleType: _module,
     SimpleNamespace: _namespace,
     GenericAlias: alias_copy,
     type(cast("Any", Generic)[ResultT]): alias_copy,
-    **dict.fromkeys((tuple, list, dict, set, frozenset), _container),
+    **dict.fromkeys(_CONTAINERS, _container),
+    **dict.fromkeys((UserDict, UserList, ChainMap), _holder),
+    **dict.fromkeys((weakref.ref, weakref.WeakMethod), _reference),
 }
 COPIERS.append(with_substitutes)
 
@@ -617,4 +661,10 @@ def _attribute(value: Any, name: str, *default: Any) -> Any:
     return default[0] if is_absent else with_substitutes(getattr(value, name, *default))
 
 
-BUILTINS["getattr"] = _attribute
+def _vars(*arguments: Any) -> Any:
+    if arguments and isinstance(arguments[0], _Module):
+        return View(vars(vars(arguments[0])["_module"]), with_substitutes)
+    return cast("Any", vars(*arguments))
+
+
+BUILTINS.update({"getattr": _attribute, "vars": _vars})
