@@ -106,8 +106,8 @@ _OPEN: tuple[tuple[str, str], ...] = (
     ("hm(", "uint"),  # the negated matrix wraps
     ("la.expm(", "one element"),  # of small integers in half precision
     ("hm(", "one element"),
-    ("direct", "int8"),  # products of small integers wrap
-    ("direct", "bool"),
+    ("solve_discrete_lyapunov", "int8"),  # products of small integers wrap
+    ("solve_discrete_lyapunov", "bool"),
     ("transposed=True", "complex"),  # it has no such equations of complex numbers
     ("transposed=True", "imaginary"),
     *(

@@ -184,8 +184,10 @@ def leslie(f: Any, s: Any) -> Any:
         raise ShapeError(
             message("leslie", "s must have one element less than f, and at least one", show(f, s))
         )
-    survival = s[..., :, None] * np.eye(count - 1, count, dtype=bool)
-    return np.concatenate([f[..., None, :] + survival[..., :1, :] * 0, survival], -2)
+    lead = np.broadcast_shapes(shape_of(f)[:-1], shape_of(s)[:-1])
+    below = where(np.eye(count - 1, count, dtype=bool), s[..., :, None], np.zeros((), s.dtype))
+    rows = (f[..., None, :], 1), (below, count - 1)
+    return np.concatenate([np.broadcast_to(row, (*lead, extent, count)) for row, extent in rows], -2)
 
 
 @substitutes("scipy.linalg.khatri_rao")
