@@ -313,8 +313,8 @@ def _is_open(text: str, stratum: str, mode: str) -> bool:
         or ("no " in stratum and ("histogram2d" in text or "histogramdd" in text))  # edges of no points
         or ("zero" in stratum and "gradient(" in text)  # NumPy looks whether the distances are equal
         or (
-            "numbers" in stratum and ("shift" in text or "__i" in text)
-        )  # arrays without axes are not numbers
+            "numbers" in stratum and ("shift" in text or "__i" in text or "isscalar" in text)
+        )  # arrays without axes count as numbers
         or (mode in TYPED and any(name in text for name in (*_BY_VALUES, *_BY_RANK)))
     )
 
