@@ -91,7 +91,7 @@ def drawn(seed: int) -> Any:
     random_ = random.Random(seed)
     terms: list[tuple[str, Any]] = []
     for _ in range(2):
-        group = random_.choice([key for key in TERMS for _ in range(1 + key.count("\n"))])
+        group = random_.choice([key for key in TERMS for _ in range(3 + key.count("\n"))])
         terms.append((random_.choice(re.split("[;\n]", group)), random_.choice(TERMS[group])))
     (one, d), (other, e) = terms
     text = f"lambda w: np.sum(number({one})) + 0.5 * np.sum(number((lambda d: {other})(e)) ** 2)"

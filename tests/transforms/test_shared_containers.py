@@ -19,6 +19,8 @@ class K:
     def __call__(self, x): return math.sin(x * self.n)
 def a(x): return math.exp(-x)
 def b(x): return math.sin(x) * 2.0
+class Held:
+    def __init__(self, **held): self.__dict__.update(held)
 c, d, e = K(1.0), K(2.0), K(3.0)
 def name(one): return one.__name__ if callable(one) else one
 """
@@ -90,10 +92,16 @@ _KINDS: dict[str, Any] = {
         "setattr(H, 'r', {v})",
         "del H.q; H.q = {u}",
     ],
+    "Held(p=a, q=c)": [
+        "H.p = {u}",
+        "H.q, H.p = H.p, H.q",
+        "setattr(H, 'r', {v})",
+        "del H.q; H.q = {u}",
+    ],
 }
 _READ = """
 def elements(H):
-    if isinstance(H, types.SimpleNamespace): return [one for pair in sorted(vars(H).items()) for one in pair]
+    if isinstance(H, (types.SimpleNamespace, Held)): return [one for pair in sorted(vars(H).items()) for one in pair]
     keys = list(H)
     if hasattr(H, "items"): keys = [one for key in keys for one in (key, H[key])]
     return sorted(keys, key=name) if isinstance(H, (set, weakref.WeakSet)) else keys
@@ -105,7 +113,7 @@ def drawn(seed: int) -> dict[str, Any]:
     random_ = random.Random(seed)
     kind = random_.choice(list(_KINDS))
     lines = [_HEAD + _READ, f"B = {{'h': {kind}}}", "def program(x):", "    total, H = math.exp(x), B['h']"]
-    changes = _KINDS[kind] + ([] if "Simple" in kind else _COPIES)
+    changes = _KINDS[kind] + ([] if "p=a" in kind else _COPIES)
     for _ in range(random_.randint(1, 6)):
         u, v = random_.choices("abcde", k=2)
         lines.append("    " + random_.choice(changes).format(u=u, v=v, n=random_.randint(0, 2)))
