@@ -15,15 +15,16 @@ from tests.compiler.running import output, run
 from tests.test_layers import FILES, imports
 from wengert.compiler import compiled
 from wengert.compiler.llvm import parallel
-from wengert.compiler.runtime.threads import team
+from wengert.compiler.runtime.threads import serial_blas, team
 
 X = np.linspace(0.0, 1.0, 11)
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the folder of a cache that is empty but for the functions of the team."""
-    team.symbols()  # whatever they need is loaded before
+    """Return the folder of an empty cache: the functions that all programs share are loaded before."""
+    team.symbols()
+    serial_blas.symbols()
     monkeypatch.setenv("WENGERT_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
 

@@ -260,19 +260,18 @@ def calls(tool: Any) -> list[Any]:
     return [call for call in (*table, *more_calls(tool)) if not any(text in call.text for text in _OPEN)]
 
 
-#: Calls whose result NumPy leaves open, or that read foreign memory in NumPy 2.4, or need an ``out`` of one dtype.
+#: Calls whose result NumPy leaves open, or that Wengert extends.
 _OPEN = (
-    *(
-        "partition(",
-        "unique_",
-        "unique(v, sorted=False)",
-        "np.unpackbits",
-        "np.dot(x, y.T, out=",
-        "asfortranarray",
-    ),
-    *("np.empty", "np.lcm.", "np.i0(x)", "hypot.reduceat", "ldexp.accumulate"),
-    *("linalg.lstsq(", "polyfit(r, w, 2, full"),  # the rank decides how many residuals there are
+    "partition(",  # the order inside of each part is open
+    "unique_",  # the order is open
+    "unique(v, sorted=False)",
+    "np.dot(x, y.T, out=",  # NumPy takes an ``out`` of the result's dtype alone; Wengert also casts
+    "asfortranarray",  # of one example without axes: a number in a batch
+    "np.empty",  # whatever was in memory
+    "ldexp.accumulate",  # NumPy has no loop for it; Wengert applies ldexp
 )
+#: Calls whose number of results the rank of a matrix decides.
+_BY_RANK = ("linalg.lstsq(", "polyfit(r, w, 2, full")
 #: Calls in which the order of sums decides where an infinity becomes NaN.
 _SUMS_IN_ANY_ORDER = ("fft", "geomspace", "[30, 50]", "hermitian=True", "einsum", "interp", "searchsorted")
 #: Calls whose dtype or shape NumPy chooses by the values.
@@ -314,9 +313,9 @@ def _is_open(text: str, stratum: str, mode: str) -> bool:
         or ("no " in stratum and ("histogram2d" in text or "histogramdd" in text))  # edges of no points
         or ("zero" in stratum and "gradient(" in text)  # NumPy looks whether the distances are equal
         or (
-            "numbers" in stratum and ("shift" in text or "__i" in text)
-        )  # arrays without axes are not numbers
-        or (mode in TYPED and any(name in text for name in _BY_VALUES))
+            "numbers" in stratum and ("shift" in text or "__i" in text or "isscalar" in text)
+        )  # arrays without axes count as numbers
+        or (mode in TYPED and any(name in text for name in (*_BY_VALUES, *_BY_RANK)))
     )
 
 

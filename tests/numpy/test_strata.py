@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from tests.draws import many
@@ -37,12 +36,12 @@ def compare(mode: str, seed: int, *, start: int = 0, step: int = 1, per_call: in
 )
 def test_dtypes_and_domains(mode: str, count: int) -> None:
     step = max(1, COUNT // many(count))
-    seed = int(np.random.default_rng().integers(2**31)) if False else 0
-    compare(mode, seed, start=seed % step, step=step)
+    compare(mode, 0, step=step)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", strata.MODES)
 def test_dtypes_and_domains_of_all_calls(mode: str) -> None:
-    count = compare(mode, 1, per_call=1 if mode == "compiled" else 2)
-    assert count > (1000 if mode in ("compiled", "on_tape") else 3000)
+    is_compiled = mode == "compiled"  # which takes seconds for each
+    count = compare(mode, 1, per_call=1 if is_compiled else 2, step=4 if is_compiled else 1)
+    assert count > {"compiled": 400, "on_tape": 1000}.get(mode, 3000)

@@ -5,6 +5,8 @@ A program is the text of a module with a function ``program(x)``. Python itself 
 
 from __future__ import annotations
 
+import importlib.abc
+import importlib.util
 import linecache
 import pickle
 import random
@@ -13,7 +15,10 @@ from types import ModuleType
 from typing import Any
 
 _HEAD = """
-import copy, functools, inspect, math, pickle
+import collections, contextlib, copy, dataclasses, functools, importlib, inspect, itertools, math
+import operator, pickle, types, weakref
+from enum import Enum, Flag, IntEnum
+from typing import Generic, NamedTuple, TypeVar
 from abc import ABC, ABCMeta, abstractmethod
 from collections import namedtuple
 from dataclasses import dataclass, field
@@ -120,6 +125,169 @@ KEYED[OBJECTS[0]] * {u}(x)
 kept({u}, x)
 PAIR.first(x) + PAIR._replace(first={v}).first(x)"""
 
+#: Terms with the containers of Python's library, modules by name, enumerations and records.
+_HELD = """QUEUE[0](x) + QUEUE[-1].f(x)
+(QUEUE.append({u}) or QUEUE.pop()(x)) * len(QUEUE)
+sum(one(x) for one in list(QUEUE)[:2])
+(QUEUE.rotate(1) or QUEUE.rotate(-1) or QUEUE.popleft()(x) if len(QUEUE) > 3 else 1.5 * wave(x))
+(QUEUE.index(OBJECTS[0]) + 1.0) * wave(x)
+collections.deque([{u}, {v}], maxlen=1)[0](x)
+TABLE["missing"](x) + len(TABLE) * wave(x)
+TABLE["u"](x)
+(TABLE["made"] is TABLE.get("made")) * {u}(x)
+list(ORDERED.values())[-1](x)
+(ORDERED.move_to_end("u") or next(iter(ORDERED.values()))(x))
+CHAIN["v"](x)
+PROXY["u"](x)
+PROXY["objects"][0].f(x)
+USERS[1](x)
+(WEAK[OBJECTS[0]] if OBJECTS[0] in WEAK else 9.0) * {u}(x)
+VALUES["first"].f(x)
+len(WEAKSET) * (OBJECTS[-1] in WEAKSET) * {u}(x)
+REF().f(x) * (REF() is OBJECTS[0])
+METHOD()(x)
+COUNTS[OBJECTS[0]] * {u}(x)
+fast(x) + fast(x * 2.0) * FAST_COUNT
+fast(2.0) * {u}(x)
+memo(12) * {u}(x)
+OBJECTS[0].__class__.__name__.count("C") * memo.cache_info().maxsize * {u}(x) / 128
+Colour.RED.f(x)
+Colour["BLUE"].f(x) * (Colour("u") is Colour.RED)
+(Colour.RED is BOX["colour"]) * BOX["colour"].f(x)
+sum(colour.f(x) for colour in Colour) * len(Colour)
+TINTS[Colour.BLUE](x)
+({u}(x) if isinstance(Colour.RED, Colour) and Colour.RED in Colour else 9.0)
+({u}(x) if Colour.RED != Colour.BLUE and hash(Colour.RED) == hash(Colour("u")) else 9.0)
+({u}(x) if pickle.loads(pickle.dumps(Colour.RED)) is Colour.RED else 9.0)
+Colour.RED.weight * Colour.later(x)
+Planet.EARTH.pull(x) + Planet.EARTH.mass * wave(x)
+Planet.EARTH.name.count("E") * Planet("named", 2.0).pull(x) if False else Planet.MARS.pull(x)
+(Flags.A | Flags.B).f(x) * (Flags.A in (Flags.A | Flags.B))
+(Flags.A | Flags.B).value * {u}(x)
+Level.LOW.f(x) * Level.HIGH
+Name.FIRST.f(x) * Name.FIRST.count("f")
+matched(BOX["colour"], x)
+RECORD.f(x) + dataclasses.replace(RECORD, a=2.0).f(x)
+dataclasses.astuple(RECORD)[0] * RECORD.then(x)
+({u}(x) if RECORD == dataclasses.replace(RECORD) and {{RECORD: 1}}[RECORD] else 9.0)
+POINT.f(x) + POINT._replace(a=3.0).f(x) + POINT.total
+POINT[1](x) + len(POINT)
+sys.modules[__name__].wave(x)
+importlib.import_module(__name__).buffer(x)
+getattr(sys.modules[__name__], "closing")({u})(x)
+({u}(x) if sys.modules[__name__].Colour is Colour else 9.0)
+({u}(x) if sys.modules[type(OBJECTS[0]).__module__] is sys.modules[__name__] else 9.0)
+globals()["wave"](x)
+vars(sys.modules[__name__])["buffer"](x)
+operator.methodcaller("f", x)(OBJECTS[0])
+operator.attrgetter("f")(OBJECTS[0])(x)
+operator.itemgetter(1)([{u}, {v}])(x)
+max(OBJECTS, key=lambda one: one.f(0.3)).f(x)
+sorted(OBJECTS, key=lambda one: one.a)[0].f(x)
+copy.deepcopy(OBJECTS[0]).f(x)
+copy.copy(RECORD).then(x)
+types.MethodType(bound, OBJECTS[0])(x)
+list(itertools.chain([{u}], (one.f for one in OBJECTS)))[-1](x)
+next(filter(callable, [1, {u}]))(x)
+managed({u}, x)
+dict(zip("uv", [{u}, {v}]))["v"](x)
+BOX.get("list")[1](x)
+[*map(operator.call if hasattr(operator, "call") else called, [{u}, {v}], [x, x])][1]
+typed({u}, x)
+{u}.__call__(x)
+other.back(x)
+other.there(OBJECTS[0], x)
+other.module.wave(x)
+({u}(x) if other.module.Colour.RED is Colour.RED and other.kind() is Colour else 9.0)
+other.Derived(1.5).f(x)
+other.table["wave"](x)"""
+
+_HELD_NAMES = """
+class Colour(Enum):
+    RED = "u"
+    BLUE = "v"
+    weight = property(lambda self: 1.5 if self is Colour.RED else 2.5)
+    def f(self, x): return self.scaled(x) * (2.0 if self is Colour.RED else math.cos(x))
+    def scaled(self, x): return math.exp(-x) * len(self.value) * self.weight
+    @classmethod
+    def later(cls, x): return sum(math.sin(x) * one.weight for one in cls)
+class Planet(Enum):
+    EARTH = ("earth", 1.5)
+    MARS = ("mars", 0.7)
+    def __init__(self, label, mass): self.label, self.mass = label, mass
+    def pull(self, x): return math.exp(-self.mass * x) * len(self.label)
+class Flags(Flag):
+    A = 1
+    B = 2
+    def f(self, x): return math.sin(x) * self.value
+class Level(IntEnum):
+    LOW = 1
+    HIGH = 2
+    def f(self, x): return math.sin(x) * self
+class Name(str, Enum):
+    FIRST = "first"
+    def f(self, x): return math.exp(x) * len(self)
+@dataclass(slots=True, frozen=True)
+class Record:
+    a: float = 1.5
+    then: object = buffer
+    def f(self, x): return math.exp(x) * self.a + self.then(x)
+class Point(NamedTuple):
+    a: float = 2.0
+    then: object = wave
+    def f(self, x): return math.sin(x) * self.a + self.then(x)
+    @property
+    def total(self): return math.exp(self.a)
+T = TypeVar("T")
+class Holder(Generic[T]):
+    def __init__(self, held): self.held = held
+    def f(self, x): return self.held(x) + math.sin(x)
+FAST_COUNT = 2.0
+@functools.lru_cache(maxsize=128)
+def fast(x): return math.exp(x) * FAST_COUNT
+@functools.lru_cache(maxsize=128)
+def memo(n): return 1.0 if n < 2 else memo(n - 1) * 0.5 + memo(n - 2) * 0.25 + math.exp(-n)
+def bound(self, x): return self.f(x) + math.sin(x)
+def typed(function, x): return Holder[float](function).f(x)
+def matched(colour, x):
+    match colour:
+        case Colour.RED: return math.sin(x)
+        case Colour.BLUE: return math.cos(x)
+    return 9.0 * math.sin(x)
+@contextlib.contextmanager
+def held(function):
+    yield function
+def managed(function, x):
+    with held(function) as inside: return inside(x)
+RECORD, POINT = Record(), Point()
+TINTS = {Colour.RED: wave, Colour.BLUE: buffer}
+QUEUE = collections.deque([wave, buffer, OBJECTS[0]])
+TABLE = collections.defaultdict(lambda: wave, u=buffer)
+ORDERED = collections.OrderedDict(u=wave, v=buffer)
+CHAIN = collections.ChainMap({"u": wave}, {"v": buffer})
+PROXY = types.MappingProxyType({"u": wave, "objects": OBJECTS})
+USERS = collections.UserList([wave, buffer])
+WEAK = weakref.WeakKeyDictionary({OBJECTS[0]: 1.5})
+VALUES, WEAKSET = weakref.WeakValueDictionary({"first": OBJECTS[0]}), weakref.WeakSet(OBJECTS)
+REF, METHOD = weakref.ref(OBJECTS[0]), weakref.WeakMethod(OBJECTS[0].f)
+COUNTS = collections.Counter({OBJECTS[0]: 3})
+BOX["colour"] = Colour.RED
+"""
+
+_OTHER = """
+import sys, math
+import numpy as np
+import {name} as module
+from {name} import wave, Counted
+def back(x): return module.buffer(x) + math.sin(x)
+def there(one, x): return one.f(x) + np.array([math.exp(x), x])[0]
+def kind(): return sys.modules["{name}"].Colour
+class Derived(module.Counted):
+    def __init__(self, a): self.a = a
+    def f(self, x): return super().f(x) + module.buffer(x) * self.a
+table = {{"wave": wave, "kind": Derived}}
+"""
+
 
 def drawn(seed: int) -> str:
     """Return the text of a program; Python accepts each of its classes."""
@@ -149,6 +317,7 @@ def drawn(seed: int) -> str:
         "    return function(x) * KEPT[-1].f(x)",
         "BOX = {'list': [wave, buffer], 'table': {'inner': (1, buffer, OBJECTS)}, 'objects': OBJECTS,",
         "       'partial': functools.partial(called, buffer, then=wave), 'object': OBJECTS[0]}",
+        _HELD_NAMES,
         "PAIR = namedtuple('PAIR', 'first second')(wave, OBJECTS)",
         "def program(x):",
         "    total = wave(x)",
@@ -160,12 +329,14 @@ def drawn(seed: int) -> str:
                 f"OBJECTS[{random_.randrange(len(own))}].f(x)",
                 f"{random_.choice(makers)}.f(x)",
                 random_.choice(_CONTAINERS.splitlines()),
+                random_.choice(_HELD.splitlines()),
+                random_.choice(_HELD.splitlines()),
             ]
         )
         u, v = random_.choices(callables, k=2)
         term = term.format(u=u, v=v)
         lines.append(f"    total = total + {term}")
-    return "\n".join(["import sys", *lines, "    return total", ""])
+    return "\n".join(["import sys", *lines, "    return total", f"import {name_of(seed)}_other as other", ""])
 
 
 def _class(random_: random.Random, name: str, classes: list[str]) -> list[str]:
@@ -212,18 +383,48 @@ def _class(random_: random.Random, name: str, classes: list[str]) -> list[str]:
     return lines
 
 
-def module_of(seed: int) -> ModuleType | None:
-    """Return the module of a program; None if Python refuses it."""
-    name, text = f"drawn_classes_{seed}", drawn(seed)
-    file = f"/drawn/{name}.py"
-    module = ModuleType(name)
-    module.__file__ = file
-    linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
-    sys.modules[name] = module
+def name_of(seed: int) -> str:
+    """Return the name of the module of a program."""
+    return f"drawn_classes_{seed}"
+
+
+def module_of(seed: int, folder: str = "/drawn") -> ModuleType | None:
+    """Return the module of a program, as if from a file of a folder; None if Python refuses it."""
+    name = name_of(seed)
+    texts = {name: drawn(seed), f"{name}_other": _OTHER.format(name=name)}
+    files = {f"{folder}/{part}.py": text for part, text in texts.items()}
+    finder = _Finder({part: (file, text) for part, (file, text) in zip(texts, files.items(), strict=True)})
+    linecache.cache.update(
+        (file, (len(text), None, text.splitlines(keepends=True), file)) for file, text in files.items()
+    )
+    sys.meta_path.insert(0, finder)
     try:
-        exec(compile(text, file, "exec"), vars(module))
+        module = importlib.import_module(name)
         module.program(0.3)
     except (TypeError, AttributeError, RecursionError, ValueError):
-        del sys.modules[name]
+        for part in texts:
+            sys.modules.pop(part, None)
         return None
+    finally:
+        sys.meta_path.remove(finder)
     return module
+
+
+class _Finder(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
+    """Finds modules among texts."""
+
+    def __init__(self, texts: dict[str, tuple[str, str]]) -> None:
+        self.texts = texts
+
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> Any:
+        if fullname not in self.texts:
+            return None
+        return importlib.util.spec_from_loader(fullname, self, origin=self.texts[fullname][0])
+
+    def get_source(self, fullname: str) -> str:
+        return self.texts[fullname][1]
+
+    def exec_module(self, module: ModuleType) -> None:
+        file, text = self.texts[module.__name__]
+        module.__file__ = file
+        exec(compile(text, file, "exec"), vars(module))

@@ -439,7 +439,7 @@ def test_plain_arguments_reach_scipys_own_function() -> None:
         return math.sin(x) * matrix[0, 0]
 
     wg.grad(program)(1.0)
-    assert seen == [np.ndarray, np.ndarray]
+    assert set(seen) == {np.ndarray}
 
 
 PLAIN = np.eye(2)

@@ -284,8 +284,8 @@ def _expand(shape: Shape, entries: list[Any]) -> list[Any]:
     for entry in entries:
         if isinstance(entry, (list, tuple, range)):
             entry = np.asarray(entry, dtype=None if entry else np.intp)
-        elif hasattr(entry, "__array__") and not isinstance(entry, (np.ndarray, np.generic, Box)):
-            entry = np.asarray(entry)  # of another library, such as a column of a table
+        elif hasattr(entry, "__array__") and not isinstance(entry, (np.generic, Box)):
+            entry = np.asarray(entry)  # a column of a table, or the data of a masked array, which NumPy takes
         if dtype_of(entry) == np.bool_ if isinstance(entry, (np.ndarray, Box, bool, np.bool_)) else False:
             masks.append((len(expanded), shape_of(entry)))
             expanded += _positions(entry)

@@ -131,7 +131,7 @@ class Dispatch:
     def _followed(self, args: Any, kwargs: Any) -> Any:
         """Call the function itself inside another transform."""
         function = self.function
-        return attempt(function, lambda: tree.map_tree(own, current(function)(*args, **kwargs)))
+        return attempt(function, lambda: tree.map_tree(own, current(function, args, kwargs)(*args, **kwargs)))
 
     def traced(self, args: Any, kwargs: Any) -> Traced:
         """Return the specialisation for some arguments, which may not be compiled yet, and their leaves."""

@@ -75,7 +75,7 @@ class Roles:
         by_name = {argument.name: argument.value for argument in static if isinstance(argument, Named)}
         for number, value in zip(self.static, static[: len(static) - len(by_name)], strict=False):
             args.insert(number, value)
-        return current(self._function)(*args, **named, **by_name)
+        return current(self._function, args, named)(*args, **named, **by_name)
 
     def donated_leaves(
         self, structure: tree.Structure, args: Sequence[Any], kwargs: Mapping[str, Any]

@@ -74,7 +74,7 @@ def checkpoint(fun: F) -> F:
 
         def run(*values: Any) -> list[Any]:
             inside, inside_options = packed.rebuild(values)
-            result = current(fun)(*inside, **inside_options)
+            result = current(fun, inside, inside_options)(*inside, **inside_options)
             outputs, structure = flatten_numbers("checkpoint", "the result of the function", result)
             structures.append(structure)
             return outputs

@@ -173,7 +173,7 @@ def listed(
             for var, place in zip(staged.inputs, call.places, strict=True):
                 var.name = _identifier(place)
             positional, named = call.rebuilt(boxes)
-            results, structure = tree.flatten(current(fun)(*positional, **named))
+            results, structure = tree.flatten(current(fun, positional, named)(*positional, **named))
             return staged, staged.finish([_checked(result) for result in results]), structure
 
     staged, graph, structure = attempt(fun, run)

@@ -350,7 +350,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _NO_
 
 @implements(np.linalg.lstsq)
 def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
-    """There are residuals wherever ``a`` has more rows than columns; NumPy omits them also where the rank is less."""
+    """A rank that is not known counts as full: NumPy omits the residuals where it is less."""
     a, b = _matrices("lstsq", a), floating(operand(b))
     if rank_of(a) != 2 or rank_of(b) not in (1, 2):
         requirement = (
@@ -369,6 +369,9 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     residuals = sum_(squared_magnitude(rest), 0) if rows > columns else np.zeros(0, real_dtype(dtype_of(x)))
     values = decompositions.svdvals(a)
     rank = cast(_rank(values, tolerance), dtype=np.dtype(np.int32))
+    known = concrete(rank)
+    if known is not None and known < columns:
+        residuals = residuals[:0]
     return x if rank_of(b) == 2 else reshape(x, shape=(columns,)), residuals, rank, values
 
 

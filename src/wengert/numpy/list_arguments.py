@@ -21,6 +21,9 @@ _OF_ARRAYS = frozenset(
     }
 )
 
+#: The place of the pair ``range``, whose numbers keep their own types.
+_RANGE = {np.histogram: 2, np.histogram_bin_edges: 2, np.histogram2d: 3}
+
 
 class ListAccepting:
     """A function of NumPy's that first makes an array of each list that contains a box.
@@ -49,9 +52,10 @@ class ListAccepting:
         function = self.__wrapped__
         if function in _OF_ARRAYS:
             return FUNCTIONS[function](*arguments, **options)
-        return function(
-            *map(_as_array, arguments), **{name: _as_array(value) for name, value in options.items()}
-        )
+        apart = _RANGE.get(cast("Any", function), -1)
+        given = [value if place == apart else _as_array(value) for place, value in enumerate(arguments)]
+        named = {name: value if name == "range" else _as_array(value) for name, value in options.items()}
+        return function(*given, **named)
 
     def __getattr__(self, name: str) -> Any:
         """Return an attribute of NumPy's function, such as ``reduce``."""

@@ -109,7 +109,15 @@ def inner(a: Any, b: Any, /) -> Any:
     return _over_axes("inner", a, b, [rank_of(a) - 1], [rank_of(b) - 1])
 
 
-@implements(np.outer, np.linalg.outer)
+@implements(np.linalg.outer)
+def linalg_outer(x1: Any, x2: Any, /) -> Any:
+    x1, x2 = operand(x1), operand(x2)
+    if rank_of(x1) != 1 or rank_of(x2) != 1:
+        raise _shape_error("outer", "two vectors are required", x1, x2)
+    return outer(x1, x2)
+
+
+@implements(np.outer)
 def outer(a: Any, b: Any, out: Any = None) -> Any:
     a, b = operand(a), operand(b)
     return multiply(reshape(a, shape=(size(shape_of(a)), 1)), reshape(b, shape=(size(shape_of(b)),)))

@@ -12,7 +12,7 @@ import numpy as np
 from wengert.array import indexing
 from wengert.array.array import operand
 from wengert.boxes import concrete
-from wengert.core.dtypes import BOOL, INT64, dtype_of, is_complex, is_float
+from wengert.core.dtypes import BOOL, INT64, check_plain, dtype_of, is_complex, is_float
 from wengert.core.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.core.shapes import axis_index, broadcast, shape_of, size
 from wengert.ir.types import is_weak, promote, show, type_of
@@ -102,6 +102,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
 @implements(np.choose)
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     options = list(map(operand, choices))
+    check_plain("choose", a)
     count = len(options)
     numbers = in_mode("choose", operand(a), count, mode)
     if mode == "raise":  # `choose` takes no negative numbers
@@ -243,9 +244,10 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -
     return take(a, np.flatnonzero(known("compress", condition, _MASK_HINT)), axis)
 
 
-implements(np.extract)(
-    lambda condition, arr: take(arr, np.flatnonzero(known("extract", operand(condition), _MASK_HINT)))
-)
+@implements(np.extract)
+def extract(condition: Any, arr: Any) -> Any:
+    check_plain("extract", condition)
+    return take(arr, np.flatnonzero(known("extract", operand(condition), _MASK_HINT)))
 
 
 @implements(np.nonzero)

@@ -56,7 +56,18 @@ def reduces(ufunc: np.ufunc, reduction: Callable[..., Any]) -> None:
         )
 
     UFUNC_METHODS[ufunc.__name__, "reduce"] = reduce
-    UFUNC_METHODS[ufunc.__name__, "reduceat"] = _reduceat(f"{name}at", reduce)
+    reduced = _of_several(reduce) if ufunc is np.hypot else reduce
+    UFUNC_METHODS[ufunc.__name__, "reduceat"] = _reduceat(f"{name}at", reduced)
+
+
+def _of_several(reduce: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a reduction that gives a single element as it is: a reduction in parts adds no 0 to it."""
+
+    def reduced(piece: Any, axis: int, dtype: Any, **options: Any) -> Any:
+        found = reduce(piece, axis, dtype, **options)
+        return strong(piece, dtype_of(found)) if shape_of(piece)[axis] == 1 else found
+
+    return reduced
 
 
 def _reduceat(name: str, reduce: Callable[..., Any]) -> Callable[..., Any]:

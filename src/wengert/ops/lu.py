@@ -11,12 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core.dtypes import dtype_of
 from wengert.core.shapes import shape_of
 from wengert.ir.types import TensorType, type_of
 from wengert.kernels.schur import scipy_linalg
 from wengert.nest.lowering import OnHost
-from wengert.ops.comparison import equal, where
+from wengert.ops.comparison import equal
 from wengert.ops.complex import real
+from wengert.ops.conversion import cast
 from wengert.ops.elementwise import batch_elementwise
 from wengert.ops.linalg import check_matrices, floating_dtype, lower, multiply, swapped
 from wengert.ops.shape import concatenate, slice_, whole
@@ -55,7 +57,7 @@ def permutation(packed: Any) -> Any:
     """Return the matrix P with ``P A = L U``, of zeros and ones."""
     rows, columns = shape_of(packed)[-2:]
     order = real(section(packed, (0, rows), (columns - 2, columns - 1)))
-    return where(equal(order, np.arange(rows, dtype=float)), 1.0, 0.0)
+    return cast(equal(order, np.arange(rows, dtype=float)), dtype=dtype_of(order))
 
 
 def factors(packed: Any) -> tuple[Any, Any]:
@@ -63,7 +65,7 @@ def factors(packed: Any) -> tuple[Any, Any]:
     rows, columns = shape_of(packed)[-2], shape_of(packed)[-1] - 2
     count = min(rows, columns)
     both = section(packed, (0, rows), (0, columns))
-    left = lower(section(both, (0, rows), (0, count)), -1) + np.eye(rows, count)
+    left = lower(section(both, (0, rows), (0, count)), -1) + np.eye(rows, count, dtype=dtype_of(real(both)))
     above = section(both, (0, count), (0, columns))
     return left, above - lower(above, -1)
 

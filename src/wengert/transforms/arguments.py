@@ -87,7 +87,7 @@ def select_inputs(
         inside = list(arguments)
         for position, part in zip(positions, replaced if several else (replaced,), strict=True):
             inside[position] = part
-        return current(fun)(*inside, **options)
+        return current(fun, inside, options)(*inside, **options)
 
     return Inputs(leaves, structure, call, fun)
 

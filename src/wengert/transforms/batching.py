@@ -217,7 +217,9 @@ def vmap(
                     for leaf, axis in zip(leaves, leaf_axes, strict=True)
                 ]
                 inside, options_inside = tree.unflatten(structure, boxes)
-                outputs, out_structure = tree.flatten(current(fun)(*inside, **options_inside))
+                outputs, out_structure = tree.flatten(
+                    current(fun, inside, options_inside)(*inside, **options_inside)
+                )
                 refresh(outputs)
             return trace, outputs, out_structure
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from wengert.array.substitutes import MODULES
+from wengert.array.substitutes import MODULES, STAND_INS
 from wengert.boxes import Box, class_of
 from wengert.core.errors import ConcreteError, LostDerivativeError, UnsupportedError
 from wengert.core.tree import original_class
@@ -28,10 +28,33 @@ def is_instance(value: Any, kinds: Any, /) -> bool:
         >>> is_instance(CONSTANT.box(State(np.ones(2))), np.ndarray)
         True
     """
-    if isinstance(value, kinds):
-        return True
-    kind = class_of(value) if isinstance(value, Box) else original_class(type(value))
-    return kind is not type(value) and issubclass(kind, kinds)
+    if isinstance(value, Box):  # `Sized` looks for a method, which each box has
+        return issubclass(class_of(value), kinds) or issubclass(type(value), _named_boxes(kinds))
+    kind = original_class(type(value))
+    return isinstance(value, kinds) or (kind is not type(value) and issubclass(kind, kinds))
+
+
+def _named_boxes(kinds: Any) -> tuple[type, ...]:
+    """Return Wengert's own classes among some."""
+    parts = cast(
+        "tuple[Any, ...]", kinds if isinstance(kinds, tuple) else getattr(kinds, "__args__", (kinds,))
+    )
+    return tuple(kind for kind in parts if isinstance(kind, type) and issubclass(kind, Box))
+
+
+def has_attribute(value: Any, name: str, /) -> bool:
+    """Return whether a value, or the array or number that a box stands for, has an attribute.
+
+    Args:
+        value: any object.
+        name: of the attribute.
+
+    Example:
+        >>> from wengert.boxes import CONSTANT, State
+        >>> has_attribute(CONSTANT.box(State(2.0)), "__len__")
+        False
+    """
+    return hasattr(class_of(value) if isinstance(value, Box) else value, name)
 
 
 def is_subclass(kind: Any, kinds: Any, /) -> bool:
@@ -105,21 +128,22 @@ def _type_of(*arguments: Any, **options: Any) -> Any:
 def _standing_for(kind: type, made: Callable[..., Any]) -> Any:
     # NumPy takes a type with the attribute ``dtype`` for its dtype.
     dtype = {"dtype": np.dtype(kind)} if kind in (float, complex) else {}
-    return _StandIn(
-        kind.__name__, (kind,), {"__qualname__": kind.__qualname__, "made": staticmethod(made), **dtype}
-    )
+    names = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "made": staticmethod(made)}
+    return _StandIn(kind.__name__, (kind,), {**names, **dtype})
 
 
-#: What stands for classes of Python and NumPy.
-STAND_INS: dict[Any, Any] = {
-    float: _standing_for(float, _or_box(float, _number)),
-    complex: _standing_for(complex, _or_box(complex, _complex_number)),
-    np.ndarray: _standing_for(np.ndarray, _array),
-    type: _standing_for(type, _type_of),
-}
+STAND_INS.update(
+    {
+        float: _standing_for(float, _or_box(float, _number)),
+        complex: _standing_for(complex, _or_box(complex, _complex_number)),
+        np.ndarray: _standing_for(np.ndarray, _array),
+        type: _standing_for(type, _type_of),
+    }
+)
 #: What stands for builtin names.
 BUILTINS: dict[str, Any] = {
     **{kind.__name__: STAND_INS[kind] for kind in (float, complex, type)},
+    "hasattr": has_attribute,
     "isinstance": is_instance,
     "issubclass": is_subclass,
 }

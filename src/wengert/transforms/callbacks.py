@@ -55,7 +55,7 @@ def followed(function: Any) -> Any:
     def call(*arguments: Any, **options: Any) -> Any:
         if not inside_transform():
             return function(*arguments, **options)
-        again = current(function)
+        again = current(function, arguments, options)
         if again is not function:
             return again(*arguments, **options)
         inside, named = tree.map_tree(_apart, (arguments, options))

@@ -13,12 +13,13 @@ import weakref
 from abc import ABCMeta
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import EnumMeta
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any, cast
 
 from wengert.core import tree
 from wengert.transforms.originals import Runs, original
-from wengert.transforms.shared_containers import SharedSlot
+from wengert.transforms.shared_containers import SharedSlot, View
 
 #: What a copy of a class has of its own.
 _OWN = ("__dict__", "__weakref__", "_abc_impl")
@@ -72,6 +73,8 @@ class _Attributes:
 
 def _read(instance: Any, name: str, value: Any) -> Any:
     """Return what stands for the value of an attribute, unless the class gave it, which has copies."""
+    if name == "__dict__" and type(value) is dict:
+        return View(cast("dict[str, Any]", value), _copy)
     if type(value) in (list, dict, set):
         return _copy(value)
     try:
@@ -109,6 +112,8 @@ class _ClassOfCopies(type):
         return tuple(kind for kind in order if kind is not _Attributes)
 
     def __call__(cls, *arguments: Any, **options: Any) -> Any:
+        if isinstance(cls, EnumMeta):
+            return EnumMeta.__call__(cls, *arguments, **options)
         instance = type.__call__(cls, *arguments, **options)
         Runs.made(instance)
         return instance
@@ -315,6 +320,10 @@ def object_copy(instance: Any) -> Any:
     try:
         if isinstance(instance, tuple):
             made: Any = tuple.__new__(copied, map(_copy, cast("tuple[Any, ...]", instance)))
+        elif isinstance(instance, str):  # a member of an enumeration
+            made = str.__new__(copied, str.__str__(instance))
+        elif isinstance(instance, (int, float)):
+            made = (int if isinstance(instance, int) else float).__new__(copied, instance)
         else:
             made = object.__new__(copied)
         if kind.__dictoffset__:

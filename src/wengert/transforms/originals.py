@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import operator
 import threading
 import weakref
+from collections import ChainMap, Counter, OrderedDict, UserDict, UserList, defaultdict, deque
 from collections.abc import Generator
 from types import FunctionType, MemberDescriptorType, MethodType
 from typing import Any, cast
@@ -32,6 +34,7 @@ class Runs:
     _copies: dict[int, tuple[Any, Any]] = {}  # noqa: RUF012
     _originals: dict[int, Any] = {}  # noqa: RUF012
     _made: list[Any] = []  # noqa: RUF012
+    _kept: dict[int, Any] = {}  # noqa: RUF012
 
     @classmethod
     @contextlib.contextmanager
@@ -50,12 +53,18 @@ class Runs:
 
     @classmethod
     def _give_back(cls) -> None:
+        seen = 0
+        while seen < len(cls._kept):  # a container may hold others
+            new = list(cls._kept.values())[seen:]
+            seen += len(new)
+            for container in new:
+                _hold_originals(container)
         for made in cls._made:
             made = made() if isinstance(made, weakref.ref) else made  # pyright: ignore[reportUnknownVariableType]
             _of_users_class(made)
         for users, made in list(cls._copies.values()):
             _of_users_class(made, users)
-        cls._made, cls._copies, cls._originals = [], {}, {}
+        cls._made, cls._copies, cls._originals, cls._kept = [], {}, {}, {}
 
     @classmethod
     def active(cls) -> bool:
@@ -84,6 +93,12 @@ class Runs:
             cls._made.append(instance)
 
     @classmethod
+    def keep(cls, container: Any) -> None:
+        """Note a container of the run's own that the program keeps: it holds originals when no run is left."""
+        if cls._active or cls._kept:
+            cls._kept[id(container)] = container
+
+    @classmethod
     def original_of(cls, made: Any) -> Any:
         """Return the object that a copy stands for; None for an object that the program made in the run itself."""
         return cls._originals.get(id(made))
@@ -109,6 +124,31 @@ def _of_users_class(made: Any, users: Any = None) -> None:
                             member.__set__(made, member.__get__(users))
 
 
+_WEAK = (weakref.WeakSet, weakref.WeakKeyDictionary, weakref.WeakValueDictionary)
+_HOLDERS = (UserDict, UserList, ChainMap)
+_CONTAINERS = (list, dict, set, deque, defaultdict, OrderedDict, Counter, *_WEAK, *_HOLDERS)
+
+
+def _hold_originals(container: Any) -> None:
+    """Put the originals of its elements into a container."""
+    if isinstance(container, _HOLDERS):
+        container = vars(container)
+    if isinstance(container, defaultdict):
+        container.default_factory = original(container.default_factory)  # pyright: ignore[reportUnknownMemberType]
+    is_table = hasattr(container, "items")
+    held: list[Any] = list(container.items() if is_table else container)
+    items = [*map(original, held)]
+    if all(map(operator.is_, items, held)):
+        return
+    container.clear()
+    if is_table:
+        for key, value in items:
+            container[key] = value
+    else:
+        write: Any = getattr(container, "extend", None) or getattr(container, "update", None)
+        write(items)
+
+
 def original(value: Any) -> Any:
     """Return the object that a copy stands for; other objects stay as they are.
 
@@ -131,6 +171,8 @@ def original(value: Any) -> Any:
     if type(value) is tuple:
         values = tuple(map(original, cast("tuple[Any, ...]", value)))
         return values if any(one is not other for one, other in zip(values, value, strict=True)) else value  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType]
+    if type(value) in _CONTAINERS:
+        Runs.keep(value)
     users = Runs.original_of(value)
     return value if users is None else users
 

@@ -1,4 +1,4 @@
-"""Lists, tables, sets, namespaces and slots with copies of their elements: a write to them reaches the user's own.
+"""Containers, namespaces and slots with copies of their elements: a write to them reaches the user's own.
 
 A copy reads the elements as what stands for them. It writes to itself, and their originals to the object that it
 stands for.
@@ -7,6 +7,7 @@ stands for.
 from __future__ import annotations
 
 import weakref
+from collections import Counter, OrderedDict, UserDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MemberDescriptorType, SimpleNamespace
 from typing import Any, cast
@@ -16,9 +17,12 @@ from wengert.transforms.originals import Runs, original
 
 Copier = Callable[[Any], Any]
 
-_ELEMENT = "append insert remove pop popitem clear reverse setdefault add discard __delitem__ __imul__"
+_ELEMENT = (
+    "append appendleft insert remove pop popleft popitem clear reverse rotate move_to_end setdefault add discard "
+    "__delitem__ __imul__"
+)
 _ELEMENTS = (
-    "extend update difference_update intersection_update symmetric_difference_update __setitem__ __iadd__ __ior__ "
+    "extend extendleft update difference_update intersection_update symmetric_difference_update __iadd__ __ior__ "
     "__iand__ __isub__ __ixor__"
 )
 
@@ -34,18 +38,43 @@ def _originals(value: Any) -> Any:
     return [*map(original, cast("Iterable[Any]", value))] if is_several else original(value)
 
 
+def _listed(value: Any) -> Any:
+    return list(cast("Iterator[Any]", value)) if isinstance(value, Iterator) else value
+
+
+def _element(*arguments: Any) -> tuple[Any, ...]:
+    return tuple(map(original, arguments))
+
+
+def _elements(*arguments: Any) -> tuple[Any, ...]:
+    return tuple(map(_originals, arguments))
+
+
+def _assigned(key: Any, value: Any) -> tuple[Any, Any]:
+    return original(key), _originals(value) if isinstance(key, slice) else original(value)
+
+
+#: What the methods that write give to the user's container.
+_WRITES: dict[str, Callable[..., tuple[Any, ...]]] = {
+    **dict.fromkeys(_ELEMENT.split(), _element),
+    **dict.fromkeys(_ELEMENTS.split(), _elements),
+    "__setitem__": _assigned,
+}
+
+
 def _writing_to_both(kind: type) -> Callable[[type], type]:
     """Return a decorator that lets the methods of a container that write do so in the user's container as well."""
 
-    def method(name: str, of_users: Callable[[Any], Any]) -> Any:
+    def method(name: str, of_users: Callable[..., tuple[Any, ...]]) -> Any:
         write = getattr(kind, name)
 
         def write_both(self: Any, *arguments: Any, **options: Any) -> Any:
-            arguments = tuple(list(value) if isinstance(value, Iterator) else value for value in arguments)  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType]
+            if of_users is _elements:
+                arguments = tuple(map(_listed, arguments))
             result = write(self, *arguments, **options)
             named = {name: original(value) for name, value in options.items()}
             if name != "pop" or kind is not set:
-                write(self.users, *map(of_users, arguments), **named)
+                write(self.users, *of_users(*arguments), **named)
             else:
                 self.users.discard(original(result))
             return self if result is self else result
@@ -57,18 +86,80 @@ def _writing_to_both(kind: type) -> Callable[[type], type]:
         self.users[:] = map(original, self)
 
     def decorate(subclass: type) -> type:
-        of_users = {
-            **dict.fromkeys(_ELEMENT.split(), original),
-            **dict.fromkeys(_ELEMENTS.split(), _originals),
-        }
-        for name in of_users.keys() & vars(kind).keys():
-            setattr(subclass, name, method(name, of_users[name]))
+        for name in _WRITES.keys() & set(dir(kind)):
+            setattr(subclass, name, method(name, _WRITES[name]))
         if kind is list:
             subclass.sort = sort  # pyright: ignore[reportAttributeAccessIssue]
-        subclass.__reduce_ex__ = lambda self, protocol: (kind, (kind(self),))  # pyright: ignore[reportAttributeAccessIssue]
-        return subclass
+        return _standing_for(kind, subclass)
 
     return decorate
+
+
+def _mirrored(kind: type) -> Callable[[type], type]:
+    """Return a decorator for a container whose methods are written in Python, and call one another."""
+
+    def method(name: str) -> Any:
+        write = getattr(kind, name)
+
+        def write_both(self: Any, *arguments: Any, **options: Any) -> Any:
+            result, is_table = write(self, *arguments, **options), hasattr(self, "items")
+            if hasattr(self, "users"):  # not in the constructor
+                self.users.clear()
+                for key in list(self):
+                    if is_table:
+                        self.users[original(key)] = original(self[key])
+                    else:
+                        self.users.add(original(key))
+            return result
+
+        return write_both
+
+    def decorate(subclass: type) -> type:
+        for name in {*_WRITES, "subtract"} & set(dir(kind)):
+            setattr(subclass, name, method(name))
+        return _standing_for(kind, subclass)
+
+    return decorate
+
+
+#: The copies of each kind of container.
+_SHARED: dict[type, Any] = {}
+
+
+def _standing_for(kind: type, subclass: Any) -> Any:
+    """Enter a class of copies: what `pickle` and `copy` make of one is a container of Python's class."""
+    subclass.__reduce_ex__ = lambda self, protocol: (kind, (*_settings(self), kind(*_settings(self), self)))
+    if kind is deque:
+        subclass.__reduce_ex__ = lambda self, protocol: (kind, (list(self), self.maxlen))
+    subclass.copy = subclass.__copy__ = _plain
+    for name in _OPERATORS & set(dir(kind)):
+        setattr(subclass, name, _on_plain(name))
+    setattr(subclass, ORIGINAL, weakref.ref(kind))
+    _SHARED[kind] = subclass
+    return subclass
+
+
+def _plain(shared: Any) -> Any:
+    """Return a container of Python's class with the elements of a copy."""
+    kind, arguments = shared.__reduce_ex__(4)
+    return kind(*arguments)
+
+
+def _on_plain(name: str) -> Any:
+    def operate(self: Any, *others: Any) -> Any:
+        return getattr(_plain(self), name)(*others)
+
+    return operate
+
+
+#: What makes a new container.
+_OPERATORS = {*["union", "intersection", "difference", "symmetric_difference"]} | {
+    f"__{side}{name}__" for side in ("", "r") for name in ("add", "mul", "or", "and", "sub", "xor")
+}
+
+
+def _settings(values: Any) -> tuple[Any, ...]:
+    return (values.default_factory,) if isinstance(values, defaultdict) else ()
 
 
 @_writing_to_both(list)
@@ -92,18 +183,97 @@ class SharedSet(set[Any]):
     users: set[Any]
 
 
+@_writing_to_both(deque)
+class SharedQueue(deque[Any]):
+    """The copies of the elements of a queue."""
+
+    users: deque[Any]
+
+
+@_writing_to_both(defaultdict)
+class SharedDefaults(defaultdict[Any, Any]):
+    """The copies of the keys and the values of a table, and of the function that fills it."""
+
+    users: defaultdict[Any, Any]
+
+
+@_mirrored(OrderedDict)
+class SharedOrder(OrderedDict[Any, Any]):
+    """The copies of the keys and the values of an ordered table."""
+
+    users: OrderedDict[Any, Any]
+
+
+@_mirrored(Counter)
+class SharedCounts(Counter[Any]):
+    """The counts of the copies of what a counter counts."""
+
+    users: Counter[Any]
+
+
+@_mirrored(weakref.WeakKeyDictionary)
+class SharedWeakKeys(weakref.WeakKeyDictionary[Any, Any]):
+    """The copies of the keys and the values of a table with weak keys."""
+
+    users: weakref.WeakKeyDictionary[Any, Any]
+
+
+@_mirrored(weakref.WeakValueDictionary)
+class SharedWeakValues(weakref.WeakValueDictionary[Any, Any]):
+    """The copies of the keys and the values of a table with weak values."""
+
+    users: weakref.WeakValueDictionary[Any, Any]
+
+
+@_mirrored(weakref.WeakSet)
+class SharedWeakSet(weakref.WeakSet[Any]):
+    """The copies of the elements of a weak set."""
+
+    users: weakref.WeakSet[Any]
+
+
+#: The kinds of containers that have copies.
+KINDS = frozenset(_SHARED)
+
+
 def shared(users: Any, copy: Copier) -> Any:
-    """Return the copy of a list, a table or a set, which may contain itself."""
-    kind = cast("type[Any]", type(users))
-    made: Any = Runs.enter(users, {list: SharedList, dict: SharedTable, set: SharedSet}[kind]())
-    made.users = users
-    if kind is dict:
-        dict.update(made, {copy(key): copy(value) for key, value in users.items()})
-    elif kind is list:
-        list.extend(made, map(copy, users))
+    """Return the copy of a container, which may contain itself."""
+    kind: Any = cast("type[Any]", type(users))
+    own: Any = _SHARED[kind]
+    empty = own((), users.maxlen) if kind is deque else own(*map(copy, _settings(users)))
+    made: Any = Runs.enter(users, empty)
+    if isinstance(users, Mapping):
+        items: Any = {copy(key): copy(value) for key, value in cast("Any", users).items()}
+        for key, value in items.items():
+            kind.__setitem__(made, key, value)
+    elif kind in (list, deque):
+        own.__base__.extend(made, map(copy, users))
     else:
-        set.update(made, map(copy, users))
+        own.__base__.update(made, map(copy, users))
+    made.users = users
     return made
+
+
+class View(UserDict[Any, Any]):
+    """The attributes of an object or a module, or `sys.modules`: it gives copies, and keeps originals.
+
+    Args:
+        users: the user's table.
+        copy: returns what stands for an object.
+    """
+
+    def __init__(self, users: dict[Any, Any], copy: Copier) -> None:
+        self.data = users
+        self._copy = copy
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._copy(self.data[key])
+
+    def __setitem__(self, key: Any, item: Any) -> None:
+        self.data[key] = original(item)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return dict, (dict(self),)
 
 
 class SharedNamespace(SimpleNamespace):
@@ -114,8 +284,8 @@ class SharedNamespace(SimpleNamespace):
         object.__setattr__(self, "_copy", copy)
 
     def __getattribute__(self, name: str) -> Any:
-        users = object.__getattribute__(self, "_users")
-        return object.__getattribute__(self, "_copy")(getattr(users, name))
+        users, copy = object.__getattribute__(self, "_users"), object.__getattribute__(self, "_copy")
+        return View(vars(users), copy) if name == "__dict__" else copy(getattr(users, name))
 
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(object.__getattribute__(self, "_users"), name, original(value))
@@ -166,7 +336,3 @@ class SharedSlot:
             self._own.__delete__(instance)
         else:
             self._users().__delete__(users)
-
-
-for _kind, _of_python in ((SharedList, list), (SharedTable, dict), (SharedSet, set)):
-    setattr(_kind, ORIGINAL, weakref.ref(_of_python))

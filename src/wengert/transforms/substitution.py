@@ -16,11 +16,13 @@ import builtins
 import contextlib
 import dis
 import functools
+import importlib
 import itertools
 import os
 import sys
 import weakref
 from abc import ABCMeta
+from collections import ChainMap, UserDict, UserList
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from enum import EnumMeta
@@ -30,6 +32,7 @@ from types import (
     CodeType,
     FunctionType,
     GenericAlias,
+    MappingProxyType,
     MethodType,
     ModuleType,
     SimpleNamespace,
@@ -38,19 +41,19 @@ from typing import Any, Generic, Protocol, TypeVar, cast
 
 import numpy as np
 
-from wengert.array.substitutes import MODULES, substitute_for
+from wengert.array.substitutes import MODULES, STAND_INS, substitute_for
 from wengert.boxes import Box, boxed, concrete
 from wengert.core import tree
+from wengert.core.copied_files import is_copied_file
 from wengert.core.errors import is_users, users_call
 from wengert.ops.elementwise import UFUNCS
 from wengert.ops.scipy_ufuncs import of_scipy
-from wengert.transforms.builtin_names import BUILTINS, LOSSES, STAND_INS
+from wengert.transforms.builtin_names import BUILTINS, LOSSES, has_attribute
 from wengert.transforms.class_copies import COPIERS, alias_copy, class_copy, is_copied, object_copy
-from wengert.transforms.copied_files import is_copied_file
 from wengert.transforms.guards import asks_for_types
 from wengert.transforms.math_functions import of_math
 from wengert.transforms.originals import FUNCTIONS, Runs, contents, original
-from wengert.transforms.shared_containers import SharedNamespace, shared
+from wengert.transforms.shared_containers import KINDS, SharedNamespace, View, shared
 
 ResultT = TypeVar("ResultT")
 
@@ -62,7 +65,7 @@ _NEEDY: weakref.WeakSet[Any] = weakref.WeakSet()
 #: Types of values that have no substitute.
 _DATA: Any = (bool, int, float, complex, str, bytes, type(None), np.ndarray, np.generic, Box)
 #: The metaclasses of plain classes, of abstract ones and of protocols.
-_METACLASSES = (type, ABCMeta, type(Protocol))
+_METACLASSES = (type, ABCMeta, type(Protocol), EnumMeta)
 #: Modules of functions that iterate until a value is exact enough; its derivative need not be. They have no copies.
 _ITERATIVE = ("scipy.optimize", "scipy.integrate", "scipy.sparse")
 _NOT_ITERATIVE = ("rosen", "rosen_der", "rosen_hess", "rosen_hess_prod")
@@ -124,9 +127,14 @@ def second_run(function: Callable[..., Any], loss: Exception) -> Generator[None]
         raise
 
 
-def current(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function to call in place of a user's: itself, or its copy if it needs substitutes."""
-    is_needy = ENABLED and ((_NEEDY and code_of(function) in _NEEDY) or asks_for_types(function))
+def current(function: Callable[..., Any], *inputs: Any) -> Callable[..., Any]:
+    """Return the function to call in place of a user's: itself, or its copy if it needs substitutes.
+
+    Args:
+        function: the user's function.
+        inputs: containers of its arguments, which may be objects that ask for types.
+    """
+    is_needy = ENABLED and ((_NEEDY and code_of(function) in _NEEDY) or asks_for_types((function, *inputs)))
     if not is_needy:
         return function
 
@@ -183,7 +191,7 @@ def with_substitutes(value: Any) -> Any:
         >>> wg.grad(lambda x: math.exp(x))(0.0)
         1.0
     """
-    if isinstance(value, _DATA):
+    if isinstance(value, _DATA) and not isinstance(type(value), EnumMeta):  # pyright: ignore[reportUnknownArgumentType]
         return value
     rule = _RULES.get(cast("type[Any]", type(value)))
     if rule is not None:
@@ -207,6 +215,8 @@ def _of_library(value: Any) -> Any:
         return value
     if module in _MATHEMATICS:
         return _dispatched(value, of_math(value))
+    if value is importlib.import_module:
+        return lambda *names: with_substitutes(value(*names))  # pyright: ignore[reportUnknownVariableType]
     substitute = substitute_for(value)
     if substitute is None and module.startswith("scipy.") and isinstance(value, FunctionType):
         plain = _of_plain_arrays(value)
@@ -355,7 +365,25 @@ def _function(function: FunctionType) -> Any:
     """Return the copy of a user's function."""
     if isinstance(function.__globals__, _Globals):
         return function if function in FUNCTIONS else _again(function)
+    if function.__code__ is _DISPATCHED.__code__ and function is not _DISPATCHED:
+        return _dispatcher(function)
     return _copy_of(function) if is_copied_file(function.__code__.co_filename) else _of_library(function)
+
+
+#: Python's function that calls one by the class of its first argument.
+_DISPATCHED: Any = functools.singledispatch(lambda _: None)
+
+
+def _dispatcher(function: Any) -> Any:
+    """Return the copy of a function of `functools.singledispatch`, for the user's classes and for their copies."""
+    known = Runs.copy_of(function)
+    if known is None:
+        made: Any = functools.singledispatch(with_substitutes(function.registry[object]))
+        known = Runs.enter(function, made)
+        for kind, chosen in function.registry.items():
+            for one in {kind, class_copy(kind) if _is_users_class(kind) else kind}:
+                made.register(one, with_substitutes(chosen))
+    return known
 
 
 def _again(function: FunctionType) -> Any:
@@ -459,9 +487,22 @@ def _vectorized(function: np.vectorize) -> Any:
     return _numpy("").vectorize(with_substitutes(function.pyfunc), *options)
 
 
-def _without_cache(function: Any) -> Any:
+def _with_cache(function: Any) -> Any:
     """Return the copy of a function that keeps its results: values inside a transform are no keys."""
-    return with_substitutes(function.__wrapped__)
+    known = Runs.copy_of(function)
+    if known is not None:
+        return known
+    copied = with_substitutes(function.__wrapped__)
+    kept = functools.lru_cache(**function.cache_parameters())(copied)
+
+    @functools.wraps(copied)
+    def call(*arguments: Any, **options: Any) -> Any:
+        is_followed = any(isinstance(leaf, Box) for leaf in tree.leaves((arguments, options)))
+        return (copied if is_followed else kept)(*arguments, **options)
+
+    for name in ("cache_parameters", "cache_info", "cache_clear"):
+        setattr(call, name, getattr(kept, name))
+    return Runs.enter(function, call)
 
 
 def _container(values: Any) -> Any:
@@ -471,6 +512,8 @@ def _container(values: Any) -> Any:
         return known
     if not _holds_code(values, _DEPTH):
         return values
+    if isinstance(values, MappingProxyType):
+        return MappingProxyType({with_substitutes(key): with_substitutes(values[key]) for key in values})  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType]
     if isinstance(values, (tuple, frozenset)):
         return type(values)(map(with_substitutes, values))  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType]
     return shared(values, with_substitutes)
@@ -479,15 +522,33 @@ def _container(values: Any) -> Any:
 def _holds_code(value: Any, depth: int) -> bool:
     """Return whether functions or objects are among the first elements: a longer container of data costs no more."""
     kind = cast("type[Any]", type(value))
-    if kind not in (tuple, list, dict, set, frozenset):
-        return isinstance(value, _CODE) or _is_users_class(kind) or substitute_for(value) is not None
+    if kind not in _CONTAINERS:
+        is_code = kind in _RULES or isinstance(value, (BuiltinFunctionType, type))
+        return is_code or _is_users_class(kind) or substitute_for(value) is not None
     if not depth:
         return False
     return any(
         _holds_code(element, depth - 1)
-        for elements in ((value, value.values()) if kind is dict else (value,))
+        for elements in ((value, value.values()) if hasattr(kind, "values") else (value,))
         for element in itertools.islice(elements, _LOOKED_AT)
     )
+
+
+def _holder(users: Any) -> Any:
+    """Return the copy of an object of a class of Python's library that holds containers."""
+    known = Runs.copy_of(users)
+    if known is None:
+        known = Runs.enter(users, object.__new__(type(users)))
+        held = cast("dict[str, Any]", vars(users))
+        vars(known).update({name: with_substitutes(value) for name, value in held.items()})
+    return known
+
+
+def _reference(users: Any) -> Any:
+    """Return a weak reference to the copy of what one refers to."""
+    value = users()
+    copied = with_substitutes(value)
+    return users if copied is value else type(users)(copied)
 
 
 def _namespace(users: SimpleNamespace) -> Any:
@@ -495,13 +556,9 @@ def _namespace(users: SimpleNamespace) -> Any:
     return Runs.enter(users, SharedNamespace(users, with_substitutes)) if known is None else known
 
 
+_CONTAINERS = (*KINDS, tuple, frozenset, MappingProxyType)
 #: How many elements of a container, and containers inside one another, show whether it holds functions or objects.
 _LOOKED_AT, _DEPTH = 64, 4
-#: Types of values that are no data.
-_CODE = (
-    *(FunctionType, MethodType, BuiltinFunctionType, ModuleType, type),
-    *(functools.partial, functools._lru_cache_wrapper, np.vectorize),  # pyright: ignore[reportPrivateUsage]
-)
 
 
 # -- copies of the user's modules and classes --------------------------------------------------------------
@@ -558,8 +615,12 @@ def _module(module: ModuleType) -> Any:
         return _modules.setdefault(module, _Numpy(_numpy("")))
     if name == "numpy.linalg":
         return _numpy(".linalg")
+    if name == "sys":
+        made = _modules[module] = _Module(module)
+        vars(made)["modules"] = View(sys.modules, with_substitutes)
+        return made
     file = getattr(module, "__file__", None)
-    is_library = name in _MATHEMATICS or name.partition(".")[0] == "scipy"
+    is_library = name in (*_MATHEMATICS, "importlib") or name.partition(".")[0] == "scipy"
     if not is_library and (file is None or not is_copied_file(file)):
         return module
     return _modules.setdefault(module, _Module(module))
@@ -567,7 +628,11 @@ def _module(module: ModuleType) -> Any:
 
 def _is_users_class(kind: type) -> bool:
     """Return whether a class is the user's and may have a copy: exceptions and enumerations are known by identity."""
-    if is_copied(kind) or isinstance(kind, EnumMeta) or issubclass(kind, (BaseException, *_DATA)):
+    if (
+        is_copied(kind)
+        or issubclass(kind, BaseException)
+        or (issubclass(kind, _DATA) and not isinstance(kind, EnumMeta))
+    ):
         return False
     is_plain = type(kind) in _METACLASSES or _is_users_class(type(kind))
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
@@ -578,13 +643,28 @@ _RULES: dict[Any, Callable[[Any], Any]] = {
     FunctionType: _function,
     MethodType: _method,
     functools.partial: _partial,
-    functools._lru_cache_wrapper: _without_cache,  # pyright: ignore[reportPrivateUsage]
+    functools._lru_cache_wrapper: _with_cache,  # pyright: ignore[reportPrivateUsage]
     np.vectorize: _vectorized,
     ModuleType: _module,
     SimpleNamespace: _namespace,
     GenericAlias: alias_copy,
     type(cast("Any", Generic)[ResultT]): alias_copy,
-    **dict.fromkeys((tuple, list, dict, set, frozenset), _container),
+    **dict.fromkeys(_CONTAINERS, _container),
+    **dict.fromkeys((UserDict, UserList, ChainMap), _holder),
+    **dict.fromkeys((weakref.ref, weakref.WeakMethod), _reference),
 }
 COPIERS.append(with_substitutes)
-BUILTINS["getattr"] = lambda *arguments: with_substitutes(getattr(*arguments))
+
+
+def _attribute(value: Any, name: str, *default: Any) -> Any:
+    is_absent = default and isinstance(value, Box) and not has_attribute(value, name)
+    return default[0] if is_absent else with_substitutes(getattr(value, name, *default))
+
+
+def _vars(*arguments: Any) -> Any:
+    if arguments and isinstance(arguments[0], _Module):
+        return View(vars(vars(arguments[0])["_module"]), with_substitutes)
+    return cast("Any", vars(*arguments))
+
+
+BUILTINS.update({"getattr": _attribute, "vars": _vars})

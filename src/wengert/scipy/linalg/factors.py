@@ -154,7 +154,7 @@ def lu(
         return multiply(back, left), upper
     if p_indices:
         rows = shape_of(a)[-2]
-        return _integers(np.matmul(back, np.arange(rows, dtype=float))), left, upper
+        return _integers(np.matmul(back, np.arange(rows, dtype=dtype_of(back)))), left, upper
     return back, left, upper
 
 
@@ -231,7 +231,7 @@ def _exchanged(b: Any, exchanged: Any, forward: bool) -> Any:
         first = np.sum(where(here, order, 0), -1, keepdims=True)
         second = np.sum(where(there, order, 0), -1, keepdims=True)
         order = where(here, second, where(there, first, order))
-    matrix = where(order[..., :, None] == np.arange(rows), 1.0, 0.0)
+    matrix = cast(order[..., :, None] == np.arange(rows), dtype=dtype_of(real(b)))
     return multiply(matrix, b)
 
 

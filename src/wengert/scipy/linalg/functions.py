@@ -140,9 +140,9 @@ def fractional_matrix_power(A: Any, t: Any) -> Any:
         array([[2., 0.],
                [0., 3.]])
     """
-    a = _square("fractional_matrix_power", A)
     if isinstance(t, (int, float)) and t == int(t):
-        return np.linalg.matrix_power(a, int(t))
+        return np.linalg.matrix_power(A, int(t))
+    a = _square("fractional_matrix_power", A)
     return matrix_functions.expm(t * matrix_functions.logm(a))
 
 
@@ -209,7 +209,7 @@ def tanm(A: Any) -> Any:
         >>> tanm(np.zeros((1, 1)))
         array([[0.]])
     """
-    return linalg.solve(*_of_angles(_square("tanm", A)))
+    return linalg.solve(*checked("tanm", True, *_of_angles(_square("tanm", A))))
 
 
 def _hyperbolic(A: Any) -> tuple[Any, Any]:
@@ -268,7 +268,7 @@ def tanhm(A: Any) -> Any:
         >>> tanhm(np.zeros((1, 1)))
         array([[0.]])
     """
-    return linalg.solve(*_hyperbolic(_square("tanhm", A)))
+    return linalg.solve(*checked("tanhm", True, *_hyperbolic(_square("tanhm", A))))
 
 
 # -- equations -------------------------------------------------------------------------------------------
@@ -342,17 +342,19 @@ def solve_discrete_lyapunov(a: Any, q: Any, method: Any = None) -> Any:
         >>> solve_discrete_lyapunov(np.array([[0.5]]), np.array([[3.0]]))
         array([[4.]])
     """
-    a, q = _square("solve_discrete_lyapunov", a), _square("solve_discrete_lyapunov", q)
-    rows = shape_of(a)[-1]
+    a, q = checked("solve_discrete_lyapunov", True, a, q)
+    check_square("solve_discrete_lyapunov", type_of(a))
+    check_square("solve_discrete_lyapunov", type_of(q))
+    rows, dtype = shape_of(a)[-1], np.result_type(a.dtype, q.dtype)
     method = ("direct" if rows < 10 else "bilinear") if method is None else str(method).lower()
     if method not in ("direct", "bilinear"):
         requirement = 'method must be "direct", "bilinear" or None'
         raise ArgumentError(message("solve_discrete_lyapunov", requirement, repr(method)))
     if method == "direct":
-        matrix = np.eye(rows * rows) - kron(a, np.conj(a))
+        matrix = np.eye(rows * rows, dtype=dtype) - kron(a, np.conj(a))
         return reshape(linalg.solve(matrix, reshape(q, shape=(rows * rows, 1))), shape=(rows, rows))
     # With the Cayley transform b = (a^H - 1) (a^H + 1)^-1, the equation is b^H x + x b = -2 (a + 1)^-1 q (a^H + 1)^-1.
-    unit = np.eye(rows)
+    unit = np.eye(rows, dtype=dtype)
     behind = linalg.inverse(adjoint(a) + unit)
     b = multiply(adjoint(a) - unit, behind)
     right = multiply(linalg.solve(a + unit, q), behind) * -2.0

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from wengert.array.substitutes import substitutes
-from wengert.core.errors import ShapeError, message
+from wengert.boxes import concrete
+from wengert.core.errors import ArgumentError, ShapeError, message
 from wengert.core.shapes import shape_of
 from wengert.ir.types import show
 from wengert.numpy.registry import rank_of
@@ -48,7 +49,7 @@ def toeplitz(c: Any, r: Any = None) -> Any:
                [3, 2]])
     """
     c = _vector("toeplitz", c)
-    r = np.conj(c) if r is None else _vector("toeplitz", r)
+    r = c.conj() if r is None else _vector("toeplitz", r)
     rows, columns = shape_of(c)[-1], shape_of(r)[-1]
     distance = np.subtract.outer(np.arange(rows), np.arange(columns))
     return _taken(c, r, np.where(distance >= 0, distance, rows - distance))
@@ -93,7 +94,7 @@ def hankel(c: Any, r: Any = None) -> Any:
                [3, 4]])
     """
     c = _vector("hankel", c)
-    r = c * 0 if r is None else _vector("hankel", r)
+    r = np.zeros_like(c) if r is None else _vector("hankel", r)
     rows, columns = shape_of(c)[-1], shape_of(r)[-1]
     place = np.add.outer(np.arange(rows), np.arange(columns))
     return _taken(c, r, np.where(place < rows, place, place + 1))
@@ -150,6 +151,9 @@ def companion(a: Any) -> Any:
     count = shape_of(a)[-1] - 1
     if count < 1:
         raise ShapeError(message("companion", "at least two coefficients are required", show(a)))
+    leading = concrete(a[..., 0])
+    if leading is not None and not np.all(leading):
+        raise ArgumentError(message("companion", "the first coefficient must not be 0", show(a)))
     first = -a[..., 1:] / (1.0 * a[..., :1])
     below = np.broadcast_to(np.eye(count - 1, count), (*shape_of(a)[:-1], count - 1, count))
     return np.concatenate([first[..., None, :], below.astype(first.dtype)], -2)
@@ -180,8 +184,10 @@ def leslie(f: Any, s: Any) -> Any:
         raise ShapeError(
             message("leslie", "s must have one element less than f, and at least one", show(f, s))
         )
-    survival = s[..., :, None] * np.eye(count - 1, count)
-    return np.concatenate([f[..., None, :] + survival[..., :1, :] * 0, survival], -2)
+    lead = np.broadcast_shapes(shape_of(f)[:-1], shape_of(s)[:-1])
+    below = where(np.eye(count - 1, count, dtype=bool), s[..., :, None], np.zeros((), s.dtype))
+    rows = (f[..., None, :], 1), (below, count - 1)
+    return np.concatenate([np.broadcast_to(row, (*lead, extent, count)) for row, extent in rows], -2)
 
 
 @substitutes("scipy.linalg.khatri_rao")
@@ -239,7 +245,7 @@ def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
         raise ShapeError(message("convolution_matrix", requirement, f"{show(a)}, {n=}, {mode=}"))
     distance = np.subtract.outer(np.arange(count + n - 1), np.arange(n))
     inside = (distance >= 0) & (distance < count)
-    full = where(inside, a[..., np.where(inside, distance, 0)], 0)
+    full = where(inside, a[..., np.where(inside, distance, 0)], np.zeros((), a.dtype))
     shorter, longer = sorted((count, n))
     if mode == "valid":
         return full[..., shorter - 1 : longer, :]
