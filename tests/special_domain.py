@@ -285,8 +285,13 @@ def derivatives(case: Case, x: list[Array], mode: str) -> dict[int, Array]:
 
 def _values(case: Case, x: list[Array]) -> Array:
     """Return the values inside of a transform, which are Wengert's."""
+    n = case.wrt[0]
+
+    def of_one(number: Any) -> Any:
+        return case.function(*x[:n], number, *x[n + 1 :])
+
     with np.errstate(all="ignore"):
-        return wg.jvp(lambda number: case.function(number, *x[1:]), (x[0],), (np.zeros_like(x[0]),))[0]
+        return wg.jvp(of_one, (x[n],), (np.zeros_like(x[n]),))[0]
 
 
 #: The modes of differentiation that are compared.

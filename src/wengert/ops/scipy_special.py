@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from wengert.ops.arithmetic import absolute, floor, maximum, sign
+from wengert.ops.arithmetic import absolute, floor, maximum, sign, size_to_compare
 from wengert.ops.bessel import i0, i1
 from wengert.ops.comparison import equal, greater, less, where
 from wengert.ops.composition import composed
@@ -222,9 +222,9 @@ def _scaled_slope(out: Any, v: Any, x: Any, alternating: bool, near: Any) -> Any
     ``e^x K_v(x) = sqrt(pi / 2x) sum_k a_k x^-k`` with ``a_k = a_(k-1) (4v^2 - (2k-1)^2) / 8k``; I_v has alternating
     signs (DLMF 10.40). From the border on, the terms fall below the unit of rounding.
     """
-    square_of_order, size = 4.0 * v * v, absolute(x)
-    is_far = greater(size, 20.0 + square_of_order / 16)
-    inverse = 1.0 / where(is_far, size, 20.0 + square_of_order / 16)
+    square_of_order = 4.0 * v * v
+    is_far = greater(size_to_compare(x), 20.0 + square_of_order / 16)
+    inverse = 1.0 / absolute(where(is_far, x, 20.0 + square_of_order / 16))
     inverse = -inverse if alternating else inverse
     total: Any = 1.0
     slope: Any = 0.5
