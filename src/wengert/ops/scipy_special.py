@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from wengert.kernels import orthogonal
 from wengert.ops.arithmetic import absolute, floor, maximum, sign, size_to_compare
 from wengert.ops.bessel import i0, i1
 from wengert.ops.comparison import equal, greater, less, where
@@ -36,7 +37,7 @@ from wengert.ops.orders import (
 from wengert.ops.scipy_ufuncs import BY_NAME, stated
 from wengert.ops.special import erf, erfc, erfinv, lgamma
 from wengert.ops.trigonometric import cos, cosh, sin, sinh
-from wengert.primitive import Point
+from wengert.primitive import Point, Primitive
 
 _ROOT_PI = math.sqrt(math.pi)
 _ROOT_TWO_PI = math.sqrt(2 * math.pi)
@@ -438,6 +439,14 @@ ellipe = stated(
 # -- orthogonal polynomials ------------------------------------------------------------------------------
 
 
+def _polynomial(name: str, *partials: Any, **statement: Any) -> Primitive:
+    """State a function that is a polynomial where its degree is whole, and singular at -1 elsewhere."""
+    scipys, own = f"eval_{name}", getattr(orthogonal, name)
+    operands = ", ".join(f"{{{n}}}" for n in range(len(partials)))
+    source = f"wengert.kernels.orthogonal.{name}({operands})"
+    return stated(scipys, *partials, of=scipys, by=own, source=source, **statement)
+
+
 def _before(n: Any) -> Any:
     """Return the degree of the derivative of a function of degree n, which need not be whole."""
     return where(equal(n, 0), n, n - 1)
@@ -454,8 +463,8 @@ def _reflected(n: Any) -> Any:
 
 
 _ON_INTERVAL = ((1.0, 3.0), (-0.9, 0.9))
-eval_legendre = stated(
-    "eval_legendre",
+eval_legendre = _polynomial(
+    "legendre",
     None,
     lambda out, n, x: _legendre_slope(_reflected(n), x),
     doc="the Legendre polynomial P_n(x)",
@@ -467,8 +476,8 @@ def _legendre_slope(n: Any, x: Any) -> Any:
     return _times_degree(n, 0.5 * (n + 1), eval_jacobi(_before(n), 1, 1, x))
 
 
-eval_jacobi = stated(
-    "eval_jacobi",
+eval_jacobi = _polynomial(
+    "jacobi",
     None,
     None,
     None,
@@ -476,23 +485,23 @@ eval_jacobi = stated(
     doc="the Jacobi polynomial P_n^(a, b)(x)",
     domain=((1.0, 3.0), (1.0, 3.0), (1.0, 3.0), (-0.9, 0.9)),
 )
-eval_gegenbauer = stated(
-    "eval_gegenbauer",
+eval_gegenbauer = _polynomial(
+    "gegenbauer",
     None,
     None,
     lambda out, n, a, x: _times_degree(n, 2 * a, eval_gegenbauer(_before(n), a + 1, x)),
     doc="the Gegenbauer polynomial C_n^(a)(x)",
     domain=((1.0, 3.0), (1.0, 3.0), (-0.9, 0.9)),
 )
-eval_chebyt = stated(
-    "eval_chebyt",
+eval_chebyt = _polynomial(
+    "chebyt",
     None,
     lambda out, n, x: _times_degree(n, absolute(n), eval_chebyu(_before(absolute(n)), x)),
     doc="the Chebyshev polynomial of the first kind T_n(x)",
     domain=_ON_INTERVAL,
 )
-eval_chebyu = stated(
-    "eval_chebyu",
+eval_chebyu = _polynomial(
+    "chebyu",
     None,
     lambda out, n, x: _times_degree(n, 2, eval_gegenbauer(_before(n), 2, x)),
     doc="the Chebyshev polynomial of the second kind U_n(x)",

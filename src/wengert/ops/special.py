@@ -49,6 +49,7 @@ def _or_one(out: Any, x: Any) -> Any:
     lambda out, x, p: _of_length(out, out / (p * _or_one(out, x))),
     lambda out, x, p: -out * log(_or_one(out, x)) / (p * p),
     domain=((0.2, 2.0), (0.5, 4.0)),
+    singular=[(-1.0, 3.0)],
     kinks=[(0.0, 3.0)],
 )
 def root_of_order(x: Any, p: Any) -> Any:
