@@ -13,7 +13,7 @@ import numpy as np
 from wengert.array.array import operand
 from wengert.array.substitutes import substitutes
 from wengert.array.suggestions import INSTEAD
-from wengert.core.dtypes import dtype_of
+from wengert.core.dtypes import dtype_of, is_complex
 from wengert.core.errors import ArgumentError, message
 from wengert.core.shapes import drop_axes, shape_of, size
 from wengert.numpy.reducing import kept, reduce_over
@@ -35,7 +35,7 @@ from wengert.ops.comparison import (
     where,
 )
 from wengert.ops.conversion import stop_gradient_primitive as stop_gradient
-from wengert.ops.densities import kl_divergence, rel_entropy
+from wengert.ops.densities import kl_divergence, rel_entropy, times_log
 from wengert.ops.exponential import exp, expit, log, log1p, logaddexp
 from wengert.ops.reduction import reduce_max, reduce_sum
 from wengert.ops.scipy_ufuncs import BY_NAME
@@ -235,7 +235,9 @@ def _times_log(x: Any, y: Any, log_: Any, edge: float) -> Any:
     """Return ``x log(y)``, 0 where x = 0 unless y is NaN; the derivative in x is ``log(y)`` where that is finite."""
     inside = logical_and(greater(y, edge), less(y, np.inf))
     zero = logical_and(equal(x, 0), logical_not(logical_or(inside, isnan(y))))
-    return x * log_(where(zero, 1.0 + edge, y))
+    y = where(zero, 1.0 + edge, y)
+    is_real = log_ is log and not is_complex(dtype_of(x)) and not is_complex(dtype_of(y))
+    return times_log(x, y) if is_real else x * log_(y)
 
 
 def xlogy(x: Any, y: Any) -> Any:

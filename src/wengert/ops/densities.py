@@ -96,6 +96,20 @@ def rel_entropy(x: Any, y: Any) -> Any:
     return -(x * _log_ratio(y, x, 1.0 * y - x))
 
 
+@composed(lambda out, x, y: log(y), lambda out, x, y: x / y, domain=(0.5, 3.0), singular=[(1.0, 0.0)])
+def times_log(x: Any, y: Any) -> Any:
+    """Return ``x ln y``; the slope x / y does not overflow where 1 / y does.
+
+    Args:
+        x: a number or an array.
+        y: positive numbers, which broadcast.
+
+    Returns:
+        A number or an array.
+    """
+    return x * log(y)
+
+
 def _log_mass(k: Any, m: Any, d: Any) -> Any:
     """Return ``k ln m - m - ln Gamma(k + 1)`` with d = m - k; m = None stands for k."""
     is_large, is_zero = greater_equal(k, _LARGE), equal(k, 0.0)
