@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -40,7 +41,9 @@ def inverse(theirs: Number, probability: Number, log_density: Number, sign: int 
 
     def exact(*numbers: Any) -> Any:
         *shape, p = numbers
-        t = mp.mpf(float(theirs(*map(float, numbers))))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # SciPy truncates whole numbers that are moved
+            t = mp.mpf(float(theirs(*map(float, numbers))))
         if not mp.isfinite(t) or not t:
             raise ValueError
         for _ in range(40):
@@ -121,10 +124,11 @@ named(
     cost=4,
     limit=_TAIL,
 )
-named(
+case(
     "bdtri",
+    lambda k, n, y: sc.bdtri(k, n.astype(int), y),
     inverse(
-        sc.bdtri,
+        lambda k, n, y: sc.bdtri(k, int(n), y),
         lambda k, n, p: incomplete(n - k, k + 1, 1 - p),
         lambda p, k, n: log_beta_density(p, k + 1, n - k),
         -1,

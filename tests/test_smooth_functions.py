@@ -99,7 +99,7 @@ def _total(function: Function) -> Function:
         found: Any = 0.0 * sum(np.sum(x) for x in arguments)
         leaves: list[Any] = tree.leaves(function(*arguments))
         for place, leaf in enumerate(leaves):
-            kind = np.dtype(getattr(leaf, "dtype", type(leaf))).kind
+            kind = "" if isinstance(leaf, type) else np.dtype(getattr(leaf, "dtype", type(leaf))).kind
             if kind in "fc":
                 leaf = leaf * np.cos(np.arange(np.size(leaf)) + place).reshape(np.shape(leaf))
                 found = found + np.sum(leaf.real + leaf.imag if kind == "c" else leaf)
