@@ -13,7 +13,7 @@ import numpy as np
 from wengert.array.array import operand
 from wengert.array.substitutes import substitutes
 from wengert.array.suggestions import INSTEAD
-from wengert.core.dtypes import dtype_of, is_complex
+from wengert.core.dtypes import INT64, dtype_of, is_complex
 from wengert.core.errors import ArgumentError, message
 from wengert.core.shapes import drop_axes, shape_of, size
 from wengert.numpy.reducing import kept, reduce_over
@@ -34,6 +34,7 @@ from wengert.ops.comparison import (
     not_equal,
     where,
 )
+from wengert.ops.conversion import cast
 from wengert.ops.conversion import stop_gradient_primitive as stop_gradient
 from wengert.ops.densities import kl_divergence, rel_entropy, times_log
 from wengert.ops.exponential import exp, expit, log, log1p, logaddexp
@@ -87,7 +88,7 @@ def polygamma(n: int, x: Any) -> Any:
 
 def _spherical(kind: str, n: Any, x: Any, derivative: bool, parity: int) -> Any:
     """Return a spherical Bessel function that is even or odd, as its order and ``parity`` say, or its derivative."""
-    n, x = np.asarray(n, np.int64), floating(operand(x))
+    n, x = cast(operand(n), dtype=INT64), floating(operand(x))
     value = BY_NAME[f"_spherical_{kind}{'_d' if derivative else ''}"](n, where(less(x, 0), negative(x), x))
     reflected = where(equal(n % 2, parity ^ derivative), value, negative(value))
     return where(less(x, 0), reflected, value)
