@@ -92,6 +92,11 @@ def _points(program: Program) -> Iterator[Program]:
             yield program._replace(name=f"{program.name} [{kind}, {place}]", arguments=arguments)
 
 
+def _kind(leaf: Any) -> str:
+    is_object = isinstance(leaf, type)  # of np.common_type
+    return "O" if is_object else np.dtype(getattr(leaf, "dtype", type(leaf))).kind
+
+
 def _total(function: Function) -> Function:
     """Return a weighted sum of the floating results of a function."""
 
@@ -99,7 +104,7 @@ def _total(function: Function) -> Function:
         found: Any = 0.0 * sum(np.sum(x) for x in arguments)
         leaves: list[Any] = tree.leaves(function(*arguments))
         for place, leaf in enumerate(leaves):
-            kind = "" if isinstance(leaf, type) else np.dtype(getattr(leaf, "dtype", type(leaf))).kind
+            kind = _kind(leaf)
             if kind in "fc":
                 leaf = leaf * np.cos(np.arange(np.size(leaf)) + place).reshape(np.shape(leaf))
                 found = found + np.sum(leaf.real + leaf.imag if kind == "c" else leaf)
