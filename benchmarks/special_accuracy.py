@@ -17,8 +17,8 @@ sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 
 from tables import replace_table  # noqa: E402
 
-from tests.special_cases import CASES  # noqa: E402
 from tests.special_domain import Case, faults  # noqa: E402
+from tests.special_inverses import CASES  # noqa: E402
 
 
 def row(name: str, cases: Iterable[Case], seed: int, count: int) -> str:
@@ -56,7 +56,9 @@ def main() -> None:
     groups: dict[str, list[Case]] = {}
     for case in CASES:
         if not options.names or any(word in case.name for word in options.names):
-            groups.setdefault(".".join(case.name.split(".")[:2]), []).append(case)
+            name, _, rule = case.name.rpartition(".")
+            group = f"{name}, quantiles" if rule in ("ppf", "isf") else name or rule
+            groups.setdefault(group, []).append(case)
     lines = ["| function | operands | error of the value | of the derivatives |", "|---|---|---:|---:|"]
     for name, cases in groups.items():
         lines.append(row(name, cases, options.seed, options.points))

@@ -117,13 +117,12 @@ def unit(low: float = 1e-300) -> Draw:
 
 
 def interval() -> Draw:
-    """Draw numbers from -0.9, beside which SciPy's functions of fractional degrees lose digits, to 1."""
+    """Draw numbers between -1 and 1, many of them beside the ends and 0."""
 
     def draw(rng: np.random.Generator, before: list[Array], count: int) -> Array:
-        size = unit().numbers(rng, before, count)
-        return np.where(size < 0.9, size * rng.choice([-1.0, 1.0], count), size)
+        return unit(1e-30).numbers(rng, before, count) * rng.choice([-1.0, 1.0], count)
 
-    return Draw("-0.9 to 1", draw)
+    return Draw("-1 to 1", draw)
 
 
 def whole(low: int, high: int) -> Draw:
@@ -285,8 +284,13 @@ def derivatives(case: Case, x: list[Array], mode: str) -> dict[int, Array]:
 
 def _values(case: Case, x: list[Array]) -> Array:
     """Return the values inside of a transform, which are Wengert's."""
+    n = case.wrt[0]
+
+    def of_one(number: Any) -> Any:
+        return case.function(*x[:n], number, *x[n + 1 :])
+
     with np.errstate(all="ignore"):
-        return wg.jvp(lambda number: case.function(number, *x[1:]), (x[0],), (np.zeros_like(x[0]),))[0]
+        return wg.jvp(of_one, (x[n],), (np.zeros_like(x[n]),))[0]
 
 
 #: The modes of differentiation that are compared.

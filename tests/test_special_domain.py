@@ -9,8 +9,8 @@ import pytest
 pytest.importorskip("mpmath")
 pytest.importorskip("scipy")
 
-from tests.special_cases import CASES
 from tests.special_domain import MODES, Case, faults
+from tests.special_inverses import CASES
 
 SEED = int(os.environ.get("WENGERT_CASES", "1"))
 

@@ -14,7 +14,7 @@ import numpy as np
 from wengert.control.custom_derivatives import custom_jvp
 from wengert.core.dtypes import dtype_of
 from wengert.core.shapes import shape_of
-from wengert.ops.arithmetic import absolute
+from wengert.ops.arithmetic import size_to_compare
 from wengert.ops.comparison import equal, greater_equal, less, logical_and, where
 from wengert.ops.conversion import cast
 from wengert.ops.linalg import adjoint, multiply, symmetric
@@ -89,10 +89,10 @@ def matrix_function(f: Callable[[Any], Any], a: Any) -> Any:
         (w, v), (at_w, at_v) = _pairs(values), _pairs(results)
         gap = w - v
         scale = reshape(
-            reduce_max(absolute(values), axes=(len(shape_of(values)) - 1,)),
+            reduce_max(size_to_compare(values), axes=(len(shape_of(values)) - 1,)),
             shape=(*shape_of(values)[:-1], 1, 1),
         )
-        near = less(absolute(gap), _FAR * scale) | equal(gap, 0)
+        near = less(size_to_compare(gap), _FAR * scale) | equal(gap, 0)
         mean = 0.0 * gap
         for point, weight in zip(_POINTS.tolist(), _WEIGHTS.tolist(), strict=True):
             place = where(near, v + point * gap, v)

@@ -13,7 +13,7 @@ import numpy as np
 from wengert.array.array import operand
 from wengert.array.substitutes import substitutes
 from wengert.array.suggestions import INSTEAD
-from wengert.core.dtypes import dtype_of
+from wengert.core.dtypes import INT64, dtype_of, is_complex
 from wengert.core.errors import ArgumentError, message
 from wengert.core.shapes import drop_axes, shape_of, size
 from wengert.numpy.reducing import kept, reduce_over
@@ -34,8 +34,9 @@ from wengert.ops.comparison import (
     not_equal,
     where,
 )
+from wengert.ops.conversion import cast
 from wengert.ops.conversion import stop_gradient_primitive as stop_gradient
-from wengert.ops.densities import kl_divergence, rel_entropy
+from wengert.ops.densities import kl_divergence, rel_entropy, times_log
 from wengert.ops.exponential import exp, expit, log, log1p, logaddexp
 from wengert.ops.reduction import reduce_max, reduce_sum
 from wengert.ops.scipy_ufuncs import BY_NAME
@@ -87,7 +88,7 @@ def polygamma(n: int, x: Any) -> Any:
 
 def _spherical(kind: str, n: Any, x: Any, derivative: bool, parity: int) -> Any:
     """Return a spherical Bessel function that is even or odd, as its order and ``parity`` say, or its derivative."""
-    n, x = np.asarray(n, np.int64), floating(operand(x))
+    n, x = cast(operand(n), dtype=INT64), floating(operand(x))
     value = BY_NAME[f"_spherical_{kind}{'_d' if derivative else ''}"](n, where(less(x, 0), negative(x), x))
     reflected = where(equal(n % 2, parity ^ derivative), value, negative(value))
     return where(less(x, 0), reflected, value)
@@ -175,7 +176,7 @@ def spherical_kn(n: Any, x: Any, derivative: bool = False) -> Any:
     x = floating(operand(x))
     value = _spherical("kn", n, x, derivative, 0)
     inside = where(less(x, 0), x, 0.0)
-    odd = np.pi * np.where(np.asarray(n) % 2 == 0, 1.0, -1.0) * spherical_in(n, inside, derivative)
+    odd = np.pi * where(equal(cast(operand(n), dtype=INT64) % 2, 0), 1.0, -1.0) * spherical_in(n, inside, derivative)
     return where(less(x, 0), -odd - value, value)
 
 
@@ -235,7 +236,9 @@ def _times_log(x: Any, y: Any, log_: Any, edge: float) -> Any:
     """Return ``x log(y)``, 0 where x = 0 unless y is NaN; the derivative in x is ``log(y)`` where that is finite."""
     inside = logical_and(greater(y, edge), less(y, np.inf))
     zero = logical_and(equal(x, 0), logical_not(logical_or(inside, isnan(y))))
-    return x * log_(where(zero, 1.0 + edge, y))
+    y = where(zero, 1.0 + edge, y)
+    is_real = log_ is log and not is_complex(dtype_of(x)) and not is_complex(dtype_of(y))
+    return times_log(x, y) if is_real else x * log_(y)
 
 
 def xlogy(x: Any, y: Any) -> Any:

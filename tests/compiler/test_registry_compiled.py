@@ -133,6 +133,7 @@ def check_together(applications: Sequence[tuple[Callable[..., Any], Sequence[Any
 
 
 def tolerance(primitive: Primitive) -> dict[str, float]:
+    # Terms of a density at its samples are up to 20 ln 20 = 60 times its scale, each with some roundings.
     if primitive.name in SUMS | DENSITIES:
         return {"ulp": 200.0, "scale": 1.0}
     return {"ulp": FEW, "scale": 1.0 if primitive.name in CANCELLING else 0.0}
@@ -169,13 +170,19 @@ def every_pair(count: int, dtype: str) -> list[Any]:
     return [one.ravel() for one in np.meshgrid(*values, indexing="ij")]
 
 
+def _without_large(operands: list[Any]) -> list[Any]:
+    """Leave out the points with a finite number above 1,000."""
+    large = np.any([np.isfinite(x) & (np.abs(1.0 * x) > 1e3) for x in operands], axis=0)
+    return [x[~large] for x in operands]
+
+
 def check_specials(primitive: Primitive, dtypes: Sequence[str]) -> None:
     sample = Sample(primitive, SeededDraw(0))
     if primitive.name == "cast":  # NumPy does not define conversions of values out of range
         return
-    if primitive.name in ("log_binomial_mass", "log_beta_density"):  # terms of counts of 1e300 cancel
-        return
     cases = [every_pair(len(sample.operands), dtype) for dtype in dtypes]
+    if primitive.name in ("log_binomial_mass", "log_beta_density"):  # terms of large counts cancel
+        cases = [_without_large(given) for given in cases]
     cases = [given for given in cases if takes(sample.apply, given)]
     applications = [(sample.apply, given) for given in cases]
     if primitive.name in EITHER_ZERO:

@@ -56,7 +56,7 @@ def called(
         operands = [_converted(x, to) for x, to in zip(operands, wanted, strict=False)]
     if mask is not True:
         mask = truth_values(f"np.{ufunc.__name__}: where=", mask)
-        operands = [_guarded(ufunc, mask, x) for x in operands]
+        operands = [_guarded(ufunc, mask, x, place) for place, x in enumerate(operands)]
     result = strengthened(function(*operands, **options))
     if wanted is not None:
         last = wanted[ufunc.nin :]
@@ -94,9 +94,9 @@ def truth_values(operation: str, condition: Any) -> Any:
     return condition
 
 
-def _guarded(ufunc: np.ufunc, mask: Any, x: Any) -> Any:
+def _guarded(ufunc: np.ufunc, mask: Any, x: Any, place: int) -> Any:
     """Return an operand with a harmless number where the function is not to be evaluated, which may warn there."""
-    harmless = 0 if ufunc is np.arctanh else 1
+    harmless = 0 if ufunc is np.arctanh else 1 + place  # two operands are no tie
     return where(mask, x, cast(harmless, dtype=dtype_of(x))) if dtype_of(x) != BOOL else x
 
 

@@ -121,9 +121,8 @@ def _gamma_density(a: Array, x: Array) -> Array:
     """Return ``x^a e^-x / Gamma(a)``."""
     large = np.maximum(a, _LARGE)
     distance = (x - large) / large
-    stirling = np.exp(-large * (distance - np.log1p(distance)) - _stirling(large)) * np.sqrt(
-        large / (2 * np.pi)
-    )
+    log = _where(np.abs(distance) < 0.5, np.log1p(distance), _log_ratio(x, large))
+    stirling = np.exp(-large * (distance - log) - _stirling(large)) * np.sqrt(large / (2 * np.pi))
     return _where(a >= _LARGE, stirling, np.exp(a * np.log(x) - x - lgamma(a)))
 
 

@@ -16,7 +16,7 @@ from wengert.numpy.joining import concatenate_
 from wengert.numpy.reducing import cumsum, sum_
 from wengert.numpy.registry import floating, implements, integers, rank_of, strong
 from wengert.numpy.shaping import part, ravel
-from wengert.ops.arithmetic import absolute, remainder, subtract
+from wengert.ops.arithmetic import remainder, size_to_compare, subtract
 from wengert.ops.comparison import equal, greater, less, logical_and, not_equal, where
 from wengert.ops.shape import broadcast_to, reshape
 
@@ -143,7 +143,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.
     wrapped = remainder(steps - low, period) + low
     if not (is_integer and period % 2):  # both ends are equally near: the sign of the step decides
         wrapped = where(logical_and(equal(wrapped, low), greater(steps, 0)), half, wrapped)
-    near = less(absolute(steps), period / 2 if discont is None else discont)
+    near = less(size_to_compare(steps), period / 2 if discont is None else discont)
     added = cumsum(where(near, 0, wrapped - steps), axis)
     first, rest = part(p, axis, slice(0, 1)), part(p, axis, slice(1, None))
     return lay_like(concatenate_([strong(first, dtype), strong(rest + added, dtype)], axis), p)

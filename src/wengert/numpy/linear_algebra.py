@@ -21,16 +21,17 @@ from wengert.memory import placed, stacked
 from wengert.numpy.reducing import all_, any_, count_nonzero, max_, reduce_over, sum_
 from wengert.numpy.registry import floating, implements, integers, rank_of, strong
 from wengert.ops import decompositions, linalg
-from wengert.ops.arithmetic import absolute, squared_magnitude
-from wengert.ops.comparison import equal, greater, isinf, isnan, logical_and, logical_not, not_equal, where
+from wengert.ops.arithmetic import absolute, smooth_magnitude, squared_magnitude
+from wengert.ops.comparison import equal, greater, isnan, logical_and, logical_not, not_equal, where
 from wengert.ops.complex import real
 from wengert.ops.conversion import cast
+from wengert.ops.conversion import stop_gradient_primitive as stop_gradient
 from wengert.ops.decompositions import as_numbers, completed, parts
 from wengert.ops.exponential import power
 from wengert.ops.linalg import adjoint, check_matrices, floating_dtype, multiply, symmetric
 from wengert.ops.reduction import reduce_max, reduce_min, reduce_sum
 from wengert.ops.shape import concatenate, reshape, transpose
-from wengert.ops.special import root
+from wengert.ops.special import root, root_of_order
 from wengert.primitive import Primitive
 
 _NO_VALUE: Any = getattr(np, "_NoValue")  # noqa: B009 - NumPy's own mark, which it does not make public
@@ -125,15 +126,11 @@ def _vector_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any
         return _over(reduce_sum, magnitude, axes, keepdims)
     if isinstance(ord, str):
         raise ArgumentError(message("norm", "a vector's order must be a number", repr(ord)))
-    total = _over(reduce_sum, power(magnitude, float(ord)), axes, keepdims)
+    total = _over(reduce_sum, power(smooth_magnitude(x, ord), float(ord)), axes, keepdims)
+    if ord > 0:
+        return root_of_order(total, float(ord))
     zero, number = equal(total, 0), dtype_of(total).type
-    result = where(
-        zero, number(0 if ord > 0 else np.inf), power(where(zero, number(1), total), 1 / float(ord))
-    )
-    if ord < 0:
-        return result
-    infinite = isinf(total)  # with an infinite slope
-    return where(infinite, where(infinite, total, number(1)) * number(np.inf), result)
+    return where(zero, number(np.inf), power(where(zero, number(1), total), 1 / float(ord)))
 
 
 def _matrix_norm(x: Any, ord: Any, axes: tuple[int, int], keepdims: bool) -> Any:
@@ -314,7 +311,7 @@ def _rank(values: Any, tolerance: float) -> Any:
 
 @implements(np.linalg.matrix_rank)
 def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
-    a = floating(operand(A))
+    a = stop_gradient(floating(operand(A)))
     if tol is not None and rtol is not None:
         raise ArgumentError(message("matrix_rank", "only one of tol and rtol can be given"))
     if rank_of(a) < 2:

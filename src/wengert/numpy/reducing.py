@@ -148,6 +148,11 @@ def _extremum(
     return pair(reduce_over(primitive, operation, a, axis, keepdims), _as_initial(initial, a))
 
 
+def _beyond(end: float, a: Any, initial: Any) -> Any:
+    """Return what stands for elements left out: of floats an infinity, which is no tie with the initial value."""
+    return end if dtype_of(a).kind == "f" else initial
+
+
 def _required(operation: str, initial: Any) -> Any:
     if initial is None:
         hint = "give initial=, the result where no element is left"
@@ -162,7 +167,7 @@ def max_(
     """Elements that tie share the derivative."""
     if initial is None and where is True:
         return reduce_over(reduce_max, "max", a, axis, keepdims)
-    a = kept(a, where, _required("max", initial))
+    a = kept(a, where, _beyond(-np.inf, a, _required("max", initial)))
     return _extremum(reduce_max, maximum, "max", a, axis, keepdims, initial)
 
 
@@ -173,7 +178,7 @@ def min_(
     """Elements that tie share the derivative."""
     if initial is None and where is True:
         return reduce_over(reduce_min, "min", a, axis, keepdims)
-    a = kept(a, where, _required("min", initial))
+    a = kept(a, where, _beyond(np.inf, a, _required("min", initial)))
     return _extremum(reduce_min, minimum, "min", a, axis, keepdims, initial)
 
 

@@ -32,6 +32,7 @@ from wengert.ops.arithmetic import maximum, squared_magnitude
 from wengert.ops.comparison import greater, isnan, where
 from wengert.ops.complex import conjugate, from_parts, imag, real
 from wengert.ops.conversion import cast
+from wengert.ops.conversion import stop_gradient_primitive as stop_gradient
 from wengert.ops.elementwise import check_real
 from wengert.ops.indexing import check_bounds, scatter_add
 from wengert.ops.reduction import reduce_sum
@@ -234,8 +235,14 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *args: Any, dtype: Any 
     count = shape_of(deviations)[0]
     scaled = covariance / reshape(deviations, shape=(count, 1)) / deviations
     if is_complex(dtype_of(scaled)):
-        return from_parts(clip(real(scaled), -1, 1), clip(imag(scaled), -1, 1))
-    return clip(scaled, -1, 1)
+        return from_parts(_clipped(real(scaled)), _clipped(imag(scaled)))
+    return _clipped(scaled)
+
+
+def _clipped(x: Any) -> Any:
+    """Keep rounding errors from leaving [-1, 1]; the derivative is that of x."""
+    number = stop_gradient(x)
+    return x + (clip(number, -1, 1) - number)
 
 
 # -- counts ----------------------------------------------------------------------------------------------

@@ -24,7 +24,16 @@ from wengert.numpy.registry import (
     strong,
 )
 from wengert.numpy.shaping import read_only_view
-from wengert.ops.arithmetic import absolute, floor_divide, multiply, positive, remainder, rint, trunc
+from wengert.ops.arithmetic import (
+    absolute,
+    floor_divide,
+    multiply,
+    positive,
+    remainder,
+    rint,
+    size_to_compare,
+    trunc,
+)
 from wengert.ops.arithmetic import sign as sign_of_real
 from wengert.ops.bessel import i0
 from wengert.ops.comparison import (
@@ -40,6 +49,7 @@ from wengert.ops.comparison import (
 )
 from wengert.ops.complex import conjugate, from_parts
 from wengert.ops.conversion import cast
+from wengert.ops.conversion import stop_gradient_primitive as stop_gradient
 from wengert.ops.elementwise import check_real
 from wengert.ops.exponential import binary_exponent, ldexp, power
 from wengert.ops.trigonometric import arctan2, sin
@@ -233,7 +243,7 @@ _SERIES = [(-1.0) ** k / float(np.prod(np.arange(1.0, 2 * k + 2))) for k in rang
 def sinc(x: Any) -> Any:
     """Near 0 the Taylor series of sin z / z, in z^2; derivatives of every order are exact at 0."""
     z = floating(operand(x)) * np.pi
-    near = less(np.abs(z), 1.0)
+    near = less(size_to_compare(z), 1.0)
     square = where(near, z, 0.0) ** 2
     series: Any = functools.reduce(lambda total, coefficient: total * square + coefficient, reversed(_SERIES))
     away = where(near, 1.0, z)
@@ -245,7 +255,7 @@ def sinc(x: Any) -> Any:
 
 @implements(np.isclose)
 def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
-    a, b = floating(operand(a)), floating(operand(b))
+    a, b = stop_gradient(floating(operand(a))), stop_gradient(floating(operand(b)))
     finite = np.isfinite(b)
     difference = np.abs(where(finite, a, 0.0) - where(finite, b, 0.0))
     close = np.logical_and(finite, difference <= atol + rtol * np.abs(where(finite, b, 0.0)))

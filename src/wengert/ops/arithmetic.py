@@ -15,7 +15,7 @@ from wengert.kernels.elementwise import strong_product
 from wengert.nest.lowering import Elementwise, check_integers
 from wengert.ops.comparison import equal, isnan, less, signbit, where
 from wengert.ops.complex import conjugate, imag, real
-from wengert.ops.conversion import cast
+from wengert.ops.conversion import cast, stop_gradient_primitive
 from wengert.ops.elementwise import elementwise, evaluation, locally_constant, of_real, same_type, ufunc_type
 from wengert.ops.kinks import slope_at
 from wengert.primitive import Linear, NonDifferentiable, Primitive
@@ -96,6 +96,17 @@ absolute = elementwise(
     doc="|x|; the derivative at 0 is 0 (the subgradient of least norm)",
     kinks=[(0.0,)],
 )
+
+
+def size_to_compare(x: Any) -> Any:
+    """Return ``|x|`` for a decision: no derivative passes, and so its kink is no one's choice."""
+    return absolute(stop_gradient_primitive(x))
+
+
+def smooth_magnitude(x: Any, p: Any) -> Any:
+    """Return ``|x|`` before the power p: for p > 2 as ``x sign(x)``, because ``|x|^p`` has two derivatives at 0."""
+    is_smooth = isinstance(p, float | int) and p > 2 and not is_complex(dtype_of(x))
+    return x * sign(x) if is_smooth else absolute(x)
 
 
 def squared_magnitude(x: Any) -> Any:

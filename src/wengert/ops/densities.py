@@ -15,7 +15,7 @@ import numpy as np
 from wengert.core.dtypes import dtype_of
 from wengert.kernels.student import HALF_STEP, half_step_slope
 from wengert.kernels.tables import table
-from wengert.ops.arithmetic import absolute
+from wengert.ops.arithmetic import absolute, size_to_compare
 from wengert.ops.comparison import equal, greater, greater_equal, isinf, less, logical_or, where
 from wengert.ops.composition import composed
 from wengert.ops.differences import digamma_difference
@@ -43,7 +43,7 @@ def _stirling(x: Any) -> Any:
 
 def _log_ratio(m: Any, k: Any, d: Any) -> Any:
     """Return ``ln(m / k)`` with d = m - k."""
-    is_near, ratio = less(absolute(d), 0.5 * k), m / k
+    is_near, ratio = less(size_to_compare(d), 0.5 * k), m / k
     is_distant = logical_or(less(ratio, 1e-30), greater(ratio, 1e30))  # the ratio may under- or overflow
     far = log(where(is_distant, m, ratio)) - log(where(is_distant, k, 1.0))
     return where(is_near, log1p(where(is_near, d, 0.0) / k), far)
@@ -52,7 +52,7 @@ def _log_ratio(m: Any, k: Any, d: Any) -> Any:
 def _deviance(k: Any, m: Any, d: Any) -> Any:
     """Return ``k ln(k / m) + m - k`` with d = m - k."""
     v = d / (m + k)
-    is_near = less(absolute(v), 0.1)
+    is_near = less(size_to_compare(v), 0.1)
     square = where(is_near, v * v, 0.0)
     series = square * _horner(tuple(1 / (2 * j + 3) for j in range(9)), square)
     return where(is_near, v * (d - 2.0 * k * series), d - k * _log_ratio(m, k, d))
@@ -94,6 +94,20 @@ def rel_entropy(x: Any, y: Any) -> Any:
         A number or an array.
     """
     return -(x * _log_ratio(y, x, 1.0 * y - x))
+
+
+@composed(lambda out, x, y: log(y), lambda out, x, y: x / y, domain=(0.5, 3.0), singular=[(1.0, 0.0)])
+def times_log(x: Any, y: Any) -> Any:
+    """Return ``x ln y``; the slope x / y does not overflow where 1 / y does.
+
+    Args:
+        x: a number or an array.
+        y: positive numbers, which broadcast.
+
+    Returns:
+        A number or an array.
+    """
+    return x * log(y)
 
 
 def _log_mass(k: Any, m: Any, d: Any) -> Any:
@@ -386,5 +400,5 @@ def log_student_density(t: Any, df: Any) -> Any:
     """
     u = _ratio(t, df)
     is_far = isinf(u)
-    growth = where(is_far, 2.0 * log(where(is_far, absolute(t), 1.0)) - log(df), log1p(where(is_far, 0.0, u)))
+    growth = where(is_far, 2.0 * log(absolute(where(is_far, t, 1.0))) - log(df), log1p(where(is_far, 0.0, u)))
     return log_half_step(0.5 * df) - _HALF_LOG_TWO_PI - 0.5 * (df + 1.0) * growth

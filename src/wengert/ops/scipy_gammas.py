@@ -17,7 +17,7 @@ from wengert.ops.incomplete import betainc_slope, gammainc_slope, student_slope
 from wengert.ops.scipy_ufuncs import BY_NAME, stated
 from wengert.ops.special import digamma, lgamma
 from wengert.ops.trigonometric import cos, sin
-from wengert.primitive import Point
+from wengert.primitive import Point, Primitive
 
 _ROOT_PI = math.sqrt(math.pi)
 _ROOT_TWO_PI = math.sqrt(2 * math.pi)
@@ -130,30 +130,33 @@ betaincc = stated(
 )
 
 
-def _beta_inverse_slope(*order: int) -> Callable[..., Any]:
-    """Return the slope of the inverses in a or b, at which the function keeps its value."""
+def _beta_inverses(name: str, sign: int, doc: str, complement: Callable[..., Any]) -> Primitive:
+    """State an inverse; 1 minus it, of which a result near 1 has no digits, is another inverse."""
 
-    def slope(out: Any, a: Any, b: Any, y: Any) -> Any:
-        return -betainc_slope(a, b, out, order=order) / _beta_slope(a, b, out)
+    def density(out: Any, a: Any, b: Any, p: Any) -> Any:
+        return _beta_slope_of(1.0 * a, 1.0 * b, out, complement(b, a, p))
 
-    return slope
+    def by(*order: int) -> Callable[..., Any]:
+        """Return the slope in a or b, at which the function keeps its value."""
+
+        def slope(out: Any, a: Any, b: Any, p: Any) -> Any:
+            is_left = less(out, 0.5)
+            left = betainc_slope(a, b, where(is_left, out, 0.5), order=order)
+            right = betainc_slope(b, a, where(is_left, 0.5, complement(b, a, p)), order=order[::-1])
+            return where(is_left, -left, right) / density(out, a, b, p)
+
+        return slope
+
+    domain = ((0.5, 3.0), (0.5, 3.0), (0.1, 0.9))
+    slope = lambda *numbers: sign / density(*numbers)  # noqa: E731
+    return stated(name, by(1, 0), by(0, 1), slope, doc=doc, domain=domain)
 
 
-betaincinv = stated(
-    "betaincinv",
-    _beta_inverse_slope(1, 0),
-    _beta_inverse_slope(0, 1),
-    lambda out, a, b, y: 1 / _beta_slope(a, b, out),
-    doc="the inverse of betainc in x",
-    domain=((0.5, 3.0), (0.5, 3.0), (0.1, 0.9)),
+betaincinv = _beta_inverses(
+    "betaincinv", 1, "the inverse of betainc in x", lambda b, a, p: betainccinv(b, a, p)
 )
-betainccinv = stated(
-    "betainccinv",
-    _beta_inverse_slope(1, 0),
-    _beta_inverse_slope(0, 1),
-    lambda out, a, b, y: -1 / _beta_slope(a, b, out),
-    doc="the inverse of betaincc in x",
-    domain=((0.5, 3.0), (0.5, 3.0), (0.1, 0.9)),
+betainccinv = _beta_inverses(
+    "betainccinv", -1, "the inverse of betaincc in x", lambda b, a, p: betaincinv(b, a, p)
 )
 
 

@@ -13,7 +13,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from wengert.ops.arithmetic import absolute, floor, maximum, sign
+from wengert.kernels import orthogonal
+from wengert.ops.arithmetic import absolute, floor, maximum, sign, size_to_compare
 from wengert.ops.bessel import i0, i1
 from wengert.ops.comparison import equal, greater, less, where
 from wengert.ops.composition import composed
@@ -36,7 +37,7 @@ from wengert.ops.orders import (
 from wengert.ops.scipy_ufuncs import BY_NAME, stated
 from wengert.ops.special import erf, erfc, erfinv, lgamma
 from wengert.ops.trigonometric import cos, cosh, sin, sinh
-from wengert.primitive import Point
+from wengert.primitive import Point, Primitive
 
 _ROOT_PI = math.sqrt(math.pi)
 _ROOT_TWO_PI = math.sqrt(2 * math.pi)
@@ -222,9 +223,9 @@ def _scaled_slope(out: Any, v: Any, x: Any, alternating: bool, near: Any) -> Any
     ``e^x K_v(x) = sqrt(pi / 2x) sum_k a_k x^-k`` with ``a_k = a_(k-1) (4v^2 - (2k-1)^2) / 8k``; I_v has alternating
     signs (DLMF 10.40). From the border on, the terms fall below the unit of rounding.
     """
-    square_of_order, size = 4.0 * v * v, absolute(x)
-    is_far = greater(size, 20.0 + square_of_order / 16)
-    inverse = 1.0 / where(is_far, size, 20.0 + square_of_order / 16)
+    square_of_order = 4.0 * v * v
+    is_far = greater(size_to_compare(x), 20.0 + square_of_order / 16)
+    inverse = 1.0 / absolute(where(is_far, x, 20.0 + square_of_order / 16))
     inverse = -inverse if alternating else inverse
     total: Any = 1.0
     slope: Any = 0.5
@@ -438,6 +439,14 @@ ellipe = stated(
 # -- orthogonal polynomials ------------------------------------------------------------------------------
 
 
+def _polynomial(name: str, *partials: Any, **statement: Any) -> Primitive:
+    """State a function that is a polynomial where its degree is whole, and singular at -1 elsewhere."""
+    scipys, own = f"eval_{name}", getattr(orthogonal, name)
+    operands = ", ".join(f"{{{n}}}" for n in range(len(partials)))
+    source = f"wengert.kernels.orthogonal.{name}({operands})"
+    return stated(scipys, *partials, of=scipys, by=own, source=source, **statement)
+
+
 def _before(n: Any) -> Any:
     """Return the degree of the derivative of a function of degree n, which need not be whole."""
     return where(equal(n, 0), n, n - 1)
@@ -454,8 +463,8 @@ def _reflected(n: Any) -> Any:
 
 
 _ON_INTERVAL = ((1.0, 3.0), (-0.9, 0.9))
-eval_legendre = stated(
-    "eval_legendre",
+eval_legendre = _polynomial(
+    "legendre",
     None,
     lambda out, n, x: _legendre_slope(_reflected(n), x),
     doc="the Legendre polynomial P_n(x)",
@@ -467,8 +476,8 @@ def _legendre_slope(n: Any, x: Any) -> Any:
     return _times_degree(n, 0.5 * (n + 1), eval_jacobi(_before(n), 1, 1, x))
 
 
-eval_jacobi = stated(
-    "eval_jacobi",
+eval_jacobi = _polynomial(
+    "jacobi",
     None,
     None,
     None,
@@ -476,23 +485,23 @@ eval_jacobi = stated(
     doc="the Jacobi polynomial P_n^(a, b)(x)",
     domain=((1.0, 3.0), (1.0, 3.0), (1.0, 3.0), (-0.9, 0.9)),
 )
-eval_gegenbauer = stated(
-    "eval_gegenbauer",
+eval_gegenbauer = _polynomial(
+    "gegenbauer",
     None,
     None,
     lambda out, n, a, x: _times_degree(n, 2 * a, eval_gegenbauer(_before(n), a + 1, x)),
     doc="the Gegenbauer polynomial C_n^(a)(x)",
     domain=((1.0, 3.0), (1.0, 3.0), (-0.9, 0.9)),
 )
-eval_chebyt = stated(
-    "eval_chebyt",
+eval_chebyt = _polynomial(
+    "chebyt",
     None,
     lambda out, n, x: _times_degree(n, absolute(n), eval_chebyu(_before(absolute(n)), x)),
     doc="the Chebyshev polynomial of the first kind T_n(x)",
     domain=_ON_INTERVAL,
 )
-eval_chebyu = stated(
-    "eval_chebyu",
+eval_chebyu = _polynomial(
+    "chebyu",
     None,
     lambda out, n, x: _times_degree(n, 2, eval_gegenbauer(_before(n), 2, x)),
     doc="the Chebyshev polynomial of the second kind U_n(x)",

@@ -99,7 +99,8 @@ def stated(
         of: SciPy's name, where it is another one.
         source: the NumPy expression, where SciPy's function is less accurate in single precision.
         whole: how many operands in front have whole numbers as samples, as those without a derivative have.
-        by: the function that computes it, of arrays, where SciPy has none; ``source`` names it.
+        by: the function that computes it, of arrays, where SciPy has none or, with ``of``, loses digits; ``source``
+            names it.
     """
     count, rule, theirs = len(partials), _type(name), of or name
 
@@ -127,7 +128,7 @@ def stated(
         elementwise=True,
         operands=("n", "a", "b", "x")[4 - count :],
     )
-    if part is None and by is None:
+    if part is None and (by is None or of):
         BY_NAME[theirs] = operation
     return operation
 

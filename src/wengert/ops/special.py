@@ -10,15 +10,18 @@ from wengert.nest.lowering import Elementwise
 from wengert.ops.comparison import equal, isinf, where
 from wengert.ops.composition import composed
 from wengert.ops.elementwise import elementwise
-from wengert.ops.exponential import exp, sqrt
+from wengert.ops.exponential import exp, log, power, sqrt
 from wengert.ops.kinks import slope_at
 
 
-def _root_slope(out: Any, x: Any) -> Any:
-    zero = equal(out, 0)
-    slope = where(zero, 0.0, 0.5 / where(zero, 1.0, out))
-    slope = where(isinf(out), math.nan, slope)  # the sum of squares overflowed
+def _of_length(out: Any, slope: Any) -> Any:
+    """Return the slope of a root: 0 at 0, which is a choice, and NaN where the sum of powers overflowed."""
+    slope = where(isinf(out), math.nan, where(equal(out, 0), 0.0, slope))
     return slope_at("a length, such as norm or std", slope, out)
+
+
+def _root_slope(out: Any, x: Any) -> Any:
+    return _of_length(out, 0.5 / where(equal(out, 0), 1.0, out))
 
 
 @composed(_root_slope, domain=(0.2, 2.0), singular=[(-1.0,)])
@@ -36,6 +39,35 @@ def root(x: Any) -> Any:
         3.0
     """
     return sqrt(x)
+
+
+def _or_one(out: Any, x: Any) -> Any:
+    return where(equal(out, 0), 1.0, x)
+
+
+@composed(
+    lambda out, x, p: _of_length(out, out / (p * _or_one(out, x))),
+    lambda out, x, p: -out * log(_or_one(out, x)) / (p * p),
+    domain=((0.2, 2.0), (0.5, 4.0)),
+    singular=[(-1.0, 3.0)],
+    kinks=[(0.0, 3.0)],
+)
+def root_of_order(x: Any, p: Any) -> Any:
+    """Return ``x^(1/p)`` for x >= 0 and p > 0, as the length of a vector: its derivative at 0 is 0.
+
+    Args:
+        x: a number or an array.
+        p: the order.
+
+    Returns:
+        A number or an array.
+
+    Example:
+        >>> print(f"{root_of_order(8.0, 3.0):.3f}")
+        2.000
+    """
+    zero = equal(x, 0)
+    return where(zero, 0.0, power(where(zero, 1.0, x), 1.0 / p))
 
 
 _POLES = [(0.0,), (-1.0,), (-2.0,)]

@@ -25,11 +25,13 @@ from wengert.boxes import concrete
 from wengert.core.errors import ArgumentError, ShapeError, message
 from wengert.core.shapes import shape_of
 from wengert.ir.types import show
-from wengert.numpy.linear_algebra import inv, root
+from wengert.numpy.linear_algebra import inv
 from wengert.numpy.registry import is_box, rank_of
+from wengert.ops.arithmetic import smooth_magnitude
 from wengert.ops.comparison import equal, where
 from wengert.ops.conversion import stop_gradient_primitive as stop_gradient
 from wengert.ops.exponential import log, power
+from wengert.ops.special import root, root_of_order
 from wengert.scipy.registry import array, check_public, doubles, passed_through
 
 __all__ = [
@@ -83,7 +85,7 @@ def _minkowski(u: Any, v: Any, w: Any = None, p: Any = 2) -> Any:
             raise ArgumentError(message("minkowski", "p must be greater than 0", repr(p)))
         if p in (1, 2, math.inf):
             return {1: _cityblock, 2: _euclidean, math.inf: _chebyshev}[p](u, v, w)
-    return _positive_power(_sum(_positive_power(np.abs(u - v), p), w), 1.0 / p)
+    return root_of_order(_sum(_positive_power(smooth_magnitude(u - v, p), p), w), p)
 
 
 def _positive_power(x: Any, p: Any) -> Any:

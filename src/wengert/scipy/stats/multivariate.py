@@ -16,7 +16,7 @@ from wengert.core.errors import ArgumentError, ShapeError, UnsupportedError, mes
 from wengert.core.shapes import shape_of
 from wengert.ir.types import show
 from wengert.numpy.registry import integers, rank_of
-from wengert.ops.arithmetic import floor
+from wengert.ops.arithmetic import floor, size_to_compare
 from wengert.ops.comparison import greater, less, logical_and, logical_or, not_equal, where
 from wengert.ops.conversion import stop_gradient_primitive as stop_gradient
 from wengert.ops.densities import log_poisson_mass
@@ -423,7 +423,7 @@ class Multinomial(Multivariate):
             raise ShapeError(message(operation, "p must have an axis of outcomes", show(p)))
         # As in SciPy, the last probability makes up for a sum that is not 1, so it has the derivative 0.
         last, others = p[..., -1:], np.sum(p[..., :-1], axis=-1, keepdims=True)
-        is_whole = less(abs(1.0 - others - last), 2e-15)
+        is_whole = less(size_to_compare(1.0 - others - last), 2e-15)
         rest = 1.0 - others
         rest = rest + where(is_whole, stop_gradient(last - rest), 0.0)
         p = np.concatenate([p[..., :-1], rest], axis=-1)
