@@ -78,7 +78,7 @@ _KINKS = (
     "{a} + np.quantile({p}, 0.3)",
     "np.sort({p}) * {b}",
     "np.sort({P}, axis=0).reshape(-1)",
-    "np.take({a}, np.argsort({p})) - {b}",
+    "np.take({a}, np.argsort({p}, kind='stable')) - {b}",
     "{b} + {a}[np.argmax({p})]",
     "np.maximum.accumulate({p}) * {c}",
     "np.interp({p}, GRID, TABLE) + {b} * {c}",
