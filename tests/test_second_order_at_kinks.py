@@ -75,6 +75,7 @@ def warned(f: Function, x: float) -> list[str]:
 
 
 @pytest.mark.parametrize("way", SECOND)
+@pytest.mark.exhaustive
 def test_a_second_derivative_at_a_kink_warns_with_the_line(way: str) -> None:
     for program in programs(many(40), 1):
         (first, *_) = warned(SECOND[way](program), 0.0)

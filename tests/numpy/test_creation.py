@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import wengert.numpy as wnp
+from wengert import jit
 from wengert.boxes import CONSTANT, Box, concrete
 from wengert.core.errors import WengertError
 from wengert.transforms.batching import vmap
@@ -55,6 +56,26 @@ CASES: dict[str, tuple[Any, ...]] = {
     "arange plain": (lambda x: _filled(wnp.arange(3.0), x), V),
     "linspace plain": (lambda x: _filled(wnp.linspace(0, 1, 3), x), V),
 }
+
+
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.exhaustive
+def test_spaces_of_drawn_ends(seed: int) -> None:
+    """Integers are rounded down, also below zero; the ends may be negative, equal or arrays."""
+    rng = np.random.default_rng(seed)
+    start, stop = rng.uniform(-9, 9, (2, *rng.choice(np.array([(), (2,)], object)))).round(
+        int(rng.integers(0, 3))
+    )
+    settings: dict[str, Any] = {"endpoint": bool(rng.integers(2)), "num": int(rng.integers(0, 8))}
+    if rng.integers(2):
+        settings["dtype"] = [np.int64, np.int8, np.float32][rng.integers(3)]
+    expected = np.linspace(start, stop, **settings)
+    for found in (
+        vmap(lambda x: np.linspace(x, stop, **settings))(np.stack([start]))[0],
+        jit(lambda x: np.linspace(x, stop, **settings))(np.asarray(start)),
+    ):
+        assert found.dtype == expected.dtype
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
 def _filled(array: Any, value: Any) -> Any:

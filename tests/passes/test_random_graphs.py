@@ -22,6 +22,7 @@ from wengert.passes.algebra import apply_algebra
 from wengert.passes.common import merge_common
 from wengert.passes.dead import eliminate_dead
 from wengert.passes.fold import fold_constants
+from wengert.passes.scatter_add import fuse_scatter_add
 from wengert.passes.simplify import simplify
 from wengert.primitive import REGISTRY
 from wengert.transforms.staging import evaluate, stage
@@ -192,6 +193,25 @@ def test_merged_moves_take_the_same_elements(seed: int) -> None:
     changed = eliminate_dead(apply_algebra(graph))
     check_types(changed)
     assert list(map(bits, evaluate(changed, x))) == list(map(bits, evaluate(graph, x)))
+
+
+@examples(100)
+@given(seed=st.integers(0, 2**32))
+def test_scattered_values_are_added_in_their_places(seed: int) -> None:
+    """The cotangents of elements picked by one to three arrays of positions join those of the whole array."""
+    rng = np.random.default_rng(seed)
+    x, w = rng.standard_normal((3, 4, 2)), rng.standard_normal(5)
+    places = tuple(rng.integers(0, extent, 5) for extent in x.shape[: rng.integers(1, 4)])
+
+    def gradient(x: Any, w: Any) -> Any:
+        picked = x[places]
+        return wg.grad(lambda x: np.sum(np.sin(x)) + np.sum((x[places].T * w).T * picked))(x)
+
+    graph, _ = stage(gradient, [type_of(x), type_of(w)])
+    changed = fuse_scatter_add(simplify(graph))
+    assert "add_at" in {equation.primitive for equation in changed.equations}
+    found, expected = evaluate(changed, x, w), evaluate(graph, x, w)
+    np.testing.assert_allclose(found[0], expected[0], rtol=1e-12, atol=1e-12)
 
 
 @examples(30)
