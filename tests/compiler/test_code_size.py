@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -88,10 +88,8 @@ WRITES: tuple[Write, ...] = (
 SEEDS = [*range(10), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(10, 40))]
 
 
-def drawn(seed: int, n: int) -> Callable[[Any], Any]:
-    """Return the program of a seed: one to three writes in each turn, and for two seeds of three its gradient."""
-    rng = np.random.default_rng(seed)
-    writes = [WRITES[seed % len(WRITES)], *rng.choice(np.array(WRITES), rng.integers(0, 3))]
+def program_of(writes: Sequence[Write], n: int) -> Callable[[Any], Any]:
+    """Return a program that carries out some writes in each turn."""
 
     def program(x: Any) -> Any:
         c = np.zeros((n, n)) + 0.0 * x[0]
@@ -100,6 +98,13 @@ def drawn(seed: int, n: int) -> Callable[[Any], Any]:
                 write(c, x, i, n)
         return c
 
+    return program
+
+
+def drawn(seed: int, n: int) -> Callable[[Any], Any]:
+    """Return the program of a seed: one to three writes in each turn, and for two seeds of three its gradient."""
+    rng = np.random.default_rng(seed)
+    program = program_of([WRITES[seed % len(WRITES)], *rng.choice(np.array(WRITES), rng.integers(0, 3))], n)
     if seed % 3 == 0:
         return program
     return wg.value_and_grad(lambda x: np.sum(np.sin(program(x))))
@@ -141,6 +146,12 @@ def test_lines(seed: int) -> None:
 @pytest.mark.costly
 def test_values(seed: int) -> None:
     check(drawn(seed, 7), argument(7), ulp=2000, scale=1.0)
+
+
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.exhaustive
+def test_each_write(write: Write) -> None:
+    check(program_of([write], 4), argument(4), ulp=200, scale=1.0)
 
 
 def test_the_old_array_is_read_later() -> None:
