@@ -87,6 +87,7 @@ def test_bessel_functions_at_zero() -> None:
 
 
 @pytest.mark.parametrize("position", [0, 1])
+@pytest.mark.exhaustive
 def test_confluent_hypergeometric_function(position: int) -> None:
     for a, b in ((0.3, 0.7), (2.0, 5.5), (7.0, 0.4), (3.0, 3.0)):
         for x in (-29.0, -4.0, -0.2, 0.0, 0.3, 6.0, 28.0):
@@ -96,6 +97,7 @@ def test_confluent_hypergeometric_function(position: int) -> None:
 
 
 @pytest.mark.parametrize("position", [0, 1, 2])
+@pytest.mark.exhaustive
 def test_hypergeometric_function(position: int) -> None:
     for a, b, c in ((0.3, 0.7, 1.2), (2.0, 4.5, 0.6), (3.0, 0.5, 3.5)):
         for x in (-4.5, -0.9, -0.1, 0.0, 0.4, 0.9):

@@ -147,9 +147,11 @@ def _beta_inverses(name: str, sign: int, doc: str, complement: Callable[..., Any
 
         return slope
 
+    def by_probability(out: Any, a: Any, b: Any, p: Any) -> Any:
+        return sign / density(out, a, b, p)
+
     domain = ((0.5, 3.0), (0.5, 3.0), (0.1, 0.9))
-    slope = lambda *numbers: sign / density(*numbers)  # noqa: E731
-    return stated(name, by(1, 0), by(0, 1), slope, doc=doc, domain=domain)
+    return stated(name, by(1, 0), by(0, 1), by_probability, doc=doc, domain=domain)
 
 
 betaincinv = _beta_inverses(
