@@ -153,7 +153,9 @@ def test_passes_keep_every_bit(change: Callable[[Graph], Graph], seed: int) -> N
 def moved(x: Any, draw: random.Random) -> Any:
     """Return elements of an array in another place: a view of some, turned, repeated or beside others."""
     shape = shape_of(x)
-    kind = draw.choice(["slice", "slice", "transpose", "transpose", "reshape", "broadcast_to", "concatenate", "embed"])
+    kind = draw.choice(
+        ["slice", "slice", "transpose", "transpose", "reshape", "broadcast_to", "concatenate", "embed"]
+    )
     if kind == "slice":
         return REGISTRY[kind](x, index=tuple(taken(extent, draw) for extent in shape))
     if kind == "transpose":
