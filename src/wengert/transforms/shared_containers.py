@@ -9,11 +9,11 @@ from __future__ import annotations
 import weakref
 from collections import Counter, OrderedDict, UserDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import MemberDescriptorType, SimpleNamespace
+from types import MappingProxyType, MemberDescriptorType, SimpleNamespace
 from typing import Any, cast
 
 from wengert.core.tree import ORIGINAL, original_class
-from wengert.transforms.originals import Runs, original
+from wengert.transforms.originals import SHARED, Runs, original
 
 Copier = Callable[[Any], Any]
 
@@ -122,10 +122,6 @@ def _mirrored(kind: type) -> Callable[[type], type]:
     return decorate
 
 
-#: The copies of each kind of container.
-_SHARED: dict[type, Any] = {}
-
-
 def _standing_for(kind: type, subclass: Any) -> Any:
     """Enter a class of copies: what `pickle` and `copy` make of one is a container of Python's class."""
     subclass.__reduce_ex__ = lambda self, protocol: (kind, (*_settings(self), kind(*_settings(self), self)))
@@ -135,7 +131,7 @@ def _standing_for(kind: type, subclass: Any) -> Any:
     for name in _OPERATORS & set(dir(kind)):
         setattr(subclass, name, _on_plain(name))
     setattr(subclass, ORIGINAL, weakref.ref(kind))
-    _SHARED[kind] = subclass
+    SHARED[kind] = subclass
     return subclass
 
 
@@ -232,14 +228,16 @@ class SharedWeakSet(weakref.WeakSet[Any]):
     users: weakref.WeakSet[Any]
 
 
-#: The kinds of containers that have copies.
-KINDS = frozenset(_SHARED)
+#: The classes of containers.
+CONTAINERS = (*SHARED, tuple, frozenset, MappingProxyType)
+#: How many elements of a container show whether it holds functions or objects.
+LOOKED_AT = 64
 
 
 def shared(users: Any, copy: Copier) -> Any:
     """Return the copy of a container, which may contain itself."""
     kind: Any = cast("type[Any]", type(users))
-    own: Any = _SHARED[kind]
+    own: Any = SHARED[kind]
     empty = own((), users.maxlen) if kind is deque else own(*map(copy, _settings(users)))
     made: Any = Runs.enter(users, empty)
     if isinstance(users, Mapping):
