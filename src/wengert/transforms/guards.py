@@ -13,7 +13,7 @@ import itertools
 import weakref
 from collections.abc import Callable, Iterable
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType, SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -116,7 +116,7 @@ def _of_class(kind: type[Any]) -> Iterable[Any]:
 
 
 def _of_object(value: Any) -> Iterable[Any]:
-    kind: Any = type(value)
+    kind = cast("type[Any]", type(value))
     try:
         return [kind, *object.__getattribute__(value, "__dict__").values()]
     except AttributeError:  # it has slots

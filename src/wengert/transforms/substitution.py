@@ -22,7 +22,7 @@ import os
 import sys
 import weakref
 from abc import ABCMeta
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import EnumMeta
 from types import (
@@ -126,14 +126,21 @@ def second_run(function: Callable[..., Any], loss: Exception) -> Generator[None]
         raise
 
 
-def current(function: Callable[..., Any], *inputs: Any) -> Callable[..., Any]:
+def current(
+    function: Callable[..., Any],
+    arguments: Sequence[Any] = (),
+    options: Mapping[str, Any] = MappingProxyType({}),
+) -> Callable[..., Any]:
     """Return the function to call in place of a user's: itself, or its copy if it needs substitutes.
 
     Args:
         function: the user's function.
-        inputs: containers of its arguments, which may be objects that ask for types.
+        arguments: its arguments, which may be objects that ask for types.
+        options: its keyword arguments.
     """
-    is_needy = ENABLED and ((_NEEDY and code_of(function) in _NEEDY) or asks_for_types(function, *inputs))
+    is_needy = ENABLED and (
+        (_NEEDY and code_of(function) in _NEEDY) or asks_for_types(function, *arguments, *options.values())
+    )
     if not is_needy:
         return function
 
