@@ -387,8 +387,8 @@ def _dispatcher(function: Any) -> Any:
         made: Any = functools.singledispatch(with_substitutes(function.registry[object]))
         known = Runs.enter(function, made)
         for kind, chosen in function.registry.items():
-            for one in {kind, class_copy(kind) if _is_users_class(kind) else kind}:
-                made.register(one, with_substitutes(chosen))
+            for registered in {kind, class_copy(kind) if _is_users_class(kind) else kind}:
+                made.register(registered, with_substitutes(chosen))
     return known
 
 
