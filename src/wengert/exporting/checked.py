@@ -98,7 +98,7 @@ def _check_count(operation: Primitive, equation: Equation) -> None:
     """Raise `GraphError` for a wrong number of operands: the type rule takes an operand too many for a parameter."""
     count = _stated(operation).operands
     if count is not None and len(equation.operands) != count:
-        raise GraphError(f"{operation.name} takes {count} operands")
+        raise GraphError(f"{operation.name} takes {count} operands, and has {len(equation.operands)}")
 
 
 class _Stated(NamedTuple):

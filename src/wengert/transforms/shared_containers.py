@@ -90,7 +90,7 @@ def _writing_to_both(kind: type) -> Callable[[type], type]:
             setattr(subclass, name, method(name, _WRITES[name]))
         if kind is list:
             subclass.sort = sort  # pyright: ignore[reportAttributeAccessIssue]
-        return _standing_for(kind, subclass)
+        return _entered(kind, subclass)
 
     return decorate
 
@@ -117,16 +117,18 @@ def _mirrored(kind: type) -> Callable[[type], type]:
     def decorate(subclass: type) -> type:
         for name in {*_WRITES, "subtract"} & set(dir(kind)):
             setattr(subclass, name, method(name))
-        return _standing_for(kind, subclass)
+        return _entered(kind, subclass)
 
     return decorate
 
 
-def _standing_for(kind: type, subclass: Any) -> Any:
+def _entered(kind: type, subclass: Any) -> Any:
     """Enter a class of copies: what `pickle` and `copy` make of one is a container of Python's class."""
-    subclass.__reduce_ex__ = lambda self, protocol: (kind, (*_settings(self), kind(*_settings(self), self)))
-    if kind is deque:
-        subclass.__reduce_ex__ = lambda self, protocol: (kind, (list(self), self.maxlen))
+
+    def reduce(self: Any, protocol: Any) -> Any:
+        return kind, _arguments(kind, self, kind(*_arguments(kind, self, self)))
+
+    subclass.__reduce_ex__ = reduce
     subclass.copy = subclass.__copy__ = _plain
     for name in _OPERATORS & set(dir(kind)):
         setattr(subclass, name, _on_plain(name))
@@ -148,14 +150,17 @@ def _on_plain(name: str) -> Any:
     return operate
 
 
-#: What makes a new container.
-_OPERATORS = {*["union", "intersection", "difference", "symmetric_difference"]} | {
+#: The methods that return a new container.
+_OPERATORS = {"union", "intersection", "difference", "symmetric_difference"} | {
     f"__{side}{name}__" for side in ("", "r") for name in ("add", "mul", "or", "and", "sub", "xor")
 }
 
 
-def _settings(values: Any) -> tuple[Any, ...]:
-    return (values.default_factory,) if isinstance(values, defaultdict) else ()
+def _arguments(kind: type, container: Any, elements: Any) -> tuple[Any, ...]:
+    """Return the arguments that make a container like another one, with other elements."""
+    if kind is deque:
+        return elements, container.maxlen
+    return (container.default_factory, elements) if kind is defaultdict else (elements,)
 
 
 @_writing_to_both(list)
@@ -238,8 +243,7 @@ def shared(users: Any, copy: Copier) -> Any:
     """Return the copy of a container, which may contain itself."""
     kind: Any = cast("type[Any]", type(users))
     own: Any = SHARED[kind]
-    empty = own((), users.maxlen) if kind is deque else own(*map(copy, _settings(users)))
-    made: Any = Runs.enter(users, empty)
+    made: Any = Runs.enter(users, own(*map(copy, _arguments(kind, users, ()))))
     if isinstance(users, Mapping):
         items: Any = {copy(key): copy(value) for key, value in cast("Any", users).items()}
         for key, value in items.items():
