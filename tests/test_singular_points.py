@@ -128,9 +128,7 @@ def silent() -> Any:
 def test_each_mode_and_nesting_gives_the_same_derivatives(name: str) -> None:
     f, rule = STATED[name]
     points, count = grid(rule), len(rule.partials)
-    if (
-        name == "log_f_density"
-    ):  # beyond its domain all is NaN or 0: which, depends on the order of the products
+    if name == "log_f_density":  # outside of its domain the order of products decides between NaN and 0
         inside = np.all([column > 0 for column in points], axis=0)
         points = [column[inside] for column in points]
     first = gradient(reverse, f, count)(*points)

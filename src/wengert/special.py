@@ -176,11 +176,8 @@ def spherical_kn(n: Any, x: Any, derivative: bool = False) -> Any:
     x = floating(operand(x))
     value = _spherical("kn", n, x, derivative, 0)
     inside = where(less(x, 0), x, 0.0)
-    odd = (
-        np.pi
-        * where(equal(cast(operand(n), dtype=INT64) % 2, 0), 1.0, -1.0)
-        * spherical_in(n, inside, derivative)
-    )
+    sign_of_order = where(equal(cast(operand(n), dtype=INT64) % 2, 0), 1.0, -1.0)
+    odd = np.pi * sign_of_order * spherical_in(n, inside, derivative)
     return where(less(x, 0), -odd - value, value)
 
 

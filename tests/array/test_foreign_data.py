@@ -12,7 +12,7 @@ import pytest
 import wengert as wg
 
 pd = pytest.importorskip("pandas")
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = pytest.mark.filterwarnings("ignore")  # of pandas and matrices, in the plain program, too
 
 POINT, STEP = np.array([0.71, 0.83, 0.96]), 1e-6
 TABLE = np.arange(1.0, 10.0).reshape(3, 3) * 0.1
@@ -93,13 +93,13 @@ def drawn(seed: int) -> Any:
     for _ in range(2):
         group = random_.choice([key for key in TERMS for _ in range(3 + key.count("\n"))])
         terms.append((random_.choice(re.split("[;\n]", group)), random_.choice(TERMS[group])))
-    (one, d), (other, e) = terms
-    text = f"lambda w: np.sum(number({one})) + 0.5 * np.sum(number((lambda d: {other})(e)) ** 2)"
+    (first, d), (second, e) = terms
+    text = f"lambda w: np.sum(number({first})) + 0.5 * np.sum(number((lambda d: {second})(e)) ** 2)"
     return eval(text, {**globals(), "d": d, "e": e}), text
 
 
 def number(value: Any) -> Any:
-    """Return what a term gives as an array: a table has its values, and a box stays as it is."""
+    """Return the numbers of a table, a column or a masked array as an array; other values stay as they are."""
     if isinstance(value, np.ma.MaskedArray):
         return value.filled(0.0)
     return np.asarray(value) if isinstance(value, (np.matrix, pd.Series, pd.DataFrame, pd.Index)) else value

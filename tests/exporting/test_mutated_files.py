@@ -46,8 +46,8 @@ def folder(tmp_path_factory) -> Path:
 
 def outcomes(folder: Path, first: int, last: int, *options: str) -> dict[str, int]:
     """Load and run mutants in a process of their own, and return how many had each outcome; a crash fails the test."""
-    given = [*map(str, (SEED, first, last, folder)), *options]
-    command = [sys.executable, "-m", "tests.exporting.mutants", *given]
+    arguments = [*map(str, (SEED, first, last, folder)), *options]
+    command = [sys.executable, "-m", "tests.exporting.mutants", *arguments]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=6000)
     place = (folder / f"place{first}").read_text().strip()
     assert done.returncode == 0, f"mutant {place} of seed {SEED}: {done.returncode} {done.stderr[-2000:]}"
@@ -190,13 +190,13 @@ def test_operations_of_files_take_their_operands_and_parameters(operation) -> No
     operands, params = operation.samples(SeededDraw(1))
     graph = graph_of(operation, operands, params)
     (equation,) = graph.equations
-    wrong = [{name: params[name] for name in params if name != left} for left in params]
+    wrong = [{name: params[name] for name in params if name != missing} for missing in params]
     wrong += [{**params, name: None} for name in (*params, "more")]
-    changed = [replace(equation, params=other) for other in wrong]
+    changed = [replace(equation, params=values) for values in wrong]
     if operation.name not in ("gather", "contract", "last_writer", "concatenate"):  # they take any number
         changed += [replace(equation, operands=(*equation.operands, x)) for x in equation.operands[:1]]
-    for other in changed:
-        assert loaded(replace(graph, equations=(other,))) is None, other
+    for equation in changed:
+        assert loaded(replace(graph, equations=(equation,))) is None, equation
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -220,9 +220,9 @@ def test_places_of_stored_elements_are_checked(seed) -> None:
         return sparse_solve(b * part, data, columns, ends, transposed=transposed)
 
     for function in (product, solution, wg.jit(product), wg.jit(solution)):
-        for given in ((bad_columns, ends), (columns, bad_ends)):
+        for places in ((bad_columns, ends), (columns, bad_ends)):
             with pytest.raises(OutOfRangeError):
-                function(b, data, *given)
+                function(b, data, *places)
 
 
 @pytest.mark.parametrize("seed", range(12))

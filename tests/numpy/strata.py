@@ -266,8 +266,8 @@ _OPEN = (
     "unique_",  # the order is open
     "unique(v, sorted=False)",
     "np.dot(x, y.T, out=",  # NumPy takes an ``out`` of the result's dtype alone; Wengert also casts
-    "asfortranarray",  # of one example without axes: a number in a batch
-    "np.empty",  # whatever was in memory
+    "asfortranarray",  # of a number, which has an axis in a batch
+    "np.empty",  # the numbers are open
     "ldexp.accumulate",  # NumPy has no loop for it; Wengert applies ldexp
 )
 #: Calls whose number of results the rank of a matrix decides.

@@ -97,22 +97,18 @@ def drawn(seed: int, mode: str) -> Iterator[tuple[str, list[Any]]]:
         yield f"{text} [{stratum}]", arguments
 
 
-#: Where SciPy 1.17 fails in its own code, computes with wrapped integers, or reads what the matrix has not.
+#: Calls in which SciPy 1.17 fails in its own code, or computes with integers that wrap, or that no matrix allows.
 _OPEN: tuple[tuple[str, str], ...] = (
     ("la.logm(", "no rows"),  # it takes the largest of no elements
     ("la.lu(x", "no columns"),  # its L has no rows
     ("la.hankel(c)", "numbers"),  # it asks a number for its length
     ("hm(", "bool"),  # it negates the matrix
     ("hm(", "uint"),  # the negated matrix wraps
-    ("la.expm(", "one element"),  # of small integers in half precision
-    ("hm(", "one element"),
-    ("solve_discrete_lyapunov", "int8"),  # products of small integers wrap
-    ("solve_discrete_lyapunov", "bool"),
-    ("transposed=True", "complex"),  # it has no such equations of complex numbers
-    ("transposed=True", "imaginary"),
-    *(
-        (kind, f"S: {dtype}") for kind in ('"her"', '"pos"') for dtype in ("complex", "imaginary")
-    ),  # not Hermitian
+    *((name, "one element") for name in ("la.expm(", "hm(")),  # of small integers in half precision
+    *(("solve_discrete_lyapunov", dtype) for dtype in ("int8", "bool")),  # products of small integers wrap
+    *(("transposed=True", dtype) for dtype in ("complex", "imaginary")),  # it has no such equations
+    # The matrices are not Hermitian.
+    *((kind, f"S: {dtype}") for kind in ('"her"', '"pos"') for dtype in ("complex", "imaginary")),
 )
 
 
@@ -121,10 +117,10 @@ def is_open(said: str) -> bool:
 
 
 def compared(mode: str, actual: Any, expected: Any, said: str, arguments: list[Any]) -> str:
-    """Return how results differ from SciPy's in the precision that Wengert keeps, that of the operands.
+    """Return how results differ from SciPy's in the precision of the operands, which Wengert keeps.
 
-    Integers count as double precision, where some of SciPy's functions compute in float32; operands of both precisions
-    allow either. A power of a real matrix that is real may have complex numbers in SciPy.
+    Integers count as double precision: some of SciPy's functions compute in float32. Operands of both precisions allow
+    either. SciPy may give complex numbers for a real power of a real matrix.
     """
     is_short = any(one.dtype.kind in "biu" and one.dtype.itemsize <= 2 for one in arguments)
     if (

@@ -101,9 +101,8 @@ class Array(Conversions):
         if not _is_asked_by_user(frame):
             return type(self)
         kind = class_of(self)
-        return (
-            kind if type(frame.f_globals) is dict else STAND_INS.get(kind, kind)
-        )  # the names of a second run
+        is_second_run = type(frame.f_globals) is not dict
+        return STAND_INS.get(kind, kind) if is_second_run else kind
 
     def __matmul__(self, other: Any) -> Any:
         return times_right(self, other) if is_sparse(other) else FUNCTIONS[np.matmul](self, other)

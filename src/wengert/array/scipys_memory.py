@@ -1,7 +1,7 @@
-"""The memory of the results of SciPy's functions: SciPy itself is asked, once for each kind of call.
+"""The memory of the results of SciPy's functions: one call of SciPy for each kind of operands tells it.
 
-The result of LAPACK lies in columns, that of a filter as the filter moved its axes. The functions of other modules than
-those in `ASKED` have the memory of the operations that they consist of.
+The result of LAPACK lies in columns, that of a filter as the filter moved its axes. Results of modules that are not in
+`ASKED` have the memory of the operations that compute them.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from wengert.core.dtypes import NDARRAY
 from wengert.core.shapes import Shape
 from wengert.memory import is_strided, lay_new, memory_of, strides_of, with_strides
 
+#: The modules of the functions whose memory SciPy tells.
 ASKED = ("scipy.linalg.", "scipy.signal.")
-"""How the names of the functions begin whose memory SciPy says."""
 _MOST_KINDS = 256
-_known: dict[Any, Any] = {}
+_places_of: dict[Any, Any] = {}
 
 
 class _Place(NamedTuple):
@@ -39,59 +39,59 @@ def laid_out(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         result = function(*args, **kwargs)
-        if not any(isinstance(x, (Box, NDARRAY)) and x.ndim for x in _each(result)):
+        if not any(isinstance(x, (Box, NDARRAY)) and x.ndim for x in _leaves(result)):
             return result
-        return _laid(result, _places(name, args, kwargs), [*_each((*args, *kwargs.values()))])
+        return _laid(result, _places(name, args, kwargs), [*_leaves((*args, *kwargs.values()))])
 
     return call
 
 
-def _each(value: Any) -> Iterator[Any]:
+def _leaves(value: Any) -> Iterator[Any]:
     """Yield the parts of a tuple or list, and of those inside."""
     if isinstance(value, (tuple, list)):
         for part in cast("Sequence[Any]", value):
-            yield from _each(part)
+            yield from _leaves(part)
     else:
         yield value
 
 
-def _laid(result: Any, places: Any, given: list[Any]) -> Any:
+def _laid(result: Any, places: Any, operands: list[Any]) -> Any:
     """Give new arrays their places; a result of another shape than SciPy's stays as it is."""
     if isinstance(places, _Place):
         if not isinstance(result, (Box, NDARRAY)) or result.shape != places.shape:
             return result
         new: Any = result
-        if isinstance(result, Box) and any(result is x for x in given):
+        if isinstance(result, Box) and any(result is x for x in operands):
             new = result.owner.box(result.state)
         strides = places.strides
         return lay_new(new, None if strides is None else with_strides(places.shape, new.dtype, strides))
     if isinstance(result, tuple) and isinstance(places, tuple):
-        parts, each = cast("tuple[Any, ...]", result), cast("tuple[Any, ...]", places)
-        if len(parts) == len(each):
-            laid = [_laid(part, place, given) for part, place in zip(parts, each, strict=True)]
+        parts, of_parts = cast("tuple[Any, ...]", result), cast("tuple[Any, ...]", places)
+        if len(parts) == len(of_parts):
+            laid = [_laid(part, place, operands) for part, place in zip(parts, of_parts, strict=True)]
             return type(parts)(*laid) if hasattr(parts, "_fields") else tuple(laid)
     return cast("Any", result)
 
 
 def _places(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return where SciPy's results lie; None where it is not loaded, or raises errors."""
-    module, _, last = name.rpartition(".")
-    function = getattr(sys.modules.get(module), last, None)
+    module, _, attribute = name.rpartition(".")
+    function = getattr(sys.modules.get(module), attribute, None)
     key = (name, _kind(args), _kind(tuple(kwargs.items())))
     if function is None:
         return None
-    if key not in _known:
-        if len(_known) >= _MOST_KINDS:
-            _known.clear()
-        _known[key] = _asked(function, args, kwargs)
-    return _known[key]
+    if key not in _places_of:
+        if len(_places_of) >= _MOST_KINDS:
+            _places_of.clear()
+        _places_of[key] = _asked(function, args, kwargs)
+    return _places_of[key]
 
 
 def _kind(value: Any) -> Any:
-    """Return what the memory of results may depend on: all but the numbers."""
+    """Return what the memory of results depends on: all but the numbers."""
     if isinstance(value, (Box, NDARRAY)):
-        lies = memory_of(value)
-        return value.shape, value.dtype, strides_of(lies) if is_strided(lies) else None
+        memory = memory_of(value)
+        return value.shape, value.dtype, strides_of(memory) if is_strided(memory) else None
     if isinstance(value, (tuple, list)):
         return tuple(map(_kind, cast("Sequence[Any]", value)))
     return value if value is None or isinstance(value, (bool, int, str)) else cast("Any", type(value))
@@ -106,9 +106,9 @@ def _asked(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
-                found = function(*_like(args, fill), **{name: _like(x, fill) for name, x in kwargs.items()})
-            return _place_of(found)
-        except Exception:  # of any kind: the function itself has raised its own for wrong arguments
+                result = function(*_like(args, fill), **{name: _like(x, fill) for name, x in kwargs.items()})
+            return _place_of(result)
+        except Exception:  # the function itself has raised an error for wrong arguments
             continue
     return None
 

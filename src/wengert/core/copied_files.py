@@ -38,6 +38,16 @@ def is_copied_file(filename: str) -> bool:
     return _is_computing(package.removesuffix(".py")) and not _is_compiled(os.path.join(root, package))
 
 
+def is_copied_class(kind: type) -> bool:
+    """Return whether the file of a class is one whose functions have copies.
+
+    Args:
+        kind: any class.
+    """
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    return kind.__module__ == "__main__" or (isinstance(file, str) and is_copied_file(file))
+
+
 def _is_computing(package: str) -> bool:
     """Return whether a module of a package names a module that a second run replaces, or a function of it."""
     modules = [module for name, module in list(sys.modules.items()) if name.partition(".")[0] == package]

@@ -95,10 +95,10 @@ def _check_parameters(operation: Primitive, equation: Equation) -> None:
 
 
 def _check_count(operation: Primitive, equation: Equation) -> None:
-    """Raise `GraphError` for a wrong number of operands, one of which the type rule would take for a parameter."""
+    """Raise `GraphError` for a wrong number of operands: the type rule takes an operand too many for a parameter."""
     count = _stated(operation).operands
     if count is not None and len(equation.operands) != count:
-        raise GraphError(f"{operation.name} takes {count} operands")
+        raise GraphError(f"{operation.name} takes {count} operands, and has {len(equation.operands)}")
 
 
 class _Stated(NamedTuple):
@@ -112,12 +112,14 @@ class _Stated(NamedTuple):
 
 @functools.cache
 def _stated(operation: Primitive) -> _Stated:
-    """Return what annotations say: those of the type rule and, where it takes any parameters, of the evaluation."""
+    """Read the annotations of the type rule and, where that takes any parameters, those of the evaluation."""
     is_partial = isinstance(operation.evaluate, functools.partial)  # which has no annotations
     evaluated = {} if is_partial else typing.get_type_hints(operation.evaluate)
-    found: dict[str, tuple[Any, bool]] = {n: (evaluated.get(n, Any), True) for n in operation.parameters}
-    own = inspect.signature(operation.type_rule).parameters.values()
-    kinds = {parameter.kind for parameter in own}
+    parameters: dict[str, tuple[Any, bool]] = {
+        name: (evaluated.get(name, Any), True) for name in operation.parameters
+    }
+    arguments = inspect.signature(operation.type_rule).parameters.values()
+    kinds = {argument.kind for argument in arguments}
     rules = [operation.type_rule]
     if inspect.Parameter.VAR_KEYWORD in kinds:
         rules.append(operation.evaluate)
@@ -128,13 +130,11 @@ def _stated(operation: Primitive) -> _Stated:
             hint = hints.get(name, inspect.Parameter.empty)
             is_operand = hint in operands and parameter.kind is not inspect.Parameter.KEYWORD_ONLY
             if parameter.kind not in _VARIADIC and not is_operand and hint is not TensorType:
-                found[name] = (hint, parameter.default is inspect.Parameter.empty)
+                parameters[name] = (hint, parameter.default is inspect.Parameter.empty)
     if inspect.Parameter.VAR_POSITIONAL in kinds:
-        return _Stated(len(operation.operands) or None, found)
-    taken = [
-        parameter for parameter in own if parameter.kind not in _VARIADIC and parameter.name not in found
-    ]
-    return _Stated(len(taken), found)
+        return _Stated(len(operation.operands) or None, parameters)
+    count = sum(a.kind not in _VARIADIC and a.name not in parameters for a in arguments)
+    return _Stated(count, parameters)
 
 
 def _fits(value: Any, hint: Any) -> bool:

@@ -1,8 +1,8 @@
 """Orthogonal polynomials of fractional degrees on (-1, 1), where SciPy's series in 1 - x lose their digits.
 
-Beside 1 these are accurate. From there Taylor series of Jacobi's differential equation go towards the singular point
--1, by half of the distance to it or less. The part that grows at -1 is the larger one, so rounding errors do not grow
-against it. Steps are counted in ``w = (1 + x) / 2``, which has the digits of 1 + x.
+The series are accurate near 1. From there Taylor series of Jacobi's differential equation go towards the singular point
+-1, each by at most half of the distance to it. The part of a solution that grows at -1 dominates, so rounding errors do
+not grow against it. The variable is ``w = (1 + x) / 2``, which has the digits of 1 + x.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ def _scipys(name: str) -> Any:
 
 def _stepped(y: Array, slope: Array, w: Array, t: Array, eigenvalue: Array, a: Array, b: Array) -> Any:
     """Return a solution and its slope at w + t by their Taylor series at w."""
-    now, following = y, slope * t
-    value, moved = now + following, following  # the sum of the terms, and of k times them
-    middle, last = w * (1 - w), a + b + 2
-    first = b + 1 - last * w
+    term, following = y, slope * t
+    value, scaled_slope = term + following, following  # the sum of the terms, and of k times them
+    leading, total = w * (1 - w), a + b + 2
+    linear = b + 1 - total * w
     for k in range(_TERMS):
-        known = (k * (k - 1) + last * k - eigenvalue) * now * t * t
-        known = known - ((1 - 2 * w) * k + first) * (k + 1) * following * t
-        now, following = following, known / (middle * ((k + 2) * (k + 1)))
-        value, moved = value + following, moved + (k + 2) * following
-    return value, moved / np.where(t == 0, 1.0, t)
+        numerator = (k * (k - 1) + total * k - eigenvalue) * term * t * t
+        numerator = numerator - ((1 - 2 * w) * k + linear) * (k + 1) * following * t
+        term, following = following, numerator / (leading * ((k + 2) * (k + 1)))
+        value, scaled_slope = value + following, scaled_slope + (k + 2) * following
+    return value, scaled_slope / np.where(t == 0, 1.0, t)
 
 
 def _continued(y: Array, slope: Array, start: Array, n: Array, a: Array, b: Array, x: Array) -> Array:
-    """Return the solution of Jacobi's equation at x whose value and derivative are given at larger numbers."""
+    """Return a solution of Jacobi's equation at x from its value and derivative at larger numbers."""
     goal, w, turning = (1 + x) / 2, (1 + start) / 2, _turning(n, a, b)
     slope = 2 * slope
     while np.any(is_on := w > goal):
@@ -52,7 +52,7 @@ def _continued(y: Array, slope: Array, start: Array, n: Array, a: Array, b: Arra
 
 
 def _turning(n: Array, a: Array, b: Array) -> Array:
-    """Return how many radians a solution turns by for one of arccos(x)."""
+    """Return the radians by which the phase of a solution grows for each radian of arccos(x)."""
     return np.sqrt(np.abs(n * (n + a + b + 1)))
 
 
@@ -64,27 +64,26 @@ def _completed(
     Args:
         name: SciPy's name.
         derivative: of the degree, the parameters and x.
-        parameters: from those of the function to those of Jacobi's equation.
+        parameters: returns those of Jacobi's equation from those of the function.
     """
 
     def evaluate(*operands: Array) -> Array:
-        theirs = _scipys(name)(*operands)
+        scipys = _scipys(name)(*operands)
         if np.asarray(operands[0]).dtype.kind in "iu":
-            return theirs
-        *rest, x = np.broadcast_arrays(*operands)
-        shape = [np.broadcast_to(np.asarray(value, float), x.shape) for value in parameters(*rest[1:])]
-        n = rest[0]
+            return scipys
+        n, *own, x = np.broadcast_arrays(*operands)
+        shape = [np.broadcast_to(np.asarray(value, float), x.shape) for value in parameters(*own)]
         start = 1 - 2 * np.exp2(np.floor(np.log2(np.minimum(0.5, (1.5 / (1 + _turning(n, *shape))) ** 2))))
-        is_ours = (x > -1) & (x < start) & (n != np.rint(n))
-        if not np.any(is_ours):
-            return theirs
-        x, start, n, a, b, *rest = (value[is_ours] for value in (x, start, n, *shape, *rest))
-        y, slope = _scipys(name)(*rest, start), derivative(*rest, start)
+        is_continued = (x > -1) & (x < start) & (n != np.rint(n))
+        if not np.any(is_continued):
+            return scipys
+        x, start, n, a, b, *own = (value[is_continued] for value in (x, start, n, *shape, *own))
+        y, slope = _scipys(name)(n, *own, start), derivative(n, *own, start)
         is_low = np.abs(n) <= _HIGHEST
         continued = _continued(y, slope, start, np.where(is_low, n, 0.0), a, b, x)
-        found = np.array(theirs, float)
-        found[is_ours] = np.where(is_low, continued, np.nan)
-        return found
+        result = np.array(scipys, float)
+        result[is_continued] = np.where(is_low, continued, np.nan)
+        return result
 
     return evaluate
 

@@ -57,7 +57,7 @@ def of_numpy(x: Any, data: Any, columns: Any, pointers: Any, width: int, transpo
 
 
 def inside(operation: str, columns: Any, pointers: Any, width: int) -> tuple[Any, Any]:
-    """Return the columns and the ends of the rows, which SciPy's programs believe, in the dtype that SciPy takes.
+    """Return the columns and the ends of the rows in the dtype that SciPy takes; SciPy itself does not check them.
 
     Raises:
         OutOfRangeError: a column is not below the width, or the rows do not go through all elements.

@@ -115,15 +115,12 @@ def _vector_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any
     """Return ``(sum |x|^p)^(1/p)`` and its limits."""
     if ord is None or ord == 2:
         return root(_over(reduce_sum, squared_magnitude(x), axes, keepdims))
-    magnitude = absolute(x)
-    if ord == np.inf:
-        return _over(reduce_max, magnitude, axes, keepdims)
-    if ord == -np.inf:
-        return _over(reduce_min, magnitude, axes, keepdims)
+    if ord in (np.inf, -np.inf):
+        return _over(reduce_max if ord > 0 else reduce_min, absolute(x), axes, keepdims)
     if ord == 0:
         return _over(reduce_sum, cast(not_equal(x, 0), dtype=real_dtype(dtype_of(x))), axes, keepdims)
     if ord == 1:
-        return _over(reduce_sum, magnitude, axes, keepdims)
+        return _over(reduce_sum, absolute(x), axes, keepdims)
     if isinstance(ord, str):
         raise ArgumentError(message("norm", "a vector's order must be a number", repr(ord)))
     total = _over(reduce_sum, power(smooth_magnitude(x, ord), float(ord)), axes, keepdims)

@@ -52,10 +52,10 @@ class ListAccepting:
         function = self.__wrapped__
         if function in _OF_ARRAYS:
             return FUNCTIONS[function](*arguments, **options)
-        apart = _RANGE.get(cast("Any", function), -1)
-        given = [value if place == apart else _as_array(value) for place, value in enumerate(arguments)]
+        pair = _RANGE.get(cast("Any", function))
+        arrays = [value if place == pair else _as_array(value) for place, value in enumerate(arguments)]
         named = {name: value if name == "range" else _as_array(value) for name, value in options.items()}
-        return function(*given, **named)
+        return function(*arrays, **named)
 
     def __getattr__(self, name: str) -> Any:
         """Return an attribute of NumPy's function, such as ``reduce``."""

@@ -149,7 +149,7 @@ def _extremum(
 
 
 def _beyond(end: float, a: Any, initial: Any) -> Any:
-    """Return what stands for elements left out: of floats an infinity, which is no tie with the initial value."""
+    """Return the value of elements left out: an infinity among floats, which does not tie with the initial value."""
     return end if dtype_of(a).kind == "f" else initial
 
 

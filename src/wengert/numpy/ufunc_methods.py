@@ -61,11 +61,11 @@ def reduces(ufunc: np.ufunc, reduction: Callable[..., Any]) -> None:
 
 
 def _of_several(reduce: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a reduction that gives a single element as it is: a reduction in parts adds no 0 to it."""
+    """Return a reduction that keeps a single element as it is, such as a negative one under `np.hypot`."""
 
     def reduced(piece: Any, axis: int, dtype: Any, **options: Any) -> Any:
-        found = reduce(piece, axis, dtype, **options)
-        return strong(piece, dtype_of(found)) if shape_of(piece)[axis] == 1 else found
+        result = reduce(piece, axis, dtype, **options)
+        return strong(piece, dtype_of(result)) if shape_of(piece)[axis] == 1 else result
 
     return reduced
 

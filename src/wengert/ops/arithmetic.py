@@ -99,12 +99,12 @@ absolute = elementwise(
 
 
 def size_to_compare(x: Any) -> Any:
-    """Return ``|x|`` for a decision: no derivative passes, and so its kink is no one's choice."""
+    """Return ``|x|`` for a comparison: it passes no derivative, so its kink decides none."""
     return absolute(stop_gradient_primitive(x))
 
 
 def smooth_magnitude(x: Any, p: Any) -> Any:
-    """Return ``|x|`` before the power p: for p > 2 as ``x sign(x)``, because ``|x|^p`` has two derivatives at 0."""
+    """Return ``|x|`` to raise to the power p: for p > 2 as ``x sign(x)``, because ``|x|^p`` is twice differentiable."""
     is_smooth = isinstance(p, float | int) and p > 2 and not is_complex(dtype_of(x))
     return x * sign(x) if is_smooth else absolute(x)
 

@@ -10,107 +10,97 @@ import collections.abc
 import dis
 import functools
 import itertools
-import sys
-import types
 import weakref
-from collections import ChainMap, UserDict, UserList
-from collections.abc import Iterator
-from types import CodeType, FunctionType, MethodType, ModuleType
-from typing import Any, cast
+from collections.abc import Callable, Iterable
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType, SimpleNamespace
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from wengert.core.copied_files import is_copied_file
-from wengert.transforms.shared_containers import KINDS
+from wengert.core.copied_files import is_copied_class, is_copied_file
+from wengert.transforms.originals import HOLDERS
+from wengert.transforms.shared_containers import CONTAINERS, LOOKED_AT
 
 #: What only some arrays and numbers have.
 _ATTRIBUTES = {name for kind in (np.ndarray, float) for name in dir(kind)} - set(dir(object))
 #: Abstract classes that look for methods.
 _ABSTRACT = {name for name in dir(collections.abc) if name[:1] != "_"}
-#: How many objects that a function reaches are looked at, and how many elements of each container.
-_MOST, _ELEMENTS = 512, 64
-_asking: weakref.WeakKeyDictionary[CodeType, bool] = weakref.WeakKeyDictionary()
-_named_by: weakref.WeakKeyDictionary[CodeType, tuple[str, ...]] = weakref.WeakKeyDictionary()
-_WRAPPERS = (staticmethod, classmethod, functools.singledispatchmethod, functools.cached_property)
-_CODE = (FunctionType, MethodType, functools.partial, functools._lru_cache_wrapper, property, *_WRAPPERS)  # pyright: ignore[reportPrivateUsage]
-_DATA = {int, float, str, bool, type(None), np.ndarray, np.ufunc, types.BuiltinFunctionType, ModuleType}
-_CONTAINERS = (*KINDS, tuple, frozenset, types.MappingProxyType)
-_HOLDERS = (UserDict, UserList, ChainMap, types.SimpleNamespace)
+#: How many objects that a function reaches are looked at.
+_MOST = 512
+#: Types of values that hold no functions.
+_DATA = {int, float, str, bool, type(None), np.ndarray, np.ufunc, BuiltinFunctionType, ModuleType}
+
+_Parts = Callable[[Any], Iterable[Any]]
 
 
-def asks_for_types(function: Any) -> bool:
-    """Return whether a function of the user's, or what it reaches, asks for the type of a value past its box.
+class _Facts(NamedTuple):
+    """What the text of a function says."""
+
+    is_copied: bool
+    """Whether it has a copy in a second run."""
+    asks: bool
+    """Whether it asks for the type or an attribute of what may be a box."""
+    names: tuple[str, ...]
+    """The global variables and attributes that it names."""
+
+
+#: By identity, because Python hashes code by all of its instructions.
+_facts: dict[int, _Facts] = {}
+
+
+def asks_for_types(*roots: Any) -> bool:
+    """Return whether one of the user's functions that objects reach asks for the type of a value past its box.
+
+    It runs at each call of a transform: names, attributes and elements may hold other functions than before.
 
     Args:
-        function: any object.
+        roots: a function and its arguments, or any other objects.
 
     Example:
         >>> asks_for_types(abs)
         False
     """
-    return any(map(_asks, itertools.islice(_reached(function), _MOST)))
-
-
-def _reached(function: Any) -> Iterator[CodeType | None]:
-    """Yield the code of what a function reaches by names, closures, attributes and elements; None for other objects."""
-    waiting, seen = [function], set[int]()
-    while waiting:
+    waiting = [*roots]
+    seen: set[int] = set()
+    while waiting and len(seen) < _MOST:
         value = waiting.pop()
-        if id(value) in seen:
+        parts = _parts_of(type(value))
+        if parts is None or id(value) in seen:
             continue
         seen.add(id(value))
-        if isinstance(value, FunctionType):
-            is_copied = is_copied_file(value.__code__.co_filename)
-            yield value.__code__ if is_copied else None
-            found = _of_function(value) if is_copied else getattr(value, "registry", {}).values()
-        else:
-            yield None
-            found = _parts(value)
-        waiting += [part for part in found if _is_code(part)]
+        if parts is _of_function and _facts_of(value.__code__).asks:
+            return True
+        waiting += [part for part in parts(value) if type(part) not in _DATA]
+    return False
 
 
-def _is_code(value: Any) -> bool:
-    kind = cast("type[Any]", type(value))
-    if kind in _DATA:
-        return False
-    if kind in _CODE or kind in _CONTAINERS or kind in _HOLDERS:
-        return True
-    module = value.__module__ if isinstance(value, type) else kind.__module__
-    file = getattr(sys.modules.get(module), "__file__", None)
-    return module == "__main__" or (isinstance(file, str) and is_copied_file(file))
-
-
-def _parts(value: Any) -> Any:
-    """Return what an object that is no function holds."""
-    if isinstance(value, MethodType):
-        return value.__func__, value.__self__
-    if isinstance(value, functools.partial):
-        return value.func, *value.args, *value.keywords.values()  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
-    if isinstance(value, property):
-        return value.fget, value.fset
-    if isinstance(value, functools._lru_cache_wrapper):  # pyright: ignore[reportPrivateUsage]
-        return (value.__wrapped__,)
-    if isinstance(value, _WRAPPERS):
-        return (getattr(value, "__func__", None) or value.func,)  # pyright: ignore
-    if type(value) in _CONTAINERS:
-        return itertools.islice(value.values() if hasattr(value, "values") else value, _ELEMENTS)
-    if isinstance(value, type):
-        return *vars(value).values(), *value.__bases__
+def _parts_of(kind: type[Any]) -> _Parts | None:
+    """Return the rule for the parts of objects of a class; None for data."""
     try:
-        return type(value), *object.__getattribute__(value, "__dict__").values()
-    except AttributeError:  # it has slots
-        return (type(value),)
+        return _rules[kind]
+    except KeyError:
+        pass
+    rule: _Parts | None = None
+    if issubclass(kind, type):
+        rule = _of_class
+    elif is_copied_class(kind):
+        rule = next((_rules[base] for base in kind.__mro__ if base in _WRAPPERS), _of_object)
+    _rules[kind] = rule
+    return rule
 
 
-def _of_function(function: FunctionType) -> list[Any]:
+def _of_function(function: FunctionType) -> Iterable[Any]:
     """Return what a function names: global variables, attributes of modules, its closure and its defaults."""
-    scope, values = function.__globals__, list[Any]()
-    names = _names(function.__code__)
+    is_copied, _, names = _facts_of(function.__code__)
+    if not is_copied:
+        return getattr(function, "registry", {}).values()  # of `functools.singledispatch`
+    values: list[Any] = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+    scope = function.__globals__
     for name in names:
         value = scope.get(name)
         if isinstance(value, ModuleType):
             inside = vars(value)
-            values += [inside[other] for other in names if other in inside]
+            values += [inside[attribute] for attribute in names if attribute in inside]
         elif value is not None:
             values.append(value)
     for cell in function.__closure__ or ():
@@ -118,32 +108,73 @@ def _of_function(function: FunctionType) -> list[Any]:
             values.append(cell.cell_contents)
         except ValueError:  # not assigned yet
             continue
-    return [*values, *(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+    return values
 
 
-def _names(code: CodeType) -> tuple[str, ...]:
-    known = _named_by.get(code)
+def _of_class(kind: type[Any]) -> Iterable[Any]:
+    return (*vars(kind).values(), *kind.__bases__) if is_copied_class(kind) else ()
+
+
+def _of_object(value: Any) -> Iterable[Any]:
+    kind = cast("type[Any]", type(value))
+    try:
+        return [kind, *object.__getattribute__(value, "__dict__").values()]
+    except AttributeError:  # it has slots
+        return [kind]
+
+
+def _elements(container: Any) -> Iterable[Any]:
+    return itertools.islice(container, LOOKED_AT)
+
+
+def _values(table: Any) -> Iterable[Any]:
+    return itertools.islice(table.values(), LOOKED_AT)
+
+
+#: The parts of objects of Python's own classes that hold functions.
+_WRAPPERS: dict[type[Any], _Parts] = {
+    functools.partial: lambda bound: (bound.func, *bound.args, *bound.keywords.values()),
+    property: lambda member: (member.fget, member.fset),
+    **dict.fromkeys((staticmethod, classmethod), lambda member: (member.__func__,)),
+    **dict.fromkeys(
+        (functools.singledispatchmethod, functools.cached_property), lambda member: (member.func,)
+    ),
+}
+_rules: weakref.WeakKeyDictionary[type[Any], _Parts | None] = weakref.WeakKeyDictionary(
+    {
+        **dict.fromkeys(_DATA),
+        FunctionType: _of_function,
+        MethodType: lambda method: (method.__func__, method.__self__),
+        functools._lru_cache_wrapper: lambda cached: (cached.__wrapped__,),  # pyright: ignore[reportPrivateUsage]
+        **_WRAPPERS,
+        **{kind: _values if hasattr(kind, "values") else _elements for kind in CONTAINERS},
+        **dict.fromkeys((*HOLDERS, SimpleNamespace), _of_object),
+    }
+)
+
+
+def _facts_of(code: CodeType) -> _Facts:
+    known = _facts.get(id(code))
     if known is None:
-        inner = [name for inside in code.co_consts if isinstance(inside, CodeType) for name in _names(inside)]
-        known = _named_by[code] = tuple(dict.fromkeys([*code.co_names, *inner]))
+        is_copied = is_copied_file(code.co_filename)
+        known = _facts[id(code)] = _read(code) if is_copied else _Facts(False, False, ())
+        weakref.finalize(code, _facts.pop, id(code))
     return known
 
 
-def _asks(code: CodeType | None) -> bool:
-    """Return whether code, or a function inside of it, asks for the type or an attribute of what may be a box."""
-    if code is None:
-        return False
-    known = _asking.get(code)
-    if known is None:
-        names, inner = code.co_names, [inside for inside in code.co_consts if isinstance(inside, CodeType)]
-        texts = {text for text in code.co_consts if isinstance(text, str)}
-        known = _asking[code] = (
-            ("type" in names and _asks_type(code))
-            or (("hasattr" in names or "getattr" in names) and not texts.isdisjoint(_ATTRIBUTES))
-            or (not _ABSTRACT.isdisjoint(names) and ("isinstance" in names or "issubclass" in names))
-            or any(map(_asks, inner))
-        )
-    return known
+def _read(code: CodeType) -> _Facts:
+    """Return the facts of code with the functions inside of it."""
+    names, inner = code.co_names, [_read(inside) for inside in code.co_consts if isinstance(inside, CodeType)]
+    texts = {text for text in code.co_consts if isinstance(text, str)}
+    asks = (
+        ("type" in names and _asks_type(code))
+        or (("hasattr" in names or "getattr" in names) and not texts.isdisjoint(_ATTRIBUTES))
+        or (not _ABSTRACT.isdisjoint(names) and ("isinstance" in names or "issubclass" in names))
+        or any(facts.asks for facts in inner)
+    )
+    return _Facts(
+        True, asks, tuple(dict.fromkeys([*names, *(name for facts in inner for name in facts.names)]))
+    )
 
 
 def _asks_type(code: CodeType) -> bool:

@@ -12,7 +12,7 @@ import itertools
 import operator
 import threading
 import weakref
-from collections import ChainMap, Counter, OrderedDict, UserDict, UserList, defaultdict, deque
+from collections import ChainMap, UserDict, UserList, defaultdict
 from collections.abc import Generator
 from types import FunctionType, MemberDescriptorType, MethodType
 from typing import Any, cast
@@ -124,14 +124,15 @@ def _of_users_class(made: Any, users: Any = None) -> None:
                             member.__set__(made, member.__get__(users))
 
 
-_WEAK = (weakref.WeakSet, weakref.WeakKeyDictionary, weakref.WeakValueDictionary)
-_HOLDERS = (UserDict, UserList, ChainMap)
-_CONTAINERS = (list, dict, set, deque, defaultdict, OrderedDict, Counter, *_WEAK, *_HOLDERS)
+#: The classes of the copies of each kind of container; `wengert.transforms.shared_containers` enters them.
+SHARED: dict[type, Any] = {}
+#: Classes of Python's library, written in Python, that hold containers.
+HOLDERS = (UserDict, UserList, ChainMap)
 
 
 def _hold_originals(container: Any) -> None:
     """Put the originals of its elements into a container."""
-    if isinstance(container, _HOLDERS):
+    if isinstance(container, HOLDERS):
         container = vars(container)
     if isinstance(container, defaultdict):
         container.default_factory = original(container.default_factory)  # pyright: ignore[reportUnknownMemberType]
@@ -171,7 +172,7 @@ def original(value: Any) -> Any:
     if type(value) is tuple:
         values = tuple(map(original, cast("tuple[Any, ...]", value)))
         return values if any(one is not other for one, other in zip(values, value, strict=True)) else value  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType]
-    if type(value) in _CONTAINERS:
+    if type(value) in SHARED or type(value) in HOLDERS:
         Runs.keep(value)
     users = Runs.original_of(value)
     return value if users is None else users

@@ -9,11 +9,11 @@ from __future__ import annotations
 import weakref
 from collections import Counter, OrderedDict, UserDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import MemberDescriptorType, SimpleNamespace
+from types import MappingProxyType, MemberDescriptorType, SimpleNamespace
 from typing import Any, cast
 
 from wengert.core.tree import ORIGINAL, original_class
-from wengert.transforms.originals import Runs, original
+from wengert.transforms.originals import SHARED, Runs, original
 
 Copier = Callable[[Any], Any]
 
@@ -90,7 +90,7 @@ def _writing_to_both(kind: type) -> Callable[[type], type]:
             setattr(subclass, name, method(name, _WRITES[name]))
         if kind is list:
             subclass.sort = sort  # pyright: ignore[reportAttributeAccessIssue]
-        return _standing_for(kind, subclass)
+        return _entered(kind, subclass)
 
     return decorate
 
@@ -117,25 +117,23 @@ def _mirrored(kind: type) -> Callable[[type], type]:
     def decorate(subclass: type) -> type:
         for name in {*_WRITES, "subtract"} & set(dir(kind)):
             setattr(subclass, name, method(name))
-        return _standing_for(kind, subclass)
+        return _entered(kind, subclass)
 
     return decorate
 
 
-#: The copies of each kind of container.
-_SHARED: dict[type, Any] = {}
-
-
-def _standing_for(kind: type, subclass: Any) -> Any:
+def _entered(kind: type, subclass: Any) -> Any:
     """Enter a class of copies: what `pickle` and `copy` make of one is a container of Python's class."""
-    subclass.__reduce_ex__ = lambda self, protocol: (kind, (*_settings(self), kind(*_settings(self), self)))
-    if kind is deque:
-        subclass.__reduce_ex__ = lambda self, protocol: (kind, (list(self), self.maxlen))
+
+    def reduce(self: Any, protocol: Any) -> Any:
+        return kind, _arguments(kind, self, kind(*_arguments(kind, self, self)))
+
+    subclass.__reduce_ex__ = reduce
     subclass.copy = subclass.__copy__ = _plain
     for name in _OPERATORS & set(dir(kind)):
         setattr(subclass, name, _on_plain(name))
     setattr(subclass, ORIGINAL, weakref.ref(kind))
-    _SHARED[kind] = subclass
+    SHARED[kind] = subclass
     return subclass
 
 
@@ -152,14 +150,17 @@ def _on_plain(name: str) -> Any:
     return operate
 
 
-#: What makes a new container.
-_OPERATORS = {*["union", "intersection", "difference", "symmetric_difference"]} | {
+#: The methods that return a new container.
+_OPERATORS = {"union", "intersection", "difference", "symmetric_difference"} | {
     f"__{side}{name}__" for side in ("", "r") for name in ("add", "mul", "or", "and", "sub", "xor")
 }
 
 
-def _settings(values: Any) -> tuple[Any, ...]:
-    return (values.default_factory,) if isinstance(values, defaultdict) else ()
+def _arguments(kind: type, container: Any, elements: Any) -> tuple[Any, ...]:
+    """Return the arguments that make a container like another one, with other elements."""
+    if kind is deque:
+        return elements, container.maxlen
+    return (container.default_factory, elements) if kind is defaultdict else (elements,)
 
 
 @_writing_to_both(list)
@@ -232,16 +233,17 @@ class SharedWeakSet(weakref.WeakSet[Any]):
     users: weakref.WeakSet[Any]
 
 
-#: The kinds of containers that have copies.
-KINDS = frozenset(_SHARED)
+#: The classes of containers.
+CONTAINERS = (*SHARED, tuple, frozenset, MappingProxyType)
+#: How many elements of a container show whether it holds functions or objects.
+LOOKED_AT = 64
 
 
 def shared(users: Any, copy: Copier) -> Any:
     """Return the copy of a container, which may contain itself."""
     kind: Any = cast("type[Any]", type(users))
-    own: Any = _SHARED[kind]
-    empty = own((), users.maxlen) if kind is deque else own(*map(copy, _settings(users)))
-    made: Any = Runs.enter(users, empty)
+    own: Any = SHARED[kind]
+    made: Any = Runs.enter(users, own(*map(copy, _arguments(kind, users, ()))))
     if isinstance(users, Mapping):
         items: Any = {copy(key): copy(value) for key, value in cast("Any", users).items()}
         for key, value in items.items():

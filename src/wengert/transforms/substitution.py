@@ -22,8 +22,7 @@ import os
 import sys
 import weakref
 from abc import ABCMeta
-from collections import ChainMap, UserDict, UserList
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import EnumMeta
 from types import (
@@ -44,7 +43,7 @@ import numpy as np
 from wengert.array.substitutes import MODULES, STAND_INS, substitute_for
 from wengert.boxes import Box, boxed, concrete
 from wengert.core import tree
-from wengert.core.copied_files import is_copied_file
+from wengert.core.copied_files import is_copied_class, is_copied_file
 from wengert.core.errors import is_users, users_call
 from wengert.ops.elementwise import UFUNCS
 from wengert.ops.scipy_ufuncs import of_scipy
@@ -52,8 +51,8 @@ from wengert.transforms.builtin_names import BUILTINS, LOSSES, has_attribute
 from wengert.transforms.class_copies import COPIERS, alias_copy, class_copy, is_copied, object_copy
 from wengert.transforms.guards import asks_for_types
 from wengert.transforms.math_functions import of_math
-from wengert.transforms.originals import FUNCTIONS, Runs, contents, original
-from wengert.transforms.shared_containers import KINDS, SharedNamespace, View, shared
+from wengert.transforms.originals import FUNCTIONS, HOLDERS, Runs, contents, original
+from wengert.transforms.shared_containers import CONTAINERS, LOOKED_AT, SharedNamespace, View, shared
 
 ResultT = TypeVar("ResultT")
 
@@ -127,14 +126,21 @@ def second_run(function: Callable[..., Any], loss: Exception) -> Generator[None]
         raise
 
 
-def current(function: Callable[..., Any], *inputs: Any) -> Callable[..., Any]:
+def current(
+    function: Callable[..., Any],
+    arguments: Sequence[Any] = (),
+    options: Mapping[str, Any] = MappingProxyType({}),
+) -> Callable[..., Any]:
     """Return the function to call in place of a user's: itself, or its copy if it needs substitutes.
 
     Args:
         function: the user's function.
-        inputs: containers of its arguments, which may be objects that ask for types.
+        arguments: its arguments, which may be objects that ask for types.
+        options: its keyword arguments.
     """
-    is_needy = ENABLED and ((_NEEDY and code_of(function) in _NEEDY) or asks_for_types((function, *inputs)))
+    is_needy = ENABLED and (
+        (_NEEDY and code_of(function) in _NEEDY) or asks_for_types(function, *arguments, *options.values())
+    )
     if not is_needy:
         return function
 
@@ -381,8 +387,8 @@ def _dispatcher(function: Any) -> Any:
         made: Any = functools.singledispatch(with_substitutes(function.registry[object]))
         known = Runs.enter(function, made)
         for kind, chosen in function.registry.items():
-            for one in {kind, class_copy(kind) if _is_users_class(kind) else kind}:
-                made.register(one, with_substitutes(chosen))
+            for registered in {kind, class_copy(kind) if _is_users_class(kind) else kind}:
+                made.register(registered, with_substitutes(chosen))
     return known
 
 
@@ -522,7 +528,7 @@ def _container(values: Any) -> Any:
 def _holds_code(value: Any, depth: int) -> bool:
     """Return whether functions or objects are among the first elements: a longer container of data costs no more."""
     kind = cast("type[Any]", type(value))
-    if kind not in _CONTAINERS:
+    if kind not in CONTAINERS:
         is_code = kind in _RULES or isinstance(value, (BuiltinFunctionType, type))
         return is_code or _is_users_class(kind) or substitute_for(value) is not None
     if not depth:
@@ -530,7 +536,7 @@ def _holds_code(value: Any, depth: int) -> bool:
     return any(
         _holds_code(element, depth - 1)
         for elements in ((value, value.values()) if hasattr(kind, "values") else (value,))
-        for element in itertools.islice(elements, _LOOKED_AT)
+        for element in itertools.islice(elements, LOOKED_AT)
     )
 
 
@@ -556,9 +562,8 @@ def _namespace(users: SimpleNamespace) -> Any:
     return Runs.enter(users, SharedNamespace(users, with_substitutes)) if known is None else known
 
 
-_CONTAINERS = (*KINDS, tuple, frozenset, MappingProxyType)
-#: How many elements of a container, and containers inside one another, show whether it holds functions or objects.
-_LOOKED_AT, _DEPTH = 64, 4
+#: How many containers inside one another are looked at for functions and objects.
+_DEPTH = 4
 
 
 # -- copies of the user's modules and classes --------------------------------------------------------------
@@ -634,9 +639,7 @@ def _is_users_class(kind: type) -> bool:
         or (issubclass(kind, _DATA) and not isinstance(kind, EnumMeta))
     ):
         return False
-    is_plain = type(kind) in _METACLASSES or _is_users_class(type(kind))
-    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
-    return is_plain and (kind.__module__ == "__main__" or (file is not None and is_copied_file(file)))
+    return is_copied_class(kind) and (type(kind) in _METACLASSES or _is_users_class(type(kind)))
 
 
 _RULES: dict[Any, Callable[[Any], Any]] = {
@@ -649,8 +652,8 @@ _RULES: dict[Any, Callable[[Any], Any]] = {
     SimpleNamespace: _namespace,
     GenericAlias: alias_copy,
     type(cast("Any", Generic)[ResultT]): alias_copy,
-    **dict.fromkeys(_CONTAINERS, _container),
-    **dict.fromkeys((UserDict, UserList, ChainMap), _holder),
+    **dict.fromkeys(CONTAINERS, _container),
+    **dict.fromkeys(HOLDERS, _holder),
     **dict.fromkeys((weakref.ref, weakref.WeakMethod), _reference),
 }
 COPIERS.append(with_substitutes)
