@@ -29,7 +29,7 @@ INSTEAD: dict[str, dict[str, str]] = {
         "tensor": "wg.Variable(x)",
         "func": "wg.grad, wg.vmap, wg.jacrev, wg.jacfwd, wg.hessian, wg.jvp or wg.vjp",
         "compile": "wg.jit(step, donate=0)",
-        "save": "wg.train.save_model(path, model)",
+        "save": "wg.export(f, *args).save(path) for a function, wg.train.save_model(path, model) for a model",
         "manual_seed": "a seed or a generator for each thing that draws, such as wg.random.key(0)",
         "onnx": "wg.export(f, x).onnx(path)",
     },

@@ -150,8 +150,9 @@ def _refuse_python(graph: Graph) -> None:
     """Raise `UnsupportedError` where an operation holds a Python function."""
     for equation in graph.equations:
         if _holds_python(equation):
-            requirement = "a custom rule of a derivative is a Python function, which cannot leave Python"
-            text = message("export", requirement, equation.primitive)
+            requirement = "a custom rule of a derivative, of yours or of wg.implicit, is a Python function, which cannot be saved"
+            hint = "compile it for C with .c(path), which needs no rule"
+            text = message("export", requirement, equation.primitive, hint)
             raise UnsupportedError(located(text, equation.location))
         for inner in equation.graphs():
             _refuse_python(inner)
