@@ -6,6 +6,7 @@ linear in the input up to a constant, so that a difference of two runs is a deri
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -144,9 +145,11 @@ COPIES: dict[str, Expression] = {
     "indices": lambda p, y: y[p.indices],
     "take": lambda p, y: np.take(y, [0, -1], p.axis),
     "repeat": lambda p, y: np.repeat(y, 2, p.axis),
-    "tile": lambda p, y: np.tile(y, 2),
+    "tile": lambda p, y: np.tile(y, (1,) * p.number + (2 - p.flag,)),
     "roll": lambda p, y: np.roll(y, 1, p.axis),
-    "delete": lambda p, y: np.delete(y, 0, p.axis),
+    "delete": lambda p, y: np.delete(y, (0, [0], np.s_[:1], [0, -1])[p.number], p.axis),
+    "copied": lambda p, y: (copy.copy, copy.deepcopy)[p.flag](y),
+    "vectorize": lambda p, y: wnp.vectorize(lambda number: 2.0 * number)(y),
     "insert": lambda p, y: np.insert(y, 0, 1.0, p.axis),
     "pad": lambda p, y: np.pad(y, 1),
     "concatenate": lambda p, y: np.concatenate([y, 2 * y], p.axis),

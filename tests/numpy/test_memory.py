@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import copy as copied
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -169,6 +171,12 @@ DEEP: dict[str, Call] = {
             "repeat": lambda x, axis: np.repeat(x, 2, axis),
             "take": lambda x, axis: np.take(x, [0, 1], axis),
             "delete": lambda x, axis: np.delete(x, 1, axis),
+            "delete positions": lambda x, axis: np.delete(x, [0, 1], axis),
+            "delete a mask": lambda x, axis: np.delete(x, np.arange(x.shape[axis]) == 1, axis),
+            "delete one of a list": lambda x, axis: np.delete(x, [1], axis),
+            "delete a slice": lambda x, axis: np.delete(x, np.s_[::2], axis),
+            "insert positions": lambda x, axis: np.insert(x, [0, 1], 0.0, axis),
+            "repeat by counts": lambda x, axis: np.repeat(x, np.arange(x.shape[axis]), axis),
             "insert": lambda x, axis: np.insert(x, 1, 0.0, axis),
             "stack": lambda x, axis: np.stack([x, x], axis),
             "concatenate": lambda x, axis: np.concatenate([x, x], axis),
@@ -188,6 +196,12 @@ DEEP: dict[str, Call] = {
     "einsum of three": lambda x: np.einsum("abcd,ab,ac->cd", x, x[..., 0, 0], x[:, 0, :, 0]),
     "einsum optimize": lambda x: np.einsum("ab,bc,cd->da", x[0, 0], x[0, 0].T, x[0, 0], optimize=True),
     "tile": lambda x: np.tile(x, 2),
+    "tile once": lambda x: np.tile(x, 1),
+    "tile once, more axes": lambda x: np.tile(x, (1,) * 5),
+    "copy.copy": lambda x: copied(x),
+    "copy.deepcopy": lambda x: deepcopy(x),
+    "vectorize": lambda x: wnp.vectorize(lambda number: 2.0 * number)(x[:2, :2, :2, :2]),
+    "vectorize of two": lambda x: wnp.vectorize(lambda a, b: a + b)(x[0, 0, :2, :2], x[0, 0, :2, 0]),
     "pad": lambda x: np.pad(x, 1),
     "block": lambda x: np.block([[x, x], [x, x]]),
     "select": lambda x: np.select([x > 1, x > 2], [x, -x]),

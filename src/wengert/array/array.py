@@ -219,7 +219,7 @@ class Array(Conversions):
         return format(value, specification)
 
     def __copy__(self, memo: Any = None) -> Any:
-        return self.copy()
+        return self.copy("K")
 
     __deepcopy__ = __copy__
 

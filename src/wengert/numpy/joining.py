@@ -15,6 +15,7 @@ from wengert.core.shapes import axis_index, resolve_reshape, shape_of, size
 from wengert.ir.types import promote, show, type_of
 from wengert.memory import lay_like
 from wengert.numpy.creation import arange, contains_box, fresh, linspace
+from wengert.numpy.creation import array as new_array
 from wengert.numpy.registry import (
     check_axes,
     implements,
@@ -156,6 +157,8 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
 @implements(np.tile)
 def tile(A: Any, reps: Any) -> Any:
     counts, shape = tuple(integers(reps)), shape_of(A)
+    if all(count == 1 for count in counts):
+        return new_array(A, copy=True, ndmin=len(counts))
     rank = max(len(counts), len(shape))
     counts = (1,) * (rank - len(counts)) + counts
     shape = (1,) * (rank - len(shape)) + shape
@@ -198,11 +201,14 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
 
 @implements(np.delete)
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
+    arr = operand(arr)
     if axis is None:
         arr, axis = ravel(arr), 0
-    axis = axis_index("delete", axis, rank_of(arr))
-    kept = along_axis(arr, np.delete(np.arange(shape_of(arr)[axis]), _positions("delete", obj)), axis)
-    return lay_like(kept, arr, "A")
+    axis, obj = axis_index("delete", axis, rank_of(arr)), _positions("delete", obj)
+    positions = np.delete(np.arange(shape_of(arr)[axis]), obj)
+    if isinstance(obj, slice) or (np.size(obj) == 1 and np.asarray(obj).dtype.kind in "iu"):
+        return lay_like(along_axis(arr, positions, axis), arr, "A")
+    return arr[(slice(None),) * axis + (positions,)]
 
 
 def _positions(operation: str, obj: Any) -> Any:

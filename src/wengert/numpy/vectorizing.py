@@ -14,6 +14,7 @@ from wengert.core.dtypes import dtype_of
 from wengert.core.errors import ArgumentError, ShapeError, message
 from wengert.core.shapes import Shape, axis_index, broadcast, shape_of
 from wengert.ir.types import show
+from wengert.memory import alike, jointly, placed
 from wengert.numpy.creation import contains_box
 from wengert.numpy.joining import stack
 from wengert.numpy.registry import implements, integers, is_box, rank_of, strong
@@ -75,7 +76,8 @@ class vectorize:  # noqa: N801 (NumPy's name)
                 given[place] = element
             return self.pyfunc(*given, **{**kwargs, **dict(zip(named, elements[len(places) :], strict=True))})
 
-        return self._mapped(call, arrays)
+        result = self._mapped(call, arrays)
+        return result if self._signature else placed(_called, result, arrays, {})
 
     def _mapped(self, call: Callable[[Sequence[Any]], Any], arrays: list[Any]) -> Any:
         ranks = [0] * len(arrays) if self._signature is None else self._signature[0]
@@ -114,6 +116,11 @@ class vectorize:  # noqa: N801 (NumPy's name)
             raise ArgumentError(message("vectorize", "there must be at least one element", str(lead), hint))
         results = tuple(np.zeros(lead, dtype) for dtype in self._otypes)
         return results[0] if len(self._otypes) == 1 else results
+
+
+def _called(memories: Sequence[Any], shape: Shape, dtype: Any, /) -> Any:
+    """Return the memory of a result: NumPy copies the arguments as arrays of objects, for a ufunc."""
+    return jointly([alike([memory], shape, dtype) for memory in memories], shape, dtype)
 
 
 def _core_ranks(signature: str) -> tuple[list[int], list[int]]:
