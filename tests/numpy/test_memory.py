@@ -18,6 +18,7 @@ from tests.numpy.memory_programs import LAYOUTS, Program
 from tests.numpy.scipy_memory import CALLS as SCIPYS
 from tests.numpy.scipy_memory import OF_NUMBERS
 from tests.numpy.test_views import CALLS
+from wengert.array.scipys_memory import _positions  # pyright: ignore[reportPrivateUsage]
 from wengert.boxes import Box
 from wengert.core.errors import UnsupportedError
 from wengert.memory import memory_of, strides_of
@@ -372,3 +373,11 @@ def test_flags_are_numpys() -> None:
 def test_the_owner_of_memory_is_not_known() -> None:
     with pytest.raises(UnsupportedError, match=r"owns its memory is not known.*\[test_memory\.py:"):
         wg.grad(lambda x: np.sum(wnp.require(x, requirements="O")))(np.ones(2))
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (5,), (1, 1), (3, 1), (1, 3), (4, 3), (2, 3, 3), (0,), (0, 2)])
+def test_stand_ins_for_integers_are_positions(shape: tuple[int, ...]) -> None:
+    """LAPACK exchanges the rows that they name, and writes beyond an array where there is no such row."""
+    positions = _positions(shape)
+    assert positions.shape == shape
+    assert np.all((positions >= 0) & (positions < max(1, min(shape, default=1))))

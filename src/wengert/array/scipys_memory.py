@@ -130,7 +130,7 @@ def _like(value: Any, fill: Callable[[Shape], Any]) -> Any:
         return value
     numbers = concrete(value)
     if numbers is None or np.shape(numbers) != value.shape:
-        numbers = fill(value.shape)
+        numbers = _positions(value.shape) if value.dtype.kind in "iu" else fill(value.shape)
     array = with_strides(value.shape, value.dtype, strides_of(memory_of(value)), holds_numbers=True)
     array[...] = numbers
     return array if value.shape else array[()]
@@ -140,6 +140,12 @@ def _definite(shape: Shape) -> Any:
     position = np.indices(shape[-2:])
     distance = position[0] - position[1] if len(shape) > 1 else position.sum(axis=0)
     return 1.0 / (1 + abs(distance)) + max(shape, default=1) * (distance == 0)
+
+
+def _positions(shape: Shape) -> Any:
+    """Return integers that are positions in any array: LAPACK exchanges rows by them, and does not check them."""
+    is_square = len(shape) > 1 and min(shape[-2:]) > 1
+    return np.broadcast_to(np.eye(*shape[-2:]) if is_square else 0, shape)
 
 
 def _upper_bands(shape: Shape) -> Any:

@@ -49,7 +49,6 @@ from wengert.ops.comparison import (
 )
 from wengert.ops.complex import conjugate, from_parts
 from wengert.ops.conversion import cast
-from wengert.ops.conversion import stop_gradient_primitive as stop_gradient
 from wengert.ops.elementwise import check_real
 from wengert.ops.exponential import binary_exponent, ldexp, power
 from wengert.ops.trigonometric import arctan2, sin
@@ -255,10 +254,11 @@ def sinc(x: Any) -> Any:
 
 @implements(np.isclose)
 def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
-    a, b = stop_gradient(floating(operand(a))), stop_gradient(floating(operand(b)))
+    a, b = floating(operand(a)), floating(operand(b))
     finite = np.isfinite(b)
-    difference = np.abs(where(finite, a, 0.0) - where(finite, b, 0.0))
-    close = np.logical_and(finite, difference <= atol + rtol * np.abs(where(finite, b, 0.0)))
+    finite_b = where(finite, b, 0.0)
+    difference = size_to_compare(where(finite, a, 0.0) - finite_b)
+    close = np.logical_and(finite, difference <= atol + rtol * size_to_compare(finite_b))
     close = np.logical_or(close, equal(a, b))
     return np.logical_or(close, np.logical_and(isnan(a), isnan(b))) if equal_nan else close
 
