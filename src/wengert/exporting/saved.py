@@ -150,7 +150,9 @@ def _refuse_python(graph: Graph) -> None:
     """Raise `UnsupportedError` where an operation holds a Python function."""
     for equation in graph.equations:
         if _holds_python(equation):
-            requirement = "a rule of a derivative, yours or that of wg.implicit, is a Python function, which cannot be saved"
+            requirement = (
+                "a custom rule, yours or that of wg.implicit, is a Python function, which cannot be saved"
+            )
             hint = "compile it for C with .c(path), which needs no rule"
             text = message("export", requirement, equation.primitive, hint)
             raise UnsupportedError(located(text, equation.location))

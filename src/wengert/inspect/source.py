@@ -28,6 +28,7 @@ _MODULES = (
     "wengert.kernels.differences",
     "wengert.kernels.incomplete",
     "wengert.kernels.orders",
+    "wengert.kernels.orthogonal",
     "wengert.kernels.student",
     "wengert.random",
     "wengert.special",
