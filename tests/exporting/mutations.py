@@ -412,7 +412,7 @@ class Mutator:
         content = parts[name]
         try:
             value = np.load(io.BytesIO(content))
-        except (ValueError, EOFError, OSError, SyntaxError):
+        except (ValueError, EOFError, OSError, SyntaxError, MemoryError):  # changed before
             return
         if kind == "numbers":
             noise = (
