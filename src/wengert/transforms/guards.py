@@ -119,7 +119,7 @@ def _of_object(value: Any) -> Iterable[Any]:
     kind = cast("type[Any]", type(value))
     try:
         return [kind, *object.__getattribute__(value, "__dict__").values()]
-    except AttributeError:  # it has slots
+    except Exception:  # it has slots, or a property of the user's instead
         return [kind]
 
 
