@@ -144,8 +144,10 @@ def _definite(shape: Shape) -> Any:
 
 def _positions(shape: Shape) -> Any:
     """Return integers that are positions in any array: LAPACK exchanges rows by them, and does not check them."""
-    is_square = len(shape) > 1 and min(shape[-2:]) > 1
-    return np.broadcast_to(np.eye(*shape[-2:]) if is_square else 0, shape)
+    if len(shape) < 2 or min(shape) < 2:
+        return np.zeros(shape)
+    row, column = np.indices(shape[-2:])
+    return np.broadcast_to(row == column, shape)
 
 
 def _upper_bands(shape: Shape) -> Any:
