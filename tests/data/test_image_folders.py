@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from wengert import random
 from wengert.core.errors import ArgumentError
 from wengert.data import DataError, DataNotFoundError, Stream, digits, image_folder, load_arrays, save_source
 from wengert.data.augment import crop, flip
+from wengert.data.sources import mapped
 
 
 @pytest.fixture
@@ -144,3 +147,18 @@ def test_a_run_on_arrays(arrays, wengert):
     wengert("train", "mlp", "--data", "arrays", "--data-dir", str(arrays)).failed(
         1, "mlp learns images of 28x28; got 9x9"
     )
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.exhaustive
+def test_damaged_headers_are_named(tmp_path, seed):
+    """Each damage of the first bytes ends in `DataError`, or leaves an array that NumPy reads."""
+    rng, path = np.random.default_rng(seed), tmp_path / "images.npy"
+    for _ in range(20):
+        np.save(path, np.zeros((3, 2)))
+        content = bytearray(path.read_bytes())
+        for place in rng.integers(8, 80, rng.integers(1, 4)):
+            content[place] = rng.choice(list(b"(){}[],:'\"<f8 \n1"))
+        path.write_bytes(content)
+        with contextlib.suppress(DataError):
+            assert mapped(path).ndim

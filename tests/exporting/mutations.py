@@ -9,6 +9,7 @@ import io
 import json
 import pickle
 import re
+import tokenize
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -412,7 +413,14 @@ class Mutator:
         content = parts[name]
         try:
             value = np.load(io.BytesIO(content))
-        except (ValueError, EOFError, OSError, SyntaxError, MemoryError):  # changed before
+        except (
+            ValueError,
+            EOFError,
+            OSError,
+            SyntaxError,
+            MemoryError,
+            tokenize.TokenError,
+        ):  # changed before
             return
         if kind == "numbers":
             noise = (

@@ -141,7 +141,9 @@ def mapped(path: Path) -> Any:
     """Return the array of a .npy file, mapped into memory."""
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError) as problem:
+    except OSError:
+        raise
+    except Exception as problem:  # a damaged header can raise anything
         raise DataError(f"{path}: the file is damaged, or holds objects: {problem}") from None
     if array.ndim == 0:
         raise DataError(f"{path}: the file must hold an array of examples; got a number")
