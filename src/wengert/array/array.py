@@ -75,16 +75,17 @@ def _keeps(name: str, remedy: str) -> Any:
     return property(vars(Box)[name].fget, refuse, doc=vars(Box)[name].__doc__)
 
 
-#: Code that asks for the class of a value in place of its caller, and of `functools.singledispatch`.
+#: Code that asks for the class of a value in place of its caller.
 _ASKED = (ABCMeta.__instancecheck__.__code__, np.isscalar.__code__)
-_DISPATCHED: Any = functools.singledispatch(lambda _: None)
+#: A function of `functools.singledispatch`, whose code all of them share.
+DISPATCHED: Any = functools.singledispatch(lambda _: None)
 
 
 def _is_asked_by_user(frame: Any) -> bool:
     """Return whether the user's code asks for the class of a value."""
     while frame.f_code in _ASKED:
         frame = frame.f_back
-    return is_copied_file(frame.f_code.co_filename) or frame.f_code is _DISPATCHED.__code__
+    return is_copied_file(frame.f_code.co_filename) or frame.f_code is DISPATCHED.__code__
 
 
 class Array(Conversions):

@@ -40,6 +40,7 @@ from typing import Any, Generic, Protocol, TypeVar, cast
 
 import numpy as np
 
+from wengert.array.array import DISPATCHED
 from wengert.array.substitutes import MODULES, STAND_INS, substitute_for
 from wengert.boxes import Box, boxed, concrete
 from wengert.core import tree
@@ -63,7 +64,7 @@ ENABLED = os.environ.get("WENGERT_SUBSTITUTE", "1") != "0"
 _NEEDY: weakref.WeakSet[Any] = weakref.WeakSet()
 #: Types of values that have no substitute.
 _DATA: Any = (bool, int, float, complex, str, bytes, type(None), np.ndarray, np.generic, Box)
-#: The metaclasses of plain classes, of abstract ones and of protocols.
+#: The metaclasses of plain classes, of abstract ones, of protocols and of enumerations.
 _METACLASSES = (type, ABCMeta, type(Protocol), EnumMeta)
 #: Modules of functions that iterate until a value is exact enough; its derivative need not be. They have no copies.
 _ITERATIVE = ("scipy.optimize", "scipy.integrate", "scipy.sparse")
@@ -371,13 +372,9 @@ def _function(function: FunctionType) -> Any:
     """Return the copy of a user's function."""
     if isinstance(function.__globals__, _Globals):
         return function if function in FUNCTIONS else _again(function)
-    if function.__code__ is _DISPATCHED.__code__ and function is not _DISPATCHED:
+    if function.__code__ is DISPATCHED.__code__:
         return _dispatcher(function)
     return _copy_of(function) if is_copied_file(function.__code__.co_filename) else _of_library(function)
-
-
-#: Python's function that calls one by the class of its first argument.
-_DISPATCHED: Any = functools.singledispatch(lambda _: None)
 
 
 def _dispatcher(function: Any) -> Any:
@@ -632,12 +629,9 @@ def _module(module: ModuleType) -> Any:
 
 
 def _is_users_class(kind: type) -> bool:
-    """Return whether a class is the user's and may have a copy: exceptions and enumerations are known by identity."""
-    if (
-        is_copied(kind)
-        or issubclass(kind, BaseException)
-        or (issubclass(kind, _DATA) and not isinstance(kind, EnumMeta))
-    ):
+    """Return whether a class is the user's and may have a copy: exceptions are known by identity."""
+    is_data = issubclass(kind, _DATA) and not isinstance(kind, EnumMeta)
+    if is_copied(kind) or is_data or issubclass(kind, BaseException):
         return False
     return is_copied_class(kind) and (type(kind) in _METACLASSES or _is_users_class(type(kind)))
 
