@@ -44,8 +44,8 @@ class _Facts(NamedTuple):
     """The global variables and attributes that it names."""
 
 
-#: By identity, because Python hashes code by all of its instructions.
-_facts: dict[int, _Facts] = {}
+#: By identity, because Python hashes code by all of its instructions; an entry goes when its code goes.
+_facts: dict[int, tuple[weakref.ref[CodeType], _Facts]] = {}
 
 
 def asks_for_types(*roots: Any) -> bool:
@@ -154,12 +154,12 @@ _rules: weakref.WeakKeyDictionary[type[Any], _Parts | None] = weakref.WeakKeyDic
 
 
 def _facts_of(code: CodeType) -> _Facts:
-    known = _facts.get(id(code))
+    key = id(code)
+    known = _facts.get(key)
     if known is None:
-        is_copied = is_copied_file(code.co_filename)
-        known = _facts[id(code)] = _read(code) if is_copied else _Facts(False, False, ())
-        weakref.finalize(code, _facts.pop, id(code))
-    return known
+        facts = _read(code) if is_copied_file(code.co_filename) else _Facts(False, False, ())
+        known = _facts[key] = weakref.ref(code, lambda _: _facts.pop(key, None)), facts
+    return known[1]
 
 
 def _read(code: CodeType) -> _Facts:
