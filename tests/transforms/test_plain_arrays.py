@@ -15,6 +15,9 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.transforms.class_programs import module_of
+from wengert.transforms import array_methods
+from wengert.transforms.builtin_names import BUILTINS
 
 POINT = np.array([0.6, 1.7])
 #: Where arrays lie, and how the program names one: ``@`` is the name of the array.
@@ -43,7 +46,13 @@ FORMS = [
     "(lambda a: a)({})",
     "({0} + {0})",
 ]
-#: Calls of methods of a matrix A or indices K, and the same with functions; the last can be refused.
+#: Where a term stands in the program.
+WRAPS = [
+    *("{}", "{}", "{}", "(lambda: {})()", "(lambda w: {})(w)", "[{} for _ in range(1)][0]"),
+    *("next({} for _ in [0])", "(one := {})", "(\n{}\n)", "(lambda *a, **b: a[0])(*[{}], **TABLE)"),
+    *("Held(*[{}] * 2).A", "type('Any', (), dict(f=lambda it: {}))().f()", "(lambda A, K: {})(A, K)"),
+]
+#: Calls of methods of a matrix A or indices K, and the same with functions.
 TERMS = {
     "A.dot(w)": "np.dot(A, w)",
     "A.T.dot(A @ w)": "np.dot(A.T, np.dot(A, w))",
@@ -66,6 +75,8 @@ TERMS = {
     "sum(row.dot(w) for row in A)": "sum(np.dot(row, w) for row in A)",
     "functools.partial(A.dot)(w)": "np.dot(A, w)",
     "BOUND(w)": "np.dot(A0, w)",
+    "A.dot(*[w])": "np.dot(A, w)",
+    "A.T.dot(\n    A.dot(w)\n)": "np.dot(A.T, np.dot(A, w))",
     "A.max().clip(0.0, w)": "np.clip(np.max(A), 0.0, w)",
     "A.dot(w) if A.sum() > 0.0 else w": "np.dot(A, w) if np.sum(A) > 0.0 else w",
     "A.dot(w) * (type(A) is np.ndarray)": "np.dot(A, w)",
@@ -136,10 +147,11 @@ def drawn(seed: int) -> tuple[list[str], list[str], str]:
     random_ = random.Random(seed)
     methods, functions = list[str](), list[str]()
     for _ in range(random_.randint(1, 3)):
-        place, form, term = (random_.choice([*table]) for table in (PLACES, FORMS, TERMS))
+        place, form, wrap, term = (random_.choice([*table]) for table in (PLACES, FORMS, WRAPS, TERMS))
         parts = {"A": form.format(place.replace("@", "A")), "K": place.replace("@", "K")}
         for lines, text in ((methods, term), (functions, TERMS[term])):
-            lines.append(f"total = total + np.sum(np.sin({_filled(text, parts)}))")
+            inside = wrap.format(_filled(text, parts))
+            lines.append(f"total = total + np.sum(np.sin({inside}))")
     if random_.random() < 0.6:
         return methods, functions, ""
     statement = random_.choice([*WRITES])
@@ -202,3 +214,48 @@ def test_methods_of_arrays_are_functions(start: int) -> None:
 @pytest.mark.slow
 def test_many_methods_of_arrays_are_functions() -> None:
     assert sum(check(seed, mode) for seed in range(1000, 1300) for mode in MODES) >= 900
+
+
+class AllNames:
+    """The names of all attributes, but for the one whose answer depends on who asks."""
+
+    def __contains__(self, name: str) -> bool:
+        return name != "__class__"
+
+    def isdisjoint(self, names: tuple[str, ...]) -> bool:
+        return not names
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Let copied code read each attribute by a function, and return whether functions have such code."""
+    found, made = array_methods.code_from_source, list[bool]()
+
+    def noted(code: Any, scope: Any) -> Any:
+        other = found(code, scope)
+        made.append(other is not None)
+        return other
+
+    monkeypatch.setattr(array_methods, "METHODS", AllNames())
+    monkeypatch.setattr(array_methods, "code_from_source", noted)
+    monkeypatch.setitem(BUILTINS, "__wengert_method__", getattr)
+    return made
+
+
+def check_classes(seeds: range, made: list[bool]) -> None:
+    for seed in seeds:
+        module = module_of(seed)
+        if module is not None:
+            program: Any = module.program
+            slope = (program(0.3 + 1e-6) - program(0.3 - 1e-6)) / 2e-6
+            np.testing.assert_allclose(wg.grad(program)(0.3), slope, rtol=1e-5)
+    assert sum(made) > 0.9 * len(made) > len(seeds)
+
+
+def test_copied_code_means_what_the_users_means(made: list[bool]) -> None:
+    check_classes(range(4), made)
+
+
+@pytest.mark.slow
+def test_much_copied_code_means_what_the_users_means(made: list[bool]) -> None:
+    check_classes(range(2000, 2200), made)

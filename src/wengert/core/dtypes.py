@@ -67,10 +67,8 @@ def is_plain(value: Any) -> bool:
 
 def not_plain(operation: str, got: str) -> DtypeError:
     """Return the error for a subclass of arrays."""
-    if got.startswith(np.ma.MaskedArray.__name__):
-        hint = WITHOUT_MASK
-    else:
-        hint = "its operators may differ from NumPy's: pass np.asarray(x)"
+    otherwise = "its operators may differ from NumPy's: pass np.asarray(x)"
+    hint = WITHOUT_MASK if got.startswith("Masked") else otherwise
     return DtypeError(message(operation, "arrays must be plain NumPy arrays", got, hint))
 
 

@@ -114,7 +114,7 @@ def calling_methods(code: CodeType, scope: dict[str, Any]) -> CodeType:
     """
     known = _known.get(id(code))
     if known is None:
-        known = _known[id(code)] = (_may_need(code) and _found(code, scope)) or code
+        known = _known[id(code)] = (_may_need(code) and code_from_source(code, scope)) or code
         weakref.finalize(code, _known.pop, id(code))
     return known
 
@@ -133,8 +133,13 @@ def _inner(code: CodeType) -> list[CodeType]:
     return [constant for constant in code.co_consts if isinstance(constant, CodeType)]
 
 
-def _found(code: CodeType, scope: dict[str, Any]) -> CodeType | None:
-    """Return the other code; None if the source does not give this code."""
+def code_from_source(code: CodeType, scope: dict[str, Any]) -> CodeType | None:
+    """Return the code with the calls; None if the source does not give the code that Python runs.
+
+    Args:
+        code: of the user's function.
+        scope: its globals.
+    """
     lines = tuple(linecache.getlines(code.co_filename, scope))
     try:
         for users, made in _source(code.co_filename, lines).codes(code, scope):
