@@ -263,8 +263,7 @@ def _is_family(value: Any) -> bool:
 
 
 def _instead_of_call(call: ast.Call, frame: FrameType, operation: str) -> str:
-    is_method = isinstance(call.func, ast.Attribute) and operation != "index"
-    if is_method and (hint := _instead_of_method(call, call.func, frame)):
+    if operation != "index" and (hint := _instead_of_method(call, frame)):
         return hint
     function = _value(call.func.func if isinstance(call.func, ast.Call) else call.func, frame)
     function = np.vectorize if isinstance(function, np.vectorize) else function
@@ -291,8 +290,11 @@ def _instead_of_call(call: ast.Call, frame: FrameType, operation: str) -> str:
     return _of_foreign(function)
 
 
-def _instead_of_method(call: ast.Call, method: ast.Attribute, frame: FrameType) -> str:
+def _instead_of_method(call: ast.Call, frame: FrameType) -> str:
     """Return a replacement for a method of a plain array, or an empty string."""
+    method = call.func
+    if not isinstance(method, ast.Attribute):
+        return ""
     owner, name = _value(method.value, frame), method.attr
     if not (owner is None or isinstance(owner, np.ndarray)) or not hasattr(np.ndarray, name):
         return ""
