@@ -213,7 +213,7 @@ def test_methods_of_arrays_are_functions(start: int) -> None:
 
 @pytest.mark.slow
 def test_many_methods_of_arrays_are_functions() -> None:
-    assert sum(check(seed, mode) for seed in range(1000, 1300) for mode in MODES) >= 900
+    assert sum(check(seed, mode) for seed in range(1000, 1200) for mode in MODES) >= 600
 
 
 class AllNames:
@@ -258,4 +258,4 @@ def test_copied_code_means_what_the_users_means(made: list[bool]) -> None:
 
 @pytest.mark.slow
 def test_much_copied_code_means_what_the_users_means(made: list[bool]) -> None:
-    check_classes(range(2000, 2200), made)
+    check_classes(range(2000, 2050), made)
