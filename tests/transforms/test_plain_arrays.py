@@ -20,6 +20,7 @@ from wengert.transforms import array_methods
 from wengert.transforms.builtin_names import BUILTINS
 
 POINT = np.array([0.6, 1.7])
+TWO = np.array([[1.0, 2.0], [3.0, 5.0]])
 #: Where arrays lie, and how the program names one: ``@`` is the name of the array.
 PLACES = {
     "@": "a global variable",
@@ -214,6 +215,33 @@ def test_methods_of_arrays_are_functions(start: int) -> None:
 @pytest.mark.slow
 def test_many_methods_of_arrays_are_functions() -> None:
     assert sum(check(seed, mode) for seed in range(1000, 1200) for mode in MODES) >= 600
+
+
+@pytest.mark.parametrize("place", ["A", "self.A", "closed_A", 'TABLE["A"]'])
+@pytest.mark.parametrize("mode", ["grad", "jit of grad"])
+def test_a_later_write_does_not_reach_the_product(place: str, mode: str) -> None:
+    lines = [f"total = np.sum(np.sin({place}.dot(w)))", f"{place}[:] = 0.0"]
+    expected, _ = outcome(lines[:1], mode)
+    found, names = outcome(lines, mode)
+    for one, other in zip(wg.tree.leaves(found), wg.tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(one, other)
+    assert not names["A"].any()
+
+
+def test_a_source_that_does_not_run_gives_no_code() -> None:
+    names = namespace_of(["total = np.sum(A.dot(w))"])
+    size, time, lines, file = linecache.cache[names["__file__"]]  # pyright: ignore
+    changed = [line.replace("A.dot(w)", "A.dot(w * 2.0)") for line in lines]
+    linecache.cache[names["__file__"]] = size, time, changed, file
+    with pytest.raises(wg.errors.LostDerivativeError, match="would be lost"):
+        wg.grad(names["program"])(POINT, None, None)
+
+
+def test_functions_of_one_line_have_their_own_code() -> None:
+    both: Any = (lambda w: np.sum(TWO.dot(w))), (lambda w: np.sum(TWO.T.dot(w) ** 2))
+    first, second = both
+    np.testing.assert_allclose(wg.grad(first)(POINT), TWO.sum(axis=0))
+    np.testing.assert_allclose(wg.grad(second)(POINT), 2.0 * TWO @ (TWO.T @ POINT))
 
 
 class AllNames:

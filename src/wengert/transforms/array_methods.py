@@ -14,6 +14,7 @@ import ast
 import dis
 import functools
 import linecache
+import threading
 import weakref
 from collections.abc import Iterator
 from types import CodeType, ModuleType
@@ -97,6 +98,7 @@ BUILTINS.update({_METHOD: method, _PRODUCT: product})
 
 #: The code that stands for code, by identity, because Python compares code without its file.
 _known: dict[int, CodeType] = {}
+_lock = threading.Lock()
 #: The instruction of ``a @ b`` and its argument.
 _MATMUL = next(
     (step.opcode, step.arg)
@@ -142,7 +144,9 @@ def code_from_source(code: CodeType, scope: dict[str, Any]) -> CodeType | None:
     """
     lines = tuple(linecache.getlines(code.co_filename, scope))
     try:
-        for users, made in _source(code.co_filename, lines).codes(code, scope):
+        with _lock:
+            pairs = [*_source(code.co_filename, lines).codes(code, scope)]
+        for users, made in pairs:
             is_same = users == code and users.co_linetable == code.co_linetable
             if is_same and made.co_freevars == code.co_freevars:
                 return made
