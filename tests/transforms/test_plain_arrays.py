@@ -230,9 +230,10 @@ def test_a_later_write_does_not_reach_the_product(place: str, mode: str) -> None
 
 def test_a_source_that_does_not_run_gives_no_code() -> None:
     names = namespace_of(["total = np.sum(A.dot(w))"])
-    size, time, lines, file = linecache.cache[names["__file__"]]  # pyright: ignore
+    cache: Any = linecache.cache
+    size, time, lines, file = cache[names["__file__"]]
     changed = [line.replace("A.dot(w)", "A.dot(w * 2.0)") for line in lines]
-    linecache.cache[names["__file__"]] = size, time, changed, file
+    cache[names["__file__"]] = size, time, changed, file
     with pytest.raises(wg.errors.LostDerivativeError, match="would be lost"):
         wg.grad(names["program"])(POINT, None, None)
 
