@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 import fractions
 import math
 import pickle
@@ -244,8 +245,31 @@ def test_the_argument_that_has_no_derivative_is_named_by_its_own_position():
                 transform(product, argnums=argnums)(1.0, 2.0, 3)
     with pytest.raises(TypeError, match=named):
         wg.vjp(product, 1.0, 2.0, 3)
-    with pytest.raises(TypeError, match=r"got str in argument 2\['w'\]\. "):
+    with pytest.raises(
+        TypeError, match=r"got str in argument 2\['w'\]; let the function take it from outside"
+    ):
         wg.grad(product, argnums=(0, 2))(1.0, 2.0, {"w": "a name"})
+
+
+@dataclasses.dataclass
+class Named:
+    weights: np.ndarray
+    name: str
+
+
+@dataclasses.dataclass
+class Declared(Named):
+    name: str = wg.tree.static()
+
+
+@pytest.mark.parametrize("transform", [wg.grad, wg.jit, wg.vmap, wg.value_and_grad])
+def test_a_text_in_an_argument_is_declared_as_a_setting(transform):
+    program = transform(lambda model: np.sum(model.weights**2))
+    with pytest.raises(
+        (TypeError, ValueError), match=r"declare the field .* as a setting: wg\.tree\.static\(\)"
+    ):
+        program(Named(np.ones(2), "a name"))
+    program(Declared(np.ones(2), "a name"))
 
 
 @pytest.mark.parametrize("transform", [wg.grad, wg.jit])

@@ -521,6 +521,7 @@ def _hidden_by(problem: Exception) -> WengertError | None:
         cause = cause.__cause__
     where = raised_at(problem)
     is_theirs = isinstance(problem, TypeError) or is_installed(problem) or is_standard_class(problem)
+    is_theirs = is_theirs or (isinstance(problem, ValueError) and not is_raised_by_user(problem))
     if (
         complaint is not None
         and where

@@ -66,6 +66,9 @@ WRITES: dict[str, tuple[Any, ...]] = {
     "item": (lambda x, v: x.__setitem__((1, slice(None, None, 2)), v[:2]), A, V),
     "fill": (lambda x, v: x[1].fill(v[0]), A, V),
     "sort": (lambda x: x[0].sort(), A),
+    "partition": (lambda x: x[0].partition(1), A),
+    "put as a method": (lambda x: x.put([0, 5], x[1, :2] * 2.0), A),
+    "argpartition": (lambda x: x[1].__setitem__(..., x[0][x[1].argpartition(2)]), A),
 }
 
 

@@ -351,7 +351,8 @@ class Array(Conversions):
     dot, diagonal = _method(np.dot), _method(np.diagonal)
     take, repeat, clip, round = _method(np.take), _method(np.repeat), _method(np.clip), _method(np.round)
     ptp, trace, nonzero = _method(np.ptp), _method(np.trace), _method(np.nonzero)
-    searchsorted, choose = _method(np.searchsorted), _method(np.choose)
+    searchsorted, choose, put = _method(np.searchsorted), _method(np.choose), _method(np.put)
+    argpartition = _method(np.argpartition)
 
     def conjugate(self) -> Any:
         """Return the complex conjugate; a real array itself."""
@@ -370,6 +371,10 @@ class Array(Conversions):
     def sort(self, axis: int = -1) -> None:
         """Sort in place along an axis."""
         self[...] = FUNCTIONS[np.sort](self, axis=axis)
+
+    def partition(self, kth: Any, axis: int = -1) -> None:
+        """Put smaller elements before those in some places of the order along an axis, in place."""
+        self[...] = FUNCTIONS[np.partition](self, kth, axis=axis)
 
     # -- NumPy's protocols -------------------------------------------------------------------------------
 

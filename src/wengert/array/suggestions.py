@@ -28,7 +28,7 @@ from wengert.array.substitutes import (
     substitute_for,
 )
 from wengert.boxes import RUNNING, Box
-from wengert.core.dtypes import SEQUENCE
+from wengert.core.dtypes import SEQUENCE, WITHOUT_MASK
 from wengert.core.errors import OTHERWISE, calls_inside, public_module, user_frame
 from wengert.core.labelled import is_labelled
 from wengert.ops.elementwise import UFUNCS
@@ -121,9 +121,11 @@ SLICE = (
     "np.where(np.arange(len(x)) < n, x, 0) for the first n, or name n in static_argnums of wg.jit"
 )
 _ASSIGNED = (
-    "make the array with wengert.numpy.zeros, or with np.zeros_like(x) of a differentiated or traced value x "
-    "(an argument, or a value computed from it)"
+    "make the array with wengert.numpy.zeros, with wengert.numpy.array of a plain one, or with np.zeros_like(x) of a "
+    "differentiated or traced value x (an argument, or a value computed from it)"
 )
+#: Methods that write into an array.
+_WRITING = ("fill", "put", "__setitem__")
 _JOINED = (
     "write np.concatenate for np.r_, np.column_stack for np.c_, or wengert.numpy.r_ and wengert.numpy.c_"
 )
@@ -174,6 +176,8 @@ def _way_out(operation: str) -> str:
     frame = user_frame()
     if frame is None:
         return ""
+    if _is_masked(frame):
+        return f"numpy.ma computes with plain arrays; for a {np.ma.MaskedArray.__name__}, {WITHOUT_MASK}"
     expression = _expression(frame)
     if isinstance(expression, ast.Subscript) and operation == "index" and _is_slice(expression.slice, frame):
         return SLICE
@@ -185,6 +189,17 @@ def _way_out(operation: str) -> str:
         container = _value(expression.value, frame)
         return _JOINED if container is np.r_ or container is np.c_ else _SUBSCRIPT
     return ""
+
+
+def _is_masked(frame: FrameType) -> bool:
+    """Return whether the user's line called a function of `numpy.ma` with a masked array."""
+    inner: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    while inner is not None and inner is not frame:
+        is_inside = inner.f_globals.get("__name__", "").startswith("numpy.ma")
+        if is_inside and any(isinstance(value, np.ma.MaskedArray) for value in inner.f_locals.values()):
+            return True
+        inner = inner.f_back
+    return False
 
 
 def _is_slice(subscript: ast.expr, frame: FrameType) -> bool:
@@ -248,9 +263,8 @@ def _is_family(value: Any) -> bool:
 
 
 def _instead_of_call(call: ast.Call, frame: FrameType, operation: str) -> str:
-    owner = _value(call.func.value, frame) if isinstance(call.func, ast.Attribute) else None
-    if isinstance(call.func, ast.Attribute) and call.func.attr == "dot" and isinstance(owner, np.ndarray):
-        return f"write {ast.unparse(call.func.value)} @ {ast.unparse(call.args[0]) if call.args else 'x'}"
+    if operation != "index" and (hint := _instead_of_method(call, frame)):
+        return hint
     function = _value(call.func.func if isinstance(call.func, ast.Call) else call.func, frame)
     function = np.vectorize if isinstance(function, np.vectorize) else function
     inside = getattr(function, "__wrapped__", None)
@@ -274,6 +288,25 @@ def _instead_of_call(call: ast.Call, frame: FrameType, operation: str) -> str:
         known_only = "write it with NumPy: math computes with known numbers"
         return f"write {other} for math.{name}" if other else known_only
     return _of_foreign(function)
+
+
+def _instead_of_method(call: ast.Call, frame: FrameType) -> str:
+    """Return a replacement for a method of a plain array, or an empty string."""
+    method = call.func
+    if not isinstance(method, ast.Attribute):
+        return ""
+    owner, name = _value(method.value, frame), method.attr
+    if not (owner is None or isinstance(owner, np.ndarray)) or not hasattr(np.ndarray, name):
+        return ""
+    if name in _WRITING:
+        return _ASSIGNED
+    if not _works_on_boxes(getattr(np, name, None)):
+        return ""
+    arguments = (
+        [method.value, *call.args] if name != "compress" else [*call.args[:1], method.value, *call.args[1:]]
+    )
+    called = ast.Call(ast.Name(f"np.{name}"), arguments, call.keywords)
+    return f"write {ast.unparse(called)} for {ast.unparse(call)}"
 
 
 def _of_list(name: str, function: Any, call: ast.Call, frame: FrameType, operation: str) -> str:

@@ -36,6 +36,10 @@ NUMPY_SCALAR: Any = np.generic
 NUMPY_VALUE: Any = (np.ndarray, np.generic)
 SEQUENCE: Any = (tuple, list)
 _PLAIN = (np.ndarray, np.memmap)
+#: The hint for masked arrays.
+WITHOUT_MASK = (
+    "write np.where(np.ma.getmaskarray(x), 0, np.ma.getdata(x)) for sums without the masked elements"
+)
 #: The Python scalar type of each kind of dtype.
 PYTHON_TYPE: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 #: The dtype of the real and of the imaginary part of each complex dtype.
@@ -63,12 +67,8 @@ def is_plain(value: Any) -> bool:
 
 def not_plain(operation: str, got: str) -> DtypeError:
     """Return the error for a subclass of arrays."""
-    if got.startswith(np.ma.MaskedArray.__name__):
-        hint = (
-            "write np.where(np.ma.getmaskarray(x), 0, np.ma.getdata(x)) for sums without the masked elements"
-        )
-    else:
-        hint = "its operators may differ from NumPy's: pass np.asarray(x)"
+    otherwise = "its operators may differ from NumPy's: pass np.asarray(x)"
+    hint = WITHOUT_MASK if got.startswith("Masked") else otherwise
     return DtypeError(message(operation, "arrays must be plain NumPy arrays", got, hint))
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import dis
 import functools
 import inspect
+import itertools
 import os
 import re
 import sys
@@ -265,10 +266,14 @@ def raised_at(problem: BaseException) -> str:
     return readable(place(users[-1].tb_frame.f_code.co_filename, users[-1].tb_lineno)) if users else ""
 
 
-def users_call(problem: BaseException) -> tuple[CodeType, int] | None:
-    """Return the instruction of the user's code that raised an error, or called what raised it."""
+def users_call(problem: BaseException) -> tuple[Any, ...]:
+    """Return the part of the source that raised an error, or called what raised it, with the line in its message."""
     users = [tb for tb in _tracebacks(problem) if is_users(tb.tb_frame.f_code)]
-    return (users[-1].tb_frame.f_code, users[-1].tb_lasti) if users else None
+    if not users:
+        return (line_of(str(problem)),)
+    code, step = users[-1].tb_frame.f_code, users[-1].tb_lasti // 2
+    position = next(itertools.islice(code.co_positions(), step, None), None)
+    return line_of(str(problem)), code.co_filename, position
 
 
 def is_raised_by_user(problem: BaseException) -> bool:

@@ -44,6 +44,11 @@ def is_labelled(kind: type[Any]) -> bool:
     return _reader(kind) is not None
 
 
+def is_table(kind: type[Any]) -> bool:
+    """Return whether a class is one of pandas' tables or columns."""
+    return _reader(kind) in (_of_series, _of_frame)
+
+
 def values_of(x: Any) -> Any:
     """Return the values of an array with labels."""
     return x.to_numpy()

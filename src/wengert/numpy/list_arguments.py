@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from wengert.array.array import FUNCTIONS
+from wengert.boxes import Box
 from wengert.core.dtypes import SEQUENCE
 from wengert.numpy.creation import array, contains_box
 from wengert.ops.elementwise import UFUNCS
@@ -46,7 +47,10 @@ class ListAccepting:
         for value in (*arguments, *options.values()):
             if isinstance(value, SEQUENCE) and contains_box(value):
                 return self._with_arrays(arguments, options)
-        return self.__wrapped__(*arguments, **options)
+        function = self.__wrapped__
+        if any(isinstance(value, Box) for value in options.values()):
+            function = FUNCTIONS.get(function, function)  # NumPy does not ask an option such as `initial`
+        return function(*arguments, **options)
 
     def _with_arrays(self, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
         function = self.__wrapped__

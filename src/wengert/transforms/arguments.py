@@ -112,6 +112,10 @@ def _positions(operation: str, argnums: Any, count: int) -> list[int]:
     return positions
 
 
+#: The hint for a part of an argument that is no number.
+SETTING = "let the function take it from outside, or declare the field of a dataclass as a setting: wg.tree.static()"
+
+
 def differentiable(operation: str, leaf: Any, argument: str = "", path: str = "") -> Any:
     """Return a leaf that can carry a derivative, or raise a `DtypeError` that names its argument and path."""
     if type(leaf) is float or type(leaf) is complex:
@@ -121,7 +125,9 @@ def differentiable(operation: str, leaf: Any, argument: str = "", path: str = ""
     where = f" in {argument}{path}" if argument else ""
     if not isinstance(leaf, _NUMBERS):
         requirement = "arguments must be arrays, numbers or containers of them"
-        raise DtypeError(message(operation, requirement, type(leaf).__name__ + where))
+        raise DtypeError(
+            message(operation, requirement, type(leaf).__name__ + where, SETTING if path else "")
+        )
     dtype = check_known(operation, dtype_of(leaf))
     if not is_inexact(dtype):
         hint = "write 2.0 for 2, x.astype(float) for an array, or choose other argnums"

@@ -20,7 +20,7 @@ from wengert.ops.conversion import cast
 from wengert.ops.indexing import check_bounds
 from wengert.ops.shape import broadcast_to, transpose
 from wengert.primitive import HigherOrder, Primitive
-from wengert.transforms.arguments import named, refresh, release
+from wengert.transforms.arguments import SETTING, named, refresh, release
 from wengert.transforms.substitution import attempt, current
 
 
@@ -237,6 +237,7 @@ def _size(leaves: list[Any], axes: list[Any], given: int | None) -> int:
     for leaf, _ in mapped:
         if shape_of(leaf) == ():
             hint = "give in_axes=None for an argument that all examples share"
+            hint = hint if dtype_of(leaf).kind in "biufc" else SETTING
             raise ArgumentError(message("vmap", "a scalar has no axis of examples", show(leaf), hint))
     sizes = {shape_of(leaf)[axis_index("vmap", axis, len(shape_of(leaf)))] for leaf, axis in mapped}
     if given is not None:

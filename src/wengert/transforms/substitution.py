@@ -45,9 +45,11 @@ from wengert.array.substitutes import MODULES, STAND_INS, substitute_for
 from wengert.boxes import Box, boxed, concrete
 from wengert.core import tree
 from wengert.core.copied_files import is_copied_class, is_copied_file
+from wengert.core.dtypes import NUMPY_VALUE
 from wengert.core.errors import is_users, users_call
 from wengert.ops.elementwise import UFUNCS
 from wengert.ops.scipy_ufuncs import of_scipy
+from wengert.transforms.array_methods import calling_methods, method
 from wengert.transforms.builtin_names import BUILTINS, LOSSES, has_attribute
 from wengert.transforms.class_copies import COPIERS, alias_copy, class_copy, is_copied, object_copy
 from wengert.transforms.guards import asks_for_types
@@ -413,8 +415,9 @@ def _copy_of(function: FunctionType) -> Any:
 
 def _fits(made: FunctionType, function: FunctionType) -> bool:
     """Return whether a copy has the code of its function, and the same variables are shared."""
-    return made.__code__ is function.__code__ and all(
-        (cell is users_cell) == _is_shared(function.__code__, name, users_cell)
+    code = function.__code__
+    return made.__code__ is calling_methods(code, function.__globals__) and all(
+        (cell is users_cell) == _is_shared(code, name, users_cell)
         for name, cell, users_cell in _cells(made, function)
     )
 
@@ -433,7 +436,7 @@ def _without_contents(function: FunctionType) -> FunctionType:
         cell if _is_shared(code, name, cell) else CellType()
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True)
     )
-    made = FunctionType(code, scope, function.__name__, closure=cells or None)
+    made = FunctionType(calling_methods(code, users), scope, function.__name__, closure=cells or None)
     made.__qualname__ = function.__qualname__
     made.__dict__ = vars(function)  # an attribute that either sets, both have
     FUNCTIONS[made] = weakref.ref(function)
@@ -478,6 +481,11 @@ def _method(method: MethodType) -> Any:
     if not isinstance(function, FunctionType) or not is_copied_file(function.__code__.co_filename):
         return _of_library(method)
     return MethodType(_function(function), with_substitutes(method.__self__))
+
+
+def _builtin(function: BuiltinFunctionType) -> Any:
+    owner = function.__self__
+    return method(owner, function.__name__) if isinstance(owner, NUMPY_VALUE) else _of_library(function)
 
 
 def _partial(partial: functools.partial[Any]) -> Any:
@@ -526,7 +534,7 @@ def _holds_code(value: Any, depth: int) -> bool:
     """Return whether functions or objects are among the first elements: a longer container of data costs no more."""
     kind = cast("type[Any]", type(value))
     if kind not in CONTAINERS:
-        is_code = kind in _RULES or isinstance(value, (BuiltinFunctionType, type))
+        is_code = kind in _RULES or isinstance(value, type)
         return is_code or _is_users_class(kind) or substitute_for(value) is not None
     if not depth:
         return False
@@ -639,6 +647,7 @@ def _is_users_class(kind: type) -> bool:
 _RULES: dict[Any, Callable[[Any], Any]] = {
     FunctionType: _function,
     MethodType: _method,
+    BuiltinFunctionType: _builtin,
     functools.partial: _partial,
     functools._lru_cache_wrapper: _with_cache,  # pyright: ignore[reportPrivateUsage]
     np.vectorize: _vectorized,

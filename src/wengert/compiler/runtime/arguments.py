@@ -20,6 +20,7 @@ from wengert.core.dtypes import DEFAULT_DTYPE, SEQUENCE, is_int64, is_plain, not
 from wengert.core.errors import ArgumentError, DtypeError, RangeError, message
 from wengert.ir.types import TensorType, type_of
 from wengert.memory import strides_of
+from wengert.transforms.arguments import SETTING
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
@@ -244,6 +245,7 @@ def unusable(
         if not is_number(leaf):
             requirement = "arguments must be arrays, numbers or containers of them"
             hint = "name other arguments in static_argnums or static_argnames"
+            hint = f"{hint}; {SETTING}" if not name.endswith(")") else hint
             hint = FROM_OUTSIDE if is_sparse(leaf) else hint
             return DtypeError(message("jit", requirement, f"{type(leaf).__name__} in {name}", hint))
         if not is_plain(leaf):
