@@ -5,7 +5,7 @@ as many processors as they have threads. All but NumPy take subnormal numbers as
 shortest of a call; on one thread it is the processor time of the process, which other programs hardly change. A ratio
 is the time of the fastest peer over Wengert's: below 1, the peer is faster. A seed divides the workloads into two
 halves. Tune by the first; the second tells whether that was general.
-`--write` replaces the table and the picture in docs/performance.md.
+`--write` replaces the table and the picture in docs/measurements.md.
 """
 
 from __future__ import annotations
@@ -239,7 +239,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--worst", type=int, default=25, help="how many of the lowest ratios to print")
     parser.add_argument("--all", action="store_true", help="show the lowest ratios of the held-out half, too")
     parser.add_argument(
-        "--write", action="store_true", help="replace the table and the picture in docs/performance.md"
+        "--write", action="store_true", help="replace the table and the picture in docs/measurements.md"
     )
     options = parser.parse_args(arguments)
     if options.write and (options.only or options.short or options.all):
@@ -263,7 +263,7 @@ def main() -> None:
     if failures:
         raise SystemExit("\n".join(failures))
     if options.write:
-        replace_table("performance.md", "breadth", text)
+        replace_table("measurements.md", "breadth", text)
         draw([row for row in rows if row.threads == options.threads[0]], DOCS / "breadth.png", options.seed)
 
 

@@ -2,7 +2,7 @@
 
 The two libraries take turns, so that a drift of the machine's speed affects both; a ratio is the median of the ratios
 of neighbouring turns. Run `pip install -e '.[bench]'` first, then `python benchmarks/eager.py`; with `--write`
-the table in docs/performance.md is replaced.
+the table in docs/measurements.md is replaced.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ def operations_table(turns: int) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--turns", type=int, default=25, help="the number of turns")
-    parser.add_argument("--write", action="store_true", help="replace the tables in docs/performance.md")
+    parser.add_argument("--write", action="store_true", help="replace the tables in docs/measurements.md")
     arguments = parser.parse_args()
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
@@ -218,7 +218,7 @@ def main() -> None:
         text = make(arguments.turns)
         print(text, end="\n\n")
         if arguments.write:
-            replace_table("performance.md", name, text)
+            replace_table("measurements.md", name, text)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """The No-U-Turn samplers of Wengert, NumPyro and BlackJAX on one thread: 4 chains, 1,000 draws after 1,000 of warm-up.
 
 The samplers take turns in one process (turns.py), with the same target of acceptance and Stan's windows. All compile
-once; the first run includes this. With `--write` the table in docs/performance.md is replaced.
+once; the first run includes this. With `--write` the table in docs/measurements.md is replaced.
 """
 
 from __future__ import annotations
@@ -218,7 +218,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help=f"densities: {' '.join(CASES)}; all by default")
     parser.add_argument("--turns", type=int, default=3, help="the number of turns")
-    parser.add_argument("--write", action="store_true", help="replace the table in docs/performance.md")
+    parser.add_argument("--write", action="store_true", help="replace the table in docs/measurements.md")
     arguments = parser.parse_args()
     columns = (
         "density | sampler | first run, s | s | least effective draws per s | and per 1,000 gradients | "
@@ -228,7 +228,7 @@ def main() -> None:
     for name in arguments.names or CASES:
         lines += measured(CASES[name](), arguments.turns)
     if arguments.write:
-        replace_table("performance.md", "sampling", "\n".join(lines))
+        replace_table("measurements.md", "sampling", "\n".join(lines))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 The libraries take turns in one process, on one processor. Times are those that the process has had the processor for;
 a ratio is the median of the ratios of neighbouring turns. JAX is left out where it is not installed. With `--write` the
-table in docs/performance.md is replaced.
+table in docs/measurements.md is replaced.
 """
 
 from __future__ import annotations
@@ -126,11 +126,11 @@ def table(turns: int) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--turns", type=int, default=15, help="the number of turns")
-    parser.add_argument("--write", action="store_true", help="replace the table in docs/performance.md")
+    parser.add_argument("--write", action="store_true", help="replace the table in docs/measurements.md")
     arguments = parser.parse_args()
     text = table(arguments.turns)
     if arguments.write:
-        replace_table("performance.md", "fourier", text)
+        replace_table("measurements.md", "fourier", text)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """High derivatives and Laplacians against JAX, on one thread: its Taylor mode, nested derivatives, and Hessians.
 
 The libraries take turns in one process (turns.py). JAX and folx, a forward Laplacian for JAX, are left out where they
-are not installed. With `--write` the tables in docs/performance.md are replaced.
+are not installed. With `--write` the tables in docs/measurements.md are replaced.
 """
 
 from __future__ import annotations
@@ -135,13 +135,13 @@ def table(workloads: list[Workload], turns: int) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--turns", type=int, default=15, help="the number of turns")
-    parser.add_argument("--write", action="store_true", help="replace the table in docs/performance.md")
+    parser.add_argument("--write", action="store_true", help="replace the table in docs/measurements.md")
     parser.add_argument("--only", choices=TABLES, nargs="+", default=list(TABLES), help="some of the tables")
     arguments = parser.parse_args()
     for name in arguments.only:
         text = table(TABLES[name](), arguments.turns)
         if arguments.write:
-            replace_table("performance.md", name, text)
+            replace_table("measurements.md", name, text)
 
 
 if __name__ == "__main__":

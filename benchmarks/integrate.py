@@ -1,7 +1,7 @@
 """Differential equations: Wengert, SciPy with differences, diffrax and CasADi's CVODES, on one thread.
 
 The contestants take turns in one process (turns.py). The tolerances are the same; the error that a contestant reaches,
-against a solution with tight tolerances, stands beside its time. With `--write` the table in docs/performance.md is
+against a solution with tight tolerances, stands beside its time. With `--write` the table in docs/measurements.md is
 replaced. Run `pip install scipy diffrax casadi` first; what is not installed is left out.
 """
 
@@ -257,7 +257,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("part", nargs="?", default="", help="a part of the names of problems; all by default")
     parser.add_argument("--turns", type=int, default=7, help="the number of turns")
-    parser.add_argument("--write", action="store_true", help="replace the table in docs/performance.md")
+    parser.add_argument("--write", action="store_true", help="replace the table in docs/measurements.md")
     arguments = parser.parse_args()
     lines = [
         "| problem | by | first run, s | ms | relative error | Wengert is faster by |",
@@ -266,7 +266,7 @@ def main() -> None:
     for problem in (problem for problem in PROBLEMS if arguments.part in problem.name):
         lines += measured(problem, arguments.turns)
     if arguments.write:
-        replace_table("performance.md", "differential equations", "\n".join(lines))
+        replace_table("measurements.md", "differential equations", "\n".join(lines))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Optimisation on one thread: Wengert's solvers, SciPy's with and without derivatives, jaxopt and optimistix.
 
 The contestants take turns in one process (turns.py); libraries that are not installed are left out. All must find the
-same solution, except where a case gives them a number of steps. With `--write` the table in docs/performance.md is
+same solution, except where a case gives them a number of steps. With `--write` the table in docs/measurements.md is
 replaced.
 """
 
@@ -235,13 +235,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help=f"problems: {' '.join(CASES)}; all by default")
     parser.add_argument("--turns", type=int, default=5, help="the number of turns")
-    parser.add_argument("--write", action="store_true", help="replace the table in docs/performance.md")
+    parser.add_argument("--write", action="store_true", help="replace the table in docs/measurements.md")
     arguments = parser.parse_args()
     lines = ["| problem | solver | first call, s | ms | Wengert is faster by |", "|---|---|---:|---:|---:|"]
     for name in arguments.names or CASES:
         lines += measured(CASES[name](), arguments.turns)
     if arguments.write:
-        replace_table("performance.md", "optimisation", "\n".join(lines))
+        replace_table("measurements.md", "optimisation", "\n".join(lines))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Write the overview of the performance page from the tables of that page: a summary of each, and a picture.
+"""Write the overview of the performance page from the tables of the measurements: a summary of each, and a picture.
 
     python benchmarks/overview.py
 
@@ -16,8 +16,7 @@ from typing import NamedTuple
 
 from tables import DOCS, block
 
-PAGE = DOCS / "performance.md"
-PICTURE = DOCS / "performance.png"
+TABLES, OVERVIEW, PICTURE = "measurements.md", "performance.md", "performance.png"
 Row = dict[str, str]
 
 
@@ -170,7 +169,7 @@ def summary(page: str) -> str:
         numbers = ratios(page, area)
         spread = [min(numbers), statistics.median(numbers), max(numbers)]
         figures = " | ".join(f"{number:.3g} x" if number < 1000 else f"{number:,.0f} x" for number in spread)
-        link = f"[{area.title}](#{anchor(area.heading or area.title)})"
+        link = f"[{area.title}]({TABLES}#{anchor(area.heading or area.title)})"
         lines.append(f"| {link} | {area.against} | {len(numbers)} | {figures} | {days(page, area)} |")
     return "\n".join(lines)
 
@@ -210,12 +209,12 @@ def draw(page: str, picture: Path) -> None:
     plt.close(figure)
 
 
-def write(path: Path = PAGE) -> None:
-    """Write the overview of a page, and its picture beside it."""
-    before, _, after = block(path.read_text("utf-8"), "overview")
-    text = before + after
-    path.write_text(f"{before}\n\n{summary(text)}\n\n{after}", "utf-8")
-    draw(text, path.with_suffix(".png"))
+def write(folder: Path = DOCS) -> None:
+    """Write the overview of the tables in a folder, and its picture."""
+    text = (folder / TABLES).read_text("utf-8")
+    before, _, after = block((folder / OVERVIEW).read_text("utf-8"), "overview")
+    (folder / OVERVIEW).write_text(f"{before}\n\n{summary(text)}\n\n{after}", "utf-8")
+    draw(text, folder / PICTURE)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 Calls take turns, so that a drift of the machine's speed affects all; each number is a median. CasADi evaluates its
 expressions with its own interpreter, as it does where no C compiler is called. Run `pip install scipy casadi` first,
-then `python benchmarks/sparse.py`; with `--write` the table in docs/performance.md is replaced.
+then `python benchmarks/sparse.py`; with `--write` the table in docs/measurements.md is replaced.
 """
 
 from __future__ import annotations
@@ -264,10 +264,10 @@ if __name__ == "__main__":
     parser.add_argument(
         "part", nargs="?", default="", help="a part of the names of workloads; all by default"
     )
-    parser.add_argument("--write", action="store_true", help="replace the table in docs/performance.md")
+    parser.add_argument("--write", action="store_true", help="replace the table in docs/measurements.md")
     options = parser.parse_args()
     wg.set_threads(1)
     result = table(options.part)
     print(result)
     if options.write:
-        replace_table("performance.md", "sparse", result)
+        replace_table("measurements.md", "sparse", result)

@@ -30,7 +30,7 @@ def replace_table(page: str, name: str, table: str) -> None:
     path = DOCS / page
     before, _, after = block(path.read_text("utf-8"), name)
     path.write_text(f"{before}\n\n{table}\n\n{dated(date.today())}\n\n{after}", "utf-8")
-    if page == "performance.md":
+    if page == "measurements.md":
         import overview  # which reads the tables
 
-        overview.write(path)
+        overview.write(DOCS)

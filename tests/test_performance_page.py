@@ -1,4 +1,4 @@
-"""The performance page: each section has its command and date; the overview and its picture are those of the tables."""
+"""The measurements have commands and dates; the overview of the performance page and its picture are theirs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import pytest
 from tests.benchmarks import benchmark
 
 ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "docs" / "performance.md").read_text("utf-8")
+OVERVIEW, PAGE = (
+    (ROOT / "docs" / f"{name}.md").read_text("utf-8") for name in ("performance", "measurements")
+)
 SECTIONS = [
     part for part in re.split(r"^(?=##)", PAGE, flags=re.M)[1:] if re.search(r"^\|[-:|]+\|$", part, re.M)
 ]
@@ -38,9 +40,13 @@ def test_each_written_table_has_its_date(name: str):
     assert DATE.search(table)
 
 
+def test_the_page_fits_on_six_screens():
+    assert len(OVERVIEW.splitlines()) < 6 * 45
+
+
 def test_the_overview_is_that_of_the_tables():
-    assert tables.block(PAGE, "overview")[1].strip() == overview.summary(PAGE), (
-        "run: python benchmarks/overview.py"
+    assert tables.block(OVERVIEW, "overview")[1].strip() == overview.summary(PAGE), (
+        "run benchmarks/overview.py"
     )
 
 
@@ -83,13 +89,15 @@ def test_the_fastest_other_library_counts():
 
 def test_a_new_table_has_a_date_and_leads_to_a_new_overview(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     pytest.importorskip("matplotlib")
-    (tmp_path / "performance.md").write_text(PAGE, "utf-8")
+    (tmp_path / "measurements.md").write_text(PAGE, "utf-8")
+    (tmp_path / "performance.md").write_text(OVERVIEW, "utf-8")
     monkeypatch.setattr(tables, "DOCS", tmp_path)
     monkeypatch.syspath_prepend(ROOT / "benchmarks")
     table = "| gradient | Wengert is faster by |\n|---|---:|\n| f | 7.25 x |"
-    tables.replace_table("performance.md", "eager", table)
-    text = (tmp_path / "performance.md").read_text("utf-8")
+    tables.replace_table("measurements.md", "eager", table)
+    text = (tmp_path / "measurements.md").read_text("utf-8")
     assert re.search(r"7\.25 x \|\n\nThe table is of " + DATE.pattern + r"\.\n\n<!-- end of eager -->", text)
-    line = next(line for line in text.splitlines() if line.startswith("| [Gradients in eager mode]"))
+    lines = (tmp_path / "performance.md").read_text("utf-8").splitlines()
+    line = next(line for line in lines if line.startswith("| [Gradients in eager mode]"))
     assert "| 1 | 7.25 x | 7.25 x | 7.25 x |" in line
     assert (tmp_path / "performance.png").stat().st_size > 10_000

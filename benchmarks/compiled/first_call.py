@@ -3,7 +3,7 @@
 A fresh process, its imports done, times tracing, differentiation, compilation or loading, and one step. The figures are
 medians; a workload fails above its limit. With `--scaling`, unrolled Python loops of growing length and their
 gradients are compiled by Wengert and, where it is installed, by JAX; with `--write` too, the table in
-docs/performance.md is replaced.
+docs/measurements.md is replaced.
 """
 
 from __future__ import annotations
@@ -129,14 +129,14 @@ def scaling(write: bool) -> bool:
     if write:
         titles = ["program and its gradient", "Wengert, s", *(["JAX, s", "faster by"] if has_jax else [])]
         head = f"| {' | '.join(titles)} |\n|---|{'---:|' * (len(titles) - 1)}"
-        replace_table("performance.md", "unrolled", "\n".join([head, *(row for row, _ in rows)]))
+        replace_table("measurements.md", "unrolled", "\n".join([head, *(row for row, _ in rows)]))
     return all(within for _, within in rows)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scaling", action="store_true", help="unrolled loops of growing length")
-    parser.add_argument("--write", action="store_true", help="replace the table in docs/performance.md")
+    parser.add_argument("--write", action="store_true", help="replace the table in docs/measurements.md")
     arguments = parser.parse_args()
     if arguments.scaling:
         raise SystemExit(not scaling(arguments.write))

@@ -4,7 +4,7 @@ Run `pip install -e . -r benchmarks/requirements-peers.txt`, set WENGERT_DATA to
 `python benchmarks/compiled/run.py [WORKLOAD ...] [--threads 1 2]`. Each contestant is a process of its own, pinned to
 as many cores as it has threads; all have the same data and first weights, must compute the same loss, and take turns.
 A time is the median over the turns, a ratio the median of the ratios of neighbouring turns. `--limits DIR` adds the
-programs written in C; `--write` replaces the tables in docs/performance.md.
+programs written in C; `--write` replaces the tables in docs/measurements.md.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def parse() -> argparse.Namespace:
     )
     parser.add_argument("--eager-wengert", action="store_true", help="Wengert without jit")
     parser.add_argument("--peers-only", action="store_true", help="without Wengert")
-    parser.add_argument("--write", action="store_true", help="replace the tables in docs/performance.md")
+    parser.add_argument("--write", action="store_true", help="replace the tables in docs/measurements.md")
     options = parser.parse_args()
     if unknown := set(options.workloads) - set(NAMES):
         parser.error(f"unknown workload {', '.join(sorted(unknown))}; choose from {', '.join(NAMES)}")
@@ -193,7 +193,7 @@ def main() -> None:
     text = report(contests, options.threads)
     print(text)
     if options.write:
-        replace_table("performance.md", "compiled", text)
+        replace_table("measurements.md", "compiled", text)
 
 
 if __name__ == "__main__":
