@@ -162,6 +162,9 @@ named(
     limit=2e3,
     cost=2,
 )
+_FAR = degree(400.0), positive(1e-3, 300.0)
+for _name, _partner in (("jv", mp.besselj), ("yv", mp.bessely), ("iv", mp.besseli), ("kv", mp.besselk)):
+    case(f"{_name}, of high orders", getattr(sc, _name), _partner, *_FAR, wrt=(1,), limit=1e5, cost=4)
 for _name, _exact, _high in (
     ("j0", lambda x: mp.besselj(0, x), 1e3),
     ("j1", lambda x: mp.besselj(1, x), 1e3),

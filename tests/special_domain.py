@@ -253,7 +253,7 @@ def error(number: float, reference: Number) -> float:
     """Return an error in units of rounding; infinity for a NaN."""
     exact = reference.value
     if abs(exact) > mp.mpf(2) ** 1020:  # the number may overflow
-        return 0.0 if not abs(number) < 1e300 else math.inf
+        return 0.0 if number * float(mp.sign(exact)) >= 1e300 else math.inf
     if not math.isfinite(number):
         return math.inf
     return float(abs(mp.mpf(number) - exact) / (EPS * (reference.size + LEAST)))

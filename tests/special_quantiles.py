@@ -51,6 +51,10 @@ def _series(first: Any, ratio: Function) -> Any:
     return total
 
 
+def _expm1(w: Any) -> Any:
+    return mp.expm1(w) if abs(w) < 1e-3 else mp.exp(w) - 1
+
+
 def gamma_tails(u: Any, a: Any) -> tuple[Any, Any, Any]:
     """Return the probabilities below and above ``x = e^u``, and the density of u."""
     x = mp.exp(u)
@@ -58,9 +62,9 @@ def gamma_tails(u: Any, a: Any) -> tuple[Any, Any, Any]:
     if x < 1:
         below = density * _series(1 / a, lambda n: x / (a + n + 1))
     elif x < a:
-        below = density * _integral(lambda w: a * w + x * (mp.exp(-w) - 1), a - x, x)
+        below = density * _integral(lambda w: a * w + x * _expm1(-w), a - x, x)
     else:
-        above = density * _integral(lambda w: x * (mp.exp(w) - 1) - a * w, x - a, x)
+        above = density * _integral(lambda w: x * _expm1(w) - a * w, x - a, x)
         return 1 - above, above, density
     return below, 1 - below, density
 
@@ -91,6 +95,10 @@ def beta_tails(u: Any, a: Any, b: Any) -> tuple[Any, Any, Any]:
     return (tail, 1 - tail, density) if is_left else (1 - tail, tail, density)
 
 
+def _both(p: Any, q: Any) -> tuple[Any, Any]:
+    return p, q
+
+
 class Law(NamedTuple):
     """A distribution: where a point lies on a scale on which another distribution is known."""
 
@@ -102,7 +110,7 @@ class Law(NamedTuple):
     """A number u in the middle, of these shapes."""
     point: Function
     """The point of u and the parameters."""
-    tail: Function = lambda p, q: (p, q)
+    tail: Function = _both
     """The probabilities below and above u, of those of the point."""
 
 
@@ -140,9 +148,11 @@ def _solved(law: Law, precision: int, p: Any, q: Any, *parameters: Any) -> Any:
 
 def quantile(law: Law) -> Function:
     """Return the quantile, a function of the probabilities below and above, and of the parameters."""
-    return lambda p, q, *parameters: law.point(
-        _solved(law, mp.mp.prec, p, q, *parameters), p < q, *parameters
-    )
+
+    def exact(p: Any, q: Any, *parameters: Any) -> Any:
+        return law.point(_solved(law, mp.mp.prec, p, q, *parameters), p < q, *parameters)
+
+    return exact
 
 
 def slopes(law: Law, sign: int) -> Function:

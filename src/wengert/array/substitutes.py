@@ -85,8 +85,8 @@ def family_name(distribution: Any) -> str:
     is_frozen = class_name(distribution)[1].endswith("_frozen")
     family: Any = is_frozen and (getattr(distribution, "dist", None) or getattr(distribution, "_dist", None))
     family = family or distribution
-    name = getattr(family, "name", None)
-    is_public = isinstance(name, str) and hasattr(sys.modules.get("scipy.stats"), name)
+    name = str(getattr(family, "name", ""))
+    is_public = hasattr(sys.modules.get("scipy.stats"), name)
     return name if is_public else class_name(family)[1].removesuffix(FAMILY)
 
 

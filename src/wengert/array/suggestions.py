@@ -367,7 +367,8 @@ def instead_of_distribution() -> str:
     name = family_name(owner)
     called = f"scipy.stats.{name}" + (f".{method}" if method[0] != "_" else "")
     substitute_for(owner)  # fills the table
-    families = {full: own.functions for full, own in SUBSTITUTES.items() if hasattr(own, "functions")}
+    found = {full: getattr(own, "functions", None) for full, own in SUBSTITUTES.items()}
+    families: dict[str, tuple[str, ...]] = {full: names for full, names in found.items() if names}
     known = families.get(f"scipy.stats.{name}")
     room, names = (f"scipy.stats.{name}", known) if known else ("scipy.stats", families)
     others = ", ".join(sorted(full.rpartition(".")[2] for full in names))

@@ -32,8 +32,6 @@ _STEP = 0.125
 _Y = np.arange(-3.75, 4.3, _STEP)[:, np.newaxis]
 INFINITE_NODES = np.exp(_Y - np.exp(-_Y))
 INFINITE_WEIGHTS = _STEP * INFINITE_NODES * (1 + np.exp(-_Y))
-#: The coefficients of ``(arctanh(v) - v) / v^3`` in powers of v^2.
-_ATANH = [1 / (2 * j + 3) for j in range(9)]
 #: From here on Stirling's series for the logarithm of the gamma function holds.
 _LARGE = 12.5
 
@@ -131,8 +129,10 @@ def _log_density(a: Array, x: Array, distance: Array) -> Array:
     # ln(1 + step) - step
     v = step / (2 + step)
     near = np.clip(v, -0.1, 0.1)
-    series = 2 * near * near * near * np.polynomial.polynomial.polyval(near * near, _ATANH) - v * step
-    excess = _where(np.abs(v) < 0.1, series, _log_ratio(x, large) - step)
+    series = np.zeros_like(near)  # (arctanh(v) - v) / v^3
+    for j in reversed(range(9)):
+        series = series * near * near + 1 / (2 * j + 3)
+    excess = _where(np.abs(v) < 0.1, 2 * near**3 * series - v * step, _log_ratio(x, large) - step)
     stirling = large * excess + 0.5 * np.log(large / (2 * np.pi)) - _stirling(large)
     return _where(a >= _LARGE, stirling, a * np.log(x) - x - lgamma(a))
 
@@ -169,6 +169,40 @@ def _gamma_upper(a: Array, x: Array, order: int) -> Array:
         a, _log_ratio(x, a) + growth, order
     )
     return -_gamma_density(a, x) / x * scale * np.sum(INFINITE_WEIGHTS * terms, axis=0)
+
+
+def gamma_quantile(a: Any, p: Any, sign: int) -> Any:
+    """Return the inverse of ``P(a, x)`` (sign 1) or of its complement (-1).
+
+    It is SciPy's, corrected by Newton's method in the lower tail for a large a, where SciPy ends its series too early.
+
+    Example:
+        >>> print(f"{gamma_quantile(1e8, 1e-8, 1):.6e}")
+        9.994389e+07
+    """
+    return elementwise(_gamma_quantile, a, p, order=sign)
+
+
+def _gamma_quantile(a: Array, p: Array, sign: int) -> Array:
+    from scipy import special
+
+    value: Array = special.gammaincinv(a, p) if sign > 0 else special.gammainccinv(a, p)
+    below = p if sign > 0 else 1 - p
+    chosen = (a > 1e4) & (below > 0) & (below < 1e-3) & np.isfinite(value)
+    if chosen.any():
+        value[chosen] = _lower_root(a[chosen], below[chosen], value[chosen])
+    return value
+
+
+def _lower_root(a: Array, below: Array, x: Array) -> Array:
+    """Return x with ``P(a, x) = below``, where ln P is concave, so that each step comes nearer."""
+    for _ in range(6):
+        scale = scale_of(a - x, x)
+        w = scale * INFINITE_NODES
+        share = scale * np.sum(INFINITE_WEIGHTS * np.exp(-(a * w + x * np.expm1(-w))), axis=0)
+        log_p = _log_density(a, x, x - a) + np.log(share)
+        x = x * (1 + share * (np.log(below) - log_p))
+    return x
 
 
 # -- the incomplete beta function ------------------------------------------------------------------------
@@ -323,9 +357,9 @@ def _beta_quantile(a: Array, b: Array, p: Array, sign: int) -> Array:
     value = special.betaincinv(a, b, p) if sign > 0 else special.betainccinv(a, b, p)
     below, above = (p, 1 - p) if sign > 0 else (1 - p, p)
     is_valid = (a > 0) & (b > 0) & (p > 0) & (p < 1)
-    ends = ((a, b, below, lambda x: x), (b, a, above, lambda y: 1 - y))
-    for first, second, tail, placed in ends:
+    for is_left, first, second, tail in ((True, a, b, below), (False, b, a, above)):
         log_x = (np.log(tail) + np.log(first) + special.betaln(first, second)) / first
         is_power = (log_x < -650) | (np.isnan(value) & (log_x < -39 - np.log1p(second)))
-        value = _where(is_valid & is_power, placed(np.exp(log_x)), value)
+        x = np.exp(log_x)
+        value = _where(is_valid & is_power, x if is_left else 1 - x, value)
     return value

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from wengert.kernels.incomplete import beta_quantile
+from wengert.kernels.incomplete import beta_quantile, gamma_quantile
 from wengert.kernels.student import student_quantile
 from wengert.ops.comparison import greater, less, logical_and, where
 from wengert.ops.composition import composed
@@ -60,7 +60,16 @@ def _gamma_inverse(name: str, sign: int, doc: str) -> Primitive:
         x = where(is_end, 1.0, out)
         return sign * where(is_end, _power_slope(is_end, log_x, a, below), 1 / incomplete_slope(a, x))
 
-    return stated(name, by_order, by_probability, doc=doc, domain=((0.5, 3.0), (0.1, 0.9)))
+    return stated(
+        name,
+        by_order,
+        by_probability,
+        doc=doc,
+        of=name,
+        by=functools.partial(gamma_quantile, sign=sign),
+        source=f"wengert.kernels.incomplete.gamma_quantile({{0}}, {{1}}, {sign})",
+        domain=((0.5, 3.0), (0.1, 0.9)),
+    )
 
 
 gammaincinv = _gamma_inverse("gammaincinv", 1, "the inverse of gammainc in x")
