@@ -58,6 +58,8 @@ def log_error(z: Any) -> Any:
 _TAIL = 3e3
 #: Slopes by a parameter come from a quadrature, of a relative error of 1e-11.
 _QUADRATURE = 1e5
+#: Slopes of F by its degrees of freedom are differences of two, of which 1e-9 may be left.
+_CANCELLED = 1e7
 _SHAPE = positive(1e-2, 300.0)
 _SIGNED = Draw(
     "-1 to 1", lambda rng, before, count: unit().numbers(rng, before, count) * rng.choice([-1.0, 1.0], count)
@@ -103,9 +105,9 @@ def _same(*parameters: Any) -> tuple[Any, ...]:
 _COUNT = whole(1, 300)
 _FEW = (whole(0, 50), whole(51, 300), unit())
 for _name, _sign in (("gammaincinv", 1), ("gammainccinv", -1)):
-    of_law(_name, "gamma", _sign, _same, _SHAPE, unit(), limit=_QUADRATURE)
+    of_law(_name, "gamma", _sign, _same, _SHAPE, unit(), limit=_QUADRATURE, cost=2)
 for _name, _sign in (("betaincinv", 1), ("betainccinv", -1)):
-    of_law(_name, "beta", _sign, _same, _SHAPE, _SHAPE, unit(), limit=_QUADRATURE)
+    of_law(_name, "beta", _sign, _same, _SHAPE, _SHAPE, unit(), limit=_QUADRATURE, cost=2)
 of_law("stdtrit", "t", 1, _same, _SHAPE, unit(), limit=_QUADRATURE, values=True)
 of_law("chdtri", "chi2", -1, _same, _COUNT, unit(), wrt=(1,), limit=_TAIL)
 of_law("fdtri", "f", 1, _same, whole(1, 100), whole(1, 100), unit(), wrt=(2,), limit=_TAIL)
@@ -168,8 +170,9 @@ for _name, _law in LAWS.items():
             functools.partial(_tail_first, quantile(_law), _sign),
             unit(),
             *[_SHAPES] * (2 if _name in ("beta", "f") else 1),
-            limit=_QUADRATURE,
+            limit=_CANCELLED if _name == "f" else _QUADRATURE,
             values=True,
+            cost=1 if _name == "t" else 4,
             partial=slopes(_law, _sign),
         )
 

@@ -42,7 +42,7 @@ def student_quantile(df: Any, p: Any) -> Any:
 
     Example:
         >>> print(f"{student_quantile(2.5, 1e-173):.6e}")
-        -1.388697e+69
+        -1.389228e+69
     """
     return elementwise(lambda df, p, order: _quantile(df, p), df, p, order=None)
 
