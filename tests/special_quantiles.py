@@ -106,8 +106,8 @@ class Law(NamedTuple):
     """The probabilities below and above u, and the density, of u and the other distribution's shapes."""
     shapes: Function
     """These shapes, of the parameters."""
-    centre: Function
-    """A number u in the middle, of these shapes."""
+    start: Function
+    """A number u in the middle or beyond the solution, of the probability above and these shapes."""
     point: Function
     """The point of u and the parameters."""
     tail: Function = _both
@@ -134,7 +134,7 @@ def _tails(law: Law, precision: int, *numbers: Any) -> tuple[Any, Any, Any]:
 def _near(law: Law, shape: tuple[float, ...], p: float, q: float) -> Any:
     with mp.workdps(40):
         numbers = [mp.mpf(number) for number in shape]
-        return _newton(law, numbers, mp.mpf(p), mp.mpf(q), law.centre(*numbers))
+        return _newton(law, numbers, mp.mpf(p), mp.mpf(q), law.start(mp.mpf(q), *numbers))
 
 
 @functools.lru_cache(64)
@@ -205,21 +205,26 @@ def _logistic(u: Any, is_left: bool, *shape: Any) -> Any:
     return 1 / (1 + mp.exp(-u))
 
 
-def _beta_centre(a: Any, b: Any) -> Any:
+def _beta_start(q: Any, a: Any, b: Any) -> Any:
     return mp.log(a / b)
 
 
+def _gamma_start(q: Any, a: Any) -> Any:
+    """Return a bound of the upper quantile (Laurent and Massart, 2000), at which the tail falls as fast as e^x."""
+    return mp.log(a + mp.sqrt(-2 * a * mp.log(q)) - mp.log(q)) if q < 0.5 else mp.log(a)
+
+
 LAWS = {
-    "gamma": Law(gamma_tails, lambda a: (a,), mp.log, lambda u, is_left, a: mp.exp(u)),
-    "chi2": Law(gamma_tails, lambda df: (df / 2,), mp.log, lambda u, is_left, df: 2 * mp.exp(u)),
-    "beta": Law(beta_tails, lambda a, b: (a, b), _beta_centre, _logistic),
+    "gamma": Law(gamma_tails, lambda a: (a,), _gamma_start, lambda u, is_left, a: mp.exp(u)),
+    "chi2": Law(gamma_tails, lambda df: (df / 2,), _gamma_start, lambda u, is_left, df: 2 * mp.exp(u)),
+    "beta": Law(beta_tails, lambda a, b: (a, b), _beta_start, _logistic),
     "f": Law(
-        beta_tails, lambda n, m: (n / 2, m / 2), _beta_centre, lambda u, is_left, n, m: m / n * mp.exp(u)
+        beta_tails, lambda n, m: (n / 2, m / 2), _beta_start, lambda u, is_left, n, m: m / n * mp.exp(u)
     ),
     "t": Law(  # df / (df + t^2) has a distribution of beta
         beta_tails,
         lambda df: (df / 2, mp.mpf(1) / 2),
-        _beta_centre,
+        _beta_start,
         lambda u, is_left, df: (-1 if is_left else 1) * mp.sqrt(df) * mp.exp(-u / 2),
         lambda p, q: (2 * min(p, q), abs(p - q)),
     ),
