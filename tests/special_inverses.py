@@ -176,6 +176,13 @@ for _name, _law in LAWS.items():
             partial=slopes(_law, _sign),
         )
 
+_SMALL = Draw("1e-300 to 1e-20", lambda rng, before, count: 10.0 ** -rng.uniform(20, 300, count))
+# Far out, where the reference is cheap, each draw comes near an end.
+for _known in [known for known in CASES if known.name.startswith(tuple(f"stats.{law}.ppf" for law in LAWS))]:
+    _shapes = [positive(1e-3, 3.0)] * (len(_known.draws) - 1)
+    _far = _known._replace(name=f"far {_known.name[6:-4]} quantiles", draws=(_SMALL, *_shapes), cost=1)
+    CASES.append(_far)
+
 # -- subnormal arguments ---------------------------------------------------------------------------------
 
 _LEAST = Draw("5e-324 to 2e-308", lambda rng, before, count: rng.integers(1, 2**52, count) * 5e-324)
