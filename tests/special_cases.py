@@ -22,6 +22,7 @@ from tests.special_domain import (
     unit,
     whole,
 )
+from tests.special_quantiles import beta_tails, gamma_tails, smaller_tail
 from wengert import special
 from wengert.scipy import stats
 
@@ -42,19 +43,10 @@ def case(
     limit: float = 100,
     values: bool = False,
     cost: int = 1,
+    partial: Callable[..., Any] | None = None,
 ) -> None:
-    CASES.append(
-        Case(
-            name,
-            function,
-            exact,
-            draws,
-            tuple(range(len(draws))) if wrt is None else wrt,
-            limit,
-            values,
-            cost,
-        )
-    )
+    wrt = tuple(range(len(draws))) if wrt is None else wrt
+    CASES.append(Case(name, function, exact, draws, wrt, limit, values, cost, partial))
 
 
 def named(name: str, exact: Callable[..., Any], *draws: Draw, **options: Any) -> None:
@@ -72,21 +64,31 @@ def log_beta(a: Any, b: Any) -> Any:
     return mp.loggamma(a) + mp.loggamma(b) - mp.loggamma(a + b)
 
 
-def lower(a: Any, x: Any) -> Any:
-    """Return P(a, x) by its series (DLMF 8.11.4), which has terms of one sign."""
-    if x > a + 500:
-        return 1 - mp.gammainc(a, x, mp.inf, regularized=True)
-    term = total = 1 / a
-    n = 0
-    while term > mp.eps * total:
-        n += 1
-        term *= x / (a + n)
-        total += term
-    return total * mp.exp(a * mp.log(x) - x - mp.loggamma(a))
+def tail(
+    name: str,
+    side: int,
+    tails: Callable[..., Any],
+    *draws: Draw,
+    function: Callable[..., Any] | None = None,
+    **options: Any,
+) -> None:
+    """State the probability below (side 0) or above (1), of the function that returns both."""
+    case(
+        name,
+        function or getattr(sc, name),
+        lambda *x: tails(*x)[side],
+        *draws,
+        partial=smaller_tail(tails, side),
+        **options,
+    )
 
 
-def upper(a: Any, x: Any) -> Any:
-    return mp.gammainc(a, x, mp.inf, regularized=True) if x > a + 500 else 1 - lower(a, x)
+def of_gamma(a: Any, x: Any) -> Any:
+    return gamma_tails(mp.log(x), a)
+
+
+def of_beta(a: Any, b: Any, x: Any) -> Any:
+    return beta_tails(mp.log(x / (1 - x)), a, b)
 
 
 def exponential_integral(n: Any, x: Any) -> Any:
@@ -95,12 +97,6 @@ def exponential_integral(n: Any, x: Any) -> Any:
     for k in range(1, int(n)):
         value = (mp.exp(-x) - x * value) / k
     return value
-
-
-def incomplete(a: Any, b: Any, x: Any) -> Any:
-    if x * (a + b) > a:
-        return 1 - mp.betainc(b, a, 0, 1 - x, regularized=True)
-    return mp.betainc(a, b, 0, x, regularized=True)
 
 
 _SHAPE = positive(1e-10, 1e3)
@@ -120,18 +116,11 @@ named("digamma", mp.digamma, real(1e3), values=True)
 named("poch", lambda z, m: mp.gamma(z + m) / mp.gamma(z), positive(1e-10, 1e15), real(50.0, 1e-10), limit=1e4)
 case("binom, n large", sc.binom, mp.binomial, positive(1e2, 1e15), positive(1e-10, 30.0), limit=1e8)
 named("binom", mp.binomial, positive(1e-3, 200.0), real(30.0, 1e-3), limit=1e4)
-named("gammainc", lower, _SHAPE, _AROUND, limit=1e5)
-named("gammaincc", upper, _SHAPE, _AROUND, limit=1e5)
-named("betainc", incomplete, positive(1e-3, 300.0), positive(1e-3, 300.0), unit(), limit=1e6, cost=2)
-named(
-    "betaincc",
-    lambda a, b, x: 1 - incomplete(a, b, x),
-    positive(1e-3, 300.0),
-    positive(1e-3, 300.0),
-    unit(),
-    limit=1e6,
-    cost=2,
-)
+tail("gammainc", 0, of_gamma, _SHAPE, _AROUND, limit=1e5)
+tail("gammaincc", 1, of_gamma, _SHAPE, _AROUND, limit=1e5)
+_BETAS = (positive(1e-3, 300.0), positive(1e-3, 300.0), unit())
+tail("betainc", 0, of_beta, *_BETAS, limit=1e6)
+tail("betaincc", 1, of_beta, *_BETAS, limit=1e6)
 
 # -- the normal distribution and error functions ---------------------------------------------------------
 
@@ -173,6 +162,31 @@ named(
     limit=2e3,
     cost=2,
 )
+
+
+def _in_range(bessel: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that knows no numbers below 1e-280, where SciPy's may be 0."""
+
+    def exact(v: Any, x: Any) -> Any:
+        value = bessel(v, x)
+        if 0 < abs(value) < 1e-280:
+            raise ValueError
+        return value
+
+    return exact
+
+
+_FAR = degree(400.0), positive(1e-3, 300.0)
+for _name, _partner in (("jv", mp.besselj), ("yv", mp.bessely), ("iv", mp.besseli), ("kv", mp.besselk)):
+    case(
+        f"{_name}, of high orders",
+        getattr(sc, _name),
+        _in_range(_partner),
+        *_FAR,
+        wrt=(1,),
+        limit=1e5,
+        cost=4,
+    )
 for _name, _exact, _high in (
     ("j0", lambda x: mp.besselj(0, x), 1e3),
     ("j1", lambda x: mp.besselj(1, x), 1e3),
@@ -277,24 +291,25 @@ named("zeta", mp.zeta, positive(1.01, 50.0), positive(1e-3, 50.0), limit=1e5, co
 # -- distribution functions ------------------------------------------------------------------------------
 
 
-def student(df: Any, t: Any) -> Any:
-    half = incomplete(df / 2, mp.mpf(1) / 2, df / (df + t * t)) / 2
-    return half if t < 0 else 1 - half
+def of_student(df: Any, t: Any) -> Any:
+    outer = beta_tails(mp.log(df / (t * t)), df / 2, mp.mpf(1) / 2)[0] / 2
+    return (outer, 1 - outer) if t < 0 else (1 - outer, outer)
 
 
-named("stdtr", student, positive(1e-2, 300.0), real(1e3), limit=1e3, cost=2)
-named("chdtr", lambda v, x: lower(v / 2, x / 2), whole(1, 300), _AROUND, wrt=(1,))
-named(
-    "fdtr",
-    lambda n, m, x: incomplete(n / 2, m / 2, n * x / (n * x + m)),
-    whole(1, 100),
-    whole(1, 100),
-    positive(1e-10, 1e5),
-    wrt=(2,),
-)
-named("pdtr", lambda k, m: upper(k + 1, m), whole(0, 300), _AROUND, wrt=(1,))
-named("bdtr", lambda k, n, p: incomplete(n - k, k + 1, 1 - p), whole(0, 50), whole(51, 300), unit(), wrt=(2,))
-named("nbdtr", lambda k, n, p: incomplete(n, k + 1, p), whole(0, 50), whole(1, 300), unit(), wrt=(2,))
+def of_f(n: Any, m: Any, x: Any) -> Any:
+    return beta_tails(mp.log(n * x / m), n / 2, m / 2)
+
+
+def of_binomial(k: Any, n: Any, p: Any) -> Any:
+    return of_beta(n - k, k + 1, 1 - p)
+
+
+tail("stdtr", 0, of_student, positive(1e-2, 300.0), real(1e3), limit=1e3)
+tail("chdtr", 0, lambda v, x: of_gamma(v / 2, x / 2), whole(1, 300), _AROUND, wrt=(1,))
+tail("fdtr", 0, of_f, whole(1, 100), whole(1, 100), positive(1e-10, 1e5), wrt=(2,))
+tail("pdtr", 1, lambda k, m: of_gamma(k + 1, m), whole(0, 300), _AROUND, wrt=(1,))
+tail("bdtr", 0, of_binomial, whole(0, 50), whole(51, 300), unit(), wrt=(2,))
+tail("nbdtr", 0, lambda k, n, p: of_beta(n, k + 1, p), whole(0, 50), whole(1, 300), unit(), wrt=(2,))
 
 # -- elementary functions --------------------------------------------------------------------------------
 
@@ -438,14 +453,15 @@ case(
     beside(0, positive(1e-10, 1e10), lambda before: 1 / before[0]),
     values=True,
 )
-case("stats.gamma.cdf", ordered(stats.gamma.cdf), lower, _SHAPE, _AROUND, limit=1e5)
+tail("stats.gamma.cdf", 0, of_gamma, _SHAPE, _AROUND, function=ordered(stats.gamma.cdf), limit=1e5)
 case(
     "stats.gamma.logsf",
     ordered(stats.gamma.logsf),
-    lambda a, x: mp.log(upper(a, x)),
+    lambda a, x: mp.log(of_gamma(a, x)[1]),
     _SHAPE,
     _AROUND,
     limit=1e5,
+    partial=lambda n, a, x: smaller_tail(of_gamma, 1)(n, a, x) / of_gamma(a, x)[1],
 )
 case(
     "stats.beta.logpdf",

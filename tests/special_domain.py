@@ -32,8 +32,10 @@ class Draw(NamedTuple):
 EPS = 2.0**-53
 #: The relative step of differences.
 STEP = mp.mpf(2) ** -80
+#: Below, numbers have fewer digits.
+LEAST = mp.mpf(2) ** -1021
 #: Operands are moved by this for the conditioning.
-MOVE = mp.mpf(2) ** -30
+MOVE = mp.mpf(2) ** -60
 
 
 class Case(NamedTuple):
@@ -52,6 +54,8 @@ class Case(NamedTuple):
     """Whether the values are Wengert's own, and compared, too."""
     cost: int
     """By how much the number of draws is divided, because the reference is slow."""
+    partial: Callable[..., Any] | None = None
+    """The derivative by the operand of a position, of this and the operands; None for a difference of ``exact``."""
 
 
 # -- draws -----------------------------------------------------------------------------------------------
@@ -196,15 +200,14 @@ def _partial_at(exact: Callable[..., Any], position: int, *x: Any) -> Any:
     return _partial(exact, x, position)
 
 
-def judged(function: Callable[..., Any], x: Sequence[Any]) -> tuple[Any, Any]:
-    """Return the number that a function has, and the size of what rounded operands make of it."""
-    value = function(*x)
+def _size(function: Callable[..., Any], x: Sequence[Any], value: Any) -> Any:
+    """Return the size of what rounded operands make of a function."""
     size = abs(value)
     for position, number in enumerate(x):
         moved = list(x)
         moved[position] = number * (1 + MOVE)
         size += abs(function(*moved) - value) / MOVE
-    return value, size
+    return size
 
 
 class Number(NamedTuple):
@@ -215,46 +218,45 @@ class Number(NamedTuple):
 
 
 #: The digits with which a reference is computed, until two agree.
-DIGITS = (60, 120, 300, 700)
+DIGITS = (45, 60, 120, 300, 700)
 _REFUSALS = (ZeroDivisionError, ValueError, OverflowError, NotImplementedError, mp.libmp.NoConvergence)
 
 
 def references(case: Case, x: Sequence[float], position: int | None) -> Number | None:
     """Return the value, or the derivative by an operand; None where the reference does not know it."""
     exact: Callable[..., Any] = case.exact
-    function = exact if position is None else functools.partial(_partial_at, exact, position)
+    if position is None:
+        function = exact
+    else:
+        function = functools.partial(case.partial or functools.partial(_partial_at, exact), position)
     last: Number | None = None
     for digits in DIGITS:
         try:
             with mp.workdps(digits):
-                case.exact(*map(mp.mpf, x))  # raises at a pole
-                value, size = map(mp.mpmathify, judged(function, [mp.mpf(number) for number in x]))
+                operands = [mp.mpf(number) for number in x]
+                whole = abs(case.exact(*operands))  # raises at a pole
+                value = mp.mpmathify(function(*operands))
+                if last and value and abs(value - last.value) <= 2.0**-60 * last.size:
+                    return Number(mp.re(value), last.size)
+                size = mp.mpmathify(_size(function, operands, value))
+                if position is not None and 0 < whole < LEAST:
+                    size *= LEAST / whole  # a slope made of a subnormal value has its digits
         except _REFUSALS:
             last = None
             continue
-        if not (mp.isfinite(value) and mp.isfinite(size)) or mp.im(value):
-            last = None
-            continue
-        number = Number(mp.re(value), mp.re(size))
-        if (
-            last
-            and number.value
-            and abs(number.value - last.value) <= 2.0**-60 * number.size <= 2.0**-59 * last.size
-        ):
-            return number
-        last = number
+        is_known = mp.isfinite(value) and mp.isfinite(size) and not mp.im(value)
+        last = Number(mp.re(value), mp.re(size)) if is_known else None
     return last if last and not last.value else None
 
 
 def error(number: float, reference: Number) -> float:
     """Return an error in units of rounding; infinity for a NaN."""
-    least = mp.mpf(2) ** -1021  # below, numbers have fewer digits
     exact = reference.value
     if abs(exact) > mp.mpf(2) ** 1020:  # the number may overflow
-        return 0.0 if not abs(number) < 1e300 else math.inf
+        return 0.0 if number * float(mp.sign(exact)) >= 1e300 else math.inf
     if not math.isfinite(number):
         return math.inf
-    return float(abs(mp.mpf(number) - exact) / (EPS * (reference.size + least)))
+    return float(abs(mp.mpf(number) - exact) / (EPS * (reference.size + LEAST)))
 
 
 # -- comparisons -----------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -9,20 +10,9 @@ from typing import Any
 import mpmath
 from scipy import special as sc
 
-from tests.special_cases import (
-    CASES,
-    case,
-    incomplete,
-    log_beta_density,
-    log_f,
-    log_gamma_density,
-    log_student,
-    lower,
-    named,
-    student,
-    upper,
-)
+from tests.special_cases import CASES, case, named
 from tests.special_domain import Draw, positive, unit, whole
+from tests.special_quantiles import LAWS, quantile, slopes
 from wengert.scipy import stats
 
 mp: Any = mpmath
@@ -64,18 +54,12 @@ def log_error(z: Any) -> Any:
     return mp.log(2) - z * z - mp.log(mp.pi) / 2
 
 
-def of_f(n: Any, m: Any, x: Any) -> Any:
-    return incomplete(n / 2, m / 2, n * x / (n * x + m))
-
-
-def beta_or_above(a: Any, b: Any, x: Any) -> Any:
-    return 1 - incomplete(a, b, x)
-
-
 #: A slope 1/f(t) has the relative error of a density at a rounded t, some units times -ln f, which is at most 745.
 _TAIL = 3e3
 #: Slopes by a parameter come from a quadrature, of a relative error of 1e-11.
 _QUADRATURE = 1e5
+#: Slopes of F by its degrees of freedom are differences of two, of which 1e-9 may be left.
+_CANCELLED = 1e7
 _SHAPE = positive(1e-2, 300.0)
 _SIGNED = Draw(
     "-1 to 1", lambda rng, before, count: unit().numbers(rng, before, count) * rng.choice([-1.0, 1.0], count)
@@ -84,75 +68,62 @@ _TWICE = Draw("0 to 2", lambda rng, before, count: 2.0 * unit().numbers(rng, bef
 named("erfinv", inverse(sc.erfinv, mp.erf, log_error), _SIGNED, values=True)
 named("erfcinv", inverse(sc.erfcinv, mp.erfc, log_error, -1), _TWICE, limit=_TAIL)
 named("ndtri", inverse(sc.ndtri, mp.ncdf, log_normal), unit(), limit=_TAIL)
-for _name, _probability, _sign in (("gammaincinv", lower, 1), ("gammainccinv", upper, -1)):
-    _exact = inverse(getattr(sc, _name), _probability, log_gamma_density, _sign)
-    named(_name, _exact, _SHAPE, unit(), cost=4, limit=_QUADRATURE)
-for _name, _probability, _sign in (("betaincinv", incomplete, 1), ("betainccinv", beta_or_above, -1)):
-    _exact = inverse(getattr(sc, _name), _probability, log_beta_density, _sign)
-    named(_name, _exact, _SHAPE, _SHAPE, unit(), cost=8, limit=_QUADRATURE)
-named("stdtrit", inverse(sc.stdtrit, student, log_student), _SHAPE, unit(), cost=8, limit=_QUADRATURE)
-named(
-    "chdtri",
-    inverse(
-        sc.chdtri,
-        lambda v, x: upper(v / 2, x / 2),
-        lambda x, v: log_gamma_density(x / 2, v / 2) - mp.log(2),
-        -1,
-    ),
-    whole(1, 300),
-    unit(),
-    wrt=(1,),
-    cost=4,
-    limit=_TAIL,
-)
-named(
-    "fdtri",
-    inverse(sc.fdtri, of_f, log_f),
-    whole(1, 100),
-    whole(1, 100),
-    unit(),
-    wrt=(2,),
-    cost=8,
-    limit=_TAIL,
-)
-named(
-    "pdtri",
-    inverse(sc.pdtri, lambda k, m: upper(k + 1, m), lambda m, k: log_gamma_density(m, k + 1), -1),
-    whole(0, 300),
-    unit(),
-    wrt=(1,),
-    cost=4,
-    limit=_TAIL,
-)
-case(
+
+
+def _tail_first(function: Number, sign: int, q: Any, *shape: Any) -> Any:
+    return function(q, 1 - q, *shape) if sign > 0 else function(1 - q, q, *shape)
+
+
+def of_law(
+    name: str,
+    law: str,
+    sign: int,
+    parameters: Number,
+    *draws: Draw,
+    function: Number | None = None,
+    **options: Any,
+) -> None:
+    """State a function of operands and, last, a probability: the quantile of a law, of parameters made of the operands.
+
+    A derivative by an operand is taken only where the operands are the parameters.
+    """
+    value, partial, last = quantile(LAWS[law]), slopes(LAWS[law], sign), len(draws) - 1
+    case(
+        name,
+        function or getattr(sc, name),
+        lambda *x: _tail_first(value, sign, x[-1], *parameters(*x[:-1])),
+        *draws,
+        partial=lambda n, *x: partial(0 if n == last else n + 1, x[-1], *parameters(*x[:-1])),
+        **options,
+    )
+
+
+def _same(*parameters: Any) -> tuple[Any, ...]:
+    return parameters
+
+
+_COUNT = whole(1, 300)
+_FEW = (whole(0, 50), whole(51, 300), unit())
+for _name, _sign in (("gammaincinv", 1), ("gammainccinv", -1)):
+    of_law(_name, "gamma", _sign, _same, _SHAPE, unit(), limit=_QUADRATURE, cost=2)
+for _name, _sign in (("betaincinv", 1), ("betainccinv", -1)):
+    of_law(_name, "beta", _sign, _same, _SHAPE, _SHAPE, unit(), limit=_QUADRATURE, cost=2)
+of_law("stdtrit", "t", 1, _same, _SHAPE, unit(), limit=_QUADRATURE, values=True)
+of_law("chdtri", "chi2", -1, _same, _COUNT, unit(), wrt=(1,), limit=_TAIL)
+of_law("fdtri", "f", 1, _same, whole(1, 100), whole(1, 100), unit(), wrt=(2,), limit=_TAIL)
+of_law("pdtri", "gamma", -1, lambda k: (k + 1,), whole(0, 300), unit(), wrt=(1,), limit=_TAIL)
+of_law(
     "bdtri",
-    lambda k, n, y: sc.bdtri(k, n.astype(int), y),
-    inverse(
-        lambda k, n, y: sc.bdtri(k, int(n), y),
-        lambda k, n, p: incomplete(n - k, k + 1, 1 - p),
-        lambda p, k, n: log_beta_density(p, k + 1, n - k),
-        -1,
-    ),
-    whole(0, 50),
-    whole(51, 300),
-    unit(),
+    "beta",
+    -1,
+    lambda k, n: (k + 1, n - k),
+    *_FEW,
+    function=lambda k, n, y: sc.bdtri(k, n.astype(int), y),
     wrt=(2,),
-    cost=8,
     limit=_TAIL,
 )
-named(
-    "nbdtri",
-    inverse(
-        sc.nbdtri,
-        lambda k, n, p: incomplete(n, k + 1, p),
-        lambda p, k, n: log_beta_density(p, n, k + 1),
-    ),
-    whole(0, 50),
-    whole(1, 300),
-    unit(),
-    wrt=(2,),
-    cost=8,
-    limit=_TAIL,
+of_law(
+    "nbdtri", "beta", 1, lambda k, n: (n, k + 1), whole(0, 50), whole(1, 300), unit(), wrt=(2,), limit=_TAIL
 )
 
 # -- quantiles of distributions --------------------------------------------------------------------------
@@ -189,6 +160,28 @@ def normal(p: Any, q: Any) -> Any:
 quantiles("norm", normal, limit=_TAIL)
 quantiles("lognorm", lambda p, q, s: mp.exp(s * normal(p, q)), positive(0.3, 10.0), limit=_TAIL)
 quantiles("halfnorm", lambda p, q: -_normal(q / 2), limit=_TAIL)
+
+_SHAPES = positive(1e-3, 1e8)
+for _name, _law in LAWS.items():
+    for _rule, _sign in (("ppf", 1), ("isf", -1)):
+        case(
+            f"stats.{_name}.{_rule}",
+            getattr(getattr(stats, _name), _rule),
+            functools.partial(_tail_first, quantile(_law), _sign),
+            unit(),
+            *[_SHAPES] * (2 if _name in ("beta", "f") else 1),
+            limit=_CANCELLED if _name == "f" else _QUADRATURE,
+            values=True,
+            cost=1 if _name == "t" else 4,
+            partial=slopes(_law, _sign),
+        )
+
+_SMALL = Draw("1e-300 to 1e-20", lambda rng, before, count: 10.0 ** -rng.uniform(20, 300, count))
+# Far out, where the reference is cheap, each draw comes near an end.
+for _known in [known for known in CASES if known.name.startswith(tuple(f"stats.{law}.ppf" for law in LAWS))]:
+    _shapes = [positive(1e-3, 3.0)] * (len(_known.draws) - 1)
+    _far = _known._replace(name=f"far {_known.name[6:-4]} quantiles", draws=(_SMALL, *_shapes), cost=1)
+    CASES.append(_far)
 
 # -- subnormal arguments ---------------------------------------------------------------------------------
 

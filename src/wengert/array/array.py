@@ -21,7 +21,12 @@ from wengert.array.flatiter import Flat
 from wengert.array.operators import FUNCTIONS, LATE, operand
 from wengert.array.sparse import is_sparse, times, times_right
 from wengert.array.substitutes import STAND_INS
-from wengert.array.suggestions import ATTRIBUTES, instead_of, without_derivative
+from wengert.array.suggestions import (
+    ATTRIBUTES,
+    instead_of,
+    instead_of_distribution,
+    without_derivative,
+)
 from wengert.array.ufunc_calls import as_operand, called, strengthened, write_out
 from wengert.array.views import FunctionView, view_of
 from wengert.boxes import RUNNING, Box, Trace, boxed, class_of, concrete, on_graph
@@ -199,6 +204,7 @@ class Array(Conversions):
         known = concrete(self) is not None and not on_graph(self)
         if reason := without_derivative(function, known):
             return unsupported(function, part, *reason)
+        hint = instead_of_distribution() or hint
         if known:
             return unsupported(function, part, "Wengert has no derivative for this", hint or OTHERWISE)
         requirement = f"this needs concrete values, and a {self.owner.name} knows only their type here"

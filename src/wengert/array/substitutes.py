@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from types import MethodType
 from typing import Any, TypeVar, cast
@@ -46,7 +47,7 @@ def substitute_for(function: Any) -> Callable[..., Any] | None:
     """Return Wengert's function for one of SciPy's, or None.
 
     SciPy defines its functions in private modules, such as `scipy.integrate._quadrature`. A family of
-    distributions is an object: `scipy.stats.norm` is the only one of the class `norm_gen`.
+    distributions is an object, such as `scipy.stats.norm` of the class `norm_gen`.
 
     Args:
         function: any object.
@@ -70,9 +71,23 @@ def _names(function: Any) -> list[str]:
     name = getattr(function, "__name__", "")
     if name and type(function) is not MethodType:
         return [name]
-    family = owner if name else function
-    family: Any = getattr(family, "dist", None) or getattr(family, "_dist", None) or family  # of a frozen one
-    return [class_name(family)[1].removesuffix(FAMILY), *([name] if name else [])]
+    return [family_name(owner if name else function), *([name] if name else [])]
+
+
+def family_name(distribution: Any) -> str:
+    """Return the name of a family, or of the family of a distribution; two families may share a class.
+
+    Example:
+        >>> from scipy import stats
+        >>> print(family_name(stats.vonmises), family_name(stats.vonmises_line(2.0)))
+        vonmises vonmises_line
+    """
+    is_frozen = class_name(distribution)[1].endswith("_frozen")
+    family: Any = is_frozen and (getattr(distribution, "dist", None) or getattr(distribution, "_dist", None))
+    family = family or distribution
+    name = str(getattr(family, "name", ""))
+    is_public = hasattr(sys.modules.get("scipy.stats"), name)
+    return name if is_public else class_name(family)[1].removesuffix(FAMILY)
 
 
 def class_name(value: Any) -> tuple[str, str]:

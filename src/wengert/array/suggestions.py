@@ -23,13 +23,15 @@ import numpy as np
 from wengert.array.operators import FUNCTIONS
 from wengert.array.substitutes import (
     FAMILY,
+    SUBSTITUTES,
     class_name,
+    family_name,
     name_of_substitute,
     substitute_for,
 )
 from wengert.boxes import RUNNING, Box
 from wengert.core.dtypes import SEQUENCE, WITHOUT_MASK
-from wengert.core.errors import OTHERWISE, calls_inside, public_module, user_frame
+from wengert.core.errors import OTHERWISE, calls_inside, methods_inside, public_module, user_frame
 from wengert.core.labelled import is_labelled
 from wengert.ops.elementwise import UFUNCS
 
@@ -76,6 +78,7 @@ _EQUATION = (
     "takes one of SciPy's, except in wg.jit and wg.vmap"
 )
 _SPARSE = "keep the matrix constant, as in k * (A @ x), or write it as an array"
+_OWN = "the functions of wengert.numpy and wengert.special"
 #: The modules whose functions of NumPy's names mean the same as NumPy's.
 _SAME_NAMES = ("scipy.special", "scipy.linalg", "scipy.fft")
 #: Hints for functions, or for all functions of a module, that compute with plain arrays.
@@ -376,6 +379,8 @@ def instead_of_package(otherwise: str) -> str:
     package, running = calls_inside()
     if not package:
         return ""
+    if hint := instead_of_distribution():
+        return hint
     function = _called()
     if _module_of(function).partition(".")[0] != package and running:
         function = running[-1]  # SciPy wraps its functions: the first that is no wrapper
@@ -383,6 +388,26 @@ def instead_of_package(otherwise: str) -> str:
     name = "" if other else _full_name(function)
     place = name and f" in {name}"
     return f"{_PACKAGES.get(package, package)} computes with plain arrays{place}: {other or otherwise}"
+
+
+def instead_of_distribution() -> str:
+    """Return a hint for a running method of one of SciPy's distributions; an empty string if none is running."""
+    running = ((owner, name) for owner, name in methods_inside() if _is_family(owner))
+    methods = [(owner, name) for owner, name in running if hasattr(owner, name)]  # no wrappers
+    if not methods:
+        return ""
+    owner, method = methods[-1]
+    name = family_name(owner)
+    called = f"scipy.stats.{name}" + (f".{method}" if method[0] != "_" else "")
+    substitute_for(owner)  # fills the table
+    found = {full: getattr(own, "functions", None) for full, own in SUBSTITUTES.items()}
+    families: dict[str, tuple[str, ...]] = {full: names for full, names in found.items() if names}
+    known = families.get(f"scipy.stats.{name}")
+    room, names = (f"scipy.stats.{name}", known) if known else ("scipy.stats", families)
+    others = ", ".join(sorted(full.rpartition(".")[2] for full in names))
+    return (
+        f"Wengert has no rule for {called}: write its formula with {_OWN}, or take of wengert.{room} {others}"
+    )
 
 
 def _full_name(function: Any) -> str:

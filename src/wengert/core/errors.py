@@ -188,6 +188,15 @@ def calls_inside() -> tuple[str, list[Any]]:
     return package, functions
 
 
+def methods_inside() -> list[tuple[Any, str]]:
+    """Return the objects whose methods the user's line runs in packages, and their names, the innermost first."""
+    return [
+        (frame.f_locals["self"], frame.f_code.co_name)
+        for _, frame in _package_frames()
+        if "self" in frame.f_locals
+    ]
+
+
 @functools.lru_cache(maxsize=4096)
 def _is_foreign(filename: str, function: str) -> bool:
     """Return whether code is of Wengert, Python, an installed package, or a constructor that `dataclasses` wrote."""

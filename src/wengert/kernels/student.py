@@ -1,4 +1,4 @@
-"""The derivative of Student's distribution function in its degrees of freedom.
+"""The derivative of Student's distribution function in its degrees of freedom, and its inverse.
 
 It is the integral of the density times the slope of its logarithm, which has one zero; the integral over all points
 right of 0 is 0. So the integral from 0 to a point left of the zero, and that from a point right of it, have integrands
@@ -35,6 +35,28 @@ def student_slope(df: Any, t: Any) -> Any:
         0.006578 1.2099e-25
     """
     return elementwise(lambda df, t, order: _slope(df, t), df, t, order=None)
+
+
+def student_quantile(df: Any, p: Any) -> Any:
+    """Return the quantile: SciPy's, and far out, where that has no digits, the power that the tail is.
+
+    Example:
+        >>> print(f"{student_quantile(2.5, 1e-173):.6e}")
+        -1.389228e+69
+    """
+    return elementwise(lambda df, p, order: _quantile(df, p), df, p, order=None)
+
+
+def _quantile(df: Array, p: Array) -> Array:
+    from scipy import special
+
+    half, outside = 0.5 * df, np.minimum(p, 1 - p)
+    # (1/2) I_z(df / 2, 1 / 2) = p for z = df / (df + t^2)
+    factor = math.log(2 * math.sqrt(math.pi)) + lgamma(half + 1) - lgamma(half + 0.5)
+    log_z = (np.log(outside) + factor) / half
+    far = np.sign(p - 0.5) * np.exp(0.5 * (np.log(df) - log_z))
+    is_far = (log_z < -39) & (outside > 0) & (df > 0)
+    return _where(is_far, far, special.stdtrit(_where(is_far, 1.0, df), _where(is_far, 0.5, p)))
 
 
 def _series(h: Array, power: int, slopes: tuple[float, ...]) -> Array:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.ops.arithmetic import absolute, minimum
-from wengert.ops.comparison import equal, less_equal, where
+from wengert.ops.comparison import equal, less, less_equal, where
 from wengert.ops.composition import composed
 from wengert.ops.exponential import exp, sqrt
 
@@ -43,6 +43,11 @@ def _expansion(a: Any, order: int) -> Any:
     return half * (terms / sqrt(2 * math.pi * a)) * half
 
 
+def finite_or_zero(out: Any) -> Any:
+    """Return a value, and 0 where it is infinite: there another term of its slope is, too."""
+    return where(less(absolute(out), math.inf), out, 0.0)
+
+
 @composed(lambda out, x: i1(x), domain=(-8.0, 8.0))  # pyright: ignore[reportGeneralTypeIssues] (each has the other)
 def i0(x: Any) -> Any:
     """Return the modified Bessel function of the first kind of order 0.
@@ -66,7 +71,8 @@ def i0(x: Any) -> Any:
 
 
 @composed(
-    lambda out, x: i0(x) - where(equal(x, 0), 0.5, out / where(equal(x, 0), 1.0, x)), domain=(-8.0, 8.0)
+    lambda out, x: i0(x) - where(equal(x, 0), 0.5, finite_or_zero(out) / where(equal(x, 0), 1.0, x)),
+    domain=(-8.0, 8.0),
 )
 def i1(x: Any) -> Any:
     """Return the modified Bessel function of the first kind of order 1.

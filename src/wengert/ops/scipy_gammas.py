@@ -17,7 +17,7 @@ from wengert.ops.incomplete import betainc_slope, gammainc_slope, student_slope
 from wengert.ops.scipy_ufuncs import BY_NAME, stated
 from wengert.ops.special import digamma, lgamma
 from wengert.ops.trigonometric import cos, sin
-from wengert.primitive import Point, Primitive
+from wengert.primitive import Point
 
 _ROOT_PI = math.sqrt(math.pi)
 _ROOT_TWO_PI = math.sqrt(2 * math.pi)
@@ -49,7 +49,7 @@ betaln = stated(
 BY_NAME.update(gammaln=lgamma, psi=digamma, digamma=digamma)
 
 
-def _incomplete_slope(a: Any, x: Any) -> Any:
+def incomplete_slope(a: Any, x: Any) -> Any:
     """Return ``x^(a-1) e^-x / gamma(a)``; the root of the exponential enters twice, as it may underflow."""
     a, x = 1.0 * a, 1.0 * x
     root = exp(0.5 * log_poisson_mass(a, x))
@@ -65,44 +65,23 @@ def _at_end(a: Any) -> Any:
 gammainc = stated(
     "gammainc",
     lambda out, a, x: gammainc_slope(a, x, order=1),
-    lambda out, a, x: _incomplete_slope(a, x),
+    lambda out, a, x: incomplete_slope(a, x),
     doc="the regularised lower incomplete gamma function",
 )
 gammaincc = stated(
     "gammaincc",
     lambda out, a, x: -gammainc_slope(a, x, order=1),
-    lambda out, a, x: -_incomplete_slope(a, x),
+    lambda out, a, x: -incomplete_slope(a, x),
     doc="the regularised upper incomplete gamma function",
-)
-
-
-def _inverse_in_order(out: Any, a: Any, y: Any) -> Any:
-    """Return the slope of the inverses in the order, at which the function keeps its value."""
-    return -gammainc_slope(a, out, order=1) / _incomplete_slope(a, out)
-
-
-gammaincinv = stated(
-    "gammaincinv",
-    _inverse_in_order,
-    lambda out, a, y: 1 / _incomplete_slope(a, out),
-    doc="the inverse of gammainc in x",
-    domain=((0.5, 3.0), (0.1, 0.9)),
-)
-gammainccinv = stated(
-    "gammainccinv",
-    _inverse_in_order,
-    lambda out, a, y: -1 / _incomplete_slope(a, out),
-    doc="the inverse of gammaincc in x",
-    domain=((0.5, 3.0), (0.1, 0.9)),
 )
 
 
 def _beta_slope(a: Any, b: Any, x: Any) -> Any:
     """Return ``x^(a-1) (1-x)^(b-1) / beta(a, b)``."""
-    return _beta_slope_of(1.0 * a, 1.0 * b, 1.0 * x, 1.0 - x)
+    return beta_slope_of(1.0 * a, 1.0 * b, 1.0 * x, 1.0 - x)
 
 
-def _beta_slope_of(a: Any, b: Any, x: Any, y: Any) -> Any:
+def beta_slope_of(a: Any, b: Any, x: Any, y: Any) -> Any:
     """Return the same of x and y = 1 - x."""
     is_left, is_right = equal(x, 0.0), equal(y, 0.0)
     is_end = logical_or(is_left, is_right)
@@ -130,39 +109,7 @@ betaincc = stated(
 )
 
 
-def _beta_inverses(name: str, sign: int, doc: str, complement: Callable[..., Any]) -> Primitive:
-    """State an inverse; 1 minus it, of which a result near 1 has no digits, is another inverse."""
-
-    def density(out: Any, a: Any, b: Any, p: Any) -> Any:
-        return _beta_slope_of(1.0 * a, 1.0 * b, out, complement(b, a, p))
-
-    def by(*order: int) -> Callable[..., Any]:
-        """Return the slope in a or b, at which the function keeps its value."""
-
-        def slope(out: Any, a: Any, b: Any, p: Any) -> Any:
-            is_left = less(out, 0.5)
-            left = betainc_slope(a, b, where(is_left, out, 0.5), order=order)
-            right = betainc_slope(b, a, where(is_left, 0.5, complement(b, a, p)), order=order[::-1])
-            return where(is_left, -left, right) / density(out, a, b, p)
-
-        return slope
-
-    def by_probability(out: Any, a: Any, b: Any, p: Any) -> Any:
-        return sign / density(out, a, b, p)
-
-    domain = ((0.5, 3.0), (0.5, 3.0), (0.1, 0.9))
-    return stated(name, by(1, 0), by(0, 1), by_probability, doc=doc, domain=domain)
-
-
-betaincinv = _beta_inverses(
-    "betaincinv", 1, "the inverse of betainc in x", lambda b, a, p: betainccinv(b, a, p)
-)
-betainccinv = _beta_inverses(
-    "betainccinv", -1, "the inverse of betaincc in x", lambda b, a, p: betaincinv(b, a, p)
-)
-
-
-def _student_density(df: Any, t: Any) -> Any:
+def student_density(df: Any, t: Any) -> Any:
     """Return the density of Student's distribution."""
     return exp(log_student_density(1.0 * t, 1.0 * df))
 
@@ -170,18 +117,9 @@ def _student_density(df: Any, t: Any) -> Any:
 stdtr = stated(
     "stdtr",
     lambda out, df, t: student_slope(df, t),
-    lambda out, df, t: _student_density(df, t),
+    lambda out, df, t: student_density(df, t),
     doc="the distribution function of Student's distribution of df degrees of freedom",
 )
-stdtrit = stated(
-    "stdtrit",
-    lambda out, df, p: -student_slope(df, out) / _student_density(df, out),
-    lambda out, df, p: 1 / _student_density(df, out),
-    doc="the inverse of stdtr in t",
-    source="scipy.special.stdtrit({0}, {1}, dtype=float).astype(np.result_type({0}, {1}, np.float16))",
-    domain=((0.5, 3.0), (0.1, 0.9)),
-)
-
 # -- distribution functions ------------------------------------------------------------------------------
 
 
@@ -204,13 +142,13 @@ def _parameters(name: str, slope: Callable[..., Any], inverse: str, doc: str, do
 def _density_of_f(a: Any, b: Any, x: Any) -> Any:
     """Return the density of the F distribution with a and b degrees of freedom."""
     share, rest = a * x / (b + a * x), b / (b + a * x)
-    return _beta_slope_of(0.5 * a, 0.5 * b, share, rest) * a * b / square(b + a * x)
+    return beta_slope_of(0.5 * a, 0.5 * b, share, rest) * a * b / square(b + a * x)
 
 
 _WHOLE = (1, 3)
 _parameters(
     "chdtr",
-    lambda v, x: 0.5 * _incomplete_slope(0.5 * v, 0.5 * x),
+    lambda v, x: 0.5 * incomplete_slope(0.5 * v, 0.5 * x),
     "chdtrc",
     "the distribution function of chi squared",
     (_WHOLE, (0.5, 3.0)),
@@ -218,7 +156,7 @@ _parameters(
 _parameters("fdtr", _density_of_f, "fdtr", "the distribution function of F", (_WHOLE, _WHOLE, (0.5, 3.0)))
 _parameters(
     "pdtr",
-    lambda k, m: -_incomplete_slope(floor(k) + 1.0, m),
+    lambda k, m: -incomplete_slope(floor(k) + 1.0, m),
     "pdtr",
     "the distribution function of Poisson's distribution",
     (_WHOLE, (0.5, 3.0)),
@@ -240,9 +178,9 @@ _parameters(
 for _sign, _name in ((1.0, "gdtr"), (-1.0, "gdtrc")):
     stated(
         _name,
-        lambda out, a, b, x, sign=_sign: sign * x * _incomplete_slope(b, a * x),
+        lambda out, a, b, x, sign=_sign: sign * x * incomplete_slope(b, a * x),
         lambda out, a, b, x, sign=_sign: sign * gammainc_slope(b, a * x, order=1),
-        lambda out, a, b, x, sign=_sign: sign * a * _incomplete_slope(b, a * x),
+        lambda out, a, b, x, sign=_sign: sign * a * incomplete_slope(b, a * x),
         doc="the incomplete gamma function of b at a x",
     )
 

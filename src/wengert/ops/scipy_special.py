@@ -13,10 +13,12 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from wengert.kernels import orthogonal
 from wengert.ops.arithmetic import absolute, floor, maximum, sign, size_to_compare
-from wengert.ops.bessel import i0, i1
-from wengert.ops.comparison import equal, greater, less, where
+from wengert.ops.bessel import finite_or_zero, i0, i1
+from wengert.ops.comparison import equal, greater, isinf, less, logical_and, logical_not, where
 from wengert.ops.composition import composed
 from wengert.ops.exponential import exp
 from wengert.ops.exponential import power as raised
@@ -179,12 +181,43 @@ BY_NAME.update(
 # -- Bessel functions ------------------------------------------------------------------------------------
 
 _ORDER = ((0.5, 3.0), (0.5, 3.0))
+#: SciPy's spherical functions of subnormal numbers are NaN.
+_TINY = float(np.finfo(np.float64).tiny)
 _AT_ZERO: list[Point] = [(1.0, 0.0)]
+
+
+def _neighbours(
+    function: Callable[..., Any], below: float, above: float, first: bool = False
+) -> Callable[..., Any]:
+    """Return the slope ``(below f_(v-1) + above f_(v+1)) / 2``; beside a pole at 0 one of these may overflow.
+
+    There the slope is ``below f_(v-1) - v/x f_v`` for v > 0, and ``above f_(v+1) + v/x f_v`` for v < 0, of which the
+    second term is the larger one. Functions of the first kind have the sign of ``gamma(v + 1)`` there, also where
+    SciPy's infinity has the other one.
+    """
+
+    def slope(out: Any, v: Any, x: Any) -> Any:
+        if first:
+            is_pole = logical_and(less(v, 0), isinf(out))
+            out = where(is_pole, _sign_of_gamma(where(is_pole, v, 0.0) + 1.0) * absolute(out), out)
+        lower, upper = below * function(v - 1, x), above * function(v + 1, x)
+        inward = where(greater(v, 0), lower, upper)
+        return _beside_pole(out, absolute(1.0 * v), x, 0.5 * (lower + upper), inward)
+
+    return slope
+
+
+def _beside_pole(out: Any, order: Any, x: Any, slope: Any, rest: Any) -> Any:
+    """Return a slope, and ``rest - order / x out`` where it is not finite, though x is below the order."""
+    is_over = logical_and(less(size_to_compare(x), order), logical_not(less(absolute(slope), math.inf)))
+    rest = where(less(absolute(out), math.inf), rest, 0.0)
+    return where(is_over, rest - order / where(is_over, x, 1.0) * out, slope)
+
 
 jv = stated(
     "jv",
     lambda out, v, x: jv_order(v, x),
-    lambda out, v, x: 0.5 * (jv(v - 1, x) - jv(v + 1, x)),
+    lambda out, v, x: _neighbours(jv, 1.0, -1.0, first=True)(out, v, x),
     doc="the Bessel function J_v(x)",
     domain=_ORDER,
     whole=1,
@@ -192,7 +225,7 @@ jv = stated(
 yv = stated(
     "yv",
     lambda out, v, x: yv_order(v, x),
-    lambda out, v, x: 0.5 * (yv(v - 1, x) - yv(v + 1, x)),
+    lambda out, v, x: _neighbours(yv, 1.0, -1.0)(out, v, x),
     doc="the Bessel function Y_v(x)",
     domain=_ORDER,
     whole=1,
@@ -201,7 +234,7 @@ yv = stated(
 iv = stated(
     "iv",
     lambda out, v, x: iv_order(v, x),
-    lambda out, v, x: 0.5 * (iv(v - 1, x) + iv(v + 1, x)),
+    lambda out, v, x: _neighbours(iv, 1.0, 1.0, first=True)(out, v, x),
     doc="the modified Bessel function I_v(x)",
     domain=_ORDER,
     whole=1,
@@ -209,7 +242,7 @@ iv = stated(
 kv = stated(
     "kv",
     lambda out, v, x: kv_order(v, x),
-    lambda out, v, x: -0.5 * (kv(v - 1, x) + kv(v + 1, x)),
+    lambda out, v, x: _neighbours(kv, -1.0, -1.0)(out, v, x),
     doc="the modified Bessel function K_v(x)",
     domain=_ORDER,
     whole=1,
@@ -247,7 +280,9 @@ ive = stated(
 kve = stated(
     "kve",
     lambda out, v, x: kve_order(v, x),
-    lambda out, v, x: _scaled_slope(out, v, x, False, out - 0.5 * (kve(v - 1, x) + kve(v + 1, x))),
+    lambda out, v, x: _scaled_slope(
+        out, v, x, False, _neighbours(kve, -1.0, -1.0)(out, v, x) + finite_or_zero(out)
+    ),
     doc="e^x K_v(x)",
     domain=_ORDER,
     whole=1,
@@ -265,14 +300,14 @@ def _whole(n: Any) -> Any:
 yn = stated(
     "yn",
     None,
-    lambda out, n, x: 0.5 * (yn(_whole(n) - 1, x) - yn(_whole(n) + 1, x)),
+    lambda out, n, x: _neighbours(yn, 1.0, -1.0)(out, _whole(n), x),
     doc="the Bessel function Y_n(x) of a whole order",
     singular=_AT_ZERO,
 )
 kn = stated(
     "kn",
     None,
-    lambda out, n, x: -0.5 * (kn(_whole(n) - 1, x) + kn(_whole(n) + 1, x)),
+    lambda out, n, x: _neighbours(kn, -1.0, -1.0)(out, _whole(n), x),
     doc="the modified Bessel function K_n(x) of a whole order",
     singular=_AT_ZERO,
 )
@@ -281,7 +316,10 @@ j0 = stated("j0", lambda out, x: -j1(x), doc="the Bessel function J_0(x)")
 j1 = stated("j1", lambda out, x: 0.5 * (j0(x) - jv(2.0, x)), doc="the Bessel function J_1(x)")
 y0 = stated("y0", lambda out, x: -y1(x), doc="the Bessel function Y_0(x)", singular=[(0.0,)])
 y1 = stated(
-    "y1", lambda out, x: 0.5 * (y0(x) - yv(2.0, x)), doc="the Bessel function Y_1(x)", singular=[(0.0,)]
+    "y1",
+    lambda out, x: _beside_pole(out, 1.0, x, 0.5 * (y0(x) - yv(2.0, x)), y0(x)),
+    doc="the Bessel function Y_1(x)",
+    singular=[(0.0,)],
 )
 BY_NAME.update(i0=i0, i1=i1)
 i0e = stated(
@@ -303,11 +341,14 @@ k1 = stated(
     singular=[(0.0,)],
 )
 k0e = stated(
-    "k0e", lambda out, x: _scaled_slope(out, 0.0, x, False, out - k1e(x)), doc="e^x K_0(x)", singular=[(0.0,)]
+    "k0e",
+    lambda out, x: _scaled_slope(out, 0.0, x, False, finite_or_zero(out) - k1e(x)),
+    doc="e^x K_0(x)",
+    singular=[(0.0,)],
 )
 k1e = stated(
     "k1e",
-    lambda out, x: _scaled_slope(out, 1.0, x, False, out - k0e(x) - out / x),
+    lambda out, x: _scaled_slope(out, 1.0, x, False, finite_or_zero(out) - k0e(x) - out / x),
     doc="e^x K_1(x)",
     singular=[(0.0,)],
 )
@@ -336,8 +377,10 @@ def _spherical(kind: str, before: float, after: float, singular: Sequence[Point]
     """State a spherical Bessel function with f_n' = (before n f_(n-1) + after (n + 1) f_(n+1)) / (2n + 1), and f_n'."""
 
     def slope(n: Any, x: Any) -> Any:
-        lower = where(n > 0, before * n * function(maximum(n - 1, 0), x), 0.0)
-        return (lower + after * (n + 1) * function(n + 1, x)) / (2 * n + 1)
+        x = where(less(absolute(x), _TINY), 0.0, x)
+        below = where(n > 0, before * function(maximum(n - 1, 0), x), 0.0)
+        value = (n * below + after * (n + 1) * function(n + 1, x)) / (2 * n + 1)
+        return _beside_pole(function(n, x), n + 1.0, x, value, below) if singular else value
 
     function = stated(
         f"spherical_{kind}",

@@ -9,22 +9,19 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from wengert.ops.comparison import greater, isinf, less, where
+from wengert.ops.comparison import greater, isinf, where
 from wengert.ops.densities import log_beta_density, log_f_density, log_gamma_density, log_student_density
 from wengert.ops.exponential import log, log1p
-from wengert.ops.scipy_gammas import (
-    betainc,
-    betaincc,
+from wengert.ops.quantiles import (
     betainccinv,
     betaincinv,
-    betaln,
-    gammainc,
-    gammaincc,
+    f_quantile,
+    f_upper_quantile,
     gammainccinv,
     gammaincinv,
-    stdtr,
     stdtrit,
 )
+from wengert.ops.scipy_gammas import betainc, betaincc, betaln, gammainc, gammaincc, stdtr
 from wengert.ops.scipy_special import ndtr, ndtri
 from wengert.ops.special import digamma, lgamma
 from wengert.scipy.stats.base import INFINITY, Continuous, from_end
@@ -131,13 +128,6 @@ def _f_log_density(z: Any, n: Any, m: Any) -> Any:
     return from_end(z, 0.5 * n - 1.0, lambda z: log_f_density(z, n, m))
 
 
-def _f_ratio(below: Any, above: Any, n: Any, m: Any) -> Any:
-    """Return the quantile of f from that of the beta distribution and its complement, from the smaller one."""
-    is_left = less(below, 0.5)
-    left, right = where(is_left, below, 0.5), where(is_left, 0.5, above)
-    return m / n * where(is_left, left / (1.0 - left), (1.0 - right) / right)
-
-
 def _f_mean(n: Any, m: Any) -> Any:
     m = where(greater(m, 2.0), m, 2.0)
     return m / (m - 2.0)
@@ -163,8 +153,8 @@ f = Continuous(
     logpdf=_f_log_density,
     cdf=lambda z, n, m: betainc(0.5 * n, 0.5 * m, n * z / (m + n * z)),
     sf=lambda z, n, m: betainc(0.5 * m, 0.5 * n, m / (m + n * z)),
-    ppf=lambda q, n, m: _f_ratio(betaincinv(0.5 * n, 0.5 * m, q), betainccinv(0.5 * m, 0.5 * n, q), n, m),
-    isf=lambda q, n, m: _f_ratio(betainccinv(0.5 * n, 0.5 * m, q), betaincinv(0.5 * m, 0.5 * n, q), n, m),
+    ppf=f_quantile,
+    isf=f_upper_quantile,
     mean=_f_mean,
     var=_f_variance,
     entropy=_f_entropy,

@@ -22,7 +22,7 @@ from wengert.ops.conversion import stop_gradient_primitive as stop_gradient
 from wengert.ops.densities import log_poisson_mass
 from wengert.ops.discrete_quantiles import binomial_quantile
 from wengert.ops.exponential import exp, log, sqrt
-from wengert.ops.scipy_gammas import gammaincinv
+from wengert.ops.quantiles import gammaincinv
 from wengert.ops.special import digamma, lgamma
 from wengert.random import normal, split
 from wengert.scipy.linalg import solve_triangular
