@@ -176,12 +176,13 @@ def looks_least(
     slope: Any,
     direction: Any,
     reach: float,
+    step: float,
     mapped: Callable[..., Any] = vmap,
 ) -> Any:
     """Return whether the end of a descent looks like a minimum, by some gradients: where second derivatives cost much.
 
-    The slope along the next direction must change its sign within a reach, relative to x, or to 1; a Newton step by
-    differences of gradients must not be longer, and no curvature negative. A slope that is not a number is a wall.
+    The slope along the next direction must change its sign within a reach, relative to x, or to 1; no Newton step by
+    differences of gradients may be longer than a step, and no curvature negative. A slope that is NaN is a wall.
     ``mapped`` maps over rows; a gradient that only takes known numbers cannot have `vmap`.
     """
     scale = np.maximum(1.0, largest(x))
@@ -196,7 +197,7 @@ def looks_least(
 
     rights = np.stack([generic(x), own * slope])
     steps, least = mapped(lambda right: conjugate_gradients(product, right, _FEW_TURNS))(rights)
-    return passes & np.all(least > -_noise(x)) & (largest(own * steps[1]) <= reach * scale)
+    return passes & np.all(least > -_noise(x)) & (largest(own * steps[1]) <= step * scale)
 
 
 def require_certified(

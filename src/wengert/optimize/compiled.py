@@ -149,15 +149,15 @@ def newton_cg(
     size = Flat("newton_cg", x0).size
     limits = _limits("newton_cg", gtol, ftol, 200 * size if maxiter is None else maxiter, maxls)
     turns = 20 * size if maxcg is None else checked_count("newton_cg", "maxcg", maxcg)
-    return _minimum("newton_cg", fun, x0, args, _truncated(turns), limits, turns)
+    return _minimum("newton_cg", fun, x0, args, _truncated(turns, gtol), limits, turns)
 
 
 def _limited_memory(rows: int) -> Callable[[Callable[[Any], Any], bool], Method]:
     return lambda objective, is_batched: LimitedMemory(rows, not is_batched)
 
 
-def _truncated(turns: int) -> Callable[[Callable[[Any], Any], bool], Method]:
-    return lambda objective, is_batched: Truncated(objective, turns)
+def _truncated(turns: int, gtol: float) -> Callable[[Callable[[Any], Any], bool], Method]:
+    return lambda objective, is_batched: Truncated(objective, turns, gtol)
 
 
 def _limits(operation: str, gtol: float, ftol: float, maxiter: int, maxls: int) -> Limits:
