@@ -27,6 +27,8 @@ class Known(NamedTuple):
     """``(p, near) -> points``."""
     size: int = 0
     """The number of unknowns; 0 for one number."""
+    farthest: float = 6.0
+    """The power of ten of the distance of the farthest start."""
 
 
 def _all(p: float, near: Any) -> list[Any]:
@@ -133,7 +135,7 @@ PROBLEMS: dict[str, Known] = {
     "valley": Known("minimum", _rosenbrock, lambda p, _: [np.array([p, p**2])], 2),
     "valley 5": Known("minimum", _rosenbrock, lambda p, _: [p ** 2.0 ** np.arange(5)], 5),
     "valley 10": Known("minimum", _rosenbrock, lambda p, _: [p ** 2.0 ** np.arange(10)], 10),
-    "narrow valley": Known("minimum", _narrow, _narrow_ends, 2),
+    "narrow valley": Known("minimum", _narrow, _narrow_ends, 2, 0.0),  # far away it is flat to rounding errors
     "Beale": Known("minimum", _beale, lambda p, _: [np.array([3 * p, 0.5])], 2),
     "squared singular": Known("minimum", lambda x, p: np.sum(_powell(x, p) ** 2), _all, 4),
     "Brown": Known(
@@ -168,7 +170,7 @@ def starts_of(known: Known, p: float, rng: np.random.Generator, count: int) -> l
     """Return starts up to 1e6 away from a solution, or from 0, and the symmetric ones 0 and 1."""
     shape = (known.size,) if known.size else ()
     centre = (known.solutions(p, np.zeros(shape)) or [np.zeros(shape)])[0]
-    distances = 10.0 ** rng.uniform(-3, 6, count)
+    distances = 10.0 ** rng.uniform(-3, known.farthest, count)
     drawn = [np.asarray(centre + distance * rng.standard_normal(shape)) for distance in distances]
     return [*drawn, np.zeros(shape), np.ones(shape)]
 

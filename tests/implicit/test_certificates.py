@@ -119,7 +119,8 @@ def test_no_descent_that_says_converged_ends_elsewhere(
             continue
         if found.converged:
             check(name, P, start, found.x, NEAR[solve])
-        check_slope(name, P, start, found.x, answer(slope, P, start), 1e-3)
+        if options:
+            check_slope(name, P, start, found.x, answer(slope, P, start), 1e-3)
 
 
 @pytest.mark.parametrize("method", [None, "Newton-CG", "L-BFGS-B", "CG", "SLSQP", "trust-exact"])
@@ -128,7 +129,7 @@ def test_no_descent_that_says_converged_ends_elsewhere(
 def test_no_minimiser_of_scipys_with_success_ends_elsewhere(name: str, method: str | None) -> None:
     known, rng = PROBLEMS[name], np.random.default_rng(4)
     fun = wg.jit(known.fun)
-    for start in starts_of(known, P, rng, 10):
+    for start in starts_of(known, P, rng, 4):
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             found = wg.optimize.minimize(fun, start, (P,), method=method)
@@ -190,3 +191,23 @@ def test_a_batch_fails_where_one_example_does() -> None:
 def test_an_objective_that_is_not_finite_at_the_start_is_refused() -> None:
     with pytest.raises((ArgumentError, LimitError)), np.errstate(all="ignore"):
         wg.implicit.minimum(lambda x: np.log(x), -1.0)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_singular_slopes_are_named_in_a_compiled_program_as_outside(seed: int) -> None:
+    rng, n = np.random.default_rng(seed), 1 + seed % 4
+    a = rng.integers(-3, 4, (n, n)).astype(float)
+    a[-1] = 2 * a[0] if n > 1 else 0.0
+    bend = seed // 4  # 1: the matrix depends on x
+    start = rng.integers(1, 4, n).astype(float)
+
+    def residual(x: Any) -> Any:
+        return a @ (x + bend * (x - start) ** 3) + np.arange(1.0, n + 1)
+
+    errors: list[str] = []
+    for solve in (lambda x: wg.implicit.root(residual, x), wg.jit(lambda x: wg.implicit.root(residual, x))):
+        with pytest.raises(MatrixError) as found:
+            solve(start)
+        errors.append(str(found.value).partition(" [")[0])
+    assert errors[0] == errors[1]
+    assert errors[0].startswith("root: the matrix of derivatives must not be singular; begin elsewhere")
