@@ -14,7 +14,7 @@ from wengert.errors import ArgumentError, ConcreteError, LimitError
 
 pytest.importorskip("scipy")
 
-FEW, MANY = 4, 300
+FEW, MANY = 3, 100
 MODELS: dict[str, tuple[Callable[..., Any], int]] = {
     "decay": (lambda t, a, k: a * np.exp(-k * t), 2),
     "line": (lambda t, a, b: a + b * t, 2),

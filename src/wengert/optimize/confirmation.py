@@ -68,7 +68,7 @@ def _is_far(hessian: Callable[[Any], Any], x: Any, slope: Any) -> bool:
             matrix = hessian(x)
             scale = np.sqrt(np.diagonal(matrix))
             np.linalg.cholesky(matrix / np.outer(scale, scale))
-            step = np.linalg.solve(
+            step: Any = np.linalg.solve(
                 matrix / np.outer(scale, scale), slope / scale
             )  # in units of the curvatures
     except (WengertError, np.linalg.LinAlgError):

@@ -12,7 +12,7 @@ import numpy as np
 
 from wengert.control.cond import cond
 from wengert.control.while_loop import while_loop
-from wengert.implicit.certificates import largest, looks_least
+from wengert.implicit.certificates import largest, looks_far, looks_least
 from wengert.ops.comparison import where
 from wengert.optimize.line_search import Search, begun, judged
 from wengert.transforms.reverse_mode import value_and_grad
@@ -23,6 +23,9 @@ RUNNING, CONVERGED, LIMIT, PRECISION, NOT_FINITE, UNBOUNDED, DOUBTFUL = -1, 0, 1
 
 _REACH = 1e-2
 """Where the function around an end must rise again, relative to x or to 1."""
+
+_FAR = 1e-3
+"""The longest Newton step at an end, relative to x or to 1, where the method itself knows no Newton step."""
 
 
 class Limits(NamedTuple):
@@ -37,9 +40,11 @@ class Limits(NamedTuple):
     """The most trials of a line search."""
 
     @property
-    def move(self) -> float:
+    def move(self) -> Any:
         """The largest next step of the end, relative to x or to 1: what the tolerances let a step be."""
-        return max(1e-6, 0.1 * self.gtol, self.ftol**0.5)
+        return np.maximum(
+            np.maximum(1e-6, 0.1 * self.gtol), self.ftol**0.5
+        )  # the program may know them alone
 
 
 class Point(NamedTuple):
@@ -52,6 +57,11 @@ class Point(NamedTuple):
 
 class Method(Protocol):
     """Computes directions."""
+
+    @property
+    def is_newtons(self) -> bool:
+        """Whether a short direction says that a minimum is near."""
+        ...
 
     def begin(self, size: int) -> Any:
         """Return the state before the first step."""
@@ -131,9 +141,14 @@ def descend(objective: Callable[[Any], Any], start: Any, method: Method, limits:
     )
     last = while_loop(lambda now: now.status < 0, turn, first)
     x, _, slope = last.point
-    is_least = looks_least(
-        lambda x: both(x)[1], x, slope, last.direction, max(_REACH, 20 * limits.move), 20 * limits.move
-    )
+    share = np.maximum(_FAR, 20 * limits.move)
+
+    def gradient(x: Any) -> Any:
+        return both(x)[1]
+
+    is_least = looks_least(gradient, x, slope, last.direction, np.maximum(_REACH, share), share)
+    if not method.is_newtons:
+        is_least = is_least & ~looks_far(gradient, x, slope, share)
     status = where((last.status == CONVERGED) & ~is_least, DOUBTFUL, last.status)
     return End(last.point, last.steps, last.evaluations, status)
 

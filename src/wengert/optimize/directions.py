@@ -44,6 +44,11 @@ class LimitedMemory(NamedTuple):
     memory: int
     is_ring: bool
 
+    @property
+    def is_newtons(self) -> bool:
+        """Whether a short direction says that a minimum is near: a valley of the last steps hides the rest."""
+        return False
+
     def begin(self, size: int) -> Memory:
         """Return an empty memory."""
         count = self.memory + self.is_ring
@@ -112,6 +117,11 @@ class Truncated(NamedTuple):
     """The most steps of conjugate gradients."""
     gtol: float
     """The gradient from which on a step is solved for to ``_EXACT``, so that its length tells how far the end is."""
+
+    @property
+    def is_newtons(self) -> bool:
+        """Whether a short direction says that a minimum is near."""
+        return True
 
     def begin(self, size: int) -> Any:
         """Return the number of products with the Hessian."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -25,8 +25,8 @@ class Fit(NamedTuple):
 
     equations: Equations
     """The residuals, divided by their errors, as functions of the parameters and the followed values."""
-    count: int
-    """The number of data."""
+    data: int
+    """How many there are."""
 
     def solved(self, solve: Callable[[Callable[[Any], Any], Any], Any], absolute_sigma: bool) -> Any:
         """Return the parameters in their container, and their covariance matrix.
@@ -46,9 +46,9 @@ class Fit(NamedTuple):
         found = solution_of("curve_fit", slopes, solve, linear, given=residual, is_trusted=True)
         x = vector_of("curve_fit", "the parameters", found)[0]
         matrix = jacfwd(lambda x: residual(x, *parameters))(x)
-        covariance = np.linalg.inv(matrix.T @ matrix)
+        covariance = cast("Any", np.linalg.inv(matrix.T @ matrix))
         if not absolute_sigma:
-            free = self.count - shape_of(x)[0]
+            free = self.data - shape_of(x)[0]
             covariance = covariance * (2 * half(x, *parameters) / free if free > 0 else np.inf)
         return found, covariance
 
@@ -67,7 +67,9 @@ def fit_of_data(
         rest = np.ravel(values - ydata)
         if sigma is None:
             return rest
-        return rest / sigma if len(shape_of(sigma)) < 2 else np.linalg.solve(np.linalg.cholesky(sigma), rest)
+        if len(shape_of(sigma)) < 2:
+            return rest / sigma
+        return cast("Any", np.linalg.solve(np.linalg.cholesky(sigma), rest))
 
     start = np.ones(_count(f)) if p0 is None else p0
     equations = unknowns_of("curve_fit", residuals, start, (xdata, ydata, sigma))

@@ -196,7 +196,7 @@ def curve_fit(
 
         def solve(residuals: Callable[[Any], Any], x0: Any) -> Any:
             check_known_data(residuals(x0))
-            model, zeros = _Model(lambda _, p: residuals(p), True, x0, fit.count), np.zeros(fit.count)
+            model, zeros = _Model(lambda _, p: residuals(p), True, x0, fit.data), np.zeros(fit.data)
             return scipys(model, zeros, zeros, x0, None, None)[0]
 
         found, covariance = fit.solved(solve, absolute_sigma)
