@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -68,12 +68,12 @@ def _is_far(hessian: Callable[[Any], Any], x: Any, slope: Any) -> bool:
             matrix = hessian(x)
             scale = np.sqrt(np.diagonal(matrix))
             np.linalg.cholesky(matrix / np.outer(scale, scale))
-            step: Any = np.linalg.solve(
+            step = np.linalg.solve(
                 matrix / np.outer(scale, scale), slope / scale
             )  # in units of the curvatures
     except (WengertError, np.linalg.LinAlgError):
         return False  # no second derivative, or none that tells how far the end is
-    return bool(np.max(np.abs(step / scale)) > _REACH * max(1.0, np.max(np.abs(x))))
+    return bool(np.max(np.abs(cast("Any", step) / scale)) > _REACH * max(1.0, np.max(np.abs(x))))
 
 
 def _mapped(function: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -140,17 +140,16 @@ def descend(objective: Callable[[Any], Any], start: Any, method: Method, limits:
         np.int64(RUNNING),
     )
     last = while_loop(lambda now: now.status < 0, turn, first)
+    is_doubtful = (last.status == CONVERGED) & ~_is_least(lambda x: both(x)[1], last, method, limits)
+    return End(last.point, last.steps, last.evaluations, where(is_doubtful, DOUBTFUL, last.status))
+
+
+def _is_least(gradient: Callable[[Any], Any], last: _Descent, method: Method, limits: Limits) -> Any:
+    """Return whether the end looks like a minimum."""
     x, _, slope = last.point
     share = np.maximum(_FAR, 20 * limits.move)
-
-    def gradient(x: Any) -> Any:
-        return both(x)[1]
-
     is_least = looks_least(gradient, x, slope, last.direction, np.maximum(_REACH, share), share)
-    if not method.is_newtons:
-        is_least = is_least & ~looks_far(gradient, x, slope, share)
-    status = where((last.status == CONVERGED) & ~is_least, DOUBTFUL, last.status)
-    return End(last.point, last.steps, last.evaluations, status)
+    return is_least if method.is_newtons else is_least & ~looks_far(gradient, x, slope, share)
 
 
 def _length(vector: Any) -> Any:

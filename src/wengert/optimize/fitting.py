@@ -179,16 +179,7 @@ def curve_fit(
     flat = None if p0 is None else Flat("curve_fit", start, "p0")
     bounds = lower_and_upper(optimize, flat, bounds) if flat is not None and is_container else bounds
     options = {**kwargs} if nan_policy is None else {**kwargs, "nan_policy": nan_policy}
-
-    def scipys(
-        model: _Model, xdata: Any, ydata: Any, p0: Any, sigma: Any, jac: Any, full_output: bool = False
-    ) -> Any:
-        limits = (-np.inf, np.inf) if bounds is None else bounds
-        given = xdata, ydata, p0, sigma, absolute_sigma, check_finite, limits, method
-        return optimize.curve_fit(
-            model.function, *given, jac=jac or model.jacobian, full_output=full_output, **options
-        )
-
+    limits = absolute_sigma, check_finite, (-np.inf, np.inf) if bounds is None else bounds, method
     followed = None if flat is None else start if is_container else flat.start
     fit = fit_of_data(f, xdata, ydata, followed, sigma, is_container=is_container)
     if fit is not None:
@@ -197,14 +188,18 @@ def curve_fit(
         def solve(residuals: Callable[[Any], Any], x0: Any) -> Any:
             check_known_data(residuals(x0))
             model, zeros = _Model(lambda _, p: residuals(p), True, x0, fit.data), np.zeros(fit.data)
-            return scipys(model, zeros, zeros, x0, None, None)[0]
+            found = optimize.curve_fit(
+                model.function, zeros, zeros, x0, None, *limits, jac=model.jacobian, **options
+            )
+            return found[0]
 
         found, covariance = fit.solved(solve, absolute_sigma)
         result = (found if flat is None else flat.vector(found, "the parameters")), covariance
     else:
         model = _Model(f, is_container, start, np.size(ydata))
-        known = None if flat is None else flat.known_start
-        result = scipys(model, xdata, ydata, known, sigma, jac, full_output)
+        given = xdata, ydata, None if flat is None else flat.known_start, sigma, *limits
+        jac = model.jacobian if jac is None else jac
+        result = optimize.curve_fit(model.function, *given, jac=jac, full_output=full_output, **options)
     if flat is None or not is_container:
         return result
     order: Any = flat.written_order
