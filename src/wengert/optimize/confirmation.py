@@ -67,13 +67,12 @@ def _is_far(hessian: Callable[[Any], Any], x: Any, slope: Any) -> bool:
             warnings.simplefilter("ignore")
             matrix = hessian(x)
             scale = np.sqrt(np.diagonal(matrix))
-            np.linalg.cholesky(matrix / np.outer(scale, scale))
-            step = np.linalg.solve(
-                matrix / np.outer(scale, scale), slope / scale
-            )  # in units of the curvatures
+            scaled = matrix / np.outer(scale, scale)
+            np.linalg.cholesky(scaled)
+            step: Any = cast("Any", np.linalg).solve(scaled, slope / scale)
     except (WengertError, np.linalg.LinAlgError):
         return False  # no second derivative, or none that tells how far the end is
-    return bool(np.max(np.abs(cast("Any", step) / scale)) > _REACH * max(1.0, np.max(np.abs(x))))
+    return bool(np.max(np.abs(step / scale)) > _REACH * max(1.0, np.max(np.abs(x))))
 
 
 def _mapped(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
