@@ -123,8 +123,12 @@ def test_no_descent_that_says_converged_ends_elsewhere(
             check_slope(name, P, start, found.x, answer(slope, P, start), 1e-3)
 
 
+#: The narrow valley has other minima, at negative x, and negative curvatures below SciPy's own tolerances.
+TOLD = [name for name in MINIMA if name != "narrow valley"]
+
+
 @pytest.mark.parametrize("method", [None, "Newton-CG", "L-BFGS-B", "CG", "SLSQP", "trust-exact"])
-@pytest.mark.parametrize("name", MINIMA)
+@pytest.mark.parametrize("name", TOLD)
 @pytest.mark.costly
 def test_no_minimiser_of_scipys_with_success_ends_elsewhere(name: str, method: str | None) -> None:
     known, rng = PROBLEMS[name], np.random.default_rng(4)
