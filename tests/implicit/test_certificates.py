@@ -133,10 +133,13 @@ TOLD = [name for name in MINIMA if name != "narrow valley"]
 def test_no_minimiser_of_scipys_with_success_ends_elsewhere(name: str, method: str | None) -> None:
     known, rng = PROBLEMS[name], np.random.default_rng(4)
     fun = wg.jit(known.fun)
-    for start in starts_of(known, P, rng, 4):
+    for start in starts_of(known._replace(farthest=0.5), P, rng, 4)[:4]:  # SciPy's tolerances are absolute
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            found = wg.optimize.minimize(fun, start, (P,), method=method)
+            try:
+                found = wg.optimize.minimize(fun, start, (P,), method=method)
+            except ArgumentError:  # not finite at the start
+                continue
         if found.success:  # to SciPy's own tolerances
             check(name, P, start, found.x, 3e-2)
 

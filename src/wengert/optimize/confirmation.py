@@ -72,7 +72,7 @@ def _is_far(hessian: Callable[[Any], Any], x: Any, slope: Any) -> bool:
             step: Any = cast("Any", np.linalg).solve(scaled, slope / scale)
     except (WengertError, np.linalg.LinAlgError):
         return False  # no second derivative, or none that tells how far the end is
-    return bool(np.max(np.abs(step / scale)) > _REACH * max(1.0, np.max(np.abs(x))))
+    return bool(np.any(np.abs(step / scale) > _REACH * np.maximum(1.0, np.abs(x))))
 
 
 def _mapped(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
