@@ -27,6 +27,8 @@ class Known(NamedTuple):
     """``(p, near) -> points``."""
     size: int = 0
     """The number of unknowns; 0 for one number."""
+    farthest: float = 6.0
+    """The power of ten of the distance of the farthest start."""
 
 
 def _all(p: float, near: Any) -> list[Any]:
@@ -53,6 +55,23 @@ def _none(p: float, near: Any) -> list[Any]:
 def _powell(x: Any, p: Any) -> Any:
     a, b, c, d = x[0] - p, x[1] - p, x[2] - p, x[3] - p
     return np.stack([a + 10 * b, 5**0.5 * (c - d), (b - 2 * c) ** 2, 10**0.5 * (a - d) ** 2])
+
+
+def _narrow(x: Any, p: Any) -> Any:
+    """Return Powell's badly scaled function: a valley along a hyperbola, 1e5 times as steep across."""
+    return (1e4 * x[0] * x[1] - p) ** 2 + (np.exp(-x[0]) + np.exp(-x[1]) - 1.0001) ** 2
+
+
+def _narrow_ends(p: float, near: Any) -> list[Any]:
+    y = 9.0
+    for _ in range(60):
+        y = -np.log(1.0001 - np.exp(-1e-4 * p / y))
+    return [np.array([1e-4 * p / y, y]), np.array([y, 1e-4 * p / y])]
+
+
+def _beale(x: Any, p: Any) -> Any:
+    powers = x[1] ** np.arange(1, 4)
+    return np.sum((np.array([1.5, 2.25, 2.625]) - x[0] / p * (1 - powers)) ** 2)
 
 
 def _pull(n: int, rate: float) -> Callable[[Any, Any], Any]:
@@ -115,6 +134,16 @@ PROBLEMS: dict[str, Known] = {
     ),
     "valley": Known("minimum", _rosenbrock, lambda p, _: [np.array([p, p**2])], 2),
     "valley 5": Known("minimum", _rosenbrock, lambda p, _: [p ** 2.0 ** np.arange(5)], 5),
+    "valley 10": Known("minimum", _rosenbrock, lambda p, _: [p ** 2.0 ** np.arange(10)], 10),
+    "narrow valley": Known("minimum", _narrow, _narrow_ends, 2, 0.0),  # far away it is flat to rounding errors
+    "Beale": Known("minimum", _beale, lambda p, _: [np.array([3 * p, 0.5])], 2),
+    "squared singular": Known("minimum", lambda x, p: np.sum(_powell(x, p) ** 2), _all, 4),
+    "Brown": Known(
+        "minimum",
+        lambda x, p: (x[0] - 1e6 * p) ** 2 + (x[1] - 2e-6) ** 2 + (x[0] * x[1] - 2 * p) ** 2,
+        lambda p, _: [np.array([1e6 * p, 2e-6])],
+        2,
+    ),
     "quartic": Known("minimum", lambda x, p: (x - p) ** 4, _all),
     "well on a plain": Known("minimum", lambda x, p: -np.exp(-((x - p) ** 2)), _all),
     "slope without end": Known("minimum", lambda x, p: np.logaddexp(0.0, -p * x), _none),
@@ -141,7 +170,7 @@ def starts_of(known: Known, p: float, rng: np.random.Generator, count: int) -> l
     """Return starts up to 1e6 away from a solution, or from 0, and the symmetric ones 0 and 1."""
     shape = (known.size,) if known.size else ()
     centre = (known.solutions(p, np.zeros(shape)) or [np.zeros(shape)])[0]
-    distances = 10.0 ** rng.uniform(-3, 6, count)
+    distances = 10.0 ** rng.uniform(-3, known.farthest, count)
     drawn = [np.asarray(centre + distance * rng.standard_normal(shape)) for distance in distances]
     return [*drawn, np.zeros(shape), np.ones(shape)]
 

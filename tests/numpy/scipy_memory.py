@@ -78,7 +78,7 @@ CALLS: dict[str, Call] = {
     "polar": lambda x: linalg.polar(spd(x)),
     "polar left": lambda x: linalg.polar(spd(x), side="left"),
     "expm": lambda x: linalg.expm(x / 4),
-    "expm_frechet": lambda x: linalg.expm_frechet(spd(x), x),  # of small matrices it lies otherwise
+    "expm_frechet": lambda x: linalg.expm_frechet(spd(x), x),
     "logm": lambda x: linalg.logm(spd(x)),
     "sqrtm": lambda x: linalg.sqrtm(spd(x)),
     "cosm": lambda x: linalg.cosm(x / 4),

@@ -276,3 +276,18 @@ def test_no_warning_of_lost_imaginary_parts() -> None:
         warnings.simplefilter("error")
         wg.grad(lambda x: np.abs(np.sum(np.exp(1j * x) * x)))(X)
         wg.grad(lambda x: np.sum(np.linalg.eigvals(x * A.real).real))(1.5)
+
+
+@pytest.mark.parametrize("transform", [wg.jacobian, wg.jacrev, wg.jacfwd], ids=lambda t: t.__name__)
+def test_each_remedy_for_complex_values_works(transform: Any) -> None:
+    x, f = np.array([0.3, -0.7]), lambda x: np.exp(1j * x)
+    with pytest.raises(DtypeError, match=r"z\.real, z\.imag.*pass x \+ 0j with holomorphic=True"):
+        transform(f)(x)
+    expected = np.diag(1j * f(x))
+    np.testing.assert_allclose(transform(lambda x: f(x).real)(x), expected.real)
+    np.testing.assert_allclose(transform(lambda x: f(x).imag)(x), expected.imag)
+    with pytest.raises(DtypeError, match=r"leave out holomorphic=True, or pass x \+ 0j"):
+        transform(f, holomorphic=True)(x)
+    np.testing.assert_allclose(transform(f, holomorphic=True)(x + 0j), expected)
+    with pytest.raises(DtypeError, match="not holomorphic"):
+        transform(np.abs, holomorphic=True)(x + 0j)

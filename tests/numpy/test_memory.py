@@ -16,7 +16,7 @@ from tests.modes import on_duals, on_tape
 from tests.numpy.calls import TWO
 from tests.numpy.memory_programs import LAYOUTS, Program
 from tests.numpy.scipy_memory import CALLS as SCIPYS
-from tests.numpy.scipy_memory import OF_NUMBERS
+from tests.numpy.scipy_memory import OF_NUMBERS, linalg
 from tests.numpy.test_views import CALLS
 from wengert.array.scipys_memory import _positions  # pyright: ignore[reportPrivateUsage]
 from wengert.boxes import Box
@@ -381,3 +381,20 @@ def test_stand_ins_for_integers_are_positions(shape: tuple[int, ...]) -> None:
     positions = _positions(shape)
     assert positions.shape == shape
     assert np.all((positions >= 0) & (positions < max(1, min(shape, default=1))))
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_the_derivative_of_an_exponential_lies_as_its_numbers_say(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    size, scale = int(rng.integers(2, 9)), 10.0 ** rng.uniform(-2, 2)
+    a, e = (np.array(rng.standard_normal((size, size)), order=str(rng.choice(["C", "F"]))) for _ in range(2))
+    a *= scale / np.linalg.norm(a, 1)
+    options = {"method": rng.choice([None, "SPS", "blockEnlarge"]), "compute_expm": bool(rng.random() < 0.5)}
+
+    def flat(a: Any, e: Any) -> Any:
+        found: Any = linalg.expm_frechet(a, e, **options)
+        return [np.ravel(x, order="K") for x in (found if isinstance(found, tuple) else (found,))]
+
+    for found in (wg.vjp(flat, a, e)[0], wg.jvp(flat, (a, e), (e, a))[0]):
+        for one, expected in zip(found, flat(a, e), strict=True):
+            np.testing.assert_allclose(one, expected, 1e-9, 1e-9 * np.max(np.abs(expected)))

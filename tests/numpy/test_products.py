@@ -330,3 +330,37 @@ def test_chains_begin_and_end_with_vectors(check: Any, shapes: Any) -> None:
 def test_vectors_stand_at_the_ends_of_a_chain() -> None:
     with pytest.raises(ShapeError, match="multi_dot: those between the first and the last must be matrices"):
         wg.jit(lambda a, v, b: np.linalg.multi_dot([a, v, b]))(draw(2, 3), draw(3), draw(3, 2))
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("seed", range(40))
+def test_cross_products_of_two_or_three_components_are_numpys(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    counts, rest = rng.choice([2, 3], 2), tuple(rng.integers(1, 4, rng.integers(0, 3)))
+    shapes, axes = [], []
+    for count in counts:
+        mine = rest[rng.integers(0, len(rest) + 1) :]
+        axes.append(int(rng.integers(-len(mine) - 1, len(mine) + 1)))
+        place = axes[-1] % (len(mine) + 1)
+        shapes.append((*mine[:place], int(count), *mine[place:]))
+    x, y = (rng.standard_normal(shape) for shape in shapes)
+    options = {"axisa": axes[0], "axisb": axes[1], "axisc": int(rng.integers(-1, 1))}
+    expected: Any = np.cross(x, y, **options)
+    call = lambda x, y: np.cross(x, y, **options)  # noqa: E731
+    for result in (wg.jvp(call, (x, y), (y, x) if x.shape == y.shape else (x, y))[0], wg.jit(call)(x, y)):
+        np.testing.assert_allclose(result, expected, 1e-13, 1e-13)
+    step = 1e-6
+    moved = (np.cross(x + step * x[::-1], y, **options) - np.cross(x - step * x[::-1], y, **options)) / (
+        2 * step
+    )
+    np.testing.assert_allclose(wg.jvp(lambda x: call(x, y), (x,), (x[::-1],))[1], moved, 1e-6, 1e-8)
+
+
+def test_cross_products_of_pairs_are_deprecated_as_numpys_are() -> None:
+    x, y = np.array([1.0, 2.0]), np.array([3.0, 4.0])
+    with pytest.warns(DeprecationWarning, match=r"two components.*test_products.py"):
+        wg.grad(lambda x: np.cross(x, y))(x)
+    with pytest.raises(ShapeError, match=r"linalg.cross: vectors must have three components"):
+        wg.jacobian(lambda x: np.linalg.cross(x, y))(x)
+    with pytest.raises(ShapeError, match="three components, or two"):
+        wg.jacobian(lambda x: np.cross(x, np.ones(4)))(np.ones(4))

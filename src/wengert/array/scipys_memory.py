@@ -1,6 +1,7 @@
 """The memory of the results of SciPy's functions: one call of SciPy for each kind of operands tells it.
 
-The result of LAPACK lies in columns, that of a filter as the filter moved its axes. Results of modules that are not in
+The result of LAPACK lies in columns, that of a filter as the filter moved its axes. A few depend on the numbers, and
+where these are not known, as in a compiled program, on those of an example. Results of modules that are not in
 `ASKED` have the memory of the operations that compute them.
 """
 
@@ -21,6 +22,8 @@ from wengert.memory import is_strided, lay_new, memory_of, strides_of, with_stri
 
 #: The modules of the functions whose memory SciPy tells.
 ASKED = ("scipy.linalg.", "scipy.signal.")
+#: Those whose memory depends on the numbers, too: a squared matrix lies in rows, a solution in columns.
+_OF_NUMBERS = ("scipy.linalg.expm_frechet",)
 _MOST_KINDS = 256
 _places_of: dict[Any, Any] = {}
 
@@ -80,6 +83,8 @@ def _places(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     key = (name, _kind(args), _kind(tuple(kwargs.items())))
     if function is None:
         return None
+    if name in _OF_NUMBERS:
+        return _asked(function, args, kwargs)
     if key not in _places_of:
         if len(_places_of) >= _MOST_KINDS:
             _places_of.clear()

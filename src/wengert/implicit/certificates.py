@@ -175,13 +175,14 @@ def looks_least(
     x: Any,
     slope: Any,
     direction: Any,
-    reach: float,
+    reach: Any,
+    step: Any,
     mapped: Callable[..., Any] = vmap,
 ) -> Any:
     """Return whether the end of a descent looks like a minimum, by some gradients: where second derivatives cost much.
 
-    The slope along the next direction must change its sign within a reach, relative to x, or to 1; a Newton step by
-    differences of gradients must not be longer, and no curvature negative. A slope that is not a number is a wall.
+    The slope along the next direction must change its sign within a reach, relative to x, or to 1; no Newton step by
+    differences of gradients may be longer than a step, and no curvature negative. A slope that is NaN is a wall.
     ``mapped`` maps over rows; a gradient that only takes known numbers cannot have `vmap`.
     """
     scale = np.maximum(1.0, largest(x))
@@ -196,7 +197,22 @@ def looks_least(
 
     rights = np.stack([generic(x), own * slope])
     steps, least = mapped(lambda right: conjugate_gradients(product, right, _FEW_TURNS))(rights)
-    return passes & np.all(least > -_noise(x)) & (largest(own * steps[1]) <= reach * scale)
+    return passes & np.all(least > -_noise(x)) & (largest(own * steps[1]) <= step * scale)
+
+
+def looks_far(gradient: Callable[[Any], Any], x: Any, slope: Any, step: Any) -> Any:
+    """Return whether curvatures are positive, and a Newton step is longer than a step, relative to x, or to 1.
+
+    A narrow valley hides that from differences; these curvatures are exact, of unknowns on scales of their own.
+    """
+    scale = np.maximum(1.0, largest(x))
+    own = np.maximum(np.abs(x), 1e-8 * scale)
+
+    def product(vector: Any) -> Any:
+        return own * jvp(gradient, (x,), (own * vector,))[1]
+
+    solution, least = conjugate_gradients(product, own * slope, _MOST_TURNS)
+    return (least > 0.0) & (largest(own * solution) > step * scale)
 
 
 def require_certified(

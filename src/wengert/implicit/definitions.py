@@ -6,13 +6,19 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from wengert.boxes import concrete
 from wengert.control.custom_derivatives import custom_jvp
 from wengert.control.values import is_followable, pack
+from wengert.core.dtypes import dtype_of
 from wengert.core.errors import ArgumentError, MatrixError, ShapeError, message
 from wengert.core.shapes import shape_of
 from wengert.implicit.certificates import Certificate, certified, largest, require_certified
 from wengert.implicit.linear import SOLVERS, solve_directly, solve_iteratively, tolerance_of
 from wengert.implicit.vectors import Form, differentiable, lifted, vector_of
+from wengert.ops.comparison import not_equal, require, where
+from wengert.ops.conversion import stop_gradient_primitive
 from wengert.transforms.forward_mode import jvp
 
 #: ``(residual, x) -> x``: takes the residual as a function of a vector, and returns its root.
@@ -146,13 +152,25 @@ def linear_solver(operation: str, name: str, start: Any, tol: float) -> LinearSo
     return lambda product, rights: [solve_iteratively(name, product, b, limits) for b in rights]
 
 
+_SINGULAR = "the matrix of derivatives must not be singular"
+_REMEDY = "begin elsewhere; at a multiple root the solution has no derivative"
+
+
 def _solve_directly(operation: str, multiply: Callable[[Any], Any], rights: Sequence[Any]) -> list[Any]:
     try:
-        return solve_directly(multiply, rights)
+        return solve_directly(multiply, rights, functools.partial(_regular, operation))
     except MatrixError:
-        requirement = "the matrix of derivatives must not be singular"
-        hint = "begin elsewhere; at a multiple root the solution has no derivative"
-        raise MatrixError(message(operation, requirement, hint=hint)) from None
+        raise MatrixError(message(operation, _SINGULAR, hint=_REMEDY)) from None
+
+
+def _regular(operation: str, matrix: Any, rights: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
+    """Return linear equations; in a program with a check, whose error says what it says outside."""
+    if all(concrete(value) is not None for value in (matrix, *rights)):
+        return matrix, rights
+    holds = not_equal(np.linalg.slogdet(stop_gradient_primitive(matrix))[0], 0.0)  # a pivot is 0, or none
+    identity = np.eye(*shape_of(matrix), dtype=dtype_of(matrix))
+    first = require(rights[0], holds, operation=operation, requirement=f"{_SINGULAR}; {_REMEDY}")
+    return where(holds, matrix, identity), [first, *rights[1:]]
 
 
 def by_user(

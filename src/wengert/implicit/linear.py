@@ -156,10 +156,15 @@ def _without_vector(program: Graph, outputs: Sequence[Any], position: int) -> Gr
     return whole
 
 
-def solve_directly(multiply: Callable[[Any], Any], rights: Sequence[Any]) -> list[Any]:
-    """Write a linear function out as a matrix, and factorise."""
+def solve_directly(
+    multiply: Callable[[Any], Any],
+    rights: Sequence[Any],
+    checked: Callable[[Any, Sequence[Any]], tuple[Any, Sequence[Any]]] = lambda *equations: equations,
+) -> list[Any]:
+    """Write a linear function out as a matrix, check the equations, and factorise."""
     columns = vmap(multiply)(np.eye(*shape_of(rights[0]), dtype=dtype_of(rights[0])))
-    solutions = solve(np.transpose(columns), np.stack(rights, axis=1))
+    matrix, rights = checked(np.transpose(columns), rights)
+    solutions = solve(matrix, np.stack(rights, axis=1))
     return [solutions[:, number] for number in range(len(rights))]
 
 

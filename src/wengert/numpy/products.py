@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Sequence
 from functools import lru_cache, reduce
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 from wengert.array.array import FUNCTIONS, operand
 from wengert.boxes import Box
 from wengert.core.dtypes import dtype_of
-from wengert.core.errors import ArgumentError, ShapeError, message
+from wengert.core.errors import ArgumentError, ShapeError, located, message, user_location
 from wengert.core.shapes import Shape, axis_index, broadcast, shape_of, size
 from wengert.ir.types import show
 from wengert.memory import in_order_of, iterated, lay, memory_of, placed, stacked
@@ -225,14 +226,38 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     a, b = operand(a), operand(b)
     axisa, axisb = axis_index("cross", axisa, rank_of(a)), axis_index("cross", axisb, rank_of(b))
     a, b = moveaxis(a, axisa, 0), moveaxis(b, axisb, 0)
-    if shape_of(a)[0] != 3 or shape_of(b)[0] != 3:
-        raise _shape_error("cross", "vectors must have three components", a, b)
-    (a0, a1, a2), (b0, b1, b2) = ([part(v, 0, component) for component in range(3)] for v in (a, b))
-    result = stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0])
+    counts = shape_of(a)[0], shape_of(b)[0]
+    if not {2, 3}.issuperset(counts):
+        raise _shape_error("cross", "vectors must have three components, or two", a, b)
+    if 2 in counts:
+        text = "cross: NumPy will not take vectors of two components; give them a third one, which is 0."
+        warnings.warn(located(text, user_location()), DeprecationWarning, stacklevel=2)
+    (a0, a1, *a2), (b0, b1, *b2) = (
+        [part(v, 0, component) for component in range(count)] for v, count in zip((a, b), counts, strict=True)
+    )
+    last = a0 * b1 - a1 * b0
+    if counts == (2, 2):
+        return last
+    first, second = _across((a0, a1, *a2), (b0, b1, *b2))
+    result = stack([first, second, last])
     return moveaxis(moveaxis(result, 0, -1).copy(), -1, axisc)  # NumPy makes it with this axis last
 
 
-implements(np.linalg.cross)(lambda x1, x2, /, *, axis=-1: cross(x1, x2, axis=axis))
+def _across(a: Sequence[Any], b: Sequence[Any]) -> tuple[Any, Any]:
+    """Return the first two components of a product of vectors, of which one may lack the third."""
+    if len(a) == 2:
+        return a[1] * b[2], -(a[0] * b[2])
+    if len(b) == 2:
+        return -(a[2] * b[1]), a[2] * b[0]
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2]
+
+
+@implements(np.linalg.cross)
+def _linalg_cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    x1, x2 = operand(x1), operand(x2)
+    if any(shape_of(x)[axis_index("cross", axis, rank_of(x))] != 3 for x in (x1, x2)):
+        raise _shape_error("linalg.cross", "vectors must have three components", x1, x2)
+    return cross(x1, x2, axis=axis)
 
 
 @implements(np.linalg.multi_dot)

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.dtypes import INT64, NDARRAY, Dtype
+from wengert.core.dtypes import BOOL, INT64, NDARRAY, Dtype
 from wengert.core.errors import DtypeError, OutOfRangeError, ShapeError, message
 from wengert.core.shapes import Shape, broadcast, shape_of, size
 from wengert.ir.types import TensorType, show
-from wengert.nest.expression import Apply, Const, Expression, Iota, zero
+from wengert.nest.expression import Apply, Buffer, Const, Expression, Iota, zero
 from wengert.nest.index import Computed, Dim, Index, flatten
-from wengert.nest.lowering import Definition, Operand, Pointwise, converted
+from wengert.nest.lowering import Definition, Operand, Pointwise, Section, converted
 from wengert.ops.comparison import equal, less, where
 from wengert.ops.conversion import cast
 from wengert.ops.elementwise import batch_elementwise
@@ -169,9 +169,14 @@ def _position(number: Expression, extent: int) -> Index:
 def _gather_lowering(i: Sequence[Index], result: Operand, x: Operand, *indices: Operand) -> Expression:
     lead = len(i) - (len(x.shape) - len(indices))
     positions = _positions(i[:lead], x.shape, indices)
+    number = Iota(sum(positions, Index(0)))
     if 0 in x.shape:  # nothing is read, but the indices are checked
-        return converted(Iota(sum(positions, Index(0))), result.dtype)
-    return x.at([*positions, *i[lead:]])
+        return converted(number, result.dtype)
+    element = x.at([*positions, *i[lead:]])
+    if isinstance(x.source, (Buffer, Section)) or number.index.is_affine:
+        return element
+    inside = Apply("greater_equal", (number, zero(INT64)), BOOL)  # of a constant no element is read, either
+    return Apply("where", (inside, element, zero(result.dtype)), result.dtype)
 
 
 def _scatter_lowering(

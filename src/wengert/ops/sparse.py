@@ -7,12 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core.dtypes import INT64
 from wengert.core.errors import DtypeError, ShapeError, message
 from wengert.core.shapes import shape_of, size
 from wengert.ir.types import TensorType, promote, show
 from wengert.kernels.sparse import product
 from wengert.nest.lowering import Expansion, OnHost
 from wengert.ops.arithmetic import add, multiply
+from wengert.ops.comparison import less, logical_or, not_equal, where
+from wengert.ops.conversion import cast
 from wengert.ops.indexing import check_bounds, gather, scatter_add
 from wengert.ops.reduction import cumulative_sum, reduce_sum
 from wengert.ops.shape import concatenate, move_batch, reshape, slice_, transpose
@@ -56,22 +59,41 @@ def _rows(pointers: Any, count: int) -> Any:
     return slice_(ended, index=((0, count, 1),))
 
 
+def _disorder(pointers: Any, count: int) -> Any:
+    """Return how many ends of rows come before the end of the row before, or are not those of all elements."""
+    rows = shape_of(pointers)[0] - 1
+    starts = concatenate(np.zeros(1, np.int64), pointers, axis=0)
+    ends = concatenate(pointers, np.full(1, count, np.int64), axis=0)
+    is_inner = (np.arange(rows + 2) > 0) & (np.arange(rows + 2) <= rows)
+    wrong = where(is_inner, less(ends, starts), not_equal(ends, starts))
+    return reduce_sum(cast(wrong, dtype=INT64), axes=(0,))
+
+
+def _follow(count: int) -> str:
+    return f"the rows must begin at 0, follow one another and end at {count}"
+
+
+def _none_wrong(operation: str, wrong: Any, count: int) -> Any:
+    """Return numbers of wrong ends of rows, which must be 0."""
+    return check_bounds(wrong, count=1, operation=operation, requirement=_follow(count))
+
+
+def _column(operation: str, columns: Any, width: int) -> Any:
+    requirement = f"columns must be from 0 up to {width - 1}"
+    return check_bounds(columns, count=width, operation=operation, requirement=requirement)
+
+
 def _along(numbers: Any, rank: int) -> Any:
     """Return a vector reshaped to multiply the rows of an array."""
     return reshape(numbers, shape=(*shape_of(numbers), *(1,) * (rank - 1)))
 
 
-def _inside(numbers: Any, count: int, name: str) -> Any:
-    requirement = f"{name} must be from 0 up to {count - 1}"
-    return check_bounds(numbers, count=count, operation="sparse_product", requirement=requirement)
-
-
 def _written_out(x: Any, data: Any, columns: Any, pointers: Any, *, width: int, transposed: bool) -> Any:
-    columns, pointers = (
-        _inside(columns, width, "columns"),
-        _inside(pointers, shape_of(data)[0] + 1, "ends of rows"),
-    )
-    rows = _rows(pointers, shape_of(data)[0])
+    """Return the product, with the checks of `kernels.sparse.inside`."""
+    name, count = "sparse_product", shape_of(data)[0]
+    columns = _column(name, columns, width)
+    pointers = check_bounds(pointers, count=count + 1, operation=name, requirement=_follow(count))
+    rows = add(_rows(pointers, count), _none_wrong(name, _disorder(pointers, count), count))
     height, _ = _shape(shape_of(pointers)[0] - 1, width, transposed)
     read, written = (rows, columns) if transposed else (columns, rows)
     terms = multiply(_along(data, len(shape_of(x))), gather(x, read))
@@ -118,7 +140,14 @@ def batch_csr(
     stored, rows = shape_of(data)[1], shape_of(pointers)[1] - 1
     width = params.get("width", rows)
     block = np.arange(count, dtype=np.int64)[:, None]
-    starts = slice_(pointers, index=((0, count, 1), (0, rows, 1)))
+    # An index beyond its own block would be one of the next.
+    columns = _column(op.name, columns, width)
+    starts, first, last = (
+        slice_(pointers, index=((0, count, 1), (start, length, 1)))
+        for start, length in ((0, rows), (0, 1), (rows, 1))
+    )
+    wrong = logical_or(not_equal(first, 0), not_equal(last, stored))
+    starts = add(starts, _none_wrong(op.name, cast(wrong, dtype=INT64), stored))
     ends = np.full(1, count * stored, np.int64)
     result = op(
         _flat(x),

@@ -70,8 +70,9 @@ def lbfgs(
         args: further arguments of ``fun``.
         memory: how many steps describe the Hessian.
         gtol: the greatest element of the gradient of a minimum, in absolute value.
-        ftol: the least decrease of a step, relative to the value or to 1; the step must be short, too: at most 1e-3 or
-            ``sqrt(ftol)`` of x, or of 1.
+        ftol: the least decrease of a step, relative to the value or to 1. With either tolerance the next step must be
+            short, too: at most 1e-6, ``gtol / 10`` or ``sqrt(ftol)`` of x, or of 1; and a Newton step at the end, at
+            most 1e-3.
         maxiter: the most steps.
         maxls: the most trials of a line search.
 
@@ -114,16 +115,17 @@ def newton_cg(
     """Minimise a function by Newton's method with conjugate gradients, as one compiled program.
 
     Conjugate gradients solve ``H p = -g`` with Hessian-vector products until the residual is at most
-    ``min(1/2, |g|^(1/2)) |g|``, or the curvature is not positive. Steps satisfy the Wolfe conditions. Use it as
-    `lbfgs`, with the same derivatives: near a minimum it needs few steps, each with some products.
+    ``min(1/2, |g|^(1/2)) |g|``, at the end ``1e-8 |g|``, or the curvature is not positive. Steps satisfy the Wolfe
+    conditions. Use it as `lbfgs`, with the same derivatives: near a minimum it needs few steps, each with some
+    products.
 
     Args:
         fun: takes the variables and ``args``, and returns one number.
         x0: the start: an array, a number, or any container of them. A list of numbers is an array.
         args: further arguments of ``fun``.
         gtol: the greatest element of the gradient of a minimum, in absolute value.
-        ftol: the least decrease of a step, relative to the value or to 1; the step must be short, too: at most 1e-3 or
-            ``sqrt(ftol)`` of x, or of 1.
+        ftol: the least decrease of a step, relative to the value or to 1. With either tolerance the next step must be
+            short, too: at most 1e-6, ``gtol / 10`` or ``sqrt(ftol)`` of x, or of 1.
         maxiter: the most steps; by default 200 for each variable.
         maxcg: the most steps of conjugate gradients; by default 20 for each variable.
         maxls: the most trials of a line search.
@@ -149,15 +151,15 @@ def newton_cg(
     size = Flat("newton_cg", x0).size
     limits = _limits("newton_cg", gtol, ftol, 200 * size if maxiter is None else maxiter, maxls)
     turns = 20 * size if maxcg is None else checked_count("newton_cg", "maxcg", maxcg)
-    return _minimum("newton_cg", fun, x0, args, _truncated(turns), limits, turns)
+    return _minimum("newton_cg", fun, x0, args, _truncated(turns, gtol), limits, turns)
 
 
 def _limited_memory(rows: int) -> Callable[[Callable[[Any], Any], bool], Method]:
     return lambda objective, is_batched: LimitedMemory(rows, not is_batched)
 
 
-def _truncated(turns: int) -> Callable[[Callable[[Any], Any], bool], Method]:
-    return lambda objective, is_batched: Truncated(objective, turns)
+def _truncated(turns: int, gtol: float) -> Callable[[Callable[[Any], Any], bool], Method]:
+    return lambda objective, is_batched: Truncated(objective, turns, gtol)
 
 
 def _limits(operation: str, gtol: float, ftol: float, maxiter: int, maxls: int) -> Limits:

@@ -12,13 +12,20 @@ import numpy as np
 
 from wengert.control.cond import cond
 from wengert.control.while_loop import while_loop
-from wengert.implicit.certificates import largest, looks_least
+from wengert.implicit.certificates import largest, looks_far, looks_least
 from wengert.ops.comparison import where
 from wengert.optimize.line_search import Search, begun, judged
 from wengert.transforms.reverse_mode import value_and_grad
 
 RUNNING, CONVERGED, LIMIT, PRECISION, NOT_FINITE, UNBOUNDED, DOUBTFUL = -1, 0, 1, 2, 3, 4, 5
 """What a status says; the numbers from 0 are those of `scipy.optimize`."""
+
+
+_REACH = 1e-2
+"""Where the function around an end must rise again, relative to x or to 1."""
+
+_FAR = 1e-3
+"""The longest Newton step at an end, relative to x or to 1, where the method itself knows no Newton step."""
 
 
 class Limits(NamedTuple):
@@ -33,9 +40,11 @@ class Limits(NamedTuple):
     """The most trials of a line search."""
 
     @property
-    def move(self) -> float:
-        """The largest last step, relative to x or to 1: what a relative decrease of ``ftol`` lets a step be."""
-        return max(1e-3, self.ftol**0.5)
+    def move(self) -> Any:
+        """The largest next step of the end, relative to x or to 1: what the tolerances let a step be."""
+        return np.maximum(
+            np.maximum(1e-6, 0.1 * self.gtol), self.ftol**0.5
+        )  # the program may know them alone
 
 
 class Point(NamedTuple):
@@ -48,6 +57,11 @@ class Point(NamedTuple):
 
 class Method(Protocol):
     """Computes directions."""
+
+    @property
+    def is_newtons(self) -> bool:
+        """Whether a short direction says that a minimum is near."""
+        ...
 
     def begin(self, size: int) -> Any:
         """Return the state before the first step."""
@@ -96,7 +110,6 @@ def descend(objective: Callable[[Any], Any], start: Any, method: Method, limits:
         accepted = accepted | is_first
         steps = now.steps + where(accepted, 1, 0)
         left = where(accepted, limits.trials, now.left - 1)
-        status = _status(now, point, accepted, search, steps, left, is_first, limits)
 
         def onward() -> Any:
             state, direction = method.next(now.state, now.point, point, is_first)
@@ -108,8 +121,11 @@ def descend(objective: Callable[[Any], Any], start: Any, method: Method, limits:
         def again() -> Any:
             return now.point, now.state, now.direction, now.slope, search
 
-        point, state, direction, slope, search = cond(accepted, onward, again)
-        return _Descent(point, state, direction, slope, search, steps, now.evaluations + 1, left, status)
+        there = point
+        point, state, direction, slope, following = cond(accepted, onward, again)
+        is_near = largest(direction) <= limits.move * np.maximum(1.0, largest(x))
+        status = _status(now, there, accepted, search, steps, left, is_first, is_near, limits)
+        return _Descent(point, state, direction, slope, following, steps, now.evaluations + 1, left, status)
 
     zeros, zero = np.zeros(start.shape), np.float64(0.0)
     first = _Descent(
@@ -124,10 +140,16 @@ def descend(objective: Callable[[Any], Any], start: Any, method: Method, limits:
         np.int64(RUNNING),
     )
     last = while_loop(lambda now: now.status < 0, turn, first)
+    is_doubtful = (last.status == CONVERGED) & ~_is_least(lambda x: both(x)[1], last, method, limits)
+    return End(last.point, last.steps, last.evaluations, where(is_doubtful, DOUBTFUL, last.status))
+
+
+def _is_least(gradient: Callable[[Any], Any], last: _Descent, method: Method, limits: Limits) -> Any:
+    """Return whether the end looks like a minimum."""
     x, _, slope = last.point
-    is_least = looks_least(lambda x: both(x)[1], x, slope, last.direction, 10 * limits.move)
-    status = where((last.status == CONVERGED) & ~is_least, DOUBTFUL, last.status)
-    return End(last.point, last.steps, last.evaluations, status)
+    share = np.maximum(_FAR, 20 * limits.move)
+    is_least = looks_least(gradient, x, slope, last.direction, np.maximum(_REACH, share), share)
+    return is_least if method.is_newtons else is_least & ~looks_far(gradient, x, slope, share)
 
 
 def _length(vector: Any) -> Any:
@@ -142,17 +164,17 @@ def _status(
     steps: Any,
     left: Any,
     is_first: Any,
+    is_near: Any,
     limits: Limits,
 ) -> Any:
-    """Return the status after an evaluation."""
+    """Return the status after an evaluation, given whether the next step, Newton's or the secant's, is short."""
     before = now.point.value
     size = np.maximum(np.maximum(np.abs(before), np.abs(point.value)), 1.0)
     is_minimum = np.max(np.abs(point.gradient)) <= limits.gtol
-    is_near = largest(point.x - now.point.x) <= limits.move * np.maximum(1.0, largest(point.x))
-    is_level = (before - point.value <= limits.ftol * size) & is_near & ~is_first
+    is_level = (before - point.value <= limits.ftol * size) & ~is_first
     is_finite = np.isfinite(point.value) & np.all(np.isfinite(point.gradient))
     status = where(steps >= limits.steps, LIMIT, RUNNING)
-    status = where(accepted & (is_minimum | is_level), CONVERGED, status)
+    status = where(accepted & (is_minimum | is_level) & is_near, CONVERGED, status)
     # A search without a high end has fallen all the way.
     is_endless = ~np.isfinite(search.high) | (point.value == -np.inf)
     status = where(~accepted & (left <= 0), where(is_endless, UNBOUNDED, PRECISION), status)

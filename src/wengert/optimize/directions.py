@@ -9,12 +9,16 @@ import numpy as np
 
 from wengert.control.scan import scan
 from wengert.control.while_loop import while_loop
+from wengert.implicit.certificates import largest
 from wengert.ops.comparison import where
 from wengert.optimize.descent import Point
 from wengert.transforms.jacobians import hvp
 
 _LEAST_CURVATURE = 1e-10
 """The least ``s . y / y . y`` of a step that updates the memory."""
+
+
+_EXACT = 1e-8
 
 
 class Memory(NamedTuple):
@@ -39,6 +43,11 @@ class LimitedMemory(NamedTuple):
 
     memory: int
     is_ring: bool
+
+    @property
+    def is_newtons(self) -> bool:
+        """Whether a short direction says that a minimum is near: a valley of the last steps hides the rest."""
+        return False
 
     def begin(self, size: int) -> Memory:
         """Return an empty memory."""
@@ -106,6 +115,13 @@ class Truncated(NamedTuple):
     objective: Callable[[Any], Any]
     turns: int
     """The most steps of conjugate gradients."""
+    gtol: float
+    """The gradient from which on a step is solved for to ``_EXACT``, so that its length tells how far the end is."""
+
+    @property
+    def is_newtons(self) -> bool:
+        """Whether a short direction says that a minimum is near."""
+        return True
 
     def begin(self, size: int) -> Any:
         """Return the number of products with the Hessian."""
@@ -117,7 +133,8 @@ class Truncated(NamedTuple):
         gradient = point.gradient
         square = np.sum(gradient * gradient)
         length = np.sqrt(square)
-        enough = (np.minimum(0.5, np.sqrt(length)) * length) ** 2
+        share = where(largest(gradient) <= self.gtol, _EXACT, np.minimum(0.5, np.sqrt(length)))
+        enough = (share * length) ** 2
 
         def is_going(now: _Conjugate) -> Any:
             return (now.square > enough) & (now.turn < self.turns) & ~now.is_over

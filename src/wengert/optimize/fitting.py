@@ -12,6 +12,7 @@ import numpy as np
 from wengert.core import tree
 from wengert.core.errors import ArgumentError, message
 from wengert.optimize.confirmation import confirmed_minimum
+from wengert.optimize.fits_of_data import check_followed, check_known_data, fit_of_data
 from wengert.optimize.flat import Flat, as_tree
 from wengert.optimize.limits import lower_and_upper
 from wengert.optimize.normal_equations import Settings, minimise_squares
@@ -133,6 +134,9 @@ def curve_fit(
 ) -> Any:
     """Fit a function to data by least squares as `scipy.optimize.curve_fit` does, with the exact Jacobian.
 
+    In a derivative by the data, by their errors or by what ``f`` closes over, the parameters and their covariance move
+    as the least sum of squares does: by the implicit function theorem (see `wengert.implicit`), in any order.
+
     Args:
         f: takes ``xdata`` and the parameters, one argument each; or, where ``p0`` is a container other than a sequence
             of numbers, ``xdata`` and this container.
@@ -154,7 +158,9 @@ def curve_fit(
         covariance matrix of their elements, in the order in which ``p0`` was written.
 
     Raises:
-        ArgumentError: bounds do not fit, or the start is not finite.
+        ArgumentError: bounds do not fit, or the start is not finite; the data have derivatives with ``full_output``,
+            with ``nan_policy="omit"`` or with bounds without ``p0``.
+        LimitError: a derivative by the data is asked for, and the end is no certified minimum, as at a bound.
         RuntimeError: the fit does not converge, as in SciPy.
         MissingExtraError: SciPy is not installed.
 
@@ -170,32 +176,34 @@ def curve_fit(
     optimize = scipy_optimize("curve_fit")
     start = as_tree(p0)
     is_container = p0 is not None and tree.flatten(start)[1] != tree.LEAF
-    model = _Model(f, is_container, start, np.size(ydata))
-    if is_container:
-        flat = Flat("curve_fit", start, "p0")
-        p0 = flat.known_start
-        bounds = lower_and_upper(optimize, flat, bounds)
-    elif p0 is not None:
-        p0 = Flat("curve_fit", start, "p0").known_start
-    result = optimize.curve_fit(
-        model.function,
-        xdata,
-        ydata,
-        p0,
-        sigma,
-        absolute_sigma,
-        check_finite,
-        (-np.inf, np.inf) if bounds is None else bounds,
-        method,
-        jac=model.jacobian if jac is None else jac,
-        full_output=full_output,
-        **({} if nan_policy is None else {"nan_policy": nan_policy}),
-        **kwargs,
-    )
-    if not is_container:
+    flat = None if p0 is None else Flat("curve_fit", start, "p0")
+    bounds = lower_and_upper(optimize, flat, bounds) if flat is not None and is_container else bounds
+    options = {**kwargs} if nan_policy is None else {**kwargs, "nan_policy": nan_policy}
+    limits = absolute_sigma, check_finite, (-np.inf, np.inf) if bounds is None else bounds, method
+    followed = None if flat is None else start if is_container else flat.start
+    fit = fit_of_data(f, xdata, ydata, followed, sigma, is_container=is_container)
+    if fit is not None:
+        check_followed(bounds, p0, full_output, nan_policy)
+
+        def solve(residuals: Callable[[Any], Any], x0: Any) -> Any:
+            check_known_data(residuals(x0))
+            model, zeros = _Model(lambda _, p: residuals(p), True, x0, fit.data), np.zeros(fit.data)
+            found = optimize.curve_fit(
+                model.function, zeros, zeros, x0, None, *limits, jac=model.jacobian, **options
+            )
+            return found[0]
+
+        found, covariance = fit.solved(solve, absolute_sigma)
+        result = (found if flat is None else flat.vector(found, "the parameters")), covariance
+    else:
+        model = _Model(f, is_container, start, np.size(ydata))
+        given = xdata, ydata, None if flat is None else flat.known_start, sigma, *limits
+        jac = model.jacobian if jac is None else jac
+        result = optimize.curve_fit(model.function, *given, jac=jac, full_output=full_output, **options)
+    if flat is None or not is_container:
         return result
-    order: Any = flat.written_order  # pyright: ignore[reportPossiblyUnboundVariable]
-    return (flat.users(result[0]), result[1][np.ix_(order, order)], *result[2:])  # pyright: ignore[reportPossiblyUnboundVariable]
+    order: Any = flat.written_order
+    return (flat.users(result[0]), result[1][np.ix_(order, order)], *result[2:])
 
 
 class _Model:

@@ -103,7 +103,7 @@ def minimize(
         **given,
     )
     if bounds is None and not problem.constraints and given.get("jac") == problem.jac:
-        confirmed_minimum(result, problem.jac)
+        confirmed_minimum(result, problem.jac, problem.uncompiled_hess)
     return problem.solution(result)
 
 

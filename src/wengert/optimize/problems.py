@@ -96,6 +96,10 @@ class Problem:
             self._vector(x), self._arrays
         )
 
+    def uncompiled_hess(self, x: Any) -> Any:
+        """Return the Hessian matrix of the objective at a vector, where compiling it for one point does not pay."""
+        return hessian(self._passes.scalar)(self._vector(x), self._arrays)
+
     @lazy
     def sparse_hess(self) -> Callable[[Any], Any] | None:
         """The function that returns the Hessian at a vector as a sparse matrix; None where the matrix is not sparse."""

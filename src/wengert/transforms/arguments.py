@@ -154,7 +154,7 @@ def check_primals(operation: str, leaves: Sequence[Any], holomorphic: bool | Non
     for leaf in leaves:
         if is_complex(dtype_of(leaf)) != bool(holomorphic):
             requirement = f"{'complex' if holomorphic else 'real'} arguments are required"
-            hint = "leave out holomorphic=True" if holomorphic else _BY_PARTS
+            hint = "leave out holomorphic=True, or pass x + 0j" if holomorphic else _BY_PARTS
             if holomorphic is False:
                 hint = f"pass holomorphic=True if the function is; otherwise {_BY_PARTS}"
             raise DtypeError(message(operation, requirement, show(leaf), hint))
@@ -171,9 +171,9 @@ def check_results(operation: str, values: Sequence[Any], holomorphic: bool | Non
             raise DtypeError(message(operation, requirement, show(value)))
         if is_complex(dtype_of(value)) != bool(holomorphic):
             requirement = f"the function must return {'complex' if holomorphic else 'real'} values"
-            hint = "leave out holomorphic=True" if holomorphic else _PART
+            hint = f"{_BY_PARTS}: the function is not holomorphic" if holomorphic else _PART
             if holomorphic is False:
-                hint += ", or pass holomorphic=True"
+                hint += ", or, where it is holomorphic, pass x + 0j with holomorphic=True"
             raise DtypeError(message(operation, requirement, show(value), hint))
 
 

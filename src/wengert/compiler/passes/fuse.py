@@ -139,7 +139,7 @@ class _Fusion:
         if any(position < n < last for buffer in producer.reads() for n in self.copied.get(buffer, ())):
             return False
         is_deep = store.value.facts.depth > costs.COSTS.fused_depth
-        if is_deep or any(_is_looked_up(step, store.buffer) for _, step in uses):
+        if is_deep or any(_hides_lookups(store, step) for _, step in uses):
             return False
         if store.value.facts.has_reductions:
             worth = len(uses) == 1 and self._is_epilogue(store, uses[0][1])
@@ -257,19 +257,19 @@ def _reads_again(store: Store, load: Load, counters: Collection[Dim]) -> bool:
     return any(dims_of(read.indices).isdisjoint(turns) for node in sums for read in loads(node.body))
 
 
-def _is_looked_up(step: Step, buffer: Buffer) -> bool:
-    """Return whether a step computes an index of an axis with one element: the inlined expression has no such index.
+def _hides_lookups(store: Store, step: Step) -> bool:
+    """Return whether a step computes an index that the inlined expression would not have, as of a broadcast value.
 
     An index outside the axis would pass unnoticed.
     """
-    if 1 not in buffer.shape:
-        return False
-    return any(
-        extent == 1 and not index.is_affine
+    taken = store.value.facts.dims
+    unread = [n for n, index in enumerate(store.indices) if taken.isdisjoint(index.dims())]
+    return bool(unread) and any(
+        not load.indices[axis].is_affine
         for nest in all_nests([step])
         for root in nest.roots()
-        for load in loads_of(buffer, root)
-        for index, extent in zip(load.indices, buffer.shape, strict=True)
+        for load in loads_of(store.buffer, root)
+        for axis in unread
     )
 
 

@@ -22,7 +22,8 @@ from wengert.transforms.staging import evaluate
 
 #: The number of operands before the indices.
 _INDEXING = {"gather": 1, "scatter_add": 1, "scatter": 2, "add_at": 2, "last_writer": 0}
-_CHECK = "check_bounds"
+_CHECKS = {"check_bounds", "sparse_product"}
+"""The operations that raise an error of their own."""
 _MOST_STEPS = 10_000
 """The most steps of a loop that is repeated: Python needs about a second for them."""
 _NUMPY_MESSAGE = re.compile(r"index -?\d+ is out of bounds for axis \d+ with size \d+")
@@ -91,7 +92,7 @@ def _needed(graph: Graph) -> set[Atom]:
 
 def _complains(equation: Equation) -> bool:
     """Return whether an operation itself raises the error: a check, or a program with indices."""
-    return equation.primitive == _CHECK or _holds_indexing(equation)
+    return equation.primitive in _CHECKS or _holds_indexing(equation)
 
 
 def _holds_indexing(equation: Equation) -> bool:
