@@ -17,7 +17,7 @@ from tests.commands import Ended
 from tests.covers import mark_the_rest
 from tests.draws import SHARE
 from wengert.data import digits, write_idx
-from wengert.transforms import substitution
+from wengert.engine.transforms import substitution
 
 os.environ.setdefault("WENGERT_VERIFY", "1")  # the compiler's passes are verified, in subprocesses, too
 #: The files and folders of the tests that take longest.
@@ -127,7 +127,7 @@ def trained_with(tmp_path_factory):
 @pytest.fixture
 def wengert(monkeypatch, tmp_path, compiled_programs, capsys):
     """Run the command in this process, in an empty folder."""
-    from wengert.command.cli import main
+    from wengert.app.cli import main
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("WENGERT_DATA", raising=False)

@@ -1,4 +1,4 @@
-"""The samples of primitives: `wengert.primitive.Draw` with hypothesis."""
+"""The samples of primitives: `wengert.engine.primitive.Draw` with hypothesis."""
 
 from __future__ import annotations
 

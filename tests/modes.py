@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 import wengert as wg
-from wengert.core import tree
-from wengert.core.dtypes import dtype_of
-from wengert.core.shapes import shape_of
-from wengert.ir.types import type_of
-from wengert.transforms.staging import evaluate, stage
+from wengert.engine.core import tree
+from wengert.engine.core.dtypes import dtype_of
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ir.types import type_of
+from wengert.engine.transforms.staging import evaluate, stage
 
 Array = np.ndarray[Any, Any]
 

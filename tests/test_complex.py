@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 import wengert as wg
 from tests.draws import HypothesisDraw, examples
 from tests.test_registry import CHECKS, SMOOTH, Sample, assert_close, each, flat, staged
-from wengert.core.dtypes import dtype_of, is_complex, is_inexact
-from wengert.core.errors import DtypeError
-from wengert.core.shapes import shape_of
-from wengert.ir.types import TensorType, type_of
-from wengert.ops.decompositions import parts
-from wengert.ops.linalg import adjoint, multiply
-from wengert.primitive import REGISTRY, Primitive
+from wengert.engine.core.dtypes import dtype_of, is_complex, is_inexact
+from wengert.engine.core.errors import DtypeError
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ir.types import TensorType, type_of
+from wengert.engine.ops.linalg.decompositions import parts
+from wengert.engine.ops.linalg.square import adjoint, multiply
+from wengert.engine.primitive import REGISTRY, Primitive
 
 #: Operations whose derivative is linear over the real numbers alone.
 NOT_HOLOMORPHIC = {

@@ -111,7 +111,7 @@ LISTING = """
 import json, sys
 import pytest
 
-from wengert.primitive import REGISTRY, NonDifferentiable
+from wengert.engine.primitive import REGISTRY, NonDifferentiable
 
 class Listing:
     def pytest_collection_finish(self, session):

@@ -10,8 +10,8 @@ import pytest
 
 import wengert as wg
 from wengert import special
-from wengert.ir.types import type_of
-from wengert.transforms.staging import evaluate, stage
+from wengert.engine.ir.types import type_of
+from wengert.engine.transforms.staging import evaluate, stage
 
 INF, NAN = np.inf, np.nan
 Scalar = Callable[..., Any]

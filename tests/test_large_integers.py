@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.core.errors import RangeError, WengertError
+from wengert.engine.core.errors import RangeError, WengertError
 
 LARGE = 10**30
 X = np.array([1.5, -2.0])

@@ -29,20 +29,20 @@ ROOMS = {
     "ops": "core kernels ir nest boxes memory primitive",
     "array": "core ir boxes memory primitive ops",
     "transforms": "core kernels ir nest boxes memory primitive ops array",
-    "compiler.machine": "nest",
-    "passes": "core kernels ir nest primitive ops transforms compiler.machine",
+    "machine": "nest",
+    "passes": "core kernels ir nest primitive ops transforms machine",
     "control": "core ir nest boxes primitive ops transforms passes",
     "implicit": "core ir nest boxes primitive ops transforms control",
-    "compiler.llvm": "_version core compiler.machine",
-    "compiler.mathlib": "core compiler.machine compiler.llvm",
-    "compiler.scalars": "core kernels compiler.machine compiler.llvm compiler.mathlib",
-    "compiler.passes": "core ir nest primitive transforms compiler.machine compiler.scalars",
-    "compiler.schedule": "nest compiler.machine compiler.passes",
-    "compiler.codegen": """core nest compiler.machine compiler.llvm compiler.mathlib compiler.scalars
+    "compiler.llvm": "_version core machine",
+    "compiler.mathlib": "core machine compiler.llvm",
+    "compiler.scalars": "core kernels machine compiler.llvm compiler.mathlib",
+    "compiler.passes": "core ir nest primitive transforms machine compiler.scalars",
+    "compiler.schedule": "nest machine compiler.passes",
+    "compiler.codegen": """core nest machine compiler.llvm compiler.mathlib compiler.scalars
         compiler.schedule""",
     "compiler.runtime": """core ir nest boxes memory primitive array transforms control
-        compiler.machine compiler.llvm compiler.codegen""",
-    "compiler": """_version core kernels ir nest boxes memory transforms passes compiler.machine compiler.llvm
+        machine compiler.llvm compiler.codegen""",
+    "compiler": """_version core kernels ir nest boxes memory transforms passes machine compiler.llvm
         compiler.passes compiler.schedule compiler.codegen compiler.runtime""",
     "sparse": "core ir nest boxes primitive ops transforms passes implicit compiler",
     "numpy": "core ir nest boxes memory primitive ops array",
@@ -57,21 +57,21 @@ ROOMS = {
     "testing": "core ir boxes transforms",
     "inspect": "core ir boxes primitive ops transforms passes",
     "explorer": """core ir nest boxes primitive ops transforms passes control compiler compiler.llvm inspect""",
-    "parallel": "_startup _version compiler.machine core transforms",
+    "parallel": "_startup _version machine core transforms",
     "data": "core random",
-    "exporting": """_version core kernels ir nest primitive transforms passes compiler compiler.machine compiler.llvm
+    "exporting": """_version core kernels ir nest primitive transforms passes compiler machine compiler.llvm
         compiler.passes compiler.codegen compiler.runtime""",
     "optimize": "core ir boxes ops transforms control implicit compiler compiler.llvm sparse exporting",
     "fit": "core boxes control ops random transforms optimize",
-    "train": """_version core ir boxes ops transforms control compiler compiler.llvm compiler.machine compiler.runtime
+    "train": """_version core ir boxes ops transforms control compiler compiler.llvm machine compiler.runtime
         random nn optim parallel data""",
     "estimators": "core nn optim data train",
     "predict": "core nn data train",
     "report": "core nn inspect data train",
     "bench": "core transforms control compiler compiler.runtime optim data train",
-    "command": """_startup _version core transforms compiler compiler.llvm compiler.machine compiler.runtime special
+    "app": """_startup _version core transforms compiler compiler.llvm machine compiler.runtime special
         explorer exporting parallel data train predict report bench""",
-    "__main__": "command",
+    "__main__": "app",
     "": """_startup _version core tree errors primitive array transforms control compiler compiler.runtime numpy special
         scipy array_api random nn optim optimize fit integrate implicit linalg testing inspect explorer exporting
         data sparse""",
@@ -83,8 +83,8 @@ ALLOWED = {room: {room, *names.split()} for room, names in ROOMS.items()}
 HOME = {
     "numpy": "wengert",
     "llvmlite": "wengert.compiler.llvm",
-    "click": "wengert.command.cli",
-    "rich": "wengert.command.cli",
+    "click": "wengert.app.cli",
+    "rich": "wengert.app.cli",
     "matplotlib": "nowhere",
     "PIL": "nowhere",
     "pyarrow": "nowhere",
@@ -130,7 +130,7 @@ class Import(NamedTuple):
 
 def room_of(module: str) -> str:
     """Return the room of a module: the longest of their names that it begins with."""
-    name = module.removeprefix("wengert").removeprefix(".")
+    name = module.removeprefix("wengert").removeprefix(".").removeprefix("engine.")
     rooms = [room for room in ROOMS if f"{name}.".startswith(f"{room}.")]
     assert rooms, f"{module}: give it a room in tests/test_layers.py and docs/architecture.md"
     return max(rooms, key=len)
@@ -220,8 +220,8 @@ def test_imports_keep_the_order() -> None:
 @pytest.mark.parametrize(
     ("module", "source", "expected"),
     [
-        ("wengert.ir.graph", "from wengert.ops import add", "a room that it may not"),
-        ("wengert.ir.graph", "from wengert import Var", "a room that it may not"),
+        ("wengert.engine.ir.graph", "from wengert.engine.ops import add", "a room that it may not"),
+        ("wengert.engine.ir.graph", "from wengert import Var", "a room that it may not"),
         ("wengert.compiler.passes.fuse", "import wengert.compiler.jit", "a room that it may not"),
         ("wengert.nn.layers", "import wengert.compiler.llvm.host", "a room that it may not"),
         ("wengert.compiler.codegen.nest", "import llvmlite", "a dependency too early"),
@@ -230,12 +230,12 @@ def test_imports_keep_the_order() -> None:
             "def f():\n    import llvmlite",
             "a dependency too early",
         ),
-        ("wengert.ir.graph", "def f():\n    import wengert.ir", "late what is always loaded"),
-        ("wengert.ir.graph", "f = lambda name: __import__(name)", "a computed name"),
-        ("wengert.ops.linalg", "import torchvision", "no dependency"),
-        ("wengert.ops.linalg", "import scipy.linalg", "a dependency too early"),
-        ("wengert.ops.linalg", "def f():\n    import numpy", "late what is always loaded"),
-        ("wengert.command.client", "import click", "a dependency too early"),
+        ("wengert.engine.ir.graph", "def f():\n    import wengert.engine.ir", "late what is always loaded"),
+        ("wengert.engine.ir.graph", "f = lambda name: __import__(name)", "a computed name"),
+        ("wengert.engine.ops.linalg.square", "import torchvision", "no dependency"),
+        ("wengert.engine.ops.linalg.square", "import scipy.linalg", "a dependency too early"),
+        ("wengert.engine.ops.linalg.square", "def f():\n    import numpy", "late what is always loaded"),
+        ("wengert.app.client", "import click", "a dependency too early"),
         ("wengert.report", "from matplotlib import pyplot", "a dependency too early"),
     ],
 )

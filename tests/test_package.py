@@ -47,7 +47,7 @@ def test_one_version_everywhere() -> None:
 
 
 def test_the_command_starts_with_versions_of_click_that_have_no_generic_types() -> None:
-    script = "import click; click.ParamType.__class_getitem__ = None; import wengert.command.cli"
+    script = "import click; click.ParamType.__class_getitem__ = None; import wengert.app.cli"
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
 
 

@@ -17,14 +17,14 @@ from hypothesis import strategies as st
 
 import wengert as wg
 from tests.draws import HypothesisDraw, examples
-from wengert.core.dtypes import SHORT_NAMES, complex_dtype, dtype_of, is_complex, is_inexact
-from wengert.core.errors import DtypeError
-from wengert.core.shapes import shape_of
-from wengert.ir import parse, verify
-from wengert.ir.types import TensorType, is_weak, type_of
-from wengert.primitive import REGISTRY, HigherOrder, NonDifferentiable, Primitive
-from wengert.transforms import tape
-from wengert.transforms.staging import evaluate, stage
+from wengert.engine.core.dtypes import SHORT_NAMES, complex_dtype, dtype_of, is_complex, is_inexact
+from wengert.engine.core.errors import DtypeError
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ir import parse, verify
+from wengert.engine.ir.types import TensorType, is_weak, type_of
+from wengert.engine.primitive import REGISTRY, HigherOrder, NonDifferentiable, Primitive
+from wengert.engine.transforms import tape
+from wengert.engine.transforms.staging import evaluate, stage
 
 SAMPLED = [primitive for primitive in REGISTRY if primitive.samples is not None]
 CONSTANT = [primitive for primitive in SAMPLED if isinstance(primitive.derivative, NonDifferentiable)]

@@ -30,7 +30,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(tmp_path: Path):
     assert wheel.name == f"wengert-{__version__}-py3-none-any.whl"
     files = release.files_of_wheel(wheel)
     assert {"wengert/py.typed", "wengert/explorer/page.html", "wengert/explorer/evaluate.js"} <= files.keys()
-    assert {"wengert/report/style.css", "wengert/kernels/tables.json"} <= files.keys()
+    assert {"wengert/report/style.css", "wengert/engine/kernels/tables.json"} <= files.keys()
     assert list(release.problems_of_wheel(files, release.package())) == []
 
 

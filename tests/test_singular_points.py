@@ -11,7 +11,7 @@ import pytest
 
 import wengert as wg
 from wengert import special
-from wengert.primitive import REGISTRY, Partials, Primitive
+from wengert.engine.primitive import REGISTRY, Partials, Primitive
 
 INF, NAN = np.inf, np.nan
 NUMBERS = (-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0)

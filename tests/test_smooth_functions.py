@@ -15,8 +15,8 @@ import wengert as wg
 import wengert.scipy as wsp
 from tests.draws import CASES, many
 from tests.numpy.test_coverage import tool
-from wengert.core import tree
-from wengert.core.errors import KinkWarning
+from wengert.engine.core import tree
+from wengert.engine.core.errors import KinkWarning
 
 pytest.importorskip("scipy")
 
@@ -60,7 +60,7 @@ def _scipys() -> Iterator[Program]:
         for name, (call, *values) in importlib.import_module(f"tests.scipy.{file}").CALLS.items():
             arguments = tuple(np.asarray(value, float) for value in values)
             yield Program(f"{file} {name}", lambda *x, f=call, m=room: f(m, *x), arguments)
-    specials = importlib.import_module("tests.ops.test_scipy_special")
+    specials = importlib.import_module("tests.engine.ops.test_scipy_special")
     for name in specials.NAMES:
         function, x = specials.call(name)
         if x.dtype.kind == "f":

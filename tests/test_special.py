@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from wengert import special
-from wengert.boxes import CONSTANT
-from wengert.core.errors import ArgumentError
-from wengert.ir.types import TensorType
+from wengert.engine.boxes import CONSTANT
+from wengert.engine.core.errors import ArgumentError
+from wengert.engine.ir.types import TensorType
+from wengert.engine.transforms.batching import vmap
+from wengert.engine.transforms.forward_mode import jvp
+from wengert.engine.transforms.jacobians import jacrev
+from wengert.engine.transforms.reverse_mode import grad, vjp
+from wengert.engine.transforms.staging import evaluate, stage
 from wengert.testing import check_grads
-from wengert.transforms.batching import vmap
-from wengert.transforms.forward_mode import jvp
-from wengert.transforms.jacobians import jacrev
-from wengert.transforms.reverse_mode import grad, vjp
-from wengert.transforms.staging import evaluate, stage
 
 scipy_special = pytest.importorskip("scipy.special")
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.boxes import Box
-from wengert.core.errors import ArgumentError, DtypeError
+from wengert.engine.boxes import Box
+from wengert.engine.core.errors import ArgumentError, DtypeError
 from wengert.testing import GradientError, check_grads
 
 X = np.array([[0.3, -1.2], [0.7, 2.0]])

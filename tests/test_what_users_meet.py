@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.core.errors import ConcreteError
+from wengert.engine.core.errors import ConcreteError
 
 PLAIN = np.zeros(2)
 
@@ -153,7 +153,7 @@ def test_a_container_comes_back_as_it_was():
 
 def test_trace_is_the_function_whatever_was_imported():
     import wengert.numpy  # noqa: F401
-    from wengert.boxes import Box
+    from wengert.engine.boxes import Box
 
     assert not isinstance(wg.trace, type(np))
     assert str(wg.trace(np.sin)(1.0)).startswith("graph(")

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 import wengert as wg
 from tests.draws import HypothesisDraw, draw_index, examples, refused
 from tests.modes import EAGER, assert_gradient, assert_same, in_batch, in_graph, on_tape
-from wengert.array import indexing
-from wengert.core.errors import DtypeError, IndexingError, ShapeError
-from wengert.ops.shape import place
-from wengert.transforms import tape
+from wengert.engine.array import indexing
+from wengert.engine.core.errors import DtypeError, IndexingError, ShapeError
+from wengert.engine.ops.shape import place
+from wengert.engine.transforms import tape
 
 Array = np.ndarray[Any, Any]
 

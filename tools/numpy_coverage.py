@@ -28,7 +28,7 @@ import numpy as np
 
 import wengert as wg
 import wengert.numpy as wnp
-from wengert.core import tree
+from wengert.engine.core import tree
 from wengert.errors import WengertError
 
 PAGE = Path(__file__).parents[1] / "docs" / "coverage.md"

@@ -1,6 +1,6 @@
 """Compute the tables of wengert/kernels/tables.json and print that file (needs mpmath).
 
-    python tools/special_tables.py > src/wengert/kernels/tables.json
+    python tools/special_tables.py > src/wengert/engine/kernels/tables.json
 
 Every polynomial interpolates a smooth function at Chebyshev nodes, in 60 digits, and has the lowest degree that
 is exact to 2^-57 of the function. Its variable keeps singularities away: seen through q = (x - c) / (x + c), a

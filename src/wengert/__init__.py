@@ -18,17 +18,17 @@ from wengert import numpy as numpy  # registers NumPy's functions
 from wengert import special as special
 from wengert import tree as tree
 from wengert._version import __version__ as __version__
-from wengert.array.array import Array
-from wengert.array.substitutes import LOADERS as _LOADERS
-from wengert.core.errors import WengertError
-from wengert.core.other_libraries import absent as _absent
-from wengert.primitive import REGISTRY as _REGISTRY
-from wengert.transforms.batching import vmap
-from wengert.transforms.forward_mode import jvp, linearize
-from wengert.transforms.jacobians import gnvp, hessian, hessp, hvp, jacfwd, jacobian, jacrev
-from wengert.transforms.reverse_mode import grad, value_and_grad, vjp
-from wengert.transforms.variables import Dual, Variable, no_grad
-from wengert.transforms.variables import constant as Constant  # noqa: N812 (the papers' name)
+from wengert.engine.array.array import Array
+from wengert.engine.array.substitutes import LOADERS as _LOADERS
+from wengert.engine.core.errors import WengertError
+from wengert.engine.core.other_libraries import absent as _absent
+from wengert.engine.primitive import REGISTRY as _REGISTRY
+from wengert.engine.transforms.batching import vmap
+from wengert.engine.transforms.forward_mode import jvp, linearize
+from wengert.engine.transforms.jacobians import gnvp, hessian, hessp, hvp, jacfwd, jacobian, jacrev
+from wengert.engine.transforms.reverse_mode import grad, value_and_grad, vjp
+from wengert.engine.transforms.variables import Dual, Variable, no_grad
+from wengert.engine.transforms.variables import constant as Constant  # noqa: N812 (the papers' name)
 
 if TYPE_CHECKING:
     from wengert import array_api as array_api
@@ -48,14 +48,17 @@ if TYPE_CHECKING:
     from wengert.compiler.jit import jit as jit
     from wengert.compiler.runtime.threads.team import get_threads as get_threads
     from wengert.compiler.runtime.threads.team import set_threads as set_threads
-    from wengert.control import checkpoint as checkpoint
-    from wengert.control import cond as cond
-    from wengert.control import custom_jvp as custom_jvp
-    from wengert.control import custom_vjp as custom_vjp
-    from wengert.control import fori_loop as fori_loop
-    from wengert.control import scan as scan
-    from wengert.control import stop_gradient as stop_gradient
-    from wengert.control import while_loop as while_loop
+    from wengert.engine.control import checkpoint as checkpoint
+    from wengert.engine.control import cond as cond
+    from wengert.engine.control import custom_jvp as custom_jvp
+    from wengert.engine.control import custom_vjp as custom_vjp
+    from wengert.engine.control import fori_loop as fori_loop
+    from wengert.engine.control import scan as scan
+    from wengert.engine.control import stop_gradient as stop_gradient
+    from wengert.engine.control import while_loop as while_loop
+    from wengert.engine.transforms.laplacians import laplacian as laplacian
+    from wengert.engine.transforms.taylor_mode import derivative as derivative
+    from wengert.engine.transforms.taylor_mode import jet as jet
     from wengert.explorer import explore as explore
     from wengert.exporting.export import export as export
     from wengert.exporting.saved import load as load
@@ -65,9 +68,6 @@ if TYPE_CHECKING:
     from wengert.sparse import sparse_hessian as sparse_hessian
     from wengert.sparse import sparse_jacobian as sparse_jacobian
     from wengert.testing import check_grads as check_grads
-    from wengert.transforms.laplacians import laplacian as laplacian
-    from wengert.transforms.taylor_mode import derivative as derivative
-    from wengert.transforms.taylor_mode import jet as jet
 
 #: Names that load on first use: the module, and the name in it (None: the module itself).
 _LATER: dict[str, tuple[str, str | None]] = {
@@ -79,18 +79,18 @@ _LATER: dict[str, tuple[str, str | None]] = {
         )
     },
     **{
-        name: ("wengert.control", name)
+        name: ("wengert.engine.control", name)
         for name in (
             *("checkpoint", "cond", "custom_jvp", "custom_vjp"),
             *("fori_loop", "scan", "stop_gradient", "while_loop"),
         )
     },
     "check_grads": ("wengert.testing", "check_grads"),
-    "derivative": ("wengert.transforms.taylor_mode", "derivative"),
+    "derivative": ("wengert.engine.transforms.taylor_mode", "derivative"),
     "explore": ("wengert.explorer", "explore"),
     "export": ("wengert.exporting.export", "export"),
-    "jet": ("wengert.transforms.taylor_mode", "jet"),
-    "laplacian": ("wengert.transforms.laplacians", "laplacian"),
+    "jet": ("wengert.engine.transforms.taylor_mode", "jet"),
+    "laplacian": ("wengert.engine.transforms.laplacians", "laplacian"),
     "linear_solve": ("wengert.implicit.linear", "linear_solve"),
     "get_threads": ("wengert.compiler.runtime.threads.team", "get_threads"),
     "jit": ("wengert.compiler.jit", "jit"),

@@ -1,5 +1,5 @@
 """``python -m wengert``."""
 
-from wengert.command.cli import main
+from wengert.app.cli import main
 
 main()

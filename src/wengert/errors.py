@@ -1,6 +1,6 @@
 """The errors that Wengert raises; each is also the builtin error that a user would catch."""
 
-from wengert.core.errors import (
+from wengert.engine.core.errors import (
     ArgumentError,
     ArrayAttributeError,
     AxisError,

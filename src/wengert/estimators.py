@@ -13,12 +13,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from wengert import nn, optim
-from wengert.core.dtypes import dtype_of
-from wengert.core.errors import ArgumentError, MissingExtraError, message
-from wengert.core.shapes import shape_of
-from wengert.core.tree import map_tree
 from wengert.data import Dataset
 from wengert.data.batches import consecutive
+from wengert.engine.core.dtypes import dtype_of
+from wengert.engine.core.errors import ArgumentError, MissingExtraError, message
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.core.tree import map_tree
 from wengert.train.loop import make_steps, train
 from wengert.train.reporters import EpochLines
 from wengert.train.settings import OPTIMISERS, Settings

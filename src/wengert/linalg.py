@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from wengert.control.custom_derivatives import custom_jvp
-from wengert.core.dtypes import dtype_of
-from wengert.core.shapes import shape_of
-from wengert.ops.arithmetic import size_to_compare
-from wengert.ops.comparison import equal, greater_equal, less, logical_and, where
-from wengert.ops.conversion import cast
-from wengert.ops.linalg import adjoint, multiply, symmetric
-from wengert.ops.reduction import reduce_max
-from wengert.ops.shape import reshape
-from wengert.transforms.callbacks import with_callbacks
-from wengert.transforms.forward_mode import jvp
+from wengert.engine.control.custom_derivatives import custom_jvp
+from wengert.engine.core.dtypes import dtype_of
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ops.arithmetic import size_to_compare
+from wengert.engine.ops.comparison import equal, greater_equal, less, logical_and, where
+from wengert.engine.ops.conversion import cast
+from wengert.engine.ops.linalg.square import adjoint, multiply, symmetric
+from wengert.engine.ops.reduction import reduce_max
+from wengert.engine.ops.shape import reshape
+from wengert.engine.transforms.callbacks import with_callbacks
+from wengert.engine.transforms.forward_mode import jvp
 
 __all__ = ["matrix_function", "spectral_projector"]
 

@@ -10,19 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array.array import operand
-from wengert.array.substitutes import substitutes
-from wengert.array.suggestions import INSTEAD
-from wengert.core.dtypes import INT64, dtype_of, is_complex
-from wengert.core.errors import ArgumentError, message
-from wengert.core.shapes import drop_axes, shape_of, size
-from wengert.numpy.reducing import kept, reduce_over
-from wengert.numpy.registry import axes_of, floating, rank_of, strong
-from wengert.numpy.ufunc_methods import combined, reduces
-from wengert.ops import special as functions
-from wengert.ops.arithmetic import absolute, negative, sign
-from wengert.ops.bessel import i0, i1
-from wengert.ops.comparison import (
+from wengert.engine.array.array import operand
+from wengert.engine.array.substitutes import substitutes
+from wengert.engine.array.suggestions import INSTEAD
+from wengert.engine.core.dtypes import INT64, dtype_of, is_complex
+from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.core.shapes import drop_axes, shape_of, size
+from wengert.engine.ops.arithmetic import absolute, negative, sign
+from wengert.engine.ops.comparison import (
     equal,
     greater,
     isfinite,
@@ -34,13 +29,18 @@ from wengert.ops.comparison import (
     not_equal,
     where,
 )
-from wengert.ops.conversion import cast
-from wengert.ops.conversion import stop_gradient_primitive as stop_gradient
-from wengert.ops.densities import kl_divergence, rel_entropy, times_log
-from wengert.ops.exponential import exp, expit, log, log1p, logaddexp
-from wengert.ops.reduction import reduce_max, reduce_sum
-from wengert.ops.scipy_ufuncs import BY_NAME
-from wengert.ops.special import digamma, erf, erfc, erfinv, lgamma
+from wengert.engine.ops.conversion import cast
+from wengert.engine.ops.conversion import stop_gradient_primitive as stop_gradient
+from wengert.engine.ops.exponential import exp, expit, log, log1p, logaddexp
+from wengert.engine.ops.reduction import reduce_max, reduce_sum
+from wengert.engine.ops.special import error_and_gamma as functions
+from wengert.engine.ops.special.bessel import i0, i1
+from wengert.engine.ops.special.densities import kl_divergence, rel_entropy, times_log
+from wengert.engine.ops.special.error_and_gamma import digamma, erf, erfc, erfinv, lgamma
+from wengert.engine.ops.special.scipy_ufuncs import BY_NAME
+from wengert.numpy.reducing import kept, reduce_over
+from wengert.numpy.registry import axes_of, floating, rank_of, strong
+from wengert.numpy.ufunc_methods import combined, reduces
 
 __all__ = [
     "digamma", "entr", "erf", "erfc", "erfinv", "expit", "gammaln", "i0", "i1", "lgamma", "log_expit", "log_softmax",

@@ -8,15 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from wengert.boxes import Box
-from wengert.core import tree
-from wengert.core.dtypes import COMPLEX128, FLOAT64, Dtype, dtype_of, is_complex, is_inexact, real_dtype
-from wengert.core.errors import ArgumentError, WengertError, message
-from wengert.core.shapes import shape_of
-from wengert.ir.types import show
-from wengert.transforms.arguments import select_inputs
-from wengert.transforms.forward_mode import jvp
-from wengert.transforms.reverse_mode import vjp
+from wengert.engine.boxes import Box
+from wengert.engine.core import tree
+from wengert.engine.core.dtypes import (
+    COMPLEX128,
+    FLOAT64,
+    Dtype,
+    dtype_of,
+    is_complex,
+    is_inexact,
+    real_dtype,
+)
+from wengert.engine.core.errors import ArgumentError, WengertError, message
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ir.types import show
+from wengert.engine.transforms.arguments import select_inputs
+from wengert.engine.transforms.forward_mode import jvp
+from wengert.engine.transforms.reverse_mode import vjp
 
 __all__ = ["GradientError", "check_grads"]
 

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from wengert.core.other_libraries import absent
-from wengert.core.tree import children, flatten, leaves, map_tree, paths, show, static, unflatten
+from wengert.engine.core.other_libraries import absent
+from wengert.engine.core.tree import children, flatten, leaves, map_tree, paths, show, static, unflatten
 
 __all__ = ["children", "flatten", "leaves", "map_tree", "paths", "show", "static", "unflatten"]
 

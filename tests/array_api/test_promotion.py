@@ -13,7 +13,7 @@ import pytest
 import wengert as wg
 import wengert.array_api as xp
 from tests.array_api.calls import ALL, COMPLEX, FLOATS, INTEGERS, NUMERIC, REAL
-from wengert.array.array import Array
+from wengert.engine.array.array import Array
 
 INEXACT = f"{FLOATS} {COMPLEX}"
 #: Functions of two arrays, by the dtypes that they take; comparisons and logic return truth values.

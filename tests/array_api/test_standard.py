@@ -15,9 +15,9 @@ import pytest
 import wengert as wg
 import wengert.array_api as xp
 from tests.array_api import calls
-from wengert.array.array import Array
-from wengert.boxes import concrete
-from wengert.core import tree
+from wengert.engine.array.array import Array
+from wengert.engine.boxes import concrete
+from wengert.engine.core import tree
 
 #: The names of the standard, by the chapters of its specification.
 _NAMES = """

@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.app import bench
 from wengert.bench import measurements, plot, shared, workloads
 from wengert.bench.contest import Epoch, Round, Trial, Worker, agreement, difference
 from wengert.bench.contestants import Contestant, contestants, is_installed
 from wengert.bench.engine import Contest, ContestantError, Process
-from wengert.command import bench
-from wengert.core import tree
 from wengert.data import digit_set, load
+from wengert.engine.core import tree
 
 OURS = Contestant("wengert", "jit")
 

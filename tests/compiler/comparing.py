@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import wengert as wg
-from wengert.core import tree
+from wengert.engine.core import tree
 
 #: Units in the last place within which a single operation agrees with NumPy's.
 FEW = 6.0

@@ -13,7 +13,7 @@ from tests.compiler.entries import POINT, gradient, rosenbrock
 from tests.compiler.entries import compiled as entry_of
 from wengert.compiler import specialisation
 from wengert.compiler.llvm.host import host
-from wengert.compiler.machine import costs
+from wengert.engine.machine import costs
 
 #: The cost model of a compiler for which small programs are large.
 SMALL = replace(

@@ -19,10 +19,10 @@ from wengert.compiler.runtime.execute import Executable
 from wengert.compiler.runtime.fastcall import entry
 from wengert.compiler.runtime.fastcall.entry_code import Signature, entry_ir
 from wengert.compiler.runtime.threads import team
-from wengert.core import tree
-from wengert.ir.types import type_of
-from wengert.passes.simplify import simplify
-from wengert.transforms.staging import stage
+from wengert.engine.core import tree
+from wengert.engine.ir.types import type_of
+from wengert.engine.passes.simplify import simplify
+from wengert.engine.transforms.staging import stage
 
 where_there_are_entries = pytest.mark.skipif(
     platform.python_implementation() != "CPython" or "t" in getattr(sys, "abiflags", ""),

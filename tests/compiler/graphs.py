@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from wengert.compiler.compiled import Compiled
 from wengert.compiler.llvm.host import host
 from wengert.compiler.unit import Options, Unit
-from wengert.ir.graph import Graph
+from wengert.engine.ir.graph import Graph
 
 
 def compile_graph(graph: Graph, places: Mapping[int, int] | None = None, *, check: str = "") -> Compiled:

@@ -11,7 +11,7 @@ import numpy as np
 
 import wengert as wg
 from wengert import nn
-from wengert.core.shapes import shape_of
+from wengert.engine.core.shapes import shape_of
 
 EXTENTS = (1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 33)
 MOST = 700

@@ -11,7 +11,7 @@ import pytest
 import wengert as wg
 import wengert.numpy as wnp
 from tests.draws import CASES
-from wengert.ops.sparse import sparse_product
+from wengert.engine.ops.linalg.sparse_products import sparse_product
 
 FEW, MANY = 6, 400
 #: Arrays; of many of them an index, or a part of it, does not say which element is read.

@@ -10,7 +10,7 @@ import pytest
 
 import wengert as wg
 from tests.compiler.comparing import check
-from wengert.core.errors import IndexingError
+from wengert.engine.core.errors import IndexingError
 
 Function = Callable[..., Any]
 

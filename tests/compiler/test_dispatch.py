@@ -19,9 +19,9 @@ from tests.compiler.running import output
 from wengert.compiler.dispatch import VARIABLE
 from wengert.compiler.llvm import object_code
 from wengert.compiler.runtime.execute import Executable
-from wengert.core.errors import ArgumentError
-from wengert.nest.expression import Apply, Buffer
-from wengert.nest.nest import Nest
+from wengert.engine.core.errors import ArgumentError
+from wengert.engine.nest.expression import Apply, Buffer
+from wengert.engine.nest.nest import Nest
 
 _GROWTH = """
 import gc, os

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 import wengert as wg
 from tests.compiler.comparing import check, eager
 from tests.draws import examples
-from wengert.compiler.machine import costs
-from wengert.core.errors import MatrixError
-from wengert.ir.types import type_of
-from wengert.kernels import lapack
-from wengert.ops import unrolled_linalg as unrolled
-from wengert.ops.triangular import solve_triangular
+from wengert.engine.core.errors import MatrixError
+from wengert.engine.ir.types import type_of
+from wengert.engine.kernels import lapack
+from wengert.engine.machine import costs
+from wengert.engine.ops.linalg import unrolled as unrolled
+from wengert.engine.ops.linalg.triangular import solve_triangular
 
 Case = tuple[Callable[..., Any], tuple[Any, ...]]
 

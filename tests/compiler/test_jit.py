@@ -13,8 +13,8 @@ import pytest
 
 import wengert as wg
 from tests.compiler.comparing import assert_same, check, read_only, unaligned
-from wengert.core.errors import ArgumentError, ConcreteError, DtypeError, ShapeError
-from wengert.core.tree import static
+from wengert.engine.core.errors import ArgumentError, ConcreteError, DtypeError, ShapeError
+from wengert.engine.core.tree import static
 
 X = np.linspace(-1.0, 1.0, 7)
 

@@ -12,8 +12,8 @@ import pytest
 
 import wengert as wg
 from tests.compiler.comparing import assert_same
-from wengert.core.errors import ArgumentError
-from wengert.core.tree import static
+from wengert.engine.core.errors import ArgumentError
+from wengert.engine.core.tree import static
 
 X = np.linspace(-1.0, 1.0, 7)
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import wengert as wg
 from tests.compiler.comparing import check, eager
 from tests.draws import examples
-from wengert.compiler.machine import costs
+from wengert.engine.machine import costs
 
 #: Blocks so small that matrices of a few rows are divided.
 DIVIDED = {
@@ -226,7 +226,7 @@ def test_the_other_triangle_is_not_read() -> None:
 
 def test_pivots_are_those_of_lapack_also_among_equal_ones() -> None:
     linalg = pytest.importorskip("scipy.linalg")
-    from wengert.ops.factor_nests import lu_by_columns
+    from wengert.engine.ops.linalg.nests import lu_by_columns
 
     rng = np.random.default_rng(0)  # all steps are exact, and several pivots are 1 or -1
     lower = np.tril(rng.integers(-1, 2, (12, 9, 9)), -1) + np.eye(9)

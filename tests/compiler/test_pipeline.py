@@ -13,9 +13,9 @@ from wengert.compiler.llvm.host import host
 from wengert.compiler.passes.verify import VerificationError
 from wengert.compiler.pipeline import LOWERED, PASSES, SCHEDULED, SIMPLIFIED, Pass, advance, stages
 from wengert.compiler.unit import Options, Unit
-from wengert.core.errors import ArgumentError
-from wengert.ir.parser import parse
-from wengert.nest.nest import Program
+from wengert.engine.core.errors import ArgumentError
+from wengert.engine.ir.parser import parse
+from wengert.engine.nest.nest import Program
 
 GRAPH = parse("graph(x: f64[3]) { v1: f64[3] = exp(x) v2: f64[3] = multiply(v1, 2) return v2 }")
 

@@ -13,7 +13,7 @@ from tests.compiler.comparing import assert_same, eager
 from tests.compiler.programs import Program
 from tests.draws import CASES, many
 from wengert import nn
-from wengert.core import tree
+from wengert.engine.core import tree
 
 GRAPHS = 100
 MANY = 2000

@@ -12,11 +12,11 @@ import pytest
 import wengert as wg
 from tests.compiler.comparing import FEW, check, eager, oriented
 from tests.draws import CASES, SPACING, HypothesisDraw
-from wengert.core.dtypes import dtype_of
-from wengert.core.errors import DtypeError
-from wengert.core.shapes import shape_of
-from wengert.nest.lowering import OnHost
-from wengert.primitive import REGISTRY, NonDifferentiable, Primitive
+from wengert.engine.core.dtypes import dtype_of
+from wengert.engine.core.errors import DtypeError
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.nest.lowering import OnHost
+from wengert.engine.primitive import REGISTRY, NonDifferentiable, Primitive
 
 SAMPLED = [primitive for primitive in REGISTRY if primitive.samples is not None]
 SMOOTH = [primitive for primitive in SAMPLED if not isinstance(primitive.derivative, NonDifferentiable)]

@@ -10,7 +10,7 @@ import pytest
 
 import wengert as wg
 from tests.unrolled import STATEMENTS, drawn, inputs, program
-from wengert.compiler.machine import costs
+from wengert.engine.machine import costs
 
 ALL = (0, 1, 2, 3)
 

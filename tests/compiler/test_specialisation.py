@@ -9,7 +9,7 @@ import pytest
 
 import wengert as wg
 from tests.compiler.comparing import assert_same
-from tests.transforms.containers import Layer, Pair
+from tests.engine.transforms.containers import Layer, Pair
 
 X = np.linspace(-1.0, 1.0, 7)
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wengert.core.errors import ArgumentError
 from wengert.data import batches
+from wengert.engine.core.errors import ArgumentError
 
 counts, sizes = st.integers(0, 200), st.integers(1, 50)
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wengert.core.errors import ArgumentError
 from wengert.data import digit_set, digits
+from wengert.engine.core.errors import ArgumentError
 
 
 def test_the_pictures_are_the_same_everywhere() -> None:

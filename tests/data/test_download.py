@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from wengert.core import progress
 from wengert.data import DataNotFoundError
 from wengert.data.download import RemoteFile, fetch, shown_progress
+from wengert.engine.core import progress
 
 CONTENT = bytes(range(256)) * 1000
 PACKED = gzip.compress(CONTENT, mtime=0)

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from wengert.core.errors import ArgumentError, DtypeError
 from wengert.data import DataError, DataNotFoundError, read_idx, write_idx
 from wengert.data.idx import map_idx
+from wengert.engine.core.errors import ArgumentError, DtypeError
 
 DTYPES = [np.uint8, np.int8, np.int16, np.int32, np.float32, np.float64]
 EXAMPLE = np.arange(-6, 6, dtype=np.int16).reshape(2, 3, 2)

@@ -9,10 +9,10 @@ import pytest
 
 import wengert as wg
 from wengert import random
-from wengert.core.errors import ArgumentError
 from wengert.data import DataError, DataNotFoundError, Stream, digits, image_folder, load_arrays, save_source
 from wengert.data.augment import crop, flip
 from wengert.data.sources import mapped
+from wengert.engine.core.errors import ArgumentError
 
 
 @pytest.fixture

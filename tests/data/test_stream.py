@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wengert.core.errors import ArgumentError
 from wengert.data import (
     DataError,
     DataNotFoundError,
@@ -21,6 +20,7 @@ from wengert.data import (
     save_source,
     text_source,
 )
+from wengert.engine.core.errors import ArgumentError
 
 
 @given(

@@ -17,9 +17,9 @@ from sklearn.utils.estimator_checks import check_estimator, parametrize_with_che
 
 from tests.estimators.quick import quick, with_a_state_and_random_numbers
 from wengert import nn, optim
-from wengert.core.errors import ArgumentError, MissingExtraError
-from wengert.core.tree import leaves
 from wengert.data import digits
+from wengert.engine.core.errors import ArgumentError, MissingExtraError
+from wengert.engine.core.tree import leaves
 from wengert.estimators import Classifier
 from wengert.train import DivergedError
 

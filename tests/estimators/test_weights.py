@@ -10,7 +10,7 @@ import pytest
 
 from tests.estimators.quick import quick, with_a_state_and_random_numbers
 from wengert import optim
-from wengert.core.errors import ArgumentError
+from wengert.engine.core.errors import ArgumentError
 
 # -- weights ---------------------------------------------------------------------------------------------
 

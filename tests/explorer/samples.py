@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from tests.draws import HypothesisDraw
-from wengert.core.dtypes import dtype_of
-from wengert.core.shapes import shape_of
+from wengert.engine.core.dtypes import dtype_of
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ir.graph import Equation, Graph, Var
+from wengert.engine.ir.types import type_of
+from wengert.engine.primitive import REGISTRY
 from wengert.explorer.encoding import Encoder
-from wengert.ir.graph import Equation, Graph, Var
-from wengert.ir.types import type_of
-from wengert.primitive import REGISTRY
 
 
 class SeededDraw(HypothesisDraw):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.commands import end, start
-from wengert.command.explore import ExplorationError, write_exploration
+from wengert.app.explore import ExplorationError, write_exploration
 from wengert.train.settings import SettingsError
 from wengert.train.storage import RunError
 

@@ -7,12 +7,12 @@ import pytest
 
 import wengert as wg
 from tests.explorer.programs import CASES
-from wengert.core import tree
+from wengert.engine.core import tree
+from wengert.engine.ir.graph import Literal
 from wengert.explorer.derivatives import differentiate
 from wengert.explorer.path import follow
 from wengert.explorer.writer import Writer
 from wengert.inspect.notation import all_values
-from wengert.ir.graph import Literal
 
 
 def explored(fun, arguments):

@@ -7,13 +7,13 @@ import json
 import numpy as np
 import pytest
 
-import wengert.ops.pairs  # noqa: F401 (states primitives)
+import wengert.engine.ops.pairs  # noqa: F401 (states primitives)
 from tests.browsers import browser as browser  # a fixture
 from tests.explorer.samples import SeededDraw, assert_same, sample
+from wengert.engine.ir.graph import Equation, Graph, Var
+from wengert.engine.ir.types import type_of
+from wengert.engine.primitive import REGISTRY, HigherOrder
 from wengert.explorer.encoding import Encoder, evaluated, script
-from wengert.ir.graph import Equation, Graph, Var
-from wengert.ir.types import type_of
-from wengert.primitive import REGISTRY, HigherOrder
 
 SEEDS = range(12)
 RUN = """

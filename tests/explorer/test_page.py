@@ -14,7 +14,7 @@ from tests.browsers import browser as browser  # a fixture
 from tests.explorer import programs
 from tests.explorer.programs import CASES
 from tests.report.test_browser import CONTRASTS
-from wengert.core import tree
+from wengert.engine.core import tree
 from wengert.explorer import explore
 
 DESKTOP, PHONE = 1280, 375

@@ -28,8 +28,8 @@ from wengert.compiler import specialisation
 from wengert.compiler.llvm import object_code
 from wengert.compiler.runtime import execute
 from wengert.compiler.runtime.fastcall import entry
-from wengert.core import tree
-from wengert.core.errors import WengertError
+from wengert.engine.core import tree
+from wengert.engine.core.errors import WengertError
 from wengert.exporting.saved import SavedFunctionError, read
 
 _libc = ctypes.CDLL(None, use_errno=True)

@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 
 import wengert as wg
-from wengert.control.scan_while import scan_while
-from wengert.core.dtypes import SHORT_NAMES
-from wengert.ir.graph import Equation, Graph, Literal, Var, graphs_in, map_graphs
-from wengert.ir.parser import parse
-from wengert.ir.types import TensorType, type_of
-from wengert.ops.sparse_solution import sparse_solve
-from wengert.primitive import REGISTRY
+from wengert.engine.control.scan_while import scan_while
+from wengert.engine.core.dtypes import SHORT_NAMES
+from wengert.engine.ir.graph import Equation, Graph, Literal, Var, graphs_in, map_graphs
+from wengert.engine.ir.parser import parse
+from wengert.engine.ir.types import TensorType, type_of
+from wengert.engine.ops.linalg.sparse_solution import sparse_solve
+from wengert.engine.primitive import REGISTRY
 
 X = np.linspace(0.5, 1.5, 4)
 M = np.linspace(-1.0, 1.0, 12).reshape(3, 4)

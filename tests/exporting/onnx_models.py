@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core import tree
+from wengert.engine.core import tree
 from wengert.exporting.export import Export
 
 #: The largest error, relative to the largest number of a result.

@@ -9,7 +9,7 @@ import numpy as np
 
 import wengert as wg
 from wengert import nn, optim, random
-from wengert.core import tree
+from wengert.engine.core import tree
 
 Case = tuple[Callable[..., Any], tuple[Any, ...]]
 

@@ -13,8 +13,8 @@ import pytest
 
 import wengert as wg
 from tests.exporting.programs import CASES, copied, vanishing
-from wengert.core import tree
-from wengert.core.errors import ArgumentError, UnsupportedError
+from wengert.engine.core import tree
+from wengert.engine.core.errors import ArgumentError, UnsupportedError
 from wengert.exporting.targets import NAMES
 
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic"]

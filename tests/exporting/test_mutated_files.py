@@ -19,18 +19,18 @@ import wengert as wg
 from tests.draws import many
 from tests.explorer.samples import SeededDraw
 from tests.exporting.mutations import NAMES, PROGRAMS, Mutator, file, members
-from wengert.control.scan_while import scan_while
-from wengert.core.errors import OutOfRangeError, WengertError
-from wengert.core.shapes import size
+from wengert.engine.control.scan_while import scan_while
+from wengert.engine.core.errors import OutOfRangeError, WengertError
+from wengert.engine.core.shapes import size
+from wengert.engine.ir.graph import Equation, Graph, Var
+from wengert.engine.ir.parser import parse
+from wengert.engine.ir.types import TensorType, type_of
+from wengert.engine.ops.linalg.sparse_products import sparse_product
+from wengert.engine.ops.linalg.sparse_solution import sparse_solve
+from wengert.engine.primitive import OF_PROGRAMS, REGISTRY
+from wengert.engine.transforms.staging import evaluate
 from wengert.exporting.checked import check_graph
 from wengert.exporting.saved import SavedFunctionError
-from wengert.ir.graph import Equation, Graph, Var
-from wengert.ir.parser import parse
-from wengert.ir.types import TensorType, type_of
-from wengert.ops.sparse import sparse_product
-from wengert.ops.sparse_solution import sparse_solve
-from wengert.primitive import OF_PROGRAMS, REGISTRY
-from wengert.transforms.staging import evaluate
 
 ROOT = Path(__file__).resolve().parents[2]
 SEED = 43

@@ -14,7 +14,7 @@ import wengert as wg
 from tests.draws import examples
 from tests.exporting.onnx_models import assert_same, inputs_of, run
 from tests.exporting.programs import CASES, WITHOUT_ONNX, copied
-from wengert.core.errors import UnsupportedError
+from wengert.engine.core.errors import UnsupportedError
 
 
 def written(path: Any, fun: Any, *arguments: Any) -> Any:

@@ -15,7 +15,7 @@ import pytest
 import wengert as wg
 from tests.exporting.onnx_models import assert_same, inputs_of, session
 from wengert import nn, random
-from wengert.core import tree
+from wengert.engine.core import tree
 
 VECTORS, SEQUENCES, ROW, IMAGES, VOLUMES = (4, 6), (2, 5, 4), (2, 4, 9), (2, 4, 8, 6), (1, 2, 4, 5, 4)
 

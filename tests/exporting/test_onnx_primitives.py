@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 import wengert as wg
 from tests.draws import HypothesisDraw, examples
 from tests.exporting.onnx_models import assert_same, inputs_of, run
-from wengert.core.dtypes import complex_dtype, dtype_of, is_complex, is_inexact
-from wengert.core.errors import UnsupportedError
+from wengert.engine.core.dtypes import complex_dtype, dtype_of, is_complex, is_inexact
+from wengert.engine.core.errors import UnsupportedError
+from wengert.engine.primitive import REGISTRY, Primitive
 from wengert.exporting.onnx.graphs import has_form
-from wengert.primitive import REGISTRY, Primitive
 
 SAMPLED = [primitive for primitive in REGISTRY if primitive.samples is not None]
 LOWERED = [primitive for primitive in SAMPLED if has_form(primitive)]

@@ -15,8 +15,8 @@ from numpy.testing import assert_array_equal
 
 import wengert as wg
 from tests.exporting.programs import CASES, copied, vanishing
-from wengert.core import tree
-from wengert.core.errors import DtypeError, ShapeError, UnsupportedError
+from wengert.engine.core import tree
+from wengert.engine.core.errors import DtypeError, ShapeError, UnsupportedError
 from wengert.exporting.containers import from_json, to_json
 from wengert.exporting.saved import SavedFunctionError, read
 
@@ -148,7 +148,7 @@ def test_newer_formats_and_unknown_operations(tmp_path, monkeypatch) -> None:
         wg.load(path)
     with monkeypatch.context() as patched:
         patched.setattr(
-            "wengert.ir.graph.Graph.text",
+            "wengert.engine.ir.graph.Graph.text",
             lambda *_, **__: "graph(x: f64[3]) { v: f64[3] = frob(x) return v }",
         )
         path = exported.save(tmp_path / "unknown.wg")

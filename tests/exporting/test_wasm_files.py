@@ -13,8 +13,8 @@ import pytest
 import wengert as wg
 from tests.exporting.programs import CASES, copied
 from wengert import nn
-from wengert.core import tree
-from wengert.core.errors import MissingExtraError
+from wengert.engine.core import tree
+from wengert.engine.core.errors import MissingExtraError
 from wengert.exporting import wasm_files
 
 pytestmark = [

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import wengert as wg
 from tests.draws import examples
-from wengert.core.errors import MatrixError
+from wengert.engine.core.errors import MatrixError
 from wengert.random import key
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import wengert as wg
 from tests.draws import examples
-from wengert.core.errors import ArgumentError, DtypeError, LimitError, MatrixError
+from wengert.engine.core.errors import ArgumentError, DtypeError, LimitError, MatrixError
 
 seeds = st.integers(0, 2**32 - 1)
 

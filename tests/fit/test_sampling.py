@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wengert as wg
-from wengert.core import progress
-from wengert.core.errors import ArgumentError, DtypeError, MissingExtraError
+from wengert.engine.core import progress
+from wengert.engine.core.errors import ArgumentError, DtypeError, MissingExtraError
 from wengert.fit import Samples
 from wengert.fit.adaptation import FAST, LAST, LAST_SLOW, SAMPLING, SLOW, phases
 from wengert.fit.diagnostics import mean_ess

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wengert as wg
-from wengert.core.errors import ArgumentError, ScalarError, ShapeError
+from wengert.engine.core.errors import ArgumentError, ScalarError, ShapeError
 from wengert.random import key
 
 Support = Callable[[Any], tuple[Any, Any]]

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.engine.kernels import sparse_factors
 from wengert.errors import ArgumentError, MatrixError, ShapeError
 from wengert.implicit.sparse import solve
-from wengert.kernels import sparse_factors
 
 sparse = pytest.importorskip("scipy.sparse")
 rng = np.random.default_rng(2)

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 import wengert as wg
 from tests.draws import HypothesisDraw, examples
-from wengert.core.errors import ArgumentError
+from wengert.engine.core.errors import ArgumentError
+from wengert.engine.primitive import REGISTRY, Partials, Primitive
 from wengert.inspect import Table
 from wengert.inspect.evaluation_trace import Step
 from wengert.inspect.notation import adjoint_term, passes
-from wengert.primitive import REGISTRY, Partials, Primitive
 
 
 def paper(x1: Any, x2: Any) -> Any:

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.core.errors import ConcreteError, DtypeError
+from wengert.engine.core.errors import ConcreteError, DtypeError
+from wengert.engine.ir import Graph, verify
 from wengert.inspect import Listing
-from wengert.ir import Graph, verify
 
 
 class Pair(NamedTuple):

@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 import wengert as wg
 from tests.compiler.comparing import oriented
 from tests.draws import HypothesisDraw, examples
-from wengert.core import tree
-from wengert.core.errors import UnsupportedError
+from wengert.engine.core import tree
+from wengert.engine.core.errors import UnsupportedError
+from wengert.engine.nest.lowering import OnHost
+from wengert.engine.nest.routine import Routine
+from wengert.engine.primitive import REGISTRY, Primitive
 from wengert.inspect import Program, source
-from wengert.nest.lowering import OnHost
-from wengert.nest.routine import Routine
-from wengert.primitive import REGISTRY, Primitive
 
 SAMPLED = [primitive for primitive in REGISTRY if primitive.samples is not None]
 WRITTEN = [primitive for primitive in SAMPLED if not isinstance(primitive.lowering, Routine)]

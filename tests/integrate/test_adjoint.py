@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.core.errors import ArgumentError, LimitError, UnsupportedError
+from wengert.engine.core.errors import ArgumentError, LimitError, UnsupportedError
 from wengert.integrate import solve_ivp
 
 START, TIMES = np.array([1.0, 0.5]), np.array([0.0, 0.7, 1.5])

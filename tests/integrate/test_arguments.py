@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.core.errors import ArgumentError, DtypeError, ShapeError
+from wengert.engine.core.errors import ArgumentError, DtypeError, ShapeError
 from wengert.integrate import solve_ivp
 
 RUNS: list[Callable[[Any], Any]] = [lambda f: f, wg.jit]

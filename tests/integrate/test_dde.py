@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.core.errors import ArgumentError, LimitError, ShapeError
+from wengert.engine.core.errors import ArgumentError, LimitError, ShapeError
 from wengert.integrate import solve_dde
 
 

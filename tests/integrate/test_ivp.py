@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.core.errors import DoubtfulResultWarning, LimitError, ShapeError, UnsupportedError
+from wengert.engine.core.errors import DoubtfulResultWarning, LimitError, ShapeError, UnsupportedError
 from wengert.integrate import solve_ivp, tableaux
 
 ADAPTIVE = ["RK23", "RK45", "Tsit5", "DOP853", "Rodas5P"]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.core.errors import DtypeError, ShapeError
+from wengert.engine.core.errors import DtypeError, ShapeError
 from wengert.integrate import jacobians, solve_ivp
 
 sparse: Any = pytest.importorskip("scipy.sparse")

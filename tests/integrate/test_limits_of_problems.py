@@ -11,7 +11,7 @@ import scipy.integrate
 import scipy.sparse
 
 import wengert as wg
-from wengert.core.errors import ArgumentError
+from wengert.engine.core.errors import ArgumentError
 
 solve_ivp = wg.integrate.solve_ivp
 FIRST = np.array([1.0, 2.0])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.core.errors import ArgumentError, DtypeError, LimitError, ShapeError
+from wengert.engine.core.errors import ArgumentError, DtypeError, LimitError, ShapeError
 from wengert.integrate import cubature, quad
 from wengert.integrate.rules import GAUSS_KRONROD, Rule, genz_malik
 

@@ -10,7 +10,7 @@ import pytest
 
 import wengert as wg
 from wengert import random
-from wengert.core.errors import ArgumentError, ShapeError
+from wengert.engine.core.errors import ArgumentError, ShapeError
 from wengert.integrate import solve_sde
 
 KEY = random.key(3)

@@ -7,8 +7,8 @@ import pytest
 
 import wengert as wg
 from wengert import nn
-from wengert.core import tree
-from wengert.core.errors import ArgumentError, ShapeError
+from wengert.engine.core import tree
+from wengert.engine.core.errors import ArgumentError, ShapeError
 from wengert.testing import check_grads
 
 

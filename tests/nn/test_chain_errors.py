@@ -10,7 +10,7 @@ import pytest
 
 import wengert as wg
 from wengert import nn, random
-from wengert.core.errors import ShapeError
+from wengert.engine.core.errors import ShapeError
 
 X = np.ones((2, 5))
 DENSE = nn.Dense(3, 4, seed=0)

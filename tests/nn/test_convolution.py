@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import wengert as wg
 from tests.draws import examples
 from wengert import nn
-from wengert.core.errors import ShapeError
+from wengert.engine.core.errors import ShapeError
 from wengert.testing import check_grads
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import wengert as wg
 from wengert import nn
-from wengert.core.errors import ArgumentError, ShapeError
+from wengert.engine.core.errors import ArgumentError, ShapeError
 
 CASES = [*(f"convolution {number}" for number in range(5)), *(f"transposed {number}" for number in range(4))]
 

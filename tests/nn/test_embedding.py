@@ -7,8 +7,8 @@ import pytest
 
 import wengert as wg
 from wengert import nn
-from wengert.core import tree
-from wengert.core.errors import ArgumentError, DtypeError, IndexingError, WengertError
+from wengert.engine.core import tree
+from wengert.engine.core.errors import ArgumentError, DtypeError, IndexingError, WengertError
 
 
 def test_rows_and_their_derivatives(rng):

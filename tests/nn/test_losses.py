@@ -7,7 +7,7 @@ import pytest
 
 import wengert as wg
 from wengert import nn
-from wengert.core.errors import OutOfRangeError, ShapeError
+from wengert.engine.core.errors import OutOfRangeError, ShapeError
 from wengert.testing import check_grads
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import wengert as wg
 from wengert import nn
-from wengert.core.errors import ShapeError
+from wengert.engine.core.errors import ShapeError
 from wengert.testing import check_grads
 
 FUNCTIONS = {

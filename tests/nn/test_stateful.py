@@ -10,8 +10,8 @@ import pytest
 
 import wengert as wg
 from wengert import nn, optim, random
-from wengert.core import tree
-from wengert.core.errors import ArgumentError
+from wengert.engine.core import tree
+from wengert.engine.core.errors import ArgumentError
 
 KEY = random.key(7)
 

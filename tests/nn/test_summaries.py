@@ -10,8 +10,8 @@ import pytest
 
 import wengert as wg
 from wengert import nn
-from wengert.core import tree
-from wengert.core.errors import ArgumentError, DtypeError, ShapeError
+from wengert.engine.core import tree
+from wengert.engine.core.errors import ArgumentError, DtypeError, ShapeError
 
 
 def zeros(*shape, dtype="f4"):

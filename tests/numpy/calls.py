@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.ops.elementwise import UFUNCS
+from wengert.engine.ops.elementwise import UFUNCS
 
 
 def filled(x: Any) -> Any:

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 import wengert.numpy  # noqa: F401  (registers the implementations)
-from wengert.boxes import CONSTANT, Box, Trace, concrete, running
 from wengert.compiler.jit import jit
-from wengert.core import tree
-from wengert.core.errors import WengertError
-from wengert.ir.types import TensorType
+from wengert.engine.boxes import CONSTANT, Box, Trace, concrete, running
+from wengert.engine.core import tree
+from wengert.engine.core.errors import WengertError
+from wengert.engine.ir.types import TensorType
+from wengert.engine.transforms.batching import vmap
+from wengert.engine.transforms.reverse_mode import vjp
+from wengert.engine.transforms.staging import evaluate, stage
 from wengert.testing import check_grads
-from wengert.transforms.batching import vmap
-from wengert.transforms.reverse_mode import vjp
-from wengert.transforms.staging import evaluate, stage
 
 EXAMPLES = 3
 

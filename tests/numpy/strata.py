@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 import wengert as wg
-from wengert.boxes import CONSTANT, Box, Trace, concrete, running
-from wengert.core import tree
-from wengert.core.errors import WengertError
-from wengert.ir.types import type_of
-from wengert.transforms.staging import evaluate, stage
+from wengert.engine.boxes import CONSTANT, Box, Trace, concrete, running
+from wengert.engine.core import tree
+from wengert.engine.core.errors import WengertError
+from wengert.engine.ir.types import type_of
+from wengert.engine.transforms.staging import evaluate, stage
 
 Array = np.ndarray[Any, Any]
 Arrays = dict[str, Array]

@@ -11,8 +11,8 @@ import pytest
 
 import wengert as wg
 from tests.modes import EAGER, TYPED, assert_same
-from wengert.core.errors import DtypeError
-from wengert.ops.arithmetic import sign
+from wengert.engine.core.errors import DtypeError
+from wengert.engine.ops.arithmetic import sign
 from wengert.testing import check_grads
 
 Z = np.array([1.0 + 2.0j, -0.5 + 0.25j, 0.3 - 1.5j])

@@ -7,10 +7,10 @@ import pytest
 
 import wengert.numpy as wnp
 from wengert import jit
-from wengert.boxes import CONSTANT, Box, concrete
-from wengert.core.errors import WengertError
-from wengert.transforms.batching import vmap
-from wengert.transforms.reverse_mode import grad
+from wengert.engine.boxes import CONSTANT, Box, concrete
+from wengert.engine.core.errors import WengertError
+from wengert.engine.transforms.batching import vmap
+from wengert.engine.transforms.reverse_mode import grad
 
 RNG = np.random.default_rng(19)
 A = RNG.uniform(-2, 2, (2, 3))

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.boxes import CONSTANT
-from wengert.core.errors import WengertError
+from wengert.engine.boxes import CONSTANT
+from wengert.engine.core.errors import WengertError
 
 RNG = np.random.default_rng(61)
 SQUARE = RNG.normal(size=(4, 4))

@@ -11,8 +11,8 @@ import pytest
 
 import wengert.numpy as wnp
 import wengert.numpy.linalg
+from wengert.engine.ops.elementwise import UFUNCS
 from wengert.numpy.list_arguments import ListAccepting
-from wengert.ops.elementwise import UFUNCS
 
 FUNCTIONS = {
     f"{module.__name__}.{name}": getattr(module, name)

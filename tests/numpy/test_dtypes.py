@@ -13,12 +13,12 @@ import pytest
 
 import wengert as wg
 from tests.numpy.calls import ONE, TWO
-from wengert.array.array import FUNCTIONS
-from wengert.boxes import CONSTANT, Box, Trace, concrete, running
-from wengert.core import tree
-from wengert.ir.types import TensorType
-from wengert.ops.elementwise import UFUNCS
-from wengert.transforms.staging import evaluate, stage
+from wengert.engine.array.array import FUNCTIONS
+from wengert.engine.boxes import CONSTANT, Box, Trace, concrete, running
+from wengert.engine.core import tree
+from wengert.engine.ir.types import TensorType
+from wengert.engine.ops.elementwise import UFUNCS
+from wengert.engine.transforms.staging import evaluate, stage
 
 DTYPES = ["bool", "int8", "uint8", "int32", "int64", "float16", "float32", "float64"]
 PAIRED = ["bool", "uint8", "int32", "int64", "float32", "float64"]

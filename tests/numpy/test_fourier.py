@@ -11,7 +11,7 @@ import pytest
 import wengert as wg
 from tests.compiler.comparing import check
 from tests.modes import EAGER, TYPED, assert_same
-from wengert.core.errors import ArgumentError, DtypeError, WengertError
+from wengert.engine.core.errors import ArgumentError, DtypeError, WengertError
 from wengert.testing import check_grads
 
 RNG = np.random.default_rng(0)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.boxes import CONSTANT, concrete
-from wengert.core.errors import ConcreteError
+from wengert.engine.boxes import CONSTANT, concrete
+from wengert.engine.core.errors import ConcreteError
 from wengert.testing import check_grads
 
 RNG = np.random.default_rng(4)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import wengert.numpy as wnp
-from wengert.boxes import CONSTANT
 from wengert.compiler.jit import jit
-from wengert.core.errors import (
+from wengert.engine.boxes import CONSTANT
+from wengert.engine.core.errors import (
     ConcreteError,
     DtypeError,
     IndexingError,
@@ -19,8 +19,8 @@ from wengert.core.errors import (
     ShapeError,
     UnsupportedError,
 )
-from wengert.transforms.batching import vmap
-from wengert.transforms.reverse_mode import grad
+from wengert.engine.transforms.batching import vmap
+from wengert.engine.transforms.reverse_mode import grad
 
 RNG = np.random.default_rng(20)
 A = RNG.uniform(-2, 2, (3, 4))

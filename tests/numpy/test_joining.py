@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wengert.boxes import CONSTANT
-from wengert.core.errors import WengertError
+from wengert.engine.boxes import CONSTANT
+from wengert.engine.core.errors import WengertError
 
 RNG = np.random.default_rng(12)
 A = RNG.uniform(-2, 2, (2, 3))

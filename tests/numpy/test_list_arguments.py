@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import wengert as wg
 import wengert.numpy as wnp
-from wengert.core.errors import ArgumentError, LostDerivativeError
+from wengert.engine.core.errors import ArgumentError, LostDerivativeError
 
 X = np.array([0.3, -1.2, 2.0])
 

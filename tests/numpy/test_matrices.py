@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.boxes import CONSTANT
-from wengert.core.errors import DtypeError, WengertError
-from wengert.transforms.jacobians import hessian
-from wengert.transforms.reverse_mode import grad
+from wengert.engine.boxes import CONSTANT
+from wengert.engine.core.errors import DtypeError, WengertError
+from wengert.engine.transforms.jacobians import hessian
+from wengert.engine.transforms.reverse_mode import grad
 
 RNG = np.random.default_rng(22)
 A = RNG.uniform(-1, 1, (3, 3)) + 2 * np.eye(3)

@@ -18,10 +18,10 @@ from tests.numpy.memory_programs import LAYOUTS, Program
 from tests.numpy.scipy_memory import CALLS as SCIPYS
 from tests.numpy.scipy_memory import OF_NUMBERS, linalg
 from tests.numpy.test_views import CALLS
-from wengert.array.scipys_memory import _positions  # pyright: ignore[reportPrivateUsage]
-from wengert.boxes import Box
-from wengert.core.errors import UnsupportedError
-from wengert.memory import memory_of, strides_of
+from wengert.engine.array.scipys_memory import _positions  # pyright: ignore[reportPrivateUsage]
+from wengert.engine.boxes import Box
+from wengert.engine.core.errors import UnsupportedError
+from wengert.engine.memory import memory_of, strides_of
 
 Array = np.ndarray[Any, Any]
 Call = Callable[[Any], Any]

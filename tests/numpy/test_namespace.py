@@ -15,13 +15,13 @@ import pytest
 import wengert.array_api
 import wengert.numpy as wnp
 import wengert.numpy.fft
-from wengert.array.array import FUNCTIONS
-from wengert.boxes import CONSTANT, concrete
 from wengert.compiler.jit import jit
-from wengert.core.errors import UnsupportedError, WengertError
-from wengert.ops.elementwise import UFUNCS
-from wengert.transforms.batching import vmap
-from wengert.transforms.reverse_mode import grad
+from wengert.engine.array.array import FUNCTIONS
+from wengert.engine.boxes import CONSTANT, concrete
+from wengert.engine.core.errors import UnsupportedError, WengertError
+from wengert.engine.ops.elementwise import UFUNCS
+from wengert.engine.transforms.batching import vmap
+from wengert.engine.transforms.reverse_mode import grad
 
 BOX = CONSTANT.constant(np.array([[1.0, 2.0], [3.0, 4.0]]))
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wengert.boxes import CONSTANT
-from wengert.core.errors import WengertError
+from wengert.engine.boxes import CONSTANT
+from wengert.engine.core.errors import WengertError
 
 RNG = np.random.default_rng(13)
 A = RNG.uniform(-2, 2, (3, 4))

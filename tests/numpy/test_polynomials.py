@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.core.errors import WengertError
+from wengert.engine.core.errors import WengertError
 
 RNG = np.random.default_rng(62)
 P, Q = RNG.uniform(-2, 2, 4), RNG.uniform(-2, 2, 2)

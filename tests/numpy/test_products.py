@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
-from wengert.boxes import CONSTANT, concrete
-from wengert.core.errors import ShapeError, WengertError
-from wengert.transforms.forward_mode import jvp
-from wengert.transforms.reverse_mode import grad
+from wengert.engine.boxes import CONSTANT, concrete
+from wengert.engine.core.errors import ShapeError, WengertError
+from wengert.engine.transforms.forward_mode import jvp
+from wengert.engine.transforms.reverse_mode import grad
 
 RNG = np.random.default_rng(16)
 

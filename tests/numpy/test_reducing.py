@@ -6,10 +6,16 @@ import numpy as np
 import pytest
 
 import wengert.numpy as wnp
-from wengert.boxes import CONSTANT
-from wengert.core.errors import ArgumentError, DtypeError, LostDerivativeError, ShapeError, WengertError
-from wengert.transforms.forward_mode import jvp
-from wengert.transforms.reverse_mode import grad
+from wengert.engine.boxes import CONSTANT
+from wengert.engine.core.errors import (
+    ArgumentError,
+    DtypeError,
+    LostDerivativeError,
+    ShapeError,
+    WengertError,
+)
+from wengert.engine.transforms.forward_mode import jvp
+from wengert.engine.transforms.reverse_mode import grad
 
 RNG = np.random.default_rng(7)
 A = RNG.uniform(-2, 2, (3, 4))

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wengert.boxes import CONSTANT
-from wengert.core.errors import ConcreteError, WengertError
-from wengert.transforms.batching import vmap
-from wengert.transforms.reverse_mode import grad
+from wengert.engine.boxes import CONSTANT
+from wengert.engine.core.errors import ConcreteError, WengertError
+from wengert.engine.transforms.batching import vmap
+from wengert.engine.transforms.reverse_mode import grad
 
 RNG = np.random.default_rng(14)
 A = RNG.uniform(-2, 2, (3, 4))

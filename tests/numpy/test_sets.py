@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.core.errors import ConcreteError
+from wengert.engine.core.errors import ConcreteError
 
 X, Y = np.array([3.0, 1.0, 2.5, 1.0, 7.0]), np.array([2.5, 7.0, 7.0, -1.0])
 CALLS = {

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wengert.boxes import CONSTANT, concrete
-from wengert.core.errors import ArgumentError, ShapeError, WengertError
+from wengert.engine.boxes import CONSTANT, concrete
+from wengert.engine.core.errors import ArgumentError, ShapeError, WengertError
 
 RNG = np.random.default_rng(11)
 A = RNG.uniform(-2, 2, (3, 4))

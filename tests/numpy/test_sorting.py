@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 import wengert as wg
 from tests.draws import examples
-from wengert.boxes import CONSTANT, concrete
-from wengert.core.errors import ConcreteError, WengertError
-from wengert.transforms.batching import vmap
-from wengert.transforms.reverse_mode import grad
+from wengert.engine.boxes import CONSTANT, concrete
+from wengert.engine.core.errors import ConcreteError, WengertError
+from wengert.engine.transforms.batching import vmap
+from wengert.engine.transforms.reverse_mode import grad
 
 RNG = np.random.default_rng(15)
 A = RNG.uniform(-2, 2, (3, 4))

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.boxes import CONSTANT
-from wengert.core.errors import ConcreteError, ShapeError, WengertError
-from wengert.transforms.batching import vmap
+from wengert.engine.boxes import CONSTANT
+from wengert.engine.core.errors import ConcreteError, ShapeError, WengertError
+from wengert.engine.transforms.batching import vmap
 
 RNG = np.random.default_rng(17)
 A = RNG.uniform(-2, 2, (3, 6))

@@ -9,8 +9,14 @@ import pytest
 
 import wengert as wg
 import wengert.numpy as wnp
-from wengert.boxes import CONSTANT
-from wengert.core.errors import DtypeError, IndexingError, LostDerivativeError, ShapeError, WengertError
+from wengert.engine.boxes import CONSTANT
+from wengert.engine.core.errors import (
+    DtypeError,
+    IndexingError,
+    LostDerivativeError,
+    ShapeError,
+    WengertError,
+)
 
 RNG = np.random.default_rng(8)
 A, B = RNG.uniform(0.3, 2.0, (2, 3, 4))

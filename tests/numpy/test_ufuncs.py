@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.boxes import CONSTANT, concrete
 from wengert.compiler.jit import jit
-from wengert.core.errors import LostDerivativeError
-from wengert.ops.elementwise import UFUNCS
-from wengert.transforms.forward_mode import jvp
-from wengert.transforms.reverse_mode import grad
+from wengert.engine.boxes import CONSTANT, concrete
+from wengert.engine.core.errors import LostDerivativeError
+from wengert.engine.ops.elementwise import UFUNCS
+from wengert.engine.transforms.forward_mode import jvp
+from wengert.engine.transforms.reverse_mode import grad
 
 RNG = np.random.default_rng(18)
 A = RNG.uniform(-2, 2, (3, 4))

@@ -9,7 +9,7 @@ import pytest
 
 import wengert as wg
 import wengert.numpy as wnp
-from wengert.core.errors import ArgumentError, ShapeError
+from wengert.engine.core.errors import ArgumentError, ShapeError
 
 RNG = np.random.default_rng(9)
 A, B = RNG.normal(size=(2, 3, 4))

@@ -13,7 +13,7 @@ import pytest
 import wengert as wg
 from tests.modes import assert_same, in_batch, in_graph, on_duals, on_tape
 from tests.numpy.calls import ONE
-from wengert.core.errors import ArgumentError, ShapeError, UnsupportedError
+from wengert.engine.core.errors import ArgumentError, ShapeError, UnsupportedError
 
 Array = np.ndarray[Any, Any]
 windows: Any = np.lib.stride_tricks.sliding_window_view

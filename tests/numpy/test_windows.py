@@ -7,7 +7,7 @@ import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
 import wengert as wg
-from wengert.core.errors import WengertError
+from wengert.engine.core.errors import WengertError
 
 RNG = np.random.default_rng(63)
 A, V, C = RNG.uniform(-2, 2, (3, 5)), RNG.uniform(-2, 2, 7), RNG.uniform(-2, 2, (2, 3, 4))

@@ -13,7 +13,7 @@ import pytest
 
 import wengert as wg
 from wengert import optim
-from wengert.core import tree
+from wengert.engine.core import tree
 from wengert.optim import schedules
 
 with np.load(Path(__file__).with_name("torch.npz")) as file:

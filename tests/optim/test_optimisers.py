@@ -7,8 +7,8 @@ import pytest
 
 import wengert as wg
 from wengert import optim
-from wengert.core import tree
-from wengert.core.errors import ArgumentError, DtypeError, ShapeError
+from wengert.engine.core import tree
+from wengert.engine.core.errors import ArgumentError, DtypeError, ShapeError
 from wengert.testing import check_grads
 from wengert.train import load_model, save_model
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.core.errors import ArgumentError
+from wengert.engine.core.errors import ArgumentError
 from wengert.optim import schedules
 
 ENDS = {

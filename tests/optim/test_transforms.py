@@ -7,8 +7,8 @@ import pytest
 
 import wengert as wg
 from wengert import optim
-from wengert.core import tree
-from wengert.core.errors import ArgumentError
+from wengert.engine.core import tree
+from wengert.engine.core.errors import ArgumentError
 from wengert.testing import check_grads
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import wengert as wg
 from wengert import optim
-from wengert.core import tree
+from wengert.engine.core import tree
 
 INNER = {
     "sgd": optim.sgd(0.1),

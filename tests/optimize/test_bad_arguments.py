@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.core.errors import ArgumentError, UncompiledWarning
+from wengert.engine.core.errors import ArgumentError, UncompiledWarning
 
 START = np.full(20, 0.3)
 TABLE = np.array([1.0, 2.0, 3.0])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import wengert as wg
 from tests.draws import examples
 from tests.optimize.problems import INPUTS, NETWORK, TARGETS, Network, network_error, rosenbrock
-from wengert.core.errors import ArgumentError, ConcreteError, DtypeError, LimitError
+from wengert.engine.core.errors import ArgumentError, ConcreteError, DtypeError, LimitError
 from wengert.optimize.line_search import CURVATURE, DECREASE, begun, judged
 
 SOLVERS = [wg.optimize.lbfgs, wg.optimize.newton_cg]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import wengert as wg
 from tests.draws import examples
 from tests.optimize.problems import INPUTS, NETWORK, TARGETS, Network, network_residuals
-from wengert.core.errors import ArgumentError
+from wengert.engine.core.errors import ArgumentError
 
 optimize = pytest.importorskip("scipy.optimize")
 

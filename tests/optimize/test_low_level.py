@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.core.errors import ArgumentError, UnsupportedError
+from wengert.engine.core.errors import ArgumentError, UnsupportedError
 
 integrate = pytest.importorskip("scipy.integrate")
 ndimage = pytest.importorskip("scipy.ndimage")

@@ -9,7 +9,7 @@ import pytest
 
 import wengert as wg
 from tests.optimize.problems import HS, INPUTS, NETWORK, TARGETS, Network, network_error, rosenbrock
-from wengert.core.errors import ArgumentError
+from wengert.engine.core.errors import ArgumentError
 
 optimize = pytest.importorskip("scipy.optimize")
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.core.errors import ArgumentError
+from wengert.engine.core.errors import ArgumentError
 from wengert.optimize import normal_equations
 
 optimize = pytest.importorskip("scipy.optimize")

@@ -21,7 +21,7 @@ from tests.optimize.problems import (
     network_error,
     rosenbrock,
 )
-from wengert.core.errors import ArgumentError, DtypeError
+from wengert.engine.core.errors import ArgumentError, DtypeError
 
 optimize = pytest.importorskip("scipy.optimize")
 FIXED = (INPUTS, TARGETS)

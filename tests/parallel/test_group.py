@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wengert.core.errors import ArgumentError, DtypeError, MissingExtraError, ShapeError
+from wengert.engine.core.errors import ArgumentError, DtypeError, MissingExtraError, ShapeError
 from wengert.parallel import Group, GroupError
 from wengert.parallel.layout import ALIGNMENT, Layout, slices
 

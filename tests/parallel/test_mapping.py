@@ -10,8 +10,8 @@ import pytest
 
 import wengert as wg
 from wengert import parallel
-from wengert.core import progress
-from wengert.core.errors import ArgumentError
+from wengert.engine.core import progress
+from wengert.engine.core.errors import ArgumentError
 from wengert.parallel.crews import Threads
 from wengert.parallel.journal import Journal
 

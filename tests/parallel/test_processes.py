@@ -18,7 +18,7 @@ import pytest
 
 import wengert as wg
 from wengert import parallel
-from wengert.core.errors import UnsupportedError
+from wengert.engine.core.errors import UnsupportedError
 from wengert.parallel.identity import digest
 from wengert.parallel.launch import find_mpiexec
 from wengert.parallel.packing import packed, unpacked

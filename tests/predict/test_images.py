@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from wengert.core.errors import MissingExtraError
 from wengert.data import DataError, DataNotFoundError, digits, write_idx
+from wengert.engine.core.errors import MissingExtraError
 from wengert.predict import images, read_images
 from wengert.predict.images import image_files
 

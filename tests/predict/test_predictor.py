@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tests.commands import mnist
-from wengert.core.errors import ArgumentError
 from wengert.data import DataError
+from wengert.engine.core.errors import ArgumentError
 from wengert.predict import Predictor
 from wengert.train import TASKS, DivergedError, ModelError, Outcome, RunFolder
 from wengert.train.runs import task_of

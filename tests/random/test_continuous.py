@@ -7,7 +7,7 @@ import pytest
 
 import wengert as wg
 from wengert import random
-from wengert.core.errors import ShapeError
+from wengert.engine.core.errors import ShapeError
 from wengert.testing import check_grads
 
 stats = pytest.importorskip("scipy.stats")

@@ -7,7 +7,7 @@ import pytest
 
 import wengert as wg
 from wengert import random
-from wengert.core.errors import ArgumentError, DtypeError, ShapeError
+from wengert.engine.core.errors import ArgumentError, DtypeError, ShapeError
 from wengert.random.sampling import _product
 
 stats = pytest.importorskip("scipy.stats")

@@ -8,8 +8,8 @@ import pytest
 import wengert as wg
 from tests.modes import TYPED
 from wengert import random
-from wengert.core.errors import ArgumentError, DtypeError, ShapeError
-from wengert.ir.types import show
+from wengert.engine.core.errors import ArgumentError, DtypeError, ShapeError
+from wengert.engine.ir.types import show
 
 
 def test_the_numbers_of_jax():

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from wengert.command.train import run_training
+from wengert.app.train import run_training
 from wengert.train import TASKS
 
 RUNS = {

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from tests.draws import many
-from wengert.core.errors import WengertError
 from wengert.data import DataError
+from wengert.engine.core.errors import WengertError
 from wengert.report.compare import comparison, comparison_report
 from wengert.report.run import costs, curves, headline, how_it_ended, settings
 from wengert.train import Run
@@ -102,7 +102,7 @@ def read(folder: Path) -> None:
 @pytest.fixture(scope="module")
 def profiled(tmp_path_factory: pytest.TempPathFactory, small_mnist: Path) -> Path:
     """Return the folder of a run that has every file."""
-    from wengert.command.train import run_training
+    from wengert.app.train import run_training
     from wengert.train import TASKS
 
     folder = tmp_path_factory.mktemp("damaged") / "run"

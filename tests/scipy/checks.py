@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import wengert as wg
-from wengert.core import tree
+from wengert.engine.core import tree
 
 
 def flat(result: Any) -> list[Any]:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import wengert as wg
 from tests.draws import HypothesisDraw, examples
 from tests.scipy.checks import check, close
-from wengert.core.errors import ArgumentError, WengertError
+from wengert.engine.core.errors import ArgumentError, WengertError
 from wengert.scipy import linalg
 
 theirs = pytest.importorskip("scipy.linalg")

@@ -11,7 +11,7 @@ import pytest
 
 import wengert as wg
 from tests.draws import many
-from wengert.ops.scipy_ufuncs import BY_NAME
+from wengert.engine.ops.special.scipy_ufuncs import BY_NAME
 
 special = pytest.importorskip("scipy.special")
 stats = pytest.importorskip("scipy.stats")

@@ -10,7 +10,7 @@ import pytest
 
 import wengert as wg
 from tests.scipy.checks import check, close
-from wengert.core.errors import ArgumentError, AxisError, WengertError
+from wengert.engine.core.errors import ArgumentError, AxisError, WengertError
 from wengert.scipy import fft as own
 
 theirs = pytest.importorskip("scipy.fft")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import wengert as wg
 from tests.draws import HypothesisDraw, examples
 from tests.scipy.checks import check, close
-from wengert.core.errors import WengertError
+from wengert.engine.core.errors import WengertError
 from wengert.scipy import integrate
 
 theirs = pytest.importorskip("scipy.integrate")

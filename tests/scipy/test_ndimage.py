@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import wengert as wg
 from tests.draws import HypothesisDraw, examples
 from tests.scipy.checks import check, check_signatures, close
-from wengert.core.errors import WengertError
+from wengert.engine.core.errors import WengertError
 from wengert.scipy import ndimage
 
 theirs = pytest.importorskip("scipy.ndimage")

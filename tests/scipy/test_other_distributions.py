@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.core.errors import WengertError
+from wengert.engine.core.errors import WengertError
 from wengert.scipy import stats as own
 
 stats: Any = pytest.importorskip("scipy.stats")

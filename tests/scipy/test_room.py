@@ -12,7 +12,7 @@ import pytest
 
 import wengert as wg
 from wengert import scipy as own
-from wengert.array.substitutes import SUBSTITUTES, name_of_substitute, substitute_for
+from wengert.engine.array.substitutes import SUBSTITUTES, name_of_substitute, substitute_for
 
 theirs = pytest.importorskip("scipy")
 

@@ -10,7 +10,7 @@ import pytest
 
 import wengert as wg
 from tests.scipy.checks import check, close
-from wengert.core.errors import WengertError
+from wengert.engine.core.errors import WengertError
 from wengert.random import key
 from wengert.scipy import stats
 

@@ -9,7 +9,7 @@ import pytest
 
 import wengert as wg
 from tests.scipy.checks import check, close
-from wengert.core.errors import WengertError
+from wengert.engine.core.errors import WengertError
 from wengert.scipy import stats
 
 theirs = pytest.importorskip("scipy.stats")

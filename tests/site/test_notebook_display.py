@@ -168,7 +168,7 @@ def test_a_notebook(tmp_path: Path) -> None:
         "    wg.parallel.map(slow, np.arange(40.0), executor=threads, vectorized=False)"
     )
     stages = (
-        "from wengert.core.progress import Bar\nwith Bar('export') as bar:\n"
+        "from wengert.engine.core.progress import Bar\nwith Bar('export') as bar:\n"
         "    bar.stage('code')\n    time.sleep(1.5)"
     )
     unrolled = (

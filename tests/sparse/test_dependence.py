@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import wengert as wg
 from tests.draws import HypothesisDraw, examples
-from wengert.core.dtypes import dtype_of, is_complex, is_inexact
-from wengert.primitive import REGISTRY, NonDifferentiable, Primitive
+from wengert.engine.core.dtypes import dtype_of, is_complex, is_inexact
+from wengert.engine.primitive import REGISTRY, NonDifferentiable, Primitive
 
 SMOOTH = [
     primitive

@@ -9,7 +9,7 @@ import pytest
 
 import wengert as wg
 from tests.compiler.programs import Program
-from wengert.core import tree
+from wengert.engine.core import tree
 
 PROGRAMS = 25
 MANY, SHARE = 10_000, 250

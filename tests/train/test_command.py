@@ -15,7 +15,7 @@ import pytest
 
 from tests.commands import end, mnist, start, wait_for
 from wengert.compiler.runtime.threads.team import get_threads
-from wengert.core.tree import leaves
+from wengert.engine.core.tree import leaves
 from wengert.train import Run, reporters
 from wengert.train.runs import MODEL, RunFolder
 from wengert.train.storage import read_arrays

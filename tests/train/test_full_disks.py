@@ -9,7 +9,7 @@ import tempfile
 import numpy as np
 import pytest
 
-from wengert.core.tree import leaves
+from wengert.engine.core.tree import leaves
 from wengert.train import Run, load_model
 from wengert.train.tasks import TASKS
 

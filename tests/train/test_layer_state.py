@@ -13,8 +13,8 @@ from safetensors.numpy import load_file
 import wengert as wg
 from tests.commands import mnist
 from wengert import nn, optim
-from wengert.core.tree import leaves
 from wengert.data import digit_set
+from wengert.engine.core.tree import leaves
 from wengert.train import (
     TASKS,
     DivergedError,

@@ -10,9 +10,9 @@ import pytest
 import wengert as wg
 from wengert import nn
 from wengert.compiler.llvm.host import common, named
-from wengert.core.errors import ArgumentError
-from wengert.core.tree import leaves
 from wengert.data import digit_set
+from wengert.engine.core.errors import ArgumentError
+from wengert.engine.core.tree import leaves
 from wengert.parallel import Group, GroupError
 from wengert.train import TASKS, SettingsError, Task, shifts, train
 from wengert.train.agreement import check_parameters, check_ranks, check_same, checksum

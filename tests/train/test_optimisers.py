@@ -10,8 +10,8 @@ from safetensors.numpy import load_file
 
 from tests.commands import mnist
 from wengert import optim
-from wengert.core.errors import ArgumentError
-from wengert.core.tree import leaves
+from wengert.engine.core.errors import ArgumentError
+from wengert.engine.core.tree import leaves
 from wengert.train import TASKS, Descent, SettingsError, task_named
 from wengert.train.settings import OPTIMISERS, SCHEDULES
 

@@ -237,7 +237,7 @@ def test_a_rank_that_cannot_load_the_program_ends_the_others(small_mnist, tmp_pa
 
 PRINTING = """
 import sys
-from wengert.command.ranks import join_job
+from wengert.app.ranks import join_job
 
 join_job()
 sys.stdout.write("to stdout\\n")

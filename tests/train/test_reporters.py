@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from wengert.core.blas_threads import limit_blas
 from wengert.data import digit_set
+from wengert.engine.core.blas_threads import limit_blas
 from wengert.train import steps
 from wengert.train.loop import EpochResult, Progress, train
 from wengert.train.reporters import Console, Interrupts, progress_text

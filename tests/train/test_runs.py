@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from wengert.core.tree import leaves
 from wengert.data import DataError
+from wengert.engine.core.tree import leaves
 from wengert.train import Outcome, Run, RunFolder, State, load_run, save_model
 from wengert.train.logs import epoch_line
 from wengert.train.runs import METRICS, MODEL, SUMMARY, check_place

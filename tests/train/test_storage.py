@@ -11,8 +11,8 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from wengert import nn
-from wengert.core.tree import leaves
 from wengert.data import DataError
+from wengert.engine.core.tree import leaves
 from wengert.train import load_model, save_model
 from wengert.train.storage import RunError
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from wengert import train as training
-from wengert.core.errors import ArgumentError
-from wengert.core.tree import leaves
 from wengert.data import Dataset, digit_set, load
+from wengert.engine.core.errors import ArgumentError
+from wengert.engine.core.tree import leaves
 from wengert.train.steps import Steps
 from wengert.train.tasks import RECIPES, TASKS, as_vectors, shifts, task_named
 

@@ -23,12 +23,12 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array.array import API_VERSIONS as _API_VERSIONS
 from wengert.array_api import fft as fft
 from wengert.array_api import functions as _functions
 from wengert.array_api import inspection as _inspection
 from wengert.array_api import linalg as linalg
 from wengert.array_api import special as special
+from wengert.engine.array.array import API_VERSIONS as _API_VERSIONS
 
 __array_api_version__ = _API_VERSIONS[-1]
 _DTYPES = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 complex128"

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array.array import FUNCTIONS, operand
 from wengert.array_api.standard import as_array, check_device, declared, standard
-from wengert.boxes import Box
-from wengert.core.dtypes import dtype_of
-from wengert.core.errors import ArgumentError, message
-from wengert.core.shapes import axis_index, shape_of
+from wengert.engine.array.array import FUNCTIONS, operand
+from wengert.engine.boxes import Box
+from wengert.engine.core.dtypes import dtype_of
+from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.core.shapes import axis_index, shape_of
 from wengert.numpy import creation, reducing, shaping
 from wengert.numpy.selecting import take_along_axis
 

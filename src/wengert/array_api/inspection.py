@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from wengert.array_api.standard import DEVICE, check_device
-from wengert.boxes import Box
-from wengert.core.dtypes import dtype_of
-from wengert.core.errors import ArgumentError, message
+from wengert.engine.boxes import Box
+from wengert.engine.core.dtypes import dtype_of
+from wengert.engine.core.errors import ArgumentError, message
 from wengert.numpy.introspection import result_type as _of_boxes
 
 _KINDS = {

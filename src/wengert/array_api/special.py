@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from wengert.array_api.standard import of_arrays
-from wengert.core.dtypes import dtype_of
-from wengert.core.errors import DtypeError, message
-from wengert.ir.types import show
-from wengert.ops.scipy_ufuncs import BY_NAME
+from wengert.engine.core.dtypes import dtype_of
+from wengert.engine.core.errors import DtypeError, message
+from wengert.engine.ir.types import show
+from wengert.engine.ops.special.scipy_ufuncs import BY_NAME
 
 
 def _polygamma(n: Any, x: Any) -> Any:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert.boxes import CONSTANT, STANDARD, Box, snapshot
-from wengert.core.dtypes import SEQUENCE
-from wengert.core.errors import ArgumentError, message
+from wengert.engine.boxes import CONSTANT, STANDARD, Box, snapshot
+from wengert.engine.core.dtypes import SEQUENCE
+from wengert.engine.core.errors import ArgumentError, message
 from wengert.numpy.creation import array
 
 #: The devices of the standard; Wengert computes on the processor.

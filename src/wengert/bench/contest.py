@@ -15,8 +15,8 @@ import numpy as np
 from wengert.bench import shared, workloads
 from wengert.bench.contestants import Contestant
 from wengert.bench.engine import Contest, ContestantError, Process, environment
-from wengert.core.progress import Bar
 from wengert.data import Dataset
+from wengert.engine.core.progress import Bar
 
 
 class Round(NamedTuple):

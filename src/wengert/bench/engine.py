@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TextIO, TypeVar
 
-from wengert.core.errors import WengertError
+from wengert.engine.core.errors import WengertError
 
 _BUSY = 0.5
 """The load of the last minute above which other programs run: this one has just started."""

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from wengert.bench.contest import Trial, difference
 from wengert.bench.contestants import Contestant
 from wengert.bench.workloads import NETWORKS
-from wengert.core.errors import WengertError
-from wengert.core.markup import TableText
+from wengert.engine.core.errors import WengertError
+from wengert.engine.core.markup import TableText
 
 STEPS = 100
 """The losses of these first steps are compared."""

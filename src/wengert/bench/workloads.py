@@ -9,9 +9,9 @@ import numpy as np
 
 from wengert.bench.shared import Shared
 from wengert.compiler.jit import jit
-from wengert.core import tree
 from wengert.data import Dataset
 from wengert.data.batches import consecutive
+from wengert.engine.core import tree
 from wengert.train.tasks import TASKS, Task
 
 _TEST_BATCH = 1000

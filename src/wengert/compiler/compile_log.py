@@ -14,10 +14,10 @@ from typing import Any
 from wengert.compiler.llvm import disk_cache
 from wengert.compiler.pipeline import running_pass
 from wengert.compiler.specialisation import Specialisation
-from wengert.core.errors import definition, name_of
-from wengert.core.helper_threads import start
-from wengert.core.notebooks import readable
-from wengert.ir.graph import Equation, Graph
+from wengert.engine.core.errors import definition, name_of
+from wengert.engine.core.helper_threads import start
+from wengert.engine.core.notebooks import readable
+from wengert.engine.ir.graph import Equation, Graph
 
 PATIENCE = 2.0
 """Seconds after which the log reports that tracing or compiling is still running."""

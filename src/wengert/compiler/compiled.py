@@ -21,19 +21,19 @@ from wengert.compiler.llvm import disk_cache
 from wengert.compiler.llvm.host import identity
 from wengert.compiler.llvm.object_code import load
 from wengert.compiler.llvm.parallel import Compilation
-from wengert.compiler.machine.target import Target
 from wengert.compiler.pipeline import LOWERED, SCHEDULED, advance
 from wengert.compiler.runtime.execute import Executable
 from wengert.compiler.runtime.fastcall import entry
 from wengert.compiler.runtime.fastcall.entry_code import Signature, entry_ir
 from wengert.compiler.runtime.threads import serial_blas, team
 from wengert.compiler.unit import Options, Unit
-from wengert.core.float_classes import asked
-from wengert.core.lazy import lazy
-from wengert.ir.graph import Graph
-from wengert.kernels import lapack
-from wengert.nest.nest import Program
-from wengert.passes.expand_linalg import calls_numpy
+from wengert.engine.core.float_classes import asked
+from wengert.engine.core.lazy import lazy
+from wengert.engine.ir.graph import Graph
+from wengert.engine.kernels import lapack
+from wengert.engine.machine.target import Target
+from wengert.engine.nest.nest import Program
+from wengert.engine.passes.expand_linalg import calls_numpy
 
 
 def checked(options: Options) -> Options:
@@ -149,13 +149,10 @@ class Compiled:
 
 
 _SOURCES = (
-    *("core", "kernels", "ir", "nest", "ops", "array", "transforms", "passes", "control"),
-    *("compiler/machine", "compiler/llvm", "compiler/mathlib", "compiler/scalars", "compiler/passes"),
+    "engine",
+    *("compiler/llvm", "compiler/mathlib", "compiler/scalars", "compiler/passes"),
     *("compiler/schedule", "compiler/codegen", "compiler/runtime/fastcall", "compiler/runtime/threads"),
     *(
-        "boxes.py",
-        "memory.py",
-        "primitive.py",
         "compiler/compiled.py",
         "compiler/pipeline.py",
         "compiler/unit.py",

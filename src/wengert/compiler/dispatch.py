@@ -7,7 +7,6 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from wengert.boxes import Box, own
 from wengert.compiler.compile_log import Patience, is_often, log_compiled, log_recompiled
 from wengert.compiler.runtime import arguments
 from wengert.compiler.runtime.arguments import Given
@@ -15,11 +14,12 @@ from wengert.compiler.runtime.fastcall import entry
 from wengert.compiler.specialisation import MISFIT, Specialisation
 from wengert.compiler.static_and_donated import Roles
 from wengert.compiler.unit import Options
-from wengert.core import tree
-from wengert.core.dtypes import NDARRAY
-from wengert.core.errors import ArgumentError, message
-from wengert.transforms.frozen_random import Draws
-from wengert.transforms.substitution import attempt, current
+from wengert.engine.boxes import Box, own
+from wengert.engine.core import tree
+from wengert.engine.core.dtypes import NDARRAY
+from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.transforms.frozen_random import Draws
+from wengert.engine.transforms.substitution import attempt, current
 
 #: How many specialisations a function keeps.
 VARIABLE = "WENGERT_SPECIALISATIONS"

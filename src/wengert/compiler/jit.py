@@ -16,9 +16,9 @@ from wengert.compiler.runtime.threads.team import get_threads
 from wengert.compiler.specialisation import Specialisation
 from wengert.compiler.static_and_donated import Roles
 from wengert.compiler.unit import Options
-from wengert.core.errors import ArgumentError, message, name_of
-from wengert.ir.graph import Graph
-from wengert.nest.printer import text
+from wengert.engine.core.errors import ArgumentError, message, name_of
+from wengert.engine.ir.graph import Graph
+from wengert.engine.nest.printer import text
 
 P = ParamSpec("P")
 R = TypeVar("R")

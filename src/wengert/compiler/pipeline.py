@@ -33,18 +33,18 @@ from wengert.compiler.schedule.pack_operands import pack_operands
 from wengert.compiler.schedule.plan_sorts import plan_sorts
 from wengert.compiler.schedule.schedule_nests import schedule_nests
 from wengert.compiler.unit import Options, Unit
-from wengert.core.errors import ArgumentError, message
-from wengert.ir.graph import Graph
-from wengert.nest.nest import Program
-from wengert.passes.distribute_loops import distribute_loops
-from wengert.passes.expand_linalg import expand_linalg
-from wengert.passes.expand_programs import expand_programs
-from wengert.passes.factor_products import factor_products
-from wengert.passes.reroll.reroll_loops import reroll_loops
-from wengert.passes.scatter_add import fuse_scatter_add
-from wengert.passes.share_factors import share_factors
-from wengert.passes.simplify import simplify
-from wengert.passes.split_complex import split_complex
+from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.ir.graph import Graph
+from wengert.engine.nest.nest import Program
+from wengert.engine.passes.distribute_loops import distribute_loops
+from wengert.engine.passes.expand_linalg import expand_linalg
+from wengert.engine.passes.expand_programs import expand_programs
+from wengert.engine.passes.factor_products import factor_products
+from wengert.engine.passes.reroll.reroll_loops import reroll_loops
+from wengert.engine.passes.scatter_add import fuse_scatter_add
+from wengert.engine.passes.share_factors import share_factors
+from wengert.engine.passes.simplify import simplify
+from wengert.engine.passes.split_complex import split_complex
 
 #: Whether a verifier runs after each pass on nests.
 VARIABLE = "WENGERT_VERIFY"
@@ -293,8 +293,8 @@ def advance(unit: Unit, last: str = SCHEDULED) -> Unit:
     """Return the unit after the pass named, which may have run already.
 
     Example:
-        >>> from wengert.compiler.machine.target import Target
-        >>> from wengert.ir.parser import parse
+        >>> from wengert.engine.machine.target import Target
+        >>> from wengert.engine.ir.parser import parse
         >>> graph = parse("graph(x: f64[3]) { v1: f64[3] = exp(x) v2: f64[3] = multiply(v1, 2) return v2 }")
         >>> target = Target("x86_64-unknown-linux-gnu", "x86-64-v3", "+avx2", 32, 16, True, 32 << 10, 1 << 20)
         >>> print(advance(Unit(graph, {}, target, Options()), "fuse"))

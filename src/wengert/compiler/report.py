@@ -11,11 +11,20 @@ from typing import NamedTuple
 from wengert.compiler.codegen.subnormals import can_flush
 from wengert.compiler.schedule.schedule_nests import ScheduledNest
 from wengert.compiler.unit import Unit
-from wengert.core.markup import element, folded, in_notebook, short_table, table
-from wengert.core.notebooks import readable
-from wengert.nest.expression import CHECKS, Apply, Buffer, Expression, Load, Reduce, children, free_dims
-from wengert.nest.nest import Call, Host, Loop, Nest, Step, inner_blocks
-from wengert.nest.printer import Names, step_lines
+from wengert.engine.core.markup import element, folded, in_notebook, short_table, table
+from wengert.engine.core.notebooks import readable
+from wengert.engine.nest.expression import (
+    CHECKS,
+    Apply,
+    Buffer,
+    Expression,
+    Load,
+    Reduce,
+    children,
+    free_dims,
+)
+from wengert.engine.nest.nest import Call, Host, Loop, Nest, Step, inner_blocks
+from wengert.engine.nest.printer import Names, step_lines
 
 _MOVES = ("cast", "where", *CHECKS)
 

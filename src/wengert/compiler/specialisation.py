@@ -19,15 +19,15 @@ from wengert.compiler.runtime.fastcall.entry_code import Signature
 from wengert.compiler.runtime.fastcall.reader import Reader
 from wengert.compiler.runtime.results import constants
 from wengert.compiler.unit import Options, Unit
-from wengert.core import tree
-from wengert.core.dtypes import check_known
-from wengert.core.errors import IndexingError
-from wengert.core.garbage import collector_paused
-from wengert.core.lazy import lazy
-from wengert.ir.graph import Graph
-from wengert.ir.types import TensorType, type_of
-from wengert.memory import is_strided, stand_in
-from wengert.transforms.staging import stage
+from wengert.engine.core import tree
+from wengert.engine.core.dtypes import check_known
+from wengert.engine.core.errors import IndexingError
+from wengert.engine.core.garbage import collector_paused
+from wengert.engine.core.lazy import lazy
+from wengert.engine.ir.graph import Graph
+from wengert.engine.ir.types import TensorType, type_of
+from wengert.engine.memory import is_strided, stand_in
+from wengert.engine.transforms.staging import stage
 
 MISFIT: Any = object()
 """Returned if a call needs more than an address for each argument."""

@@ -8,8 +8,8 @@ from typing import Any
 
 from wengert.compiler.runtime import arguments
 from wengert.compiler.runtime.arguments import Named
-from wengert.core import tree
-from wengert.transforms.substitution import current
+from wengert.engine.core import tree
+from wengert.engine.transforms.substitution import current
 
 
 class Roles:

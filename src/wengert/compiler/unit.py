@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from wengert.compiler.machine.target import Target
 from wengert.compiler.schedule.arena import Plan
 from wengert.compiler.schedule.layout import Layout
 from wengert.compiler.schedule.schedule_nests import ScheduledNest
-from wengert.ir.graph import Graph
-from wengert.nest.expression import Buffer
-from wengert.nest.nest import Nest, Program
-from wengert.nest.printer import Names, step_lines, text
+from wengert.engine.ir.graph import Graph
+from wengert.engine.machine.target import Target
+from wengert.engine.nest.expression import Buffer
+from wengert.engine.nest.nest import Nest, Program
+from wengert.engine.nest.printer import Names, step_lines, text
 
 
 class Options(NamedTuple):

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.errors import ArgumentError, message
-from wengert.core.files import replacing
-from wengert.core.tree import leaves
 from wengert.data.dataset import Array, Dataset
 from wengert.data.errors import DataError, DataNotFoundError
 from wengert.data.sources import Source, mapped
+from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.core.files import replacing
+from wengert.engine.core.tree import leaves
 
 FILES = ("train-images.npy", "train-labels.npy", "test-images.npy", "test-labels.npy")
 _CLASSES = "classes.txt"

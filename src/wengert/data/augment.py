@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.errors import ArgumentError, message
-from wengert.core.shapes import shape_of
+from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.core.shapes import shape_of
 from wengert.random import bernoulli, fold_in, randint
 
 

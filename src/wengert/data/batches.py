@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.errors import ArgumentError, message
+from wengert.engine.core.errors import ArgumentError, message
 
 
 def batches(

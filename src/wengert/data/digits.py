@@ -19,8 +19,8 @@ from pathlib import Path
 
 import numpy as np
 
-from wengert.core.errors import ArgumentError, message
 from wengert.data.dataset import DIGITS, Array, Dataset
+from wengert.engine.core.errors import ArgumentError, message
 
 _DOTS = 96  # the dots of a digit; at 28x28 about 0.6 pixels apart
 _PIXELS_AT_ONCE = 32 * 28 * 28  # the working set fits into the second-level cache

@@ -11,10 +11,10 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import IO, TypeAlias
 
-from wengert.core.files import replacing
-from wengert.core.progress import Bar, megabytes
 from wengert.data.errors import DataError, DataNotFoundError
 from wengert.data.idx import unpacked
+from wengert.engine.core.files import replacing
+from wengert.engine.core.progress import Bar, megabytes
 
 #: Called with the name of the file, the number of bytes received and, if known, the number expected.
 Progress: TypeAlias = Callable[[str, int, int | None], None]

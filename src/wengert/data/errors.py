@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from wengert.core.errors import WengertError
+from wengert.engine.core.errors import WengertError
 
 
 class DataError(WengertError, ValueError):

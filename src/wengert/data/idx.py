@@ -24,10 +24,10 @@ from typing import IO, Any
 
 import numpy as np
 
-from wengert.core.errors import ArgumentError, DtypeError, message
-from wengert.core.files import replacing
 from wengert.data.dataset import Array
 from wengert.data.errors import DataError, DataNotFoundError, damaged
+from wengert.engine.core.errors import ArgumentError, DtypeError, message
+from wengert.engine.core.files import replacing
 
 GZIP_MAGIC = b"\x1f\x8b"
 #: The errors that Python raises for damaged or truncated gzip data.

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.core.errors import ArgumentError, MissingExtraError, message
 from wengert.data.errors import DataError, DataNotFoundError
 from wengert.data.sources import Source
+from wengert.engine.core.errors import ArgumentError, MissingExtraError, message
 
 SUFFIXES = frozenset((".png", ".jpg", ".jpeg", ".bmp", ".pgm", ".ppm", ".webp", ".gif", ".tif", ".tiff"))
 _FORMATS = ("PNG", "JPEG", "BMP", "PPM", "WEBP", "GIF", "TIFF")

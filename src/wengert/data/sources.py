@@ -10,9 +10,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from wengert.core.errors import ArgumentError, MissingExtraError, message
-from wengert.core.tree import leaves, map_tree
 from wengert.data.errors import DataError, DataNotFoundError
+from wengert.engine.core.errors import ArgumentError, MissingExtraError, message
+from wengert.engine.core.tree import leaves, map_tree
 
 _SHARD_BYTES = 1 << 20
 """Of a shard of a source that has no parts of its own: a disk reads it about as fast as it can."""

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.core.errors import ArgumentError, message
-from wengert.core.tree import leaves, map_tree
 from wengert.data.errors import DataError
 from wengert.data.sources import Source
+from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.core.tree import leaves, map_tree
 
 
 class _Window(NamedTuple):

@@ -10,19 +10,19 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from wengert.core.dtypes import is_inexact
+from wengert.engine.core.dtypes import is_inexact
+from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var
+from wengert.engine.ops.shape import broadcast_to
+from wengert.engine.passes.common import key
+from wengert.engine.passes.dead import eliminate_dead
+from wengert.engine.passes.expand_programs import expand_programs
+from wengert.engine.passes.simplify import simplify
+from wengert.engine.primitive import REGISTRY, Linear, Partials
+from wengert.engine.transforms.forward_mode import jvp
+from wengert.engine.transforms.reverse_mode import vjp
 from wengert.explorer.writer import ADJOINT, Writer
 from wengert.inspect.notation import passes
 from wengert.inspect.statements import renames
-from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
-from wengert.ops.shape import broadcast_to
-from wengert.passes.common import key
-from wengert.passes.dead import eliminate_dead
-from wengert.passes.expand_programs import expand_programs
-from wengert.passes.simplify import simplify
-from wengert.primitive import REGISTRY, Linear, Partials
-from wengert.transforms.forward_mode import jvp
-from wengert.transforms.reverse_mode import vjp
 
 #: The number of a wanted value among the results of the list.
 Handle = int

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.dtypes import BOOL, FLOAT32, FLOAT64, SHORT_NAMES
-from wengert.core.shapes import size
-from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
-from wengert.ir.types import TensorType
-from wengert.nest.lowering import Elementwise
-from wengert.primitive import REGISTRY
+from wengert.engine.core.dtypes import BOOL, FLOAT32, FLOAT64, SHORT_NAMES
+from wengert.engine.core.shapes import size
+from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var
+from wengert.engine.ir.types import TensorType
+from wengert.engine.nest.lowering import Elementwise
+from wengert.engine.primitive import REGISTRY
 
 #: Arrays of more elements are not written whole: a page shows a picture of them.
 LARGEST = 1 << 18

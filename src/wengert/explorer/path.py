@@ -11,16 +11,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.boxes import Box, concrete
-from wengert.control.recording import RecordedState, Recorder
-from wengert.core.dtypes import BOOL, dtype_of
-from wengert.core.errors import user_frame
-from wengert.core.notebooks import readable
-from wengert.core.shapes import shape_of
+from wengert.engine.boxes import Box, concrete
+from wengert.engine.control.recording import RecordedState, Recorder
+from wengert.engine.core.dtypes import BOOL, dtype_of
+from wengert.engine.core.errors import user_frame
+from wengert.engine.core.notebooks import readable
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ir.graph import Var
+from wengert.engine.ir.types import type_of
+from wengert.engine.primitive import Primitive
 from wengert.inspect.listing import Listing, listed
-from wengert.ir.graph import Var
-from wengert.ir.types import type_of
-from wengert.primitive import Primitive
 
 
 class Place(NamedTuple):

@@ -11,12 +11,14 @@ from wengert.compiler.llvm.host import host
 from wengert.compiler.pipeline import advance
 from wengert.compiler.report import report_of
 from wengert.compiler.unit import Options, Unit
-from wengert.core import tree
-from wengert.core.dtypes import is_float
-from wengert.core.errors import ArgumentError, WengertError, message
-from wengert.core.garbage import collector_paused
-from wengert.core.notebooks import readable
-from wengert.core.progress import Bar
+from wengert.engine.core import tree
+from wengert.engine.core.dtypes import is_float
+from wengert.engine.core.errors import ArgumentError, WengertError, message
+from wengert.engine.core.garbage import collector_paused
+from wengert.engine.core.notebooks import readable
+from wengert.engine.core.progress import Bar
+from wengert.engine.ir.graph import Atom, Graph, Literal, Var
+from wengert.engine.primitive import REGISTRY, Linear, Partials
 from wengert.explorer.derivatives import Derivatives, Handle, Step, differentiate
 from wengert.explorer.encoding import Encoder, Table, number, tensor, type_text
 from wengert.explorer.path import Decision, Path, follow
@@ -24,8 +26,6 @@ from wengert.explorer.sources import excerpts
 from wengert.explorer.writer import ADJOINT
 from wengert.inspect.notation import adjoint_term, all_values, formula, show, symbol
 from wengert.inspect.statements import Body, Names, Settings, needs_exact_scalars
-from wengert.ir.graph import Atom, Graph, Literal, Var
-from wengert.primitive import REGISTRY, Linear, Partials
 
 #: Operations of the largest derivative that is compiled for the page.
 COMPILED = 20_000

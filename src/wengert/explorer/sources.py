@@ -7,7 +7,7 @@ import linecache
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from wengert.core.notebooks import readable_file
+from wengert.engine.core.notebooks import readable_file
 from wengert.explorer.path import Place
 
 _AROUND = 2

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from wengert.boxes import running
-from wengert.ir.graph import Atom, Equation, Graph, Var
-from wengert.passes.simplify import simplify
-from wengert.transforms.staging import GraphTrace
+from wengert.engine.boxes import running
+from wengert.engine.ir.graph import Atom, Equation, Graph, Var
+from wengert.engine.passes.simplify import simplify
+from wengert.engine.transforms.staging import GraphTrace
 
 ADJOINT = "adjoint of "
 

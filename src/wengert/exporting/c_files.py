@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from wengert._version import __version__
-from wengert.core.dtypes import Dtype
-from wengert.core.files import replace_all
-from wengert.exporting.freestanding import ALIGNMENT, Freestanding, parameters
-from wengert.exporting.function import Function, Leaf
+from wengert.compiler.freestanding.function import Function, Leaf
+from wengert.compiler.freestanding.program import ALIGNMENT, Freestanding, parameters
+from wengert.engine.core.dtypes import Dtype
+from wengert.engine.core.files import replace_all
 from wengert.exporting.vectors import Slope, Vectors, vectors
 
 _TYPES = {

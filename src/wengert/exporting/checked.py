@@ -12,13 +12,13 @@ import numpy as np
 
 from wengert.compiler.passes.lower import lower
 from wengert.compiler.passes.verify import Verifier
-from wengert.core.dtypes import SHORT_NAMES
-from wengert.core.errors import GraphError, message
-from wengert.core.shapes import size
-from wengert.ir.graph import Equation, Graph
-from wengert.ir.types import TensorType, show
-from wengert.passes.expand_programs import expand_programs
-from wengert.primitive import OF_PROGRAMS, REGISTRY, Primitive
+from wengert.engine.core.dtypes import SHORT_NAMES
+from wengert.engine.core.errors import GraphError, message
+from wengert.engine.core.shapes import size
+from wengert.engine.ir.graph import Equation, Graph
+from wengert.engine.ir.types import TensorType, show
+from wengert.engine.passes.expand_programs import expand_programs
+from wengert.engine.primitive import OF_PROGRAMS, REGISTRY, Primitive
 
 MOST_BYTES = 1 << 47
 """The bytes of a value: the address space of a process."""

@@ -18,9 +18,9 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from wengert.core import tree
-from wengert.core.dtypes import NUMPY_SCALAR
-from wengert.core.errors import ArgumentError, message
+from wengert.engine.core import tree
+from wengert.engine.core.dtypes import NUMPY_SCALAR
+from wengert.engine.core.errors import ArgumentError, message
 
 _BUILTIN: dict[str, type] = {
     "dict": dict,
@@ -173,7 +173,7 @@ def rearranged(leaves: Sequence[Any], given: tree.Structure, expected: tree.Stru
     """Return leaves in the order of a container with the same keys, of whatever class; None if keys differ.
 
     Example:
-        >>> from wengert.core.tree import flatten
+        >>> from wengert.engine.core.tree import flatten
         >>> leaves, structure = flatten({"b": 1.0, "a": 2.0})
         >>> rearranged(leaves, structure, structure)
         [2.0, 1.0]

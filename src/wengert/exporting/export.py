@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiler.freestanding.function import Function, typed
+from wengert.compiler.freestanding.names import check_function
+from wengert.compiler.freestanding.program import Freestanding, freestanding
 from wengert.compiler.jit import Jitted
 from wengert.compiler.llvm.object_code import object_file
-from wengert.compiler.machine.target import Target
-from wengert.core.progress import Bar
+from wengert.engine.core.progress import Bar
+from wengert.engine.machine.target import Target
+from wengert.engine.transforms.staging import evaluate
 from wengert.exporting.c_files import write_c
-from wengert.exporting.freestanding import Freestanding, freestanding
-from wengert.exporting.function import Function, typed
-from wengert.exporting.names import check_function
 from wengert.exporting.onnx.model import write_onnx
 from wengert.exporting.saved import save
 from wengert.exporting.targets import in_the_order_of, target_named
 from wengert.exporting.wasm_files import resident, write_wasm
-from wengert.transforms.staging import evaluate
 
 
 class Export:

@@ -27,10 +27,11 @@ from typing import Any
 import numpy as np
 
 from wengert._version import __version__
+from wengert.compiler.freestanding.function import Function
 from wengert.compiler.jit import Jitted, jit
-from wengert.core import tree
-from wengert.core.dtypes import NUMPY_VALUE, PYTHON_TYPE
-from wengert.core.errors import (
+from wengert.engine.core import tree
+from wengert.engine.core.dtypes import NUMPY_VALUE, PYTHON_TYPE
+from wengert.engine.core.errors import (
     DtypeError,
     GraphError,
     ShapeError,
@@ -39,15 +40,14 @@ from wengert.core.errors import (
     located,
     message,
 )
-from wengert.core.files import replacing
-from wengert.core.shapes import size
+from wengert.engine.core.files import replacing
+from wengert.engine.core.shapes import size
+from wengert.engine.ir.graph import Equation, Graph
+from wengert.engine.ir.parser import parse
+from wengert.engine.ir.types import TensorType, show, type_of
+from wengert.engine.transforms.staging import evaluate
 from wengert.exporting.checked import check_graph, check_type
 from wengert.exporting.containers import from_json, rearranged, to_json
-from wengert.exporting.function import Function
-from wengert.ir.graph import Equation, Graph
-from wengert.ir.parser import parse
-from wengert.ir.types import TensorType, show, type_of
-from wengert.transforms.staging import evaluate
 
 FORMAT = 1
 """The format of files that this version writes; it reads all formats up to this one."""

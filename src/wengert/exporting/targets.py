@@ -6,8 +6,8 @@ import subprocess
 import sys
 
 from wengert.compiler.llvm.host import host, named
-from wengert.compiler.machine.target import Target
-from wengert.core.errors import ArgumentError, message
+from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.machine.target import Target
 
 _KB = 1 << 10
 

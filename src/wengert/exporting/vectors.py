@@ -15,17 +15,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.compiler.freestanding.function import Function, Leaf
+from wengert.compiler.freestanding.program import Freestanding, freestanding, parameters
 from wengert.compiler.llvm.host import host
 from wengert.compiler.llvm.object_code import Library, compile_module, load
-from wengert.compiler.machine.target import Target
 from wengert.compiler.runtime.execute import address_of
-from wengert.core.dtypes import FLOAT32, FLOAT64
-from wengert.core.errors import ArgumentError, line_of, located, message, split_location
-from wengert.exporting.freestanding import Freestanding, freestanding, parameters
-from wengert.exporting.function import Function, Leaf
+from wengert.engine.core.dtypes import FLOAT32, FLOAT64
+from wengert.engine.core.errors import ArgumentError, line_of, located, message, split_location
+from wengert.engine.machine.target import Target
+from wengert.engine.transforms.forward_mode import jvp
+from wengert.engine.transforms.staging import evaluate
 from wengert.exporting.targets import can_follow, in_the_order_of
-from wengert.transforms.forward_mode import jvp
-from wengert.transforms.staging import evaluate
 
 _MULTIPLIER, _OFFSET, _WORD = 2654435761, 40503, 1 << 32
 #: The step of the difference quotient, relative to a direction between -1 and 1, for each size of the smallest float.

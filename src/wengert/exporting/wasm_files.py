@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 from wengert._version import __version__
-from wengert.core.errors import MissingExtraError, WengertError, message
-from wengert.core.files import replace_all
+from wengert.compiler.freestanding.function import Leaf
+from wengert.compiler.freestanding.program import ALIGNMENT, Freestanding, data, parameters
+from wengert.engine.core.errors import MissingExtraError, WengertError, message
+from wengert.engine.core.files import replace_all
 from wengert.exporting.c_files import elements
-from wengert.exporting.freestanding import ALIGNMENT, Freestanding, data, parameters
-from wengert.exporting.function import Leaf
 
 _STACK = 1 << 18
 _ARRAYS = {

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.control.cond import cond
+from wengert.engine.control.cond import cond
+from wengert.engine.ops.comparison import where
 from wengert.fit.metrics import Metric, Window
-from wengert.ops.comparison import where
 
 _SHRINKAGE, _DELAY, _DECAY = 0.05, 10.0, 0.75
 """Gamma, t0 and kappa of Hoffman and Gelman (2014)."""

@@ -9,14 +9,14 @@ from typing import Any, cast
 
 import numpy as np
 
-from wengert.core.errors import DoubtfulResultWarning, message
-from wengert.core.markup import element, in_notebook, short_table
+from wengert.engine.core.errors import DoubtfulResultWarning, message
+from wengert.engine.core.markup import element, in_notebook, short_table
+from wengert.engine.transforms.callbacks import with_callbacks
 from wengert.fit.mode import Point, Potential
 from wengert.fit.samples import with_leading_axes
 from wengert.fit.tables import number, table, written_names
 from wengert.optimize.scipys import as_tuple
 from wengert.random.sampling import normal
-from wengert.transforms.callbacks import with_callbacks
 
 
 class Laplace:

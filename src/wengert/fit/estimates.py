@@ -8,17 +8,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.core import tree
-from wengert.core.dtypes import FLOAT64
-from wengert.core.errors import ArgumentError, message
-from wengert.core.lazy import lazy
-from wengert.core.markup import element, in_notebook, short_table
+from wengert.engine.core import tree
+from wengert.engine.core.dtypes import FLOAT64
+from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.core.lazy import lazy
+from wengert.engine.core.markup import element, in_notebook, short_table
+from wengert.engine.transforms.jacobians import jacobian
+from wengert.engine.transforms.vectors import joined
 from wengert.fit.mode import Point, Potential
 from wengert.fit.profiles import profile_limits
 from wengert.fit.tables import number, table, written_names
 from wengert.optimize.flat import Flat
-from wengert.transforms.jacobians import jacobian
-from wengert.transforms.vectors import joined
 
 
 class Interval(NamedTuple):

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core import tree
-from wengert.core.errors import ArgumentError, DoubtfulResultWarning, message
+from wengert.engine.core import tree
+from wengert.engine.core.errors import ArgumentError, DoubtfulResultWarning, message
+from wengert.engine.transforms.arguments import flatten_output
+from wengert.engine.transforms.callbacks import followed, with_callbacks
 from wengert.fit.estimates import Fit
 from wengert.fit.mode import Point, Potential
 from wengert.optimize.passes import passes_of
-from wengert.transforms.arguments import flatten_output
-from wengert.transforms.callbacks import followed, with_callbacks
 
 
 @with_callbacks

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.ops.comparison import where
+from wengert.engine.ops.comparison import where
 
 
 class Diagonal(NamedTuple):

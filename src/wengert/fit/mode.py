@@ -7,14 +7,14 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from wengert.core.errors import ArgumentError, LimitError, MatrixError, message
+from wengert.engine.core.errors import ArgumentError, LimitError, MatrixError, message
+from wengert.engine.transforms.arguments import objective_value
+from wengert.engine.transforms.callbacks import followed
+from wengert.engine.transforms.jacobians import hessian
+from wengert.engine.transforms.reverse_mode import value_and_grad
 from wengert.fit.tables import element_names
 from wengert.optimize.flat import Flat
 from wengert.optimize.passes import passes_of
-from wengert.transforms.arguments import objective_value
-from wengert.transforms.callbacks import followed
-from wengert.transforms.jacobians import hessian
-from wengert.transforms.reverse_mode import value_and_grad
 
 _TOLERANCE = 1e-16
 """The Newton decrement of a mode: the log density that another step would gain."""

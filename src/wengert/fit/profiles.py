@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.errors import LimitError, message
+from wengert.engine.core.errors import LimitError, message
 from wengert.fit.mode import Point, Potential, minimum
 
 _TURNS = 60

@@ -7,16 +7,16 @@ from typing import Any, cast
 
 import numpy as np
 
-from wengert.core import tree
-from wengert.core.errors import MissingExtraError, message
-from wengert.core.lazy import lazy
-from wengert.core.markup import element, in_notebook, short_table
+from wengert.engine.core import tree
+from wengert.engine.core.errors import MissingExtraError, message
+from wengert.engine.core.lazy import lazy
+from wengert.engine.core.markup import element, in_notebook, short_table
+from wengert.engine.transforms.batching import vmap
+from wengert.engine.transforms.callbacks import followed
 from wengert.fit.diagnostics import bulk_ess, mean_ess, r_hat, tail_ess
 from wengert.fit.tables import element_names, leaf_names, number, table, written_names
 from wengert.optimize.flat import Flat
 from wengert.optimize.passes import Pass
-from wengert.transforms.batching import vmap
-from wengert.transforms.callbacks import followed
 
 _LARGEST_REDUCTION, _LEAST_SIZE = 1.01, 100
 """Of R-hat, and of the effective sample size for each chain (Vehtari and others, 2021)."""

@@ -8,10 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.control.scan import scan
-from wengert.core import tree
-from wengert.core.errors import ArgumentError, message
-from wengert.core.progress import Bar
+from wengert.engine.control.scan import scan
+from wengert.engine.core import tree
+from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.core.progress import Bar
+from wengert.engine.transforms.batching import vmap
+from wengert.engine.transforms.callbacks import with_callbacks
+from wengert.engine.transforms.reverse_mode import value_and_grad
 from wengert.fit.adaptation import Adapted, adapted, begun, phases
 from wengert.fit.metrics import Dense, Diagonal
 from wengert.fit.mode import TRIAL_ERRORS
@@ -23,9 +26,6 @@ from wengert.optimize.passes import Passes, passes_of
 from wengert.optimize.scipys import as_tuple
 from wengert.random.keys import fold_in, split
 from wengert.random.sampling import uniform
-from wengert.transforms.batching import vmap
-from wengert.transforms.callbacks import with_callbacks
-from wengert.transforms.reverse_mode import value_and_grad
 
 _CHUNK = 100
 """The most draws of one call of the program, between which progress shows."""

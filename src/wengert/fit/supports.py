@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert.boxes import concrete
-from wengert.core.dtypes import SEQUENCE, dtype_of, is_inexact
-from wengert.core.errors import ArgumentError, ScalarError, ShapeError, message
-from wengert.core.shapes import Shape, broadcast, shape_of
-from wengert.core.shapes import show as show_shape
+from wengert.engine.boxes import concrete
+from wengert.engine.core.dtypes import SEQUENCE, dtype_of, is_inexact
+from wengert.engine.core.errors import ArgumentError, ScalarError, ShapeError, message
+from wengert.engine.core.shapes import Shape, broadcast, shape_of
+from wengert.engine.core.shapes import show as show_shape
 
 
 def positive(z: Any) -> tuple[Any, Any]:

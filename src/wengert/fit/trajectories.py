@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.control.while_loop import while_loop
+from wengert.engine.control.while_loop import while_loop
+from wengert.engine.ops.comparison import where
 from wengert.fit.metrics import Metric
-from wengert.ops.comparison import where
 from wengert.random.keys import fold_in, split
 from wengert.random.sampling import normal, randint, uniform
 

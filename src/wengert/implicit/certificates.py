@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.boxes import concrete
-from wengert.control.while_loop import while_loop
-from wengert.core.dtypes import dtype_of
-from wengert.core.errors import LimitError, message
-from wengert.core.shapes import shape_of
-from wengert.ops.comparison import require_end, where
-from wengert.transforms.batching import vmap
-from wengert.transforms.forward_mode import jvp
+from wengert.engine.boxes import concrete
+from wengert.engine.control.while_loop import while_loop
+from wengert.engine.core.dtypes import dtype_of
+from wengert.engine.core.errors import LimitError, message
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ops.comparison import require_end, where
+from wengert.engine.transforms.batching import vmap
+from wengert.engine.transforms.forward_mode import jvp
 
 #: ``(product, right sides) -> solutions`` of linear equations.
 LinearSolves = Callable[[Callable[[Any], Any], list[Any]], list[Any]]

@@ -8,18 +8,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.boxes import concrete
-from wengert.control.custom_derivatives import custom_jvp
-from wengert.control.values import is_followable, pack
-from wengert.core.dtypes import dtype_of
-from wengert.core.errors import ArgumentError, MatrixError, ShapeError, message
-from wengert.core.shapes import shape_of
+from wengert.engine.boxes import concrete
+from wengert.engine.control.custom_derivatives import custom_jvp
+from wengert.engine.control.values import is_followable, pack
+from wengert.engine.core.dtypes import dtype_of
+from wengert.engine.core.errors import ArgumentError, MatrixError, ShapeError, message
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ops.comparison import not_equal, require, where
+from wengert.engine.ops.conversion import stop_gradient_primitive
+from wengert.engine.transforms.forward_mode import jvp
 from wengert.implicit.certificates import Certificate, certified, largest, require_certified
 from wengert.implicit.linear import SOLVERS, solve_directly, solve_iteratively, tolerance_of
 from wengert.implicit.vectors import Form, differentiable, lifted, vector_of
-from wengert.ops.comparison import not_equal, require, where
-from wengert.ops.conversion import stop_gradient_primitive
-from wengert.transforms.forward_mode import jvp
 
 #: ``(residual, x) -> x``: takes the residual as a function of a vector, and returns its root.
 Solve = Callable[[Callable[[Any], Any], Any], Any]

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert.control.while_loop import while_loop
-from wengert.core.errors import ArgumentError, message
-from wengert.core.shapes import shape_of
+from wengert.engine.control.while_loop import while_loop
+from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.transforms.callbacks import with_callbacks
+from wengert.engine.transforms.forward_mode import jvp
 from wengert.implicit.certificates import certified, largest
 from wengert.implicit.definitions import (
     MOST_DENSE,
@@ -24,8 +26,6 @@ from wengert.implicit.definitions import (
 )
 from wengert.implicit.linear import tolerance_of
 from wengert.implicit.vectors import Form
-from wengert.transforms.callbacks import with_callbacks
-from wengert.transforms.forward_mode import jvp
 
 
 @with_callbacks

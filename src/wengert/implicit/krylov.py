@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.control.while_loop import while_loop
-from wengert.ops.comparison import require_end, where
+from wengert.engine.control.while_loop import while_loop
+from wengert.engine.ops.comparison import require_end, where
 
 Product = Callable[[Any], Any]
 

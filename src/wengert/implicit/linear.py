@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.boxes import concrete
-from wengert.control.subgraphs import (
+from wengert.engine.boxes import concrete
+from wengert.engine.control.subgraphs import (
     Flags,
     Values,
     batch_graph,
@@ -21,23 +21,23 @@ from wengert.control.subgraphs import (
     unchecked_graph,
     vjp_graph,
 )
-from wengert.control.values import check_same_types, program_types, strong
-from wengert.core import tree
-from wengert.core.dtypes import dtype_of
-from wengert.core.errors import ArgumentError, ShapeError, message
-from wengert.core.shapes import shape_of
+from wengert.engine.control.values import check_same_types, program_types, strong
+from wengert.engine.core import tree
+from wengert.engine.core.dtypes import dtype_of
+from wengert.engine.core.errors import ArgumentError, ShapeError, message
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ir.graph import Graph
+from wengert.engine.ir.types import TensorType, type_of
+from wengert.engine.nest.lowering import ControlFlow
+from wengert.engine.ops.comparison import where
+from wengert.engine.ops.linalg.square import solve
+from wengert.engine.primitive import HigherOrder, Primitive, primitive
+from wengert.engine.transforms.batching import Batched, vmap
+from wengert.engine.transforms.callbacks import with_callbacks
+from wengert.engine.transforms.staging import evaluate, stage
 from wengert.implicit import krylov
 from wengert.implicit.sparse import solve as solve_sparse
 from wengert.implicit.vectors import Form, vector_of
-from wengert.ir.graph import Graph
-from wengert.ir.types import TensorType, type_of
-from wengert.nest.lowering import ControlFlow
-from wengert.ops.comparison import where
-from wengert.ops.linalg import solve
-from wengert.primitive import HigherOrder, Primitive, primitive
-from wengert.transforms.batching import Batched, vmap
-from wengert.transforms.callbacks import with_callbacks
-from wengert.transforms.staging import evaluate, stage
 
 SOLVERS = ("direct", *krylov.METHODS)
 

@@ -8,10 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from wengert.control.while_loop import while_loop
-from wengert.core.dtypes import dtype_of
-from wengert.core.errors import ArgumentError, message
-from wengert.core.shapes import shape_of
+from wengert.engine.control.while_loop import while_loop
+from wengert.engine.core.dtypes import dtype_of
+from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.transforms.arguments import objective_value
+from wengert.engine.transforms.callbacks import with_callbacks
+from wengert.engine.transforms.forward_mode import jvp
+from wengert.engine.transforms.reverse_mode import grad, value_and_grad
 from wengert.implicit.certificates import certified, epsilon_of, largest
 from wengert.implicit.definitions import (
     LinearSolve,
@@ -23,10 +27,6 @@ from wengert.implicit.definitions import (
     unknowns_of,
 )
 from wengert.implicit.linear import tolerance_of
-from wengert.transforms.arguments import objective_value
-from wengert.transforms.callbacks import with_callbacks
-from wengert.transforms.forward_mode import jvp
-from wengert.transforms.reverse_mode import grad, value_and_grad
 
 _LEAST = 1e-12
 """The least damping: Newton's steps converge as fast, and a Hessian that is singular still has a step."""

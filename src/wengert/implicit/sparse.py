@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert.boxes import Box
-from wengert.core.errors import ArgumentError, ShapeError, message
-from wengert.core.shapes import shape_of
-from wengert.ir.types import show
-from wengert.ops.sparse_solution import sparse_solve
+from wengert.engine.boxes import Box
+from wengert.engine.core.errors import ArgumentError, ShapeError, message
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ir.types import show
+from wengert.engine.ops.linalg.sparse_solution import sparse_solve
 
 
 def solve(matrix: Any, b: Any, *, data: Any = None) -> Any:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from wengert.boxes import inside_transform
-from wengert.control.values import flatten_numbers
-from wengert.core import tree
-from wengert.core.dtypes import FLOAT64, as_float, dtype_of, is_complex, is_inexact
-from wengert.core.errors import ConcreteError, DtypeError, ShapeError, message
-from wengert.core.shapes import Shape, shape_of
-from wengert.ir.types import show, type_of
-from wengert.transforms.staging import evaluate, stage
-from wengert.transforms.vectors import joined, split
+from wengert.engine.boxes import inside_transform
+from wengert.engine.control.values import flatten_numbers
+from wengert.engine.core import tree
+from wengert.engine.core.dtypes import FLOAT64, as_float, dtype_of, is_complex, is_inexact
+from wengert.engine.core.errors import ConcreteError, DtypeError, ShapeError, message
+from wengert.engine.core.shapes import Shape, shape_of
+from wengert.engine.ir.types import show, type_of
+from wengert.engine.transforms.staging import evaluate, stage
+from wengert.engine.transforms.vectors import joined, split
 
 
 class Form(NamedTuple):

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from wengert.core.errors import ArgumentError, WengertError, message
+from wengert.engine.core.errors import ArgumentError, WengertError, message
 
 _SOURCE = (".dot", ".gv")
 _DRAWN = (".svg", ".png", ".pdf")

@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.core.dtypes import dtype_of, is_inexact
-from wengert.core.errors import ArgumentError, message
-from wengert.core.markup import element, in_notebook, scrollable
+from wengert.engine.core.dtypes import dtype_of, is_inexact
+from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.core.markup import element, in_notebook, scrollable
+from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var
+from wengert.engine.passes.dead import eliminate_dead
+from wengert.engine.primitive import REGISTRY
+from wengert.engine.transforms.reverse_mode import vjp
 from wengert.inspect.notation import PRIME, adjoint_term, formula, passes, show, symbol
 from wengert.inspect.statements import renames
-from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
-from wengert.passes.dead import eliminate_dead
-from wengert.primitive import REGISTRY
-from wengert.transforms.reverse_mode import vjp
 
 HEADS = "Forward primal trace ↓", "Reverse adjoint trace ↑"
 

@@ -12,19 +12,19 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from wengert.boxes import Box, running, snapshot
-from wengert.core import tree
-from wengert.core.dtypes import check_known, dtype_of
-from wengert.core.errors import DtypeError, message
+from wengert.engine.boxes import Box, running, snapshot
+from wengert.engine.core import tree
+from wengert.engine.core.dtypes import check_known, dtype_of
+from wengert.engine.core.errors import DtypeError, message
+from wengert.engine.ir.graph import Graph, Var
+from wengert.engine.ir.types import type_of
+from wengert.engine.transforms.frozen_random import Draws
+from wengert.engine.transforms.staging import GraphTrace
+from wengert.engine.transforms.substitution import attempt, current
 from wengert.inspect.dot import render
 from wengert.inspect.evaluation_trace import Table, tabulate
 from wengert.inspect.notation import all_values
 from wengert.inspect.picture import graph_picture
-from wengert.ir.graph import Graph, Var
-from wengert.ir.types import type_of
-from wengert.transforms.frozen_random import Draws
-from wengert.transforms.staging import GraphTrace
-from wengert.transforms.substitution import attempt, current
 
 TraceT = TypeVar("TraceT", bound=GraphTrace)
 _NUMBERS = (bool, int, float, complex, np.ndarray, np.generic, Box)

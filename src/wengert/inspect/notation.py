@@ -16,13 +16,13 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from wengert.boxes import concrete
-from wengert.core.shapes import shape_of, size
+from wengert.engine.boxes import concrete
+from wengert.engine.core.shapes import shape_of, size
+from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var
+from wengert.engine.ir.types import type_of
+from wengert.engine.primitive import REGISTRY, Linear, NonDifferentiable, Partials, Primitive
+from wengert.engine.transforms.staging import stage
 from wengert.inspect.numpy_source import as_product, one_axis
-from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
-from wengert.ir.types import type_of
-from wengert.primitive import REGISTRY, Linear, NonDifferentiable, Partials, Primitive
-from wengert.transforms.staging import stage
 
 #: Arrays up to this many elements are written out.
 LISTED = 6
@@ -148,7 +148,7 @@ def formula(primitive: str, operands: Sequence[str], params: Mapping[str, Any]) 
     """Write an operation on symbols and numbers.
 
     Example:
-        >>> import wengert.ops.exponential
+        >>> import wengert.engine.ops.exponential
         >>> formula("multiply", ["v₁", "-2"], {}), formula("integer_power", ["v₁"], {"exponent": 3})
         ('v₁ × (-2)', 'v₁³')
         >>> formula("negative", ["-2"], {}), formula("power", ["-2", "v₁"], {})
@@ -205,7 +205,7 @@ def adjoint_term(
         params: those of the operation.
 
     Example:
-        >>> from wengert.ops.arithmetic import maximum, subtract
+        >>> from wengert.engine.ops.arithmetic import maximum, subtract
         >>> adjoint_term(subtract, 1, ("v₃", ["v₁", "v₂"]), (1.0, [3.0, 2.0]), {})
         'v₃′ × (-1)'
         >>> adjoint_term(maximum, 0, ("v₃", ["v₁", "v₂"]), (3.0, [3.0, 2.0]), {})
@@ -292,7 +292,7 @@ def passes(primitive: str, position: int) -> bool:
     """Return whether a derivative passes through an operand.
 
     Example:
-        >>> import wengert.ops.comparison
+        >>> import wengert.engine.ops.comparison
         >>> passes("where", 0), passes("where", 1)
         (False, True)
     """

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.dtypes import BOOL, FLOAT64, INT64
-from wengert.ops.contraction import as_subscripts
+from wengert.engine.core.dtypes import BOOL, FLOAT64, INT64
+from wengert.engine.ops.contraction import as_subscripts
 
 #: Arrays up to this many elements are written out.
 LISTED = 16
@@ -94,7 +94,7 @@ def as_product(operands: Sequence[str], extents: Any, accesses: Any, out: Any, s
     """Write a matrix product with ``@``; return an empty text for any other contraction.
 
     Example:
-        >>> from wengert.ops.contraction import product_params
+        >>> from wengert.engine.ops.contraction import product_params
         >>> as_product(["x", "w"], **product_params("ij,jk->ik", (2, 3), (3, 4)))
         'x @ w'
     """

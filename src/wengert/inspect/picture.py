@@ -6,14 +6,14 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from wengert.engine.ir.graph import Equation, Graph, Literal, Var, graphs_in
+from wengert.engine.ir.printer import names
+from wengert.engine.ir.types import TensorType, type_of
+from wengert.engine.transforms.reverse_mode import reachable
+from wengert.engine.transforms.tape import Node, Part
 from wengert.inspect.dot import Picture, render
 from wengert.inspect.notation import show, symbol
 from wengert.inspect.statements import renames
-from wengert.ir.graph import Equation, Graph, Literal, Var, graphs_in
-from wengert.ir.printer import names
-from wengert.ir.types import TensorType, type_of
-from wengert.transforms.reverse_mode import reachable
-from wengert.transforms.tape import Node, Part
 
 _LONGEST = 40
 

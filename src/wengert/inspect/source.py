@@ -11,25 +11,25 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from wengert.core import tree
-from wengert.core.errors import UnsupportedError, message
+from wengert.engine.core import tree
+from wengert.engine.core.errors import UnsupportedError, message
+from wengert.engine.ir.graph import Graph, Var
+from wengert.engine.passes.expand_programs import expand_programs
+from wengert.engine.passes.simplify import simplify
 from wengert.inspect.listing import Listing, trace
 from wengert.inspect.prelude import HELPERS, prelude
 from wengert.inspect.statements import Body, Names, Settings, Statement, needs_exact_scalars, written
-from wengert.ir.graph import Graph, Var
-from wengert.passes.expand_programs import expand_programs
-from wengert.passes.simplify import simplify
 
 _TAKEN = {*keyword.kwlist, *HELPERS, "np", "wengert", "scipy", "constants", "float", "int", "bool"}
 _MODULES = (
     "scipy.linalg",
     "scipy.special",
     "scipy.stats",
-    "wengert.kernels.differences",
-    "wengert.kernels.incomplete",
-    "wengert.kernels.orders",
-    "wengert.kernels.orthogonal",
-    "wengert.kernels.student",
+    "wengert.engine.kernels.differences",
+    "wengert.engine.kernels.incomplete",
+    "wengert.engine.kernels.orders",
+    "wengert.engine.kernels.orthogonal",
+    "wengert.engine.kernels.student",
     "wengert.random",
     "wengert.special",
 )  # besides NumPy

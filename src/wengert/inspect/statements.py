@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.core.dtypes import BOOL, FLOAT64, INT64, PYTHON_TYPE
-from wengert.core.notebooks import readable
+from wengert.engine.core.dtypes import BOOL, FLOAT64, INT64, PYTHON_TYPE
+from wengert.engine.core.notebooks import readable
+from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var
+from wengert.engine.ops.contraction import as_subscripts
+from wengert.engine.primitive import REGISTRY
 from wengert.inspect.numpy_source import array_source, as_index, as_product, as_sum, one_axis, scalar_source
 from wengert.inspect.prelude import HELPERS
-from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
-from wengert.ops.contraction import as_subscripts
-from wengert.primitive import REGISTRY
 
 _ADJOINT = "adjoint of "
 _INLINE = 24

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.boxes import concrete
-from wengert.control.while_loop import while_loop
-from wengert.core.shapes import Shape, shape_of
+from wengert.engine.boxes import concrete
+from wengert.engine.control.while_loop import while_loop
+from wengert.engine.core.shapes import Shape, shape_of
+from wengert.engine.ops.comparison import where
 from wengert.integrate.rules import EPSILON, Rule
-from wengert.ops.comparison import where
 
 _ROUNDING = 100 * EPSILON
 

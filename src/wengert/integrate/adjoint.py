@@ -14,19 +14,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.control.custom_derivatives import custom_vjp
-from wengert.control.scan import scan
-from wengert.control.values import strong
-from wengert.core.dtypes import FLOAT64, dtype_of
-from wengert.core.errors import UnsupportedError, message
-from wengert.core.shapes import shape_of
-from wengert.core.shapes import size as size_of
+from wengert.engine.control.custom_derivatives import custom_vjp
+from wengert.engine.control.scan import scan
+from wengert.engine.control.values import strong
+from wengert.engine.core.dtypes import FLOAT64, dtype_of
+from wengert.engine.core.errors import UnsupportedError, message
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.core.shapes import size as size_of
+from wengert.engine.ir.types import TensorType, type_of
+from wengert.engine.ops.comparison import where
+from wengert.engine.transforms.reverse_mode import vjp
+from wengert.engine.transforms.staging import evaluate, stage
 from wengert.integrate.problem import OPERATION, Problem, Tolerances, direction_of
 from wengert.integrate.solution import DenseOutput, Rows
-from wengert.ir.types import TensorType, type_of
-from wengert.ops.comparison import where
-from wengert.transforms.reverse_mode import vjp
-from wengert.transforms.staging import evaluate, stage
 
 Integrate = Callable[..., tuple[Rows, Any]]
 """``(rhs, span, y, tolerances, interpolates) -> (rows, last state)``: take the steps of a problem."""

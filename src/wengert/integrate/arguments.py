@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from wengert.boxes import concrete
-from wengert.core.dtypes import dtype_of
-from wengert.core.errors import ArgumentError, DtypeError, ShapeError, WengertError, message
-from wengert.core.shapes import shape_of
-from wengert.ir.types import show
+from wengert.engine.boxes import concrete
+from wengert.engine.core.dtypes import dtype_of
+from wengert.engine.core.errors import ArgumentError, DtypeError, ShapeError, WengertError, message
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ir.types import show
+from wengert.engine.ops.comparison import require_argument
 from wengert.numpy.creation import asarray
-from wengert.ops.comparison import require_argument
 
 
 def array_of(operation: str, name: str, value: Any) -> Any:

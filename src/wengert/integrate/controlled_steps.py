@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from wengert.control.checkpoint import stop_gradient
-from wengert.control.scan_while import scan_while
-from wengert.core.shapes import shape_of
+from wengert.engine.control.checkpoint import stop_gradient
+from wengert.engine.control.scan_while import scan_while
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ops.comparison import where
 from wengert.integrate.problem import OPERATION, Problem, Tolerances
 from wengert.integrate.solution import Rows
 from wengert.integrate.steps import Method
-from wengert.ops.comparison import where
 
 _SAFETY, _LEAST, _MOST = 0.9, 0.2, 10.0
 """The share of the step size that the estimate allows, and the least and the largest factor of its change."""

@@ -7,17 +7,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.boxes import concrete
-from wengert.control.checkpoint import stop_gradient
-from wengert.control.scan import scan
-from wengert.core.errors import ArgumentError, ShapeError, message
-from wengert.core.shapes import shape_of
+from wengert.engine.boxes import concrete
+from wengert.engine.control.checkpoint import stop_gradient
+from wengert.engine.control.scan import scan
+from wengert.engine.core.errors import ArgumentError, ShapeError, message
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ir.types import show
+from wengert.engine.ops.comparison import require_end, where
+from wengert.engine.transforms.callbacks import with_callbacks
 from wengert.integrate.fixed_steps import grid, state_of_start
-from wengert.ir.types import show
 from wengert.numpy.creation import asarray, zeros
 from wengert.numpy.selecting import take
-from wengert.ops.comparison import require_end, where
-from wengert.transforms.callbacks import with_callbacks
 
 
 class DdeResult(NamedTuple):

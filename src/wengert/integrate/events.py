@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.boxes import concrete
-from wengert.control.checkpoint import stop_gradient
-from wengert.control.while_loop import fori_loop
-from wengert.core.errors import ArgumentError, ShapeError, UnsupportedError, message
-from wengert.core.shapes import shape_of, size
+from wengert.engine.boxes import concrete
+from wengert.engine.control.checkpoint import stop_gradient
+from wengert.engine.control.while_loop import fori_loop
+from wengert.engine.core.errors import ArgumentError, ShapeError, UnsupportedError, message
+from wengert.engine.core.shapes import shape_of, size
+from wengert.engine.ir.types import show
+from wengert.engine.ops.comparison import where
+from wengert.engine.transforms.forward_mode import jvp
 from wengert.integrate.arguments import called, real_of
 from wengert.integrate.solution import Rows
-from wengert.ir.types import show
-from wengert.ops.comparison import where
-from wengert.transforms.forward_mode import jvp
 
 _HALVINGS = 40
 """The bisections of a step; two steps of Newton's method follow."""

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert.boxes import concrete
-from wengert.core.dtypes import dtype_of
-from wengert.core.errors import ArgumentError, ShapeError, message
-from wengert.core.shapes import shape_of
-from wengert.ir.types import show
+from wengert.engine.boxes import concrete
+from wengert.engine.core.dtypes import dtype_of
+from wengert.engine.core.errors import ArgumentError, ShapeError, message
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ir.types import show
 from wengert.numpy.creation import asarray
 
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.boxes import concrete
-from wengert.control.subgraphs import (
+from wengert.engine.boxes import concrete
+from wengert.engine.control.subgraphs import (
     Flags,
     Marks,
     Values,
@@ -23,19 +23,19 @@ from wengert.control.subgraphs import (
     subgraph,
     vjp_graph,
 )
-from wengert.control.values import check_same_types, fit, program_types
-from wengert.core.dtypes import FLOAT64
-from wengert.core.errors import LimitError, message
-from wengert.core.shapes import Shape, shape_of, size
+from wengert.engine.control.values import check_same_types, fit, program_types
+from wengert.engine.core.dtypes import FLOAT64
+from wengert.engine.core.errors import LimitError, message
+from wengert.engine.core.shapes import Shape, shape_of, size
+from wengert.engine.ir.graph import Graph
+from wengert.engine.ir.types import TensorType, type_of
+from wengert.engine.nest.lowering import ControlFlow
+from wengert.engine.ops.comparison import require_end, where
+from wengert.engine.primitive import HigherOrder, Primitive, primitive
+from wengert.engine.transforms.batching import Batched
+from wengert.engine.transforms.staging import evaluate, stage
 from wengert.integrate.adaptive import Outcome, Tolerances, integrate
 from wengert.integrate.rules import EPSILON, rule_for
-from wengert.ir.graph import Graph
-from wengert.ir.types import TensorType, type_of
-from wengert.nest.lowering import ControlFlow
-from wengert.ops.comparison import require_end, where
-from wengert.primitive import HigherOrder, Primitive, primitive
-from wengert.transforms.batching import Batched
-from wengert.transforms.staging import evaluate, stage
 
 
 class Region(NamedTuple):

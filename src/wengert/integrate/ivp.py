@@ -8,10 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from wengert.boxes import concrete, constant
-from wengert.control.scan import scan
-from wengert.core.errors import ArgumentError, DoubtfulResultWarning, ShapeError, UnsupportedError, message
-from wengert.core.shapes import shape_of
+from wengert.engine.boxes import concrete, constant
+from wengert.engine.control.scan import scan
+from wengert.engine.core.errors import (
+    ArgumentError,
+    DoubtfulResultWarning,
+    ShapeError,
+    UnsupportedError,
+    message,
+)
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ir.types import show
+from wengert.engine.ops.comparison import where
+from wengert.engine.transforms.callbacks import with_callbacks
 from wengert.integrate.adjoint import states_by_adjoint
 from wengert.integrate.arguments import arguments_of, count_of
 from wengert.integrate.controlled_steps import ControlledSteps
@@ -31,9 +40,6 @@ from wengert.integrate.problem import (
 from wengert.integrate.solution import DenseOutput, OdeResult, Rows, require_step
 from wengert.integrate.steps import LEAPFROG, Method, System, rosenbrock, runge_kutta
 from wengert.integrate.tableaux import DOP853, RK4, RK23, RK45, RODAS5P, TSIT5
-from wengert.ir.types import show
-from wengert.ops.comparison import where
-from wengert.transforms.callbacks import with_callbacks
 
 METHODS: dict[str, Method] = {
     "RK23": runge_kutta(RK23),

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from wengert.boxes import concrete
-from wengert.core.dtypes import FLOAT64, dtype_of
-from wengert.core.errors import (
+from wengert.engine.boxes import concrete
+from wengert.engine.core.dtypes import FLOAT64, dtype_of
+from wengert.engine.core.errors import (
     ConcreteError,
     DtypeError,
     LostDerivativeError,
@@ -23,20 +23,20 @@ from wengert.core.errors import (
     UnsupportedError,
     message,
 )
-from wengert.core.shapes import shape_of
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ir.types import show
+from wengert.engine.ops.comparison import where
+from wengert.engine.ops.indexing import gather, scatter_add
+from wengert.engine.ops.linalg.banded import solve_banded
+from wengert.engine.ops.linalg.sparse_solution import sparse_solve
+from wengert.engine.transforms.batching import vmap
+from wengert.engine.transforms.forward_mode import jvp
+from wengert.engine.transforms.jacobians import jacfwd
 from wengert.integrate.arguments import array_of, called, required
-from wengert.ir.types import show
 from wengert.numpy.selecting import take
-from wengert.ops.banded import solve_banded
-from wengert.ops.comparison import where
-from wengert.ops.indexing import gather, scatter_add
-from wengert.ops.sparse_solution import sparse_solve
 from wengert.sparse.colouring import colour
 from wengert.sparse.derivatives import sparse_jacobian
 from wengert.sparse.packages import scipy_sparse
-from wengert.transforms.batching import vmap
-from wengert.transforms.forward_mode import jvp
-from wengert.transforms.jacobians import jacfwd
 
 Solve = Callable[[Any], Any]
 """``b -> x`` with ``(shift - J) x = b``."""

@@ -7,11 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.boxes import concrete, constant
-from wengert.control.checkpoint import stop_gradient
-from wengert.core.dtypes import COMPLEX128, FLOAT64, dtype_of
-from wengert.core.errors import DtypeError, ShapeError, message
-from wengert.core.shapes import shape_of
+from wengert.engine.boxes import concrete, constant
+from wengert.engine.control.checkpoint import stop_gradient
+from wengert.engine.core.dtypes import COMPLEX128, FLOAT64, dtype_of
+from wengert.engine.core.errors import DtypeError, ShapeError, message
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ir.types import show
+from wengert.engine.ops.comparison import where
 from wengert.integrate.arguments import (
     array_of,
     called,
@@ -22,8 +24,6 @@ from wengert.integrate.arguments import (
 )
 from wengert.integrate.events import Events
 from wengert.integrate.steps import Rhs, System
-from wengert.ir.types import show
-from wengert.ops.comparison import where
 
 OPERATION = "solve_ivp"
 _EPSILON = float(np.finfo(np.float64).eps)

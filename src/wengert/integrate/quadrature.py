@@ -7,19 +7,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.boxes import Box, concrete, inside_transform
-from wengert.control.values import fit, is_number
-from wengert.core import tree
-from wengert.core.dtypes import FLOAT64, as_float, dtype_of, is_complex
-from wengert.core.errors import ArgumentError, DtypeError, ShapeError, message
-from wengert.core.shapes import shape_of
+from wengert.engine.boxes import Box, concrete, inside_transform
+from wengert.engine.control.values import fit, is_number
+from wengert.engine.core import tree
+from wengert.engine.core.dtypes import FLOAT64, as_float, dtype_of, is_complex
+from wengert.engine.core.errors import ArgumentError, DtypeError, ShapeError, message
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ir.types import TensorType, show
+from wengert.engine.ops.conversion import cast
+from wengert.engine.transforms.callbacks import with_callbacks
+from wengert.engine.transforms.staging import stage
 from wengert.integrate.adaptive import Tolerances
 from wengert.integrate.integral import Problem, Region, integral
-from wengert.ir.types import TensorType, show
 from wengert.numpy.creation import asarray
-from wengert.ops.conversion import cast
-from wengert.transforms.callbacks import with_callbacks
-from wengert.transforms.staging import stage
 
 
 @with_callbacks

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.core.errors import ArgumentError, message
-from wengert.ops.comparison import where
+from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.ops.comparison import where
 
 EPSILON = float(np.finfo(np.float64).eps)
 _ROUNDING = 50 * EPSILON

@@ -7,16 +7,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.control.scan import scan
-from wengert.core.errors import ArgumentError, ShapeError, message
-from wengert.core.shapes import Shape, shape_of
+from wengert.engine.control.scan import scan
+from wengert.engine.core.errors import ArgumentError, ShapeError, message
+from wengert.engine.core.shapes import Shape, shape_of
+from wengert.engine.ir.types import show
+from wengert.engine.ops.comparison import where
+from wengert.engine.transforms.callbacks import with_callbacks
+from wengert.engine.transforms.forward_mode import jvp
 from wengert.integrate.fixed_steps import grid, places, state_of_start
-from wengert.ir.types import show
 from wengert.numpy.creation import asarray
-from wengert.ops.comparison import where
 from wengert.random import fold_in, normal
-from wengert.transforms.callbacks import with_callbacks
-from wengert.transforms.forward_mode import jvp
 
 METHODS = ("euler_maruyama", "milstein")
 

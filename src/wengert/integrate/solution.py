@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.boxes import concrete
-from wengert.control.while_loop import fori_loop
-from wengert.core.shapes import shape_of
+from wengert.engine.boxes import concrete
+from wengert.engine.control.while_loop import fori_loop
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ops.comparison import require_end, where
 from wengert.numpy.selecting import take
-from wengert.ops.comparison import require_end, where
 
 
 class OdeResult(NamedTuple):

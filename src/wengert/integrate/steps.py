@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.core.shapes import shape_of
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ops.comparison import where
+from wengert.engine.transforms.forward_mode import jvp
 from wengert.integrate.tableaux import RosenbrockTableau, Tableau
-from wengert.ops.comparison import where
-from wengert.transforms.forward_mode import jvp
 
 Rhs = Callable[[Any, Any], Any]
 

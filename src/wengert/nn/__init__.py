@@ -16,7 +16,7 @@ Example:
 
 from typing import TYPE_CHECKING, Any
 
-from wengert.core.other_libraries import absent
+from wengert.engine.core.other_libraries import absent
 from wengert.nn.activations import elu, gelu, leaky_relu, relu, sigmoid, silu, softplus, tanh
 from wengert.nn.attention import MultiHeadAttention, attention
 from wengert.nn.convolution import (

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.docstrings import documented
-from wengert.ops.comparison import greater, less_equal, where
+from wengert.engine.core.docstrings import documented
+from wengert.engine.ops.comparison import greater, less_equal, where
 from wengert.special import erf, expit, softplus
 
 __all__ = ["elu", "gelu", "leaky_relu", "relu", "sigmoid", "silu", "softplus", "tanh"]

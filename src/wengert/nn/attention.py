@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array.array import operand
-from wengert.control import stop_gradient
-from wengert.core.dtypes import BOOL, dtype_of
-from wengert.core.errors import ArgumentError, ShapeError, message
-from wengert.core.shapes import shape_of
-from wengert.core.tree import static
-from wengert.ir.types import show
+from wengert.engine.array.array import operand
+from wengert.engine.control import stop_gradient
+from wengert.engine.core.dtypes import BOOL, dtype_of
+from wengert.engine.core.errors import ArgumentError, ShapeError, message
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.core.tree import static
+from wengert.engine.ir.types import show
+from wengert.engine.ops.comparison import where
 from wengert.nn.checks import check_values, integers
 from wengert.nn.display import Displayed
 from wengert.nn.initialisers import Initialiser, Seed, generator, glorot_uniform
 from wengert.nn.layers import Dense
-from wengert.ops.comparison import where
 from wengert.special import softmax
 
 _numpy: Any = np  # the stubs of np.max give no element type

@@ -6,9 +6,9 @@ import operator
 from collections.abc import Iterable
 from typing import Any
 
-from wengert.core.errors import ShapeError, message
-from wengert.core.shapes import shape_of
-from wengert.ir.types import show
+from wengert.engine.core.errors import ShapeError, message
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ir.types import show
 
 
 def integers(operation: str, name: str, value: Any, count: int, least: int) -> tuple[int, ...]:

@@ -11,17 +11,17 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from wengert.array.array import operand
-from wengert.core.docstrings import documented
-from wengert.core.errors import ArgumentError, ShapeError, message
-from wengert.core.shapes import shape_of
-from wengert.core.tree import static
-from wengert.ir.types import show
+from wengert.engine.array.array import operand
+from wengert.engine.core.docstrings import documented
+from wengert.engine.core.errors import ArgumentError, ShapeError, message
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.core.tree import static
+from wengert.engine.ir.types import show
+from wengert.engine.ops.contraction import Access, Affine, along, contract
+from wengert.engine.ops.shape import slice_, whole
 from wengert.nn.checks import check_spatial, integers, setting
 from wengert.nn.display import Displayed
 from wengert.nn.initialisers import Initialiser, Seed, he_uniform
-from wengert.ops.contraction import Access, Affine, along, contract
-from wengert.ops.shape import slice_, whole
 
 Size: TypeAlias = int | Sequence[int]
 """One number, or one for each spatial axis."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from wengert.control.values import is_number
-from wengert.core import tree
-from wengert.core.dtypes import dtype_of
-from wengert.core.markup import in_notebook, short_table
-from wengert.core.shapes import shape_of, size
-from wengert.ir.types import show
+from wengert.engine.control.values import is_number
+from wengert.engine.core import tree
+from wengert.engine.core.dtypes import dtype_of
+from wengert.engine.core.markup import in_notebook, short_table
+from wengert.engine.core.shapes import shape_of, size
+from wengert.engine.ir.types import show
 
 
 class Displayed:

@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from wengert.core.docstrings import documented
-from wengert.core.errors import ArgumentError, ShapeError, message
-from wengert.core.shapes import Shape
+from wengert.engine.core.docstrings import documented
+from wengert.engine.core.errors import ArgumentError, ShapeError, message
+from wengert.engine.core.shapes import Shape
 
 Seed: TypeAlias = int | np.random.Generator
 Initialiser: TypeAlias = Callable[[Seed, Shape, int, int], Any]

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array.array import operand
-from wengert.core.docstrings import documented
-from wengert.core.dtypes import dtype_of
-from wengert.core.errors import ShapeError, message
-from wengert.core.shapes import shape_of
-from wengert.ir.types import show
-from wengert.ops.indexing import check_bounds
+from wengert.engine.array.array import operand
+from wengert.engine.core.docstrings import documented
+from wengert.engine.core.dtypes import dtype_of
+from wengert.engine.core.errors import ShapeError, message
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ir.types import show
+from wengert.engine.ops.indexing import check_bounds
 from wengert.special import log_softmax
 
 _numpy: Any = np  # the stubs of np.mean give no element type

@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.array.array import operand
-from wengert.control import stop_gradient
-from wengert.core.docstrings import documented
-from wengert.core.dtypes import dtype_of, is_float
-from wengert.core.errors import ArgumentError, ShapeError, message
-from wengert.core.shapes import shape_of
-from wengert.core.tree import static
-from wengert.ir.types import show
+from wengert.engine.array.array import operand
+from wengert.engine.control import stop_gradient
+from wengert.engine.core.docstrings import documented
+from wengert.engine.core.dtypes import dtype_of, is_float
+from wengert.engine.core.errors import ArgumentError, ShapeError, message
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.core.tree import static
+from wengert.engine.ir.types import show
 from wengert.nn.checks import integers
 from wengert.nn.display import Displayed
 

@@ -8,19 +8,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.array.array import operand
-from wengert.core.docstrings import documented
-from wengert.core.dtypes import dtype_of, is_float
-from wengert.core.errors import ShapeError, message
-from wengert.core.shapes import shape_of
-from wengert.core.tree import static
-from wengert.ir.types import show
+from wengert.engine.array.array import operand
+from wengert.engine.core.docstrings import documented
+from wengert.engine.core.dtypes import dtype_of, is_float
+from wengert.engine.core.errors import ShapeError, message
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.core.tree import static
+from wengert.engine.ir.types import show
+from wengert.engine.ops.comparison import where
+from wengert.engine.ops.contraction import Affine, along, contract
+from wengert.engine.ops.reduction import reduce_max, reduce_sum
+from wengert.engine.ops.shape import reshape, slice_, whole
 from wengert.nn.checks import check_spatial, integers, setting
 from wengert.nn.convolution import Size, Spatial, borders, padded, spatial_rank
-from wengert.ops.comparison import where
-from wengert.ops.contraction import Affine, along, contract
-from wengert.ops.reduction import reduce_max, reduce_sum
-from wengert.ops.shape import reshape, slice_, whole
 
 _TERMS = {
     "x": "(examples, channels, height, width, ...).",

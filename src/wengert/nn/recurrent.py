@@ -10,20 +10,20 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from wengert.array.array import operand
-from wengert.control import checkpoint, scan, stop_gradient
-from wengert.core.docstrings import documented
-from wengert.core.dtypes import dtype_of
-from wengert.core.errors import ArgumentError, DtypeError, ShapeError, message
-from wengert.core.shapes import shape_of
-from wengert.core.tree import map_tree, static
-from wengert.ir.types import show
+from wengert.engine.array.array import operand
+from wengert.engine.control import checkpoint, scan, stop_gradient
+from wengert.engine.core.docstrings import documented
+from wengert.engine.core.dtypes import dtype_of
+from wengert.engine.core.errors import ArgumentError, DtypeError, ShapeError, message
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.core.tree import map_tree, static
+from wengert.engine.ir.types import show
+from wengert.engine.ops.comparison import less, where
+from wengert.engine.ops.indexing import check_bounds
 from wengert.nn.activations import sigmoid
 from wengert.nn.checks import check_values, integers
 from wengert.nn.display import Displayed
 from wengert.nn.initialisers import Initialiser, Seed, generator, glorot_uniform, orthogonal
-from wengert.ops.comparison import less, where
-from wengert.ops.indexing import check_bounds
 
 State: TypeAlias = tuple[Any, ...]
 """The arrays that a cell carries from step to step, (examples, hidden) each; the first is the output of the cell."""

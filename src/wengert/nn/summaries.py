@@ -13,21 +13,21 @@ from typing import Any, NamedTuple, TypeAlias, cast
 import numpy as np
 
 from wengert import random
-from wengert.boxes import Box
 from wengert.compiler.jit import Jitted, jit
-from wengert.control.values import Packed, flatten_numbers, is_followable, is_number, pack
-from wengert.core import tree
-from wengert.core.dtypes import NUMPY_VALUE, PYTHON_TYPE, dtype_of, is_inexact
-from wengert.core.errors import ArgumentError, message
-from wengert.core.markup import element, in_notebook, short_table
-from wengert.core.shapes import shape_of, size
-from wengert.core.tree import static
-from wengert.ir.graph import Var
-from wengert.ir.types import TensorType, type_of
+from wengert.engine.boxes import Box
+from wengert.engine.control.values import Packed, flatten_numbers, is_followable, is_number, pack
+from wengert.engine.core import tree
+from wengert.engine.core.dtypes import NUMPY_VALUE, PYTHON_TYPE, dtype_of, is_inexact
+from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.core.markup import element, in_notebook, short_table
+from wengert.engine.core.shapes import shape_of, size
+from wengert.engine.core.tree import static
+from wengert.engine.ir.graph import Var
+from wengert.engine.ir.types import TensorType, type_of
+from wengert.engine.transforms.reverse_mode import vjp
+from wengert.engine.transforms.staging import GraphTrace, stage
 from wengert.nn.layers import Lambda, initial_state
 from wengert.nn.recurrent import Recurrent
-from wengert.transforms.reverse_mode import vjp
-from wengert.transforms.staging import GraphTrace, stage
 
 _HEADS = ("layer", "output", "parameters", "forward", "backward", "peak bytes")
 _WITH_STATE = ("apply", "run")  # these methods return an output and a state

@@ -30,9 +30,9 @@ from typing import Any
 
 import numpy as _np
 
-from wengert.array.array import FUNCTIONS as _FUNCTIONS
-from wengert.array.operators import LATE as _LATE
-from wengert.array.substitutes import MODULES as _MODULES
+from wengert.engine.array.array import FUNCTIONS as _FUNCTIONS
+from wengert.engine.array.operators import LATE as _LATE
+from wengert.engine.array.substitutes import MODULES as _MODULES
 from wengert.numpy import (
     bits,
     finite_differences,

@@ -7,19 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array.array import operand
-from wengert.core.dtypes import BOOL, INT64, dtype_of
-from wengert.core.errors import ArgumentError, DtypeError, message
-from wengert.core.shapes import axis_index, shape_of, size
-from wengert.ir.types import show
+from wengert.engine.array.array import operand
+from wengert.engine.core.dtypes import BOOL, INT64, dtype_of
+from wengert.engine.core.errors import ArgumentError, DtypeError, message
+from wengert.engine.core.shapes import axis_index, shape_of, size
+from wengert.engine.ir.types import show
+from wengert.engine.ops.comparison import not_equal, where
+from wengert.engine.ops.indexing import check_bounds
+from wengert.engine.ops.shape import reshape
 from wengert.numpy.joining import concatenate_
 from wengert.numpy.reducing import sum_
 from wengert.numpy.registry import implements, integers, rank_of, strong
 from wengert.numpy.selecting import in_mode
 from wengert.numpy.shaping import moveaxis, ravel
-from wengert.ops.comparison import not_equal, where
-from wengert.ops.indexing import check_bounds
-from wengert.ops.shape import reshape
 
 _BYTE = np.dtype(np.uint8)
 

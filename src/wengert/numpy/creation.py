@@ -13,15 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array.array import FUNCTIONS, operand
-from wengert.array.suggestions import RANGE
-from wengert.boxes import CONSTANT, concrete, inside_transform
-from wengert.core.dtypes import FLOAT64, dtype_of, is_float, is_inexact
-from wengert.core.errors import ArgumentError, ShapeError, UnsupportedError, message
-from wengert.core.shapes import axis_index, broadcast, shape_of, size
-from wengert.ir.types import promote, show, type_of
-from wengert.memory import lay, lay_as, lay_like, lies_in, memory_of, rows
-from wengert.nest.lowering import check_integers
+from wengert.engine.array.array import FUNCTIONS, operand
+from wengert.engine.array.suggestions import RANGE
+from wengert.engine.boxes import CONSTANT, concrete, inside_transform
+from wengert.engine.core.dtypes import FLOAT64, dtype_of, is_float, is_inexact
+from wengert.engine.core.errors import ArgumentError, ShapeError, UnsupportedError, message
+from wengert.engine.core.shapes import axis_index, broadcast, shape_of, size
+from wengert.engine.ir.types import promote, show, type_of
+from wengert.engine.memory import lay, lay_as, lay_like, lies_in, memory_of, rows
+from wengert.engine.nest.lowering import check_integers
+from wengert.engine.ops.arithmetic import floor
+from wengert.engine.ops.conversion import cast
+from wengert.engine.ops.elementwise import check_real
+from wengert.engine.ops.exponential import exp, log, power
+from wengert.engine.ops.shape import broadcast_to, concatenate, reshape
 from wengert.numpy.registry import (
     Implementation,
     complete_docstring,
@@ -34,11 +39,6 @@ from wengert.numpy.registry import (
     strong,
 )
 from wengert.numpy.shaping import broadcast_to_, expand_dims, moveaxis, reshaped
-from wengert.ops.arithmetic import floor
-from wengert.ops.conversion import cast
-from wengert.ops.elementwise import check_real
-from wengert.ops.exponential import exp, log, power
-from wengert.ops.shape import broadcast_to, concatenate, reshape
 
 __all__ = [
     "arange",

@@ -6,19 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array.array import operand
-from wengert.core.dtypes import BOOL, dtype_of, is_inexact
-from wengert.core.errors import ArgumentError, DtypeError, ShapeError, message
-from wengert.core.shapes import axis_index, shape_of
-from wengert.ir.types import is_weak, show
-from wengert.memory import lay_like
+from wengert.engine.array.array import operand
+from wengert.engine.core.dtypes import BOOL, dtype_of, is_inexact
+from wengert.engine.core.errors import ArgumentError, DtypeError, ShapeError, message
+from wengert.engine.core.shapes import axis_index, shape_of
+from wengert.engine.ir.types import is_weak, show
+from wengert.engine.memory import lay_like
+from wengert.engine.ops.arithmetic import remainder, size_to_compare, subtract
+from wengert.engine.ops.comparison import equal, greater, less, logical_and, not_equal, where
+from wengert.engine.ops.shape import broadcast_to, reshape
 from wengert.numpy.joining import concatenate_
 from wengert.numpy.reducing import cumsum, sum_
 from wengert.numpy.registry import floating, implements, integers, rank_of, strong
 from wengert.numpy.shaping import part, ravel
-from wengert.ops.arithmetic import remainder, size_to_compare, subtract
-from wengert.ops.comparison import equal, greater, less, logical_and, not_equal, where
-from wengert.ops.shape import broadcast_to, reshape
 
 
 def _neighbours(a: Any, axis: int) -> tuple[Any, Any]:

@@ -13,19 +13,19 @@ from typing import Any
 import numpy as np
 import numpy.fft as numpys
 
-from wengert.array.array import operand
-from wengert.core.dtypes import FLOAT32, dtype_of, is_complex
-from wengert.core.errors import ArgumentError, AxisError, DtypeError, message
-from wengert.core.shapes import axis_index, shape_of
-from wengert.ir.types import show
-from wengert.memory import lay_like
+from wengert.engine.array.array import operand
+from wengert.engine.core.dtypes import FLOAT32, dtype_of, is_complex
+from wengert.engine.core.errors import ArgumentError, AxisError, DtypeError, message
+from wengert.engine.core.shapes import axis_index, shape_of
+from wengert.engine.ir.types import show
+from wengert.engine.memory import lay_like
+from wengert.engine.ops.complex import as_complex, conjugate
+from wengert.engine.ops.conversion import cast
+from wengert.engine.ops.fourier.transforms import dft, irdft, rdft
+from wengert.engine.ops.shape import embed, slice_, whole
 from wengert.numpy.joining import roll
 from wengert.numpy.registry import floating, implements, integers, rank_of
 from wengert.numpy.shaping import moveaxis
-from wengert.ops.complex import as_complex, conjugate
-from wengert.ops.conversion import cast
-from wengert.ops.fft import dft, irdft, rdft
-from wengert.ops.shape import embed, slice_, whole
 
 #: The norm of the inverse transform that divides it where this norm divides the transform.
 _INVERSE = {"backward": "forward", "ortho": "ortho", "forward": "backward"}

@@ -10,13 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array.array import operand
-from wengert.boxes import Box, concrete
-from wengert.core.dtypes import BOOL, FLOAT64, INT64, dtype_of
-from wengert.core.errors import ArgumentError, DtypeError, ShapeError, message
-from wengert.core.shapes import shape_of, size
-from wengert.ir.types import show
-from wengert.memory import lay
+from wengert.engine.array.array import operand
+from wengert.engine.boxes import Box, concrete
+from wengert.engine.core.dtypes import BOOL, FLOAT64, INT64, dtype_of
+from wengert.engine.core.errors import ArgumentError, DtypeError, ShapeError, message
+from wengert.engine.core.shapes import shape_of, size
+from wengert.engine.ir.types import show
+from wengert.engine.memory import lay
+from wengert.engine.ops.comparison import equal, greater_equal, less_equal, logical_and, where
+from wengert.engine.ops.elementwise import check_real
+from wengert.engine.ops.indexing import scatter_add
+from wengert.engine.ops.shape import reshape
 from wengert.numpy.creation import linspace
 from wengert.numpy.finite_differences import diff
 from wengert.numpy.joining import stack
@@ -24,10 +28,6 @@ from wengert.numpy.reducing import max_, min_, sum_
 from wengert.numpy.registry import floating, implements, is_box, known, rank_of, strong
 from wengert.numpy.shaping import ravel
 from wengert.numpy.sorting import searchsorted
-from wengert.ops.comparison import equal, greater_equal, less_equal, logical_and, where
-from wengert.ops.elementwise import check_real
-from wengert.ops.indexing import scatter_add
-from wengert.ops.shape import reshape
 
 _COUNT = "the number of bins must be known: name it in static_argnums of wg.jit"
 

@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array import indexing
-from wengert.array.array import UFUNC_METHODS, Array, operand
-from wengert.array.ufunc_calls import fitting
-from wengert.core.dtypes import dtype_of, is_inexact
-from wengert.core.errors import ShapeError, message
-from wengert.core.shapes import shape_of, size
-from wengert.ir.types import show
+from wengert.engine.array import indexing
+from wengert.engine.array.array import UFUNC_METHODS, Array, operand
+from wengert.engine.array.ufunc_calls import fitting
+from wengert.engine.core.dtypes import dtype_of, is_inexact
+from wengert.engine.core.errors import ShapeError, message
+from wengert.engine.core.shapes import shape_of, size
+from wengert.engine.ir.types import show
+from wengert.engine.ops.comparison import where
+from wengert.engine.ops.shape import reshape
 from wengert.numpy.registry import implements, is_array, known, lost, rank_of, strong
 from wengert.numpy.shaping import ravel
-from wengert.ops.comparison import where
-from wengert.ops.shape import reshape
 
 _HINT = "make the array with wengert.numpy.zeros (or wengert.numpy.array of it), which holds boxes"
 

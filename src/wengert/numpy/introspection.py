@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from wengert.boxes import Box, class_of, concrete
-from wengert.core.dtypes import dtype_of, is_complex
-from wengert.core.shapes import shape_of, size
-from wengert.ir.types import is_weak
+from wengert.engine.boxes import Box, class_of, concrete
+from wengert.engine.core.dtypes import dtype_of, is_complex
+from wengert.engine.core.shapes import shape_of, size
+from wengert.engine.ir.types import is_weak
 from wengert.numpy.registry import axes_of, implements
 
 implements(np.shape)(lambda a: shape_of(a))

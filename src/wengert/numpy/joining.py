@@ -8,12 +8,14 @@ from typing import Any, cast
 
 import numpy as np
 
-from wengert.array.array import operand
-from wengert.core.dtypes import dtype_of
-from wengert.core.errors import ArgumentError, ShapeError, message
-from wengert.core.shapes import axis_index, resolve_reshape, shape_of, size
-from wengert.ir.types import promote, show, type_of
-from wengert.memory import lay_like
+from wengert.engine.array.array import operand
+from wengert.engine.core.dtypes import dtype_of
+from wengert.engine.core.errors import ArgumentError, ShapeError, message
+from wengert.engine.core.shapes import axis_index, resolve_reshape, shape_of, size
+from wengert.engine.ir.types import promote, show, type_of
+from wengert.engine.memory import lay_like
+from wengert.engine.ops.indexing import gather
+from wengert.engine.ops.shape import broadcast_to, concatenate, reshape, slice_, transpose, whole
 from wengert.numpy.creation import arange, contains_box, fresh, linspace
 from wengert.numpy.creation import array as new_array
 from wengert.numpy.registry import (
@@ -27,8 +29,6 @@ from wengert.numpy.registry import (
     strong,
 )
 from wengert.numpy.shaping import atleast_1d, atleast_2d, atleast_3d, ravel, unfolded
-from wengert.ops.indexing import gather
-from wengert.ops.shape import broadcast_to, concatenate, reshape, slice_, transpose, whole
 
 
 def _operands(operation: str, arrays: Any, dtype: Any, casting: str) -> list[Any]:

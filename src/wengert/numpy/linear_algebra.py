@@ -1,7 +1,7 @@
 """`np.linalg` on boxes: inverse, equations and determinant, norms, factorizations, and functions of singular values.
 
 The derivative of a norm at 0 is 0, the subgradient of least norm. Equal eigenvalues and equal singular values have
-derivatives, but their vectors do not; see `wengert.ops.decompositions`.
+derivatives, but their vectors do not; see `wengert.engine.ops.linalg.decompositions`.
 """
 
 from __future__ import annotations
@@ -10,29 +10,29 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array.array import operand
-from wengert.array.suggestions import advised
-from wengert.boxes import concrete
-from wengert.core.dtypes import INT64, dtype_of, is_complex, real_dtype
-from wengert.core.errors import ArgumentError, ConcreteError, ShapeError, UnsupportedError, message
-from wengert.core.shapes import axis_index, drop_axes, keep_axes, shape_of
-from wengert.ir.types import show, type_of
-from wengert.memory import placed, stacked
+from wengert.engine.array.array import operand
+from wengert.engine.array.suggestions import advised
+from wengert.engine.boxes import concrete
+from wengert.engine.core.dtypes import INT64, dtype_of, is_complex, real_dtype
+from wengert.engine.core.errors import ArgumentError, ConcreteError, ShapeError, UnsupportedError, message
+from wengert.engine.core.shapes import axis_index, drop_axes, keep_axes, shape_of
+from wengert.engine.ir.types import show, type_of
+from wengert.engine.memory import placed, stacked
+from wengert.engine.ops.arithmetic import absolute, smooth_magnitude, squared_magnitude
+from wengert.engine.ops.comparison import equal, greater, isnan, logical_and, logical_not, not_equal, where
+from wengert.engine.ops.complex import real
+from wengert.engine.ops.conversion import cast
+from wengert.engine.ops.conversion import stop_gradient_primitive as stop_gradient
+from wengert.engine.ops.exponential import power
+from wengert.engine.ops.linalg import decompositions, square
+from wengert.engine.ops.linalg.decompositions import as_numbers, completed, parts
+from wengert.engine.ops.linalg.square import adjoint, check_matrices, floating_dtype, multiply, symmetric
+from wengert.engine.ops.reduction import reduce_max, reduce_min, reduce_sum
+from wengert.engine.ops.shape import concatenate, reshape, transpose
+from wengert.engine.ops.special.error_and_gamma import root, root_of_order
+from wengert.engine.primitive import Primitive
 from wengert.numpy.reducing import all_, any_, count_nonzero, max_, reduce_over, sum_
 from wengert.numpy.registry import floating, implements, integers, rank_of, strong
-from wengert.ops import decompositions, linalg
-from wengert.ops.arithmetic import absolute, smooth_magnitude, squared_magnitude
-from wengert.ops.comparison import equal, greater, isnan, logical_and, logical_not, not_equal, where
-from wengert.ops.complex import real
-from wengert.ops.conversion import cast
-from wengert.ops.conversion import stop_gradient_primitive as stop_gradient
-from wengert.ops.decompositions import as_numbers, completed, parts
-from wengert.ops.exponential import power
-from wengert.ops.linalg import adjoint, check_matrices, floating_dtype, multiply, symmetric
-from wengert.ops.reduction import reduce_max, reduce_min, reduce_sum
-from wengert.ops.shape import concatenate, reshape, transpose
-from wengert.ops.special import root, root_of_order
-from wengert.primitive import Primitive
 
 _NO_VALUE: Any = getattr(np, "_NoValue")  # noqa: B009 - NumPy's own mark, which it does not make public
 # The named tuples of NumPy's results.
@@ -47,15 +47,15 @@ _SVD_RESULT: Any = type(np.linalg.svd(np.eye(1)))
 
 @implements(np.linalg.inv)
 def inv(a: Any) -> Any:
-    return linalg.inverse(floating(operand(a)))
+    return square.inverse(floating(operand(a)))
 
 
 @implements(np.linalg.solve)
 def solve(a: Any, b: Any) -> Any:
     a, b = floating(operand(a)), floating(operand(b))
     if rank_of(b) != 1:
-        return linalg.solve(a, b)
-    x = linalg.solve(a, reshape(b, shape=(*shape_of(b), 1)))
+        return square.solve(a, b)
+    x = square.solve(a, reshape(b, shape=(*shape_of(b), 1)))
     return reshape(x, shape=shape_of(x)[:-1])
 
 
@@ -63,16 +63,16 @@ def solve(a: Any, b: Any) -> Any:
 def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     """Like NumPy's, this reads one triangle, so the derivative by the other is zero."""
     a = floating(operand(a))
-    return adjoint(linalg.cholesky(adjoint(a))) if upper else linalg.cholesky(a)
+    return adjoint(square.cholesky(adjoint(a))) if upper else square.cholesky(a)
 
 
-implements(np.linalg.det)(lambda a: linalg.determinant(floating(operand(a))))
+implements(np.linalg.det)(lambda a: square.determinant(floating(operand(a))))
 
 
 @implements(np.linalg.slogdet)
 def slogdet(a: Any) -> Any:
     a = floating(operand(a))
-    return _SLOGDET_RESULT(linalg.determinant_sign(a), linalg.log_determinant(a))
+    return _SLOGDET_RESULT(square.determinant_sign(a), square.log_determinant(a))
 
 
 @implements(np.linalg.tensorsolve)
@@ -98,7 +98,7 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
     if ind <= 0 or rows != columns:
         requirement = f"a must be square over the first {ind} axes and the others"
         raise ShapeError(message("tensorinv", requirement, show(a)))
-    return reshape(linalg.inverse(reshape(a, shape=(rows, columns))), shape=(*of, *into))
+    return reshape(square.inverse(reshape(a, shape=(rows, columns))), shape=(*of, *into))
 
 
 # -- norms -----------------------------------------------------------------------------------------------
@@ -279,7 +279,7 @@ def cond(x: Any, p: Any = None) -> Any:
     if not all(shape_of(x)[-2:]):
         raise ShapeError(message("cond", "matrices must not be empty", show(x)))
     if p not in (None, 2, -2):
-        return norm(x, p, (-2, -1)) * norm(linalg.inverse(x), p, (-2, -1))
+        return norm(x, p, (-2, -1)) * norm(square.inverse(x), p, (-2, -1))
     values = decompositions.svdvals(x)
     largest, least = values[..., 0], values[..., -1]
     with np.errstate(all="ignore"):  # as NumPy does: the condition of a singular matrix is infinite

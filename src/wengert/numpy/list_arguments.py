@@ -8,11 +8,11 @@ from typing import Any, cast
 
 import numpy as np
 
-from wengert.array.array import FUNCTIONS
-from wengert.boxes import Box
-from wengert.core.dtypes import SEQUENCE
+from wengert.engine.array.array import FUNCTIONS
+from wengert.engine.boxes import Box
+from wengert.engine.core.dtypes import SEQUENCE
+from wengert.engine.ops.elementwise import UFUNCS
 from wengert.numpy.creation import array, contains_box
-from wengert.ops.elementwise import UFUNCS
 
 #: Functions that take a sequence of arrays, which may differ in shape.
 _OF_ARRAYS = frozenset(

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array.array import operand
-from wengert.core.dtypes import dtype_of, is_inexact
-from wengert.core.errors import ArgumentError, ShapeError, message
-from wengert.core.shapes import shape_of
-from wengert.memory import lay_like
+from wengert.engine.array.array import operand
+from wengert.engine.core.dtypes import dtype_of, is_inexact
+from wengert.engine.core.errors import ArgumentError, ShapeError, message
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.memory import lay_like
+from wengert.engine.ops.reduction import reduce_max, reduce_min, reduce_sum
+from wengert.engine.ops.shape import broadcast_to, concatenate, place, reshape
 from wengert.numpy.joining import along_axis
 from wengert.numpy.registry import implements, is_sequence, rank_of, strong
 from wengert.numpy.shaping import moveaxis, part
 from wengert.numpy.sorting import median
-from wengert.ops.reduction import reduce_max, reduce_min, reduce_sum
-from wengert.ops.shape import broadcast_to, concatenate, place, reshape
 
 _INDEXED = ("edge", "reflect", "symmetric", "wrap")
 _STATISTICS: dict[str, Any] = {

@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array.array import operand
-from wengert.boxes import concrete
-from wengert.core.dtypes import FLOAT64, dtype_of, is_complex
-from wengert.core.errors import ArgumentError, ShapeError, message
-from wengert.core.shapes import shape_of
-from wengert.ir.types import show
+from wengert.engine.array.array import operand
+from wengert.engine.boxes import concrete
+from wengert.engine.core.dtypes import FLOAT64, dtype_of, is_complex
+from wengert.engine.core.errors import ArgumentError, ShapeError, message
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ir.types import show
+from wengert.engine.ops.exponential import sqrt
+from wengert.engine.ops.shape import reshape
 from wengert.numpy.creation import zeros_like
 from wengert.numpy.joining import concatenate_, stack
 from wengert.numpy.linear_algebra import eigvals, inv, lstsq
@@ -21,8 +23,6 @@ from wengert.numpy.products import convolve, matmul, outer
 from wengert.numpy.reducing import cumprod, sum_
 from wengert.numpy.registry import axes_of, floating, implements, known, rank_of, strong
 from wengert.numpy.shaping import flip, ravel, transposed
-from wengert.ops.exponential import sqrt
-from wengert.ops.shape import reshape
 
 
 @implements(np.polyval)

@@ -10,22 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array.array import FUNCTIONS, operand
-from wengert.boxes import Box
-from wengert.core.dtypes import dtype_of
-from wengert.core.errors import ArgumentError, ShapeError, located, message, user_location
-from wengert.core.shapes import Shape, axis_index, broadcast, shape_of, size
-from wengert.ir.types import show
-from wengert.memory import in_order_of, iterated, lay, memory_of, placed, stacked
+from wengert.engine.array.array import FUNCTIONS, operand
+from wengert.engine.boxes import Box
+from wengert.engine.core.dtypes import dtype_of
+from wengert.engine.core.errors import ArgumentError, ShapeError, located, message, user_location
+from wengert.engine.core.shapes import Shape, axis_index, broadcast, shape_of, size
+from wengert.engine.ir.types import show
+from wengert.engine.memory import in_order_of, iterated, lay, memory_of, placed, stacked
+from wengert.engine.ops.arithmetic import multiply
+from wengert.engine.ops.complex import conjugate
+from wengert.engine.ops.contraction import along, contract, product_params
+from wengert.engine.ops.shape import reshape, slice_
+from wengert.engine.primitive import MOST_AXES
 from wengert.numpy.joining import stack
 from wengert.numpy.reducing import sum_
 from wengert.numpy.registry import implements, integers, is_sequence, rank_of, refuse, since, strong
 from wengert.numpy.shaping import diagonal, diagonal_view, moveaxis, part, permuted, ravel
-from wengert.ops.arithmetic import multiply
-from wengert.ops.complex import conjugate
-from wengert.ops.contraction import along, contract, product_params
-from wengert.ops.shape import reshape, slice_
-from wengert.primitive import MOST_AXES
 
 #: Names of axes, as many as two arrays can have; X, Y and Z are those of matrices.
 _AXES = "".join(map(chr, range(ord("a"), ord("a") + 2 * MOST_AXES)))

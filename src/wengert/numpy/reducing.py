@@ -7,20 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array.array import operand
-from wengert.array.ufunc_calls import truth_values
-from wengert.core.dtypes import BOOL, FLOAT16, FLOAT64, INT64, dtype_of, is_inexact
-from wengert.core.errors import ArgumentError, ShapeError, message
-from wengert.core.shapes import axis_index, broadcast, drop_axes, keep_axes, shape_of, size
-from wengert.ir.types import show
-from wengert.memory import lay_like
-from wengert.numpy.registry import ALL_AXES, axes_of, check_axes, implements, rank_of, since, strong
-from wengert.numpy.shaping import unfolded
-from wengert.ops.arithmetic import add, maximum, minimum, multiply, subtract
-from wengert.ops.comparison import equal, isnan, logical_not, not_equal, where
-from wengert.ops.conversion import cast
-from wengert.ops.indexing import check_bounds
-from wengert.ops.reduction import (
+from wengert.engine.array.array import operand
+from wengert.engine.array.ufunc_calls import truth_values
+from wengert.engine.core.dtypes import BOOL, FLOAT16, FLOAT64, INT64, dtype_of, is_inexact
+from wengert.engine.core.errors import ArgumentError, ShapeError, message
+from wengert.engine.core.shapes import axis_index, broadcast, drop_axes, keep_axes, shape_of, size
+from wengert.engine.ir.types import show
+from wengert.engine.memory import lay_like
+from wengert.engine.ops.arithmetic import add, maximum, minimum, multiply, subtract
+from wengert.engine.ops.comparison import equal, isnan, logical_not, not_equal, where
+from wengert.engine.ops.conversion import cast
+from wengert.engine.ops.indexing import check_bounds
+from wengert.engine.ops.reduction import (
     argmax,
     argmin,
     cumulative_product,
@@ -32,8 +30,10 @@ from wengert.ops.reduction import (
     reduce_prod,
     reduce_sum,
 )
-from wengert.ops.shape import broadcast_to, concatenate, reshape
-from wengert.primitive import Primitive
+from wengert.engine.ops.shape import broadcast_to, concatenate, reshape
+from wengert.engine.primitive import Primitive
+from wengert.numpy.registry import ALL_AXES, axes_of, check_axes, implements, rank_of, since, strong
+from wengert.numpy.shaping import unfolded
 
 _UINT64 = np.dtype(np.uint64)
 

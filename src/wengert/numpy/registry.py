@@ -13,15 +13,15 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from wengert.array.array import DISCARDS, FUNCTIONS
-from wengert.array.suggestions import advised
-from wengert.array.ufunc_calls import write_out
-from wengert.boxes import Box, concrete
-from wengert.core.dtypes import FLOAT64, check_known, dtype_of, is_inexact
-from wengert.core.errors import ConcreteError, LostDerivativeError, UnsupportedError, message
-from wengert.core.shapes import axes_tuple, shape_of
-from wengert.ir.types import is_weak, show
-from wengert.ops.conversion import cast
+from wengert.engine.array.array import DISCARDS, FUNCTIONS
+from wengert.engine.array.suggestions import advised
+from wengert.engine.array.ufunc_calls import write_out
+from wengert.engine.boxes import Box, concrete
+from wengert.engine.core.dtypes import FLOAT64, check_known, dtype_of, is_inexact
+from wengert.engine.core.errors import ConcreteError, LostDerivativeError, UnsupportedError, message
+from wengert.engine.core.shapes import axes_tuple, shape_of
+from wengert.engine.ir.types import is_weak, show
+from wengert.engine.ops.conversion import cast
 
 Implementation = TypeVar("Implementation", bound=Callable[..., Any])
 _OF_FIXED_SIZE = "compute it outside, where the values are known, or write it for a fixed size with np.where"

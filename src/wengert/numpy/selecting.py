@@ -9,14 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array import indexing
-from wengert.array.array import operand
-from wengert.boxes import concrete
-from wengert.core.dtypes import BOOL, INT64, check_plain, dtype_of, is_complex, is_float
-from wengert.core.errors import ArgumentError, DtypeError, ShapeError, message
-from wengert.core.shapes import axis_index, broadcast, shape_of, size
-from wengert.ir.types import is_weak, promote, show, type_of
-from wengert.memory import jointly, lay_like, placed
+from wengert.engine.array import indexing
+from wengert.engine.array.array import operand
+from wengert.engine.boxes import concrete
+from wengert.engine.core.dtypes import BOOL, INT64, check_plain, dtype_of, is_complex, is_float
+from wengert.engine.core.errors import ArgumentError, DtypeError, ShapeError, message
+from wengert.engine.core.shapes import axis_index, broadcast, shape_of, size
+from wengert.engine.ir.types import is_weak, promote, show, type_of
+from wengert.engine.memory import jointly, lay_like, placed
+from wengert.engine.ops.arithmetic import maximum, minimum, positive, remainder
+from wengert.engine.ops.comparison import not_equal, where
+from wengert.engine.ops.contraction import along, contract
+from wengert.engine.ops.elementwise import check_real
+from wengert.engine.ops.indexing import check_bounds, gather
+from wengert.engine.ops.shape import broadcast_to, embed, reshape
 from wengert.numpy.joining import stack
 from wengert.numpy.registry import (
     check_axes,
@@ -30,12 +36,6 @@ from wengert.numpy.registry import (
     strong,
 )
 from wengert.numpy.shaping import diagonal, moveaxis, ravel, read_only_view
-from wengert.ops.arithmetic import maximum, minimum, positive, remainder
-from wengert.ops.comparison import not_equal, where
-from wengert.ops.contraction import along, contract
-from wengert.ops.elementwise import check_real
-from wengert.ops.indexing import check_bounds, gather
-from wengert.ops.shape import broadcast_to, embed, reshape
 
 _MASK_HINT = "write np.where(mask, x, 0), whose shape does not depend on the mask"
 

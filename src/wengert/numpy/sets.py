@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array.array import operand
-from wengert.core.dtypes import dtype_of
-from wengert.core.shapes import shape_of
+from wengert.engine.array.array import operand
+from wengert.engine.core.dtypes import dtype_of
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ops.shape import reshape
 from wengert.numpy.joining import concatenate_
 from wengert.numpy.registry import implements, known, since, strong
 from wengert.numpy.selecting import take
 from wengert.numpy.shaping import ravel
 from wengert.numpy.sorting import unique
-from wengert.ops.shape import reshape
 
 
 def _result(function: Any) -> type[Any]:

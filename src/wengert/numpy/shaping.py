@@ -8,11 +8,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from wengert.array.array import operand
-from wengert.array.views import FunctionView, Permuted, Reshaped, view_of
-from wengert.boxes import Box
-from wengert.core.errors import ArgumentError, ShapeError, message
-from wengert.core.shapes import (
+from wengert.engine.array.array import operand
+from wengert.engine.array.views import FunctionView, Permuted, Reshaped, view_of
+from wengert.engine.boxes import Box
+from wengert.engine.core.errors import ArgumentError, ShapeError, message
+from wengert.engine.core.shapes import (
     Shape,
     axes_tuple,
     axis_index,
@@ -22,9 +22,17 @@ from wengert.core.shapes import (
     shape_of,
     size,
 )
-from wengert.memory import is_in_rows, iterated, memory_of
+from wengert.engine.memory import is_in_rows, iterated, memory_of
+from wengert.engine.ops.shape import (
+    Index,
+    broadcast_to,
+    inverse_permutation,
+    place,
+    reshape,
+    slice_,
+    transpose,
+)
 from wengert.numpy.registry import ALL_AXES, implements, integers, is_array, rank_of, refuse, since
-from wengert.ops.shape import Index, broadcast_to, inverse_permutation, place, reshape, slice_, transpose
 
 # -- reshape ---------------------------------------------------------------------------------------------
 

@@ -7,18 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array.array import operand
-from wengert.boxes import concrete
-from wengert.core.dtypes import FLOAT64, INT64, dtype_of, is_complex, is_inexact
-from wengert.core.errors import ArgumentError, OutOfRangeError, ShapeError, UnsupportedError, message
-from wengert.core.shapes import Shape, axis_index, keep_axes, shape_of, size
-from wengert.ir.types import is_weak, promote, show, type_of
-from wengert.memory import lay_like, lay_reduced, memory_of
-from wengert.numpy.registry import axes_of, check_axes, floating, implements, integers, known, rank_of, strong
-from wengert.numpy.selecting import take, take_along_axis
-from wengert.numpy.shaping import ravel
-from wengert.ops.arithmetic import ceil, floor, maximum, minimum, multiply, remainder, rint, subtract
-from wengert.ops.comparison import (
+from wengert.engine.array.array import operand
+from wengert.engine.boxes import concrete
+from wengert.engine.core.dtypes import FLOAT64, INT64, dtype_of, is_complex, is_inexact
+from wengert.engine.core.errors import ArgumentError, OutOfRangeError, ShapeError, UnsupportedError, message
+from wengert.engine.core.shapes import Shape, axis_index, keep_axes, shape_of, size
+from wengert.engine.ir.types import is_weak, promote, show, type_of
+from wengert.engine.memory import lay_like, lay_reduced, memory_of
+from wengert.engine.ops.arithmetic import ceil, floor, maximum, minimum, multiply, remainder, rint, subtract
+from wengert.engine.ops.comparison import (
     equal,
     greater,
     isnan,
@@ -30,13 +27,16 @@ from wengert.ops.comparison import (
     not_equal,
     where,
 )
-from wengert.ops.conversion import cast
-from wengert.ops.elementwise import check_real
-from wengert.ops.indexing import gather
-from wengert.ops.reduction import reduce_any, reduce_sum
-from wengert.ops.shape import broadcast_to, reshape, transpose
-from wengert.ops.sorting import argsort
-from wengert.ops.sorting import sort as sort_along
+from wengert.engine.ops.conversion import cast
+from wengert.engine.ops.elementwise import check_real
+from wengert.engine.ops.indexing import gather
+from wengert.engine.ops.reduction import reduce_any, reduce_sum
+from wengert.engine.ops.shape import broadcast_to, reshape, transpose
+from wengert.engine.ops.sorting import argsort
+from wengert.engine.ops.sorting import sort as sort_along
+from wengert.numpy.registry import axes_of, check_axes, floating, implements, integers, known, rank_of, strong
+from wengert.numpy.selecting import take, take_along_axis
+from wengert.numpy.shaping import ravel
 
 
 def _with_axis(operation: str, a: Any, axis: int | None, order: Any) -> tuple[Any, int]:

@@ -7,12 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array.array import operand
-from wengert.boxes import concrete
-from wengert.core.dtypes import FLOAT64, INT64, dtype_of, is_complex, is_inexact, real_dtype
-from wengert.core.errors import ArgumentError, DivisionError, DtypeError, ShapeError, message
-from wengert.core.shapes import drop_axes, shape_of, size
-from wengert.ir.types import show
+from wengert.engine.array.array import operand
+from wengert.engine.boxes import concrete
+from wengert.engine.core.dtypes import FLOAT64, INT64, dtype_of, is_complex, is_inexact, real_dtype
+from wengert.engine.core.errors import ArgumentError, DivisionError, DtypeError, ShapeError, message
+from wengert.engine.core.shapes import drop_axes, shape_of, size
+from wengert.engine.ir.types import show
+from wengert.engine.ops.arithmetic import maximum, squared_magnitude
+from wengert.engine.ops.comparison import greater, isnan, where
+from wengert.engine.ops.complex import conjugate, from_parts, imag, real
+from wengert.engine.ops.conversion import cast
+from wengert.engine.ops.conversion import stop_gradient_primitive as stop_gradient
+from wengert.engine.ops.elementwise import check_real
+from wengert.engine.ops.indexing import check_bounds, scatter_add
+from wengert.engine.ops.reduction import reduce_sum
+from wengert.engine.ops.shape import reshape
 from wengert.numpy.joining import concatenate_
 from wengert.numpy.linear_algebra import root
 from wengert.numpy.products import matmul
@@ -28,15 +37,6 @@ from wengert.numpy.reducing import (
 from wengert.numpy.registry import axes_of, check_axes, floating, implements, known, rank_of, strong
 from wengert.numpy.selecting import clip
 from wengert.numpy.shaping import diagonal, transposed
-from wengert.ops.arithmetic import maximum, squared_magnitude
-from wengert.ops.comparison import greater, isnan, where
-from wengert.ops.complex import conjugate, from_parts, imag, real
-from wengert.ops.conversion import cast
-from wengert.ops.conversion import stop_gradient_primitive as stop_gradient
-from wengert.ops.elementwise import check_real
-from wengert.ops.indexing import check_bounds, scatter_add
-from wengert.ops.reduction import reduce_sum
-from wengert.ops.shape import reshape
 
 # -- spread ----------------------------------------------------------------------------------------------
 

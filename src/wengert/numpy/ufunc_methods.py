@@ -7,24 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array import indexing
-from wengert.array.array import FUNCTIONS, UFUNC_METHODS, operand
-from wengert.array.ufunc_calls import as_operand, fitting, truth_values
-from wengert.boxes import concrete
-from wengert.core.dtypes import BOOL, dtype_of
-from wengert.core.errors import DtypeError, IndexingError, ScalarError, ShapeError, message
-from wengert.core.shapes import Shape, axis_index, drop_axes, keep_axes, shape_of, size
-from wengert.ir.types import show
-from wengert.memory import is_in_rows, iterated, jointly, lay_like, lay_reduced, memory_of, placed
+from wengert.engine.array import indexing
+from wengert.engine.array.array import FUNCTIONS, UFUNC_METHODS, operand
+from wengert.engine.array.ufunc_calls import as_operand, fitting, truth_values
+from wengert.engine.boxes import concrete
+from wengert.engine.core.dtypes import BOOL, dtype_of
+from wengert.engine.core.errors import DtypeError, IndexingError, ScalarError, ShapeError, message
+from wengert.engine.core.shapes import Shape, axis_index, drop_axes, keep_axes, shape_of, size
+from wengert.engine.ir.types import show
+from wengert.engine.memory import is_in_rows, iterated, jointly, lay_like, lay_reduced, memory_of, placed
+from wengert.engine.ops.comparison import equal, logical_not, not_equal
+from wengert.engine.ops.comparison import where as chosen
+from wengert.engine.ops.elementwise import UFUNCS
+from wengert.engine.ops.shape import broadcast_to, concatenate, reshape, transpose
 from wengert.numpy import ufuncs as ufuncs  # its functions get methods, too
 from wengert.numpy.in_place import target_of
 from wengert.numpy.reducing import all_, any_, cumprod, cumsum, kept, max_, min_, prod, reduced_axes, sum_
 from wengert.numpy.registry import known, rank_of, strong
 from wengert.numpy.shaping import part, ravel, unfolded
-from wengert.ops.comparison import equal, logical_not, not_equal
-from wengert.ops.comparison import where as chosen
-from wengert.ops.elementwise import UFUNCS
-from wengert.ops.shape import broadcast_to, concatenate, reshape, transpose
 
 #: Most positions of which only the type is known that `at` writes to, one after the other.
 _MOST_POSITIONS = 4096

@@ -7,24 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array.array import operand
-from wengert.array.operators import power_of
-from wengert.boxes import concrete
-from wengert.core.dtypes import BOOL, FLOAT64, dtype_of, is_complex, is_float, is_inexact
-from wengert.core.errors import ConcreteError, DtypeError, message
-from wengert.core.shapes import shape_of
-from wengert.ir.types import is_weak, show
-from wengert.memory import lay_like
-from wengert.numpy.creation import zeros_like
-from wengert.numpy.registry import (
-    floating,
-    floating_for,
-    implements,
-    is_box,
-    strong,
-)
-from wengert.numpy.shaping import read_only_view
-from wengert.ops.arithmetic import (
+from wengert.engine.array.array import operand
+from wengert.engine.array.operators import power_of
+from wengert.engine.boxes import concrete
+from wengert.engine.core.dtypes import BOOL, FLOAT64, dtype_of, is_complex, is_float, is_inexact
+from wengert.engine.core.errors import ConcreteError, DtypeError, message
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ir.types import is_weak, show
+from wengert.engine.memory import lay_like
+from wengert.engine.ops.arithmetic import (
     absolute,
     floor_divide,
     multiply,
@@ -34,9 +25,8 @@ from wengert.ops.arithmetic import (
     size_to_compare,
     trunc,
 )
-from wengert.ops.arithmetic import sign as sign_of_real
-from wengert.ops.bessel import i0
-from wengert.ops.comparison import (
+from wengert.engine.ops.arithmetic import sign as sign_of_real
+from wengert.engine.ops.comparison import (
     equal,
     isinf,
     isnan,
@@ -47,11 +37,21 @@ from wengert.ops.comparison import (
     signbit,
     where,
 )
-from wengert.ops.complex import conjugate, from_parts
-from wengert.ops.conversion import cast
-from wengert.ops.elementwise import check_real
-from wengert.ops.exponential import binary_exponent, ldexp, power
-from wengert.ops.trigonometric import arctan2, sin
+from wengert.engine.ops.complex import conjugate, from_parts
+from wengert.engine.ops.conversion import cast
+from wengert.engine.ops.elementwise import check_real
+from wengert.engine.ops.exponential import binary_exponent, ldexp, power
+from wengert.engine.ops.special.bessel import i0
+from wengert.engine.ops.trigonometric import arctan2, sin
+from wengert.numpy.creation import zeros_like
+from wengert.numpy.registry import (
+    floating,
+    floating_for,
+    implements,
+    is_box,
+    strong,
+)
+from wengert.numpy.shaping import read_only_view
 
 
 def _scaled(*ufuncs: np.ufunc, factor: float) -> None:

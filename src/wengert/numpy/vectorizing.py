@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array.array import operand
-from wengert.boxes import inside_transform
-from wengert.core.dtypes import dtype_of
-from wengert.core.errors import ArgumentError, ShapeError, message
-from wengert.core.shapes import Shape, axis_index, broadcast, shape_of
-from wengert.ir.types import show
-from wengert.memory import alike, jointly, placed
+from wengert.engine.array.array import operand
+from wengert.engine.boxes import inside_transform
+from wengert.engine.core.dtypes import dtype_of
+from wengert.engine.core.errors import ArgumentError, ShapeError, message
+from wengert.engine.core.shapes import Shape, axis_index, broadcast, shape_of
+from wengert.engine.ir.types import show
+from wengert.engine.memory import alike, jointly, placed
+from wengert.engine.ops.elementwise import check_real
+from wengert.engine.ops.shape import broadcast_to, reshape
 from wengert.numpy.creation import contains_box
 from wengert.numpy.joining import stack
 from wengert.numpy.registry import implements, integers, is_box, rank_of, strong
 from wengert.numpy.shaping import expand_dims
-from wengert.ops.elementwise import check_real
-from wengert.ops.shape import broadcast_to, reshape
 
 _MISSING: Any = object()
 

@@ -14,7 +14,7 @@ Example:
 
 from typing import TYPE_CHECKING, Any
 
-from wengert.core.other_libraries import absent
+from wengert.engine.core.other_libraries import absent
 from wengert.optim import schedules
 from wengert.optim.optimisers import (
     accumulate,

@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.boxes import concrete
-from wengert.control import cond
-from wengert.control.values import is_number
-from wengert.core.docstrings import documented
-from wengert.core.dtypes import dtype_of
-from wengert.core.errors import ArgumentError, message
-from wengert.core.shapes import shape_of
-from wengert.core.tree import map_tree
-from wengert.ir.types import show
-from wengert.ops.comparison import equal
+from wengert.engine.boxes import concrete
+from wengert.engine.control import cond
+from wengert.engine.control.values import is_number
+from wengert.engine.core.docstrings import documented
+from wengert.engine.core.dtypes import dtype_of
+from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.core.tree import map_tree
+from wengert.engine.ir.types import show
+from wengert.engine.ops.comparison import equal
 from wengert.optim.transforms import (
     TERMS,
     Mask,

@@ -17,9 +17,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from wengert.core.docstrings import documented
-from wengert.core.errors import ArgumentError, message
-from wengert.ops.comparison import where
+from wengert.engine.core.docstrings import documented
+from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.ops.comparison import where
 
 __all__ = [
     "Schedule", "constant", "cosine", "exponential", "join", "linear", "one_cycle", "piecewise", "step_decay",

@@ -12,17 +12,17 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from wengert.control.values import is_number
-from wengert.core.docstrings import documented
-from wengert.core.dtypes import FLOAT64, check_known, dtype_of, is_float
-from wengert.core.errors import ArgumentError, ShapeError, message
-from wengert.core.shapes import shape_of
-from wengert.core.tree import flatten, leaves, map_tree, paths, unflatten
-from wengert.core.tree import show as show_tree
-from wengert.ir.types import show
+from wengert.engine.control.values import is_number
+from wengert.engine.core.docstrings import documented
+from wengert.engine.core.dtypes import FLOAT64, check_known, dtype_of, is_float
+from wengert.engine.core.errors import ArgumentError, ShapeError, message
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.core.tree import flatten, leaves, map_tree, paths, unflatten
+from wengert.engine.core.tree import show as show_tree
+from wengert.engine.ir.types import show
+from wengert.engine.ops.arithmetic import maximum, minimum
+from wengert.engine.ops.conversion import cast
 from wengert.numpy.linear_algebra import root
-from wengert.ops.arithmetic import maximum, minimum
-from wengert.ops.conversion import cast
 from wengert.optim.schedules import Schedule
 
 #: A number, or a function of the number of steps taken.

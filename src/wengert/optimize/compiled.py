@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.boxes import Box, inside_transform
-from wengert.control.values import checked_count
-from wengert.core.errors import ArgumentError, message
+from wengert.engine.boxes import Box, inside_transform
+from wengert.engine.control.values import checked_count
+from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.transforms.callbacks import with_callbacks
 from wengert.optimize.descent import CONVERGED, NOT_FINITE, End, Limits, Method, descend
 from wengert.optimize.directions import LimitedMemory, Truncated
 from wengert.optimize.flat import Flat
@@ -17,7 +18,6 @@ from wengert.optimize.limits import checked_number
 from wengert.optimize.passes import passes_of
 from wengert.optimize.scipys import as_tuple
 from wengert.optimize.sensitivity import differentiable_end
-from wengert.transforms.callbacks import with_callbacks
 
 
 class Minimum(NamedTuple):

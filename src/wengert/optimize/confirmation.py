@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from wengert.core.errors import MatrixError, WengertError
+from wengert.engine.core.errors import MatrixError, WengertError
 from wengert.implicit.certificates import certificate, looks_least
 from wengert.implicit.definitions import MOST_DENSE
 from wengert.implicit.linear import solve_directly

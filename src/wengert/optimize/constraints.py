@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.dtypes import SEQUENCE
-from wengert.core.errors import ArgumentError, message
-from wengert.core.lazy import lazy
+from wengert.engine.core.dtypes import SEQUENCE
+from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.core.lazy import lazy
+from wengert.engine.transforms.jacobians import hessian, hvp
 from wengert.optimize.flat import Flat
 from wengert.optimize.limits import ordered
 from wengert.optimize.passes import Passes, passes_of
 from wengert.optimize.scipys import as_tuple
 from wengert.optimize.sparsity import is_sparse
 from wengert.sparse.derivatives import SparseDerivative, sparse_hessian
-from wengert.transforms.jacobians import hessian, hvp
 
 MOST_DENSE = 100
 """The most variables for which the Hessian of a constraint is a matrix; beyond, it is an operator."""

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from wengert.control.cond import cond
-from wengert.control.while_loop import while_loop
+from wengert.engine.control.cond import cond
+from wengert.engine.control.while_loop import while_loop
+from wengert.engine.ops.comparison import where
+from wengert.engine.transforms.reverse_mode import value_and_grad
 from wengert.implicit.certificates import largest, looks_far, looks_least
-from wengert.ops.comparison import where
 from wengert.optimize.line_search import Search, begun, judged
-from wengert.transforms.reverse_mode import value_and_grad
 
 RUNNING, CONVERGED, LIMIT, PRECISION, NOT_FINITE, UNBOUNDED, DOUBTFUL = -1, 0, 1, 2, 3, 4, 5
 """What a status says; the numbers from 0 are those of `scipy.optimize`."""

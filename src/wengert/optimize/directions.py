@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.control.scan import scan
-from wengert.control.while_loop import while_loop
+from wengert.engine.control.scan import scan
+from wengert.engine.control.while_loop import while_loop
+from wengert.engine.ops.comparison import where
+from wengert.engine.transforms.jacobians import hvp
 from wengert.implicit.certificates import largest
-from wengert.ops.comparison import where
 from wengert.optimize.descent import Point
-from wengert.transforms.jacobians import hvp
 
 _LEAST_CURVATURE = 1e-10
 """The least ``s . y / y . y`` of a step that updates the memory."""

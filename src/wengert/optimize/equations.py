@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.errors import ArgumentError, message
-from wengert.ir.types import show
+from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.ir.types import show
+from wengert.engine.transforms.callbacks import with_callbacks
+from wengert.engine.transforms.forward_mode import jvp
 from wengert.optimize.confirmation import confirmed_root, is_root
 from wengert.optimize.limits import checked_options
 from wengert.optimize.scipys import as_tuple, callback_for, in_containers, part_of, scipy_optimize
 from wengert.optimize.systems import System
-from wengert.transforms.callbacks import with_callbacks
-from wengert.transforms.forward_mode import jvp
 
 _WITH_JACOBIAN = ("hybr", "lm")
 _ORDERS = {"newton": 1, "halley": 2}

@@ -8,16 +8,16 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from wengert.boxes import Box, inside_transform
-from wengert.core.dtypes import FLOAT64
-from wengert.core.errors import ArgumentError, ConcreteError, message
-from wengert.core.shapes import shape_of, size
+from wengert.engine.boxes import Box, inside_transform
+from wengert.engine.core.dtypes import FLOAT64
+from wengert.engine.core.errors import ArgumentError, ConcreteError, message
+from wengert.engine.core.shapes import shape_of, size
+from wengert.engine.ir.types import show
+from wengert.engine.transforms.jacobians import jacfwd
+from wengert.engine.transforms.reverse_mode import grad
 from wengert.implicit.definitions import Equations, linear_solver, solution_of, unknowns_of
 from wengert.implicit.linear import tolerance_of
 from wengert.implicit.vectors import vector_of
-from wengert.ir.types import show
-from wengert.transforms.jacobians import jacfwd
-from wengert.transforms.reverse_mode import grad
 
 
 class Fit(NamedTuple):

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core import tree
-from wengert.core.errors import ArgumentError, message
+from wengert.engine.core import tree
+from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.transforms.callbacks import with_callbacks
+from wengert.engine.transforms.jacobians import jacobian
 from wengert.optimize.confirmation import confirmed_minimum
 from wengert.optimize.fits_of_data import check_followed, check_known_data, fit_of_data
 from wengert.optimize.flat import Flat, as_tree
@@ -19,8 +21,6 @@ from wengert.optimize.normal_equations import Settings, minimise_squares
 from wengert.optimize.passes import Passes, passes_of
 from wengert.optimize.scipys import as_tuple, callback_for, in_containers, scipy_optimize
 from wengert.optimize.systems import System
-from wengert.transforms.callbacks import with_callbacks
-from wengert.transforms.jacobians import jacobian
 
 
 @with_callbacks

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from wengert.boxes import Box
-from wengert.core import tree
-from wengert.core.dtypes import FLOAT64, NDARRAY, check_known, check_plain, dtype_of, is_float
-from wengert.core.errors import ArgumentError, DtypeError, message
-from wengert.core.shapes import shape_of, size
-from wengert.ir.types import show
-from wengert.ops.conversion import cast
-from wengert.transforms.vectors import joined, split
+from wengert.engine.boxes import Box
+from wengert.engine.core import tree
+from wengert.engine.core.dtypes import FLOAT64, NDARRAY, check_known, check_plain, dtype_of, is_float
+from wengert.engine.core.errors import ArgumentError, DtypeError, message
+from wengert.engine.core.shapes import shape_of, size
+from wengert.engine.ir.types import show
+from wengert.engine.ops.conversion import cast
+from wengert.engine.transforms.vectors import joined, split
 
 _NUMBER = (int, float, np.integer, np.floating)
 

@@ -7,14 +7,14 @@ from typing import Any, cast
 
 import numpy as np
 
-from wengert.boxes import Box, concrete
-from wengert.core import tree
-from wengert.core.dtypes import SEQUENCE
-from wengert.core.errors import ArgumentError, message
-from wengert.core.shapes import shape_of
-from wengert.ir.types import show
+from wengert.engine.boxes import Box, concrete
+from wengert.engine.core import tree
+from wengert.engine.core.dtypes import SEQUENCE
+from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ir.types import show
+from wengert.engine.transforms.vectors import joined
 from wengert.optimize.flat import Flat
-from wengert.transforms.vectors import joined
 
 LOWER, UPPER = -np.inf, np.inf
 """What None stands for among lower and among upper limits."""

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.ops.comparison import where
+from wengert.engine.ops.comparison import where
 
 DECREASE = 1e-4
 """c1, the share of the decrease that the slope promises."""

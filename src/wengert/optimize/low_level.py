@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiler.freestanding.function import typed
+from wengert.compiler.freestanding.program import Freestanding, freestanding
 from wengert.compiler.llvm.host import host
 from wengert.compiler.llvm.object_code import compile_module, load
-from wengert.core.dtypes import FLOAT64
-from wengert.core.errors import ArgumentError, MissingExtraError, message
-from wengert.exporting.freestanding import Freestanding, freestanding
-from wengert.exporting.function import typed
-from wengert.ir.types import show
+from wengert.engine.core.dtypes import FLOAT64
+from wengert.engine.core.errors import ArgumentError, MissingExtraError, message
+from wengert.engine.ir.types import show
 
 _OPERATION = "low_level_callable"
 _STACK = 1 << 15

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from wengert.engine.transforms.callbacks import with_callbacks
 from wengert.optimize.confirmation import confirmed_minimum
 from wengert.optimize.limits import checked_options
 from wengert.optimize.problems import Problem
 from wengert.optimize.scipys import as_tuple, callback_for, part_of, scipy_optimize
-from wengert.transforms.callbacks import with_callbacks
 
 _GRADIENT = ("jac",)
 _PRODUCTS = ("jac", "hessp")

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.control.values import checked_count
-from wengert.core.errors import ArgumentError, message
+from wengert.engine.control.values import checked_count
+from wengert.engine.core.errors import ArgumentError, message
 from wengert.optimize.limits import checked_number
 from wengert.sparse.packages import scipy_sparse
 

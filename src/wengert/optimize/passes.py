@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.boxes import Box, inside_transform
 from wengert.compiler.jit import Jitted, jit
-from wengert.core import tree
-from wengert.core.dtypes import FLOAT64, NDARRAY
-from wengert.core.errors import (
+from wengert.engine.boxes import Box, inside_transform
+from wengert.engine.core import tree
+from wengert.engine.core.dtypes import FLOAT64, NDARRAY
+from wengert.engine.core.errors import (
     ArgumentError,
     ConcreteError,
     DtypeError,
@@ -20,13 +20,13 @@ from wengert.core.errors import (
     UnsupportedError,
     message,
 )
-from wengert.ir.types import show
-from wengert.ops.conversion import cast
+from wengert.engine.ir.types import show
+from wengert.engine.ops.conversion import cast
+from wengert.engine.transforms.arguments import flatten_output, objective_value
+from wengert.engine.transforms.callbacks import followed
+from wengert.engine.transforms.jacobians import jacobian
 from wengert.optimize.flat import Flat
 from wengert.sparse.derivatives import SparseDerivative, sparse_jacobian
-from wengert.transforms.arguments import flatten_output, objective_value
-from wengert.transforms.callbacks import followed
-from wengert.transforms.jacobians import jacobian
 
 _NOT_TRACED = (ConcreteError, UnsupportedError)
 """The errors of a function that runs on numbers, and not on types alone: of Python's ``if`` on values, for example."""

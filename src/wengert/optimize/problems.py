@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.errors import ArgumentError, message
-from wengert.core.lazy import lazy
-from wengert.ir.types import show
+from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.core.lazy import lazy
+from wengert.engine.ir.types import show
+from wengert.engine.transforms.callbacks import with_callbacks
+from wengert.engine.transforms.jacobians import hessian, hvp
+from wengert.engine.transforms.reverse_mode import value_and_grad
 from wengert.optimize.constraints import Constraint, made_constraints
 from wengert.optimize.flat import Flat
 from wengert.optimize.limits import flat_bounds
@@ -17,9 +20,6 @@ from wengert.optimize.passes import passes_of
 from wengert.optimize.scipys import as_tuple, in_containers, scipy_optimize
 from wengert.optimize.sparsity import checked_choice, is_sparse
 from wengert.sparse.derivatives import sparse_hessian
-from wengert.transforms.callbacks import with_callbacks
-from wengert.transforms.jacobians import hessian, hvp
-from wengert.transforms.reverse_mode import value_and_grad
 
 
 class Problem:

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, cast
 
-from wengert.core.errors import ArgumentError, MissingExtraError, message
+from wengert.engine.core.errors import ArgumentError, MissingExtraError, message
 from wengert.optimize.flat import Flat
 
 

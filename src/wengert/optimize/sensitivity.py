@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from wengert.control.custom_derivatives import custom_jvp
-from wengert.core.shapes import shape_of
+from wengert.engine.control.custom_derivatives import custom_jvp
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ops.comparison import require_end
+from wengert.engine.transforms.batching import is_batched
+from wengert.engine.transforms.forward_mode import jvp
+from wengert.engine.transforms.reverse_mode import grad
 from wengert.implicit.certificates import certified
 from wengert.implicit.definitions import LOOSE, MOST_DENSE, linear_solver, tangent_of, unknowns_of
 from wengert.implicit.linear import tolerance_of
-from wengert.ops.comparison import require_end
 from wengert.optimize.descent import CONVERGED, PRECISION, End, Point
-from wengert.transforms.batching import is_batched
-from wengert.transforms.forward_mode import jvp
-from wengert.transforms.reverse_mode import grad
 
 
 def differentiable_end(

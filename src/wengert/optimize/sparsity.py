@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from wengert.core.errors import ArgumentError, ConcreteError, UnsupportedError, message
+from wengert.engine.core.errors import ArgumentError, ConcreteError, UnsupportedError, message
 from wengert.sparse.derivatives import SparseDerivative
 
 LEAST_VARIABLES = 200

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.errors import ArgumentError, message
-from wengert.core.lazy import lazy
+from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.core.lazy import lazy
 from wengert.optimize.flat import Flat
 from wengert.optimize.passes import passes_of
 from wengert.optimize.sparsity import checked_choice, is_sparse

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.core.errors import raised_at
-from wengert.core.tree import Structure, flatten, unflatten
+from wengert.engine.core.errors import raised_at
+from wengert.engine.core.tree import Structure, flatten, unflatten
+from wengert.engine.transforms.batching import vmap
 from wengert.parallel.packing import unpacked
-from wengert.transforms.batching import vmap
 
 Array = np.ndarray[Any, Any]
 _KNOWN = 4

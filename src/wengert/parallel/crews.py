@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import Executor, Future
 from typing import Any, Protocol
 
-from wengert.compiler.machine.target import available
+from wengert.engine.machine.target import available
 from wengert.parallel.chunks import Array, Result, Work, compute, run
 from wengert.parallel.pool import Pool
 
@@ -74,7 +74,7 @@ class Threads:
     Example:
         >>> import numpy as np
         >>> from concurrent.futures import ThreadPoolExecutor
-        >>> from wengert.core.tree import flatten
+        >>> from wengert.engine.core.tree import flatten
         >>> items, structure = flatten((np.array([1.0, 4.0]),))
         >>> with ThreadPoolExecutor(2) as executor:
         ...     crew = Threads(executor, None, Work(np.sqrt, structure, 2))
@@ -108,7 +108,7 @@ class Elsewhere:
         >>> import pickle
         >>> import numpy as np
         >>> from concurrent.futures import ThreadPoolExecutor
-        >>> from wengert.core.tree import flatten
+        >>> from wengert.engine.core.tree import flatten
         >>> items, structure = flatten((np.array([1.0, 4.0]),))
         >>> with ThreadPoolExecutor(1) as executor:
         ...     crew = Elsewhere(executor, 3, "roots of a cluster", pickle.dumps(Work(np.sqrt, structure, 2)))

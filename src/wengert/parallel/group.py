@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from wengert.core.errors import ArgumentError, WengertError, message
+from wengert.engine.core.errors import ArgumentError, WengertError, message
 from wengert.parallel.layout import Layout
 from wengert.parallel.mpi import communicator_of_all
 from wengert.parallel.reduction import Reduction

@@ -11,8 +11,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from wengert.core.errors import is_users
-from wengert.core.tree import children
+from wengert.engine.core.errors import is_users
+from wengert.engine.core.tree import children
 from wengert.parallel.packing import global_names
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis))

@@ -14,8 +14,8 @@ from typing import IO, Any, NamedTuple, cast
 
 import numpy as np
 
-from wengert.core.errors import ArgumentError, WengertError, message
-from wengert.core.tree import LEAF, Structure
+from wengert.engine.core.errors import ArgumentError, WengertError, message
+from wengert.engine.core.tree import LEAF, Structure
 
 _FORMAT = 1
 _SECONDS_BETWEEN_SYNCS = 1.0

@@ -19,8 +19,8 @@ from types import FrameType
 from typing import NamedTuple, TextIO
 
 from wengert._startup import is_rank
-from wengert.core.errors import MissingExtraError, WengertError
-from wengert.core.files import replacing
+from wengert.engine.core.errors import MissingExtraError, WengertError
+from wengert.engine.core.files import replacing
 from wengert.parallel.orphans import end_with_parent
 from wengert.parallel.output import AT_ONCE
 

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.core.dtypes import Dtype, dtype_of
-from wengert.core.errors import ArgumentError, DtypeError, ShapeError, message
-from wengert.core.shapes import shape_of
-from wengert.core.tree import Structure, flatten, unflatten
+from wengert.engine.core.dtypes import Dtype, dtype_of
+from wengert.engine.core.errors import ArgumentError, DtypeError, ShapeError, message
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.core.tree import Structure, flatten, unflatten
 
 ALIGNMENT = 64
 """Each leaf begins on a cache line, and each process adds whole lines."""

@@ -12,18 +12,18 @@ from typing import Any
 import numpy as np
 
 from wengert._version import versions
-from wengert.compiler.machine.target import available
-from wengert.core.errors import ArgumentError, message
-from wengert.core.progress import Bar
-from wengert.core.tree import flatten
-from wengert.core.tree import show as show_structure
+from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.core.progress import Bar
+from wengert.engine.core.tree import flatten
+from wengert.engine.core.tree import show as show_structure
+from wengert.engine.machine.target import available
+from wengert.engine.transforms.batching import vmap
 from wengert.parallel.chunks import Array, Work
 from wengert.parallel.crews import Crew, Elsewhere, Processes, Threads
 from wengert.parallel.identity import digest
 from wengert.parallel.journal import Journal
 from wengert.parallel.packing import packed, title
 from wengert.parallel.sweep import Sweep
-from wengert.transforms.batching import vmap
 
 _BLOCKS = 256
 """A block is at most this part of all items, so that many workers get equal shares."""

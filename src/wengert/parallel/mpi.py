@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert._startup import is_rank
-from wengert.core.errors import MissingExtraError
+from wengert.engine.core.errors import MissingExtraError
 from wengert.parallel.layout import Buffer, Layout, slices
 from wengert.parallel.tree import Node, nodes_of, total
 

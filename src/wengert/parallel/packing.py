@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple, cast
 
-from wengert.core.errors import UnsupportedError, message, name_of
+from wengert.engine.core.errors import UnsupportedError, message, name_of
 
 _MAIN = "__main__"
 _GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME")

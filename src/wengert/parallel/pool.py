@@ -11,8 +11,8 @@ from collections.abc import Generator
 from concurrent.futures import Future, ProcessPoolExecutor
 from typing import Any
 
-from wengert.core.blas_threads import limit_blas
-from wengert.core.errors import UnsupportedError, message
+from wengert.engine.core.blas_threads import limit_blas
+from wengert.engine.core.errors import UnsupportedError, message
 from wengert.parallel import chunks
 from wengert.parallel.orphans import end_with_parent
 

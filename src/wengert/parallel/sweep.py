@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.core.errors import (
+from wengert.engine.core.errors import (
     ConcreteError,
     LostDerivativeError,
     UnsupportedError,
@@ -17,8 +17,8 @@ from wengert.core.errors import (
     located,
     split_location,
 )
-from wengert.core.progress import Bar
-from wengert.core.tree import Structure, unflatten
+from wengert.engine.core.progress import Bar
+from wengert.engine.core.tree import Structure, unflatten
 from wengert.parallel.chunks import Array, Done, Failed, Result, Unloaded, Work
 from wengert.parallel.crews import Crew
 from wengert.parallel.journal import Journal

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from wengert.core.errors import MissingExtraError
 from wengert.data import DataError, DataNotFoundError, read_idx
 from wengert.data.dataset import SIZE
 from wengert.data.errors import damaged
 from wengert.data.idx import GZIP_MAGIC
+from wengert.engine.core.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from wengert import nn
-from wengert.core.errors import ArgumentError, ShapeError, message, split_location
-from wengert.core.shapes import shape_of
 from wengert.data import DataError
 from wengert.data.batches import consecutive
 from wengert.data.dataset import DIGITS, SIZE
 from wengert.data.mnist import SOURCES
+from wengert.engine.core.errors import ArgumentError, ShapeError, message, split_location
+from wengert.engine.core.shapes import shape_of
 from wengert.train.checkpoint_files import checkpoints_in
 from wengert.train.runs import CHECKPOINTS, Run
 from wengert.train.storage import SUFFIX

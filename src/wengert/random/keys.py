@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array.array import operand
-from wengert.core.dtypes import dtype_of
-from wengert.core.errors import ArgumentError, DtypeError, ShapeError, message
-from wengert.core.shapes import Shape, broadcast, shape_of
-from wengert.ir.types import show
+from wengert.engine.array.array import operand
+from wengert.engine.core.dtypes import dtype_of
+from wengert.engine.core.errors import ArgumentError, DtypeError, ShapeError, message
+from wengert.engine.core.shapes import Shape, broadcast, shape_of
+from wengert.engine.ir.types import show
+from wengert.engine.ops import random as functions
+from wengert.engine.ops.conversion import cast
+from wengert.engine.ops.random import UINT64
 from wengert.numpy.registry import integers
-from wengert.ops import random as functions
-from wengert.ops.conversion import cast
-from wengert.ops.random import UINT64
 
 #: The counter of the first of the second blocks of a draw. No array has 2^63 elements, so first blocks end before it.
 SECOND = np.uint64(2**63)

@@ -9,24 +9,24 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array.array import operand
-from wengert.boxes import concrete
-from wengert.core.docstrings import documented
-from wengert.core.dtypes import BOOL, FLOAT32, FLOAT64, INT64, Dtype, dtype_of
-from wengert.core.errors import ArgumentError, DtypeError, ShapeError, message
-from wengert.core.shapes import Shape, axis_index, shape_of, size
-from wengert.ir.types import show
+from wengert.engine.array.array import operand
+from wengert.engine.boxes import concrete
+from wengert.engine.core.docstrings import documented
+from wengert.engine.core.dtypes import BOOL, FLOAT32, FLOAT64, INT64, Dtype, dtype_of
+from wengert.engine.core.errors import ArgumentError, DtypeError, ShapeError, message
+from wengert.engine.core.shapes import Shape, axis_index, shape_of, size
+from wengert.engine.ir.types import show
+from wengert.engine.ops.arithmetic import minimum
+from wengert.engine.ops.comparison import less, where
+from wengert.engine.ops.conversion import cast
+from wengert.engine.ops.exponential import log, log1p, sqrt
+from wengert.engine.ops.random import UINT64
+from wengert.engine.ops.sorting import argsort
+from wengert.engine.ops.trigonometric import cos
 from wengert.numpy.registry import floating, is_array
 from wengert.numpy.selecting import take
 from wengert.numpy.shaping import moveaxis
 from wengert.numpy.sorting import searchsorted
-from wengert.ops.arithmetic import minimum
-from wengert.ops.comparison import less, where
-from wengert.ops.conversion import cast
-from wengert.ops.exponential import log, log1p, sqrt
-from wengert.ops.random import UINT64
-from wengert.ops.sorting import argsort
-from wengert.ops.trigonometric import cos
 from wengert.random.keys import SECOND, blocks, narrowed, shape_for, unsigned
 
 _INT32: Dtype = np.dtype(np.int32)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from wengert.core.markup import Markup, element, joined
+from wengert.engine.core.markup import Markup, element, joined
 from wengert.report.formats import short
 
 WIDTH, HEIGHT = 400, 230

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from wengert.core.markup import Markup, element, in_notebook, table
+from wengert.engine.core.markup import Markup, element, in_notebook, table
 from wengert.report.charts import Curve, chart
 from wengert.report.formats import percent, setting_text
 from wengert.report.markup import Section, page

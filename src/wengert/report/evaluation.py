@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.core.markup import Markup, element, scrollable
 from wengert.data import Dataset
 from wengert.data.batches import consecutive
+from wengert.engine.core.markup import Markup, element, scrollable
 from wengert.report.markup import Section, note
 from wengert.report.png import ink, picture
 from wengert.train.runs import Run

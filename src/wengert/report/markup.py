@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 from pathlib import Path
 
-from wengert.core.markup import Markup, element
+from wengert.engine.core.markup import Markup, element
 
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 """The browser may load only the content of the page."""

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.core.dtypes import is_float
-from wengert.core.errors import WengertError
-from wengert.core.markup import Markup, element, scrollable, table
-from wengert.core.tree import flatten, paths
 from wengert.data import Dataset
 from wengert.data.dataset import SIZE
+from wengert.engine.core.dtypes import is_float
+from wengert.engine.core.errors import WengertError
+from wengert.engine.core.markup import Markup, element, scrollable, table
+from wengert.engine.core.tree import flatten, paths
 from wengert.inspect import trace
 from wengert.inspect.dot import Cluster, Edge, Node, Picture
 from wengert.inspect.graph_drawing import Box, Line, Size, layout

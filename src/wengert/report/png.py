@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.markup import Markup, element
+from wengert.engine.core.markup import Markup, element
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _COLOUR_TYPES = {2: 4, 4: 6}  # grey with opacity, red-green-blue with opacity

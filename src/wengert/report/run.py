@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from wengert.core.errors import WengertError
-from wengert.core.markup import Markup, element, joined, table
 from wengert.data import DataError, Dataset
+from wengert.engine.core.errors import WengertError
+from wengert.engine.core.markup import Markup, element, joined, table
 from wengert.nn.summaries import Summary
 from wengert.report import evaluation, network
 from wengert.report.charts import Curve, Point, chart

@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array.substitutes import substitutes
-from wengert.boxes import concrete
-from wengert.core.errors import ArgumentError, ShapeError, message
-from wengert.core.shapes import axis_index, shape_of
-from wengert.ir.types import show
+from wengert.engine.array.substitutes import substitutes
+from wengert.engine.boxes import concrete
+from wengert.engine.core.errors import ArgumentError, ShapeError, message
+from wengert.engine.core.shapes import axis_index, shape_of
+from wengert.engine.ir.types import show
+from wengert.engine.ops.comparison import equal, where
 from wengert.numpy.finite_differences import trapezoid as _trapezoid
 from wengert.numpy.registry import rank_of
 from wengert.numpy.shaping import part
-from wengert.ops.comparison import equal, where
 from wengert.scipy.registry import check_public, floats, number, passed_through
 
 __all__ = ["cumulative_simpson", "cumulative_trapezoid", "fixed_quad", "romb", "simpson", "trapezoid"]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert.array.array import operand
-from wengert.boxes import concrete
-from wengert.core.dtypes import FLOAT64
-from wengert.core.errors import ConcreteError, message
-from wengert.ir.types import show
+from wengert.engine.array.array import operand
+from wengert.engine.boxes import concrete
+from wengert.engine.core.dtypes import FLOAT64
+from wengert.engine.core.errors import ConcreteError, message
+from wengert.engine.ir.types import show
+from wengert.engine.ops.elementwise import check_real
 from wengert.numpy.registry import floating, strong
-from wengert.ops.elementwise import check_real
 
 
 def passed_through(module: Any, own: str, name: str) -> Any:

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.core.shapes import Shape
-from wengert.ir.types import TensorType
-from wengert.nest.expression import (
+from wengert.engine.core.shapes import Shape
+from wengert.engine.ir.types import TensorType
+from wengert.engine.nest.expression import (
     CHECKS,
     Apply,
     Buffer,
@@ -25,9 +25,9 @@ from wengert.nest.expression import (
     loads_of,
     walk,
 )
-from wengert.nest.index import Computed, Dim, Index
-from wengert.nest.lowering import Definition, Operand, Pieces, Pointwise, Stages
-from wengert.primitive import NUMPYS_ERRORS, REGISTRY
+from wengert.engine.nest.index import Computed, Dim, Index
+from wengert.engine.nest.lowering import Definition, Operand, Pieces, Pointwise, Stages
+from wengert.engine.primitive import NUMPYS_ERRORS, REGISTRY
 from wengert.sparse.index_sets import EMPTY, IndexSets
 
 #: The largest number of turns of a recurrence that are followed one by one.

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.boxes import Box
-from wengert.core import tree
-from wengert.core.dtypes import check_plain, dtype_of, is_inexact
-from wengert.core.shapes import shape_of
-from wengert.ir.types import TensorType, type_of
+from wengert.engine.boxes import Box
+from wengert.engine.core import tree
+from wengert.engine.core.dtypes import check_plain, dtype_of, is_inexact
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ir.types import TensorType, type_of
 
 
 class Call(NamedTuple):

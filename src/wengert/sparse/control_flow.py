@@ -7,13 +7,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from wengert.core.dtypes import is_inexact
-from wengert.core.shapes import Shape, size
-from wengert.ir.graph import Equation, Graph
-from wengert.ir.types import TensorType
+from wengert.engine.core.dtypes import is_inexact
+from wengert.engine.core.shapes import Shape, size
+from wengert.engine.ir.graph import Equation, Graph
+from wengert.engine.ir.types import TensorType
+from wengert.engine.transforms.staging import stage
 from wengert.sparse.accesses import UNKNOWN, Value, depending
 from wengert.sparse.index_sets import EMPTY, IndexSets
-from wengert.transforms.staging import stage
 
 #: The turns after which a loop that may end at any time is taken to reach everything, if it still reaches more.
 _MOST_TURNS = 16

@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.errors import WengertError
-from wengert.core.shapes import Shape, size
-from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
-from wengert.ir.types import TensorType
-from wengert.nest.lowering import ControlFlow, Elementwise, OnHost, Pointwise
-from wengert.ops.elementwise import batch_elementwise
-from wengert.primitive import REGISTRY, Primitive
+from wengert.engine.core.errors import WengertError
+from wengert.engine.core.shapes import Shape, size
+from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var
+from wengert.engine.ir.types import TensorType
+from wengert.engine.nest.lowering import ControlFlow, Elementwise, OnHost, Pointwise
+from wengert.engine.ops.elementwise import batch_elementwise
+from wengert.engine.primitive import REGISTRY, Primitive
+from wengert.engine.transforms.staging import stage
 from wengert.sparse.accesses import UNKNOWN, Value, choose, combine, depending, evaluated, pointwise
 from wengert.sparse.control_flow import RULES
 from wengert.sparse.index_sets import IndexSets
-from wengert.transforms.staging import stage
 
 
 class Dependence:

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from wengert.boxes import Box
-from wengert.core.dtypes import NDARRAY
-from wengert.core.errors import ArgumentError, UnsupportedError, message, name_of
+from wengert.engine.boxes import Box
+from wengert.engine.core.dtypes import NDARRAY
+from wengert.engine.core.errors import ArgumentError, UnsupportedError, message, name_of
+from wengert.engine.transforms.arguments import Argnums, check_function
 from wengert.sparse.arguments import call_of
 from wengert.sparse.colouring import Colouring
 from wengert.sparse.linear_maps import LinearMap, OfFunction, OfGradient
 from wengert.sparse.report import report
 from wengert.sparse.structure import Structure
-from wengert.transforms.arguments import Argnums, check_function
 
 #: The structures that a derivative keeps; one more, and all are found anew when they are needed.
 _MOST_STRUCTURES = 64

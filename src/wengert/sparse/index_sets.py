@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.shapes import size
+from wengert.engine.core.shapes import size
 from wengert.sparse.packages import scipy_sparse
 
 #: The number of the set without members, and of the set of all positions.

@@ -6,11 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from wengert.core.dtypes import dtype_of
-from wengert.core.errors import UnsupportedError
-from wengert.core.shapes import shape_of
-from wengert.ops.conversion import cast
-from wengert.transforms.arguments import (
+from wengert.engine.core.dtypes import dtype_of
+from wengert.engine.core.errors import UnsupportedError
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ops.conversion import cast
+from wengert.engine.transforms.arguments import (
     Argnums,
     check_primals,
     check_results,
@@ -18,10 +18,10 @@ from wengert.transforms.arguments import (
     select_inputs,
     zeros_like,
 )
-from wengert.transforms.batching import vmap
-from wengert.transforms.forward_mode import Pushed
-from wengert.transforms.reverse_mode import Recording, grad
-from wengert.transforms.vectors import count, joined, split
+from wengert.engine.transforms.batching import vmap
+from wengert.engine.transforms.forward_mode import Pushed
+from wengert.engine.transforms.reverse_mode import Recording, grad
+from wengert.engine.transforms.vectors import count, joined, split
 
 #: Arguments by position and by name.
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]

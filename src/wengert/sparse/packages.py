@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert.core.errors import MissingExtraError, message
+from wengert.engine.core.errors import MissingExtraError, message
 
 
 def scipy_sparse(operation: str) -> Any:

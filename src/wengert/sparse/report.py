@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from wengert.core.markup import TableText
+from wengert.engine.core.markup import TableText
 from wengert.sparse.structure import Structure
 
 _CALLS = 5

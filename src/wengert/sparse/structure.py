@@ -10,17 +10,18 @@ from typing import Any
 import numpy as np
 
 from wengert.compiler.jit import jit
-from wengert.core import tree
-from wengert.core.dtypes import FLOAT64
-from wengert.core.errors import ArgumentError, UnsupportedError, message
-from wengert.core.progress import Bar
-from wengert.core.shapes import shape_of, size
-from wengert.ir.types import TensorType
-from wengert.ops.comparison import equal
-from wengert.ops.conversion import cast
-from wengert.ops.indexing import gather
-from wengert.ops.shape import concatenate, reshape
-from wengert.passes.dead import eliminate_dead
+from wengert.engine.core import tree
+from wengert.engine.core.dtypes import FLOAT64
+from wengert.engine.core.errors import ArgumentError, UnsupportedError, message
+from wengert.engine.core.progress import Bar
+from wengert.engine.core.shapes import shape_of, size
+from wengert.engine.ir.types import TensorType
+from wengert.engine.ops.comparison import equal
+from wengert.engine.ops.conversion import cast
+from wengert.engine.ops.indexing import gather
+from wengert.engine.ops.shape import concatenate, reshape
+from wengert.engine.passes.dead import eliminate_dead
+from wengert.engine.transforms.staging import stage
 from wengert.sparse.accesses import UNKNOWN, Value
 from wengert.sparse.arguments import Call
 from wengert.sparse.colouring import Colouring, colour, colour_star
@@ -29,7 +30,6 @@ from wengert.sparse.dependence import Dependence
 from wengert.sparse.index_sets import EMPTY, IndexSets
 from wengert.sparse.linear_maps import Arguments, LinearMap, Product
 from wengert.sparse.packages import scipy_sparse
-from wengert.transforms.staging import stage
 
 #: The largest number of elements of a pattern.
 _MOST_ELEMENTS = 1 << 28

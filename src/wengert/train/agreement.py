@@ -11,9 +11,9 @@ import numpy as np
 
 from wengert._version import versions
 from wengert.compiler.llvm.host import agree_on, common, host
-from wengert.compiler.machine.target import available
-from wengert.core.tree import leaves
 from wengert.data import Dataset
+from wengert.engine.core.tree import leaves
+from wengert.engine.machine.target import available
 from wengert.parallel import Group
 from wengert.parallel.identity import digest
 from wengert.train.settings import OPTIONS, Settings, SettingsError

@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast
 
-from wengert.core.errors import MissingExtraError
+from wengert.engine.core.errors import MissingExtraError
 from wengert.train.settings import Settings
 from wengert.train.storage import writing
 

@@ -9,13 +9,13 @@ from typing import Any, cast
 import numpy as np
 
 from wengert import nn
-from wengert.boxes import concrete
-from wengert.core.errors import WengertError
-from wengert.core.tree import children, flatten, is_namedtuple, leaves, map_tree, paths
+from wengert.engine.boxes import concrete
+from wengert.engine.core.errors import WengertError
+from wengert.engine.core.tree import children, flatten, is_namedtuple, leaves, map_tree, paths
+from wengert.engine.transforms.reverse_mode import value_and_grad
 from wengert.train.settings import Settings
 from wengert.train.state import LayerState, State, training_loss
 from wengert.train.steps import Carry, Steps
-from wengert.transforms.reverse_mode import value_and_grad
 
 _GROWN = 1e4
 """A run has diverged if the loss exceeds that of the first step (or 1, if larger) by this factor."""

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from wengert.compiler.runtime.threads.team import get_threads
-from wengert.core.errors import ArgumentError, message
-from wengert.core.progress import Bar
-from wengert.core.tree import leaves
 from wengert.data import Dataset, batches
+from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.core.progress import Bar
+from wengert.engine.core.tree import leaves
 from wengert.parallel import Group
 from wengert.train.agreement import check_parameters, check_ranks, check_same
 from wengert.train.diagnosis import DivergedError, check_group, check_tested

@@ -17,10 +17,10 @@ import numpy as np
 from wengert import random
 from wengert.compiler.jit import jit
 from wengert.compiler.runtime.threads.team import get_threads, set_threads
-from wengert.core.dtypes import dtype_of, is_float
-from wengert.core.tree import map_tree
 from wengert.data.batches import consecutive
-from wengert.ops.conversion import cast
+from wengert.engine.core.dtypes import dtype_of, is_float
+from wengert.engine.core.tree import map_tree
+from wengert.engine.ops.conversion import cast
 from wengert.optim import Optimiser
 from wengert.optim.transforms import in_dtype_of, select, trainable
 from wengert.parallel import Group

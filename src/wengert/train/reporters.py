@@ -14,8 +14,8 @@ from collections.abc import Generator, Sequence
 from types import FrameType
 from typing import Any
 
-from wengert.core.notebooks import is_notebook
-from wengert.core.progress import Bar, duration
+from wengert.engine.core.notebooks import is_notebook
+from wengert.engine.core.progress import Bar, duration
 from wengert.parallel import Group
 from wengert.train.boards import Boards
 from wengert.train.checkpoint_files import Checkpoints

@@ -16,9 +16,9 @@ from typing import Any, cast
 import numpy as np
 
 from wengert._version import versions
-from wengert.core.errors import WengertError
 from wengert.data import DataError, Dataset, digit_set, load, load_arrays
 from wengert.data.dataset import SIZE
+from wengert.engine.core.errors import WengertError
 from wengert.train.logs import JsonLines, is_epoch, without_kind
 from wengert.train.loop import Outcome
 from wengert.train.profile import peak_memory

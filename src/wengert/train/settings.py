@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from wengert import optim
-from wengert.core.errors import ArgumentError, message
+from wengert.engine.core.errors import ArgumentError, message
 from wengert.optim import schedules
 
 #: Where images come from; the package itself draws the digits; arrays are the user's own.

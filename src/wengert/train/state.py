@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert import nn, random
-from wengert.core.errors import WengertError
-from wengert.core.tree import children
+from wengert.engine.core.errors import WengertError
+from wengert.engine.core.tree import children
 from wengert.train.settings import Settings
 from wengert.train.tasks import Task
 

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.compiler.jit import jit
-from wengert.control import scan
 from wengert.data.batches import consecutive
+from wengert.engine.control import scan
+from wengert.engine.transforms.reverse_mode import value_and_grad
 from wengert.optim import Optimiser
 from wengert.train.profile import COMPILING, EVALUATION, STEPS, Stopwatch
 from wengert.train.settings import Settings
 from wengert.train.state import LayerState, Mean, training_loss
 from wengert.train.tasks import Task
-from wengert.transforms.reverse_mode import value_and_grad
 
 EVALUATION_BATCH = 1000
 _EXAMPLES_PER_CALL = 2000

@@ -15,12 +15,12 @@ from typing import Any, cast
 import numpy as np
 import safetensors.numpy
 
-from wengert.core.dtypes import NDARRAY, dtype_of
-from wengert.core.errors import ArgumentError, DtypeError, WengertError, message
-from wengert.core.files import replacing
-from wengert.core.shapes import shape_of
-from wengert.core.tree import flatten, paths, unflatten
 from wengert.data import DataError
+from wengert.engine.core.dtypes import NDARRAY, dtype_of
+from wengert.engine.core.errors import ArgumentError, DtypeError, WengertError, message
+from wengert.engine.core.files import replacing
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.core.tree import flatten, paths, unflatten
 from wengert.train.state import Trained
 
 SUFFIX = ".safetensors"

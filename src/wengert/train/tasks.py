@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert import nn, optim
-from wengert.core.shapes import shape_of
+from wengert.engine.core.shapes import shape_of
 from wengert.train.settings import OPTIONS, Descent, Settings, SettingsError, check_value, with_steps
 
 # -- preprocessing and augmentation ----------------------------------------------------------------------

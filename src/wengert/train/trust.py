@@ -13,8 +13,8 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from wengert.core.errors import WengertError
-from wengert.core.private_files import add_line, make_folder, read_own, state_folder, weakness
+from wengert.engine.core.errors import WengertError
+from wengert.engine.core.private_files import add_line, make_folder, read_own, state_folder, weakness
 
 _RECORD = "trained-with"
 """A file in the user's state folder with the digest of one program per line."""

@@ -16,15 +16,15 @@ from tests.compiler.comparing import check
 from tests.draws import examples
 from wengert import nn
 from wengert.compiler.llvm.host import host
-from wengert.compiler.machine import costs
 from wengert.compiler.schedule import schedule
 from wengert.compiler.schedule.layout import row_major
 from wengert.compiler.schedule.schedule import choose_schedule
-from wengert.core import tree
-from wengert.core.dtypes import FLOAT32
-from wengert.nest.expression import Apply, Buffer, Load, Reduce
-from wengert.nest.index import Dim, Index
-from wengert.nest.nest import Nest, Store
+from wengert.engine.core import tree
+from wengert.engine.core.dtypes import FLOAT32
+from wengert.engine.machine import costs
+from wengert.engine.nest.expression import Apply, Buffer, Load, Reduce
+from wengert.engine.nest.index import Dim, Index
+from wengert.engine.nest.nest import Nest, Store
 
 RNG = np.random.default_rng(0)
 

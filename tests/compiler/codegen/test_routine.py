@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 import wengert as wg
 from tests.draws import examples
-from wengert.compiler.machine import costs
-from wengert.kernels import lapack
+from wengert.engine.kernels import lapack
+from wengert.engine.machine import costs
 from wengert.scipy.linalg import solve_banded, solve_triangular
 
 linalg: Any = np.linalg  # its stubs know arrays only

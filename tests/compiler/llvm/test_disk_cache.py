@@ -20,8 +20,8 @@ import wengert as wg
 from tests.draws import examples
 from wengert.compiler.llvm import disk_cache as caching
 from wengert.compiler.llvm.disk_cache import Cache, default, key
-from wengert.core import private_files
-from wengert.core.errors import ArgumentError
+from wengert.engine.core import private_files
+from wengert.engine.core.errors import ArgumentError
 
 posix_only = pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
 NAME = key("entry")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from wengert.compiler.llvm import host, object_code
-from wengert.compiler.machine.target import cache_sizes
-from wengert.core.errors import ArgumentError
+from wengert.engine.core.errors import ArgumentError
+from wengert.engine.machine.target import cache_sizes
 
 X86 = platform.machine().lower() in ("x86_64", "amd64")
 on_x86 = pytest.mark.skipif(not X86, reason="needs x86-64")

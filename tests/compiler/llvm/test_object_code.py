@@ -32,7 +32,7 @@ from wengert.compiler.llvm.object_code import (
     optimised,
     stored_library,
 )
-from wengert.core.errors import WengertError
+from wengert.engine.core.errors import WengertError
 
 linux_only = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at /proc")
 LINEAR = "define i64 @linear(i64 %x) nounwind {{ %y = mul i64 %x, {0} %z = add i64 %y, {1} ret i64 %z }}"

@@ -20,10 +20,10 @@ from wengert.compiler.llvm import parallel
 from wengert.compiler.llvm.host import host
 from wengert.compiler.llvm.object_code import CompileError, load
 from wengert.compiler.llvm.parallel import Compilation
-from wengert.compiler.machine import costs
-from wengert.ir.types import TensorType
-from wengert.passes.simplify import simplify
-from wengert.transforms.staging import stage
+from wengert.engine.ir.types import TensorType
+from wengert.engine.machine import costs
+from wengert.engine.passes.simplify import simplify
+from wengert.engine.transforms.staging import stage
 
 MODULES = [
     "define void @one(ptr %x) nounwind {\n  store i64 1, ptr %x\n  ret void\n}\n",

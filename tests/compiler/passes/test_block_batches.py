@@ -19,10 +19,10 @@ from tests.compiler.graphs import compile_graph
 from tests.draws import examples
 from wengert.compiler import pipeline
 from wengert.compiler.llvm.host import host
-from wengert.compiler.machine import costs
 from wengert.compiler.passes import block_batches
-from wengert.core.tree import map_tree
-from wengert.nest.nest import Loop, all_steps
+from wengert.engine.core.tree import map_tree
+from wengert.engine.machine import costs
+from wengert.engine.nest.nest import Loop, all_steps
 
 pytestmark = pytest.mark.usefixtures("small")
 

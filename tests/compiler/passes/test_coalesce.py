@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 import wengert as wg
 from tests.compiler.comparing import check
 from tests.draws import examples
-from tests.nest.interpreting import Interpreter
+from tests.engine.nest.interpreting import Interpreter
 from wengert.compiler.passes.coalesce import coalesce
-from wengert.core.dtypes import BOOL, FLOAT64
-from wengert.nest.expression import Apply, Buffer, Const, Expression, Load
-from wengert.nest.index import Dim, Index
-from wengert.nest.nest import Branch, Loop, Nest, Program, Step, Store, While, all_steps
+from wengert.engine.core.dtypes import BOOL, FLOAT64
+from wengert.engine.nest.expression import Apply, Buffer, Const, Expression, Load
+from wengert.engine.nest.index import Dim, Index
+from wengert.engine.nest.nest import Branch, Loop, Nest, Program, Step, Store, While, all_steps
 
 SIZE = 2
 X = np.arange(1.0, 1 + SIZE * SIZE).reshape(SIZE, SIZE)

@@ -11,13 +11,13 @@ import pytest
 
 import wengert as wg
 from tests.compiler.comparing import check
-from tests.nest.interpreting import Interpreter
-from wengert.compiler.machine import costs
+from tests.engine.nest.interpreting import Interpreter
 from wengert.compiler.passes import fuse, fuse_consumers
-from wengert.core.dtypes import FLOAT64
-from wengert.nest.expression import Apply, Buffer, Expression, Load, Rewriter
-from wengert.nest.index import Dim, Index
-from wengert.nest.nest import Loop, Nest, Program, Store
+from wengert.engine.core.dtypes import FLOAT64
+from wengert.engine.machine import costs
+from wengert.engine.nest.expression import Apply, Buffer, Expression, Load, Rewriter
+from wengert.engine.nest.index import Dim, Index
+from wengert.engine.nest.nest import Loop, Nest, Program, Store
 
 
 def path(x: Any, steps: int) -> Any:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import wengert as wg
 from tests.compiler.comparing import check
 from wengert import nn
-from wengert.compiler.machine import costs
+from wengert.engine.machine import costs
 
 RNG = np.random.default_rng(0)
 A, B = RNG.normal(size=(7, 5)), RNG.normal(size=(5, 6))

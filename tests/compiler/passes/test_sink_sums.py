@@ -9,11 +9,11 @@ import pytest
 
 import wengert as wg
 from wengert.compiler.llvm.host import host
-from wengert.compiler.machine.target import Target
 from wengert.compiler.passes import sink_sums as module
 from wengert.compiler.pipeline import advance
 from wengert.compiler.unit import Options, Unit
-from wengert.nest.nest import Loop, all_nests
+from wengert.engine.machine.target import Target
+from wengert.engine.nest.nest import Loop, all_nests
 
 
 def slope(w: Any, xs: Any) -> Any:

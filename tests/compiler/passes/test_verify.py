@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from wengert.compiler.passes.verify import VerificationError, Verifier
-from wengert.core.dtypes import BOOL, FLOAT32, FLOAT64, INT64
-from wengert.nest.expression import Apply, Buffer, Const, Guard, Load, Reduce
-from wengert.nest.index import Computed, Dim, Index
-from wengert.nest.nest import Branch, Loop, Nest, Program, Step, Store, While
+from wengert.engine.core.dtypes import BOOL, FLOAT32, FLOAT64, INT64
+from wengert.engine.nest.expression import Apply, Buffer, Const, Guard, Load, Reduce
+from wengert.engine.nest.index import Computed, Dim, Index
+from wengert.engine.nest.nest import Branch, Loop, Nest, Program, Step, Store, While
 
 X = Buffer(FLOAT64, (4, 6), "x")
 Y = Buffer(FLOAT64, (4, 6), "y")

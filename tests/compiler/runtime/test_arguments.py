@@ -10,8 +10,8 @@ import pytest
 
 import wengert as wg
 from wengert.compiler.runtime.arguments import names_of
-from wengert.core import tree
-from wengert.core.errors import ArgumentError, DtypeError
+from wengert.engine.core import tree
+from wengert.engine.core.errors import ArgumentError, DtypeError
 
 X = np.ones(3)
 

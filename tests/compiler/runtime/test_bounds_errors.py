@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import wengert as wg
 from tests.compiler.comparing import check
 from wengert import nn
-from wengert.core.errors import IndexingError, OutOfRangeError
-from wengert.ops.indexing import check_bounds
+from wengert.engine.core.errors import IndexingError, OutOfRangeError
+from wengert.engine.ops.indexing import check_bounds
 
 X = np.arange(12.0).reshape(4, 3)
 PLACES = np.array([0, 7])

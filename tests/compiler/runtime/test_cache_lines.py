@@ -10,7 +10,7 @@ import pytest
 import wengert as wg
 from tests.compiler.comparing import address
 from wengert.compiler.runtime.fastcall import reader
-from wengert.core.errors import ArgumentError
+from wengert.engine.core.errors import ArgumentError
 
 STEP = wg.jit(lambda x: x + 1, donate=0)
 EXCHANGE = wg.jit(lambda x, y: (y * 2, x * 3), donate=(0, 1))

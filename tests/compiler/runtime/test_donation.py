@@ -16,7 +16,7 @@ import wengert as wg
 from tests.compiler.comparing import address, assert_same, read_only, unaligned
 from tests.draws import examples
 from wengert.compiler.runtime.fastcall.reader import Reader
-from wengert.core.errors import ArgumentError
+from wengert.engine.core.errors import ArgumentError
 
 
 def donated(function: Callable[..., Any], *arguments: Any, donate: Any = 0) -> Any:

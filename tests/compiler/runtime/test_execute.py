@@ -20,7 +20,7 @@ from tests.compiler.running import output, run
 from wengert.compiler.llvm.object_code import compile_module
 from wengert.compiler.runtime.execute import Executable
 from wengert.compiler.runtime.threads import team
-from wengert.core.errors import ArgumentError, IndexingError
+from wengert.engine.core.errors import ArgumentError, IndexingError
 
 RNG = np.random.default_rng(0)
 

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.core.errors import ConcreteError, DtypeError
-from wengert.core.tree import static
+from wengert.engine.core.errors import ConcreteError, DtypeError
+from wengert.engine.core.tree import static
 
 X = np.linspace(-1.0, 1.0, 3)
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.engine.nest.lowering import Elementwise
+from wengert.engine.primitive import REGISTRY, Primitive
 from wengert.errors import WengertError
-from wengert.nest.lowering import Elementwise
-from wengert.primitive import REGISTRY, Primitive
 
 VALUES = np.array([-3.0, -0.5, -0.0, 0.0, 0.5, 3.0, np.inf, -np.inf, np.nan])
 EXTREME = np.array([*VALUES, 1e-310, 1e308])

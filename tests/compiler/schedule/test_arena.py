@@ -16,10 +16,21 @@ from tests.draws import examples
 from wengert.compiler.codegen.module import Module
 from wengert.compiler.schedule.arena import Plan, lifetimes, plan
 from wengert.compiler.schedule.layout import row_major
-from wengert.core.dtypes import FLOAT64, INT64
-from wengert.nest.expression import Apply, Buffer, Const, Load
-from wengert.nest.index import Dim, Index
-from wengert.nest.nest import Branch, Loop, Nest, Program, Step, Store, While, inner_blocks, reads, writes
+from wengert.engine.core.dtypes import FLOAT64, INT64
+from wengert.engine.nest.expression import Apply, Buffer, Const, Load
+from wengert.engine.nest.index import Dim, Index
+from wengert.engine.nest.nest import (
+    Branch,
+    Loop,
+    Nest,
+    Program,
+    Step,
+    Store,
+    While,
+    inner_blocks,
+    reads,
+    writes,
+)
 
 
 def modules(function: Callable[..., Any], *args: Any) -> Iterator[Module]:

@@ -11,10 +11,10 @@ import wengert as wg
 from wengert.compiler.llvm.host import host
 from wengert.compiler.schedule.layout import row_major
 from wengert.compiler.schedule.loop_order import loop_order
-from wengert.core.dtypes import FLOAT32
-from wengert.nest.expression import Apply, Buffer, Load, Reduce
-from wengert.nest.index import Dim, Index
-from wengert.nest.nest import Nest, Store
+from wengert.engine.core.dtypes import FLOAT32
+from wengert.engine.nest.expression import Apply, Buffer, Load, Reduce
+from wengert.engine.nest.index import Dim, Index
+from wengert.engine.nest.nest import Nest, Store
 
 
 def order(rows: int, terms: int, columns: int) -> str:

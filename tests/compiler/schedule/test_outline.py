@@ -21,7 +21,7 @@ from tests.compiler.programs import Program
 from wengert import nn
 from wengert.compiler import pipeline
 from wengert.compiler.codegen import program
-from wengert.compiler.machine import costs
+from wengert.engine.machine import costs
 
 
 def other(x: Any) -> Any:

@@ -17,12 +17,12 @@ from wengert import nn, optim
 from wengert.compiler.llvm.host import host
 from wengert.compiler.schedule.layout import row_major
 from wengert.compiler.schedule.prefetch import choose_prefetches
-from wengert.core import tree
-from wengert.core.dtypes import FLOAT32, INT64
-from wengert.core.errors import IndexingError
-from wengert.nest.expression import Apply, Buffer, Const, Guard, Load
-from wengert.nest.index import Computed, Dim, Index
-from wengert.nest.nest import Nest, Store
+from wengert.engine.core import tree
+from wengert.engine.core.dtypes import FLOAT32, INT64
+from wengert.engine.core.errors import IndexingError
+from wengert.engine.nest.expression import Apply, Buffer, Const, Guard, Load
+from wengert.engine.nest.index import Computed, Dim, Index
+from wengert.engine.nest.nest import Nest, Store
 
 RNG = np.random.default_rng(0)
 

@@ -12,9 +12,9 @@ import pytest
 
 import wengert as wg
 from tests.compiler.graphs import compile_graph
-from wengert.compiler.machine import costs
 from wengert.compiler.schedule.registers import loop_scalars
-from wengert.core import tree
+from wengert.engine.core import tree
+from wengert.engine.machine import costs
 
 NUMBERS = np.linspace(0.1, 4, 40)
 

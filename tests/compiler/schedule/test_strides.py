@@ -11,9 +11,9 @@ import wengert as wg
 from tests.compiler.comparing import check
 from wengert.compiler.schedule.layout import row_major
 from wengert.compiler.schedule.strides import joined_stores, pair_place
-from wengert.nest.expression import Buffer, Const, Load
-from wengert.nest.index import Dim, Index
-from wengert.nest.nest import Nest, Store
+from wengert.engine.nest.expression import Buffer, Const, Load
+from wengert.engine.nest.index import Dim, Index
+from wengert.engine.nest.nest import Nest, Store
 
 RNG = np.random.default_rng(0)
 F64 = np.dtype(np.float64)

@@ -16,9 +16,9 @@ from wengert.bench.trainers.trainer import Trainer
 from wengert.bench.workloads import NETWORKS
 from wengert.compiler.jit import jit
 from wengert.compiler.runtime.threads.team import set_threads
-from wengert.control import scan
-from wengert.core import tree
-from wengert.transforms.reverse_mode import value_and_grad
+from wengert.engine.control import scan
+from wengert.engine.core import tree
+from wengert.engine.transforms.reverse_mode import value_and_grad
 
 
 class WengertTrainer(Trainer):

@@ -17,10 +17,10 @@ from wengert.compiler.schedule.outline import NestArguments
 from wengert.compiler.schedule.register_tile import stride as distance
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.strides import pair_place
-from wengert.core.dtypes import Dtype
-from wengert.nest.expression import Buffer, Expression, Load, Reduce, children, computed, indices_of
-from wengert.nest.index import Computed, Digit, Dim, Index, Term
-from wengert.nest.nest import Nest, Store
+from wengert.engine.core.dtypes import Dtype
+from wengert.engine.nest.expression import Buffer, Expression, Load, Reduce, children, computed, indices_of
+from wengert.engine.nest.index import Computed, Digit, Dim, Index, Term
+from wengert.engine.nest.nest import Nest, Store
 
 _LINE = 64
 """Bytes of a cache line, on most processors."""

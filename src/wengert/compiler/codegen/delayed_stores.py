@@ -15,9 +15,9 @@ from wengert.compiler.codegen.access import Point
 from wengert.compiler.codegen.expression import Evaluator
 from wengert.compiler.llvm.ir_builder import I1, I64, POINTER, Value, constant
 from wengert.compiler.schedule.prefetch import is_contiguous
-from wengert.nest.expression import Guard, Reduce, loads
-from wengert.nest.index import Dim
-from wengert.nest.nest import Nest
+from wengert.engine.nest.expression import Guard, Reduce, loads
+from wengert.engine.nest.index import Dim
+from wengert.engine.nest.nest import Nest
 
 
 class DelayedStores:

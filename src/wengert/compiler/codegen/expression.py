@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager
 from wengert.compiler import scalars
 from wengert.compiler.codegen.access import Emitter, Point
 from wengert.compiler.llvm.ir_builder import I1, I64, POINTER, SCALARS, Kind, Value, constant
-from wengert.core.dtypes import INT64, Dtype
-from wengert.nest.expression import (
+from wengert.engine.core.dtypes import INT64, Dtype
+from wengert.engine.nest.expression import (
     CHECKS,
     CONDITIONS,
     SUMS,
@@ -25,7 +25,7 @@ from wengert.nest.expression import (
     may_lie_outside,
     may_report,
 )
-from wengert.nest.index import Index
+from wengert.engine.nest.index import Index
 
 
 class Evaluator(Emitter):

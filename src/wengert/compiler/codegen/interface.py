@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from wengert.core.dtypes import Dtype
-from wengert.core.shapes import Shape
+from wengert.engine.core.dtypes import Dtype
+from wengert.engine.core.shapes import Shape
 
 #: The first slots of the block of addresses; the arguments, constants and results of the program follow.
 STATUS, ARENA, CALLBACK, FIRST = 0, 1, 2, 3

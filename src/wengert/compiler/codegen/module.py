@@ -11,14 +11,14 @@ from wengert.compiler.codegen.interface import ARENA, FIRST, HostCall, Interface
 from wengert.compiler.codegen.module_builder import ModuleBuilder, Take
 from wengert.compiler.codegen.program import main_function
 from wengert.compiler.codegen.subnormals import can_flush
-from wengert.compiler.machine import costs
-from wengert.compiler.machine.costs import total_work
-from wengert.compiler.machine.target import Target
 from wengert.compiler.schedule.arena import Plan
 from wengert.compiler.schedule.layout import Layout
 from wengert.compiler.schedule.schedule_nests import ScheduledNest
-from wengert.nest.expression import Buffer
-from wengert.nest.nest import Host, Nest, Program
+from wengert.engine.machine import costs
+from wengert.engine.machine.costs import total_work
+from wengert.engine.machine.target import Target
+from wengert.engine.nest.expression import Buffer
+from wengert.engine.nest.nest import Host, Nest, Program
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple, TypeAlias
 
 from wengert.compiler import mathlib
 from wengert.compiler.llvm.ir_builder import Builder, Kind
-from wengert.compiler.machine import costs
-from wengert.compiler.machine.target import Target
 from wengert.compiler.schedule.arena import Plan
 from wengert.compiler.schedule.layout import Layout
 from wengert.compiler.schedule.outline import NestArguments
 from wengert.compiler.schedule.schedule_nests import ScheduledNest
-from wengert.nest.expression import Buffer
-from wengert.nest.nest import Host, Nest
+from wengert.engine.machine import costs
+from wengert.engine.machine.target import Target
+from wengert.engine.nest.expression import Buffer
+from wengert.engine.nest.nest import Host, Nest
 
 _INTERNAL = "define internal void @"
 _NAME = re.compile(r"@([\w.]+)\(")

@@ -12,13 +12,13 @@ from wengert.compiler.codegen.expression import Evaluator
 from wengert.compiler.codegen.module_builder import ModuleBuilder
 from wengert.compiler.codegen.tile import Tile
 from wengert.compiler.llvm.ir_builder import I64, Value, constant
-from wengert.compiler.machine import costs
 from wengert.compiler.schedule.outline import NestArguments
 from wengert.compiler.schedule.prefetch import computed_places
 from wengert.compiler.schedule.row_padding import is_padded
 from wengert.compiler.schedule.schedule import Schedule
-from wengert.nest.index import Dim
-from wengert.nest.nest import Nest
+from wengert.engine.machine import costs
+from wengert.engine.nest.index import Dim
+from wengert.engine.nest.nest import Nest
 
 
 class _Range(NamedTuple):

@@ -19,12 +19,12 @@ from wengert.compiler.codegen.routine import emit_call
 from wengert.compiler.codegen.sort import emit_sort
 from wengert.compiler.codegen.subnormals import Flush
 from wengert.compiler.llvm.ir_builder import I1, I64, POINTER, Builder, Kind, Value, constant
-from wengert.compiler.machine import costs
-from wengert.compiler.machine.costs import is_large, operation_count, total_work
 from wengert.compiler.schedule.outline import NestArguments, nest_arguments, outline_key
-from wengert.nest.expression import Buffer, is_check
-from wengert.nest.index import Dim, dims_of
-from wengert.nest.nest import Branch, Call, Host, Loop, Nest, Sort, Step, While, all_steps
+from wengert.engine.machine import costs
+from wengert.engine.machine.costs import is_large, operation_count, total_work
+from wengert.engine.nest.expression import Buffer, is_check
+from wengert.engine.nest.index import Dim, dims_of
+from wengert.engine.nest.nest import Branch, Call, Host, Loop, Nest, Sort, Step, While, all_steps
 
 POLL = 1 << 27
 """Cycles between two checks for Ctrl-C: about 50 milliseconds."""

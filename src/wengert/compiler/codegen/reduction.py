@@ -14,11 +14,11 @@ from wengert.compiler.codegen.access import Offsets, Point, first_lanes
 from wengert.compiler.codegen.delayed_stores import DelayedStores
 from wengert.compiler.codegen.expression import Evaluator
 from wengert.compiler.llvm.ir_builder import I64, Kind, Value, constant
-from wengert.compiler.machine import costs
 from wengert.compiler.schedule.schedule import Schedule
-from wengert.nest.expression import Apply, Expression, Guard, Reduce, is_zero
-from wengert.nest.index import Dim, Index, flatten
-from wengert.nest.nest import Store
+from wengert.engine.machine import costs
+from wengert.engine.nest.expression import Apply, Expression, Guard, Reduce, is_zero
+from wengert.engine.nest.index import Dim, Index, flatten
+from wengert.engine.nest.nest import Store
 
 
 class _Accumulator(NamedTuple):

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 from wengert.compiler.codegen.module_builder import ModuleBuilder
 from wengert.compiler.llvm.ir_builder import I64, POINTER, Builder, Kind, Value, constant
-from wengert.compiler.machine import costs
-from wengert.core.blas_threads import PACKAGES
-from wengert.nest.nest import Call
-from wengert.nest.routine import Argument, Given, Made, Memory, Stride
+from wengert.engine.core.blas_threads import PACKAGES
+from wengert.engine.machine import costs
+from wengert.engine.nest.nest import Call
+from wengert.engine.nest.routine import Argument, Given, Made, Memory, Stride
 
 SERIAL = "wengert_serial_begin", "wengert_serial_end"
 """The functions between which BLAS and LAPACK compute on the calling thread; their operand is the package's number."""

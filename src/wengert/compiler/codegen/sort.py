@@ -11,7 +11,7 @@ from wengert.compiler.codegen.sort_words import Codec, resized
 from wengert.compiler.codegen.sorting_network import Network
 from wengert.compiler.llvm.ir_builder import I1, I64, POINTER, Builder, Kind, Value, constant, constants
 from wengert.compiler.schedule.plan_sorts import SortPlan, plan_sort
-from wengert.nest.nest import Sort
+from wengert.engine.nest.nest import Sort
 
 _ZERO = constant(I64, 0)
 _X, _VALUES = Value("%x", POINTER), Value("%values", POINTER)

@@ -13,7 +13,7 @@ import numpy as np
 
 from wengert.compiler.llvm.ir_builder import SCALARS, Builder, Kind, Value, constant
 from wengert.compiler.schedule.plan_sorts import Words
-from wengert.core.dtypes import BOOL, Dtype
+from wengert.engine.core.dtypes import BOOL, Dtype
 
 
 class Codec(NamedTuple):

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from wengert.compiler.llvm.ir_builder import Builder, Kind, Value, constant
-from wengert.compiler.machine.target import Target
+from wengert.engine.machine.target import Target
 
 
 class _Register(NamedTuple):

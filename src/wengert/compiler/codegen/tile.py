@@ -16,9 +16,9 @@ from wengert.compiler.schedule.delay_stores import is_in_place
 from wengert.compiler.schedule.loop_order import load_dims
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.strides import joined_stores
-from wengert.nest.expression import Load, Reduce, loads
-from wengert.nest.index import Dim
-from wengert.nest.nest import Nest, Store
+from wengert.engine.nest.expression import Load, Reduce, loads
+from wengert.engine.nest.index import Dim
+from wengert.engine.nest.nest import Nest, Store
 
 
 class Tile:

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from wengert._version import __version__
-from wengert.core.errors import ArgumentError, message
-from wengert.core.private_files import (
+from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.core.private_files import (
     cache_folder,
     made_secret,
     make_folder,

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 
 from llvmlite import binding as llvm
 
-from wengert.compiler.machine.target import Target, cache_sizes
-from wengert.core.errors import ArgumentError, message
+from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.machine.target import Target, cache_sizes
 
 #: The environment variable for the target of this process: ``avx512``, ``avx2`` or ``sse2``.
 VARIABLE = "WENGERT_TARGET"

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wengert.core.dtypes import Dtype
+from wengert.engine.core.dtypes import Dtype
 
 #: LLVM's names of the element types.
 SCALARS: dict[Dtype, str] = {

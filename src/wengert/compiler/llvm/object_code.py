@@ -16,8 +16,8 @@ from llvmlite import binding as llvm
 from wengert.compiler.llvm import disk_cache
 from wengert.compiler.llvm.host import borrowed, host, identity
 from wengert.compiler.llvm.llvmlite_lock import TURN, in_own_context
-from wengert.compiler.machine.target import Target
-from wengert.core.errors import WengertError, message
+from wengert.engine.core.errors import WengertError, message
+from wengert.engine.machine.target import Target
 
 _NUMBERS = itertools.count()
 #: The header of an object file: the length of the names of its functions, for the linker, and of the file.

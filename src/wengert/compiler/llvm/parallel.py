@@ -14,8 +14,8 @@ from typing import Any
 from weakref import WeakSet
 
 from wengert.compiler.llvm.object_code import compile_module
-from wengert.compiler.machine.target import Target, available
-from wengert.core.helper_threads import start
+from wengert.engine.core.helper_threads import start
+from wengert.engine.machine.target import Target, available
 
 #: Python's switch interval in seconds while threads compile, which ask for Python's lock some dozens of times. It is an
 #: odd number, which no one else is likely to have set.

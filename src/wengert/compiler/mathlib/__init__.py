@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from wengert.compiler.llvm.ir_builder import Kind, Value
-from wengert.compiler.machine.target import Target
 from wengert.compiler.mathlib import (
     argument_reduction,
     erf,
@@ -28,7 +27,8 @@ from wengert.compiler.mathlib import (
     trigonometric,
 )
 from wengert.compiler.mathlib.terms import FUNCTIONS, Term, Writer, symbol
-from wengert.core.errors import message
+from wengert.engine.core.errors import message
+from wengert.engine.machine.target import Target
 
 __all__ = [
     "definitions",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
 from wengert.compiler.llvm.ir_builder import Builder, Kind, Value, constant
-from wengert.compiler.machine.costs import DIVISION, FUNCTION, OPERATION_COSTS
+from wengert.engine.machine.costs import DIVISION, FUNCTION, OPERATION_COSTS
 
 Number = int | float
 

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from wengert.compiler.passes.interference import whole_copy
-from wengert.nest.expression import Buffer
-from wengert.nest.nest import Program, Step, map_blocks, reads, writes
-from wengert.nest.rewrite import can_pass
+from wengert.engine.nest.expression import Buffer
+from wengert.engine.nest.nest import Program, Step, map_blocks, reads, writes
+from wengert.engine.nest.rewrite import can_pass
 
 
 def order_anti_dependences(program: Program) -> Program:

@@ -13,11 +13,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from wengert.compiler.machine import costs
-from wengert.compiler.machine.target import Target
 from wengert.compiler.passes.dim_classes import LaneClass, map_classes
 from wengert.compiler.passes.independence import Parts, is_loop_nest, split_by_example, total_operations
-from wengert.nest.expression import (
+from wengert.engine.machine import costs
+from wengert.engine.machine.target import Target
+from wengert.engine.nest.expression import (
     Apply,
     Buffer,
     Expression,
@@ -30,9 +30,9 @@ from wengert.nest.expression import (
     loads,
     zero,
 )
-from wengert.nest.index import Dim, Index
-from wengert.nest.nest import Loop, Nest, Program, Step, Store, all_nests, all_steps, touched
-from wengert.nest.rewrite import renamed, replace_loads
+from wengert.engine.nest.index import Dim, Index
+from wengert.engine.nest.nest import Loop, Nest, Program, Step, Store, all_nests, all_steps, touched
+from wengert.engine.nest.rewrite import renamed, replace_loads
 
 
 def block_batches(program: Program, target: Target) -> Program:

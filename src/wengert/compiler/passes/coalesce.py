@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from wengert.compiler.machine import costs
 from wengert.compiler.passes.interference import Interference, whole_copy
-from wengert.nest.expression import Buffer
-from wengert.nest.nest import Loop, Program, Step, all_steps, map_blocks, reads, writes
-from wengert.nest.rewrite import renamed
+from wengert.engine.machine import costs
+from wengert.engine.nest.expression import Buffer
+from wengert.engine.nest.nest import Loop, Program, Step, all_steps, map_blocks, reads, writes
+from wengert.engine.nest.rewrite import renamed
 
 _LINE = 64
 """Bytes of a line of the cache."""

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert.nest.expression import Const
-from wengert.nest.index import Index
-from wengert.nest.lowering import Diagonal, Grid, Source
+from wengert.engine.nest.expression import Const
+from wengert.engine.nest.index import Index
+from wengert.engine.nest.lowering import Diagonal, Grid, Source
 
 
 def recognise_constant(value: Any) -> Source | None:

@@ -10,11 +10,11 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator
 from typing import NamedTuple
 
-from wengert.compiler.machine import costs
-from wengert.compiler.machine.costs import operation_count
-from wengert.nest.expression import Buffer, loads
-from wengert.nest.index import Dim, dims_of, follows
-from wengert.nest.nest import Call, Host, Loop, Nest, Program, Sort, all_steps, reads, writes
+from wengert.engine.machine import costs
+from wengert.engine.machine.costs import operation_count
+from wengert.engine.nest.expression import Buffer, loads
+from wengert.engine.nest.index import Dim, dims_of, follows
+from wengert.engine.nest.nest import Call, Host, Loop, Nest, Program, Sort, all_steps, reads, writes
 
 
 class _Classes:

@@ -7,11 +7,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from wengert.compiler.machine import costs
-from wengert.compiler.machine.costs import cost
 from wengert.compiler.passes.anti_dependences import written_copies
 from wengert.compiler.passes.fuse_consumers import fuse_consumers, same_domain
-from wengert.nest.expression import (
+from wengert.engine.machine import costs
+from wengert.engine.machine.costs import cost
+from wengert.engine.nest.expression import (
     Buffer,
     Expression,
     Load,
@@ -23,8 +23,8 @@ from wengert.nest.expression import (
     loads_of,
     walk,
 )
-from wengert.nest.index import Dim, Index, dims_of, point_count
-from wengert.nest.nest import (
+from wengert.engine.nest.index import Dim, Index, dims_of, point_count
+from wengert.engine.nest.nest import (
     Branch,
     Loop,
     Nest,
@@ -40,8 +40,8 @@ from wengert.nest.nest import (
     touched,
     writes,
 )
-from wengert.nest.rewrite import bijection, rewrite_step, substitute_dims
-from wengert.nest.split import split_digits
+from wengert.engine.nest.rewrite import bijection, rewrite_step, substitute_dims
+from wengert.engine.nest.split import split_digits
 
 
 def fuse(program: Program) -> Program:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from wengert.compiler.machine import costs
 from wengert.compiler.passes.anti_dependences import written_copies
-from wengert.nest.expression import Buffer, Expression, Load, Rewriter, loads, loads_of
-from wengert.nest.index import Dim, Index, Term
-from wengert.nest.nest import Nest, Step, Store, reads, writes
-from wengert.nest.rewrite import rewrite_store, substitute_dims
+from wengert.engine.machine import costs
+from wengert.engine.nest.expression import Buffer, Expression, Load, Rewriter, loads, loads_of
+from wengert.engine.nest.index import Dim, Index, Term
+from wengert.engine.nest.nest import Nest, Step, Store, reads, writes
+from wengert.engine.nest.rewrite import rewrite_store, substitute_dims
 
 
 def fuse_consumers(steps: list[Step], kept: set[Buffer]) -> None:

@@ -12,14 +12,24 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from wengert.compiler.machine import costs
-from wengert.compiler.machine.costs import FUNCTION, weight
 from wengert.compiler.passes.reduction_domain import is_map, is_safe, matches, sums_over
 from wengert.compiler.passes.split_reductions import is_long
-from wengert.nest.expression import Apply, Buffer, Expression, Guard, Load, Reduce, Rewriter, loads, walk
-from wengert.nest.index import Dim, Index, Term, dims_of
-from wengert.nest.nest import Loop, Nest, Program, Step, Store, map_blocks, map_nests, reads
-from wengert.nest.rewrite import always, can_pass, replace_loads, rewrite_store
+from wengert.engine.machine import costs
+from wengert.engine.machine.costs import FUNCTION, weight
+from wengert.engine.nest.expression import (
+    Apply,
+    Buffer,
+    Expression,
+    Guard,
+    Load,
+    Reduce,
+    Rewriter,
+    loads,
+    walk,
+)
+from wengert.engine.nest.index import Dim, Index, Term, dims_of
+from wengert.engine.nest.nest import Loop, Nest, Program, Step, Store, map_blocks, map_nests, reads
+from wengert.engine.nest.rewrite import always, can_pass, replace_loads, rewrite_store
 
 
 def fuse_map_reduce(program: Program) -> Program:

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from wengert.compiler.machine import costs
-from wengert.compiler.machine.costs import operation_count
 from wengert.compiler.passes.dim_classes import LaneClass
-from wengert.nest.expression import Apply, Buffer, Load, Reduce, loads, zero
-from wengert.nest.index import Dim, Index, point_count, without_unit
-from wengert.nest.nest import Loop, Nest, Step, Store, all_nests, all_steps, map_nests, touched
-from wengert.nest.rewrite import Footprint, can_pass, extract_sum
+from wengert.engine.machine import costs
+from wengert.engine.machine.costs import operation_count
+from wengert.engine.nest.expression import Apply, Buffer, Load, Reduce, loads, zero
+from wengert.engine.nest.index import Dim, Index, point_count, without_unit
+from wengert.engine.nest.nest import Loop, Nest, Step, Store, all_nests, all_steps, map_nests, touched
+from wengert.engine.nest.rewrite import Footprint, can_pass, extract_sum
 
 
 @dataclass

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Sequence
 from typing import TypeAlias
 
-from wengert.nest.expression import Buffer, Load, computed
-from wengert.nest.index import Dim, Index
-from wengert.nest.nest import Branch, Loop, Nest, Program, Step, While, inner_blocks, reads, writes
-from wengert.nest.rewrite import bijection
+from wengert.engine.nest.expression import Buffer, Load, computed
+from wengert.engine.nest.index import Dim, Index
+from wengert.engine.nest.nest import Branch, Loop, Nest, Program, Step, While, inner_blocks, reads, writes
+from wengert.engine.nest.rewrite import bijection
 
 Sides: TypeAlias = "frozenset[int]"
 """Which of two sets of buffers hold a live value."""

@@ -12,12 +12,22 @@ import numpy as np
 
 from wengert.compiler.passes.constant_patterns import recognise_constant
 from wengert.compiler.scalars import COMPARISONS, NATIVE, is_native
-from wengert.core.dtypes import BOOL, INT64, Dtype
-from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
-from wengert.ir.types import TensorType
-from wengert.nest.expression import PRODUCTS, SUMS, Apply, Buffer, Const, Expression, Rewriter, factors, zero
-from wengert.nest.index import Dim, Index
-from wengert.nest.lowering import (
+from wengert.engine.core.dtypes import BOOL, INT64, Dtype
+from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var
+from wengert.engine.ir.types import TensorType
+from wengert.engine.nest.expression import (
+    PRODUCTS,
+    SUMS,
+    Apply,
+    Buffer,
+    Const,
+    Expression,
+    Rewriter,
+    factors,
+    zero,
+)
+from wengert.engine.nest.index import Dim, Index
+from wengert.engine.nest.lowering import (
     ControlFlow,
     Definition,
     Diagonal,
@@ -38,10 +48,10 @@ from wengert.nest.lowering import (
     fitting,
     is_limited,
 )
-from wengert.nest.nest import Branch, Call, Host, Loop, Nest, Program, Sort, Step, Store, While
-from wengert.nest.routine import Routine
-from wengert.primitive import REGISTRY
-from wengert.transforms.staging import stage
+from wengert.engine.nest.nest import Branch, Call, Host, Loop, Nest, Program, Sort, Step, Store, While
+from wengert.engine.nest.routine import Routine
+from wengert.engine.primitive import REGISTRY
+from wengert.engine.transforms.staging import stage
 
 
 def lower(graph: Graph, donated: Mapping[int, int] | None = None, *, contract: bool = True) -> Program:

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from wengert.nest.expression import (
+from wengert.engine.nest.expression import (
     Apply,
     Buffer,
     Const,
@@ -30,10 +30,10 @@ from wengert.nest.expression import (
     loads,
     zero,
 )
-from wengert.nest.index import Dim, Index, condition_range
-from wengert.nest.nest import Nest, Program, Step, all_nests, reads_whole
-from wengert.nest.rewrite import replace_loads, rewrite_step
-from wengert.nest.split import split_digits
+from wengert.engine.nest.index import Dim, Index, condition_range
+from wengert.engine.nest.nest import Nest, Program, Step, all_nests, reads_whole
+from wengert.engine.nest.rewrite import replace_loads, rewrite_step
+from wengert.engine.nest.split import split_digits
 
 Range = tuple[int, int]
 

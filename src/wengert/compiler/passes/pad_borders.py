@@ -15,12 +15,12 @@ from typing import NamedTuple, TypeGuard
 
 import numpy as np
 
-from wengert.compiler.machine import costs
-from wengert.compiler.machine.costs import operation_count
 from wengert.compiler.passes.dim_classes import lane_class, ordinary_buffers
 from wengert.compiler.passes.split_phases import by_digit, by_phase, phases_of
-from wengert.core.dtypes import BOOL
-from wengert.nest.expression import (
+from wengert.engine.core.dtypes import BOOL
+from wengert.engine.machine import costs
+from wengert.engine.machine.costs import operation_count
+from wengert.engine.nest.expression import (
     Apply,
     Buffer,
     Const,
@@ -31,9 +31,9 @@ from wengert.nest.expression import (
     is_zero,
     zero,
 )
-from wengert.nest.index import Dim, Index, Term, without_unit
-from wengert.nest.nest import Branch, Nest, Program, Step, Store, map_nests
-from wengert.nest.rewrite import rewrite_step, substitute_dims
+from wengert.engine.nest.index import Dim, Index, Term, without_unit
+from wengert.engine.nest.nest import Branch, Nest, Program, Step, Store, map_nests
+from wengert.engine.nest.rewrite import rewrite_step, substitute_dims
 
 Condition = tuple[Index, int]
 

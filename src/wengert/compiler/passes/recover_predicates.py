@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.compiler.scalars import COMPARISONS
-from wengert.nest.expression import Apply, Buffer, Const, Expression, Load, children
-from wengert.nest.nest import Nest, Program, Step, all_nests, map_nests, reads_whole
-from wengert.nest.rewrite import renamed
+from wengert.engine.nest.expression import Apply, Buffer, Const, Expression, Load, children
+from wengert.engine.nest.nest import Nest, Program, Step, all_nests, map_nests, reads_whole
+from wengert.engine.nest.rewrite import renamed
 
 
 def recover_predicates(program: Program) -> Program:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from wengert.nest.expression import Apply, Buffer, Const, Expression, Load, Reduce, loads, walk
-from wengert.nest.index import Dim, Index, Term, follows
-from wengert.nest.nest import Nest, Store
+from wengert.engine.nest.expression import Apply, Buffer, Const, Expression, Load, Reduce, loads, walk
+from wengert.engine.nest.index import Dim, Index, Term, follows
+from wengert.engine.nest.nest import Nest, Store
 
 
 def sums_over(nest: Nest) -> dict[tuple[Dim, ...], list[Reduce]]:

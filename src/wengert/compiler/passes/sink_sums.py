@@ -10,13 +10,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from wengert.compiler.machine import costs
-from wengert.compiler.machine.target import Target
 from wengert.compiler.passes.independence import clearing
-from wengert.nest.expression import Buffer, Expression, Load, Reduce, Rewriter, loads
-from wengert.nest.index import Dim, Index
-from wengert.nest.nest import Loop, Nest, Program, Step, Store, all_nests, reads, reads_whole, touched, writes
-from wengert.nest.rewrite import extract_sum, replace_loads
+from wengert.engine.machine import costs
+from wengert.engine.machine.target import Target
+from wengert.engine.nest.expression import Buffer, Expression, Load, Reduce, Rewriter, loads
+from wengert.engine.nest.index import Dim, Index
+from wengert.engine.nest.nest import (
+    Loop,
+    Nest,
+    Program,
+    Step,
+    Store,
+    all_nests,
+    reads,
+    reads_whole,
+    touched,
+    writes,
+)
+from wengert.engine.nest.rewrite import extract_sum, replace_loads
 
 
 def sink_sums(program: Program, target: Target) -> Program:

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from wengert.compiler.machine import costs
-from wengert.nest.expression import Guard
-from wengert.nest.index import Dim, Index, condition_range
-from wengert.nest.nest import Nest, Program, map_nests
-from wengert.nest.rewrite import substitute_dims
+from wengert.engine.machine import costs
+from wengert.engine.nest.expression import Guard
+from wengert.engine.nest.index import Dim, Index, condition_range
+from wengert.engine.nest.nest import Nest, Program, map_nests
+from wengert.engine.nest.rewrite import substitute_dims
 
 
 def split_index_sets(program: Program) -> Program:

@@ -10,12 +10,12 @@ import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence
 
-from wengert.compiler.machine import costs
 from wengert.compiler.passes.narrow import hoist_guards
-from wengert.nest.expression import Guard, Reduce, indices_of, walk
-from wengert.nest.index import Digit, Dim, Index, condition_range
-from wengert.nest.nest import Nest
-from wengert.nest.rewrite import substitute_dims
+from wengert.engine.machine import costs
+from wengert.engine.nest.expression import Guard, Reduce, indices_of, walk
+from wengert.engine.nest.index import Digit, Dim, Index, condition_range
+from wengert.engine.nest.nest import Nest
+from wengert.engine.nest.rewrite import substitute_dims
 
 
 def by_digit(nest: Nest) -> list[Nest]:

@@ -13,12 +13,22 @@ from dataclasses import replace
 
 import numpy as np
 
-from wengert.compiler.machine import costs
-from wengert.compiler.machine.costs import operation_count
-from wengert.nest.expression import Apply, Buffer, Expression, Iota, Load, Reduce, Rewriter, loads, zero
-from wengert.nest.index import Dim, Index, Term, point_count, without_unit
-from wengert.nest.nest import Loop, Nest, Program, Step, Store, map_nests
-from wengert.nest.rewrite import rewrite_store
+from wengert.engine.machine import costs
+from wengert.engine.machine.costs import operation_count
+from wengert.engine.nest.expression import (
+    Apply,
+    Buffer,
+    Expression,
+    Iota,
+    Load,
+    Reduce,
+    Rewriter,
+    loads,
+    zero,
+)
+from wengert.engine.nest.index import Dim, Index, Term, point_count, without_unit
+from wengert.engine.nest.nest import Loop, Nest, Program, Step, Store, map_nests
+from wengert.engine.nest.rewrite import rewrite_store
 
 
 def split_reductions(program: Program) -> Program:

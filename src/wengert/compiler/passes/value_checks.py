@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from wengert.core.dtypes import BOOL
-from wengert.core.float_classes import CLASSES
-from wengert.nest.expression import Apply, Const, Expression, Guard, Load, Reduce, zero
-from wengert.nest.nest import Host, Nest, Program, Step, Store, map_blocks
+from wengert.engine.core.dtypes import BOOL
+from wengert.engine.core.float_classes import CLASSES
+from wengert.engine.nest.expression import Apply, Const, Expression, Guard, Load, Reduce, zero
+from wengert.engine.nest.nest import Host, Nest, Program, Step, Store, map_blocks
 
 
 def add_value_checks(program: Program, kind: str) -> Program:

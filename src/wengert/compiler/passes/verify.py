@@ -14,8 +14,8 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 
 from wengert.compiler.passes.interference import keeps_apart
-from wengert.core.errors import WengertError
-from wengert.nest.expression import (
+from wengert.engine.core.errors import WengertError
+from wengert.engine.nest.expression import (
     SUMS,
     Apply,
     Buffer,
@@ -30,8 +30,8 @@ from wengert.nest.expression import (
     factors,
     indices_of,
 )
-from wengert.nest.index import Computed, Digit, Dim, Index, Term
-from wengert.nest.nest import (
+from wengert.engine.nest.index import Computed, Digit, Dim, Index, Term
+from wengert.engine.nest.nest import (
     Branch,
     Call,
     Host,
@@ -46,7 +46,7 @@ from wengert.nest.nest import (
     reads,
     writes,
 )
-from wengert.nest.printer import Names, step_lines
+from wengert.engine.nest.printer import Names, step_lines
 
 _REDUCERS = frozenset("add multiply maximum minimum logical_and logical_or argmax argmin".split())  # noqa: SIM905
 _STORE_COMBINERS = frozenset(("", "add", "multiply", "maximum", "minimum", "logical_and", "logical_or"))
@@ -68,7 +68,7 @@ class Verifier:
 
     Example:
         >>> from wengert.compiler.passes.lower import lower
-        >>> from wengert.ir.parser import parse
+        >>> from wengert.engine.ir.parser import parse
         >>> verify = Verifier()
         >>> verify(lower(parse("graph(x: f64[3]) { v1: f64[3] = negative(x) return v1 }")), "lower")
     """

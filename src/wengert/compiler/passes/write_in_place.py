@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from wengert.compiler.machine import costs
-from wengert.nest.expression import Apply, Buffer, Const, Guard, Load, is_zero
-from wengert.nest.index import Dim, Index, Term, condition_range, point_count
-from wengert.nest.nest import Nest, Program, Step, map_blocks
-from wengert.nest.rewrite import bijection, substitute_dims
+from wengert.engine.machine import costs
+from wengert.engine.nest.expression import Apply, Buffer, Const, Guard, Load, is_zero
+from wengert.engine.nest.index import Dim, Index, Term, condition_range, point_count
+from wengert.engine.nest.nest import Nest, Program, Step, map_blocks
+from wengert.engine.nest.rewrite import bijection, substitute_dims
 
 
 def write_in_place(program: Program) -> Program:

@@ -11,16 +11,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.array.sparse import FROM_OUTSIDE, is_sparse
-from wengert.boxes import Box
 from wengert.compiler.runtime import donation
-from wengert.control.values import is_number
-from wengert.core import tree
-from wengert.core.dtypes import DEFAULT_DTYPE, SEQUENCE, is_int64, is_plain, not_plain, show_integer
-from wengert.core.errors import ArgumentError, DtypeError, RangeError, message
-from wengert.ir.types import TensorType, type_of
-from wengert.memory import strides_of
-from wengert.transforms.arguments import SETTING
+from wengert.engine.array.sparse import FROM_OUTSIDE, is_sparse
+from wengert.engine.boxes import Box
+from wengert.engine.control.values import is_number
+from wengert.engine.core import tree
+from wengert.engine.core.dtypes import DEFAULT_DTYPE, SEQUENCE, is_int64, is_plain, not_plain, show_integer
+from wengert.engine.core.errors import ArgumentError, DtypeError, RangeError, message
+from wengert.engine.ir.types import TensorType, type_of
+from wengert.engine.memory import strides_of
+from wengert.engine.transforms.arguments import SETTING
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)

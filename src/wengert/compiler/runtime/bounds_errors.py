@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.errors import IndexingError, OutOfRangeError, located
-from wengert.core.shapes import Shape
-from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
-from wengert.primitive import REGISTRY
-from wengert.transforms.staging import evaluate
+from wengert.engine.core.errors import IndexingError, OutOfRangeError, located
+from wengert.engine.core.shapes import Shape
+from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var
+from wengert.engine.primitive import REGISTRY
+from wengert.engine.transforms.staging import evaluate
 
 #: The number of operands before the indices.
 _INDEXING = {"gather": 1, "scatter_add": 1, "scatter": 2, "add_at": 2, "last_writer": 0}

@@ -18,8 +18,8 @@ from wengert.compiler.codegen.interface import ARENA, CALLBACK, STATUS, HostCall
 from wengert.compiler.llvm.object_code import Library
 from wengert.compiler.runtime.threads import team
 from wengert.compiler.runtime.threads.serial_blas import serial
-from wengert.core.dtypes import Dtype
-from wengert.core.errors import (
+from wengert.engine.core.dtypes import Dtype
+from wengert.engine.core.errors import (
     ArgumentError,
     IndexingError,
     KinkError,
@@ -31,9 +31,9 @@ from wengert.core.errors import (
     located,
     split_location,
 )
-from wengert.core.float_classes import error_of, is_made, requirement_of
-from wengert.core.shapes import Shape
-from wengert.primitive import REGISTRY
+from wengert.engine.core.float_classes import error_of, is_made, requirement_of
+from wengert.engine.core.shapes import Shape
+from wengert.engine.primitive import REGISTRY
 
 _log = logging.getLogger("wengert.jit")
 _CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_int64)

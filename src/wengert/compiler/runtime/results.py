@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from wengert.array.array import shows_box
-from wengert.boxes import Box
-from wengert.control.carry import objects_behind
-from wengert.control.values import is_number
-from wengert.core import tree
-from wengert.core.dtypes import is_int64
-from wengert.core.errors import ConcreteError, DtypeError, message
+from wengert.engine.array.array import shows_box
+from wengert.engine.boxes import Box
+from wengert.engine.control.carry import objects_behind
+from wengert.engine.control.values import is_number
+from wengert.engine.core import tree
+from wengert.engine.core.dtypes import is_int64
+from wengert.engine.core.errors import ConcreteError, DtypeError, message
 
 
 def constants(leaves: Sequence[Any], structure: tree.Structure) -> dict[int, Any]:

@@ -12,7 +12,7 @@ from wengert.compiler.llvm.ir_builder import SCALARS, Kind, Value
 from wengert.compiler.scalars import arithmetic, bits, logic
 from wengert.compiler.scalars.context import EMITTERS, Context
 from wengert.compiler.scalars.logic import COMPARISONS as COMPARISONS
-from wengert.core.dtypes import Dtype
+from wengert.engine.core.dtypes import Dtype
 
 __all__ = ["COMPARISONS", "NATIVE", "Context", "arithmetic", "bits", "emit", "is_native", "logic", "neutral"]
 

@@ -6,8 +6,8 @@ from functools import partial
 
 from wengert.compiler import mathlib
 from wengert.compiler.llvm.ir_builder import Value, constant
-from wengert.compiler.machine.costs import DIVISION
 from wengert.compiler.scalars.context import Context, like, operation
+from wengert.engine.machine.costs import DIVISION
 
 
 def _by_kind(on_floats: str, on_integers: str, on_bools: str, context: Context, x: Value, y: Value) -> Value:

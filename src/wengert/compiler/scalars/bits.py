@@ -7,7 +7,7 @@ from functools import partial
 from wengert.compiler.llvm.ir_builder import Builder, Kind, Value
 from wengert.compiler.mathlib.terms import Format
 from wengert.compiler.scalars.context import Context, like, operation
-from wengert.kernels.threefry import INJECTIONS, PARITY, ROTATIONS
+from wengert.engine.kernels.threefry import INJECTIONS, PARITY, ROTATIONS
 
 
 def _bitwise(instruction: str, context: Context, x: Value, y: Value) -> Value:

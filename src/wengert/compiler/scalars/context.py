@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 from wengert.compiler.llvm.ir_builder import Builder, Kind, Value, constant
-from wengert.compiler.machine.costs import OPERATION_COSTS
-from wengert.core.dtypes import Dtype
+from wengert.engine.core.dtypes import Dtype
+from wengert.engine.machine.costs import OPERATION_COSTS
 
 
 class Context(NamedTuple):

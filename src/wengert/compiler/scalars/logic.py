@@ -6,7 +6,7 @@ from functools import partial
 
 from wengert.compiler.llvm.ir_builder import SCALARS, Builder, Kind, Value, constant
 from wengert.compiler.scalars.context import Context, like, operation
-from wengert.core.dtypes import UINT64, Dtype
+from wengert.engine.core.dtypes import UINT64, Dtype
 
 COMPARISONS = {
     "equal": ("oeq", "eq"),

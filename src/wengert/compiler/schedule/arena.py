@@ -9,8 +9,18 @@ import numpy as np
 
 from wengert.compiler.schedule.layout import Layout
 from wengert.compiler.schedule.registers import loop_scalars
-from wengert.nest.expression import Buffer
-from wengert.nest.nest import Branch, Loop, Program, Step, While, all_steps, inner_blocks, reads, writes
+from wengert.engine.nest.expression import Buffer
+from wengert.engine.nest.nest import (
+    Branch,
+    Loop,
+    Program,
+    Step,
+    While,
+    all_steps,
+    inner_blocks,
+    reads,
+    writes,
+)
 
 _ALIGNMENT = 64
 """Bytes of a cache line and of the widest vector: no two buffers share one, and loads of vectors cross none."""

@@ -16,14 +16,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, cast
 
-from wengert.compiler.machine import costs
-from wengert.compiler.machine.costs import operation_count
-from wengert.compiler.machine.target import Target
 from wengert.compiler.passes.split_reductions import added_up
 from wengert.compiler.schedule.layout import Layout, linear, with_lanes, with_panels
 from wengert.compiler.schedule.schedule import vector_item_bytes
 from wengert.compiler.schedule.strides import joined_cost, joined_stores
-from wengert.nest.expression import (
+from wengert.engine.machine import costs
+from wengert.engine.machine.costs import operation_count
+from wengert.engine.machine.target import Target
+from wengert.engine.nest.expression import (
     Apply,
     Buffer,
     Expression,
@@ -34,9 +34,9 @@ from wengert.nest.expression import (
     instantiate,
     may_report,
 )
-from wengert.nest.index import Dim, Index, Term
-from wengert.nest.nest import Loop, Nest, Step, Store
-from wengert.nest.rewrite import rewrite_store
+from wengert.engine.nest.index import Dim, Index, Term
+from wengert.engine.nest.nest import Loop, Nest, Step, Store
+from wengert.engine.nest.rewrite import rewrite_store
 
 
 class _Side(NamedTuple):

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from wengert.compiler.schedule.layout import Layout, linear
-from wengert.nest.expression import Buffer, Expression, Guard, Iota, Load, Reduce, Rewriter, indices_of
-from wengert.nest.index import Digit, Dim, Index, Term
-from wengert.nest.nest import Nest
+from wengert.engine.nest.expression import Buffer, Expression, Guard, Iota, Load, Reduce, Rewriter, indices_of
+from wengert.engine.nest.index import Digit, Dim, Index, Term
+from wengert.engine.nest.nest import Nest
 
 
 def collapse_loops(nest: Nest, layouts: Mapping[Buffer, Layout]) -> Nest:

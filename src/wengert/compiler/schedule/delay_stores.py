@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from wengert.compiler.machine import costs
-from wengert.compiler.machine.costs import DIVISION, weight
 from wengert.compiler.schedule.layout import Layout
-from wengert.nest.expression import (
+from wengert.engine.machine import costs
+from wengert.engine.machine.costs import DIVISION, weight
+from wengert.engine.nest.expression import (
     Apply,
     Buffer,
     Guard,
@@ -20,8 +20,8 @@ from wengert.nest.expression import (
     is_check,
     walk,
 )
-from wengert.nest.index import Dim, Index
-from wengert.nest.nest import Nest
+from wengert.engine.nest.index import Dim, Index
+from wengert.engine.nest.nest import Nest
 
 
 def delays_stores(

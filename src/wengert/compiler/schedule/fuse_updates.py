@@ -14,17 +14,17 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from wengert.compiler.machine import costs
-from wengert.compiler.machine.costs import is_large
-from wengert.compiler.machine.target import Target
 from wengert.compiler.passes.reduction_domain import is_map, is_safe, matches, sums_over
 from wengert.compiler.passes.split_reductions import in_parts
 from wengert.compiler.schedule.layout import Layout, linear, with_lanes
 from wengert.compiler.schedule.schedule import instruction_count
-from wengert.nest.expression import Buffer, Expression, Load, Rewriter, loads
-from wengert.nest.index import Dim
-from wengert.nest.nest import Nest, Program, Step, Store, all_nests, map_blocks, map_nests
-from wengert.nest.rewrite import can_pass, rewrite_store
+from wengert.engine.machine import costs
+from wengert.engine.machine.costs import is_large
+from wengert.engine.machine.target import Target
+from wengert.engine.nest.expression import Buffer, Expression, Load, Rewriter, loads
+from wengert.engine.nest.index import Dim
+from wengert.engine.nest.nest import Nest, Program, Step, Store, all_nests, map_blocks, map_nests
+from wengert.engine.nest.rewrite import can_pass, rewrite_store
 
 
 def fuse_updates(program: Program, layouts: dict[Buffer, Layout], target: Target) -> Program:

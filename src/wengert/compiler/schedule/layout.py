@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from wengert.compiler.machine import costs
-from wengert.compiler.machine.target import Target
 from wengert.compiler.passes.dim_classes import lane_class, ordinary_buffers
-from wengert.nest.expression import Buffer
-from wengert.nest.index import Index
-from wengert.nest.nest import Program, reads, writes
+from wengert.engine.machine import costs
+from wengert.engine.machine.target import Target
+from wengert.engine.nest.expression import Buffer
+from wengert.engine.nest.index import Index
+from wengert.engine.nest.nest import Program, reads, writes
 
 
 class Layout(NamedTuple):

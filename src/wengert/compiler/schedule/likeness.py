@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from wengert.compiler.schedule.layout import Layout, linear
-from wengert.nest.expression import Apply, Buffer, Const, Expression, Guard, Iota, Load, Reduce
-from wengert.nest.index import Computed, Digit, Dim, Index
-from wengert.nest.nest import Nest
+from wengert.engine.nest.expression import Apply, Buffer, Const, Expression, Guard, Iota, Load, Reduce
+from wengert.engine.nest.index import Computed, Digit, Dim, Index
+from wengert.engine.nest.nest import Nest
 
 #: Stands in the list before what is met for the first time, where otherwise there is its number.
 _NEW = "new"

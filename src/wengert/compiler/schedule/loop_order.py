@@ -6,12 +6,12 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 
-from wengert.compiler.machine import costs
-from wengert.compiler.machine.target import Target
 from wengert.compiler.schedule.layout import Layout, linear
-from wengert.nest.expression import Buffer, Load, loads
-from wengert.nest.index import Dim
-from wengert.nest.nest import Nest
+from wengert.engine.machine import costs
+from wengert.engine.machine.target import Target
+from wengert.engine.nest.expression import Buffer, Load, loads
+from wengert.engine.nest.index import Dim
+from wengert.engine.nest.nest import Nest
 
 
 def loop_order(

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 from wengert.compiler.schedule.layout import Layout, linear
 from wengert.compiler.schedule.likeness import Likeness
 from wengert.compiler.schedule.schedule import Schedule
-from wengert.nest.expression import Buffer, indices_of
-from wengert.nest.index import Dim
-from wengert.nest.nest import Nest
+from wengert.engine.nest.expression import Buffer, indices_of
+from wengert.engine.nest.index import Dim
+from wengert.engine.nest.nest import Nest
 
 
 class NestArguments(NamedTuple):

@@ -11,18 +11,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from wengert.compiler.machine import costs
-from wengert.compiler.machine.costs import operation_count
-from wengert.compiler.machine.target import Target
 from wengert.compiler.schedule.block_products import blocked_product
 from wengert.compiler.schedule.layout import Layout, linear, with_lanes, with_panels
 from wengert.compiler.schedule.likeness import Likeness
 from wengert.compiler.schedule.loop_order import load_dims
 from wengert.compiler.schedule.schedule import choose_schedule, instruction_count
-from wengert.nest.expression import Buffer, Expression, Load, Reduce, free_dims, loads, may_lie_outside
-from wengert.nest.index import Dim, Index, follows
-from wengert.nest.nest import Branch, Loop, Nest, Program, Step, Store, While, writes
-from wengert.nest.rewrite import rewrite_step
+from wengert.engine.machine import costs
+from wengert.engine.machine.costs import operation_count
+from wengert.engine.machine.target import Target
+from wengert.engine.nest.expression import Buffer, Expression, Load, Reduce, free_dims, loads, may_lie_outside
+from wengert.engine.nest.index import Dim, Index, follows
+from wengert.engine.nest.nest import Branch, Loop, Nest, Program, Step, Store, While, writes
+from wengert.engine.nest.rewrite import rewrite_step
 
 
 def pack_operands(program: Program, layouts: dict[Buffer, Layout], target: Target) -> Program:

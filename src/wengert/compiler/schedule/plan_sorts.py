@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wengert.compiler.machine import costs
-from wengert.compiler.machine.target import Target
-from wengert.nest.expression import Buffer
-from wengert.nest.nest import Program, Sort, Step, map_blocks
+from wengert.engine.machine import costs
+from wengert.engine.machine.target import Target
+from wengert.engine.nest.expression import Buffer
+from wengert.engine.nest.nest import Program, Sort, Step, map_blocks
 
 _ALIGNMENT = 64
 _BYTE = np.dtype(np.uint8)

@@ -11,11 +11,11 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from wengert.compiler.machine import costs
-from wengert.compiler.machine.costs import cost
-from wengert.compiler.machine.target import Target
 from wengert.compiler.schedule.layout import Layout, linear
-from wengert.nest.expression import (
+from wengert.engine.machine import costs
+from wengert.engine.machine.costs import cost
+from wengert.engine.machine.target import Target
+from wengert.engine.nest.expression import (
     Buffer,
     Expression,
     Guard,
@@ -27,8 +27,8 @@ from wengert.nest.expression import (
     may_lie_outside,
     walk,
 )
-from wengert.nest.index import Computed, Dim
-from wengert.nest.nest import Nest
+from wengert.engine.nest.index import Computed, Dim
+from wengert.engine.nest.nest import Nest
 
 
 class IndirectRun(NamedTuple):

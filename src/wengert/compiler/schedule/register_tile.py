@@ -12,14 +12,14 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 
-from wengert.compiler.machine import costs
-from wengert.compiler.machine.costs import FUNCTION, arithmetic, weight
-from wengert.compiler.machine.target import Target
 from wengert.compiler.schedule.layout import Layout, linear
 from wengert.compiler.schedule.loop_order import load_dims
-from wengert.nest.expression import Apply, Buffer, Guard, Load, Reduce, free_dims, loads, walk
-from wengert.nest.index import Computed, Digit, Dim, Term
-from wengert.nest.nest import Nest
+from wengert.engine.machine import costs
+from wengert.engine.machine.costs import FUNCTION, arithmetic, weight
+from wengert.engine.machine.target import Target
+from wengert.engine.nest.expression import Apply, Buffer, Guard, Load, Reduce, free_dims, loads, walk
+from wengert.engine.nest.index import Computed, Digit, Dim, Term
+from wengert.engine.nest.nest import Nest
 
 
 def choose_tile(

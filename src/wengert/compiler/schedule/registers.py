@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wengert.compiler.machine import costs
-from wengert.compiler.machine.costs import operation_count
-from wengert.nest.expression import Buffer
-from wengert.nest.nest import Loop, Nest, Program, Step, While, inner_blocks, reads, writes
+from wengert.engine.machine import costs
+from wengert.engine.machine.costs import operation_count
+from wengert.engine.nest.expression import Buffer
+from wengert.engine.nest.nest import Loop, Nest, Program, Step, While, inner_blocks, reads, writes
 
 
 def _is_short(nest: Nest) -> bool:

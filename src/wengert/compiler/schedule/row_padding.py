@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from wengert.compiler.schedule.layout import Layout, linear
-from wengert.nest.expression import Buffer, Load, free_dims, is_check
-from wengert.nest.index import Computed, Dim, Index, follows
-from wengert.nest.nest import Nest, Store
+from wengert.engine.nest.expression import Buffer, Load, free_dims, is_check
+from wengert.engine.nest.index import Computed, Dim, Index, follows
+from wengert.engine.nest.nest import Nest, Store
 
 
 def is_padded(nest: Nest, dim: Dim, width: int, layouts: Mapping[Buffer, Layout]) -> bool:

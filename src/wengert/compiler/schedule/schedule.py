@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from wengert.compiler.machine import costs
-from wengert.compiler.machine.target import Target
 from wengert.compiler.schedule.delay_stores import delays_stores
 from wengert.compiler.schedule.layout import Layout, linear
 from wengert.compiler.schedule.loop_order import loop_blocks, loop_order
@@ -23,9 +21,11 @@ from wengert.compiler.schedule.register_tile import (
     transposed_dim,
 )
 from wengert.compiler.schedule.strides import joined_cost, joined_stores, pair_place
-from wengert.nest.expression import Apply, Buffer, Expression, Load, Reduce, walk
-from wengert.nest.index import Dim
-from wengert.nest.nest import Nest, Store
+from wengert.engine.machine import costs
+from wengert.engine.machine.target import Target
+from wengert.engine.nest.expression import Apply, Buffer, Expression, Load, Reduce, walk
+from wengert.engine.nest.index import Dim
+from wengert.engine.nest.nest import Nest, Store
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from wengert.compiler.machine.target import Target
 from wengert.compiler.schedule.collapse import collapse_loops
 from wengert.compiler.schedule.layout import Layout
 from wengert.compiler.schedule.likeness import Likeness
 from wengert.compiler.schedule.prefetch import Prefetches
 from wengert.compiler.schedule.schedule import Schedule, choose_schedule
-from wengert.nest.expression import Buffer
-from wengert.nest.nest import Nest, Program, all_steps
-from wengert.nest.printer import Names
+from wengert.engine.machine.target import Target
+from wengert.engine.nest.expression import Buffer
+from wengert.engine.nest.nest import Nest, Program, all_steps
+from wengert.engine.nest.printer import Names
 
 
 class Twin(NamedTuple):

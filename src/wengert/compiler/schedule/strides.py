@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from wengert.compiler.schedule.layout import Layout, linear
-from wengert.nest.expression import Buffer, Load
-from wengert.nest.index import Dim, Index
-from wengert.nest.nest import Nest, Store
+from wengert.engine.nest.expression import Buffer, Load
+from wengert.engine.nest.index import Dim, Index
+from wengert.engine.nest.nest import Nest, Store
 
 #: The strides of stores that are joined, and the shuffles for each vector.
 _SHUFFLES = {2: 1, 4: 2, 8: 3, 16: 4, 3: 2, 5: 4, 7: 6}

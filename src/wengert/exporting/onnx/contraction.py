@@ -13,15 +13,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.core.dtypes import BOOL, INT64
-from wengert.core.shapes import Shape, size
+from wengert.engine.core.dtypes import BOOL, INT64
+from wengert.engine.core.shapes import Shape, size
+from wengert.engine.kernels.affine import Access, dims_of
 from wengert.exporting.onnx.convolution import convolved
 from wengert.exporting.onnx.elementwise import holds
 from wengert.exporting.onnx.pooling import summed
 from wengert.exporting.onnx.problem import Problem
 from wengert.exporting.onnx.table import Call, lowers
 from wengert.exporting.onnx.values import Value
-from wengert.kernels.affine import Access, dims_of
 
 
 class Factor(NamedTuple):

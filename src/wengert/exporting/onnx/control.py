@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.dtypes import BOOL, INT64
+from wengert.engine.core.dtypes import BOOL, INT64
+from wengert.engine.ir.graph import Graph
+from wengert.engine.ir.types import TensorType
 from wengert.exporting.onnx.elementwise import holds
 from wengert.exporting.onnx.graphs import write
 from wengert.exporting.onnx.table import Call, lowers
 from wengert.exporting.onnx.values import Body, Value, Writer
-from wengert.ir.graph import Graph
-from wengert.ir.types import TensorType
 
 
 @lowers("checkpoint")

@@ -18,7 +18,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
-from wengert.core.shapes import size
+from wengert.engine.core.shapes import size
+from wengert.engine.kernels.affine import Access, dims_of
 from wengert.exporting.onnx.problem import Problem
 from wengert.exporting.onnx.values import Value
 from wengert.exporting.onnx.windows import (
@@ -36,7 +37,6 @@ from wengert.exporting.onnx.windows import (
     spread,
     windows_of,
 )
-from wengert.kernels.affine import Access, dims_of
 
 
 def convolved(operands: Sequence[Value], problem: Problem) -> Value | None:

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.dtypes import BOOL, INT64, Dtype
+from wengert.engine.core.dtypes import BOOL, INT64, Dtype
+from wengert.engine.kernels.threefry import INJECTIONS, PARITY, ROTATIONS
 from wengert.exporting.onnx.softmax import log_softmax, softmax
 from wengert.exporting.onnx.table import Call, Single, lowers, lowers_each
 from wengert.exporting.onnx.values import Value
-from wengert.kernels.threefry import INJECTIONS, PARITY, ROTATIONS
 
 _UNSIGNED = {1: np.dtype(np.uint8), 2: np.dtype(np.uint16), 4: np.dtype(np.uint32), 8: np.dtype(np.uint64)}
 
@@ -393,7 +393,7 @@ def _binary_exponent(call: Call, x: Value) -> Value:
 
 @lowers("threefry")
 def _threefry(call: Call, key: Value, counter: Value, shape: tuple[int, ...]) -> Value:
-    """Write the rounds of Threefry-2x32-20, as `wengert.kernels.threefry` carries them out."""
+    """Write the rounds of Threefry-2x32-20, as `wengert.engine.kernels.threefry` carries them out."""
     ones = (1,) * len(shape)
     key, counter = key.reshape((*key.shape, *ones)), counter.reshape((*counter.shape, *ones))
     counter = counter + call.writer.constant(np.arange(math.prod(shape)).reshape(shape), counter.dtype)

@@ -1,7 +1,7 @@
 """Lowerings of elementary and special functions, where ONNX has no operator or onnxruntime no kernel for float64.
 
 Compositions of exp, log, sin and cos that keep full relative accuracy, and the polynomials of
-`wengert.kernels.special`.
+`wengert.engine.kernels.special`.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from wengert.core.dtypes import BOOL, FLOAT32, FLOAT64
+from wengert.engine.core.dtypes import BOOL, FLOAT32, FLOAT64
+from wengert.engine.kernels.tables import table
 from wengert.exporting.onnx.elementwise import negative_sign, with_sign_of
 from wengert.exporting.onnx.table import Call, Single, lowers
 from wengert.exporting.onnx.values import Value
-from wengert.kernels.tables import table
 
 _LARGEST = 1e300
 Function: TypeAlias = Callable[[Value], Value]
@@ -248,7 +248,7 @@ def _hypot(call: Call, x: Value, y: Value) -> Value:
 
 
 def polynomial(name: str | Sequence[float], x: Value) -> Value:
-    """Return a polynomial of `wengert.kernels.special` at x."""
+    """Return a polynomial of `wengert.engine.kernels.special` at x."""
     *rest, last = table(name) if isinstance(name, str) else name
     total = x.like(last)
     for coefficient in reversed(rest):
@@ -387,7 +387,7 @@ _DIRECT = 12
 
 @lowers("polygamma")
 def _polygamma(call: Call, x: Value, order: int) -> Value:
-    """Return the derivative of digamma of an order; see `wengert.kernels.special.polygamma`."""
+    """Return the derivative of digamma of an order; see `wengert.engine.kernels.special.polygamma`."""
     x, dtype = x.cast(FLOAT64), x.dtype
     if not order:
         return digamma(x).cast(dtype)

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.dtypes import is_complex
-from wengert.core.errors import UnsupportedError, line_of, located, message
-from wengert.core.notebooks import readable
-from wengert.core.shapes import size
+from wengert.engine.core.dtypes import is_complex
+from wengert.engine.core.errors import UnsupportedError, line_of, located, message
+from wengert.engine.core.notebooks import readable
+from wengert.engine.core.shapes import size
+from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var
+from wengert.engine.ir.types import TensorType
+from wengert.engine.nest.lowering import Elementwise, OnHost
+from wengert.engine.primitive import REGISTRY, Primitive
+from wengert.engine.transforms.staging import stage
 from wengert.exporting.onnx.table import LOWERINGS, Call
 from wengert.exporting.onnx.values import Value, Writer
-from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
-from wengert.ir.types import TensorType
-from wengert.nest.lowering import Elementwise, OnHost
-from wengert.primitive import REGISTRY, Primitive
-from wengert.transforms.staging import stage
 
 _LONGEST = 4096
 """The largest number of operations of a program that is written out: some 12 equations."""

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.dtypes import INT64
-from wengert.core.shapes import Shape, size
+from wengert.engine.core.dtypes import INT64
+from wengert.engine.core.shapes import Shape, size
 from wengert.exporting.onnx.shapes import joined, zeros
 from wengert.exporting.onnx.table import Call, lowers
 from wengert.exporting.onnx.values import Value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wengert.core.dtypes import Dtype
+from wengert.engine.core.dtypes import Dtype
 
 _FLOATS = "float16 float32 float64"
 _WIDE = f"{_FLOATS} int32 int64"

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from wengert._version import __version__
-from wengert.core.dtypes import Dtype, is_complex
-from wengert.core.errors import MissingExtraError, UnsupportedError, message
-from wengert.core.files import replace_all
-from wengert.exporting.function import Function
+from wengert.compiler.freestanding.function import Function
+from wengert.engine.core.dtypes import Dtype, is_complex
+from wengert.engine.core.errors import MissingExtraError, UnsupportedError, message
+from wengert.engine.core.files import replace_all
+from wengert.engine.ir.types import TensorType
+from wengert.engine.passes.expand_programs import expand_programs
 from wengert.exporting.onnx import (
     contraction,
     control,
@@ -24,8 +26,6 @@ from wengert.exporting.onnx import (
 )
 from wengert.exporting.onnx.graphs import write
 from wengert.exporting.onnx.values import Body, Node, Value, Writer
-from wengert.ir.types import TensorType
-from wengert.passes.expand_programs import expand_programs
 
 OPSET, IR_VERSION = 21, 10
 #: The modules that fill the table of lowerings.

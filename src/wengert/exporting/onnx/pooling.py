@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.dtypes import FLOAT64
-from wengert.core.shapes import size
+from wengert.engine.core.dtypes import FLOAT64
+from wengert.engine.core.shapes import size
+from wengert.engine.kernels.affine import dims_of
 from wengert.exporting.onnx.problem import Problem
 from wengert.exporting.onnx.values import Value
 from wengert.exporting.onnx.windows import (
@@ -27,7 +28,6 @@ from wengert.exporting.onnx.windows import (
     spread,
     windows_of,
 )
-from wengert.kernels.affine import dims_of
 
 
 def summed(x: Value, problem: Problem) -> Value | None:

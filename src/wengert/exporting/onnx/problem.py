@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from wengert.core.shapes import Shape
-from wengert.kernels.affine import Access, drop_units
+from wengert.engine.core.shapes import Shape
+from wengert.engine.kernels.affine import Access, drop_units
 
 
 class Problem(NamedTuple):

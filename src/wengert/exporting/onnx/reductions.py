@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from wengert.core.dtypes import BOOL, INT64
+from wengert.engine.core.dtypes import BOOL, INT64
 from wengert.exporting.onnx.pooling import largest
 from wengert.exporting.onnx.shapes import joined
 from wengert.exporting.onnx.table import Call, Single, lowers, lowers_each

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.dtypes import BOOL
-from wengert.core.shapes import Shape
+from wengert.engine.core.dtypes import BOOL
+from wengert.engine.core.shapes import Shape
 from wengert.exporting.onnx.kernels import carrier
 from wengert.exporting.onnx.table import Call, lowers
 from wengert.exporting.onnx.values import Padded, Value

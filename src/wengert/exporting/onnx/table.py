@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias, TypeVar
 
+from wengert.engine.ir.types import TensorType
 from wengert.exporting.onnx.values import Value, Writer
-from wengert.ir.types import TensorType
 
 
 class Call(NamedTuple):

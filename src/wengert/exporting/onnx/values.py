@@ -13,12 +13,12 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from wengert.core.dtypes import BOOL, INT64, Dtype
-from wengert.core.errors import UnsupportedError, message
-from wengert.core.shapes import Shape, size
+from wengert.engine.core.dtypes import BOOL, INT64, Dtype
+from wengert.engine.core.errors import UnsupportedError, message
+from wengert.engine.core.shapes import Shape, size
+from wengert.engine.ir.types import TensorType
 from wengert.exporting.onnx.kernels import carrier
 from wengert.exporting.onnx.problem import Problem
-from wengert.ir.types import TensorType
 
 Number: TypeAlias = int | float
 _BITS = {"And": "BitwiseAnd", "Or": "BitwiseOr", "Xor": "BitwiseXor", "Not": "BitwiseNot"}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from wengert.core.dtypes import FLOAT16, FLOAT32
-from wengert.core.shapes import Shape, size
+from wengert.engine.core.dtypes import FLOAT16, FLOAT32
+from wengert.engine.core.shapes import Shape, size
+from wengert.engine.kernels.affine import Access
 from wengert.exporting.onnx.problem import Problem
 from wengert.exporting.onnx.values import Value
-from wengert.kernels.affine import Access
 
 #: onnxruntime's convolutions know these dtypes, and this number of spatial axes.
 DTYPES, MOST_AXES = (FLOAT16, FLOAT32), 3

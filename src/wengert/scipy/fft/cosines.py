@@ -13,18 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array.array import operand
-from wengert.array.substitutes import substitutes
-from wengert.core.docstrings import documented
-from wengert.core.dtypes import FLOAT32, Dtype, complex_dtype, dtype_of, is_complex
-from wengert.core.errors import ArgumentError, message
-from wengert.core.shapes import shape_of
+from wengert.engine.array.array import operand
+from wengert.engine.array.substitutes import substitutes
+from wengert.engine.core.docstrings import documented
+from wengert.engine.core.dtypes import FLOAT32, Dtype, complex_dtype, dtype_of, is_complex
+from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ops.complex import as_complex, from_parts, imag, real
+from wengert.engine.ops.conversion import cast
+from wengert.engine.ops.fourier.transforms import dft, irdft, rdft
 from wengert.numpy import fourier
 from wengert.numpy.registry import floating, integers, rank_of
 from wengert.numpy.shaping import flip, part
-from wengert.ops.complex import as_complex, from_parts, imag, real
-from wengert.ops.conversion import cast
-from wengert.ops.fft import dft, irdft, rdft
 from wengert.scipy.fft.exponentials import distinct
 
 # -- transforms along the last axis, without a norm ------------------------------------------------------

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array.array import operand
-from wengert.array.substitutes import substitutes
-from wengert.core.docstrings import documented
-from wengert.core.errors import ArgumentError, message
-from wengert.core.shapes import axes_tuple
+from wengert.engine.array.array import operand
+from wengert.engine.array.substitutes import substitutes
+from wengert.engine.core.docstrings import documented
+from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.core.shapes import axes_tuple
+from wengert.engine.ops.complex import as_complex, conjugate
 from wengert.numpy import fourier
 from wengert.numpy.registry import floating, integers, rank_of
-from wengert.ops.complex import as_complex, conjugate
 from wengert.scipy.registry import number
 
 _TERMS = {

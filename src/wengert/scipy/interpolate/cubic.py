@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array.substitutes import substitutes
-from wengert.boxes import concrete
-from wengert.core.dtypes import dtype_of, is_complex
-from wengert.core.errors import ArgumentError, DtypeError, ShapeError, message
-from wengert.core.shapes import shape_of, size
-from wengert.ir.types import show
+from wengert.engine.array.substitutes import substitutes
+from wengert.engine.boxes import concrete
+from wengert.engine.core.dtypes import dtype_of, is_complex
+from wengert.engine.core.errors import ArgumentError, DtypeError, ShapeError, message
+from wengert.engine.core.shapes import shape_of, size
+from wengert.engine.ir.types import show
+from wengert.engine.ops.comparison import equal, logical_and, logical_or, where
+from wengert.engine.ops.linalg.banded import solve_banded
+from wengert.engine.ops.shape import reshape
 from wengert.numpy.registry import is_sequence, rank_of
-from wengert.ops.banded import solve_banded
-from wengert.ops.comparison import equal, logical_and, logical_or, where
-from wengert.ops.shape import reshape
 from wengert.scipy.interpolate.piecewise import PPoly, check_samples, column, inexact
 
 _CONDITIONS = ("not-a-knot", "periodic", "clamped", "natural")

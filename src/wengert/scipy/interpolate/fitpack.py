@@ -10,14 +10,14 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from wengert.array.substitutes import substitutes
-from wengert.boxes import concrete
-from wengert.core.errors import ArgumentError, UnsupportedError, message
-from wengert.core.shapes import shape_of, size
-from wengert.ir.types import show
-from wengert.ops.comparison import where
-from wengert.ops.indexing import gather
-from wengert.ops.shape import reshape
+from wengert.engine.array.substitutes import substitutes
+from wengert.engine.boxes import concrete
+from wengert.engine.core.errors import ArgumentError, UnsupportedError, message
+from wengert.engine.core.shapes import shape_of, size
+from wengert.engine.ir.types import show
+from wengert.engine.ops.comparison import where
+from wengert.engine.ops.indexing import gather
+from wengert.engine.ops.shape import reshape
 from wengert.scipy.interpolate.bsplines import BSpline, local_basis, make_interp_spline
 from wengert.scipy.interpolate.piecewise import check_samples, inexact, interval, outside
 from wengert.scipy.registry import doubles

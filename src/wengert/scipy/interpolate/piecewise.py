@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array.substitutes import substitutes
-from wengert.boxes import concrete
-from wengert.core.dtypes import FLOAT64, complex_dtype, dtype_of, is_complex
-from wengert.core.errors import ArgumentError, ShapeError, message
-from wengert.core.shapes import Shape, shape_of, size
-from wengert.ir.types import show
+from wengert.engine.array.substitutes import substitutes
+from wengert.engine.boxes import concrete
+from wengert.engine.core.dtypes import FLOAT64, complex_dtype, dtype_of, is_complex
+from wengert.engine.core.errors import ArgumentError, ShapeError, message
+from wengert.engine.core.shapes import Shape, shape_of, size
+from wengert.engine.ir.types import show
+from wengert.engine.ops.comparison import less_equal, logical_or, where
+from wengert.engine.ops.conversion import cast
+from wengert.engine.ops.indexing import gather
+from wengert.engine.ops.shape import reshape, transpose
 from wengert.numpy.registry import is_box, rank_of
-from wengert.ops.comparison import less_equal, logical_or, where
-from wengert.ops.conversion import cast
-from wengert.ops.indexing import gather
-from wengert.ops.shape import reshape, transpose
 from wengert.scipy.registry import array, doubles
 
 _FEW = 16

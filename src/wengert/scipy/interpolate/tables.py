@@ -6,18 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array.substitutes import substitutes
-from wengert.boxes import concrete
-from wengert.core.dtypes import dtype_of, is_complex, is_inexact
-from wengert.core.errors import ArgumentError, DtypeError, ShapeError, message
-from wengert.core.shapes import Shape, shape_of, size
-from wengert.ir.types import show
+from wengert.engine.array.substitutes import substitutes
+from wengert.engine.boxes import concrete
+from wengert.engine.core.dtypes import dtype_of, is_complex, is_inexact
+from wengert.engine.core.errors import ArgumentError, DtypeError, ShapeError, message
+from wengert.engine.core.shapes import Shape, shape_of, size
+from wengert.engine.ir.types import show
+from wengert.engine.ops.comparison import logical_or, where
+from wengert.engine.ops.contraction import product
+from wengert.engine.ops.conversion import cast
+from wengert.engine.ops.indexing import gather
+from wengert.engine.ops.shape import reshape
 from wengert.numpy.registry import rank_of
-from wengert.ops.comparison import logical_or, where
-from wengert.ops.contraction import product
-from wengert.ops.conversion import cast
-from wengert.ops.indexing import gather
-from wengert.ops.shape import reshape
 from wengert.scipy.interpolate.bsplines import BSpline, local_basis, make_interp_spline
 from wengert.scipy.interpolate.cubic import monotone_slopes
 from wengert.scipy.interpolate.piecewise import at_axis, check_rising, column, interval

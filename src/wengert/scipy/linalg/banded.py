@@ -6,18 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array.substitutes import substitutes
-from wengert.boxes import concrete
-from wengert.control import scan
-from wengert.core.dtypes import dtype_of, is_complex
-from wengert.core.errors import MatrixError, ShapeError, message
-from wengert.core.shapes import shape_of
-from wengert.ir.types import show
-from wengert.kernels.banded import indefinite_minor
+from wengert.engine.array.substitutes import substitutes
+from wengert.engine.boxes import concrete
+from wengert.engine.control import scan
+from wengert.engine.core.dtypes import dtype_of, is_complex
+from wengert.engine.core.errors import MatrixError, ShapeError, message
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ir.types import show
+from wengert.engine.kernels.banded import indefinite_minor
+from wengert.engine.ops.comparison import where
+from wengert.engine.ops.complex import conjugate, real
+from wengert.engine.ops.linalg import banded as ops
 from wengert.numpy.registry import rank_of
-from wengert.ops import banded as ops
-from wengert.ops.comparison import where
-from wengert.ops.complex import conjugate, real
 from wengert.scipy.linalg.equations import as_columns, as_given, checked
 from wengert.scipy.registry import number
 

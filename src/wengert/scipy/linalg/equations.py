@@ -6,19 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array.substitutes import substitutes
-from wengert.boxes import concrete
-from wengert.core.dtypes import dtype_of
-from wengert.core.errors import ArgumentError, ShapeError, message
-from wengert.core.shapes import shape_of
-from wengert.ir.types import show, type_of
+from wengert.engine.array.substitutes import substitutes
+from wengert.engine.boxes import concrete
+from wengert.engine.core.dtypes import dtype_of
+from wengert.engine.core.errors import ArgumentError, ShapeError, message
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ir.types import show, type_of
+from wengert.engine.ops.comparison import where
+from wengert.engine.ops.linalg import square
+from wengert.engine.ops.linalg import triangular as ops
+from wengert.engine.ops.linalg.square import adjoint, check_square, swapped, symmetric
+from wengert.engine.ops.shape import reshape
 from wengert.numpy import linear_algebra as numpys
 from wengert.numpy.registry import rank_of
-from wengert.ops import linalg
-from wengert.ops import triangular as ops
-from wengert.ops.comparison import where
-from wengert.ops.linalg import adjoint, check_square, swapped, symmetric
-from wengert.ops.shape import reshape
 from wengert.scipy.linalg.special_matrices import toeplitz
 from wengert.scipy.registry import floats, number
 
@@ -78,13 +78,13 @@ def _structure(operation: str, a: Any, assume_a: Any, lower: bool) -> tuple[str,
 def _solved(a: Any, b: Any, kind: str) -> Any:
     """Solve equations with matrices of a kind."""
     if kind == "positive":
-        factor = linalg.cholesky(a)
+        factor = square.cholesky(a)
         return ops.solve_triangular(
             adjoint(factor), ops.solve_triangular(factor, b, lower=True, unit=False), lower=False, unit=False
         )
     if kind in ("lower", "upper"):
         return ops.solve_triangular(a, b, lower=kind == "lower", unit=False)
-    return linalg.solve(a, b)
+    return square.solve(a, b)
 
 
 @substitutes("scipy.linalg.solve")
@@ -254,7 +254,7 @@ def inv(
     (a,) = checked("inv", check_finite, a)
     kind, a = _structure("inv", a, assume_a, lower)
     if kind == "general":
-        return linalg.inverse(a)
+        return square.inverse(a)
     return _solved(a, np.eye(shape_of(a)[-1], dtype=dtype_of(a)), kind)
 
 
@@ -274,7 +274,7 @@ def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
         >>> print(f"{det(np.array([[2.0, 1.0], [0.0, 4.0]])):.1f}")
         8.0
     """
-    return linalg.determinant(checked("det", check_finite, a)[0])
+    return square.determinant(checked("det", check_finite, a)[0])
 
 
 @substitutes("scipy.linalg.norm")

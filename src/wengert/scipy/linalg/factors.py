@@ -1,6 +1,7 @@
 """Factors of matrices, eigenvalues and singular values, under SciPy's names.
 
-Factors with signs or bases that are not unique, and derivatives at equal eigenvalues: `wengert.ops.decompositions`.
+Factors with signs or bases that are not unique, and derivatives at equal eigenvalues:
+`wengert.engine.ops.linalg.decompositions`.
 """
 
 from __future__ import annotations
@@ -9,20 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array.substitutes import substitutes
-from wengert.core.dtypes import INT64, dtype_of
-from wengert.core.errors import ArgumentError, UnsupportedError, message
-from wengert.core.shapes import shape_of
-from wengert.ir.types import type_of
+from wengert.engine.array.substitutes import substitutes
+from wengert.engine.core.dtypes import INT64, dtype_of
+from wengert.engine.core.errors import ArgumentError, UnsupportedError, message
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ir.types import type_of
+from wengert.engine.ops.comparison import where
+from wengert.engine.ops.complex import real
+from wengert.engine.ops.conversion import cast
+from wengert.engine.ops.linalg import ldl as pivoted
+from wengert.engine.ops.linalg import lu as factors
+from wengert.engine.ops.linalg import matrix_functions, square, triangular
+from wengert.engine.ops.linalg.pivoting import pivots
+from wengert.engine.ops.linalg.square import adjoint, check_matrices, check_square, multiply, swapped
 from wengert.numpy import linear_algebra as numpys
-from wengert.ops import ldl as pivoted
-from wengert.ops import linalg, matrix_functions, triangular
-from wengert.ops import lu as factors
-from wengert.ops.comparison import where
-from wengert.ops.complex import real
-from wengert.ops.conversion import cast
-from wengert.ops.linalg import adjoint, check_matrices, check_square, multiply, swapped
-from wengert.ops.pivoting import pivots
 from wengert.scipy.linalg.equations import as_columns, as_given, checked
 
 _INT32 = np.dtype(np.int32)
@@ -404,10 +405,10 @@ def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any
 
 def _standard(a: Any, b: Any, lower: bool) -> tuple[Any, Any]:
     """Return the symmetric matrix ``L^-1 a L^-H`` for ``b = L L^H``, and L; or a and None without b."""
-    a = linalg.symmetric(a, "L" if lower else "U")
+    a = square.symmetric(a, "L" if lower else "U")
     if b is None:
         return a, None
-    factor = linalg.cholesky(linalg.symmetric(b, "L" if lower else "U"))
+    factor = square.cholesky(square.symmetric(b, "L" if lower else "U"))
     half = triangular.solve_triangular(factor, a, lower=True, unit=False)
     return adjoint(triangular.solve_triangular(factor, adjoint(half), lower=True, unit=False)), factor
 
@@ -526,7 +527,7 @@ def _general(operation: str, a: Any, b: Any, check_finite: bool) -> Any:
     if b is None:
         return checked(operation, check_finite, a)[0]
     a, b = checked(operation, check_finite, a, b)
-    return linalg.solve(b, a)
+    return square.solve(b, a)
 
 
 @substitutes("scipy.linalg.eigvals")

@@ -1,6 +1,6 @@
 """Functions of square matrices and matrix equations, under SciPy's names.
 
-The derivative of ``f(A)`` in a direction is that of Fréchet: see `wengert.ops.matrix_functions`.
+The derivative of ``f(A)`` in a direction is that of Fréchet: see `wengert.engine.ops.linalg.matrix_functions`.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array.substitutes import substitutes
-from wengert.core.dtypes import is_complex
-from wengert.core.errors import ArgumentError, message
-from wengert.core.shapes import shape_of
-from wengert.ir.types import type_of
+from wengert.engine.array.substitutes import substitutes
+from wengert.engine.core.dtypes import is_complex
+from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ir.types import type_of
+from wengert.engine.ops.linalg import matrix_functions, square
+from wengert.engine.ops.linalg.square import adjoint, check_square, multiply
+from wengert.engine.ops.shape import reshape
 from wengert.numpy.products import kron
-from wengert.ops import linalg, matrix_functions
-from wengert.ops.linalg import adjoint, check_square, multiply
-from wengert.ops.shape import reshape
 from wengert.scipy.linalg.equations import checked
 from wengert.scipy.registry import floats
 
@@ -209,7 +209,7 @@ def tanm(A: Any) -> Any:
         >>> tanm(np.zeros((1, 1)))
         array([[0.]])
     """
-    return linalg.solve(*checked("tanm", True, *_of_angles(_square("tanm", A))))
+    return square.solve(*checked("tanm", True, *_of_angles(_square("tanm", A))))
 
 
 def _hyperbolic(A: Any) -> tuple[Any, Any]:
@@ -268,7 +268,7 @@ def tanhm(A: Any) -> Any:
         >>> tanhm(np.zeros((1, 1)))
         array([[0.]])
     """
-    return linalg.solve(*checked("tanhm", True, *_hyperbolic(_square("tanhm", A))))
+    return square.solve(*checked("tanhm", True, *_hyperbolic(_square("tanhm", A))))
 
 
 # -- equations -------------------------------------------------------------------------------------------
@@ -352,10 +352,10 @@ def solve_discrete_lyapunov(a: Any, q: Any, method: Any = None) -> Any:
         raise ArgumentError(message("solve_discrete_lyapunov", requirement, repr(method)))
     if method == "direct":
         matrix = np.eye(rows * rows, dtype=dtype) - kron(a, np.conj(a))
-        return reshape(linalg.solve(matrix, reshape(q, shape=(rows * rows, 1))), shape=(rows, rows))
+        return reshape(square.solve(matrix, reshape(q, shape=(rows * rows, 1))), shape=(rows, rows))
     # With the Cayley transform b = (a^H - 1) (a^H + 1)^-1, the equation is b^H x + x b = -2 (a + 1)^-1 q (a^H + 1)^-1.
     unit = np.eye(rows, dtype=dtype)
-    behind = linalg.inverse(adjoint(a) + unit)
+    behind = square.inverse(adjoint(a) + unit)
     b = multiply(adjoint(a) - unit, behind)
-    right = multiply(linalg.solve(a + unit, q), behind) * -2.0
+    right = multiply(square.solve(a + unit, q), behind) * -2.0
     return matrix_functions.solve_sylvester(adjoint(b), b, right)

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array.substitutes import substitutes
-from wengert.core.dtypes import dtype_of, real_dtype
-from wengert.core.shapes import shape_of
-from wengert.ir.types import type_of
+from wengert.engine.array.substitutes import substitutes
+from wengert.engine.core.dtypes import dtype_of, real_dtype
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ir.types import type_of
+from wengert.engine.ops.linalg import matrix_functions
+from wengert.engine.ops.linalg.square import check_matrices, multiply
 from wengert.numpy import linear_algebra as numpys
 from wengert.numpy.registry import is_box
-from wengert.ops import matrix_functions
-from wengert.ops.linalg import check_matrices, multiply
 from wengert.scipy.linalg.equations import checked
 from wengert.scipy.registry import number
 

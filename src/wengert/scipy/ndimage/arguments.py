@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array.ufunc_calls import write_out
-from wengert.core.dtypes import BOOL, FLOAT64, Dtype, complex_dtype, dtype_of, is_complex, is_float
-from wengert.core.errors import ArgumentError, DtypeError, ShapeError, message
-from wengert.core.shapes import axes_tuple, shape_of
-from wengert.ir.types import show
+from wengert.engine.array.ufunc_calls import write_out
+from wengert.engine.core.dtypes import BOOL, FLOAT64, Dtype, complex_dtype, dtype_of, is_complex, is_float
+from wengert.engine.core.errors import ArgumentError, DtypeError, ShapeError, message
+from wengert.engine.core.shapes import axes_tuple, shape_of
+from wengert.engine.ir.types import show
+from wengert.engine.ops.comparison import where
+from wengert.engine.ops.conversion import cast
 from wengert.numpy.joining import along_axis
 from wengert.numpy.registry import integers, is_array, is_box, rank_of
-from wengert.ops.comparison import where
-from wengert.ops.conversion import cast
 from wengert.scipy.registry import array
 
 #: The extension that each mode of a filter names.

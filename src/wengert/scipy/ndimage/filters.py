@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array.substitutes import substitutes
-from wengert.boxes import on_graph
-from wengert.core.dtypes import dtype_of, is_complex
-from wengert.core.errors import ArgumentError, ShapeError, message
-from wengert.core.shapes import axis_index, shape_of
-from wengert.ir.types import show
+from wengert.engine.array.substitutes import substitutes
+from wengert.engine.boxes import on_graph
+from wengert.engine.core.dtypes import dtype_of, is_complex
+from wengert.engine.core.errors import ArgumentError, ShapeError, message
+from wengert.engine.core.shapes import axis_index, shape_of
+from wengert.engine.ir.types import show
+from wengert.engine.ops.complex import conjugate
+from wengert.engine.ops.contraction import Affine, along, contract
 from wengert.numpy.linear_algebra import root
 from wengert.numpy.registry import is_box, rank_of
 from wengert.numpy.shaping import part
-from wengert.ops.complex import conjugate
-from wengert.ops.contraction import Affine, along, contract
 from wengert.scipy.ndimage.arguments import (
     OF_FILTERS,
     axes_of,

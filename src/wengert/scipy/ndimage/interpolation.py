@@ -8,18 +8,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.array.substitutes import substitutes
-from wengert.core.dtypes import INT64, dtype_of, is_complex
-from wengert.core.errors import ArgumentError, DtypeError, ShapeError, message
-from wengert.core.shapes import Shape, shape_of, size
-from wengert.ir.types import show
+from wengert.engine.array.substitutes import substitutes
+from wengert.engine.core.dtypes import INT64, dtype_of, is_complex
+from wengert.engine.core.errors import ArgumentError, DtypeError, ShapeError, message
+from wengert.engine.core.shapes import Shape, shape_of, size
+from wengert.engine.ir.types import show
+from wengert.engine.ops.comparison import isfinite, logical_and, where
+from wengert.engine.ops.contraction import product
+from wengert.engine.ops.conversion import cast
+from wengert.engine.ops.indexing import gather
+from wengert.engine.ops.shape import reshape, transpose
+from wengert.engine.ops.trigonometric import cos, sin
 from wengert.numpy.registry import integers, is_array, rank_of
-from wengert.ops.comparison import isfinite, logical_and, where
-from wengert.ops.contraction import product
-from wengert.ops.conversion import cast
-from wengert.ops.indexing import gather
-from wengert.ops.shape import reshape, transpose
-from wengert.ops.trigonometric import cos, sin
 from wengert.scipy.ndimage.arguments import (
     OF_INTERPOLATION,
     extended,

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array.substitutes import substitutes
-from wengert.core.dtypes import dtype_of, is_complex
-from wengert.core.errors import ArgumentError, DtypeError, ShapeError, message
-from wengert.core.shapes import axis_index, shape_of
-from wengert.ir.types import show
+from wengert.engine.array.substitutes import substitutes
+from wengert.engine.core.dtypes import dtype_of, is_complex
+from wengert.engine.core.errors import ArgumentError, DtypeError, ShapeError, message
+from wengert.engine.core.shapes import axis_index, shape_of
+from wengert.engine.ir.types import show
 from wengert.numpy.registry import rank_of
 from wengert.scipy.ndimage.arguments import (
     OF_FILTERS,

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array.substitutes import substitutes
-from wengert.core.errors import ArgumentError, message
-from wengert.core.shapes import axis_index, shape_of
+from wengert.engine.array.substitutes import substitutes
+from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.core.shapes import axis_index, shape_of
+from wengert.engine.ops.contraction import along, contract
 from wengert.numpy.registry import rank_of
-from wengert.ops.contraction import along, contract
 from wengert.scipy.ndimage.arguments import (
     OF_INTERPOLATION,
     inside,

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array.substitutes import substitutes
-from wengert.core.dtypes import BOOL, dtype_of, is_complex, is_inexact
-from wengert.core.errors import ArgumentError, ShapeError, message
-from wengert.core.shapes import axis_index, shape_of, size
-from wengert.ir.types import show
+from wengert.engine.array.substitutes import substitutes
+from wengert.engine.core.dtypes import BOOL, dtype_of, is_complex, is_inexact
+from wengert.engine.core.errors import ArgumentError, ShapeError, message
+from wengert.engine.core.shapes import axis_index, shape_of, size
+from wengert.engine.ir.types import show
+from wengert.engine.ops.complex import conjugate
+from wengert.engine.ops.contraction import Affine, along, contract
+from wengert.engine.ops.conversion import cast
+from wengert.engine.ops.shape import slice_
 from wengert.numpy.registry import floating, integers, rank_of
-from wengert.ops.complex import conjugate
-from wengert.ops.contraction import Affine, along, contract
-from wengert.ops.conversion import cast
-from wengert.ops.shape import slice_
 from wengert.scipy.fft import next_fast_len
 from wengert.scipy.ndimage.arguments import extended
 from wengert.scipy.registry import array

@@ -10,20 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array.substitutes import substitutes
-from wengert.boxes import concrete
-from wengert.core.dtypes import dtype_of
-from wengert.core.errors import ArgumentError, ShapeError, message
-from wengert.core.shapes import axis_index, shape_of, size
-from wengert.ir.types import show
+from wengert.engine.array.substitutes import substitutes
+from wengert.engine.boxes import concrete
+from wengert.engine.core.dtypes import dtype_of
+from wengert.engine.core.errors import ArgumentError, ShapeError, message
+from wengert.engine.core.shapes import axis_index, shape_of, size
+from wengert.engine.ir.types import show
+from wengert.engine.ops.comparison import where
+from wengert.engine.ops.contraction import along, contract
+from wengert.engine.ops.conversion import cast
+from wengert.engine.ops.linalg.banded import solve_banded
+from wengert.engine.ops.shape import reshape
 from wengert.numpy.linear_algebra import lstsq
 from wengert.numpy.registry import floating, rank_of
 from wengert.numpy.shaping import part
-from wengert.ops.banded import solve_banded
-from wengert.ops.comparison import where
-from wengert.ops.contraction import along, contract
-from wengert.ops.conversion import cast
-from wengert.ops.shape import reshape
 from wengert.scipy.registry import array, number
 
 

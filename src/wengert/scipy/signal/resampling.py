@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array.substitutes import substitutes
-from wengert.boxes import concrete
-from wengert.core.dtypes import complex_dtype, dtype_of, is_complex, real_dtype
-from wengert.core.errors import ArgumentError, ShapeError, message
-from wengert.core.shapes import axis_index, shape_of
-from wengert.ir.types import show
+from wengert.engine.array.substitutes import substitutes
+from wengert.engine.boxes import concrete
+from wengert.engine.core.dtypes import complex_dtype, dtype_of, is_complex, real_dtype
+from wengert.engine.core.errors import ArgumentError, ShapeError, message
+from wengert.engine.core.shapes import axis_index, shape_of
+from wengert.engine.ir.types import show
+from wengert.engine.ops.conversion import cast
 from wengert.numpy.registry import floating, is_sequence, rank_of
 from wengert.numpy.shaping import part
-from wengert.ops.conversion import cast
 from wengert.scipy.ndimage import convolve1d
 from wengert.scipy.registry import array, number
 from wengert.scipy.signal.spectra import named_window

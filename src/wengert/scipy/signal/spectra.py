@@ -8,17 +8,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.array.substitutes import substitutes
-from wengert.core.dtypes import Dtype, dtype_of, is_complex, real_dtype
-from wengert.core.errors import ArgumentError, DtypeError, MissingExtraError, ShapeError, message
-from wengert.core.shapes import axis_index, shape_of
-from wengert.ir.types import show
+from wengert.engine.array.substitutes import substitutes
+from wengert.engine.core.dtypes import Dtype, dtype_of, is_complex, real_dtype
+from wengert.engine.core.errors import ArgumentError, DtypeError, MissingExtraError, ShapeError, message
+from wengert.engine.core.shapes import axis_index, shape_of
+from wengert.engine.ir.types import show
+from wengert.engine.ops.complex import as_complex, conjugate, real
+from wengert.engine.ops.contraction import along, contract
+from wengert.engine.ops.conversion import cast
+from wengert.engine.ops.indexing import gather
 from wengert.numpy.registry import floating, is_sequence, rank_of
 from wengert.numpy.shaping import part
-from wengert.ops.complex import as_complex, conjugate, real
-from wengert.ops.contraction import along, contract
-from wengert.ops.conversion import cast
-from wengert.ops.indexing import gather
 from wengert.scipy.registry import array, number
 from wengert.scipy.signal.filtering import extension
 

@@ -20,18 +20,18 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array.substitutes import substitutes
-from wengert.boxes import concrete
-from wengert.core.errors import ArgumentError, ShapeError, message
-from wengert.core.shapes import shape_of
-from wengert.ir.types import show
+from wengert.engine.array.substitutes import substitutes
+from wengert.engine.boxes import concrete
+from wengert.engine.core.errors import ArgumentError, ShapeError, message
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ir.types import show
+from wengert.engine.ops.arithmetic import smooth_magnitude
+from wengert.engine.ops.comparison import equal, where
+from wengert.engine.ops.conversion import stop_gradient_primitive as stop_gradient
+from wengert.engine.ops.exponential import log, power
+from wengert.engine.ops.special.error_and_gamma import root, root_of_order
 from wengert.numpy.linear_algebra import inv
 from wengert.numpy.registry import is_box, rank_of
-from wengert.ops.arithmetic import smooth_magnitude
-from wengert.ops.comparison import equal, where
-from wengert.ops.conversion import stop_gradient_primitive as stop_gradient
-from wengert.ops.exponential import log, power
-from wengert.ops.special import root, root_of_order
 from wengert.scipy.registry import array, check_public, doubles, passed_through
 
 __all__ = [

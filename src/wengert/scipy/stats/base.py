@@ -12,18 +12,27 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array.substitutes import SUBSTITUTES
-from wengert.boxes import Box
-from wengert.core.errors import ArgumentError, DtypeError, message
-from wengert.core.shapes import broadcast, shape_of
-from wengert.ir.types import show
+from wengert.engine.array.substitutes import SUBSTITUTES
+from wengert.engine.boxes import Box
+from wengert.engine.core.errors import ArgumentError, DtypeError, message
+from wengert.engine.core.shapes import broadcast, shape_of
+from wengert.engine.ir.types import show
+from wengert.engine.ops.arithmetic import floor, minimum
+from wengert.engine.ops.comparison import (
+    equal,
+    greater,
+    isinf,
+    less,
+    logical_and,
+    logical_or,
+    not_equal,
+    where,
+)
+from wengert.engine.ops.conversion import stop_gradient_primitive as stop_gradient
+from wengert.engine.ops.exponential import exp, expm1, log, log1p, sqrt
+from wengert.engine.ops.random import UINT64
+from wengert.engine.ops.shape import broadcast_to
 from wengert.numpy.registry import is_box
-from wengert.ops.arithmetic import floor, minimum
-from wengert.ops.comparison import equal, greater, isinf, less, logical_and, logical_or, not_equal, where
-from wengert.ops.conversion import stop_gradient_primitive as stop_gradient
-from wengert.ops.exponential import exp, expm1, log, log1p, sqrt
-from wengert.ops.random import UINT64
-from wengert.ops.shape import broadcast_to
 from wengert.random import uniform
 from wengert.random.keys import shape_for
 from wengert.scipy.registry import doubles

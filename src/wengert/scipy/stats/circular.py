@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.shapes import shape_of
-from wengert.ops.arithmetic import maximum, minimum, rint
-from wengert.ops.comparison import greater_equal, less, where
-from wengert.ops.conversion import stop_gradient_primitive as stop_gradient
-from wengert.ops.exponential import exp, log, sqrt
-from wengert.ops.scipy_special import i0e, i1e, ndtri
-from wengert.ops.trigonometric import arccos, arcsin, cos, sin
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ops.arithmetic import maximum, minimum, rint
+from wengert.engine.ops.comparison import greater_equal, less, where
+from wengert.engine.ops.conversion import stop_gradient_primitive as stop_gradient
+from wengert.engine.ops.exponential import exp, log, sqrt
+from wengert.engine.ops.special.scipy_functions import i0e, i1e, ndtri
+from wengert.engine.ops.trigonometric import arccos, arcsin, cos, sin
 from wengert.scipy.stats.base import Continuous
 
 #: Points and weights of Gauss's quadrature on (0, 1).

@@ -6,15 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.shapes import shape_of
-from wengert.ops.arithmetic import ceil, floor, maximum
-from wengert.ops.comparison import equal, greater, greater_equal, less_equal, where
-from wengert.ops.conversion import stop_gradient_primitive as stop_gradient
-from wengert.ops.densities import log_binomial_mass, log_poisson_mass
-from wengert.ops.discrete_quantiles import binomial_quantile, negative_binomial_quantile, poisson_quantile
-from wengert.ops.exponential import exp, expm1, log, log1p
-from wengert.ops.scipy_gammas import betainc, betaincc, gammainc, gammaincc
-from wengert.ops.special import lgamma
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ops.arithmetic import ceil, floor, maximum
+from wengert.engine.ops.comparison import equal, greater, greater_equal, less_equal, where
+from wengert.engine.ops.conversion import stop_gradient_primitive as stop_gradient
+from wengert.engine.ops.exponential import exp, expm1, log, log1p
+from wengert.engine.ops.special.densities import log_binomial_mass, log_poisson_mass
+from wengert.engine.ops.special.discrete_quantiles import (
+    binomial_quantile,
+    negative_binomial_quantile,
+    poisson_quantile,
+)
+from wengert.engine.ops.special.error_and_gamma import lgamma
+from wengert.engine.ops.special.gammas import betainc, betaincc, gammainc, gammaincc
 from wengert.scipy.stats.base import INFINITY, Discrete, all_of, log1mexp
 from wengert.special import entr, xlog1py, xlogy
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from wengert.ops.arithmetic import absolute
-from wengert.ops.comparison import greater, less, where
-from wengert.ops.densities import gumbel_log_density, logistic_log_density
-from wengert.ops.exponential import exp, expit, expm1, log, log1p, logaddexp, power, sqrt
-from wengert.ops.scipy_special import log_ndtr, ndtr, ndtri
-from wengert.ops.special import erf, erfc, erfinv, lgamma
-from wengert.ops.trigonometric import arctan2, tan
+from wengert.engine.ops.arithmetic import absolute
+from wengert.engine.ops.comparison import greater, less, where
+from wengert.engine.ops.exponential import exp, expit, expm1, log, log1p, logaddexp, power, sqrt
+from wengert.engine.ops.special.densities import gumbel_log_density, logistic_log_density
+from wengert.engine.ops.special.error_and_gamma import erf, erfc, erfinv, lgamma
+from wengert.engine.ops.special.scipy_functions import log_ndtr, ndtr, ndtri
+from wengert.engine.ops.trigonometric import arctan2, tan
 from wengert.random import exponential, normal
 from wengert.random import uniform as draw_uniform
 from wengert.scipy.stats.base import INFINITY, Continuous, from_end, log1mexp, log_of_tail

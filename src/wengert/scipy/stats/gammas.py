@@ -1,7 +1,7 @@
 """Continuous families by incomplete gamma and beta functions: beta, chi2, f, gamma, invgamma and t.
 
-Their functions of distribution have derivatives in the shape parameters, from `wengert.kernels.incomplete`; so have the
-draws, which are quantiles.
+Their functions of distribution have derivatives in the shape parameters, from
+`wengert.engine.kernels.incomplete`; so have the draws, which are quantiles.
 """
 
 from __future__ import annotations
@@ -9,10 +9,17 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from wengert.ops.comparison import greater, isinf, where
-from wengert.ops.densities import log_beta_density, log_f_density, log_gamma_density, log_student_density
-from wengert.ops.exponential import log, log1p
-from wengert.ops.quantiles import (
+from wengert.engine.ops.comparison import greater, isinf, where
+from wengert.engine.ops.exponential import log, log1p
+from wengert.engine.ops.special.densities import (
+    log_beta_density,
+    log_f_density,
+    log_gamma_density,
+    log_student_density,
+)
+from wengert.engine.ops.special.error_and_gamma import digamma, lgamma
+from wengert.engine.ops.special.gammas import betainc, betaincc, betaln, gammainc, gammaincc, stdtr
+from wengert.engine.ops.special.quantiles import (
     betainccinv,
     betaincinv,
     f_quantile,
@@ -21,9 +28,7 @@ from wengert.ops.quantiles import (
     gammaincinv,
     stdtrit,
 )
-from wengert.ops.scipy_gammas import betainc, betaincc, betaln, gammainc, gammaincc, stdtr
-from wengert.ops.scipy_special import ndtr, ndtri
-from wengert.ops.special import digamma, lgamma
+from wengert.engine.ops.special.scipy_functions import ndtr, ndtri
 from wengert.scipy.stats.base import INFINITY, Continuous, from_end
 from wengert.scipy.stats.elementary import LOG_TWO_PI
 

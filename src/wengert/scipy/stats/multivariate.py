@@ -10,20 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array.substitutes import SUBSTITUTES
-from wengert.boxes import concrete
-from wengert.core.errors import ArgumentError, ShapeError, UnsupportedError, message
-from wengert.core.shapes import shape_of
-from wengert.ir.types import show
+from wengert.engine.array.substitutes import SUBSTITUTES
+from wengert.engine.boxes import concrete
+from wengert.engine.core.errors import ArgumentError, ShapeError, UnsupportedError, message
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ir.types import show
+from wengert.engine.ops.arithmetic import floor, size_to_compare
+from wengert.engine.ops.comparison import greater, less, logical_and, logical_or, not_equal, where
+from wengert.engine.ops.conversion import stop_gradient_primitive as stop_gradient
+from wengert.engine.ops.exponential import exp, log, sqrt
+from wengert.engine.ops.special.densities import log_poisson_mass
+from wengert.engine.ops.special.discrete_quantiles import binomial_quantile
+from wengert.engine.ops.special.error_and_gamma import digamma, lgamma
+from wengert.engine.ops.special.quantiles import gammaincinv
 from wengert.numpy.registry import integers, rank_of
-from wengert.ops.arithmetic import floor, size_to_compare
-from wengert.ops.comparison import greater, less, logical_and, logical_or, not_equal, where
-from wengert.ops.conversion import stop_gradient_primitive as stop_gradient
-from wengert.ops.densities import log_poisson_mass
-from wengert.ops.discrete_quantiles import binomial_quantile
-from wengert.ops.exponential import exp, log, sqrt
-from wengert.ops.quantiles import gammaincinv
-from wengert.ops.special import digamma, lgamma
 from wengert.random import normal, split
 from wengert.scipy.linalg import solve_triangular
 from wengert.scipy.registry import doubles

@@ -8,17 +8,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.array.array import operand
-from wengert.array.substitutes import substitutes
-from wengert.core.docstrings import documented
-from wengert.core.errors import ArgumentError, ShapeError, UnsupportedError, message
-from wengert.core.shapes import axis_index, shape_of
-from wengert.ir.types import show
+from wengert.engine.array.array import operand
+from wengert.engine.array.substitutes import substitutes
+from wengert.engine.core.docstrings import documented
+from wengert.engine.core.errors import ArgumentError, ShapeError, UnsupportedError, message
+from wengert.engine.core.shapes import axis_index, shape_of
+from wengert.engine.ir.types import show
+from wengert.engine.ops.arithmetic import absolute, maximum, minimum
+from wengert.engine.ops.comparison import equal, where
+from wengert.engine.ops.exponential import exp, log, sqrt
+from wengert.engine.ops.special.scipy_ufuncs import BY_NAME
 from wengert.numpy.registry import rank_of, strong
-from wengert.ops.arithmetic import absolute, maximum, minimum
-from wengert.ops.comparison import equal, where
-from wengert.ops.exponential import exp, log, sqrt
-from wengert.ops.scipy_ufuncs import BY_NAME
 from wengert.scipy.registry import floats
 from wengert.scipy.stats.gammas import beta
 from wengert.special import entr

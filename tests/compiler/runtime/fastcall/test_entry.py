@@ -36,7 +36,7 @@ from wengert.compiler.runtime.fastcall import entry, objects
 from wengert.compiler.runtime.fastcall.entry_code import entry_ir
 from wengert.compiler.runtime.fastcall.objects import OFFSETS
 from wengert.compiler.runtime.threads import team
-from wengert.core.dtypes import SHORT_NAMES
+from wengert.engine.core.dtypes import SHORT_NAMES
 
 pytestmark = where_there_are_entries
 

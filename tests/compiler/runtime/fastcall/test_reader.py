@@ -17,8 +17,8 @@ from tests.compiler.entries import where_there_are_entries
 from wengert.compiler.runtime import donation
 from wengert.compiler.runtime.fastcall import reader
 from wengert.compiler.specialisation import Specialisation
-from wengert.core.dtypes import SHORT_NAMES
-from wengert.core.errors import ArgumentError
+from wengert.engine.core.dtypes import SHORT_NAMES
+from wengert.engine.core.errors import ArgumentError
 
 
 class Pair(NamedTuple):

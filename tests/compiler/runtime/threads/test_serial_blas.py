@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.machine import costs
 from wengert.compiler.runtime.threads.serial_blas import serial
-from wengert.core.blas_threads import PACKAGES, ThreadNumber, thread_number
+from wengert.engine.core.blas_threads import PACKAGES, ThreadNumber, thread_number
+from wengert.engine.machine import costs
 
 packages = pytest.mark.parametrize("package", PACKAGES)
 

@@ -23,7 +23,7 @@ from wengert.compiler.runtime.threads.team import (
     get_threads,
     set_threads,
 )
-from wengert.core.errors import ArgumentError
+from wengert.engine.core.errors import ArgumentError
 
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 

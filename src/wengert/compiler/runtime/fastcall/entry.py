@@ -22,7 +22,6 @@ import numpy as np
 
 from wengert.compiler.codegen.interface import ARENA, CALLBACK, FIRST
 from wengert.compiler.codegen.module import Module
-from wengert.compiler.machine import costs
 from wengert.compiler.runtime import donation
 from wengert.compiler.runtime.execute import STATUS as STATUS_SLOT
 from wengert.compiler.runtime.execute import Executable, address_of, aligned
@@ -42,10 +41,11 @@ from wengert.compiler.runtime.fastcall.entry_code import (
 )
 from wengert.compiler.runtime.fastcall.objects import ARRAY_API, OFFSETS, READABLE, array_function, supported
 from wengert.compiler.runtime.threads import team
-from wengert.core.dtypes import DEFAULT_DTYPE, PYTHON_TYPE, SHORT_NAMES, is_complex
-from wengert.core.tree import Structure, insertion_order
-from wengert.ir.types import TensorType
-from wengert.nest.nest import Branch, Call, Loop, Nest, Sort, Step, While, all_steps
+from wengert.engine.core.dtypes import DEFAULT_DTYPE, PYTHON_TYPE, SHORT_NAMES, is_complex
+from wengert.engine.core.tree import Structure, insertion_order
+from wengert.engine.ir.types import TensorType
+from wengert.engine.machine import costs
+from wengert.engine.nest.nest import Branch, Call, Loop, Nest, Sort, Step, While, all_steps
 
 #: How a built-in function of this kind is called: ``METH_FASTCALL | METH_KEYWORDS``.
 _CALL = 0x0080 | 0x0002

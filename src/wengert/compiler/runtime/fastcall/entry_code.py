@@ -25,9 +25,9 @@ from wengert.compiler.runtime.fastcall.objects import (
     ObjectFunction,
     code_of,
 )
-from wengert.core.dtypes import SHORT_NAMES, Dtype
-from wengert.core.tree import LEAF, Structure, insertion_order, is_namedtuple
-from wengert.ir.types import TensorType
+from wengert.engine.core.dtypes import SHORT_NAMES, Dtype
+from wengert.engine.core.tree import LEAF, Structure, insertion_order, is_namedtuple
+from wengert.engine.ir.types import TensorType
 
 
 class Signature(NamedTuple):

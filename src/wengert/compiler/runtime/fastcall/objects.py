@@ -14,7 +14,7 @@ import numpy as np
 
 from wengert.compiler.llvm.ir_builder import I64, POINTER, Builder, Kind, Value, constant
 from wengert.compiler.runtime.execute import slow_address_of
-from wengert.core.dtypes import SHORT_NAMES, Dtype
+from wengert.engine.core.dtypes import SHORT_NAMES, Dtype
 
 I32 = Kind("i32")
 

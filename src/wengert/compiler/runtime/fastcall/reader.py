@@ -29,10 +29,10 @@ from wengert.compiler.runtime.fastcall.objects import (
     code_of,
     supported,
 )
-from wengert.core.dtypes import DEFAULT_DTYPE, NDARRAY, PYTHON_TYPE, SHORT_NAMES, Dtype
-from wengert.core.errors import ArgumentError, message
-from wengert.core.lazy import lazy
-from wengert.ir.types import TensorType
+from wengert.engine.core.dtypes import DEFAULT_DTYPE, NDARRAY, PYTHON_TYPE, SHORT_NAMES, Dtype
+from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.core.lazy import lazy
+from wengert.engine.ir.types import TensorType
 
 #: Bytes of an array that is moved to a cache line, at most: with more, memory itself is the bottleneck.
 _MOVED = 1 << 25

@@ -16,7 +16,7 @@ from collections.abc import Callable, Generator
 
 from wengert.compiler.codegen.routine import SERIAL
 from wengert.compiler.llvm.object_code import Library, stored_library
-from wengert.core.blas_threads import PACKAGES, thread_number
+from wengert.engine.core.blas_threads import PACKAGES, thread_number
 
 _IR = """
 %State = type { i32, i32, i64, ptr, ptr } ; lock, usual number of threads, calls, the functions that get and set it

@@ -14,10 +14,10 @@ from typing import NamedTuple, SupportsIndex
 
 from wengert.compiler.llvm.host import host
 from wengert.compiler.llvm.object_code import Library, stored_library
-from wengert.compiler.machine.target import available
 from wengert.compiler.runtime.threads.team_code import BLOCK_BYTES, FIELDS, team_ir
-from wengert.core.errors import ArgumentError, WengertError, message
-from wengert.core.helper_threads import start
+from wengert.engine.core.errors import ArgumentError, WengertError, message
+from wengert.engine.core.helper_threads import start
+from wengert.engine.machine.target import available
 
 #: The number of threads, unless `set_threads` was called.
 VARIABLE = "WENGERT_THREADS"

@@ -1,0 +1,204 @@
+"""``wengert bench``, from the settings to the picture."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import platform
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from wengert._version import versions
+from wengert.bench import measurements, plot
+from wengert.bench.contest import Round, Trial, agreement, hold
+from wengert.bench.contestants import Contestant, contestants, is_installed
+from wengert.bench.engine import ContestantError, warn_if_busy
+from wengert.bench.workloads import NETWORKS
+from wengert.data import Dataset, digit_set, load
+from wengert.engine.core.errors import ArgumentError
+from wengert.train.plots import NO_PLOTS, available
+from wengert.train.reporters import counted
+from wengert.train.runs import DRAWN, RUNS, check_place, make_new
+from wengert.train.storage import write_file
+
+_PACKAGES = {"torch": ("torch",), "jax": ("jax",), "tensorflow": ("tensorflow", "tensorflow-cpu")}
+"""The packages of each library, which may have several names."""
+
+
+class BenchSettings(NamedTuple):
+    """The networks, libraries and data of a comparison, and its length."""
+
+    networks: Sequence[str]
+    libraries: Sequence[str]
+    epochs: int | None
+    """Those of the papers by default."""
+    seeds: Sequence[int]
+    threads: Sequence[int]
+    limit: int | None
+    """The number of training examples; all by default."""
+    data: str
+    data_dir: str | None
+
+
+def run_bench(settings: BenchSettings, out: str | None) -> int:
+    """Compare, show, and keep everything in a new folder.
+
+    Returns:
+        The exit code: 0, or 130 after Ctrl-C.
+
+    Raises:
+        DisagreementError: contestants computed different losses; the measurements are kept.
+        WengertError: any other error that the user should read in one line.
+    """
+    check_place(out)
+    libraries = _installed(settings.libraries)
+    if not libraries:
+        raise ArgumentError("bench: none of these libraries is installed: pip install 'wengert[bench]'")
+    settings = settings._replace(threads=_possible(settings.threads))
+    warn_if_busy()
+    dataset = _dataset(settings)
+    comparison = _Comparison(settings, _folder(out))
+    interrupted = False
+    try:
+        for network in settings.networks:
+            comparison.run(network, libraries, dataset)
+    except KeyboardInterrupt:
+        interrupted = True
+    comparison.show()
+    if comparison.problem is not None:
+        raise comparison.problem
+    if interrupted:
+        print("stopped by Ctrl-C: the results of all earlier rounds are kept, those of the last are not")
+        return 130
+    if not comparison.trials:
+        raise ContestantError("bench: every contestant failed")
+    return 0
+
+
+def _installed(libraries: Sequence[str]) -> list[str]:
+    installed = list(filter(is_installed, libraries))
+    for library in libraries:
+        if library not in installed:
+            print(f"{library} is not installed and left out (pip install 'wengert[bench]')")
+    return installed
+
+
+def _possible(threads: Sequence[int]) -> list[int]:
+    """Return the numbers of threads for which there are processors."""
+    most = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    for count in threads:
+        if count > most:
+            print(f"{count} threads are left out: this process may use {most} processors")
+    possible = [count for count in threads if count <= most]
+    if not possible:
+        raise ArgumentError(
+            f"bench: threads must be at most {most}, the processors that this process may use"
+        )
+    return possible
+
+
+def _dataset(settings: BenchSettings) -> Dataset:
+    if settings.data == "digits":
+        return digit_set(**{part: min(settings.limit or count, count) for part, count in DRAWN.items()})
+    return load(settings.data, settings.data_dir)
+
+
+def _folder(out: str | None) -> Path:
+    if out is None:
+        return make_new(RUNS / f"bench-{time.strftime('%Y%m%d-%H%M%S')}")
+    Path(out).mkdir(parents=True, exist_ok=True)
+    return Path(out)
+
+
+class _Comparison:
+    """The trials so far; they are written after each round."""
+
+    def __init__(self, settings: BenchSettings, folder: Path) -> None:
+        self.settings, self.folder = settings, folder
+        self.trials: list[Trial] = []
+        self.problem: measurements.DisagreementError | None = None
+        self._failed: set[tuple[str, Contestant]] = set()
+
+    def run(self, network: str, libraries: Sequence[str], dataset: Dataset) -> None:
+        """Train one network by all libraries."""
+        if {"wengert", "torch"} <= {*libraries}:
+            self._agree(network, dataset)
+        epochs = self.settings.epochs or NETWORKS[network].epochs
+        everyone = [contestant for library in libraries for contestant in contestants(network, library)]
+
+        def failed(contestant: Contestant, error: ContestantError) -> None:
+            self._failed.add((network, contestant))
+            print(f"{network}: left out: {error}", flush=True)
+
+        for threads in self.settings.threads:
+            for seed in self.settings.seeds:
+                round_ = Round(network, threads, seed)
+                chosen = [contestant for contestant in everyone if (network, contestant) not in self._failed]
+                self._add(round_, hold(round_, chosen, dataset, self.settings.limit, epochs, failed))
+
+    def show(self) -> None:
+        """Print the table and draw the picture."""
+        if not self.trials:
+            return
+        print(f"\n{measurements.table(measurements.lines(self.trials))}\n")
+        if available():
+            write_file(self.folder / "comparison.png", plot.comparison(self.trials))
+        else:
+            print(f"pictures: {NO_PLOTS}")
+        print(f"kept in {self.folder}")
+
+    def _agree(self, network: str, dataset: Dataset) -> None:
+        """Compare with PyTorch's losses, step by step."""
+        try:
+            error = agreement(network, dataset, self.settings.limit, measurements.STEPS)
+        except ContestantError as problem:
+            print(f"{network}: not compared with PyTorch step by step: {problem}", flush=True)
+            return
+        print(
+            f"{network}: in double precision the first losses differ from PyTorch's by {error:.0e}",
+            flush=True,
+        )
+        if not error <= measurements.TOLERANCE:
+            self._disagree(f"{network}: the losses differ from PyTorch's by {error:.1e}, more than rounding")
+
+    def _disagree(self, problem: str) -> None:
+        self.problem = self.problem or measurements.DisagreementError(problem)
+
+    def _add(self, round_: Round, trials: Sequence[Trial]) -> None:
+        """Show, check and keep the trials of a round."""
+        for trial in trials:
+            seconds = min(epoch.seconds for epoch in trial.epochs)
+            place = f"{round_.network}, {counted(round_.threads, 'thread')}, seed {round_.seed}"
+            print(f"{place}: {trial.contestant} {seconds:.3g} s an epoch at best", flush=True)
+        try:
+            measurements.check(trials)
+        except measurements.DisagreementError as problem:
+            self._disagree(str(problem))
+        self.trials += trials
+        self._write()
+
+    def _write(self) -> None:
+        about = {
+            "settings": self.settings._asdict(),
+            "versions": {**versions(), **_versions(self.settings.libraries)},
+            "machine": f"{platform.machine()}, {os.cpu_count()} processors, {platform.system()}",
+            "runs": measurements.as_data(self.trials),
+        }
+        write_file(self.folder / "results.json", (json.dumps(about, indent=1) + "\n").encode())
+        text = measurements.table(measurements.lines(self.trials)) + "\n"
+        write_file(self.folder / "table.md", text.encode())
+
+
+def _versions(libraries: Sequence[str]) -> dict[str, str]:
+    """Return the version of each installed library."""
+    installed: dict[str, str] = {}
+    for library in libraries:
+        for package in _PACKAGES.get(library, ()):
+            try:
+                installed[library] = importlib.metadata.version(package)
+            except importlib.metadata.PackageNotFoundError:
+                continue
+    return installed

@@ -1,5 +1,0 @@
-"""The array inside a transform: Python's operators, subscripts and NumPy's protocols."""
-
-from wengert.array.array import Array as Array
-
-__all__ = ["Array"]

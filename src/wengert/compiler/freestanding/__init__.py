@@ -1,0 +1,1 @@
+"""A compiled function without Python: entries, constants and error texts as one program."""

@@ -1,0 +1,1 @@
+"""Derivatives without the compiler: graphs, primitives, transforms and passes."""

@@ -1,0 +1,169 @@
+"""Python's operators on boxes, and in-place updates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from wengert.engine.array.sparse import is_sparse, refused, star
+from wengert.engine.boxes import Box, boxed, snapshot
+from wengert.engine.core.dtypes import SEQUENCE, dtype_of, is_inexact
+from wengert.engine.core.errors import ConcreteError, DtypeError, ShapeError, message
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ir.types import show
+from wengert.engine.ops import arithmetic, comparison, exponential
+from wengert.engine.ops.conversion import cast
+from wengert.engine.primitive import PLAIN, Primitive
+
+#: The implementation of each NumPy function for boxes; `wengert.numpy` fills it.
+FUNCTIONS: dict[Any, Callable[..., Any]] = {}
+#: Functions that load the implementations of further modules of NumPy's, by their names; `wengert.numpy` fills it.
+LATE: dict[str, Callable[[], Any]] = {}
+_OPERANDS: Any = (Box, np.ndarray, float, int, complex, np.generic)  # a bool is an int
+
+
+def operand(value: Any) -> Any:
+    """Return an operand of a primitive: a box, an array or a scalar; convert sequences to arrays."""
+    if isinstance(value, _OPERANDS):
+        return value
+    if is_sparse(value):
+        raise refused("operand", value)
+    array = snapshot(FUNCTIONS[np.array](value))
+    if dtype_of(array).kind not in "biufc":
+        requirement = "a number, an array or a sequence of them is required"
+        raise DtypeError(message("operand", requirement, type(value).__name__))
+    return array
+
+
+def _binary(primitive: Primitive) -> tuple[Any, Any]:
+    def forward(self: Operators, other: Any) -> Any:
+        if type(other) not in PLAIN:
+            other = operand(other)
+        return primitive.apply((self, other), {})
+
+    def reflected(self: Operators, other: Any) -> Any:
+        if type(other) not in PLAIN:
+            other = operand(other)
+        return primitive.apply((other, self), {})
+
+    return forward, reflected
+
+
+def _product() -> tuple[Any, Any]:
+    def forward(self: Operators, other: Any) -> Any:
+        if type(other) in PLAIN or isinstance(other, _OPERANDS):
+            return arithmetic.multiply.apply((self, other), {})
+        return star(self, other) if is_sparse(other) else arithmetic.multiply(self, _factor(self, other))
+
+    def reflected(self: Operators, other: Any) -> Any:
+        if type(other) in PLAIN or isinstance(other, _OPERANDS):
+            return arithmetic.multiply.apply((other, self), {})
+        return star(other, self) if is_sparse(other) else arithmetic.multiply(_factor(self, other), self)
+
+    return forward, reflected
+
+
+def _factor(box: Operators, other: Any) -> Any:
+    """Return the other factor of a product, or raise an error where Python would repeat a list."""
+    if isinstance(other, SEQUENCE) and box.weak and box.dtype.kind in "iu":
+        requirement = f"a concrete number is needed to repeat a {type(other).__name__}"
+        hint = "name it in static_argnums of wg.jit, or multiply wengert.numpy.array of it"
+        raise ConcreteError(message("multiply", requirement, str(box.type), hint))
+    return operand(other)
+
+
+def _in_place(primitive: Primitive) -> Any:
+    def method(self: Operators, other: Any) -> Any:
+        return self.assign(primitive(self, operand(other)))
+
+    return method
+
+
+def power_of(base: Any, exponent: Any) -> Any:
+    """Return a power by the primitive for the exponent: with constant integers it has derivatives at zero."""
+    if isinstance(exponent, int) and not isinstance(exponent, bool):
+        if exponent >= 0 or is_inexact(dtype_of(base)):
+            return arithmetic.integer_power(base, exponent=exponent)
+    elif type(exponent) is float and exponent == 0.5 and is_inexact(dtype_of(base)):
+        return exponential.sqrt(base)
+    return exponential.power(base, exponent)
+
+
+class Operators(Box):
+    """A box on which Python's operators mean NumPy's."""
+
+    __slots__ = ()
+    __array_priority__: ClassVar[float] = 1000.0
+    #: Above those of pandas, whose operators then leave the operation to this class.
+    __pandas_priority__: ClassVar[int] = 5000
+
+    __add__, __radd__ = _binary(arithmetic.add)
+    __sub__, __rsub__ = _binary(arithmetic.subtract)
+    __mul__, __rmul__ = _product()
+    __truediv__, __rtruediv__ = _binary(arithmetic.divide)
+    __floordiv__, __rfloordiv__ = _binary(arithmetic.floor_divide)
+    __mod__, __rmod__ = _binary(arithmetic.remainder)
+    __and__, __rand__ = _binary(comparison.bitwise_and)
+    __or__, __ror__ = _binary(comparison.bitwise_or)
+    __xor__, __rxor__ = _binary(comparison.bitwise_xor)
+    __lshift__, __rlshift__ = _binary(comparison.left_shift)
+    __rshift__, __rrshift__ = _binary(comparison.right_shift)
+    __eq__, _ = _binary(comparison.equal)
+    __ne__, _ = _binary(comparison.not_equal)
+    __lt__, _ = _binary(comparison.less)
+    __le__, _ = _binary(comparison.less_equal)
+    __gt__, _ = _binary(comparison.greater)
+    __ge__, _ = _binary(comparison.greater_equal)
+    __hash__ = None  # pyright: ignore[reportAssignmentType]
+
+    __iadd__ = _in_place(arithmetic.add)
+    __isub__ = _in_place(arithmetic.subtract)
+    __imul__ = _in_place(arithmetic.multiply)
+    __itruediv__ = _in_place(arithmetic.divide)
+    __ifloordiv__ = _in_place(arithmetic.floor_divide)
+    __imod__ = _in_place(arithmetic.remainder)
+    __iand__ = _in_place(comparison.bitwise_and)
+    __ior__ = _in_place(comparison.bitwise_or)
+    __ixor__ = _in_place(comparison.bitwise_xor)
+    __ilshift__ = _in_place(comparison.left_shift)
+    __irshift__ = _in_place(comparison.right_shift)
+
+    def __neg__(self) -> Any:
+        return arithmetic.negative.apply((self,), {})
+
+    def __pos__(self) -> Any:
+        return arithmetic.positive(self)
+
+    def __abs__(self) -> Any:
+        return arithmetic.absolute(self)
+
+    def __invert__(self) -> Any:
+        return comparison.invert(self)
+
+    def __pow__(self, exponent: Any) -> Any:
+        return power_of(self, operand(exponent))
+
+    def __rpow__(self, base: Any) -> Any:
+        return exponential.power(operand(base), self)
+
+    def __ipow__(self, exponent: Any) -> Any:
+        return self.assign(power_of(self, operand(exponent)))
+
+    def fitted(self, value: Any) -> Any:
+        """Return the result of an in-place operation in the dtype of this array, or raise an error."""
+        if shape_of(value) != self.shape:
+            requirement = f"the result must keep the shape {self.shape}"
+            raise ShapeError(message("in-place operation", requirement, show(self, value)))
+        if not np.can_cast(dtype_of(value), self.dtype, "same_kind"):
+            requirement = f"the result must fit {self.dtype}"
+            raise DtypeError(message("in-place operation", requirement, show(self, value)))
+        return cast(value, dtype=self.dtype) if dtype_of(value) != self.dtype else value
+
+    def assign(self, value: Any) -> Any:
+        """Assign a value to all elements; a scalar cannot change, so the value itself is returned."""
+        if not self.shape and self.lens is None:
+            return value
+        self.write(boxed(self.fitted(value)))
+        return self

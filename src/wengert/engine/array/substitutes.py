@@ -1,0 +1,107 @@
+"""What stands for the functions of SciPy, and for NumPy, on values inside a transform."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import MethodType
+from typing import Any, TypeVar, cast
+
+from wengert.engine.array.scipys_memory import ASKED, laid_out
+from wengert.engine.core.errors import public_module
+
+FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
+#: Wengert's function for the full name of each SciPy function; `wengert.scipy` fills it.
+SUBSTITUTES: dict[str, Callable[..., Any]] = {}
+#: Wengert's module for NumPy, which enters itself.
+MODULES: dict[str, Any] = {}
+#: What stands for classes of Python and NumPy in a second run; `wengert.engine.transforms.builtin_names` fills it.
+STAND_INS: dict[Any, Any] = {}
+#: How the names of the classes of SciPy's distributions end.
+FAMILY = "_gen"
+#: Functions that load the modules that fill the table; it is complete after them.
+LOADERS: list[Callable[[], Any]] = []
+
+
+def substitutes(*names: str) -> Callable[[FunctionT], FunctionT]:
+    """Return a decorator that enters a function under the full names of the SciPy functions that it stands for.
+
+    Example:
+        >>> @substitutes("scipy.special.example")
+        ... def example(x):
+        ...     return x
+        >>> SUBSTITUTES.pop("scipy.special.example") is example
+        True
+    """
+
+    def enter(function: FunctionT) -> FunctionT:
+        if names[0].startswith(ASKED):
+            function = cast("FunctionT", laid_out(names[0], function))
+        SUBSTITUTES.update(dict.fromkeys(names, function))
+        return function
+
+    return enter
+
+
+def substitute_for(function: Any) -> Callable[..., Any] | None:
+    """Return Wengert's function for one of SciPy's, or None.
+
+    SciPy defines its functions in private modules, such as `scipy.integrate._quadrature`. A family of
+    distributions is an object, such as `scipy.stats.norm` of the class `norm_gen`.
+
+    Args:
+        function: any object.
+
+    Example:
+        >>> import numpy as np
+        >>> substitute_for(np.sin) is None
+        True
+    """
+    module = getattr(function, "__module__", None) or ""
+    if module.partition(".")[0] != "scipy":
+        return None
+    for load in LOADERS:
+        load()
+    return SUBSTITUTES.get(".".join([public_module(module), *_names(function)]))
+
+
+def _names(function: Any) -> list[str]:
+    """Return the name of a function, of a family of distributions, or both names for a method of a family."""
+    owner = getattr(function, "__self__", None)
+    name = getattr(function, "__name__", "")
+    if name and type(function) is not MethodType:
+        return [name]
+    return [family_name(owner if name else function), *([name] if name else [])]
+
+
+def family_name(distribution: Any) -> str:
+    """Return the name of a family, or of the family of a distribution; two families may share a class.
+
+    Example:
+        >>> from scipy import stats
+        >>> print(family_name(stats.vonmises), family_name(stats.vonmises_line(2.0)))
+        vonmises vonmises_line
+    """
+    is_frozen = class_name(distribution)[1].endswith("_frozen")
+    family: Any = is_frozen and (getattr(distribution, "dist", None) or getattr(distribution, "_dist", None))
+    family = family or distribution
+    name = str(getattr(family, "name", ""))
+    is_public = hasattr(sys.modules.get("scipy.stats"), name)
+    return name if is_public else class_name(family)[1].removesuffix(FAMILY)
+
+
+def class_name(value: Any) -> tuple[str, str]:
+    """Return the module and the name of the class of a value.
+
+    Example:
+        >>> class_name(1)
+        ('builtins', 'int')
+    """
+    kind: type[object] = value.__class__
+    return kind.__module__, kind.__name__
+
+
+def name_of_substitute(function: Callable[..., Any]) -> str:
+    """Return the name under which a program reaches a function of the table, such as ``wengert.scipy.linalg.expm``."""
+    names = [name for name, other in SUBSTITUTES.items() if other is function]
+    return f"wengert.{names[0]}".replace("wengert.scipy.special.", "wengert.special.")

@@ -1,0 +1,246 @@
+"""`cond`: one of two functions, chosen by a predicate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from wengert.engine.boxes import Box, own, rests_on
+from wengert.engine.control.recording import Recorded, record
+from wengert.engine.control.subgraphs import (
+    Flags,
+    Transformed,
+    Values,
+    batch_graph,
+    batch_results,
+    convert_outputs,
+    cotangents_or_zeros,
+    evaluate_batch,
+    extended_graph,
+    may_raise,
+    propagate,
+    repeat,
+    select,
+    spread,
+    unchecked_graph,
+    vjp_graph,
+)
+from wengert.engine.control.values import (
+    check_same_types,
+    flatten_numbers,
+    is_number,
+    pack,
+    predicate,
+    program_types,
+    unify,
+    zeros,
+)
+from wengert.engine.core import tree
+from wengert.engine.core.dtypes import dtype_of, is_inexact
+from wengert.engine.core.errors import ArgumentError, DtypeError, GraphError, message
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ir.graph import Graph, Var
+from wengert.engine.ir.types import TensorType
+from wengert.engine.nest.lowering import ControlFlow
+from wengert.engine.ops.comparison import logical_not, where
+from wengert.engine.ops.conversion import stop_gradient_primitive
+from wengert.engine.ops.shape import reshape
+from wengert.engine.primitive import HigherOrder, Primitive, primitive
+from wengert.engine.transforms.algebras import Algebra
+from wengert.engine.transforms.staging import evaluate
+from wengert.engine.transforms.tape import LinearTrace
+
+
+def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
+    """Call one of two functions: ``true_fun(*operands) if pred else false_fun(*operands)``.
+
+    For a known predicate this is Python's ``if``. A traced graph holds both functions and runs one. If the examples of
+    `vmap` disagree, both run and each example selects its result; the derivative of the other never counts, even if it
+    is infinite.
+
+    Args:
+        pred: one truth value; a number counts as true unless it is zero.
+        true_fun: called with the operands if the predicate holds.
+        false_fun: called with the operands if it does not hold.
+        operands: containers of arrays and numbers.
+
+    Returns:
+        The result of the function, with arrays in their own memory. In a traced graph both functions must return the
+        same containers, shapes and dtypes; Python scalars take the dtype of the other result.
+
+    Raises:
+        ShapeError: the predicate is not a scalar, or the shapes of the results differ.
+        DtypeError: the dtypes of the results differ, or a function is missing.
+        ArgumentError: the containers of the results differ.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.grad(lambda x: cond(x > 0, lambda x: x**2, lambda x: -x, x))(3.0)
+        6.0
+    """
+    for function in (true_fun, false_fun):
+        if not callable(function):
+            hint = "write np.where(condition, x, y) to choose between values, or lambda: x"
+            raise DtypeError(message("cond", "two functions are needed", type(function).__name__, hint))
+    chosen = predicate("cond", pred)
+    if isinstance(chosen, bool):
+        return tree.map_tree(own, (true_fun if chosen else false_fun)(*operands))
+    leaves, packed = pack(operands, is_number)
+    structures: list[tree.Structure] = []
+
+    def flat(function: Callable[..., Any]) -> Callable[..., list[Any]]:
+        def run(*values: Any) -> list[Any]:
+            result = function(*packed.rebuild(values))
+            results, structure = flatten_numbers("cond", "the result of a branch", result)
+            structures.append(structure)
+            return results
+
+        return run
+
+    on_true, on_false = (record(flat(function), leaves) for function in (true_fun, false_fun))
+    if structures[0] != structures[1]:
+        got = f"true_fun {tree.show(structures[0])}, false_fun {tree.show(structures[1])}"
+        raise ArgumentError(message("cond", "both branches must return the same containers", got))
+    (yes, no), captured = _aligned(on_true, on_false)
+    types = _common_types(yes, no, structures[0])
+    if not types:
+        return tree.unflatten(structures[0], ())
+    yes, no = convert_outputs(yes, types), convert_outputs(no, types)
+    results = cond_primitive(chosen, *captured, *leaves, on_true=yes, on_false=no)
+    return tree.unflatten(structures[0], results)
+
+
+def _aligned(*branches: Recorded) -> tuple[list[Graph], list[Any]]:
+    """Give branches that close over different values the same inputs."""
+    union: dict[int, Any] = {}
+    for branch in branches:
+        union.update((id(value.state), value) for value in branch.captured)
+    graphs: list[Graph] = []
+    for branch in branches:
+        known = {id(x.state): var for x, var in zip(branch.captured, branch.graph.inputs, strict=False)}
+        lifted = tuple(known.get(key) or Var(value.type) for key, value in union.items())
+        graphs.append(replace(branch.graph, inputs=lifted + branch.graph.inputs[len(branch.captured) :]))
+    return graphs, list(union.values())
+
+
+def _common_types(on_true: Graph, on_false: Graph, structure: tree.Structure) -> list[TensorType]:
+    rows = zip(tree.paths(structure, "result"), on_true.output_types, on_false.output_types, strict=True)
+    return [unify("cond", "both branches must return the same type", path, yes, no) for path, yes, no in rows]
+
+
+# -- the primitive ---------------------------------------------------------------------------------------
+
+
+def _infer(pred: TensorType, *types: TensorType, on_true: Graph, on_false: Graph) -> tuple[TensorType, ...]:
+    if pred.shape:
+        raise GraphError(message("cond", "the predicate must be a scalar", str(pred)))
+    results = program_types("cond", on_true, types)
+    check_same_types("cond", "the results of both programs", program_types("cond", on_false, types), results)
+    return results
+
+
+def _evaluate(pred: Any, *operands: Any, on_true: Graph, on_false: Graph) -> tuple[Any, ...]:
+    return tuple(evaluate(on_true if pred else on_false, *operands))
+
+
+def _both(transform: Callable[..., Transformed], graphs: Sequence[Graph], *context: Any) -> Any:
+    flags = [transform(graph, *context, None)[1] for graph in graphs]
+    forced = list(map(any, zip(*flags, strict=True)))
+    return [transform(graph, *context, forced)[0] for graph in graphs], forced
+
+
+def _extend(algebra: Algebra, primals: Values, parts: Values, on_true: Graph, on_false: Graph) -> Any:
+    """Carry the parts of elements of an algebra along; the predicate does not read them."""
+    parts = parts[algebra.size :]
+    given = [part is not None for part in parts]
+    (yes, no), reached = _both(extended_graph, (on_true, on_false), algebra, given)
+    results = cond_primitive(*primals, *select(parts, given), on_true=yes, on_false=no)
+    count = len(on_true.outputs)
+    return results[:count], spread(results[count:], reached)
+
+
+def _pull(primals: Values, active: Flags, on_true: Graph, on_false: Graph) -> Any:
+    outputs = cond_primitive(*primals, on_true=on_true, on_false=on_false)
+    (yes, no), reached = _both(vjp_graph, (on_true, on_false), active[1:])
+
+    def pullback(cotangents: Values) -> list[Any]:
+        if not any(reached):
+            return [None] * len(active)
+        given = cotangents_or_zeros(cotangents, on_true.output_types)
+        return [None, *spread(cond_primitive(*primals, *given, on_true=yes, on_false=no), reached)]
+
+    return outputs, pullback
+
+
+def _reach(marks: Sequence[int], on_true: Graph, on_false: Graph) -> list[int]:
+    pairs = zip(propagate(on_true, marks[1:]), propagate(on_false, marks[1:]), strict=True)
+    return [yes | no for yes, no in pairs]
+
+
+def choose(size: int, pred: Any, graphs: tuple[Graph, Graph], operands: Values, batched: Flags) -> list[Any]:
+    """Evaluate two graphs on many examples, and select the results of one for each example.
+
+    A graph gets the operands ``where(taken, x, stop_gradient(x))``: the same values, but examples that do not take it
+    send no cotangent back, not even NaN, and their indices raise no error. Results that the second graph does not have
+    are those of the first.
+    """
+    sides: list[list[Any]] = []
+    for taken, graph in zip((True, False), graphs, strict=True):
+        pairs = zip(operands, batched, strict=True)
+        guarded = [_guarded(pred, x, taken) if flag else x for x, flag in pairs]
+        outputs, flags = evaluate_batch(graph, size, guarded, batched, pred if taken else logical_not(pred))
+        sides.append([x if flag else repeat(x, size) for x, flag in zip(outputs, flags, strict=True)])
+    first, second = sides
+    chosen = [where(_column(pred, yes), yes, no) for yes, no in zip(first, second, strict=False)]
+    return [*chosen, *first[len(second) :]]
+
+
+def _guarded(pred: Any, value: Any, taken: bool) -> Any:
+    if not (isinstance(value, Box) and is_inexact(dtype_of(value))):
+        return value
+    # Any value may replace an unknown one, such as a tangent to be transposed, for the other examples.
+    stopped = zeros(value.type) if rests_on(value, LinearTrace) else stop_gradient_primitive(value)
+    return where(_column(pred, value), *((value, stopped) if taken else (stopped, value)))
+
+
+def _column(pred: Any, value: Any) -> Any:
+    return reshape(pred, shape=(*shape_of(pred), *(1,) * (len(shape_of(value)) - 1)))
+
+
+def _batch(op: Primitive, size: int, operands: Values, batched: Flags, params: Mapping[str, Graph]) -> Any:
+    graphs = params["on_true"], params["on_false"]
+    types = graphs[0].output_types
+    if batched[0]:
+        results = choose(size, operands[0], graphs, operands[1:], batched[1:])
+        return batch_results(results, [True] * len(results), size, types)
+
+    def transform(graph: Graph, forced: Any) -> Transformed:
+        return batch_graph(graph, size, batched[1:], forced)
+
+    (yes, no), flags = _both(transform, graphs)
+    return batch_results(op(*operands, on_true=yes, on_false=no), flags, size, types)
+
+
+def _unchecked(counts: Any, operands: Values, params: dict[str, Any]) -> tuple[Values, dict[str, Any]]:
+    """Pass whether the example counts to both branches."""
+    if not may_raise(*params.values()):
+        return operands, params
+    pred, *others = operands
+    return [pred, counts, *others], {name: unchecked_graph(graph) for name, graph in params.items()}
+
+
+cond_primitive = primitive(
+    name="cond",
+    doc="the results of one of two programs with the same inputs and results; the first operand is the predicate",
+    type_rule=_infer,
+    evaluate=_evaluate,
+    derivative=HigherOrder(extend=_extend, pull=_pull, reach=_reach),
+    batch=_batch,
+    lowering=ControlFlow(),
+    source=lambda pred, *operands, on_true, on_false: (
+        f"cond({', '.join((pred, 'on_true', 'on_false', *operands))})"
+    ),
+    samples=None,
+    unchecked_programs=_unchecked,
+)

@@ -1,0 +1,216 @@
+"""Binomial checkpointing: a loop run backward with room for a fixed number of its states.
+
+Griewank, "Achieving logarithmic growth of temporal and spatial complexity in reverse automatic differentiation" (1992),
+and Griewank and Walther, "Algorithm 799: revolve" (2000). With s checkpoints, ``beta(s, r) = binomial(s + r, s)`` turns
+can be reversed if each is carried out at most r times without its residuals. No schedule takes fewer turns than this
+one, ``t(l, s) = r l - beta(s + 1, r - 1)`` for l turns, where r is the least number with ``l <= beta(s, r)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.engine.control.bounded_scan import ENDLESS, bounded_scan_primitive
+from wengert.engine.control.scan_primitive import parts
+from wengert.engine.control.subgraphs import (
+    Flags,
+    Values,
+    memoized,
+    or_zero,
+    select,
+    spread,
+    subgraph,
+    vjp_graph,
+)
+from wengert.engine.control.values import strong, zeros
+from wengert.engine.core.dtypes import is_inexact
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ir.graph import Graph
+from wengert.engine.ir.types import TensorType, type_of
+from wengert.engine.ops.arithmetic import maximum
+from wengert.engine.ops.comparison import greater, less, logical_and, where
+from wengert.engine.ops.indexing import add_at, gather, scatter
+from wengert.engine.transforms.staging import evaluate, stage
+
+
+def repeat_while(
+    test: Callable[..., Any], step: Callable[..., Sequence[Any]], state: Sequence[Any]
+) -> list[Any]:
+    """Carry a state through steps as long as a test holds."""
+
+    def turn(going: Any, number: Any, *values: Any) -> list[Any]:
+        following = step(*values)
+        return [test(*following), number + 1, *following]
+
+    going, number = test(*state), np.int64(0)
+    graph, captured = stage(turn, list(map(type_of, (going, number, *state))))
+    results = bounded_scan_primitive(
+        np.int64(ENDLESS),
+        *captured,
+        going,
+        number,
+        *state,
+        body=graph,
+        constants=len(captured),
+        carries=2 + len(state),
+        length=ENDLESS,
+        reverse=False,
+        stops=True,
+    )
+    return list(results[2:])
+
+
+def split(length: Any, slots: Any) -> Any:
+    """Return after how many of the next ``length`` turns to keep a state, with ``slots`` checkpoints for them.
+
+    The state before the first of these turns takes one of the checkpoints. Both numbers are 2 or more.
+    """
+
+    def step(repetitions: Any, reach: Any) -> list[Any]:
+        repetitions = repetitions + 1
+        return [repetitions, reach * (repetitions + slots) // repetitions]
+
+    repetitions, reach = repeat_while(
+        lambda repetitions, reach: less(reach, length), step, [np.int64(0), np.int64(1)]
+    )
+    # The numbers beta(s, r - 1), beta(s - 1, r - 1), beta(s - 2, r - 1), beta(s, r - 2), beta(s - 3, r).
+    first = reach * repetitions // (slots + repetitions)
+    second = first * slots // (slots + repetitions - 1)
+    third = where(greater(slots, 2), second * (slots - 1) // (slots + repetitions - 2), 1)
+    least = second * (repetitions - 1) // slots
+    fifth = where(greater(slots, 3), third * (slots - 2) // repetitions, where(greater(slots, 2), 1, 0))
+    between = length - second - third
+    many = where(less(length, reach - fifth), between, first)
+    return where(less(first + third, length), many, maximum(least, 1))
+
+
+class Recomputed:
+    """A loop of which the backward pass keeps some states, and carries the other turns out again.
+
+    Args:
+        body: the step, as that of a scan.
+        constants: the number of constants.
+        carries: the number of carries.
+        reverse: whether the first turn takes the last row.
+        active: which operands get cotangents; active carries are those of any turn.
+        slots: the number of states to keep.
+    """
+
+    def __init__(
+        self, body: Graph, constants: int, carries: int, reverse: bool, active: Flags, slots: int
+    ) -> None:
+        self.body = body
+        self.constants = constants
+        self.carries = carries
+        self.reverse = reverse
+        self.slots = slots
+        self.active = parts(active, constants, carries)
+        self.advance = subgraph(body, body.inputs, body.outputs[:carries])
+        self.back, _ = vjp_graph(body, active, active)
+        self.inexact = [is_inexact(type_.dtype) for type_ in body.output_types]
+
+    def run(self, turns: Any, operands: Values, cotangents: Values) -> list[Any]:
+        """Return the cotangents of the active operands, given one for each floating-point result."""
+        given = parts(operands, self.constants, self.carries)
+        spread_out = spread(cotangents, self.inexact)
+        carried = select(spread_out[: self.carries], self.active.carries)
+        rows = [x for x in spread_out[self.carries :] if x is not None]
+        sums = [zeros(strong(type_of(x))) for x in select(given.constants, self.active.constants)]
+        slices = [zeros(strong(type_of(x))) for x in select(given.slices, self.active.slices)]
+        kept = [self._first_of(x) for x in given.carries]
+        count = len(sums), len(carried)
+
+        def turn_back(end: Any, top: Any, positions: Any, *state: Any) -> list[Any]:
+            kept, so_far = state[: self.carries], parts(state[self.carries :], *count)
+            top, positions, kept, values = self._restored(turns, given, end, top, positions, kept)
+            end = end - 1
+            row = self._row(turns, end)
+            inputs = [*given.constants, *values, *(gather(x, row) for x in given.slices)]
+            arriving = self._arriving(so_far.carries, rows, row)
+            of = parts(evaluate(self.back, *inputs, *arriving), *count)
+            sums = [total + term for total, term in zip(so_far.constants, of.constants, strict=True)]
+            slices = [add_at(x, term, row) for x, term in zip(so_far.slices, of.slices, strict=True)]
+            top = where(less(gather(positions, top), end), top, top - 1)
+            return [end, top, positions, *kept, *sums, *of.carries, *slices]
+
+        start = [turns, np.int64(0), np.zeros(self.slots, np.int64), *kept, *sums, *carried, *slices]
+        return repeat_while(lambda end, *state: greater(end, 0), turn_back, start)[3 + self.carries :]
+
+    def _first_of(self, value: Any) -> Any:
+        room = np.zeros((self.slots, *shape_of(value)), type_of(value).dtype)
+        return scatter(room, value, np.int64(0))
+
+    def _row(self, turns: Any, position: Any) -> Any:
+        return turns - 1 - position if self.reverse else position
+
+    def _arriving(self, carried: Values, rows: Values, row: Any) -> list[Any]:
+        """Return the cotangent of each floating-point result of a turn."""
+        types = self.body.output_types
+        pairs = zip(spread(carried, self.active.carries), types[: self.carries], strict=True)
+        first = [or_zero(x, strong(type_)) for x, type_ in pairs if is_inexact(type_.dtype)]
+        return [*first, *(gather(x, row) for x in rows)]
+
+    def _restored(
+        self, turns: Any, given: Any, end: Any, top: Any, positions: Any, kept: Values
+    ) -> tuple[Any, Any, Any, list[Any]]:
+        """Return the state before turn ``end - 1``, and the checkpoints that are kept on the way there."""
+
+        def advanced(position: Any, target: Any, values: Values) -> list[Any]:
+            def step(position: Any, *values: Any) -> list[Any]:
+                row = self._row(turns, position)
+                rows = (gather(x, row) for x in given.slices)
+                return [position + 1, *evaluate(self.advance, *given.constants, *values, *rows)]
+
+            return repeat_while(lambda position, *_: less(position, target), step, [position, *values])
+
+        def is_far(position: Any, top: Any, *_: Any) -> Any:
+            return logical_and(greater(end - position, 2), less(top, self.slots - 1))
+
+        def keep(position: Any, top: Any, positions: Any, *state: Any) -> list[Any]:
+            kept, values = state[: self.carries], state[self.carries :]
+            target = position + split(end - position, self.slots - top)
+            position, *values = advanced(position, target, values)
+            top = top + 1
+            positions = scatter(positions, position, top)
+            kept = [scatter(x, value, top) for x, value in zip(kept, values, strict=True)]
+            return [position, top, positions, *kept, *values]
+
+        values = [gather(x, top) for x in kept]
+        position = gather(positions, top)
+        position, top, positions, *state = repeat_while(
+            is_far, keep, [position, top, positions, *kept, *values]
+        )
+        kept, values = state[: self.carries], state[self.carries :]
+        _, *values = advanced(position, end - 1, values)
+        return top, positions, kept, values
+
+
+@memoized
+def recomputing_adjoint(
+    body: Graph,
+    constants: int,
+    carries: int,
+    length: int,
+    reverse: bool,
+    active: Flags,
+    slots: int,
+) -> Graph:
+    """Return the graph of the cotangents of a loop's active operands.
+
+    Its inputs are the number of turns, the operands, and a cotangent for each floating-point result.
+    """
+    loop = Recomputed(body, constants, carries, reverse, active, slots)
+    inputs = parts(body.input_types, constants, carries)
+    slices = [TensorType(type_.dtype, (length, *type_.shape)) for type_ in inputs.slices]
+    rows = [TensorType(type_.dtype, (length, *type_.shape)) for type_ in body.output_types[carries:]]
+    results = [*map(strong, body.output_types[:carries]), *rows]
+    operands = [*inputs.constants, *inputs.carries, *slices]
+    cotangents = [type_ for type_ in results if is_inexact(type_.dtype)]
+
+    def run(turns: Any, *values: Any) -> list[Any]:
+        return loop.run(turns, values[: len(operands)], values[len(operands) :])
+
+    return stage(run, [TensorType(np.dtype(np.int64), ()), *operands, *cotangents])[0]

@@ -1,0 +1,342 @@
+"""The primitive behind `scan`, and the rules that other loops share with it."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.engine.control.subgraphs import (
+    Adjoint,
+    Flags,
+    Values,
+    active_inputs,
+    adjoint_graph,
+    batch_graph,
+    batch_results,
+    batched_outputs,
+    dependents,
+    each_part,
+    extended_graph,
+    fixed_point,
+    have_parts,
+    may_raise,
+    or_zero,
+    propagate,
+    repeat,
+    select,
+    spread,
+    subgraph,
+    types_of_parts,
+    unchecked_graph,
+)
+from wengert.engine.control.values import check_same_types, program_types, strong, zeros
+from wengert.engine.core.errors import GraphError, message
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ir.graph import Graph, Var
+from wengert.engine.ir.types import TensorType, show, type_of
+from wengert.engine.nest.lowering import ControlFlow
+from wengert.engine.ops.shape import transpose
+from wengert.engine.primitive import HigherOrder, primitive
+from wengert.engine.transforms.algebras import Algebra
+from wengert.engine.transforms.staging import evaluate, stage
+
+# -- the primitive ---------------------------------------------------------------------------------------
+
+
+Run = Callable[..., Any]
+"""Carries out a scan: ``(*operands, **params) -> results``."""
+
+
+class Parts(NamedTuple):
+    """The operands of a scan, or a value for each operand."""
+
+    constants: list[Any]
+    carries: list[Any]
+    slices: list[Any]
+
+
+def parts(values: Iterable[Any], constants: int, carries: int) -> Parts:
+    """Split the operands of a scan, or a value for each."""
+    operands = list(values)
+    stop = constants + carries
+    return Parts(operands[:constants], operands[constants:stop], operands[stop:])
+
+
+def infer_scan(
+    *types: TensorType, body: Graph, constants: int, carries: int, length: int, reverse: bool, unroll: int = 1
+) -> tuple[TensorType, ...]:
+    """Return the types of the results of a scan."""
+    given = parts(types, constants, carries)
+    if min(constants, carries, length) < 0 or any(type_.shape[:1] != (length,) for type_ in given.slices):
+        requirement = f"the slices must have {length} rows, and the operands be counted"
+        raise GraphError(message("scan", requirement, show(*types)))
+    rows = [TensorType(type_.dtype, type_.shape[1:]) for type_ in given.slices]
+    outputs = program_types("scan", body, [*given.constants, *given.carries, *rows])
+    check_same_types("scan", "the first results of a step", outputs[:carries], given.carries)
+    stacked = (TensorType(type_.dtype, (length, *type_.shape)) for type_ in outputs[carries:])
+    return (*outputs[:carries], *stacked)
+
+
+def _evaluate(
+    *operands: Any, body: Graph, constants: int, carries: int, length: int, reverse: bool, unroll: int = 1
+) -> tuple[Any, ...]:
+    fixed, carry, columns = parts(operands, constants, carries)
+    rows = [np.empty((length, *type_.shape), type_.dtype) for type_ in body.output_types[carries:]]
+    for position in reversed(range(length)) if reverse else range(length):
+        results = evaluate(body, *fixed, *carry, *(column[position] for column in columns))
+        carry = results[:carries]
+        for row, result in zip(rows, results[carries:], strict=True):
+            row[position] = result
+    return (*carry, *rows)
+
+
+def reach(marks: Sequence[int], *, body: Graph, constants: int, carries: int, **params: Any) -> list[int]:
+    """Return the marks of the results of a scan, given those of its operands."""
+    given, results = fixed_point(functools.partial(propagate, body), marks, constants, carries)
+    return [*given[constants : constants + carries], *results[carries:]]
+
+
+# -- algebras --------------------------------------------------------------------------------------------
+
+
+def _sections(values: Values, extras: Values, *bounds: int) -> list[Any]:
+    """Return the values of each section, followed by the extras (without None) of the same section."""
+    size = len(extras) // max(len(values), 1)
+    result: list[Any] = []
+    for start, stop in zip((0, *bounds), (*bounds, len(values)), strict=True):
+        result += values[start:stop]
+        result += [extra for extra in extras[start * size : stop * size] if extra is not None]
+    return result
+
+
+def extend_scan(
+    run: Run,
+    algebra: Algebra,
+    primals: Values,
+    extras: Values,
+    *,
+    body: Graph,
+    constants: int,
+    carries: int,
+    **params: Any,
+) -> Any:
+    """Carry the parts of elements of an algebra along in a scan that ``run`` carries out."""
+    count, results, end = len(body.inputs), len(body.outputs), constants + carries
+    step = functools.partial(propagate, body)
+    active = active_inputs(step, have_parts(extras, count), constants, carries)
+    carrying = [constants <= i < end and flag for i, flag in enumerate(active)]
+    types = types_of_parts(algebra, body.input_types)
+    moving = [
+        or_zero(part, type_) if flag else part
+        for part, type_, flag in zip(extras, types, each_part(algebra, carrying), strict=True)
+    ]
+    moving[algebra.size * end :] = _by_step(algebra, moving[algebra.size * end :])
+    given = [part is not None for part in moving]
+    forced = each_part(algebra, active[constants:end] + [False] * (results - carries))
+    program, reached = extended_graph(body, algebra, given, forced)
+    inputs = _sections(program.inputs[:count], spread(program.inputs[count:], given), constants, end)
+    outputs = _sections(program.outputs[:results], spread(program.outputs[results:], reached), carries)
+    split = algebra.size * carries
+    values = run(
+        *_sections(primals, moving, constants, end),
+        body=subgraph(program, inputs, outputs),
+        constants=constants + sum(given[: algebra.size * constants]),
+        carries=carries + sum(reached[:split]),
+        **params,
+    )
+    last, rest = carries + sum(reached[:split]), results + sum(reached[:split])
+    found = [*values[carries:last], *values[rest:]]
+    found = spread(found, reached)
+    return (*values[:carries], *values[last:rest]), [*found[:split], *_by_step(algebra, found[split:])]
+
+
+def _by_step(algebra: Algebra, extras: Values) -> list[Any]:
+    """Return parts of sequences with the axis of steps first and that of directions second, or the reverse."""
+    leading = itertools.cycle(algebra.leading)
+    return [
+        exchange(part) if axes and part is not None else part
+        for part, axes in zip(extras, leading, strict=False)
+    ]
+
+
+# -- reverse mode ----------------------------------------------------------------------------------------
+
+
+class _Residuals(NamedTuple):
+    """The values of a step that the backward pass reads."""
+
+    fixed: list[Var]
+    """The same in each step: constants, and values computed from constants alone."""
+    sliced: list[Var]
+    """Slices of the operands."""
+    stacked: list[Var]
+    """The others, kept for each step."""
+
+    def in_order(self) -> list[Var]:
+        return self.fixed + self.sliced + self.stacked
+
+
+def _residuals(adjoint: Adjoint, constants: int, carries: int) -> _Residuals:
+    inputs = parts(adjoint.graph.inputs[: len(adjoint.reached)], constants, carries)
+    varying = dependents(adjoint.graph, inputs.carries + inputs.slices)
+    needed = adjoint.residuals()
+    fixed = [var for var in needed if var not in varying]
+    sliced = [var for var in needed if var in inputs.slices]
+    return _Residuals(fixed, sliced, [var for var in needed if var in varying and var not in inputs.slices])
+
+
+def pull_scan(
+    run: Run,
+    run_back: Callable[[Values], Run],
+    primals: Values,
+    active: Flags,
+    *,
+    body: Graph,
+    constants: int,
+    carries: int,
+    **params: Any,
+) -> Any:
+    """Scan forward and keep the residuals; the pullback scans in the opposite direction.
+
+    Args:
+        run: carries out a scan forward.
+        run_back: returns what carries out a scan backward, given the results of the scan forward.
+        primals: the operands.
+        active: whether each operand has a derivative.
+        body: the step.
+        constants: the number of constants.
+        carries: the number of carries.
+        params: the other parameters.
+    """
+    active = active_inputs(functools.partial(propagate, body), active, constants, carries)
+    adjoint = adjoint_graph(body, active)
+    residuals = _residuals(adjoint, constants, carries)
+    inputs, outputs = adjoint.graph.inputs[: len(active)], adjoint.graph.outputs[: len(adjoint.followed)]
+    given = parts(primals, constants, carries)
+    fixed = evaluate(subgraph(adjoint.graph, inputs[:constants], residuals.fixed), *given.constants)
+    sliced = [given.slices[inputs[constants + carries :].index(var)] for var in residuals.sliced]
+    forward = subgraph(adjoint.graph, inputs, (*outputs, *residuals.stacked))
+    results = run(*primals, body=forward, constants=constants, carries=carries, **params)
+    back_scan = run_back(results)
+    types = list(map(type_of, results[: len(outputs)]))
+    flags = parts(active, constants, carries)
+    back = {
+        **params,
+        "body": _backward(adjoint, residuals, active, constants, carries),
+        "constants": len(fixed),
+        "carries": sum(flags.carries) + sum(flags.constants),
+        "reverse": not params["reverse"],
+    }
+
+    def pullback(cotangents: Values) -> list[Any]:
+        filled = [or_zero(ct, type_) for ct, type_ in zip(cotangents, types, strict=True)]
+        carried = select(filled[:carries], flags.carries)
+        rows = select(filled[carries:], adjoint.followed[carries:])
+        sums = list(map(zeros, select(body.input_types[:constants], flags.constants)))
+        cotangents_out = back_scan(*fixed, *carried, *sums, *sliced, *results[len(outputs) :], *rows, **back)
+        of_carries, of_constants, of_slices = parts(cotangents_out, len(carried), len(sums))
+        return spread([*of_constants, *of_carries, *of_slices], active)
+
+    return results[: len(outputs)], pullback
+
+
+def _backward(adjoint: Adjoint, residuals: _Residuals, active: Flags, constants: int, carries: int) -> Graph:
+    """Return one step of the backward scan.
+
+    Its constants are the fixed residuals. It carries the cotangents of the carries and the sums of the cotangents of
+    the constants. It slices the other residuals and the cotangents of the stacked results, and returns the cotangents
+    of the slices.
+    """
+    count, given = len(active), len(adjoint.followed)
+    arriving = adjoint.graph.inputs[count:]
+    step = subgraph(adjoint.graph, (*residuals.in_order(), *arriving), adjoint.graph.outputs[given:])
+    flags = parts(active, constants, carries)
+    carrying, summing = sum(flags.carries), sum(flags.constants)
+    types = adjoint.graph.input_types[:count]
+    start = len(residuals.fixed)
+
+    def run(*values: Any) -> list[Any]:
+        middle = start + carrying + summing
+        end = middle + len(residuals.sliced) + len(residuals.stacked)
+        carried, sums = values[start : start + carrying], values[start + carrying : middle]
+        # Each active carry has a cotangent; a step reads those of the carries that depend on its active inputs.
+        cotangents = select(spread(carried, flags.carries), adjoint.followed[:carries])
+        results = evaluate(step, *values[:start], *values[middle:end], *cotangents, *values[end:])
+        cotangents = spread(results, adjoint.reached)
+        terms = zip(sums, select(cotangents[:constants], flags.constants), strict=True)
+        totals = [total if term is None else total + term for total, term in terms]
+        of = parts(map(or_zero, cotangents, types), constants, carries)
+        return [*select(of.carries, flags.carries), *totals, *select(of.slices, flags.slices)]
+
+    carried_types = map(strong, select(types[constants : constants + carries], flags.carries))
+    sum_types = map(strong, select(types[:constants], flags.constants))
+    kept_types = [var.type for var in residuals.in_order()]
+    row_types = [var.type for var in arriving[sum(adjoint.followed[:carries]) :]]
+    return stage(run, [*kept_types[:start], *carried_types, *sum_types, *kept_types[start:], *row_types])[0]
+
+
+# -- batching --------------------------------------------------------------------------------------------
+
+
+def batch_scan(run: Run, size: int, operands: Values, batched: Flags, params: Mapping[str, Any]) -> Any:
+    """Scan all examples at once."""
+    body, constants, carries = params["body"], params["constants"], params["carries"]
+    end = constants + carries
+    flags = active_inputs(functools.partial(batched_outputs, body), batched, constants, carries)
+    forced = flags[constants:end] + [False] * (len(body.outputs) - carries)
+    program, reached = batch_graph(body, size, flags, forced)
+    given = parts(zip(operands, batched, flags, strict=True), constants, carries)
+    columns = [exchange(x) if before else x for x, before, _ in given.slices]
+    carried = [repeat(x, size) if flag and not before else x for x, before, flag in given.carries]
+    results = run(*(x for x, _, _ in given.constants), *carried, *columns, **{**params, "body": program})
+    rows = [exchange(x) if flag else x for x, flag in zip(results[carries:], reached[carries:], strict=True)]
+    types = [*body.output_types[:carries], *map(strong, body.output_types[carries:])]
+    return batch_results((*results[:carries], *rows), reached, size, types)
+
+
+def _unchecked(counts: Any, operands: Values, params: dict[str, Any]) -> tuple[Values, dict[str, Any]]:
+    """Give the step one more constant: whether the example counts."""
+    body = params["body"]
+    if not may_raise(body):
+        return operands, params
+    changed = {**params, "body": unchecked_graph(body), "constants": 1 + params["constants"]}
+    return [counts, *operands], changed
+
+
+def exchange(value: Any) -> Any:
+    """Return a value with its first two axes exchanged: those of examples and of steps."""
+    return transpose(value, permutation=(1, 0, *range(2, len(shape_of(value)))))
+
+
+def _source(*operands: str, body: Graph, constants: int, carries: int, length: int, **params: Any) -> str:
+    fixed, carried, columns = (", ".join(part) for part in parts(operands, constants, carries))
+    return f"scan(body, [{fixed}], [{carried}], [{columns}], length={length}, reverse={params['reverse']})"
+
+
+scan_primitive = primitive(
+    name="scan",
+    doc=(
+        "a program that runs `length` times: its operands are constants, carries, and arrays sliced along their first "
+        "axis; its results are the last carries, and the other results of all steps, stacked"
+    ),
+    type_rule=infer_scan,
+    evaluate=_evaluate,
+    derivative=HigherOrder(
+        extend=lambda algebra, primals, extras, **params: extend_scan(
+            scan_primitive, algebra, primals, extras, **params
+        ),
+        pull=lambda primals, active, **params: pull_scan(
+            scan_primitive, lambda results: scan_primitive, primals, active, **params
+        ),
+        reach=reach,
+    ),
+    batch=batch_scan,
+    lowering=ControlFlow(),
+    source=_source,
+    samples=None,
+    unchecked_programs=_unchecked,
+)

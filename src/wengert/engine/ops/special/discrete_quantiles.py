@@ -1,0 +1,110 @@
+"""Quantiles of discrete distributions: step functions, from SciPy's continuous inverses of the distribution functions.
+
+The smallest k with ``cdf(k) >= q`` is the inverse in real numbers, rounded up; a step down or up corrects its rounding
+error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.engine.core.dtypes import FLOAT64
+from wengert.engine.core.shapes import broadcast
+from wengert.engine.ir.types import TensorType
+from wengert.engine.nest.lowering import OnHost
+from wengert.engine.ops.elementwise import batch_elementwise, check_real
+from wengert.engine.ops.special.scipy_ufuncs import scipys
+from wengert.engine.primitive import Draw, NonDifferentiable, Primitive, primitive
+
+
+def _stepped(k: Any, q: Any, cdf: Callable[[Any], Any]) -> Any:
+    """Return the smallest whole number with ``cdf(k) >= q``, from a neighbour."""
+    where: Any = np.where
+    k = np.maximum(np.ceil(k), 0.0)
+    k = where((k > 0) & (cdf(np.maximum(k - 1, 0.0)) >= q), k - 1, k)
+    return where(cdf(k) < q, k + 1, k)
+
+
+def _poisson(q: Any, mu: Any) -> Any:
+    k = _stepped(scipys("pdtrik")(q, mu), q, lambda k: scipys("gammaincc")(k + 1, mu))
+    return np.where(mu == 0, 0.0, k)
+
+
+def _binomial(q: Any, n: Any, p: Any) -> Any:
+    def cdf(k: Any) -> Any:
+        return np.where(k >= n, 1.0, scipys("betaincc")(k + 1, np.maximum(n - k, 1.0), p))
+
+    k = np.minimum(_stepped(scipys("bdtrik")(q, n, p), q, cdf), n)
+    return np.where(p == 0, 0.0, np.where(p == 1, n, k))
+
+
+def _negative_binomial(q: Any, n: Any, p: Any) -> Any:
+    k = _stepped(scipys("nbdtrik")(q, n, p), q, lambda k: scipys("betainc")(n, k + 1, p))
+    return np.where(p == 1, 0.0, k)
+
+
+def _stated(name: str, function: Callable[..., Any], scipys_name: str, doc: str, *domains: Any) -> Primitive:
+    """State a quantile; a domain that is a whole number stands for that number."""
+
+    def rule(*types: TensorType) -> TensorType:
+        check_real(name, *types)
+        return TensorType(FLOAT64, broadcast(name, *(operand.shape for operand in types)))
+
+    def evaluate(*operands: Any) -> Any:
+        check_real(name, *operands)
+        with np.errstate(all="ignore"):
+            return function(*(np.asarray(x, np.float64) for x in operands))[()]
+
+    def samples(draw: Draw) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        shapes = zip(draw.broadcastable(len(domains)), domains, strict=True)
+        operands = (
+            draw.integers(shape, ends, ends) if isinstance(ends, int) else draw.array(shape, *ends)
+            for shape, ends in shapes
+        )
+        return tuple(operands), {}
+
+    arguments = ", ".join(f"{{{n}}}" for n in range(len(domains)))
+    return primitive(
+        name=name,
+        doc=doc,
+        type_rule=rule,
+        evaluate=evaluate,
+        derivative=NonDifferentiable("a quantile of a discrete distribution is a step function"),
+        batch=batch_elementwise,
+        lowering=OnHost("SciPy computes it"),
+        source=f"scipy.stats.{scipys_name}.ppf({arguments})".format,
+        samples=samples,
+        elementwise=True,
+        operands=("q", "a", "b")[: len(domains)],
+    )
+
+
+poisson_quantile = _stated(
+    "poisson_quantile",
+    _poisson,
+    "poisson",
+    "the smallest k to which the Poisson distribution of mean a gives the probability q",
+    (0.1, 0.9),
+    (0.5, 9.0),
+)
+binomial_quantile = _stated(
+    "binomial_quantile",
+    _binomial,
+    "binom",
+    "the smallest k to which the binomial distribution of a trials of probability b gives the probability q",
+    (0.1, 0.9),
+    3,
+    (0.1, 0.9),
+)
+negative_binomial_quantile = _stated(
+    "negative_binomial_quantile",
+    _negative_binomial,
+    "nbinom",
+    "the smallest k to which the negative binomial distribution, until a successes of probability b, gives q",
+    (0.1, 0.9),
+    (0.5, 4.0),
+    (0.2, 0.9),
+)

@@ -1,0 +1,225 @@
+"""SciPy's gamma and beta functions, and the distribution functions that they give, stated as in `scipy_special`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.engine.ops.arithmetic import floor, square
+from wengert.engine.ops.comparison import equal, less, logical_or, where
+from wengert.engine.ops.exponential import exp
+from wengert.engine.ops.special.densities import log_binomial_mass, log_poisson_mass, log_student_density
+from wengert.engine.ops.special.differences import digamma_difference
+from wengert.engine.ops.special.error_and_gamma import digamma, lgamma
+from wengert.engine.ops.special.incomplete import betainc_slope, gammainc_slope, student_slope
+from wengert.engine.ops.special.scipy_ufuncs import BY_NAME, stated
+from wengert.engine.ops.trigonometric import cos, sin
+from wengert.engine.primitive import Point
+
+_ROOT_PI = math.sqrt(math.pi)
+_ROOT_TWO_PI = math.sqrt(2 * math.pi)
+#: The arguments from which asymptotic series replace differences that cancel.
+_LARGE, _FAR = 12.0, 7.0
+
+# -- gamma functions -------------------------------------------------------------------------------------
+
+_POLES: list[Point] = [(0.0,), (-1.0,)]
+
+gamma = stated(
+    "gamma",
+    lambda out, x: out * digamma(x),
+    doc="the gamma function, (x - 1)! of a whole number",
+    singular=_POLES,
+)
+beta = stated(
+    "beta",
+    lambda out, a, b: -out * digamma_difference(a, b, order=0),
+    lambda out, a, b: -out * digamma_difference(b, a, order=0),
+    doc="gamma(a) gamma(b) / gamma(a + b)",
+)
+betaln = stated(
+    "betaln",
+    lambda out, a, b: -digamma_difference(a, b, order=0),
+    lambda out, a, b: -digamma_difference(b, a, order=0),
+    doc="ln |beta(a, b)|",
+)
+BY_NAME.update(gammaln=lgamma, psi=digamma, digamma=digamma)
+
+
+def incomplete_slope(a: Any, x: Any) -> Any:
+    """Return ``x^(a-1) e^-x / gamma(a)``; the root of the exponential enters twice, as it may underflow."""
+    a, x = 1.0 * a, 1.0 * x
+    root = exp(0.5 * log_poisson_mass(a, x))
+    inner = root * (a / where(equal(x, 0.0), 1.0, x)) * root
+    return where(equal(x, 0.0), _at_end(a), inner)
+
+
+def _at_end(a: Any) -> Any:
+    """Return ``x^(a-1)`` at x = 0."""
+    return where(less(a, 1.0), np.inf, where(equal(a, 1.0), 1.0, 0.0))
+
+
+gammainc = stated(
+    "gammainc",
+    lambda out, a, x: gammainc_slope(a, x, order=1),
+    lambda out, a, x: incomplete_slope(a, x),
+    doc="the regularised lower incomplete gamma function",
+)
+gammaincc = stated(
+    "gammaincc",
+    lambda out, a, x: -gammainc_slope(a, x, order=1),
+    lambda out, a, x: -incomplete_slope(a, x),
+    doc="the regularised upper incomplete gamma function",
+)
+
+
+def _beta_slope(a: Any, b: Any, x: Any) -> Any:
+    """Return ``x^(a-1) (1-x)^(b-1) / beta(a, b)``."""
+    return beta_slope_of(1.0 * a, 1.0 * b, 1.0 * x, 1.0 - x)
+
+
+def beta_slope_of(a: Any, b: Any, x: Any, y: Any) -> Any:
+    """Return the same of x and y = 1 - x."""
+    is_left, is_right = equal(x, 0.0), equal(y, 0.0)
+    is_end = logical_or(is_left, is_right)
+    inside, rest = where(is_end, 0.5, x), where(is_end, 0.5, y)
+    root = exp(0.5 * log_binomial_mass(a, b, inside, rest))
+    inner = root * (a / (a + b) / inside) * (b / rest) * root
+    return where(is_left, _at_end(a) * b, where(is_right, _at_end(b) * a, inner))
+
+
+betainc = stated(
+    "betainc",
+    lambda out, a, b, x: betainc_slope(a, b, x, order=(1, 0)),
+    lambda out, a, b, x: betainc_slope(a, b, x, order=(0, 1)),
+    lambda out, a, b, x: _beta_slope(a, b, x),
+    doc="the regularised incomplete beta function",
+    domain=((0.5, 3.0), (0.5, 3.0), (0.1, 0.9)),
+)
+betaincc = stated(
+    "betaincc",
+    lambda out, a, b, x: -betainc_slope(a, b, x, order=(1, 0)),
+    lambda out, a, b, x: -betainc_slope(a, b, x, order=(0, 1)),
+    lambda out, a, b, x: -_beta_slope(a, b, x),
+    doc="1 - betainc(a, b, x)",
+    domain=((0.5, 3.0), (0.5, 3.0), (0.1, 0.9)),
+)
+
+
+def student_density(df: Any, t: Any) -> Any:
+    """Return the density of Student's distribution."""
+    return exp(log_student_density(1.0 * t, 1.0 * df))
+
+
+stdtr = stated(
+    "stdtr",
+    lambda out, df, t: student_slope(df, t),
+    lambda out, df, t: student_density(df, t),
+    doc="the distribution function of Student's distribution of df degrees of freedom",
+)
+# -- distribution functions ------------------------------------------------------------------------------
+
+
+def _parameters(name: str, slope: Callable[..., Any], inverse: str, doc: str, domain: Any) -> None:
+    """State a distribution function, its complement and the inverse of one, by the density in the last operand."""
+    unknown = (None,) * (len(domain) - 1)
+    inverted = (*domain[:-1], (0.1, 0.9))
+    stated(name, *unknown, lambda out, *x: slope(*x), doc=doc, domain=domain)
+    stated(f"{name}c", *unknown, lambda out, *x: -slope(*x), doc=f"1 - {name}", domain=domain)
+    if inverse:
+        sign = -1.0 if inverse == f"{name}c" else 1.0
+
+        def partial(out: Any, *x: Any) -> Any:
+            return sign / slope(*x[:-1], out)
+
+        doc = f"the inverse of {inverse} in the last operand"
+        stated(f"{name}i", *unknown, partial, doc=doc, domain=inverted)
+
+
+def _density_of_f(a: Any, b: Any, x: Any) -> Any:
+    """Return the density of the F distribution with a and b degrees of freedom."""
+    share, rest = a * x / (b + a * x), b / (b + a * x)
+    return beta_slope_of(0.5 * a, 0.5 * b, share, rest) * a * b / square(b + a * x)
+
+
+_WHOLE = (1, 3)
+_parameters(
+    "chdtr",
+    lambda v, x: 0.5 * incomplete_slope(0.5 * v, 0.5 * x),
+    "chdtrc",
+    "the distribution function of chi squared",
+    (_WHOLE, (0.5, 3.0)),
+)
+_parameters("fdtr", _density_of_f, "fdtr", "the distribution function of F", (_WHOLE, _WHOLE, (0.5, 3.0)))
+_parameters(
+    "pdtr",
+    lambda k, m: -incomplete_slope(floor(k) + 1.0, m),
+    "pdtr",
+    "the distribution function of Poisson's distribution",
+    (_WHOLE, (0.5, 3.0)),
+)
+_parameters(
+    "bdtr",
+    lambda k, n, p: -_beta_slope(floor(k) + 1.0, n - floor(k), p),
+    "bdtr",
+    "the distribution function of the binomial distribution",
+    ((1, 3), (4, 6), (0.1, 0.9)),
+)
+_parameters(
+    "nbdtr",
+    lambda k, n, p: _beta_slope(n, floor(k) + 1.0, p),
+    "nbdtr",
+    "the distribution function of the negative binomial distribution",
+    (_WHOLE, _WHOLE, (0.1, 0.9)),
+)
+for _sign, _name in ((1.0, "gdtr"), (-1.0, "gdtrc")):
+    stated(
+        _name,
+        lambda out, a, b, x, sign=_sign: sign * x * incomplete_slope(b, a * x),
+        lambda out, a, b, x, sign=_sign: sign * gammainc_slope(b, a * x, order=1),
+        lambda out, a, b, x, sign=_sign: sign * a * incomplete_slope(b, a * x),
+        doc="the incomplete gamma function of b at a x",
+    )
+
+
+poch = stated(
+    "poch",
+    lambda out, z, m: out * digamma_difference(z, m, order=0),
+    lambda out, z, m: out * digamma(z + m),
+    doc="the rising factorial gamma(z + m) / gamma(z)",
+)
+
+
+def _reflected_slopes(n: Any, m: Any) -> tuple[Any, Any]:
+    """Return the partial derivatives of ``beta(n + 1, m) sin(pi m) / pi``, where m is positive."""
+    m = where(m > 0.25, m, 1.0)
+    nearest = floor(m + 0.5)
+    sign, rest = 1.0 - 2.0 * (nearest - 2.0 * floor(0.5 * nearest)), math.pi * (m - nearest)
+    size, sine, cosine = sign * beta(n + 1.0, m), sin(rest) / math.pi, cos(rest)
+    by_n = -size * digamma_difference(n + 1.0, m, order=0) * sine
+    by_m = size * (cosine - digamma_difference(m, n + 1.0, order=0) * sine)
+    return by_n, by_m
+
+
+def _binom_slope(by_k: bool, out: Any, n: Any, k: Any) -> Any:
+    """Return a slope of the binomial coefficient: beyond 0 and n, where it has zeros, by the reflection formula."""
+    below, above = _reflected_slopes(n, -1.0 * k), _reflected_slopes(n, k - 1.0 * n)
+    if by_k:
+        inside = digamma_difference(k + 1.0, n - 2.0 * k, order=0)
+        left, right = -below[1], above[1]
+    else:
+        inside = -digamma_difference(n + 1.0, -1.0 * k, order=0)
+        left, right = below[0], above[0] - above[1]
+    return where(k < -0.25, left, where(k - n > 0.25, right, out * inside))
+
+
+binom = stated(
+    "binom",
+    lambda out, n, k: _binom_slope(False, out, n, k),
+    lambda out, n, k: _binom_slope(True, out, n, k),
+    doc="the binomial coefficient of n and k, also between whole numbers",
+    domain=((3.0, 5.0), (0.5, 2.5)),
+)

@@ -1,0 +1,177 @@
+"""How SciPy's special functions are stated: primitives whose values SciPy computes.
+
+SciPy is imported when a function is first evaluated: then the program has imported it.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.engine.core.dtypes import FLOAT64, dtype_of, is_complex, is_inexact
+from wengert.engine.core.errors import DtypeError, UnsupportedError, message
+from wengert.engine.core.shapes import broadcast
+from wengert.engine.ir.types import TensorType, promote, show, type_of
+from wengert.engine.nest.lowering import OnHost
+from wengert.engine.ops.arithmetic import multiply_no_nan
+from wengert.engine.ops.conversion import cast
+from wengert.engine.ops.elementwise import batch_elementwise, check_real
+from wengert.engine.primitive import Draw, Explicit, Partials, Point, Primitive, primitive
+
+#: The function for each ufunc of `scipy.special`, by its name.
+BY_NAME: dict[str, Callable[..., Any]] = {}
+
+
+def scipys(name: str) -> Any:
+    """Return a function of `scipy.special`."""
+    from scipy import special
+
+    return getattr(special, name)
+
+
+def of_scipy(ufunc: np.ufunc) -> Callable[..., Any] | None:
+    """Return the function for a ufunc of `scipy.special`; None for other ufuncs."""
+    module = sys.modules.get("scipy.special._ufuncs")
+    function = BY_NAME.get(ufunc.__name__) if getattr(module, ufunc.__name__, None) is ufunc else None
+    if function is None or (isinstance(function, Primitive) and _takes_complex(ufunc)):
+        return function
+    return functools.partial(_of_floats, ufunc, function)
+
+
+def _takes_complex(ufunc: np.ufunc) -> bool:
+    return any("D" in loop.partition("->")[0] for loop in ufunc.types)
+
+
+def _of_floats(ufunc: np.ufunc, function: Callable[..., Any], *operands: Any) -> Any:
+    """Call a function with operands that SciPy takes: real ones, or complex ones where it has complex loops.
+
+    A composition gets operands of one floating dtype: a square of integers would overflow.
+    """
+    if not _takes_complex(ufunc):
+        check_real(ufunc.__name__, *operands)
+    if isinstance(function, Primitive):
+        return function(*operands)
+    dtype, _ = promote(*map(type_of, operands))
+    dtype = dtype if is_inexact(dtype) else FLOAT64
+    return function(*(x if dtype_of(x) == dtype else cast(x, dtype=dtype) for x in operands))
+
+
+def _type(name: str) -> Callable[..., TensorType]:
+    """Return the type rule: floats keep their dtype, integers count as float64."""
+
+    def rule(*types: TensorType) -> TensorType:
+        dtype, _ = promote(*types)
+        if is_complex(dtype):
+            hint = "take the derivative outside, or give it a rule: wg.custom_jvp"
+            raise DtypeError(message(name, "real numbers are required", show(*types), hint))
+        return TensorType(dtype if is_inexact(dtype) else FLOAT64, broadcast(name, *(t.shape for t in types)))
+
+    return rule
+
+
+def stated(
+    name: str,
+    *partials: Any,
+    doc: str,
+    domain: Any = (0.5, 3.0),
+    part: int | None = None,
+    singular: Sequence[Point] = (),
+    kinks: Sequence[Point] = (),
+    of: str = "",
+    source: str = "",
+    whole: int = 0,
+    by: Callable[..., Any] | None = None,
+) -> Primitive:
+    """State a function that SciPy evaluates; an operand with the partial None has no derivative here.
+
+    Args:
+        name: the name of the primitive.
+        partials: the partial derivatives.
+        doc: the function, in one line.
+        domain: the interval of samples, or one for each operand.
+        part: which of several results of SciPy's function it is.
+        singular: see `Partials`.
+        kinks: see `Partials`.
+        of: SciPy's name, where it is another one.
+        source: the NumPy expression, where SciPy's function is less accurate in single precision.
+        whole: how many operands in front have whole numbers as samples, as those without a derivative have.
+        by: the function that computes it, of arrays, where SciPy has none or, with ``of``, loses digits; ``source``
+            names it.
+    """
+    count, rule, theirs = len(partials), _type(name), of or name
+
+    def evaluate(*operands: Any) -> Any:
+        dtype = rule(*map(type_of, operands)).dtype
+        with np.errstate(all="ignore"):
+            result = (by or scipys(theirs))(*map(_double, operands))
+        result = result if part is None else result[part]
+        return np.asarray(result, dtype)[()]
+
+    arguments = ", ".join(f"{{{n}}}" for n in range(count))
+    call = f"scipy.special.{theirs}({arguments})"
+    source = source or (call if part is None else f"{call}[{part}]")
+    domains = domain if isinstance(domain[0], tuple) else [domain] * count
+    operation = primitive(
+        name=name,
+        doc=doc,
+        type_rule=rule,
+        evaluate=evaluate,
+        derivative=_derivative(theirs, partials, singular, kinks),
+        batch=batch_elementwise,
+        lowering=OnHost("SciPy computes it" if by is None else "a quadrature or a series computes it"),
+        source=source.format,
+        samples=_samples([p is None or n < whole for n, p in enumerate(partials)], domains),
+        elementwise=True,
+        operands=("n", "a", "b", "x")[4 - count :],
+    )
+    if part is None and (by is None or of):
+        BY_NAME[theirs] = operation
+    return operation
+
+
+def _double(x: Any) -> Any:
+    """Return an operand as SciPy takes it: an integer order, or a double."""
+    array = np.asarray(x)
+    return array.astype(np.int64 if array.dtype.kind in "biu" else np.float64)
+
+
+def _derivative(name: str, partials: Sequence[Any], singular: Sequence[Point], kinks: Sequence[Point]) -> Any:
+    """Return the derivative: partials of a single operand, or a rule that raises for an operand without one."""
+    if len(partials) == 1:
+        return Partials(*partials, singular=singular, kinks=kinks)
+
+    def tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any) -> Any:
+        total = None
+        for position, (partial, moved) in enumerate(zip(partials, tangents, strict=True)):
+            if moved is None:
+                continue
+            if partial is None:
+                requirement = f"there is no derivative by operand {position}"
+                hint = "pass wg.stop_gradient of it, or choose other argnums"
+                raise UnsupportedError(message(f"scipy.special.{name}", requirement, show(*primals), hint))
+            with np.errstate(all="ignore"):
+                term = multiply_no_nan(moved, partial(out, *primals))
+            total = term if total is None else total + term
+        return total
+
+    return Explicit(tangent)
+
+
+def _samples(are_orders: Sequence[bool], domains: Sequence[Any]) -> Any:
+    """Return samples with whole numbers for the operands without a derivative: 2 to 4, or from integer ends."""
+
+    def samples(draw: Draw) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        rows = zip(draw.broadcastable(len(are_orders)), are_orders, domains, strict=True)
+        operands = (
+            draw.integers(shape, *(ends if isinstance(ends[0], int) else (2, 4)))
+            if order
+            else draw.array(shape, *ends)
+            for shape, order, ends in rows
+        )
+        return tuple(operands), {}
+
+    return samples

@@ -1,0 +1,55 @@
+"""Expansion of operations that are stated as a program of other operations, such as the backward pass of a loop."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var, map_graphs
+from wengert.engine.nest.lowering import ControlFlow
+from wengert.engine.passes.native_linalg import equations_of
+from wengert.engine.passes.rewrite import inlined
+from wengert.engine.passes.simplify import simplify
+from wengert.engine.primitive import REGISTRY
+from wengert.engine.transforms.staging import evaluate, stage
+
+
+def expand_programs(graph: Graph) -> Graph:
+    """Return the graph with the programs of operations in their places, inner graphs included."""
+    if all(_program(equation) is None for equation, _ in equations_of(graph)):
+        return graph
+    return simplify(_expanded(graph))
+
+
+def _program(equation: Equation) -> Graph | None:
+    lowering = REGISTRY[equation.primitive].lowering
+    if not isinstance(lowering, ControlFlow) or lowering.program is None:
+        return None
+    return lowering.program(**equation.params)
+
+
+def _expanded(graph: Graph) -> Graph:
+    constants, equations = list(graph.constants), list[Equation]()
+    known: dict[Var, Atom] = {}
+
+    def atom(given: Atom) -> Atom:
+        return given if isinstance(given, Literal) else known.get(given, given)
+
+    for equation in graph.equations:
+        operands = tuple(map(atom, equation.operands))
+        written = _program(equation)
+        if written is None:
+            params = {name: map_graphs(_expanded, param) for name, param in equation.params.items()}
+            equations.append(replace(equation, operands=operands, params=params))
+            continue
+        copy, _ = stage(lambda *values, graph=written: evaluate(graph, *values), [x.type for x in operands])
+        inner = _expanded(copy)
+        more, results = inlined(inner, operands, equation.location)
+        constants += inner.constants
+        equations += more
+        known.update(zip(equation.outputs, results, strict=True))
+    return replace(
+        graph,
+        constants=tuple(constants),
+        equations=tuple(equations),
+        outputs=tuple(map(atom, graph.outputs)),
+    )

@@ -1,0 +1,149 @@
+"""The functions of `math` and `cmath` for values inside a transform.
+
+A function of boxes calls Python's own function first where all its arguments are known: so it raises Python's errors
+(`ValueError` outside of the domain, `OverflowError` outside of the range), which a program may catch.
+"""
+
+from __future__ import annotations
+
+import cmath
+import functools
+import operator
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from wengert.engine.boxes import concrete
+from wengert.engine.core import tree
+from wengert.engine.core.dtypes import dtype_of, is_complex
+from wengert.engine.ops.special.scipy_ufuncs import BY_NAME
+
+Function = Callable[..., Any]
+_where: Any = np.where
+
+
+def _logarithm(x: Any, *base: Any) -> Any:
+    return np.log(x) / np.log(*base) if base else np.log(x)
+
+
+def _hypot(*coordinates: Any) -> Any:
+    return functools.reduce(np.hypot, coordinates, 0.0)
+
+
+def _distance(p: Iterable[Any], q: Iterable[Any]) -> Any:
+    return _hypot(*(a - b for a, b in zip(p, q, strict=True)))
+
+
+def _product(values: Iterable[Any], *, start: Any = 1) -> Any:
+    return functools.reduce(operator.mul, values, start)
+
+
+def _remainder(x: Any, y: Any) -> Any:
+    """Return ``x - n y`` for the integer n nearest to ``x / y``, the even one of two, without rounding."""
+    rest = np.fmod(x, 2 * y)
+    x_sign, y_sign = _where(rest < 0, -1.0, 1.0), _where(y < 0, -1.0, 1.0)
+    rest, width = rest * x_sign, y * y_sign
+    once = _where(rest > width / 2, rest - width, rest)
+    return x_sign * _where(rest - width >= width / 2, once - width, once)
+
+
+def _is_close(a: Any, b: Any, *, rel_tol: float = 1e-09, abs_tol: float = 0.0) -> Any:
+    difference, largest = np.abs(a - b), np.maximum(np.abs(a), np.abs(b))
+    return (a == b) | ((difference <= np.maximum(rel_tol * largest, abs_tol)) & np.isfinite(difference))
+
+
+def _rounded(function: Function) -> Function:
+    def call(x: Any) -> Any:
+        return function(x).astype(int)
+
+    return call
+
+
+_ALIKE = """sin cos tan sinh cosh tanh exp exp2 expm1 log2 log10 log1p sqrt cbrt fabs fmod copysign ldexp frexp modf
+    nextafter isnan isinf isfinite"""
+_INVERSE = {f"a{name}": getattr(np, f"arc{name}") for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")}
+#: The functions of boxes for those of `math`; it has no functions of integers.
+_REAL: dict[str, Function] = {
+    **{name: getattr(np, name) for name in _ALIKE.split()},
+    **_INVERSE,
+    "atan2": np.arctan2,
+    "ceil": _rounded(np.ceil),
+    "degrees": lambda x: x * (180.0 / np.pi),
+    "dist": _distance,
+    "erf": BY_NAME["erf"],
+    "erfc": BY_NAME["erfc"],
+    "floor": _rounded(np.floor),
+    "fma": lambda x, y, z: x * y + z,
+    "fsum": sum,
+    "gamma": BY_NAME["gamma"],
+    "hypot": _hypot,
+    "isclose": _is_close,
+    "lgamma": BY_NAME["gammaln"],
+    "log": _logarithm,
+    "pow": np.power,
+    "prod": _product,
+    "radians": lambda x: x * (np.pi / 180.0),
+    "remainder": _remainder,
+    "trunc": _rounded(np.trunc),
+    "ulp": lambda x: np.spacing(np.abs(x)),
+}
+
+
+def _of_complex(function: Function) -> Function:
+    def call(*numbers: Any) -> Any:
+        return function(*(z if is_complex(dtype_of(z)) else z + 0j for z in numbers))
+
+    return call
+
+
+def _polar(z: Any) -> tuple[Any, Any]:
+    return np.abs(z), np.angle(z)
+
+
+def _rectangular(r: Any, phi: Any) -> Any:
+    return r * np.cos(phi) + 1j * (r * np.sin(phi))
+
+
+_OF_COMPLEX = "sin cos tan sinh cosh tanh exp log10 sqrt"
+#: The functions of boxes for those of `cmath`.
+_COMPLEX: dict[str, Function] = {
+    **{name: _of_complex(getattr(np, name)) for name in _OF_COMPLEX.split()},
+    **{name: _of_complex(function) for name, function in _INVERSE.items()},
+    **{name: getattr(np, name) for name in ("isnan", "isinf", "isfinite")},
+    "isclose": _is_close,
+    "log": _of_complex(_logarithm),
+    "phase": np.angle,
+    "polar": _polar,
+    "rect": _rectangular,
+}
+#: The functions that are constant between their jumps: known arguments have a plain result.
+_CONSTANT = {"isclose", "isnan", "isinf", "isfinite", "floor", "ceil", "trunc", "ulp"}
+
+
+def of_math(function: Function) -> Function | None:
+    """Return the function of boxes for one of `math` or `cmath`; None for functions of integers.
+
+    Args:
+        function: the function of `math` or `cmath`.
+
+    Example:
+        >>> import math
+        >>> of_math(math.gcd) is None
+        True
+    """
+    name = function.__name__
+    on_boxes = (_COMPLEX if function.__module__ == cmath.__name__ else _REAL).get(name)
+    if on_boxes is None:
+        return None
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **options: Any) -> Any:
+        if all(concrete(value) is not None for value in tree.leaves((arguments, options))):
+            known, named = tree.map_tree(concrete, (arguments, options))
+            result = function(*known, **named)
+            if name in _CONSTANT:
+                return result
+        return on_boxes(*arguments, **options)
+
+    return call

@@ -1,0 +1,676 @@
+"""Programs with plain imports: a function that loses a value among plain arrays runs again with substitutes.
+
+NumPy dispatches most of its functions on boxes, but not `np.zeros`, `np.array` and others that make arrays. SciPy and
+`math` convert their arguments. A transform runs the user's function as it is. Where the run raises because a box would
+become a plain array or number, the transform runs a copy of the function, whose names mean something else: `numpy` is
+`wengert.numpy`, functions of SciPy and `math` that have a substitute take boxes, and the user's own functions, classes
+and objects are such copies themselves. If that run succeeds, later calls begin with the copy.
+
+Nothing is patched: NumPy, SciPy and the user's modules stay as they are, for other code and in other threads. A copy
+has the code, the defaults and the closure of its function. It looks a name up in the user's module when it reads it.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import dis
+import functools
+import importlib
+import itertools
+import os
+import sys
+import weakref
+from abc import ABCMeta
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import EnumMeta
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    CodeType,
+    FunctionType,
+    GenericAlias,
+    MappingProxyType,
+    MethodType,
+    ModuleType,
+    SimpleNamespace,
+)
+from typing import Any, Generic, Protocol, TypeVar, cast
+
+import numpy as np
+
+from wengert.engine.array.array import DISPATCHED
+from wengert.engine.array.substitutes import MODULES, STAND_INS, substitute_for
+from wengert.engine.boxes import Box, boxed, concrete
+from wengert.engine.core import tree
+from wengert.engine.core.copied_files import is_copied_class, is_copied_file
+from wengert.engine.core.dtypes import NUMPY_VALUE
+from wengert.engine.core.errors import is_users, users_call
+from wengert.engine.ops.elementwise import UFUNCS
+from wengert.engine.ops.special.scipy_ufuncs import of_scipy
+from wengert.engine.transforms.array_methods import calling_methods, method
+from wengert.engine.transforms.builtin_names import BUILTINS, LOSSES, has_attribute
+from wengert.engine.transforms.class_copies import COPIERS, alias_copy, class_copy, is_copied, object_copy
+from wengert.engine.transforms.guards import asks_for_types
+from wengert.engine.transforms.math_functions import of_math
+from wengert.engine.transforms.originals import FUNCTIONS, HOLDERS, Runs, contents, original
+from wengert.engine.transforms.shared_containers import CONTAINERS, LOOKED_AT, SharedNamespace, View, shared
+
+ResultT = TypeVar("ResultT")
+
+#: Whether a run that loses a value is repeated with substitutes.
+ENABLED = os.environ.get("WENGERT_SUBSTITUTE", "1") != "0"
+
+#: The code of the functions that need substitutes, and such functions of libraries.
+_NEEDY: weakref.WeakSet[Any] = weakref.WeakSet()
+#: Types of values that have no substitute.
+_DATA: Any = (bool, int, float, complex, str, bytes, type(None), np.ndarray, np.generic, Box)
+#: The metaclasses of plain classes, of abstract ones, of protocols and of enumerations.
+_METACLASSES = (type, ABCMeta, type(Protocol), EnumMeta)
+#: Modules of functions that iterate until a value is exact enough; its derivative need not be. They have no copies.
+_ITERATIVE = ("scipy.optimize", "scipy.integrate", "scipy.sparse")
+_NOT_ITERATIVE = ("rosen", "rosen_der", "rosen_hess", "rosen_hess_prod")
+#: SciPy's package of NumPy's functions by the names of the array API standard.
+_NAMESPACE = ".array_api_compat."
+#: Python's modules of mathematical functions.
+_MATHEMATICS = ("math", "cmath")
+#: What Python itself reads from the globals of a function.
+_OWN_NAMES = (
+    "__name__",
+    "__file__",
+    "__package__",
+    "__spec__",
+    "__loader__",
+    "__doc__",
+    "__warningregistry__",
+)
+
+
+# -- runs ------------------------------------------------------------------------------------------------
+
+
+def attempt(function: Callable[..., Any], run: Callable[[], ResultT]) -> ResultT:
+    """Run a transform of a user's function; if it loses a value, run it once more with substitutes.
+
+    Args:
+        function: the user's function.
+        run: runs the transform anew; it calls ``current(function)``.
+
+    Returns:
+        The result of the run.
+    """
+    try:
+        return run()
+    except LOSSES as loss:
+        with second_run(function, loss):
+            return run()
+
+
+@contextlib.contextmanager
+def second_run(function: Callable[..., Any], loss: Exception) -> Generator[None]:
+    """Run the block with substitutes after an error of the first run, or raise that error if there are none.
+
+    Args:
+        function: the user's function.
+        loss: the error of the first run.
+    """
+    code = code_of(function)
+    if code is None or not ENABLED or code in _NEEDY:
+        raise loss
+    _NEEDY.add(code)
+    try:
+        yield
+    except BaseException as second:
+        _NEEDY.discard(code)
+        # The advice for a call that fails both times is for the names that stand there.
+        if isinstance(second, LOSSES) and users_call(second) == users_call(loss):
+            raise loss from None
+        raise
+
+
+def current(
+    function: Callable[..., Any],
+    arguments: Sequence[Any] = (),
+    options: Mapping[str, Any] = MappingProxyType({}),
+) -> Callable[..., Any]:
+    """Return the function to call in place of a user's: itself, or its copy if it needs substitutes.
+
+    Args:
+        function: the user's function.
+        arguments: its arguments, which may be objects that ask for types.
+        options: its keyword arguments.
+    """
+    is_needy = ENABLED and (
+        (_NEEDY and code_of(function) in _NEEDY) or asks_for_types(function, *arguments, *options.values())
+    )
+    if not is_needy:
+        return function
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        with Runs.run():
+            copied = with_substitutes(function)
+            named = {name: _argument(value) for name, value in options.items()}
+            try:
+                return contents(copied(*map(_argument, arguments), **named))
+            finally:
+                for scope in list(_globals.values()):
+                    scope.give_back()
+
+    return call
+
+
+def _argument(value: Any) -> Any:
+    """Return what stands for an argument; a plain array is one that can hold boxes, and so are its copies."""
+    if type(value) is tuple:
+        return tuple(map(_argument, cast("tuple[Any, ...]", value)))
+    is_array = type(value) is np.ndarray and value.dtype.kind in "fiubc"  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
+    return boxed(value) if is_array else with_substitutes(value)
+
+
+def code_of(function: Any) -> Any:
+    """Return the code of a user's function, method or object with ``__call__``; None for other functions.
+
+    A function of a library that has a substitute stands for itself.
+    """
+    while isinstance(function, functools.partial):
+        function = function.func  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
+    is_python = isinstance(function, (FunctionType, MethodType))
+    called = function if is_python else getattr(type(function), "__call__", None)  # pyright: ignore[reportUnknownArgumentType]  # noqa: B004
+    code = getattr(called, "__code__", None)
+    if isinstance(code, CodeType) and is_users(code):
+        return code
+    has_substitute = with_substitutes(function) is not function  # pyright: ignore[reportUnknownArgumentType]
+    target: Any = getattr(function, "__code__", function) if has_substitute else None  # pyright: ignore[reportUnknownArgumentType]
+    # NumPy's own functions cannot be referred to weakly.
+    return target if type(target).__weakrefoffset__ else None
+
+
+# -- what stands for an object of a program --------------------------------------------------------------
+
+
+def with_substitutes(value: Any) -> Any:
+    """Return what stands for an object that a user's function names: a copy, a substitute, or the object itself.
+
+    Args:
+        value: the object.
+
+    Example:
+        >>> import math, wengert as wg
+        >>> wg.grad(lambda x: math.exp(x))(0.0)
+        1.0
+    """
+    if isinstance(value, _DATA) and not isinstance(type(value), EnumMeta):  # pyright: ignore[reportUnknownArgumentType]
+        return value
+    rule = _RULES.get(cast("type[Any]", type(value)))
+    if rule is not None:
+        return rule(value)
+    if isinstance(value, type):
+        if value in STAND_INS:
+            return STAND_INS[value]
+        return class_copy(value) if _is_users_class(value) else _of_library(value)
+    return object_copy(value) if _is_users_class(type(value)) else _of_library(value)
+
+
+def _of_library(value: Any) -> Any:
+    """Return the substitute for an object of NumPy, SciPy or `math`; other objects stay as they are."""
+    name, module = getattr(value, "__name__", ""), getattr(value, "__module__", None) or ""
+    if isinstance(value, np.ufunc) and value not in UFUNCS:
+        return value if of_scipy(value) is None else _numpy("").list_arguments.list_accepting(value)
+    if module.startswith("numpy") or isinstance(value, np.ufunc):
+        for room in ("", ".linalg"):
+            if getattr(sys.modules[f"numpy{room}"], name, None) is value:
+                return getattr(_numpy(room), name)
+        return value
+    if module in _MATHEMATICS:
+        return _dispatched(value, of_math(value))
+    if value is importlib.import_module:
+        return lambda *names: with_substitutes(value(*names))  # pyright: ignore[reportUnknownVariableType]
+    substitute = substitute_for(value)
+    if substitute is None and module.startswith("scipy.") and isinstance(value, FunctionType):
+        plain = _of_plain_arrays(value)
+        is_exact = not module.startswith(_ITERATIVE) or name in _NOT_ITERATIVE
+        if _NAMESPACE in module:  # its arrays may be written to, as those of `wengert.numpy`
+            return _or_refused(_copy_of(value), plain)
+        return _dispatched(plain, _or_refused(_copy_of(value), plain) if is_exact else None)
+    if substitute is None or isinstance(value, type):
+        return substitute or value
+    if name:
+        return _dispatched(value, substitute)
+    if hasattr(value, "kwds"):  # a frozen distribution
+        return substitute(*value.args, **value.kwds)
+    of_scipys = getattr(substitute, "of_scipys", None)  # of a class: an interpolant, made outside
+    return substitute if of_scipys is None else of_scipys(value)
+
+
+def _numpy(room: str) -> Any:
+    return MODULES["numpy"].linalg if room else MODULES["numpy"]
+
+
+@functools.cache
+def _of_plain_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that gets the arrays of a second run as the plain arrays that no transform follows."""
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **options: Any) -> Any:
+        result = function(*map(_plain, arguments), **{name: _plain(value) for name, value in options.items()})
+        # SciPy's functions ask others for the module to compute with.
+        return with_substitutes(result) if isinstance(result, ModuleType) else result
+
+    return call
+
+
+def _or_refused(copied: Callable[..., Any], plain: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the copy of a function of SciPy's that raises the error of plain arrays where it needs them."""
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        try:
+            return copied(*arguments, **options)
+        except LOSSES:
+            raise
+        except (AttributeError, TypeError):
+            return plain(*arguments, **options)
+        except Exception:
+            if _accepts_numbers(plain, arguments, options):
+                return plain(*arguments, **options)
+            raise
+
+    return call
+
+
+def _accepts_numbers(plain: Callable[..., Any], arguments: Any, options: Any) -> bool:
+    """Return whether a function takes the numbers behind boxes, so that an error of its copy is of the boxes."""
+    leaves = tree.leaves((arguments, options))
+    if any(concrete(leaf) is None for leaf in leaves if isinstance(leaf, Box)):
+        return False
+    known, named = tree.map_tree(concrete, (arguments, options))
+    try:
+        plain(*known, **named)
+    except Exception:
+        return False
+    return True
+
+
+def _plain(value: Any) -> Any:
+    return concrete(value) if isinstance(value, Box) and value.owner.plain else value
+
+
+@functools.cache
+def _dispatched(function: Callable[..., Any], substitute: Callable[..., Any] | None) -> Callable[..., Any]:
+    """Return a function that calls the substitute if an argument is or contains a box."""
+    if substitute is None:
+        return function
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **options: Any) -> Any:
+        arguments = tuple(list(value) if isinstance(value, Iterator) else value for value in arguments)  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType]
+        is_followed = any(isinstance(leaf, Box) for leaf in tree.leaves((arguments, options)))
+        return (substitute if is_followed else function)(*arguments, **options)
+
+    return call
+
+
+# -- copies of the user's functions ----------------------------------------------------------------------
+
+
+class _Globals(dict[str, Any]):
+    """The globals of a copy: it looks each name up in the user's module, and returns what stands for the object.
+
+    Python writes the names of a `global` statement into this dictionary itself, until `give_back`.
+    """
+
+    def __init__(self, users: dict[str, Any]) -> None:
+        super().__init__({name: users[name] for name in _OWN_NAMES if name in users})
+        self.users = users
+        self["__builtins__"] = _Builtins(self)
+
+    def __missing__(self, name: str) -> Any:
+        if name in self.users:
+            return with_substitutes(self.users[name])
+        return BUILTINS.get(name) or vars(builtins)[name]
+
+    def give_back(self) -> None:
+        """Move what copies assigned to the user's module."""
+        for name in [name for name in self if name not in (*_OWN_NAMES, "__builtins__")]:
+            self.users[name] = original(self[name])
+            self.pop(name, None)
+
+
+class _Builtins(dict[str, Any]):
+    """The builtins of a copy: the body of a class and `eval` look a name up here, past the method of the globals."""
+
+    def __init__(self, scope: _Globals) -> None:
+        super().__init__({"__import__": _import})
+        self.scope = scope
+
+    def __missing__(self, name: str) -> Any:
+        return self.scope[name]
+
+
+def _import(*arguments: Any) -> Any:
+    # The user's own import statement.
+    return with_substitutes(vars(builtins)["__import__"](*arguments))
+
+
+#: The globals of copies by the identity of the user's, which they hold.
+_globals: weakref.WeakValueDictionary[int, _Globals] = weakref.WeakValueDictionary()
+
+
+@dataclass
+class _Copy:
+    """The copy of a function, and the run that it was last brought up to date for."""
+
+    made: Any
+    run: int = -1
+
+
+#: The copies of functions, which hold their code and not themselves.
+_functions: weakref.WeakKeyDictionary[FunctionType, _Copy] = weakref.WeakKeyDictionary()
+#: The variables of enclosing functions that code assigns.
+_assigned: weakref.WeakKeyDictionary[CodeType, frozenset[str]] = weakref.WeakKeyDictionary()
+
+
+def _function(function: FunctionType) -> Any:
+    """Return the copy of a user's function."""
+    if isinstance(function.__globals__, _Globals):
+        return function if function in FUNCTIONS else _again(function)
+    if function.__code__ is DISPATCHED.__code__:
+        return _dispatcher(function)
+    return _copy_of(function) if is_copied_file(function.__code__.co_filename) else _of_library(function)
+
+
+def _dispatcher(function: Any) -> Any:
+    """Return the copy of a function of `functools.singledispatch`, for the user's classes and for their copies."""
+    known = Runs.copy_of(function)
+    if known is None:
+        made: Any = functools.singledispatch(with_substitutes(function.registry[object]))
+        known = Runs.enter(function, made)
+        for kind, chosen in function.registry.items():
+            for registered in {kind, class_copy(kind) if _is_users_class(kind) else kind}:
+                made.register(registered, with_substitutes(chosen))
+    return known
+
+
+def _again(function: FunctionType) -> Any:
+    """Return a function that an earlier run made, with the copies of the objects in its closure."""
+    if Runs.copy_of(function) is None:
+        Runs.enter(function, function)
+        for cell in function.__closure__ or ():
+            with contextlib.suppress(ValueError):  # not assigned yet
+                if _is_users_class(type(cell.cell_contents)):
+                    cell.cell_contents = with_substitutes(cell.cell_contents)
+    return function
+
+
+def _copy_of(function: FunctionType) -> Any:
+    """Return the copy of a function that is written in Python."""
+    copy = _functions.get(function)
+    if copy is None or not (copy.run == Runs.number or _fits(copy.made, function)):
+        copy = _functions[function] = _Copy(_without_contents(function))
+    if copy.run != Runs.number:
+        copy.run = Runs.number  # before the cells are filled, because one may hold the function itself
+        _fill(copy.made, function)
+    return copy.made
+
+
+def _fits(made: FunctionType, function: FunctionType) -> bool:
+    """Return whether a copy has the code of its function, and the same variables are shared."""
+    code = function.__code__
+    return made.__code__ is calling_methods(code, function.__globals__) and all(
+        (cell is users_cell) == _is_shared(code, name, users_cell)
+        for name, cell, users_cell in _cells(made, function)
+    )
+
+
+def _cells(made: FunctionType, function: FunctionType) -> Iterable[tuple[str, CellType, CellType]]:
+    """Return the variables of the enclosing functions, with the cells of a copy and of its function."""
+    names = function.__code__.co_freevars
+    return zip(names, made.__closure__ or (), function.__closure__ or (), strict=True)
+
+
+def _without_contents(function: FunctionType) -> FunctionType:
+    """Return a copy of a function whose own cells are empty, without defaults."""
+    users, code = function.__globals__, function.__code__
+    scope = _globals.setdefault(id(users), _Globals(users))
+    cells = tuple(
+        cell if _is_shared(code, name, cell) else CellType()
+        for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True)
+    )
+    made = FunctionType(calling_methods(code, users), scope, function.__name__, closure=cells or None)
+    made.__qualname__ = function.__qualname__
+    made.__dict__ = vars(function)  # an attribute that either sets, both have
+    FUNCTIONS[made] = weakref.ref(function)
+    return made
+
+
+def _is_shared(code: CodeType, name: str, cell: CellType) -> bool:
+    """Return whether a copy has the user's own cell: for data, which may change, and where the code assigns to it."""
+    try:
+        if isinstance(cell.cell_contents, _DATA):
+            return True
+    except ValueError:  # not assigned yet
+        return True
+    if code not in _assigned:
+        _assigned[code] = frozenset(_names_assigned(code))
+    return name in _assigned[code]
+
+
+def _names_assigned(code: CodeType) -> Iterator[str]:
+    """Yield the variables of functions that code, or a function inside of it, assigns or deletes."""
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in ("STORE_DEREF", "DELETE_DEREF"):
+            yield instruction.argval
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names_assigned(constant)
+
+
+def _fill(made: FunctionType, function: FunctionType) -> None:
+    """Give a copy the present contents of the closure and the present defaults."""
+    for _, cell, users_cell in _cells(made, function):
+        if cell is not users_cell:
+            cell.cell_contents = with_substitutes(users_cell.cell_contents)
+    made.__defaults__ = with_substitutes(function.__defaults__)
+    if function.__kwdefaults__ is not None:
+        defaults = function.__kwdefaults__.items()
+        made.__kwdefaults__ = {name: with_substitutes(value) for name, value in defaults}
+
+
+def _method(method: MethodType) -> Any:
+    function = method.__func__
+    if not isinstance(function, FunctionType) or not is_copied_file(function.__code__.co_filename):
+        return _of_library(method)
+    return MethodType(_function(function), with_substitutes(method.__self__))
+
+
+def _builtin(function: BuiltinFunctionType) -> Any:
+    owner = function.__self__
+    return method(owner, function.__name__) if isinstance(owner, NUMPY_VALUE) else _of_library(function)
+
+
+def _partial(partial: functools.partial[Any]) -> Any:
+    named = {name: with_substitutes(value) for name, value in partial.keywords.items()}
+    return functools.partial(with_substitutes(partial.func), *map(with_substitutes, partial.args), **named)
+
+
+def _vectorized(function: np.vectorize) -> Any:
+    options = [getattr(function, name) for name in ("otypes", "__doc__", "excluded", "cache", "signature")]
+    return _numpy("").vectorize(with_substitutes(function.pyfunc), *options)
+
+
+def _with_cache(function: Any) -> Any:
+    """Return the copy of a function that keeps its results: values inside a transform are no keys."""
+    known = Runs.copy_of(function)
+    if known is not None:
+        return known
+    copied = with_substitutes(function.__wrapped__)
+    kept = functools.lru_cache(**function.cache_parameters())(copied)
+
+    @functools.wraps(copied)
+    def call(*arguments: Any, **options: Any) -> Any:
+        is_followed = any(isinstance(leaf, Box) for leaf in tree.leaves((arguments, options)))
+        return (copied if is_followed else kept)(*arguments, **options)
+
+    for name in ("cache_parameters", "cache_info", "cache_clear"):
+        setattr(call, name, getattr(kept, name))
+    return Runs.enter(function, call)
+
+
+def _container(values: Any) -> Any:
+    """Return a container of functions or objects with their copies; other containers are data."""
+    known = Runs.copy_of(values)
+    if known is not None:
+        return known
+    if not _holds_code(values, _DEPTH):
+        return values
+    if isinstance(values, MappingProxyType):
+        return MappingProxyType({with_substitutes(key): with_substitutes(values[key]) for key in values})  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType]
+    if isinstance(values, (tuple, frozenset)):
+        return type(values)(map(with_substitutes, values))  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType]
+    return shared(values, with_substitutes)
+
+
+def _holds_code(value: Any, depth: int) -> bool:
+    """Return whether functions or objects are among the first elements: a longer container of data costs no more."""
+    kind = cast("type[Any]", type(value))
+    if kind not in CONTAINERS:
+        is_code = kind in _RULES or isinstance(value, type)
+        return is_code or _is_users_class(kind) or substitute_for(value) is not None
+    if not depth:
+        return False
+    return any(
+        _holds_code(element, depth - 1)
+        for elements in ((value, value.values()) if hasattr(kind, "values") else (value,))
+        for element in itertools.islice(elements, LOOKED_AT)
+    )
+
+
+def _holder(users: Any) -> Any:
+    """Return the copy of an object of a class of Python's library that holds containers."""
+    known = Runs.copy_of(users)
+    if known is None:
+        known = Runs.enter(users, object.__new__(type(users)))
+        held = cast("dict[str, Any]", vars(users))
+        vars(known).update({name: with_substitutes(value) for name, value in held.items()})
+    return known
+
+
+def _reference(users: Any) -> Any:
+    """Return a weak reference to the copy of what one refers to."""
+    value = users()
+    copied = with_substitutes(value)
+    return users if copied is value else type(users)(copied)
+
+
+def _namespace(users: SimpleNamespace) -> Any:
+    known = Runs.copy_of(users)
+    return Runs.enter(users, SharedNamespace(users, with_substitutes)) if known is None else known
+
+
+#: How many containers inside one another are looked at for functions and objects.
+_DEPTH = 4
+
+
+# -- copies of the user's modules and classes --------------------------------------------------------------
+
+
+#: The copies of modules, which hold them.
+_modules: dict[ModuleType, ModuleType] = {}
+
+
+class _Module(ModuleType):
+    """A module whose attributes are what stands for those of another one."""
+
+    def __init__(self, module: ModuleType) -> None:
+        super().__init__(module.__name__, module.__doc__)
+        self.__dict__.update({name: vars(module)[name] for name in _OWN_NAMES if name in vars(module)})
+        self.__dict__["_module"] = module
+
+    def __getattr__(self, name: str) -> Any:
+        return with_substitutes(getattr(self.__dict__["_module"], name))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self.__dict__["_module"], name, value)
+
+    def __dir__(self) -> list[str]:
+        return dir(self.__dict__["_module"])
+
+
+class _Numpy(_Module):
+    """The names of `wengert.numpy`, with modules of NumPy's that are copied, such as `polynomial`."""
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self.__dict__["_module"], name)
+        value = (
+            _module(value)
+            if isinstance(value, ModuleType)
+            else with_substitutes(value)
+            if value is np.ndarray
+            else value
+        )
+        self.__dict__[name] = value  # a lookup then takes as long as in NumPy
+        return value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        self.__dict__.pop(name, None)
+
+
+def _module(module: ModuleType) -> Any:
+    """Return a module with substitutes: one of NumPy, SciPy, `math` or the user."""
+    if module in _modules:
+        return _modules[module]
+    name = module.__name__
+    if name == "numpy":
+        return _modules.setdefault(module, _Numpy(_numpy("")))
+    if name == "numpy.linalg":
+        return _numpy(".linalg")
+    if name == "sys":
+        made = _modules[module] = _Module(module)
+        vars(made)["modules"] = View(sys.modules, with_substitutes)
+        return made
+    file = getattr(module, "__file__", None)
+    is_library = name in (*_MATHEMATICS, "importlib") or name.partition(".")[0] == "scipy"
+    if not is_library and (file is None or not is_copied_file(file)):
+        return module
+    return _modules.setdefault(module, _Module(module))
+
+
+def _is_users_class(kind: type) -> bool:
+    """Return whether a class is the user's and may have a copy: exceptions are known by identity."""
+    is_data = issubclass(kind, _DATA) and not isinstance(kind, EnumMeta)
+    if is_copied(kind) or is_data or issubclass(kind, BaseException):
+        return False
+    return is_copied_class(kind) and (type(kind) in _METACLASSES or _is_users_class(type(kind)))
+
+
+_RULES: dict[Any, Callable[[Any], Any]] = {
+    FunctionType: _function,
+    MethodType: _method,
+    BuiltinFunctionType: _builtin,
+    functools.partial: _partial,
+    functools._lru_cache_wrapper: _with_cache,  # pyright: ignore[reportPrivateUsage]
+    np.vectorize: _vectorized,
+    ModuleType: _module,
+    SimpleNamespace: _namespace,
+    GenericAlias: alias_copy,
+    type(cast("Any", Generic)[ResultT]): alias_copy,
+    **dict.fromkeys(CONTAINERS, _container),
+    **dict.fromkeys(HOLDERS, _holder),
+    **dict.fromkeys((weakref.ref, weakref.WeakMethod), _reference),
+}
+COPIERS.append(with_substitutes)
+
+
+def _attribute(value: Any, name: str, *default: Any) -> Any:
+    is_absent = default and isinstance(value, Box) and not has_attribute(value, name)
+    return default[0] if is_absent else with_substitutes(getattr(value, name, *default))
+
+
+def _vars(*arguments: Any) -> Any:
+    if arguments and isinstance(arguments[0], _Module):
+        return View(vars(vars(arguments[0])["_module"]), with_substitutes)
+    return cast("Any", vars(*arguments))
+
+
+BUILTINS.update({"getattr": _attribute, "vars": _vars})

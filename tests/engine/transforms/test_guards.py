@@ -1,0 +1,64 @@
+"""Programs that ask for the type of a value, drawn at random: each takes the branch that it takes on NumPy's values."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.engine.transforms.guard_programs import module_of
+
+POINTS, STEP = (0.4, np.float64(0.4), np.array([0.4, 0.7])), 1e-6
+
+
+@pytest.fixture(autouse=True)
+def loaded() -> Iterator[None]:
+    """Forget the modules of the programs."""
+    yield
+    for name in [name for name in sys.modules if name.startswith("drawn_guards_")]:
+        del sys.modules[name]
+
+
+def slopes(program: Any, x: Any) -> Any:
+    """Return the slopes of differences."""
+    if np.ndim(x) == 0:
+        return (program(x + STEP) - program(x - STEP)) / (2 * STEP)
+    return np.array([slopes(lambda h, one=one: program(x + one * h), 0.0) for one in np.eye(x.size)])
+
+
+def check(seed: int, x: Any, compiled: bool) -> None:
+    expected: Any = module_of(seed).program
+    value, slope = expected(x), slopes(expected, x)
+    ones = np.ones_like(x) if np.ndim(x) else 1.0
+
+    def agree(found: Any, wanted: Any, rtol: float = 1e-10) -> None:
+        np.testing.assert_allclose(found, wanted, rtol=rtol, atol=1e-8, err_msg=f"program {seed} at {x!r}")
+
+    module: Any = module_of(seed)  # each mode meets the program for the first time
+    agree(wg.grad(module.program)(x, module.ASKED), slope, 1e-4)
+    module = module_of(seed)
+    primal, tangent = wg.jvp(module.program, (x,), (ones,))
+    agree(primal, value)
+    agree(tangent, np.sum(slope), 1e-4)
+    if type(x) is not float:
+        agree(wg.vmap(module_of(seed).program)(np.stack([x, x])), [value, value])
+    if compiled:
+        agree(wg.jit(module_of(seed).program)(x), value)
+        agree(wg.jit(wg.grad(module_of(seed).program))(x), slope, 1e-4)
+
+
+@pytest.mark.parametrize("start", range(0, 24, 8))
+def test_guards_choose_the_branch_of_numpys_values(start: int) -> None:
+    for seed in range(start, start + 8):
+        check(seed, POINTS[seed % 3], seed % 8 == 0)
+
+
+@pytest.mark.slow
+def test_many_guards_choose_the_branch_of_numpys_values() -> None:
+    for seed in range(1000, 2000):
+        for number, x in enumerate(POINTS):
+            check(seed, x, seed % 10 == number)
