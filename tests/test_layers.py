@@ -53,8 +53,8 @@ WINGS = {
         "compiler.codegen": "core nest machine compiler.llvm compiler.mathlib compiler.scalars compiler.schedule",
         "compiler.runtime": """core ir nest boxes memory primitive array transforms control machine compiler.llvm
             compiler.codegen""",
-        "compiler": """_version core kernels ir nest boxes memory transforms passes machine compiler.llvm compiler.passes
-            compiler.schedule compiler.codegen compiler.runtime""",
+        "compiler": """_version core kernels ir nest boxes memory transforms passes machine compiler.llvm
+            compiler.passes compiler.schedule compiler.codegen compiler.runtime""",
         "compiler.freestanding": "core ir machine compiler.codegen compiler.runtime compiler",
     },
     "functions": {
@@ -101,7 +101,7 @@ WINGS = {
         "errors": "core",
         "": """_startup _version core tree errors primitive array transforms control compiler compiler.runtime numpy
             special scipy array_api random nn optim optimize fit integrate implicit linalg testing inspect explorer
-            exporting data sparse""",
+            exporting data sparse parallel train estimators predict report""",
     },
 }
 ROOMS = {room: names for rooms in WINGS.values() for room, names in rooms.items()}

@@ -33,6 +33,7 @@ from wengert.engine.transforms.variables import constant as Constant  # noqa: N8
 if TYPE_CHECKING:
     from wengert import array_api as array_api
     from wengert import data as data
+    from wengert import estimators as estimators
     from wengert import fit as fit
     from wengert import implicit as implicit
     from wengert import inspect as inspect
@@ -41,10 +42,14 @@ if TYPE_CHECKING:
     from wengert import nn as nn
     from wengert import optim as optim
     from wengert import optimize as optimize
+    from wengert import parallel as parallel
+    from wengert import predict as predict
     from wengert import random as random
+    from wengert import report as report
     from wengert import scipy as scipy
     from wengert import sparse as sparse
     from wengert import testing as testing
+    from wengert import train as train
     from wengert.compiler.jit import jit as jit
     from wengert.compiler.runtime.threads.team import get_threads as get_threads
     from wengert.compiler.runtime.threads.team import set_threads as set_threads
@@ -74,8 +79,19 @@ _LATER: dict[str, tuple[str, str | None]] = {
     **{
         name: (f"wengert.{name}", None)
         for name in (
-            *("array_api", "data", "fit", "implicit", "inspect", "integrate", "linalg", "nn", "optim"),
-            *("optimize", "parallel", "random", "scipy", "sparse", "testing", "train"),
+            *(
+                "array_api",
+                "data",
+                "estimators",
+                "fit",
+                "implicit",
+                "inspect",
+                "integrate",
+                "linalg",
+                "nn",
+                "optim",
+            ),
+            *("optimize", "parallel", "predict", "random", "report", "scipy", "sparse", "testing", "train"),
         )
     },
     **{
@@ -116,6 +132,7 @@ __all__ = [
     "custom_vjp",
     "data",
     "derivative",
+    "errors",
     "explore",
     "export",
     "fit",
@@ -145,6 +162,7 @@ __all__ = [
     "numpy",
     "optim",
     "optimize",
+    "parallel",
     "random",
     "scan",
     "scipy",
@@ -157,6 +175,8 @@ __all__ = [
     "stop_gradient",
     "testing",
     "trace",
+    "train",
+    "tree",
     "value_and_grad",
     "vjp",
     "vmap",
@@ -165,7 +185,7 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted({*__all__, *_LATER})
 
 
 def __getattr__(name: str) -> Any:

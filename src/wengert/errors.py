@@ -55,3 +55,4 @@ __all__ = [
     "UnsupportedError",
     "WengertError",
 ]
+__dir__ = __all__.copy

@@ -50,6 +50,7 @@ _train_test_split: Any = train_test_split
 _check_classes: Any = _check_partial_fit_first_call
 
 __all__ = ["Classifier"]
+__dir__ = __all__.copy
 
 Array: TypeAlias = np.ndarray[Any, Any]
 Network: TypeAlias = Callable[[np.random.Generator, tuple[int, ...], int], Any]

@@ -24,6 +24,7 @@ from wengert.engine.transforms.callbacks import with_callbacks
 from wengert.engine.transforms.forward_mode import jvp
 
 __all__ = ["matrix_function", "spectral_projector"]
+__dir__ = __all__.copy
 
 #: The points and weights of Gauss's quadrature on [0, 1], which integrates slopes over small gaps.
 _POINTS, _WEIGHTS = (

@@ -27,6 +27,7 @@ from wengert.engine.transforms.forward_mode import jvp
 from wengert.engine.transforms.reverse_mode import vjp
 
 __all__ = ["GradientError", "check_grads"]
+__dir__ = __all__.copy
 
 _STEP = {"float64": 1e-3, "float32": 3e-2, "float16": 1e-1}
 _RTOL = {"float64": 1e-6, "float32": 5e-3, "float16": 1e-1}

@@ -41,11 +41,8 @@ _TABLE: dict[str, Any] = {
 }
 globals().update(_TABLE)
 __all__ = [*sorted(_TABLE), "__array_api_version__", "fft", "linalg"]  # pyright: ignore[reportUnsupportedDunderAll]
+__dir__ = __all__.copy
 
 
 def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}, nor has the standard", name=name)
-
-
-def __dir__() -> list[str]:
-    return __all__

@@ -53,11 +53,8 @@ _OWN = {name: _frequencies(name) for name in ("fftfreq", "rfftfreq")}
 _TABLE = declared(__name__, _SIGNATURES, _Implementations(_OWN))
 globals().update(_TABLE)
 __all__ = sorted(_TABLE)  # pyright: ignore[reportUnsupportedDunderAll]
+__dir__ = __all__.copy
 
 
 def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}, nor has the standard", name=name)
-
-
-def __dir__() -> list[str]:
-    return __all__

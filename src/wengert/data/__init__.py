@@ -18,3 +18,4 @@ __all__ = [
     "digits", "image_folder", "load", "load_arrays", "open_source", "read_idx", "save_source",
     "text_source", "write_idx",
 ]  # fmt: skip
+__dir__ = __all__.copy

@@ -10,6 +10,9 @@ from wengert.engine.core.errors import ArgumentError, message
 from wengert.engine.core.shapes import shape_of
 from wengert.random import bernoulli, fold_in, randint
 
+__all__ = ["crop", "flip"]
+__dir__ = __all__.copy
+
 
 def flip(key: Any, images: Any, *, probability: float = 0.5, axis: int = -1) -> Any:
     """Mirror each image with a probability.

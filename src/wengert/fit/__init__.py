@@ -34,3 +34,4 @@ __all__ = [
     "positive",
     "simplex",
 ]
+__dir__ = __all__.copy

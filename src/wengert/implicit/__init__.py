@@ -6,3 +6,4 @@ from wengert.implicit.equations import fixed_point, root
 from wengert.implicit.minima import minimum
 
 __all__ = ["fixed_point", "minimum", "root"]
+__dir__ = __all__.copy

@@ -9,3 +9,4 @@ from wengert.inspect.picture import draw_tape
 from wengert.inspect.source import Program, source
 
 __all__ = ["GraphvizError", "Listing", "Program", "Table", "draw_tape", "source", "trace"]
+__dir__ = __all__.copy

@@ -19,3 +19,4 @@ __all__ = [
     "cubature", "cumulative_simpson", "cumulative_trapezoid", "fixed_quad", "quad", "romb", "simpson", "solve_dde",
     "solve_ivp", "solve_sde", "trapezoid",
 ]  # fmt: skip
+__dir__ = __all__.copy

@@ -87,6 +87,7 @@ __all__ = [
     "mean_squared_error", "normal", "orthogonal", "relu", "rescaled", "sigmoid", "silu", "softmax",
     "softmax_cross_entropy", "softplus", "sum_squared_error", "summary", "tanh", "zeros",
 ]  # fmt: skip
+__dir__ = __all__.copy
 
 
 if not TYPE_CHECKING:  # type checkers report such names themselves

@@ -53,6 +53,7 @@ __all__ = [
     "rmsprop", "scale", "scale_by_adagrad", "scale_by_adam", "scale_by_lion", "scale_by_rms",
     "scale_by_schedule", "scale_by_sign", "schedules", "sgd", "trace",
 ]  # fmt: skip
+__dir__ = __all__.copy
 
 
 if not TYPE_CHECKING:  # type checkers report such names themselves

@@ -25,6 +25,7 @@ __all__ = [
     "Schedule", "constant", "cosine", "exponential", "join", "linear", "one_cycle", "piecewise", "step_decay",
     "warm_up_cosine",
 ]  # fmt: skip
+__dir__ = __all__.copy
 
 #: ``number of steps taken -> rate``
 Schedule: TypeAlias = Callable[[Any], Any]

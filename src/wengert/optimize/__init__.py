@@ -20,3 +20,4 @@ __all__ = [
     "Minimum", "Problem", "curve_fit", "lbfgs", "least_squares", "low_level_callable", "minimize", "newton_cg",
     "problem", "root", "root_scalar",
 ]  # fmt: skip
+__dir__ = __all__.copy

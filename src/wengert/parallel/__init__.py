@@ -11,3 +11,4 @@ from wengert.parallel.mapping import map
 from wengert.parallel.sweep import MapError, WorkerError
 
 __all__ = ["Group", "GroupError", "JournalError", "MapError", "WorkerError", "map"]
+__dir__ = __all__.copy

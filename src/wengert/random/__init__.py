@@ -28,3 +28,4 @@ __all__ = [
     "bernoulli", "bits", "categorical", "choice", "exponential", "fold_in", "gumbel", "key", "normal",
     "permutation", "randint", "split", "threefry", "uniform",
 ]  # fmt: skip
+__dir__ = __all__.copy

@@ -6,3 +6,4 @@ from wengert.report.compare import Comparison, comparison, comparison_report
 from wengert.report.run import run_report
 
 __all__ = ["Comparison", "comparison", "comparison_report", "run_report"]
+__dir__ = __all__.copy

@@ -41,6 +41,7 @@ __all__ = [
     "spatial",
     "stats",
 ]
+__dir__ = __all__.copy
 
 
 def __getattr__(name: str) -> Any:
@@ -49,7 +50,3 @@ def __getattr__(name: str) -> Any:
     import scipy
 
     return _passed_through(scipy, __name__, name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

@@ -27,6 +27,7 @@ from wengert.numpy.shaping import part
 from wengert.scipy.registry import check_public, floats, number, passed_through
 
 __all__ = ["cumulative_simpson", "cumulative_trapezoid", "fixed_quad", "romb", "simpson", "trapezoid"]
+__dir__ = __all__.copy
 
 
 def __getattr__(name: str) -> Any:
@@ -35,10 +36,6 @@ def __getattr__(name: str) -> Any:
     from scipy import integrate as theirs
 
     return passed_through(theirs, __name__, name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
 
 
 def _over(a: Any, b: Any) -> Any:

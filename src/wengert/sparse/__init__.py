@@ -5,3 +5,4 @@ from wengert.sparse.colouring import Colouring
 from wengert.sparse.derivatives import SparseDerivative, sparse_hessian, sparse_jacobian
 
 __all__ = ["Colouring", "SparseDerivative", "solve", "sparse_hessian", "sparse_jacobian"]
+__dir__ = __all__.copy

@@ -51,3 +51,4 @@ __all__ = [
     "task_named",
     "train",
 ]
+__dir__ = __all__.copy

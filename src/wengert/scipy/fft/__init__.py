@@ -45,6 +45,7 @@ __all__ = [
     "idctn", "idst", "idstn", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft", "ihfft2", "ihfftn", "irfft", "irfft2",
     "irfftn", "next_fast_len", "rfft", "rfft2", "rfftfreq", "rfftn",
 ]  # fmt: skip
+__dir__ = __all__.copy
 
 
 def __getattr__(name: str) -> Any:
@@ -53,7 +54,3 @@ def __getattr__(name: str) -> Any:
     from scipy import fft as theirs
 
     return _passed_through(theirs, __name__, name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

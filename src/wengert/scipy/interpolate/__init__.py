@@ -36,6 +36,7 @@ __all__ = [
     "LSQUnivariateSpline", "PPoly", "PchipInterpolator", "RectBivariateSpline", "RegularGridInterpolator",
     "UnivariateSpline", "interp1d", "interpn", "make_interp_spline", "pchip_interpolate",
 ]  # fmt: skip
+__dir__ = __all__.copy
 
 
 def __getattr__(name: str) -> Any:
@@ -44,7 +45,3 @@ def __getattr__(name: str) -> Any:
     from scipy import interpolate as theirs
 
     return _passed_through(theirs, __name__, name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

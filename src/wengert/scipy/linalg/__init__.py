@@ -81,6 +81,7 @@ __all__ = [
     "solve_sylvester", "solve_toeplitz", "solve_triangular", "solveh_banded", "sqrtm", "svd", "svdvals", "tanhm",
     "tanm", "toeplitz",
 ]  # fmt: skip
+__dir__ = __all__.copy
 
 
 def __getattr__(name: str) -> Any:
@@ -89,7 +90,3 @@ def __getattr__(name: str) -> Any:
     from scipy import linalg as theirs
 
     return _passed_through(theirs, __name__, name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

@@ -52,6 +52,7 @@ __all__ = [
     "percentile_filter", "prewitt", "rank_filter", "rotate", "shift", "sobel", "spline_filter", "spline_filter1d",
     "uniform_filter", "uniform_filter1d", "zoom",
 ]  # fmt: skip
+__dir__ = __all__.copy
 
 
 def __getattr__(name: str) -> Any:
@@ -60,7 +61,3 @@ def __getattr__(name: str) -> Any:
     from scipy import ndimage as theirs
 
     return _passed_through(theirs, __name__, name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

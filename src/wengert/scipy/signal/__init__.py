@@ -51,6 +51,7 @@ __all__ = [
     "freqz", "freqz_sos", "hilbert", "istft", "lfilter", "lfilter_zi", "lfiltic", "oaconvolve", "periodogram",
     "resample", "savgol_filter", "sosfilt", "sosfilt_zi", "sosfiltfilt", "spectrogram", "stft", "welch",
 ]  # fmt: skip
+__dir__ = __all__.copy
 
 
 def __getattr__(name: str) -> Any:
@@ -59,7 +60,3 @@ def __getattr__(name: str) -> Any:
     from scipy import signal as theirs
 
     return _passed_through(theirs, __name__, name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

@@ -16,6 +16,7 @@ from wengert.scipy.spatial import distance
 from wengert.scipy.spatial.distance import distance_matrix
 
 __all__ = ["distance", "distance_matrix"]
+__dir__ = __all__.copy
 
 
 def __getattr__(name: str) -> Any:
@@ -24,7 +25,3 @@ def __getattr__(name: str) -> Any:
     from scipy import spatial as theirs
 
     return _passed_through(theirs, __name__, name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

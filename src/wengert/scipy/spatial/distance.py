@@ -38,6 +38,7 @@ __all__ = [
     "braycurtis", "canberra", "cdist", "chebyshev", "cityblock", "correlation", "cosine", "euclidean",
     "jensenshannon", "mahalanobis", "minkowski", "pdist", "seuclidean", "sqeuclidean", "squareform",
 ]  # fmt: skip
+__dir__ = __all__.copy
 
 
 def __getattr__(name: str) -> Any:
@@ -46,10 +47,6 @@ def __getattr__(name: str) -> Any:
     from scipy.spatial import distance as theirs
 
     return passed_through(theirs, __name__, name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
 
 
 # -- metrics on vectors along the last axis, with broadcasting -------------------------------------------

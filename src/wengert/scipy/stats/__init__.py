@@ -56,6 +56,7 @@ __all__ = [
     "logistic", "lognorm", "multinomial", "multivariate_normal", "nbinom", "norm", "pareto", "pearsonr", "poisson",
     "rayleigh", "sem", "skew", "t", "uniform", "variation", "vonmises", "weibull_min", "wishart", "zscore",
 ]  # fmt: skip
+__dir__ = __all__.copy
 
 
 def __getattr__(name: str) -> Any:
@@ -64,7 +65,3 @@ def __getattr__(name: str) -> Any:
     from scipy import stats as theirs
 
     return _passed_through(theirs, __name__, name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
