@@ -1,4 +1,4 @@
-"""Factorisations and equations by the routines of LAPACK, as programs in the place of those of `blocked_linalg`.
+"""Factorisations and equations by the routines of LAPACK, as programs in the place of those of `blocked`.
 
 As in NumPy, they run in float64, also for float32. LAPACK stores arrays by columns: where it gets a matrix as it lies,
 it factorises the transpose.

@@ -1,6 +1,6 @@
 """Factorisations of matrices by columns and substitution, as nests in loops.
 
-Each is one step of a block algorithm (`blocked_linalg`). A nest of a step runs along rows or columns; of a stack of
+Each is one step of a block algorithm (`blocked`). A nest of a step runs along rows or columns; of a stack of
 small matrices, along the matrices, with one of them in each lane. The loops are those of Crout: step j computes row j
 and column j of the factors from the rows and columns before it, so that the rest of the matrix is read once.
 

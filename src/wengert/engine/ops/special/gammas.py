@@ -1,4 +1,4 @@
-"""SciPy's gamma and beta functions, and the distribution functions that they give, stated as in `scipy_special`."""
+"""SciPy's gamma and beta functions, and the distribution functions that they give, stated as in `scipy_functions`."""
 
 from __future__ import annotations
 
