@@ -47,7 +47,7 @@ def test_separated_data_are_reported(seed: int) -> None:
         assert fit.success
         return
     try:
-        with pytest.warns(DoubtfulResultWarning, match="no parabola.*there may be no maximum"):
+        with pytest.warns(DoubtfulResultWarning, match="not a parabola.*there may be no maximum"):
             fit = wg.fit.mle(logistic, data, np.zeros(2))
     except (LimitError, MatrixError):
         return
@@ -66,14 +66,14 @@ def test_a_limit_at_infinity_of_one_parameter_is_named() -> None:
 
 
 def test_standard_errors_that_are_none_are_reported() -> None:
-    with pytest.warns(DoubtfulResultWarning, match="the standard errors of x are no positive numbers"):
+    with pytest.warns(DoubtfulResultWarning, match="the standard errors of x are not positive numbers"):
         wg.fit.mle(lambda p, y: -((y - p) ** 2), np.ones(3), 0.0, robust=True)
 
 
 def test_laplace_reports_a_density_without_a_peak() -> None:
-    with pytest.warns(DoubtfulResultWarning, match=r"^laplace: along x the log density is no parabola"):
+    with pytest.warns(DoubtfulResultWarning, match=r"^laplace: along x the log density is not a parabola"):
         found = wg.fit.laplace(lambda x: -np.exp(-x), 0.0)
-    assert "no parabola" in str(found)
+    assert "not a parabola" in str(found)
 
 
 def test_trial_steps_of_a_fit_may_raise() -> None:

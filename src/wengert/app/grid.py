@@ -51,7 +51,7 @@ def parsed(grids: Sequence[str]) -> dict[str, list[Any]]:
 
 
 def _values(name: str, text: str) -> Sequence[Any]:
-    """Return the values that a part between commas stands for; a text that is none of them stays a text."""
+    """Return the values that a part between commas stands for; another text stays a text."""
     kind = OPTIONS[name].rule.kind if name in OPTIONS else str
     if kind is int and (match := _RANGE.fullmatch(text)):
         start, stop, step = (int(part or 1) for part in match.groups())

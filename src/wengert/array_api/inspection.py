@@ -1,4 +1,4 @@
-"""What the standard tells of dtypes and of the library: `finfo`, `isdtype`, `result_type`, and so on."""
+"""Inspection of dtypes and of the library: `finfo`, `isdtype`, `result_type`, and so on."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 class Info:
-    """What a library can do: the object of `__array_namespace_info__`.
+    """The abilities of the library: the object of `__array_namespace_info__`.
 
     Example:
         >>> Info().default_device()

@@ -13,7 +13,7 @@ from wengert.engine.transforms.substitution import current
 
 
 class Roles:
-    """Which arguments of a function are static, and which are donated.
+    """The static and the donated arguments of a function.
 
     Args:
         function: the user's.

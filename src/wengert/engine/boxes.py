@@ -50,7 +50,7 @@ _new = object.__new__
 _REFUSED = re.compile(r"(?<![.\w])'?Array'?(?![.\w(])")
 _GIVEN_UP = "compute it outside, or give up the derivative: wg.stop_gradient(x)"
 _HASHED = (
-    "a value inside a transform is no key: call the function without its cache (f.__wrapped__), "
+    "a value inside a transform is not a key: call the function without its cache (f.__wrapped__), "
     "or take the number as the key: float(wg.stop_gradient(x))"
 )
 #: The beginning of the message of `array_api_compat`, which SciPy uses too, for arrays of two libraries.
@@ -225,7 +225,7 @@ class Box:
 
 
 class View:
-    """What part of its base a view shows."""
+    """The part of its base that a view shows."""
 
     __slots__ = ()
     keeps_rows: ClassVar[bool] = False

@@ -30,7 +30,7 @@ Handle = int
 
 @dataclass
 class Term:
-    """What an operation adds to the adjoint of an operand."""
+    """A term of the adjoint of an operand."""
 
     position: int
     """That of the operand."""

@@ -1,4 +1,4 @@
-"""What a page shows of a function: its steps, programs, source and costs, as data."""
+"""The content of a page about a function: its steps, programs, source and costs, as data."""
 
 from __future__ import annotations
 

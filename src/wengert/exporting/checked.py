@@ -102,7 +102,7 @@ def _check_count(operation: Primitive, equation: Equation) -> None:
 
 
 class _Stated(NamedTuple):
-    """What an operation takes."""
+    """The operands and parameters that an operation takes."""
 
     operands: int | None
     """How many operands; None for any number."""

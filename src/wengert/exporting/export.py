@@ -69,8 +69,8 @@ class Export:
 
         Raises:
             UnsupportedError: an operation calls NumPy or SciPy.
-            ArgumentError: no target has this name; the last part of the path is no identifier of C, or a name of its
-                library; the function raises an error at the example arguments.
+            ArgumentError: no target has this name; the last part of the path is not an identifier of C, or is a name
+                of its library; the function raises an error at the example arguments.
 
         Example:
             >>> import numpy as np, tempfile, wengert as wg
@@ -109,7 +109,7 @@ class Export:
         Raises:
             MissingExtraError: there is no linker: neither ``wasm-ld`` nor the extra ``wasm``.
             UnsupportedError: an operation calls NumPy or SciPy.
-            ArgumentError: the last part of the path is no identifier of C, or a name of its library.
+            ArgumentError: the last part of the path is not an identifier of C, or a name of its library.
 
         Example:
             >>> import numpy as np, tempfile, wengert as wg

@@ -69,7 +69,7 @@ class Fit:
             name for name, is_wrong in zip(self.names, wrong[self._order], strict=True) if is_wrong
         )
         return (
-            [f"the standard errors of {names} are no positive numbers beyond rounding errors"]
+            [f"the standard errors of {names} are not positive numbers beyond rounding errors"]
             if names
             else []
         )

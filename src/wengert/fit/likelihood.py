@@ -95,7 +95,7 @@ def _checked_densities(densities: Any) -> tuple[int, ...]:
     """Return the shape of the log densities at the start.
 
     Raises:
-        ArgumentError: they are no array, empty, or some are not finite; if all are not, the start is to blame.
+        ArgumentError: they are not an array, empty, or some are not finite; if all are not, the start is to blame.
     """
     outputs, structure, _ = flatten_output("mle", densities)
     if structure.kind is not None:

@@ -152,7 +152,7 @@ class Potential:
         return ", ".join(involved[:5])
 
     def doubts(self, point: Point) -> list[str]:
-        """Return a sentence on the axis of the covariance along which the log density is no parabola, if there is one.
+        """Return a sentence on the axis of the covariance along which the log density is not a parabola, if any.
 
         A maximum at infinity is flat on one side and falls fast on the other; a fit that ends there, because the log
         density no longer changes, has a curvature that means nothing.
@@ -163,7 +163,7 @@ class Potential:
             losses = [self.value(point.x + sign * _SHORT * axis) - point.value for sign in (1.0, -1.0)]
             if min(losses) + rounding < expected / _BEND or max(losses) - rounding > expected * _BEND:
                 return [
-                    f"along {self._involved(vectors[:, k])} the log density is no parabola: a tenth of a standard "
+                    f"along {self._involved(vectors[:, k])} the log density is not a parabola: a tenth of a standard "
                     f"error changes it by {-losses[0]:.2g} and {-losses[1]:.2g}, not by {-expected:.2g}; there may be "
                     "no maximum, and the standard errors mean nothing: remove a parameter, or add information about it"
                 ]

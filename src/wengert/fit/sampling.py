@@ -63,8 +63,8 @@ def nuts(
     A trajectory of Hamilton's equations doubles until it turns back, and a point of it, chosen with the weights
     ``exp(-energy)``, is the next draw (Hoffman and Gelman, 2014; Betancourt, 2017). In the warm-up dual averaging finds
     the step size, and growing windows find the variances of the parameters, which are the inverse masses, as in Stan.
-    All chains run in one compiled program. All computation is in float64. A point where the log density is no number,
-    or raises an error of its values (a singular matrix, a domain, a loop that does not end), is never drawn, and its
+    All chains run in one compiled program, in float64. A point where the log density is not a number, or
+    raises an error of its values (a singular matrix, a domain, a loop that does not end), is never drawn, and its
     trajectory counts as divergent.
 
     Args:
@@ -364,7 +364,7 @@ def _count(operation: str, name: str, count: Any, least: int = 1) -> int:
     """Return a count as an integer.
 
     Raises:
-        ArgumentError: the count is no integer, or too small.
+        ArgumentError: the count is not an integer, or too small.
     """
     try:
         number = index(count)

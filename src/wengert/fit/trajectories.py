@@ -38,7 +38,7 @@ class Phase(NamedTuple):
 
 
 class Moved(NamedTuple):
-    """Where a transition of a Markov chain has led, and what it was like."""
+    """The end of a transition of a Markov chain, and its statistics."""
 
     place: Place
     acceptance: Any
@@ -74,7 +74,7 @@ def leapfrog(slope: Slope, phase: Phase, step: Any, metric: Metric) -> Phase:
 
 
 def energy_of(phase: Phase) -> Any:
-    """Return the energy; infinite where it is no number, or the density is infinite."""
+    """Return the energy; infinite where it is not a number, or the density is infinite."""
     energy = 0.5 * np.sum(phase.velocity * phase.momentum) - phase.place.logdensity
     return where(np.isfinite(energy), energy, np.inf)
 

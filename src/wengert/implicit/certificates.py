@@ -39,7 +39,7 @@ _FLAT = 1e-6
 
 
 class Certificate(NamedTuple):
-    """What is known about a point."""
+    """The certificate of a point: its residual and its Newton step."""
 
     holds: Any
     residual: Any
@@ -64,7 +64,7 @@ def certified(
     *,
     is_minimum: bool = False,
 ) -> Any:
-    """Return x, or have the program raise `LimitError` where it is no certified root; with a gradient, no minimum."""
+    """Return x, or have the program raise `LimitError` where it is not a certified root; with a gradient, minimum."""
     x = require_certified(operation, x, certificate(residual, solves, x, tolerance))
     if not is_minimum:
         return x

@@ -43,7 +43,7 @@ class Equations(NamedTuple):
 
 
 def check_callable(operation: str, function: Any) -> None:
-    """Raise `ArgumentError` if a value is no function."""
+    """Raise `ArgumentError` if a value is not a function."""
     if not callable(function):
         raise ArgumentError(message(operation, "a function is needed", type(function).__name__))
 

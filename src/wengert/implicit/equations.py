@@ -60,7 +60,7 @@ def root(
         x, in the containers of ``x0``.
 
     Raises:
-        LimitError: Newton's method does not converge; or its end is no certified root: the Newton step is not small
+        LimitError: Newton's method does not converge; or its end is not a certified root: the Newton step is not small
             relative to x, or the residual is not small relative to the values around.
         MatrixError: the matrix of derivatives is singular.
         ShapeError: ``fun`` does not return the shapes of ``x0``.
@@ -114,7 +114,7 @@ def fixed_point(
         x, in the containers of ``x0``.
 
     Raises:
-        LimitError: the iteration does not converge, or its end is no certified solution.
+        LimitError: the iteration does not converge, or its end is not a certified solution.
         MatrixError: 1 is an eigenvalue of the derivative of ``fun``.
         ShapeError: ``fun`` does not return the shapes of ``x0``.
 

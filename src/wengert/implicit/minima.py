@@ -68,7 +68,7 @@ def minimum(
         x, in the containers of ``x0``.
 
     Raises:
-        LimitError: the iteration does not converge; or its end is no certified minimum: the Newton step is not small
+        LimitError: the iteration does not converge; or its end is not a certified minimum: the Newton step is not small
             relative to x, or a curvature is not positive.
         MatrixError: the Hessian at the end is singular.
         ArgumentError: ``fun`` does not return a number.

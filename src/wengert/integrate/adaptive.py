@@ -77,7 +77,7 @@ _ROWS = ("low", "high", "value", "error", "size", "axis")
 
 
 class _Partition(NamedTuple):
-    """How lists of boxes are made and split; empty boxes are zero."""
+    """A partition of a region into boxes, and its refinement; empty boxes are zero."""
 
     function: Callable[[Any], Any]
     rule: Rule

@@ -87,7 +87,7 @@ def _direction(operation: str, event: Any) -> float:
 
 
 class Place(NamedTuple):
-    """Where an event happened."""
+    """The place of an event."""
 
     t: Any
     y: Any

@@ -39,7 +39,7 @@ from wengert.integrate.rules import EPSILON, rule_for
 
 
 class Region(NamedTuple):
-    """What is integrated over, up to its ends, which are operands.
+    """The region of an integral, up to its ends, which are operands.
 
     ====================  =================================================================
     finite                from the first end to the last; the ends between break the interval

@@ -48,7 +48,7 @@ class Problem(NamedTuple):
 
 
 class Tolerances(NamedTuple):
-    """What bounds the errors and sizes of steps."""
+    """The bounds of the errors and sizes of steps."""
 
     rtol: Any
     atol: Any

@@ -1,4 +1,4 @@
-"""What a solver returns: the solution at times, and as a function of time."""
+"""The result of a solver: the solution at times, and as a function of time."""
 
 from __future__ import annotations
 

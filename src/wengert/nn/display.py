@@ -1,4 +1,4 @@
-"""What a notebook shows of a layer: its arrays, and how many numbers they hold."""
+"""The display of a layer in a notebook: its arrays, and how many numbers they hold."""
 
 from __future__ import annotations
 

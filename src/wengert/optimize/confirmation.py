@@ -35,7 +35,7 @@ def is_root(fun: Callable[[Any], Any], x: Any) -> bool:
 
 
 def confirmed_root(result: Any, fun: Callable[[Any], Any]) -> Any:
-    """Return a result, without success if its x is no certified root."""
+    """Return a result, without success if its x is not a certified root."""
     if result.success and result.x.size <= MOST_DENSE and not is_root(fun, result.x):
         _withdraw(result, _NO_ROOT)
     return result
@@ -81,4 +81,4 @@ def _mapped(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 def _withdraw(result: Any, reason: str) -> None:
     result.success = False
-    result.message = f"{result.message} But this is no solution: {reason}"
+    result.message = f"{result.message} But this is not a solution: {reason}"

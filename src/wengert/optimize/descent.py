@@ -29,7 +29,7 @@ _FAR = 1e-3
 
 
 class Limits(NamedTuple):
-    """When a descent ends."""
+    """The conditions that end a descent."""
 
     gtol: float
     """The greatest element of the gradient of a minimum, in absolute value."""
@@ -89,7 +89,7 @@ class _Descent(NamedTuple):
 
 
 class End(NamedTuple):
-    """Where a descent has ended."""
+    """The end of a descent."""
 
     point: Point
     steps: Any

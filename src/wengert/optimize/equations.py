@@ -159,7 +159,7 @@ def root_scalar(
 
 
 def _is_solution(f: Callable[..., Any], args: tuple[Any, ...], bracket: Any, x: Any) -> bool:
-    """Return whether the values at the ends of a bracket are larger, so that it is no pole; or x is certified."""
+    """Return whether the values at the ends of a bracket are larger, so that it is not a pole; or x is certified."""
     if bracket is not None:
         ends = [abs(f(float(end), *args)) for end in bracket]
         if abs(f(x, *args)) <= 0.5 * max(ends):

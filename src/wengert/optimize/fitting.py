@@ -160,7 +160,7 @@ def curve_fit(
     Raises:
         ArgumentError: bounds do not fit, or the start is not finite; the data have derivatives with ``full_output``,
             with ``nan_policy="omit"`` or with bounds without ``p0``.
-        LimitError: a derivative by the data is asked for, and the end is no certified minimum, as at a bound.
+        LimitError: a derivative by the data is asked for, and the end is not a certified minimum, as at a bound.
         RuntimeError: the fit does not converge, as in SciPy.
         MissingExtraError: SciPy is not installed.
 

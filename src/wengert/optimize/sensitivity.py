@@ -1,4 +1,4 @@
-"""How the end of a descent moves with parameters: the derivative of the minimum, not of the steps towards it."""
+"""The sensitivity of the end of a descent to parameters: the derivative of the minimum, not of the steps towards it."""
 
 from __future__ import annotations
 

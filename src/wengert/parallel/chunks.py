@@ -1,4 +1,4 @@
-"""What a worker does: the function on a chunk of items, and the first item that fails."""
+"""The work of a process: the function on a chunk of items, and the first item that fails."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class Journal:
 
     Raises:
         ArgumentError: the file is a journal of other inputs.
-        JournalError: another process uses the file, or it is no journal, or it cannot be read or written.
+        JournalError: another process uses the file, or it is not a journal, or it cannot be read or written.
 
     Example:
         >>> import tempfile

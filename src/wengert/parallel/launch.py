@@ -134,7 +134,7 @@ def _of_wheel(name: str) -> Path | None:
 
 
 class Attempt(NamedTuple):
-    """How the processes ended."""
+    """The ends of the processes of an attempt."""
 
     code: int | None
     """The exit code that the first process noted; None if the job did not end in order."""

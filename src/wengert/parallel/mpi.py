@@ -105,7 +105,7 @@ class Exchange:
 
 
 class _Counts:
-    """How many bytes of a buffer belong to each process, in order."""
+    """The bytes of a buffer that belong to each process, in order."""
 
     def __init__(self, counts: list[int]) -> None:
         self.counts, self.total = counts, sum(counts)

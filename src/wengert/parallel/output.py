@@ -1,4 +1,4 @@
-"""What the processes of a job print: whole lines, with the number of the process."""
+"""The output of the processes of a job: whole lines, with the number of the process."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def check_main() -> None:
 
 @contextlib.contextmanager
 def _without_missing_main() -> Generator[None, None, None]:
-    """Hide the name of a main module that is no file, such as ``<stdin>``: a new process would look for it."""
+    """Hide the name of a main module that is not a file, such as ``<stdin>``: a new process would look for it."""
     variables = vars(sys.modules["__main__"])
     name = variables.get("__file__")
     if name is None or os.path.exists(name):

@@ -1,4 +1,4 @@
-"""What the modules of this room share: SciPy's other names, and conversions of arguments."""
+"""Common parts of the modules of this room: SciPy's other names, and conversions of arguments."""
 
 from __future__ import annotations
 

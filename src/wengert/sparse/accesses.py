@@ -1,4 +1,4 @@
-"""What the elements of a result read: the accesses of a nest, at all points of its loops at once."""
+"""The inputs of each element of a result: the accesses of a nest, at all points of its loops at once."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PRODUCTS = ("multiply", "multiply_no_nan", "logical_and")
 
 
 class Value(NamedTuple):
-    """What is known of a value: its elements, or the set of inputs that each element depends on.
+    """Knowledge of a value: its elements, or the set of inputs that each element depends on.
 
     Of a value that depends on no input, and that is not known, both are None.
     """

@@ -107,7 +107,7 @@ class _Stacked:
 
 
 class _Turn:
-    """What one turn of a scan reads: for each element of the results, elements of the inputs.
+    """The inputs of one turn of a scan: for each element of the results, elements of the inputs.
 
     Args:
         body: the program of a turn.

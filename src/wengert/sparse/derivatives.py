@@ -85,7 +85,7 @@ class SparseDerivative:
     def _structure(
         self, arguments: tuple[Any, ...], options: dict[str, Any]
     ) -> tuple[Structure, Sequence[Any]]:
-        """Return the structure for arguments, and those of their leaves that are no part of it."""
+        """Return the structure for arguments, and those of their leaves that are not part of it."""
         types: Any = None
         if not options and all(type(argument) is NDARRAY for argument in arguments):
             types = tuple([(argument.dtype, argument.shape) for argument in arguments])

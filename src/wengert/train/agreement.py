@@ -1,4 +1,4 @@
-"""What the processes of a run must have in common, so that they compute the same bits."""
+"""The facts on which the processes of a run must agree, so that they compute the same bits."""
 
 from __future__ import annotations
 

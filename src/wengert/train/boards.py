@@ -16,7 +16,7 @@ from wengert.train.storage import writing
 
 
 class Start(NamedTuple):
-    """What a board learns about a run at its start."""
+    """The facts that a board gets at the start of a run."""
 
     folder: Path
     """Of the run."""

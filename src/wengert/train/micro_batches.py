@@ -37,7 +37,7 @@ _OWN_KEYS = 2
 
 
 class Summand(NamedTuple):
-    """What a micro-batch adds to a step, weighted by its examples in units of a whole micro-batch."""
+    """The summand of a micro-batch in a step, weighted by its examples in units of a whole micro-batch."""
 
     loss: Any
     score: Any
@@ -48,7 +48,7 @@ class Summand(NamedTuple):
 
 
 class _Sum(NamedTuple):
-    """What adds the micro-batches of a step."""
+    """The sum of the micro-batches of a step."""
 
     reduction: Reduction
     out: Buffer

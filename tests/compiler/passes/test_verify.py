@@ -98,7 +98,7 @@ BROKEN: dict[str, tuple[tuple[Step, ...], str]] = {
     ),
     "a product that is none": (
         (Nest((DI, DJ), (store(Y, (i, j), Apply("add", (Load(X, (i, j)), ONE), FLOAT64, 1)),)),),
-        "is no product",
+        "is not a product",
     ),
     "guards of two dtypes": (
         (Nest((DI, DJ), (store(Y, (i, j), Guard(((j, 1),), ONE, Const(1, INT64))),)),),

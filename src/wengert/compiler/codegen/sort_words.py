@@ -17,7 +17,7 @@ from wengert.engine.core.dtypes import BOOL, Dtype
 
 
 class Codec(NamedTuple):
-    """How elements of a dtype become words."""
+    """The map between elements of a dtype and words."""
 
     dtype: Dtype
     words: Words

@@ -58,7 +58,7 @@ def check_function(name: str) -> None:
     """Check that C and C++ can call a function by a name.
 
     Raises:
-        ArgumentError: it is no identifier, a keyword, or a name of C's library.
+        ArgumentError: it is not an identifier, a keyword, or a name of C's library.
     """
     if not _IDENTIFIER.fullmatch(name):
         requirement = "the last part of the path must be an identifier of C, without an ending"

@@ -22,7 +22,7 @@ from wengert.engine.nest.rewrite import Footprint, can_pass, extract_sum
 
 @dataclass
 class Parts:
-    """Where the steps of a run go."""
+    """A partition of the steps of a run."""
 
     before: list[Step] = field(default_factory=list[Step])
     inside: list[Step] = field(default_factory=list[Step])

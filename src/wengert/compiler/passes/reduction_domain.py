@@ -1,4 +1,4 @@
-"""What may be carried out along the way of a sum: nests that compute elements, at the points that it runs over."""
+"""Maps that can move into the loop of a reduction: the nests of its operands, at the points of its domain."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def matches(
     theirs: Iterable[Load],
     dims: Collection[Dim],
 ) -> Iterator[dict[Term, Index]]:
-    """Go through the ways in which others are some dimensions: one for each array whose elements both run through.
+    """Yield the substitutions of dimensions under which two accesses of an array meet the same elements.
 
     Args:
-        own: the others, all of which are to be found among `dims`.
-        mine: where in each array they are.
-        theirs: where `dims` are.
-        dims: the dimensions, each to be found once.
+        own: the dimensions to substitute.
+        mine: their access to each array.
+        theirs: the accesses along `dims`.
+        dims: the dimensions that stand for them, each once.
     """
     for load in theirs:
         given = _same_points(own, mine[load.buffer], load.indices, dims) if load.buffer in mine else None

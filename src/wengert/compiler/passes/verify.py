@@ -220,7 +220,7 @@ class _Nest:
                 self.expression(body, {*dims, *own}, cases)
             case Apply(operands=operands):
                 if node.operation in SUMS and node.param and factors(operands[node.param - 1]) is None:
-                    self.fail("a sum names an operand that it does not round, and that is no product")
+                    self.fail("a sum names an operand that it does not round, and that is not a product")
                 for operand in operands:
                     self.expression(operand, dims, cases)
             case _:

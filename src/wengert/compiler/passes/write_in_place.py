@@ -27,7 +27,7 @@ def write_in_place(program: Program) -> Program:
 
 
 class _Write(NamedTuple):
-    """What a nest does that changes some elements of an array."""
+    """A partial write: a nest that changes some elements of an array."""
 
     before: Load | Const
     """An element of the array before."""

@@ -100,7 +100,7 @@ def is_same(x: Any, y: Any) -> bool:
 
 
 def types_of(leaves: Sequence[Any]) -> tuple[Any, ...] | None:
-    """Return the keys of the types of some leaves; None if a leaf is no number, or a value inside a transform."""
+    """Return the keys of the types of some leaves; None if a leaf is not a number, or a value inside a transform."""
     if any(isinstance(leaf, Box) for leaf in leaves):
         return None
     try:
@@ -231,7 +231,7 @@ def unusable(
     static: Sequence[Any],
     positions: Sequence[int],
 ) -> Exception:
-    """Return the error for arguments without a key: a static one without a hash, or an object that is no number."""
+    """Return the error for arguments without a key: a static one without a hash, or an object that is not a number."""
     for argument in static:
         try:
             hash(argument)

@@ -34,7 +34,7 @@ class Lifetime(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where in the arena a buffer lies, in bytes, and when."""
+    """The range of a buffer in the arena, in bytes, and its lifetime."""
 
     offset: int
     size: int

@@ -225,7 +225,7 @@ def _pays(product: _Product, tile: _Tile) -> bool:
 
 
 class _Cut(NamedTuple):
-    """How a dimension of sums is cut into blocks."""
+    """The blocks of a dimension of sums."""
 
     dim: Dim
     extent: int

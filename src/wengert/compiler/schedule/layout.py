@@ -20,7 +20,7 @@ from wengert.engine.nest.nest import Program, reads, writes
 
 
 class Layout(NamedTuple):
-    """Where the elements of a buffer lie.
+    """The layout of a buffer: the place of each element.
 
     ``lanes`` is the axis that lies innermost, filled up with elements that no one reads to whole vectors; None for the
     row-major order of an ordinary array. With ``panel`` that axis is cut into pieces of that many elements, one piece
@@ -36,7 +36,7 @@ class Layout(NamedTuple):
 
     @property
     def rows(self) -> int:
-        """How far apart neighbouring panels lie, for each element of a panel."""
+        """The distance of neighbouring panels, for each element of a panel."""
         return self.size // -(-self.length // self.panel) // self.panel
 
     length: int = 0

@@ -24,7 +24,7 @@ _BYTE = np.dtype(np.uint8)
 
 
 class Words(NamedTuple):
-    """What stands for the elements while they are sorted."""
+    """The words that stand for the elements of a sort."""
 
     scalar: str
     """LLVM's type of a word: a signed integer, or a float that is not NaN."""
@@ -50,7 +50,7 @@ class Lines(NamedTuple):
 
 
 class SortPlan(NamedTuple):
-    """How a sort is carried out."""
+    """The schedule of a sort."""
 
     lines: Lines
     words: Words
@@ -79,7 +79,7 @@ class SortPlan(NamedTuple):
 
     @property
     def levels(self) -> int:
-        """How often the network merges runs in pairs, beginning with runs of a tile."""
+        """The number of merges of runs in pairs, from runs of a tile."""
         return (self.vectors // self.tile - 1).bit_length()
 
     @property

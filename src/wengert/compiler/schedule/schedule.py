@@ -30,7 +30,7 @@ from wengert.engine.nest.nest import Nest, Store
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """How a nest is carried out."""
+    """The schedule of a nest."""
 
     lanes: Dim | None
     """The dimension along vectors."""
@@ -133,7 +133,7 @@ def _lane_candidates(nest: Nest) -> list[Dim]:
 
 
 class _Facts(NamedTuple):
-    """What the cost of an expression depends on, found once."""
+    """The facts on which the cost of an expression depends, computed once."""
 
     applies: int
     loads: tuple[Load, ...]

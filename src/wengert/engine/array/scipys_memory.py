@@ -29,7 +29,7 @@ _places_of: dict[Any, Any] = {}
 
 
 class _Place(NamedTuple):
-    """Where an array lies."""
+    """The memory of an array."""
 
     shape: Shape
     strides: tuple[int, ...] | None

@@ -1,4 +1,4 @@
-"""What stands for the functions of SciPy, and for NumPy, on values inside a transform."""
+"""Substitutes for the functions of SciPy and of NumPy on values inside a transform."""
 
 from __future__ import annotations
 

@@ -383,7 +383,7 @@ def instead_of_package(otherwise: str) -> str:
         return hint
     function = _called()
     if _module_of(function).partition(".")[0] != package and running:
-        function = running[-1]  # SciPy wraps its functions: the first that is no wrapper
+        function = running[-1]  # SciPy wraps its functions: the first behind the wrappers
     other = _substitute(function) or _of_same_meaning(function) or _of_room(function) or _instead_of_table()
     name = "" if other else _full_name(function)
     place = name and f" in {name}"

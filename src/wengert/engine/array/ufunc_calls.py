@@ -96,7 +96,7 @@ def truth_values(operation: str, condition: Any) -> Any:
 
 def _guarded(ufunc: np.ufunc, mask: Any, x: Any, place: int) -> Any:
     """Return an operand with a harmless number where the function is not to be evaluated, which may warn there."""
-    harmless = 0 if ufunc is np.arctanh else 1 + place  # two operands are no tie
+    harmless = 0 if ufunc is np.arctanh else 1 + place  # two operands do not tie
     return where(mask, x, cast(harmless, dtype=dtype_of(x))) if dtype_of(x) != BOOL else x
 
 

@@ -83,7 +83,7 @@ class FunctionView(View):
 
 
 class Axes(NamedTuple):
-    """What a view shows of the axes of an array: no axis of it has extent one, unless it is new."""
+    """The map from the axes of a view to those of its base; an axis of extent one is new."""
 
     part: Index
     """The basic index of the array."""
@@ -97,7 +97,7 @@ class AxesView(View):
     __slots__ = ()
 
     def axes_of(self, shape: Shape) -> Axes | None:
-        """Return what the view shows of an array of a shape; None if it is no map of axes."""
+        """Return what the view shows of an array of a shape; None if it is not a map of axes."""
         raise NotImplementedError
 
     def of_view(self, first: View, base: Shape, between: Shape) -> View | None:

@@ -87,7 +87,7 @@ def while_loop(
         The first value for which the condition does not hold.
 
     Raises:
-        ArgumentError: the value changes its containers, or a limit is no integer from 0.
+        ArgumentError: the value changes its containers, or a limit is not an integer from 0.
         ShapeError: the value changes its shape, or the condition is not a scalar.
         DtypeError: the value changes its dtype.
         LimitError: the condition still holds after ``most`` turns; compiled code raises it, too. Or ``max_bytes`` do
@@ -129,7 +129,7 @@ def fori_loop(
         The value after the last step.
 
     Raises:
-        ArgumentError: the value changes its containers, or a limit is no integer from 0.
+        ArgumentError: the value changes its containers, or a limit is not an integer from 0.
         ShapeError: the value changes its shape.
         DtypeError: a bound is not an integer, or the value changes its dtype.
         LimitError: the range has more than ``most`` numbers; compiled code raises it, too. Or ``max_bytes`` do not

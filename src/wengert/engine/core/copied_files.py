@@ -1,4 +1,4 @@
-"""Which functions and classes have copies for a second run: the user's, and those of installed formulas."""
+"""The functions and classes that a second run copies: the user's, and those of installed formulas."""
 
 from __future__ import annotations
 

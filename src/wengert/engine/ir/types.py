@@ -34,7 +34,7 @@ class TensorType(NamedTuple):
 
     @property
     def scalar(self) -> Any:
-        """What stands for this type in NumPy's promotion: a dtype, or Python's own scalar type if weak."""
+        """The operand of NumPy's promotion for this type: a dtype, or Python's own scalar type if weak."""
         return PYTHON_TYPE[self.dtype.kind] if self.weak and self.dtype != BOOL else self.dtype
 
 

@@ -149,7 +149,7 @@ def row_major(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
 
 
 class Unfolding(NamedTuple):
-    """How to store an array and to see it with one axis for each dimension of its access map.
+    """A stored array, and its view with one axis for each dimension of its access map.
 
     Attributes:
         axes: The order in which the array's axes are stored, outermost first.

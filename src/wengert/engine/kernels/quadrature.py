@@ -1,4 +1,4 @@
-"""What quadratures of functions of several operands share."""
+"""The common parts of quadratures of functions of several operands."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ class Nest:
 
 
 class _Uses(NamedTuple):
-    """What the steps inside a step read and write; found once, because passes ask at each level of nesting."""
+    """The buffers that the steps inside a step read and write, computed once: passes ask at each level."""
 
     reads: tuple[Buffer, ...]
     writes: tuple[Buffer, ...]

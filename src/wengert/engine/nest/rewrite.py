@@ -163,7 +163,7 @@ def bijection(indices: Sequence[Index], shape: Sequence[int], dims: Sequence[Dim
 
 
 class Footprint:
-    """What some steps read and write."""
+    """The buffers that some steps read and write."""
 
     def __init__(self) -> None:
         self._written: set[Buffer] = set()

@@ -80,7 +80,7 @@ class Routine:
 
 
 class Stride(NamedTuple):
-    """How many matrices a step along an axis passes over; a call's place on it is ``number // divisor % extent``."""
+    """The matrices between two places along an axis; a call's place on it is ``number // divisor % extent``."""
 
     divisor: int
     extent: int

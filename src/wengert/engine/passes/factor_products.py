@@ -34,7 +34,7 @@ def factor_products(graph: Graph) -> Graph:
 
 
 class _Shared(NamedTuple):
-    """What products have in common that differ in one factor."""
+    """The common factors of products that differ in one factor."""
 
     params: tuple[Any, ...]
     others: tuple[Atom, ...]

@@ -47,7 +47,7 @@ def _shared(graph: Graph, native: Mapping[Equation, Blocks], leaves: bool) -> Gr
 
 
 class _Factors(NamedTuple):
-    """How a matrix is factorised, and how an operation takes the factors."""
+    """A factorisation of a matrix, and an operation on its factors."""
 
     factorise: Callable[[Any], Sequence[Any]]
     """``matrix -> factors``"""

@@ -112,7 +112,7 @@ def _positions(operation: str, argnums: Any, count: int) -> list[int]:
     return positions
 
 
-#: The hint for a part of an argument that is no number.
+#: The hint for a part of an argument that is not a number.
 SETTING = "let the function take it from outside, or declare the field of a dataclass as a setting: wg.tree.static()"
 
 

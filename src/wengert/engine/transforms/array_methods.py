@@ -189,7 +189,7 @@ class _Source:
 
 
 def _imports(node: ast.stmt) -> bool:
-    """Return whether a statement, which is no function or class, contains an import."""
+    """Return whether a statement, which is not a function or class, contains an import."""
     is_scope = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
     return not is_scope and any(isinstance(part, (ast.Import, ast.ImportFrom)) for part in ast.walk(node))
 
@@ -204,7 +204,7 @@ class _Calling(ast.NodeTransformer):
     """Put calls of `method` and `product` in the place of methods and products.
 
     Args:
-        modules: names that stand for modules, whose functions are no methods.
+        modules: names that stand for modules, whose functions are not methods.
     """
 
     def __init__(self, modules: set[str]) -> None:

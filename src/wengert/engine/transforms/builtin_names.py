@@ -1,4 +1,4 @@
-"""What stands for Python's names in the copies of a second run: `float`, `complex` and `isinstance` know boxes."""
+"""Substitutes for Python's names in the copies of a second run: `float`, `complex` and `isinstance` know boxes."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def followed(function: Any) -> Any:
     """Return a function that calls a user's; inside a transform, once more with substitutes if it loses a value.
 
     Args:
-        function: any object; one that is no function of the user's stays as it is.
+        function: any object; one that is not a function of the user's stays as it is.
     """
     if isinstance(function, type) or not callable(function) or code_of(function) is None:
         return function

@@ -49,7 +49,7 @@ def _copy(value: Any) -> Any:
 
 
 class _Quiet:
-    """Stands before the bases while a copy is made: it is no new subclass of theirs."""
+    """Stands before the bases while a copy is made: it is not a new subclass of theirs."""
 
     __slots__ = ()
 

@@ -34,7 +34,7 @@ _Parts = Callable[[Any], Iterable[Any]]
 
 
 class _Facts(NamedTuple):
-    """What the text of a function says."""
+    """Facts from the code of a function."""
 
     is_copied: bool
     """Whether it has a copy in a second run."""

@@ -408,7 +408,7 @@ def gnvp(
         A function of the arguments of ``fun`` and, last, the direction, which returns a container like the direction.
 
     Raises:
-        ArgumentError: the direction is missing, or has other containers than the argument; the loss is no scalar.
+        ArgumentError: the direction is missing, or has other containers than the argument; the loss is not a scalar.
         ShapeError: the direction does not have the shape of the argument.
         DtypeError: an argument or an output is not floating-point.
 

@@ -1,4 +1,4 @@
-"""What a second run copies: each copy stands for an object of the program, and copies reach copies alone.
+"""Copies of a second run and their originals: a copy stands for an object, and reaches copies alone.
 
 The program's own storage (attributes, elements, global variables) holds originals. A read gives the copy, and a write
 stores the original. At the end of the outermost run, copies and new objects of copied classes become objects of the

@@ -499,7 +499,7 @@ def _vectorized(function: np.vectorize) -> Any:
 
 
 def _with_cache(function: Any) -> Any:
-    """Return the copy of a function that keeps its results: values inside a transform are no keys."""
+    """Return the copy of a function that keeps its results: values inside a transform are not keys."""
     known = Runs.copy_of(function)
     if known is not None:
         return known

@@ -53,7 +53,7 @@ from wengert.engine.transforms.substitution import attempt
 Values = Sequence[Any]
 #: ``k -> coefficient k``, or None where it is zero whatever the numbers are.
 Coefficient = Callable[[int], Any]
-#: The highest order of a derivative: the factorial of a higher one is no float.
+#: The highest order of a derivative: the factorial of a higher one is not a float.
 _MOST_DERIVATIVES = 170
 
 

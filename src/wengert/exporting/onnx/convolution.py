@@ -63,7 +63,7 @@ class _Pair(NamedTuple):
     problem: Problem
 
     def convolution(self) -> Value | None:
-        """Return the contraction as a convolution, or None if it is none."""
+        """Return the contraction as a convolution; None where it has another form."""
         extents, out, shape = self.problem.extents, self.problem.out, self.problem.shape
         filtered, written = dims_of(self.of_taps), dims_of(out)
         image = read(self.image, self.of_image, extents, windows_of(written - filtered, filtered - written))
@@ -91,7 +91,7 @@ class _Pair(NamedTuple):
         return arranged(y, [*batch, *groups, *filters, *positions], result, extents, shape)
 
     def transposed(self) -> Value | None:
-        """Return the contraction as a transposed convolution, or None if it is none."""
+        """Return the contraction as a transposed convolution; None where it has another form."""
         extents, out, shape = self.problem.extents, self.problem.out, self.problem.shape
         imaged, filtered = dims_of(self.of_image), dims_of(self.of_taps)
         image = read(self.image, self.of_image, extents, no_window)

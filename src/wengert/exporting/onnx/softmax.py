@@ -8,7 +8,7 @@ from wengert.exporting.onnx.values import Value
 
 
 def softmax(top: Value, bottom: Value) -> Value | None:
-    """Return the softmax that a quotient ``exp(x - m) / sum exp(x - m)`` is; None if it is none."""
+    """Match ``exp(x - m) / sum exp(x - m)``, and return its softmax; None for another quotient."""
     axis = _summed_axis(top, bottom)
     exponent = top.made_by("Exp")
     if axis is None or not exponent:
@@ -18,7 +18,7 @@ def softmax(top: Value, bottom: Value) -> Value | None:
 
 
 def log_softmax(exponent: Value, logarithm: Value) -> Value | None:
-    """Return the logarithm of softmax that ``(x - m) - log sum exp(x - m)`` is; None if it is none."""
+    """Match ``(x - m) - log sum exp(x - m)``, and return its logarithm of softmax; None for another difference."""
     for total in logarithm.made_by("Log"):
         for terms in _sum_of(total)[:1]:
             axis = _summed_axis(terms, total)
@@ -28,12 +28,12 @@ def log_softmax(exponent: Value, logarithm: Value) -> Value | None:
 
 
 def _sum_of(total: Value) -> Sequence[Value]:
-    """Return what a value is the sum of, up to its shape, and the axes; nothing if it is no sum."""
+    """Return the summand and the axes of a sum, up to its shape; nothing for another value."""
     return total.writer.reshaped.get(total.name, total).made_by("ReduceSum")
 
 
 def _summed_axis(terms: Value, total: Value) -> int | None:
-    """Return the axis over which a value is the sum of another, along which it broadcasts; None if it is none."""
+    """Return the axis of a sum of another value that broadcasts along it; None for another value."""
     match _sum_of(total):
         case [summed, axes] if summed.name == terms.name and axes.known.size == 1:
             axis = int(axes.known[0])

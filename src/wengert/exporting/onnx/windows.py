@@ -31,7 +31,7 @@ class Window(NamedTuple):
 
 #: An axis: a dimension, or a window.
 Axis: TypeAlias = int | Window
-#: ``terms -> window``, or None for an axis that is none.
+#: ``terms -> window``, or None for an axis without a window.
 Windows: TypeAlias = Callable[[Terms], Window | None]
 
 
@@ -50,7 +50,7 @@ def windows_of(position: set[int], tap: set[int]) -> Windows:
 
 
 def no_window(terms: Terms) -> None:
-    """Return that an axis is no window."""
+    """Return an axis without a window."""
     return None
 
 

@@ -1,4 +1,4 @@
-"""What the functions of this room share: modes at the edges, arguments for each axis, and results in an output."""
+"""Arguments that the functions of this room share: modes at the edges, one for each axis, outputs."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ _BORDER = 12
 
 
 class _Source(NamedTuple):
-    """What is interpolated: coefficients of splines, with the rules of their use."""
+    """The interpolated array: coefficients of splines, with the rules of their use."""
 
     values: Any
     order: int

@@ -227,7 +227,7 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
         The filtered signal, and with ``zi`` also the states after the last element.
 
     Raises:
-        ShapeError: the sections are no rows of 6, or the states do not fit.
+        ShapeError: the sections are not rows of 6, or the states do not fit.
 
     Example:
         >>> sosfilt([[1.0, 0.0, 0.0, 1.0, -0.5, 0.0]], np.array([1.0, 0.0, 0.0]))
@@ -258,7 +258,7 @@ def sosfilt_zi(sos: Any) -> Any:
         Two states for each section.
 
     Raises:
-        ShapeError: the sections are no rows of 6.
+        ShapeError: the sections are not rows of 6.
 
     Example:
         >>> sosfilt_zi([[0.5, 0.0, 0.0, 1.0, -0.5, 0.0]])
@@ -417,7 +417,7 @@ def sosfiltfilt(sos: Any, x: Any, axis: int = -1, padtype: Any = "odd", padlen: 
 
     Raises:
         ArgumentError: the signal is too short for its extension, or ``padtype`` is unknown.
-        ShapeError: the sections are no rows of 6.
+        ShapeError: the sections are not rows of 6.
         ConcreteError: neither ``padlen`` nor ``sos`` is known.
 
     Example:

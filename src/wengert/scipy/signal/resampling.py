@@ -262,7 +262,7 @@ def freqz_sos(sos: Any, worN: Any = 512, whole: bool = False, fs: Any = 2 * math
         The frequencies, and the response.
 
     Raises:
-        ShapeError: the sections are no rows of 6.
+        ShapeError: the sections are not rows of 6.
 
     Example:
         >>> abs(freqz_sos([[0.5, 0.5, 0.0, 1.0, 0.0, 0.0]], worN=2)[1]).round(3)

@@ -54,7 +54,7 @@ def _window(operation: str, window: Any, nperseg: Any, count: int) -> Any:
 
 
 class _Plan(NamedTuple):
-    """How a signal is cut into segments and transformed."""
+    """The segments of a signal and their transforms."""
 
     window: Any
     overlap: int
@@ -208,7 +208,7 @@ def csd(
 
     Raises:
         ArgumentError: an option is unknown, or the lengths do not fit.
-        ShapeError: the window is no vector.
+        ShapeError: the window is not a vector.
 
     Example:
         >>> x = np.cos(np.pi / 2 * np.arange(16))
@@ -269,7 +269,7 @@ def welch(
 
     Raises:
         ArgumentError: an option is unknown, or the lengths do not fit.
-        ShapeError: the window is no vector.
+        ShapeError: the window is not a vector.
 
     Example:
         >>> welch(np.cos(np.pi / 2 * np.arange(16)), nperseg=8)[1].round(2)
@@ -307,7 +307,7 @@ def periodogram(
 
     Raises:
         ArgumentError: an option is unknown.
-        ShapeError: the window is no vector of the length of the signal.
+        ShapeError: the window is not a vector of the length of the signal.
 
     Example:
         >>> periodogram(np.cos(np.pi / 2 * np.arange(8)))[1].round(2)
@@ -428,7 +428,7 @@ def stft(
 
     Raises:
         ArgumentError: an option is unknown, or the lengths do not fit.
-        ShapeError: the window is no vector.
+        ShapeError: the window is not a vector.
 
     Example:
         >>> abs(stft(np.ones(8), nperseg=4)[2]).round(2)[0]
@@ -477,7 +477,7 @@ def spectrogram(
 
     Raises:
         ArgumentError: an option is unknown, or the lengths do not fit.
-        ShapeError: the window is no vector.
+        ShapeError: the window is not a vector.
 
     Example:
         >>> spectrogram(np.cos(np.pi / 2 * np.arange(8)), nperseg=4, window="boxcar")[2].round(2)
@@ -540,7 +540,7 @@ def istft(
 
     Raises:
         ArgumentError: an option is unknown, or the lengths do not fit.
-        ShapeError: the transforms have less than two axes, or the window is no vector.
+        ShapeError: the transforms have less than two axes, or the window is not a vector.
 
     Example:
         >>> istft(stft(np.arange(8.0), nperseg=4)[2], nperseg=4)[1].round(6)

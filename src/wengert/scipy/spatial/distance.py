@@ -249,7 +249,7 @@ def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwa
         A matrix with a row for each row of ``XA``, and a column for each row of ``XB``.
 
     Raises:
-        ShapeError: the arguments are no matrices with the same number of columns.
+        ShapeError: the arguments are not matrices with the same number of columns.
         ArgumentError: the metric is unknown, or has no such option.
 
     Example:
@@ -277,7 +277,7 @@ def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) 
         The distances of the pairs (0, 1), (0, 2), ..., (1, 2), ...
 
     Raises:
-        ShapeError: the argument is no matrix.
+        ShapeError: the argument is not a matrix.
         ArgumentError: the metric is unknown, or has no such option.
 
     Example:
@@ -357,7 +357,7 @@ def distance_matrix(x: Any, y: Any, p: Any = 2, threshold: int = 1000000) -> Any
         A matrix with a row for each row of ``x``, and a column for each row of ``y``.
 
     Raises:
-        ShapeError: the arguments are no matrices with the same number of columns.
+        ShapeError: the arguments are not matrices with the same number of columns.
 
     Example:
         >>> distance_matrix([[0.0, 0.0]], [[3.0, 4.0]], p=1)

@@ -1,4 +1,4 @@
-"""What the distributions of one variable share: arguments, location and scale, supports, logarithms, draws.
+"""Common parts of the distributions of one variable: arguments, location and scale, supports, logarithms, draws.
 
 A family states its standard form, of location 0 and scale 1, by functions of points and shape parameters. The classes
 here shift and scale it, and choose the values outside of its support. A stated function gets points of the support
@@ -542,7 +542,7 @@ def open_uniform(key: Any, shape: tuple[int, ...]) -> Any:
 
 
 def scipys_draws(family: str, key: Any, *parameters: Any) -> Any:
-    """Return SciPy's function that draws, for a random state that is no key and plain parameters; otherwise None."""
+    """Return SciPy's function that draws, for a random state that is not a key and plain parameters; otherwise None."""
     if _is_key(key) or any(is_box(parameter) for parameter in parameters):
         return None
     from scipy import stats

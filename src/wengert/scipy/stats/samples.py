@@ -242,7 +242,7 @@ def entropy(
 
 
 class DescribeResult(NamedTuple):
-    """What `describe` returns: the number of samples and their statistics."""
+    """The result of `describe`: the number of samples and their statistics."""
 
     nobs: int
     minmax: tuple[Any, Any]
@@ -275,7 +275,7 @@ def describe(
 
 
 class PearsonRResult(NamedTuple):
-    """What `pearsonr` returns: the correlation, and the probability of one as large without a relation."""
+    """The result of `pearsonr`: the correlation, and the probability of one as large without a relation."""
 
     statistic: Any
     pvalue: Any
@@ -301,7 +301,7 @@ def pearsonr(
         A named tuple: statistic and pvalue.
 
     Raises:
-        ArgumentError: the alternative is none of the three.
+        ArgumentError: the alternative is not one of the three.
         ShapeError: there are fewer than two samples, or the numbers of samples differ.
         UnsupportedError: ``method`` is not None.
 
@@ -348,10 +348,10 @@ class _Line(NamedTuple):
 
 
 class LinregressResult(_Line):
-    """What `linregress` returns: a line, its correlation, the probability of one as large, and a standard error.
+    """The result of `linregress`: a line, its correlation, the probability of one as large, and a standard error.
 
     Attributes:
-        intercept_stderr: the standard error of the intercept, which is no element of the tuple.
+        intercept_stderr: the standard error of the intercept, which is not an element of the tuple.
     """
 
     intercept_stderr: Any = None
@@ -370,7 +370,7 @@ def linregress(x: Any, y: Any, alternative: str = "two-sided") -> LinregressResu
         A named tuple: slope, intercept, rvalue, pvalue, stderr; it has the attribute intercept_stderr, too.
 
     Raises:
-        ArgumentError: the alternative is none of the three.
+        ArgumentError: the alternative is not one of the three.
         ShapeError: there are fewer than two pairs, or the numbers of x and y differ.
 
     Example:

@@ -71,7 +71,7 @@ def symmetry(half: int, dtype: Dtype) -> Any:
 
 
 class Place(NamedTuple):
-    """Where the points of a transform lie in an array; the parts lie along a first axis, or along a last one."""
+    """The place of the points of a transform in an array; the parts lie along a first axis, or along a last one."""
 
     before: tuple[Index, ...]
     after: tuple[Index, ...]

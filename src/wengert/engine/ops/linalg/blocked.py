@@ -257,7 +257,7 @@ class Blocks:
     def _gathered(self, mirrors: Any, taus: Any, products: Any, *, transposed: bool) -> Any:
         """Return ``T x``, or ``T^T x``, for ``Q = 1 - V T V^T``: T^-1 has ``1 / tau`` and what is above in ``V^T V``.
 
-        A reflection whose factor is 0 is none.
+        A reflection whose factor is 0 leaves a vector as it is.
         """
         is_none = equal(taus, 0.0)
         inverse = multiply(swapped(mirrors), mirrors)

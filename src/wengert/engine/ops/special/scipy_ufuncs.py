@@ -1,4 +1,4 @@
-"""How SciPy's special functions are stated: primitives whose values SciPy computes.
+"""The statement of SciPy's special functions: primitives whose values SciPy computes.
 
 SciPy is imported when a function is first evaluated: then the program has imported it.
 """
