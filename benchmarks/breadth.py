@@ -14,7 +14,6 @@ import argparse
 import fnmatch
 import importlib.util
 import math
-import os
 import statistics
 import sys
 from collections.abc import Iterable, Sequence
@@ -24,9 +23,8 @@ from typing import NamedTuple
 import numpy as np
 from areas.catalogue import workloads
 from areas.families import FAMILIES, Workload
+from harness.engine import Contest, ContestantError, Process, environment, warn_if_busy
 from tables import DOCS, replace_table
-
-from wengert.bench.engine import Contest, ContestantError, Process, environment, warn_if_busy
 
 OWN = "wengert"
 PEERS = tuple(name for name in ("numpy", "jax", "torch") if importlib.util.find_spec(name))
@@ -42,9 +40,7 @@ class Worker(Process):
 
     def __init__(self, library: str, threads: int) -> None:
         self.library = library
-        folder = str(Path(__file__).parent)
-        paths = os.pathsep.join(filter(None, (folder, os.environ.get("PYTHONPATH"))))
-        variables = {**environment(threads), "PYTHONPATH": paths, "WENGERT_CACHE": "off"}
+        variables = {**environment(threads), "WENGERT_CACHE": "off"}
         super().__init__([sys.executable, "-m", "areas.worker", library, str(threads)], variables)
 
     def __str__(self) -> str:

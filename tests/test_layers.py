@@ -91,9 +91,8 @@ WINGS = {
     "app": {
         "predict": "core nn data train",
         "report": "core nn inspect data train",
-        "bench": "core transforms control compiler compiler.runtime optim data train",
         "app": """_startup _version core transforms compiler compiler.llvm machine compiler.runtime special
-            explorer exporting parallel data train predict report bench""",
+            explorer exporting parallel data train predict report""",
         "__main__": "app",
     },
     "facade": {

@@ -8,9 +8,10 @@ import time
 import warnings
 from typing import Any
 
+from harness.engine import serve
+
 import areas.catalogue as catalogue
 from areas.libraries.library import Library, Unsupported, mapped, summary
-from wengert.bench.engine import serve
 
 SHORTEST = 5e-4
 """Seconds of the calls that one reading of the clock spans, at least."""

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from harness.engine import Contest, ContestantError, Process, environment
 from workloads import workload
-
-from wengert.bench.engine import Contest, ContestantError, Process, environment
 
 TURN_SECONDS = 0.25
 

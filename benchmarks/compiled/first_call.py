@@ -21,14 +21,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+sys.path.append(str(Path(__file__).parents[1]))
 from runners import wengert_runner
+from tables import replace_table
 from unrolled import PROGRAMS
 from workloads import TRAININGS
 
 import wengert as wg
-
-sys.path.append(str(Path(__file__).parents[1]))
-from tables import replace_table
 
 RUNS = 5
 LIMITS = {"cnn": (1.0, 0.1), "rnn": (1.5, 0.15), "rnn unrolled": (1.5, 0.15)}

@@ -15,14 +15,13 @@ import sys
 import tempfile
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).parents[1]))
 from contest import Entry, Times
+from harness.engine import ContestantError, warn_if_busy
+from tables import replace_table
 from workloads import NAMES, TRAININGS, save_data, workload
 
-from wengert.bench.engine import ContestantError, warn_if_busy
 from wengert.data import load
-
-sys.path.append(str(Path(__file__).parents[1]))
-from tables import replace_table
 
 _CELLS = ("torch module", "torch cells", "torch cells compile")
 _RECURRENT = (

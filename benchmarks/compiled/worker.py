@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from wengert.bench.engine import serve
+from harness.engine import serve
 
 
 def main() -> None:

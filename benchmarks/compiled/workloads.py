@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.bench.shared import load_arrays, save_arrays
+sys.path.append(str(Path(__file__).parents[1]))
+from harness.shared import load_arrays, save_arrays
 
 
 class Training(NamedTuple):

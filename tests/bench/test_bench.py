@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import inspect
 import json
-import os
 import sys
 import textwrap
 from pathlib import Path
@@ -14,15 +13,29 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.app import bench
-from wengert.bench import measurements, plot, shared, workloads
-from wengert.bench.contest import Epoch, Round, Trial, Worker, agreement, difference
-from wengert.bench.contestants import Contestant, contestants, is_installed
-from wengert.bench.engine import Contest, ContestantError, Process
+from tests.benchmarks import benchmark
+from wengert.app import cli
 from wengert.data import digit_set, load
 from wengert.engine.core import tree
 
+bench = benchmark("bench")
+contest, engine, measurements, plot, shared, workloads = (
+    benchmark(f"harness.{name}")
+    for name in ("contest", "engine", "measurements", "plot", "shared", "workloads")
+)
+Epoch, Round, Trial, Worker = contest.Epoch, contest.Round, contest.Trial, contest.Worker
+agreement, difference = contest.agreement, contest.difference
+Contestant, contestants, is_installed = bench.Contestant, bench.contestants, bench.is_installed
+Contest, ContestantError, Process = engine.Contest, engine.ContestantError, engine.Process
+
 OURS = Contestant("wengert", "jit")
+
+
+@pytest.fixture
+def command(wengert, monkeypatch):
+    """Run the program of the comparison as the command does its subcommands."""
+    monkeypatch.setitem(cli.command.commands, "bench", bench.command)
+    return lambda *arguments: wengert("bench", *arguments)
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +101,7 @@ def test_the_error_of_a_failed_contestant_has_the_reason(tmp_path):
 
 def replying(code):
     """Return a process that runs a program on the module `engine`."""
-    return Process([sys.executable, "-c", f"from wengert.bench.engine import *\n{code}"], dict(os.environ))
+    return Process([sys.executable, "-c", f"from harness.engine import *\n{code}"], engine.environment(1))
 
 
 def test_contestants_take_turns_and_those_that_fail_leave():
@@ -191,10 +204,10 @@ def test_the_picture():
     assert plot.comparison([run(), run(JAX), run(seed=1)])[:4] == b"\x89PNG"
 
 
-def test_the_command(wengert, monkeypatch):
+def test_the_command(command, monkeypatch):
     monkeypatch.setattr(bench, "is_installed", lambda library: library == "wengert")
     options = "--data digits --limit 300 --epochs 2 --seeds 1 --threads 1,999 --networks rnn --out results"
-    ended = wengert("bench", *options.split())
+    ended = command(*options.split())
     assert (ended.code, ended.err) == (0, "")
     assert "torch is not installed and left out" in ended.out
     assert "999 threads are left out" in ended.out
@@ -226,10 +239,10 @@ OPTIONS = "--data digits --limit 100 --epochs 1 --threads 1 --networks rnn --lib
 
 
 @pytest.mark.usefixtures("without_processes")
-def test_a_contestant_that_fails_is_left_out_and_the_others_go_on(wengert, monkeypatch):
+def test_a_contestant_that_fails_is_left_out_and_the_others_go_on(command, monkeypatch):
     broken = Contestant("wengert", "jit"), Contestant("unknown", "library")
     monkeypatch.setattr(bench, "contestants", lambda network, library: list(broken))
-    ended = wengert("bench", *OPTIONS.split(), "--seeds", "0,1")
+    ended = command(*OPTIONS.split(), "--seeds", "0,1")
     assert ended.code == 0
     assert ended.out.count("rnn: left out: unknown library: KeyError: 'unknown'") == 1
     assert Path("results/table.md").read_text("utf-8").count("wengert jit") == 1
@@ -237,7 +250,7 @@ def test_a_contestant_that_fails_is_left_out_and_the_others_go_on(wengert, monke
     assert [run["seed"] for run in about["runs"]] == [0, 1]
 
 
-def test_measurements_are_kept_after_ctrl_c(wengert, monkeypatch, without_processes):
+def test_measurements_are_kept_after_ctrl_c(command, monkeypatch, without_processes):
     rounds = []
 
     def interrupted(round_, *arguments):
@@ -247,34 +260,34 @@ def test_measurements_are_kept_after_ctrl_c(wengert, monkeypatch, without_proces
         return without_processes(round_, *arguments)
 
     monkeypatch.setattr(bench, "hold", interrupted)
-    ended = wengert("bench", *OPTIONS.split())
+    ended = command(*OPTIONS.split())
     assert ended.code == 130
     assert "stopped by Ctrl-C" in ended.out
     assert Path("results/table.md").read_text("utf-8") in ended.out
     assert [run["seed"] for run in json.loads(Path("results/results.json").read_text("utf-8"))["runs"]] == [0]
 
 
-def test_the_failure_of_every_contestant_is_an_error(wengert, monkeypatch):
+def test_the_failure_of_every_contestant_is_an_error(command, monkeypatch):
     monkeypatch.setattr(bench, "contestants", lambda network, library: [Contestant("unknown", "library")])
-    ended = wengert("bench", *OPTIONS.split(), "--seeds", "0")
+    ended = command(*OPTIONS.split(), "--seeds", "0")
     ended.failed(1, "every contestant failed")
     assert "rnn: left out: unknown library: " in ended.out
 
 
 @pytest.mark.usefixtures("without_processes")
-def test_a_comparison_of_different_losses_fails(wengert, monkeypatch):
+def test_a_comparison_of_different_losses_fails(command, monkeypatch):
     monkeypatch.setattr(measurements, "FIRST_TOLERANCE", -1.0)
     monkeypatch.setattr(bench, "contestants", lambda network, library: [OURS, OURS])
-    ended = wengert("bench", *OPTIONS.split(), "--seeds", "0")
+    ended = command(*OPTIONS.split(), "--seeds", "0")
     ended.failed(1, "losses of wengert jit differ")
     assert Path("results/results.json").exists()
 
 
-def test_wrong_options(wengert, tmp_path):
-    wengert("bench", "--networks", "cnn,transformer").failed(2, "transformer", "bench --help")
-    wengert("bench", "--threads", "0").failed(2, "--threads")
-    wengert("bench", "--limit", "5").failed(2, "--limit")
-    wengert("bench", "--data", "digits", "--data-dir", "x").failed(2, "--data-dir needs")
+def test_wrong_options(command, tmp_path):
+    command("--networks", "cnn,transformer").failed(2, "transformer", "bench --help")
+    command("--threads", "0").failed(2, "--threads")
+    command("--limit", "5").failed(2, "--limit")
+    command("--data", "digits", "--data-dir", "x").failed(2, "--data-dir needs")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").touch()
-    wengert("bench", "--out", "full").failed(1, "is not empty")
+    command("--out", "full").failed(1, "is not empty")

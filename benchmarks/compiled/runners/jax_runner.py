@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from harness.trainers import jax_trainer as networks
 from workloads import ADAM, TRAININGS, Training, initial_weights, load_data, workload
 
 from runners.runner import Runner, batches, repeat
-from wengert.bench.trainers import jax_trainer as networks
 
 if len(os.sched_getaffinity(0)) == 1:
     os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import tensorflow as tf
+from harness.trainers import tensorflow_trainer as networks
 from workloads import ADAM, TRAININGS, initial_weights, load_data
 
 from runners.runner import Runner, batches
-from wengert.bench.trainers import tensorflow_trainer as networks
 
 
 def mlp(parameters: Any, x: Any) -> Any:

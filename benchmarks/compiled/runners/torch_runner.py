@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from harness.trainers import torch_trainer as networks
 from torch.nn import functional
 from workloads import ADAM, TRAININGS, initial_weights, load_data, workload
 
 from runners.runner import Runner, batches, repeat
-from wengert.bench.trainers import torch_trainer as networks
 
 
 def recurrent(parameters: Any, x: Any, module: Any) -> Any:

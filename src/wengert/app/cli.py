@@ -13,7 +13,6 @@ import click
 
 from wengert._startup import INTERRUPTED, end_startup
 from wengert._version import __version__
-from wengert.app.bench import BenchSettings, run_bench
 from wengert.app.doctor import run_doctor
 from wengert.app.explore import write_exploration
 from wengert.app.export import KINDS, ExportOptions, export_run
@@ -23,14 +22,12 @@ from wengert.app.ranks import fail_job, join_job, launch
 from wengert.app.report import write_comparison, write_report
 from wengert.app.sweep import Point, begin_sweep, resume_sweep
 from wengert.app.train import resume_training, run_training, try_training
-from wengert.bench.contestants import LIBRARIES
-from wengert.bench.workloads import NETWORKS
 from wengert.engine.core.blas_threads import limit_blas
 from wengert.engine.core.errors import WengertError
 from wengert.parallel.output import tell
 from wengert.train.reporters import labelled
 from wengert.train.runs import Run, absolute, resumed_settings, task_of
-from wengert.train.settings import DATA, OPTIONS, Option, Settings, SettingsError, read_settings
+from wengert.train.settings import OPTIONS, Option, Settings, SettingsError, read_settings
 from wengert.train.tasks import RECIPES, TASKS
 
 if TYPE_CHECKING:
@@ -79,7 +76,9 @@ class _Keep(ParamType):
         return keep
 
 
-class _Integer(click.IntRange):
+class Integer(click.IntRange):
+    """An integer within limits."""
+
     name = "integer"  # click writes "'x' is not a valid integer range"
 
 
@@ -101,8 +100,8 @@ class _Named(click.Argument):
 
 
 _RECIPES = ("paper", *dict.fromkeys(recipe for _, recipe in RECIPES))
-_AT_LEAST_1 = _Integer(min=1)
-_AT_LEAST_0 = _Integer(min=0)
+AT_LEAST_1 = Integer(min=1)
+AT_LEAST_0 = Integer(min=0)
 _TYPES: dict[str, Any] = {"recipe": click.Choice(_RECIPES), "data-dir": click.Path(), "keep": _Keep()}
 """The types of settings whose rule does not determine them."""
 
@@ -114,7 +113,7 @@ def _type_of(option: Option) -> Any:
     if rule.choices:
         return click.Choice(rule.choices)
     if rule.kind is int:
-        return _Integer(min=rule.least)
+        return Integer(min=rule.least)
     return _Finite(min=rule.least, min_open=rule.above) if rule.kind is float else str
 
 
@@ -146,9 +145,9 @@ _trust = click.option("--trust", is_flag=True, help="Run the Python file in the 
 @click.option("--resume", type=click.Path(), metavar="RUN", help="Resume the run in this folder.")
 @_trust
 @click.option("--dry-run", is_flag=True, help="Train and test with one batch; write nothing.")
-@click.option("--ranks", type=_AT_LEAST_1, help="Train on N processes, which mpiexec starts.")
-@click.option("--restarts", type=_AT_LEAST_0, default=0, help="Start again up to N times if a rank dies.")
-@click.option("--min-ranks", type=_AT_LEAST_1, default=1, help="The least number of ranks to go on with.")
+@click.option("--ranks", type=AT_LEAST_1, help="Train on N processes, which mpiexec starts.")
+@click.option("--restarts", type=AT_LEAST_0, default=0, help="Start again up to N times if a rank dies.")
+@click.option("--min-ranks", type=AT_LEAST_1, default=1, help="The least number of ranks to go on with.")
 def train(
     network: str | None,
     settings: str | None,
@@ -184,7 +183,7 @@ def train(
     return try_training(complete) if dry_run else run_training(complete, out)
 
 
-def _check_data_dir(data: str, folder: str | None) -> None:
+def check_data_dir(data: str, folder: str | None) -> None:
     """Raise `click.UsageError` if a folder is given for digits, which are drawn."""
     if folder is not None and data == "digits":
         raise click.UsageError(
@@ -206,7 +205,7 @@ def _complete(given: dict[str, Any], written: dict[str, Any]) -> Settings:
     if "task" in both and "model" in both:
         raise SettingsError("network and model cannot both be set")
     data = both.pop("data", "digits")
-    _check_data_dir(data, both.get("data_dir"))
+    check_data_dir(data, both.get("data_dir"))
     known = {name: both[name] for name in ("recipe", "model") if name in both}
     wanted = Settings(both.pop("task", "cnn"), data, 1, 1, 1.0, 0, **known)
     if wanted.model is not None and wanted.recipe != "paper":
@@ -223,7 +222,7 @@ def _complete(given: dict[str, Any], written: dict[str, Any]) -> Settings:
     metavar="NAME=VALUES",
     help="A setting and its values, such as lr=1e-3,3e-3 or seed=0:8 (0 to 7); give one for each setting.",
 )
-@click.option("--workers", type=_AT_LEAST_1, help="Runs at a time.  [default: one per processor]")
+@click.option("--workers", type=AT_LEAST_1, help="Runs at a time.  [default: one per processor]")
 @click.option("--out", type=click.Path(), help="A new folder for the runs.  [default: runs/sweep-DATE-TIME]")
 @click.option("--resume", type=click.Path(), metavar="SWEEP", help="Finish the sweep in this folder.")
 def sweep(
@@ -272,7 +271,7 @@ def _arguments(written: dict[str, Any], point: dict[str, Any]) -> list[str]:
 @command.command()
 @click.argument("run", type=click.Path())
 @click.argument("images", type=click.Path(), nargs=-1, required=True)
-@click.option("--top", type=_AT_LEAST_1, default=3, show_default=True, help="The number of labels to print.")
+@click.option("--top", type=AT_LEAST_1, default=3, show_default=True, help="The number of labels to print.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per image.")
 @click.option("--invert", is_flag=True, help="Invert the images: for dark ink on light paper.")
 @click.option("--resize", is_flag=True, help="Resize images of other sizes to the network's input size.")
@@ -321,51 +320,13 @@ def compare(runs: tuple[str, ...], out: str | None, trust: bool) -> None:
     "--target", default="host", show_default=True, help="The processor, for C; a wrong name lists them."
 )
 @click.option("--out", type=click.Path(), help="The folder of the files.  [default: RUN]")
-@click.option("--batch", type=_AT_LEAST_1, help="Images in a call.  [default: 1; with a gradient, the run's]")
+@click.option("--batch", type=AT_LEAST_1, help="Images in a call.  [default: 1; with a gradient, the run's]")
 @_trust
 def export(run: str, **options: Any) -> None:
     """Write the network of RUN as C, WebAssembly, ONNX or a saved function: its predictions, by default."""
     limit_blas()
     for path in export_run(run, ExportOptions(**options)):
         click.echo(path)
-
-
-class _List(ParamType):
-    def __init__(self, item: ParamType, name: str) -> None:
-        self.item, self.name = item, name
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[Any]:
-        if not isinstance(value, str):
-            return list(value)
-        return [self.item.convert(part.strip(), param, ctx) for part in value.split(",")]
-
-
-def _list_option(option: str, item: ParamType, metavar: str, default: str, text: str) -> Any:
-    return click.option(option, type=_List(item, metavar), default=default, show_default=True, help=text)
-
-
-@command.command()
-@_list_option("--networks", click.Choice(tuple(NETWORKS)), "NETWORK,...", ",".join(NETWORKS), "The networks.")
-@_list_option("--libraries", click.Choice(LIBRARIES), "LIBRARY,...", ",".join(LIBRARIES), "The libraries.")
-@click.option("--epochs", type=_AT_LEAST_1, help="Epochs of a run.  [default: the papers']")
-@_list_option(
-    "--seeds", _AT_LEAST_0, "SEED,...", "0,1,2", "Seeds of the weights and the order; a run for each."
-)
-@_list_option("--threads", _AT_LEAST_1, "NUMBER,...", "1,2", "Numbers of threads; a run for each.")
-@click.option("--limit", type=_Integer(min=100), help="Use only the first N training images.")
-@click.option("--data", type=click.Choice(DATA[:3]), default="mnist", show_default=True, help="The images.")
-@click.option("--data-dir", type=click.Path(), help=OPTIONS["data-dir"].help)
-@click.option(
-    "--out", type=click.Path(), help="A new folder for the results.  [default: runs/bench-DATE-TIME]"
-)
-def bench(out: str | None, **options: Any) -> int:
-    """Train the papers' networks with every installed library under the same conditions, and compare.
-
-    A table and a picture show time, memory and accuracy. The full comparison takes hours; --limit and --epochs
-    shorten it.
-    """
-    _check_data_dir(options["data"], options["data_dir"])
-    return run_bench(BenchSettings(**options), out)
 
 
 @command.command()
@@ -390,7 +351,7 @@ def explore(function: str, inputs: tuple[str, ...], out: str | None) -> None:
     click.echo(labelled("page", write_exploration(function, inputs, out)))
 
 
-def main() -> None:
+def main(program: click.Command = command, name: str = "wengert") -> None:
     """Run the command line. An expected failure prints one line; the exit code is 2 for usage errors, else 1."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(
@@ -399,10 +360,10 @@ def main() -> None:
     try:
         end_startup()
         join_job()
-        sys.exit(command(prog_name="wengert", standalone_mode=False))
+        sys.exit(program(prog_name=name, standalone_mode=False))
     except click.ClickException as problem:
         context = problem.ctx if isinstance(problem, click.UsageError) else None
-        path = context.command_path if context else "wengert"
+        path = context.command_path if context else name
         if isinstance(problem, click.NoSuchOption) and problem.possibilities:
             problem.possibilities[:] = _alike(problem.option_name, problem.possibilities)
         _fail(f"{problem.format_message().rstrip('.')}; see {path} --help", problem.exit_code)

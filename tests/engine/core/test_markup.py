@@ -12,14 +12,16 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.benchmarks import benchmark
 from wengert import nn
-from wengert.bench import measurements
 from wengert.engine.core.markup import TableText, element, in_notebook, short_table
 from wengert.fit import laplace, mle, nuts
 from wengert.random import key
 from wengert.report import Comparison
 
 WAITS = np.array([0.3, 1.2, 0.4, 2.5, 0.6])
+
+measurements = benchmark("harness.measurements")
 
 
 def energy(p: Any, x: Any) -> Any:

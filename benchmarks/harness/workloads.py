@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.bench.shared import Shared
+from harness.shared import Shared
 from wengert.compiler.jit import jit
 from wengert.data import Dataset
 from wengert.data.batches import consecutive

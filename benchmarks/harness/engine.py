@@ -1,6 +1,6 @@
 """Contestants in processes of their own: both ends of their requests, their environment, and how they take turns.
 
-`wengert bench` and the programs of `benchmarks/compiled` run on this.
+The programs of `benchmarks/` run on this.
 """
 
 from __future__ import annotations
@@ -12,10 +12,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Generic, TextIO, TypeVar
 
 from wengert.engine.core.errors import WengertError
 
+_BENCHMARKS = str(Path(__file__).parents[1])
+"""The folder from which processes import their modules."""
 _BUSY = 0.5
 """The load of the last minute above which other programs run: this one has just started."""
 
@@ -137,10 +140,12 @@ def environment(threads: int, cache: str | None = None) -> dict[str, str]:
         threads: their number.
         cache: an empty folder for compiled code; the user's own caches by default.
     """
+    paths = os.pathsep.join(filter(None, (_BENCHMARKS, os.environ.get("PYTHONPATH"))))
     names = ("OMP", "OPENBLAS", "MKL", "NUMBA")
     caches = {} if cache is None else {"WENGERT_CACHE": cache, "TORCHINDUCTOR_CACHE_DIR": cache}
     return {
         **os.environ,
+        "PYTHONPATH": paths,
         **{f"{name}_NUM_THREADS": str(threads) for name in names},
         **caches,
         "WENGERT_THREADS": str(threads),

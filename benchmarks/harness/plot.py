@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.bench.contest import Trial
-from wengert.bench.workloads import NETWORKS
+from harness.contest import Trial
+from harness.workloads import NETWORKS
 from wengert.train.plots import new_figure, png
 from wengert.train.reporters import counted
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from harness.shared import Shared
+from harness.trainers.trainer import Trainer
+from harness.workloads import NETWORKS
 from wengert import optim
-from wengert.bench.shared import Shared
-from wengert.bench.trainers.trainer import Trainer
-from wengert.bench.workloads import NETWORKS
 from wengert.compiler.jit import jit
 from wengert.compiler.runtime.threads.team import set_threads
 from wengert.engine.control import scan

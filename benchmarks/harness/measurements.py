@@ -6,9 +6,9 @@ import statistics
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from wengert.bench.contest import Trial, difference
-from wengert.bench.contestants import Contestant
-from wengert.bench.workloads import NETWORKS
+from harness.contest import Trial, difference
+from harness.contestants import Contestant
+from harness.workloads import NETWORKS
 from wengert.engine.core.errors import WengertError
 from wengert.engine.core.markup import TableText
 

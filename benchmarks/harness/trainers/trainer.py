@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from wengert.bench.shared import Shared
+from harness.shared import Shared
 
 
 class Trainer(Protocol):

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.bench.shared import Shared
-from wengert.bench.trainers.trainer import Trainer
+from harness.shared import Shared
+from harness.trainers.trainer import Trainer
 
 _UNROLL = {"rnn": 28, "lstm": 1}
 """Steps of a sequence in one iteration of the loop: the fastest number."""

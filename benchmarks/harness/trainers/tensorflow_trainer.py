@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.bench.shared import Shared
-from wengert.bench.trainers.trainer import Trainer
+from harness.shared import Shared
+from harness.trainers.trainer import Trainer
 
 
 def cnn(tf: Any, weights: Sequence[Any], images: Any) -> Any:

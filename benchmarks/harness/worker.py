@@ -1,6 +1,6 @@
 """One contestant in a process of its own: it trains, and answers the requests of `contest.Worker`.
 
-Started as ``python -m wengert.bench.worker LIBRARY VARIANT NETWORK THREADS FOLDER``.
+Started as ``python -m harness.worker LIBRARY VARIANT NETWORK THREADS FOLDER``.
 
 =================  ===================================================================================
 ``prepare()``      first call, then more until warm, then back to the first weights
@@ -21,13 +21,13 @@ from typing import Any
 
 import numpy as np
 
-from wengert.bench import shared
-from wengert.bench.engine import serve
-from wengert.bench.trainers.jax_trainer import JaxTrainer
-from wengert.bench.trainers.tensorflow_trainer import TensorflowTrainer
-from wengert.bench.trainers.torch_trainer import TorchTrainer
-from wengert.bench.trainers.trainer import Trainer
-from wengert.bench.trainers.wengert_trainer import WengertTrainer
+from harness import shared
+from harness.engine import serve
+from harness.trainers.jax_trainer import JaxTrainer
+from harness.trainers.tensorflow_trainer import TensorflowTrainer
+from harness.trainers.torch_trainer import TorchTrainer
+from harness.trainers.trainer import Trainer
+from harness.trainers.wengert_trainer import WengertTrainer
 from wengert.train.profile import peak_memory
 
 try:

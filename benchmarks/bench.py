@@ -1,4 +1,7 @@
-"""``wengert bench``, from the settings to the picture."""
+"""The papers' comparison: every installed library trains their networks under the same conditions.
+
+`python benchmarks/bench.py --help` lists the options; docs/bench.md describes the measurements and how to read them.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +12,23 @@ import platform
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import click
+from harness import measurements, plot
+from harness.contest import Round, Trial, agreement, hold
+from harness.contestants import LIBRARIES, Contestant, contestants, is_installed
+from harness.engine import ContestantError, warn_if_busy
+from harness.workloads import NETWORKS
 
 from wengert._version import versions
-from wengert.bench import measurements, plot
-from wengert.bench.contest import Round, Trial, agreement, hold
-from wengert.bench.contestants import Contestant, contestants, is_installed
-from wengert.bench.engine import ContestantError, warn_if_busy
-from wengert.bench.workloads import NETWORKS
+from wengert.app.cli import AT_LEAST_0, AT_LEAST_1, Integer, check_data_dir, main
 from wengert.data import Dataset, digit_set, load
 from wengert.engine.core.errors import ArgumentError
 from wengert.train.plots import NO_PLOTS, available
 from wengert.train.reporters import counted
 from wengert.train.runs import DRAWN, RUNS, check_place, make_new
+from wengert.train.settings import DATA, OPTIONS
 from wengert.train.storage import write_file
 
 _PACKAGES = {"torch": ("torch",), "jax": ("jax",), "tensorflow": ("tensorflow", "tensorflow-cpu")}
@@ -56,7 +63,7 @@ def run_bench(settings: BenchSettings, out: str | None) -> int:
     check_place(out)
     libraries = _installed(settings.libraries)
     if not libraries:
-        raise ArgumentError("bench: none of these libraries is installed: pip install 'wengert[bench]'")
+        raise ArgumentError("bench: none of these libraries is installed: pip install -e '.[bench]'")
     settings = settings._replace(threads=_possible(settings.threads))
     warn_if_busy()
     dataset = _dataset(settings)
@@ -82,7 +89,7 @@ def _installed(libraries: Sequence[str]) -> list[str]:
     installed = list(filter(is_installed, libraries))
     for library in libraries:
         if library not in installed:
-            print(f"{library} is not installed and left out (pip install 'wengert[bench]')")
+            print(f"{library} is not installed and left out (pip install -e '.[bench]')")
     return installed
 
 
@@ -202,3 +209,48 @@ def _versions(libraries: Sequence[str]) -> dict[str, str]:
             except importlib.metadata.PackageNotFoundError:
                 continue
     return installed
+
+
+# -- the command line ------------------------------------------------------------------------------------
+
+
+class _List(click.ParamType):
+    def __init__(self, item: click.ParamType, name: str) -> None:
+        self.item, self.name = item, name
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[Any]:
+        if not isinstance(value, str):
+            return list(value)
+        return [self.item.convert(part.strip(), param, ctx) for part in value.split(",")]
+
+
+def _list_option(option: str, item: click.ParamType, metavar: str, default: str, text: str) -> Any:
+    return click.option(option, type=_List(item, metavar), default=default, show_default=True, help=text)
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@_list_option("--networks", click.Choice(tuple(NETWORKS)), "NETWORK,...", ",".join(NETWORKS), "The networks.")
+@_list_option("--libraries", click.Choice(LIBRARIES), "LIBRARY,...", ",".join(LIBRARIES), "The libraries.")
+@click.option("--epochs", type=AT_LEAST_1, help="Epochs of a run.  [default: the papers']")
+@_list_option(
+    "--seeds", AT_LEAST_0, "SEED,...", "0,1,2", "Seeds of the weights and the order; a run for each."
+)
+@_list_option("--threads", AT_LEAST_1, "NUMBER,...", "1,2", "Numbers of threads; a run for each.")
+@click.option("--limit", type=Integer(min=100), help="Use only the first N training images.")
+@click.option("--data", type=click.Choice(DATA[:3]), default="mnist", show_default=True, help="The images.")
+@click.option("--data-dir", type=click.Path(), help=OPTIONS["data-dir"].help)
+@click.option(
+    "--out", type=click.Path(), help="A new folder for the results.  [default: runs/bench-DATE-TIME]"
+)
+def command(out: str | None, **options: Any) -> int:
+    """Train the papers' networks with every installed library under the same conditions, and compare.
+
+    A table and a picture show time, memory and accuracy. The full comparison takes hours; --limit and --epochs
+    shorten it.
+    """
+    check_data_dir(options["data"], options["data_dir"])
+    return run_bench(BenchSettings(**options), out)
+
+
+if __name__ == "__main__":
+    main(command, "bench.py")

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.bench import shared, workloads
-from wengert.bench.contestants import Contestant
-from wengert.bench.engine import Contest, ContestantError, Process, environment
+from harness import shared, workloads
+from harness.contestants import Contestant
+from harness.engine import Contest, ContestantError, Process, environment
 from wengert.data import Dataset
 from wengert.engine.core.progress import Bar
 
@@ -68,7 +68,7 @@ class Worker(Process):
         self._losses: list[float] = []
         self._peak = 0
         arguments = (*contestant, round_.network, str(round_.threads), str(folder))
-        command = [sys.executable, "-m", "wengert.bench.worker", *arguments]
+        command = [sys.executable, "-m", "harness.worker", *arguments]
         super().__init__(command, environment(round_.threads, self._cache.name))
 
     def __str__(self) -> str:

@@ -1,0 +1,1 @@
+"""The harness of comparisons: contestants in processes of their own, which take turns."""
