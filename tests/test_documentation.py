@@ -97,8 +97,13 @@ def shortcomings(value: Any) -> Iterator[str]:
         signature = inspect.signature(value)
         parameters = [parameter for parameter in signature.parameters.values() if parameter.name != "self"]
         returns = not is_class and signature.return_annotation not in (None, "None")
-        if returns and not section(docstring, "Returns", "Yields"):
+        refers = "Parameters and results: see `" in docstring
+        if returns and not refers and not section(docstring, "Returns", "Yields"):
             yield "Returns is missing"
+        if theirs := re.search(r"^Parameters and results: see `(.+)\.(\w+)`\.$", docstring, re.MULTILINE):
+            reference = inspect.signature(getattr(importlib.import_module(theirs[1]), theirs[2]))
+            parameters = [parameter for parameter in parameters if parameter.name not in reference.parameters]
+            parameters = [parameter for parameter in parameters if f"``{parameter.name}``:" not in docstring]
     if len(parameters) > 1 and all(parameter.kind in VARIADIC for parameter in parameters):
         yield "the signature names no parameter"
     documented = documented_names(section(docstring, "Args", "Attributes"))

@@ -5,6 +5,10 @@ have functions of the same names, signatures and meaning, made of Wengert's oper
 boxes and on plain arrays. A name that Wengert does not follow is SciPy's own, which loads when it is first used; `dir`
 of a module lists the names that are followed.
 
+Docstrings say where a function differs from SciPy's, whose documentation has the parameters and results. Everywhere
+``overwrite_*``, ``lapack_driver``, ``driver`` and ``lwork`` have no effect, and ``check_finite`` raises an error for
+infinities and NaNs in arrays with known elements alone.
+
 Example:
     >>> import numpy as np
     >>> import wengert as wg

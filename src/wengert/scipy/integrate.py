@@ -71,15 +71,6 @@ def _steps(operation: str, x: Any, y: Any, axis: int) -> Any:
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """Integrate samples by the trapezoidal rule, ``sum (x[i + 1] - x[i]) (y[i] + y[i + 1]) / 2``.
 
-    Args:
-        y: the samples.
-        x: their abscissas, of the shape of ``y`` or along the axis; None for equal distances.
-        dx: the distance of neighbours where ``x`` is None.
-        axis: the axis to integrate over.
-
-    Returns:
-        An array without that axis.
-
     Example:
         >>> float(trapezoid([1.0, 2.0, 3.0]))
         4.0
@@ -90,16 +81,6 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 @substitutes("scipy.integrate.cumulative_trapezoid", "scipy.integrate.cumtrapz")
 def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: Any = None) -> Any:
     """Integrate samples by the trapezoidal rule up to each of them.
-
-    Args:
-        y: the samples.
-        x: their abscissas, of the shape of ``y`` or along the axis; None for equal distances.
-        dx: the distance of neighbours where ``x`` is None.
-        axis: the axis to integrate over.
-        initial: 0 to begin with the integral up to the first sample; None to leave it out.
-
-    Returns:
-        An array with one element less along the axis, or with as many as ``y``.
 
     Raises:
         ArgumentError: ``initial`` is neither None nor 0.
@@ -144,15 +125,6 @@ def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
     For an even number of samples, the last interval has the parabola through the last three of them (Cartwright,
     "Simpson's rule cumulative integration with MS Excel and irregularly-spaced data", 2017).
 
-    Args:
-        y: the samples.
-        x: their abscissas, of the shape of ``y`` or along the axis; None for equal distances.
-        dx: the distance of neighbours where ``x`` is None.
-        axis: the axis to integrate over.
-
-    Returns:
-        An array without that axis.
-
     Example:
         >>> print(f"{simpson(np.array([0.0, 1.0, 4.0])):.4f}")  # x^2 from 0 to 2
         2.6667
@@ -193,16 +165,6 @@ def _first_of_two(y: Any, steps: Any) -> Any:
 def cumulative_simpson(y: Any, *, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: Any = None) -> Any:
     """Integrate samples by Simpson's rule up to each of them (Cartwright, 2017).
 
-    Args:
-        y: the samples.
-        x: their abscissas, rising, of the shape of ``y`` or along the axis; None for equal distances.
-        dx: the distance of neighbours where ``x`` is None.
-        axis: the axis to integrate over.
-        initial: the integral up to the first sample, with which the result begins; None to leave it out.
-
-    Returns:
-        An array with one element less along the axis, or with as many as ``y``.
-
     Example:
         >>> cumulative_simpson(np.array([0.0, 1.0, 4.0])).round(4)
         array([0.3333, 2.6667])
@@ -242,14 +204,7 @@ def cumulative_simpson(y: Any, *, x: Any = None, dx: Any = 1.0, axis: int = -1, 
 def romb(y: Any, dx: Any = 1.0, axis: int = -1, show: bool = False) -> Any:
     """Integrate ``2^k + 1`` samples at equal distances by Romberg's extrapolation of the trapezoidal rule.
 
-    Args:
-        y: the samples.
-        dx: the distance of neighbours.
-        axis: the axis to integrate over.
-        show: print the table, as SciPy does for plain arrays; it is not supported here.
-
-    Returns:
-        An array without that axis.
+    ``show``: print the table, as SciPy does for plain arrays; it is not supported here.
 
     Raises:
         ArgumentError: the number of samples is not a power of two and one.
@@ -284,15 +239,7 @@ def fixed_quad(func: Callable[..., Any], a: Any, b: Any, args: Any = (), n: int 
 
     The derivative in ``a`` and ``b`` is that of the sum, which also moves the points.
 
-    Args:
-        func: takes an array of points, and returns values along its last axis.
-        a: the lower limit.
-        b: the upper limit.
-        args: further arguments of ``func``.
-        n: the number of points, a known integer.
-
-    Returns:
-        The integral, and None.
+    ``n``: the number of points, a known integer.
 
     Raises:
         ArgumentError: a limit is infinite.

@@ -26,6 +26,8 @@ LOADERS: list[Callable[[], Any]] = []
 def substitutes(*names: str) -> Callable[[FunctionT], FunctionT]:
     """Return a decorator that enters a function under the full names of the SciPy functions that it stands for.
 
+    Its docstring says where Wengert differs, and refers to SciPy's for the parameters and results.
+
     Example:
         >>> @substitutes("scipy.special.example")
         ... def example(x):
@@ -35,6 +37,10 @@ def substitutes(*names: str) -> Callable[[FunctionT], FunctionT]:
     """
 
     def enter(function: FunctionT) -> FunctionT:
+        if function.__doc__:  # not with python -OO
+            function.__doc__ = (
+                f"{function.__doc__.rstrip()}\n\n    Parameters and results: see `{names[0]}`.\n"
+            )
         if names[0].startswith(ASKED):
             function = cast("FunctionT", laid_out(names[0], function))
         SUBSTITUTES.update(dict.fromkeys(names, function))

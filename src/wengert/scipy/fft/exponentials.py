@@ -71,9 +71,6 @@ def fft(
 ) -> Any:
     """Transform along one axis, ``y_k = sum_j x_j e^(-2 pi i j k / n)``.
 
-    Returns:
-        A complex array.
-
     Example:
         >>> fft(np.array([1.0, 2.0, 3.0, 4.0]))
         array([10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j])
@@ -95,9 +92,6 @@ def ifft(
     plan: Any = None,
 ) -> Any:
     """Undo `fft`, ``x_j = sum_k y_k e^(2 pi i j k / n) / n``.
-
-    Returns:
-        A complex array.
 
     Example:
         >>> ifft(np.array([10.0, 0.0, 0.0, 0.0]))
@@ -121,9 +115,6 @@ def rfft(
 ) -> Any:
     """Transform real numbers: the first n // 2 + 1 elements of `fft`, whose others are their conjugates.
 
-    Returns:
-        A complex array.
-
     Example:
         >>> rfft(np.array([1.0, 2.0, 3.0, 4.0]))
         array([10.+0.j, -2.+2.j, -2.+0.j])
@@ -145,9 +136,6 @@ def irfft(
     plan: Any = None,
 ) -> Any:
     """Undo `rfft`; the imaginary parts of elements that must be real are not read.
-
-    Returns:
-        A real array.
 
     Example:
         >>> irfft(np.array([10.0, -2.0 + 2.0j, -2.0]))
@@ -171,9 +159,6 @@ def hfft(
 ) -> Any:
     """Transform the first half of a Hermitian sequence, ``x_(n - j) = conj(x_j)``, whose transform is real.
 
-    Returns:
-        A real array.
-
     Example:
         >>> hfft(np.array([1.0, 2.0j, 3.0]))
         array([ 4.,  2.,  4., -6.])
@@ -195,9 +180,6 @@ def ihfft(
     plan: Any = None,
 ) -> Any:
     """Undo `hfft`.
-
-    Returns:
-        A complex array.
 
     Example:
         >>> ihfft(np.array([4.0, 2.0, 4.0, -6.0]))
@@ -258,9 +240,6 @@ def fft2(
 ) -> Any:
     """Transform along two axes, by `fft` along each.
 
-    Returns:
-        A complex array.
-
     Example:
         >>> fft2(np.ones((2, 2)))
         array([[4.+0.j, 0.+0.j],
@@ -283,9 +262,6 @@ def ifft2(
     plan: Any = None,
 ) -> Any:
     """Undo `fft2`.
-
-    Returns:
-        A complex array.
 
     Example:
         >>> ifft2(np.ones((2, 2)))
@@ -310,9 +286,6 @@ def rfft2(
 ) -> Any:
     """Transform real numbers along two axes: by `rfft` along the last one, by `fft` along the others.
 
-    Returns:
-        A complex array.
-
     Example:
         >>> rfft2(np.ones((2, 2)))
         array([[4.+0.j, 0.+0.j],
@@ -335,9 +308,6 @@ def irfft2(
     plan: Any = None,
 ) -> Any:
     """Undo `rfft2`.
-
-    Returns:
-        A real array.
 
     Example:
         >>> irfft2(np.ones((2, 2)))
@@ -362,9 +332,6 @@ def hfft2(
 ) -> Any:
     """Transform along two axes: by `hfft` along the last one, by `fft` along the others.
 
-    Returns:
-        A real array.
-
     Example:
         >>> hfft2(np.ones((2, 2)))
         array([[4., 0.],
@@ -387,9 +354,6 @@ def ihfft2(
     plan: Any = None,
 ) -> Any:
     """Undo `hfft2`.
-
-    Returns:
-        A complex array.
 
     Example:
         >>> ihfft2(np.ones((2, 2)))
@@ -414,9 +378,6 @@ def fftn(
 ) -> Any:
     """Transform along several axes, by `fft` along each.
 
-    Returns:
-        A complex array.
-
     Example:
         >>> fftn(np.ones((2, 2)))
         array([[4.+0.j, 0.+0.j],
@@ -439,9 +400,6 @@ def ifftn(
     plan: Any = None,
 ) -> Any:
     """Undo `fftn`.
-
-    Returns:
-        A complex array.
 
     Example:
         >>> ifftn(np.ones((2, 2)))
@@ -466,9 +424,6 @@ def rfftn(
 ) -> Any:
     """Transform real numbers along several axes: by `rfft` along the last one, by `fft` along the others.
 
-    Returns:
-        A complex array.
-
     Example:
         >>> rfftn(np.ones((2, 2)))
         array([[4.+0.j, 0.+0.j],
@@ -491,9 +446,6 @@ def irfftn(
     plan: Any = None,
 ) -> Any:
     """Undo `rfftn`.
-
-    Returns:
-        A real array.
 
     Example:
         >>> irfftn(np.ones((2, 2)))
@@ -518,9 +470,6 @@ def hfftn(
 ) -> Any:
     """Transform along several axes: by `hfft` along the last one, by `fft` along the others.
 
-    Returns:
-        A real array.
-
     Example:
         >>> hfftn(np.ones((2, 2)))
         array([[4., 0.],
@@ -544,9 +493,6 @@ def ihfftn(
 ) -> Any:
     """Undo `hfftn`.
 
-    Returns:
-        A complex array.
-
     Example:
         >>> ihfftn(np.ones((2, 2)))
         array([[1.-0.j, 0.-0.j],
@@ -564,9 +510,6 @@ def ihfftn(
 def fftshift(x: Any, axes: Any = None) -> Any:
     """Roll the coefficient of frequency 0 into the middle.
 
-    Returns:
-        An array of the shape of ``x``.
-
     Example:
         >>> fftshift(np.array([0.0, 1.0, -2.0, -1.0]))
         array([-2., -1.,  0.,  1.])
@@ -578,9 +521,6 @@ def fftshift(x: Any, axes: Any = None) -> Any:
 @documented(x="an array.", axes="the axes to roll along; None for all.")
 def ifftshift(x: Any, axes: Any = None) -> Any:
     """Undo `fftshift`.
-
-    Returns:
-        An array of the shape of ``x``.
 
     Example:
         >>> ifftshift(np.array([-2.0, -1.0, 0.0, 1.0]))
@@ -609,9 +549,6 @@ def _check_frequencies(operation: str, n: Any, xp: Any, device: Any) -> int:
 def fftfreq(n: int, d: Any = 1.0, *, xp: Any = None, device: Any = None) -> Any:
     """Return the frequencies of the elements of `fft`, ``k / (n d)``, the negative ones last.
 
-    Returns:
-        An array of ``n`` numbers.
-
     Example:
         >>> fftfreq(4)
         array([ 0.  ,  0.25, -0.5 , -0.25])
@@ -625,9 +562,6 @@ def fftfreq(n: int, d: Any = 1.0, *, xp: Any = None, device: Any = None) -> Any:
 def rfftfreq(n: int, d: Any = 1.0, *, xp: Any = None, device: Any = None) -> Any:
     """Return the frequencies of the elements of `rfft`, ``k / (n d)``.
 
-    Returns:
-        An array of ``n // 2 + 1`` numbers.
-
     Example:
         >>> rfftfreq(4)
         array([0.  , 0.25, 0.5 ])
@@ -639,13 +573,6 @@ def rfftfreq(n: int, d: Any = 1.0, *, xp: Any = None, device: Any = None) -> Any
 @substitutes("scipy.fft.next_fast_len")
 def next_fast_len(target: int, real: bool = False) -> int:
     """Return the least length from a target on that has small prime factors only, as fast transforms have.
-
-    Args:
-        target: the least length that may be returned.
-        real: whether real numbers are transformed: the factors are at most 5, and at most 11 otherwise.
-
-    Returns:
-        A length.
 
     Raises:
         ArgumentError: ``target`` is negative.

@@ -326,19 +326,6 @@ def make_interp_spline(
 
     The coefficients solve a banded system, which SciPy's LAPACK does, and for periodic splines a full one.
 
-    Args:
-        x: the abscissas, which rise.
-        y: the samples.
-        k: the degree.
-        t: the knots; None to choose them.
-        bc_type: None or "not-a-knot", "periodic", "clamped", "natural", or for each end None or the derivatives
-            there, as pairs of order and value.
-        axis: the axis of the samples.
-        check_finite: without effect: numbers that are known must be finite.
-
-    Returns:
-        A `BSpline`.
-
     Raises:
         ShapeError: the shapes do not fit.
         ArgumentError: the abscissas or the knots do not rise, or a condition is unknown.

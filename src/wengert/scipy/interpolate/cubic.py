@@ -265,16 +265,6 @@ def _monotone_end(near: Any, far: Any, chord: Any, next_chord: Any) -> Any:
 def pchip_interpolate(xi: Any, yi: Any, x: Any, der: Any = 0, axis: int = 0) -> Any:
     """Interpolate samples by `PchipInterpolator`.
 
-    Args:
-        xi: the abscissas, which rise.
-        yi: the samples.
-        x: the points.
-        der: the order of the derivative, or a sequence of orders.
-        axis: the axis of the samples.
-
-    Returns:
-        The values at the points, or a list of them.
-
     Example:
         >>> float(pchip_interpolate([0.0, 1.0, 2.0], [0.0, 1.0, 1.0], 0.5))
         0.6875

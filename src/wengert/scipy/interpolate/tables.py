@@ -406,16 +406,7 @@ def interpn(
 ) -> Any:
     """Interpolate values on a grid at points, by `RegularGridInterpolator`.
 
-    Args:
-        points: for each dimension the coordinates of the lines of the grid.
-        values: the values on the grid, with further axes.
-        xi: the points, with their coordinates along the last axis; or a tuple of the coordinates.
-        method: "linear", "nearest", "pchip", "slinear", "cubic" or "quintic".
-        bounds_error: raise an error for points outside, where they are known.
-        fill_value: the value outside; None to extrapolate.
-
-    Returns:
-        An array with the axes of the points, and the further axes of the values.
+    ``bounds_error``: raise an error for points outside, where they are known.
 
     Example:
         >>> interpn(([0.0, 1.0],), np.array([0.0, 2.0]), [[0.25]])

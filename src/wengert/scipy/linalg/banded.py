@@ -54,17 +54,6 @@ def solve_banded(
 ) -> Any:
     """Return x with ``a x = b`` for banded a; the diagonals have derivatives, in time linear in their length.
 
-    Args:
-        l_and_u: the numbers of diagonals below and above the main one.
-        ab: the diagonals: ``ab[u + i - j, j]`` is ``a[i, j]``. The corners are not read.
-        b: a vector, or a matrix of right-hand sides in columns.
-        overwrite_ab: without effect.
-        overwrite_b: without effect.
-        check_finite: raise an error for infinities and NaNs in arrays with known elements.
-
-    Returns:
-        The solutions, of the shape of ``b``.
-
     Raises:
         MatrixError: the matrix is singular.
         ShapeError: the shapes do not fit.
@@ -110,17 +99,6 @@ def solveh_banded(
 ) -> Any:
     """Return x with ``a x = b`` for Hermitian positive definite banded a; its diagonals have derivatives.
 
-    Args:
-        ab: the diagonals on one side: ``ab[u + i - j, j]`` of the upper triangle, or ``ab[i - j, j]`` of the lower one.
-        b: a vector, or a matrix of right-hand sides in columns.
-        overwrite_ab: without effect.
-        overwrite_b: without effect.
-        lower: the diagonals are those of the lower triangle.
-        check_finite: raise an error for infinities and NaNs in arrays with known elements.
-
-    Returns:
-        The solutions, of the shape of ``b``.
-
     Raises:
         MatrixError: the matrix is singular, or its elements are known and it is not positive definite.
         ShapeError: the shapes do not fit.
@@ -140,15 +118,6 @@ def cholesky_banded(
     ab: Any, overwrite_ab: bool = False, lower: bool = False, check_finite: bool = True
 ) -> Any:
     """Return the banded Cholesky factor, one column after the other; it is a scan, with derivatives.
-
-    Args:
-        ab: the diagonals on one side: ``ab[u + i - j, j]`` of the upper triangle, or ``ab[i - j, j]`` of the lower one.
-        overwrite_ab: without effect.
-        lower: the diagonals are those of the lower triangle.
-        check_finite: raise an error for infinities and NaNs in arrays with known elements.
-
-    Returns:
-        The diagonals of the factor; elements of the corners are 0.
 
     Raises:
         MatrixError: the elements are known, and the matrix is not positive definite.
@@ -188,15 +157,6 @@ def cholesky_banded(
 @substitutes("scipy.linalg.cho_solve_banded")
 def cho_solve_banded(cb_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Any:
     """Return x with ``a x = b``, given the banded Cholesky factor of a.
-
-    Args:
-        cb_and_lower: the diagonals of the factor, as of `cholesky_banded`, and whether it is lower triangular.
-        b: a vector, or a matrix of right-hand sides in columns.
-        overwrite_b: without effect.
-        check_finite: raise an error for infinities and NaNs in arrays with known elements.
-
-    Returns:
-        The solutions, of the shape of ``b``.
 
     Raises:
         MatrixError: an element of the main diagonal is 0.

@@ -100,20 +100,9 @@ def solve(
 ) -> Any:
     """Return x with ``a x = b``.
 
-    Args:
-        a: square matrices.
-        b: a vector, or matrices of right-hand sides in columns; leading axes broadcast.
-        lower: where only one triangle is read, read the lower one.
-        overwrite_a: without effect.
-        overwrite_b: without effect.
-        check_finite: raise an error for infinities and NaNs in arrays with known elements.
-        assume_a: "general", "symmetric", "hermitian", "positive definite", "diagonal", "tridiagonal", "banded",
-            "upper triangular", "lower triangular", or an abbreviation of SciPy's; None for general matrices. Elements
-            that such a matrix does not need are not read, so that the derivative in them is 0.
-        transposed: solve ``a^T x = b``.
-
-    Returns:
-        The solutions, of the shape of ``b``.
+    ``assume_a``: "general", "symmetric", "hermitian", "positive definite", "diagonal", "tridiagonal", "banded", "upper
+    triangular", "lower triangular", or an abbreviation of SciPy's; None for general matrices. Elements that such a
+    matrix does not need are not read, so that the derivative in them is 0.
 
     Raises:
         MatrixError: a matrix is singular, or not positive definite where that is assumed.
@@ -144,18 +133,6 @@ def solve_triangular(
 ) -> Any:
     """Return x with ``a x = b`` for triangular a, by substitution.
 
-    Args:
-        a: square matrices, of which one triangle is read.
-        b: a vector, or matrices of right-hand sides in columns; leading axes broadcast.
-        trans: 0 or "N" for a, 1 or "T" for its transpose, 2 or "C" for its conjugate transpose.
-        lower: read the lower triangle.
-        unit_diagonal: take the diagonal as ones, and do not read it.
-        overwrite_b: without effect.
-        check_finite: raise an error for infinities and NaNs in arrays with known elements.
-
-    Returns:
-        The solutions, of the shape of ``b``.
-
     Raises:
         MatrixError: an element of the diagonal is 0.
         ArgumentError: ``trans`` is unknown, or elements are not finite.
@@ -179,14 +156,6 @@ def solve_triangular(
 def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
     """Return x with ``T x = b`` for Toeplitz matrices T.
 
-    Args:
-        c_or_cr: the first column, or a pair of the first column and the first row.
-        b: a vector, or a matrix of right-hand sides in columns.
-        check_finite: raise an error for infinities and NaNs in arrays with known elements.
-
-    Returns:
-        The solutions, of the shape of ``b``.
-
     Raises:
         MatrixError: the matrix is singular.
 
@@ -203,14 +172,9 @@ def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
 def solve_circulant(c: Any, b: Any, singular: str = "raise", tol: Any = None) -> Any:
     """Return x with ``C x = b`` for the circulant matrix C with a first column.
 
-    Args:
-        c: the first column.
-        b: a vector, or a matrix of right-hand sides in columns.
-        singular: "raise" an error for singular matrices; "lstsq", the solution of least squares, is not supported.
-        tol: without effect.
+    ``singular``: "raise" an error for singular matrices; "lstsq", the solution of least squares, is not supported.
 
-    Returns:
-        The solutions, of the shape of ``b``.
+    ``tol``: without effect.
 
     Raises:
         MatrixError: the matrix is singular.
@@ -233,16 +197,6 @@ def inv(
 ) -> Any:
     """Return the inverse of square matrices.
 
-    Args:
-        a: square matrices.
-        overwrite_a: without effect.
-        check_finite: raise an error for infinities and NaNs in arrays with known elements.
-        assume_a: as for `solve`.
-        lower: where only one triangle is read, read the lower one.
-
-    Returns:
-        The inverses.
-
     Raises:
         MatrixError: a matrix is singular.
 
@@ -262,14 +216,6 @@ def inv(
 def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """Return the determinant of square matrices.
 
-    Args:
-        a: square matrices.
-        overwrite_a: without effect.
-        check_finite: raise an error for infinities and NaNs in arrays with known elements.
-
-    Returns:
-        A number for each matrix.
-
     Example:
         >>> print(f"{det(np.array([[2.0, 1.0], [0.0, 4.0]])):.1f}")
         8.0
@@ -280,16 +226,6 @@ def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
 @substitutes("scipy.linalg.norm")
 def norm(a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, check_finite: bool = True) -> Any:
     """Return a norm of a vector or a matrix, as `np.linalg.norm`; its derivative is 0 where the norm is 0.
-
-    Args:
-        a: an array.
-        ord: the order of the norm.
-        axis: the axis of vectors, or the two axes of matrices; None for the whole array.
-        keepdims: keep these axes, with extent one.
-        check_finite: raise an error for infinities and NaNs in arrays with known elements.
-
-    Returns:
-        The norms.
 
     Example:
         >>> float(norm(np.array([3.0, 4.0])))
@@ -309,19 +245,6 @@ def lstsq(
     lapack_driver: Any = None,
 ) -> tuple[Any, Any, Any, Any]:
     """Return the x that makes ``|b - a x|`` least, and of these the one of least norm.
-
-    Args:
-        a: a matrix.
-        b: a vector, or a matrix of right-hand sides in columns.
-        cond: singular values up to this fraction of the largest count as 0; None for the rounding error.
-        overwrite_a: without effect.
-        overwrite_b: without effect.
-        check_finite: raise an error for infinities and NaNs in arrays with known elements.
-        lapack_driver: without effect.
-
-    Returns:
-        The solution, the sums of squared residuals (empty where ``a`` has no more rows than columns), the rank, and the
-        singular values.
 
     Raises:
         ShapeError: the shapes do not fit.
@@ -346,15 +269,7 @@ def pinv(
 ) -> Any:
     """Return the pseudoinverse of matrices; its derivative holds where the rank is the same nearby.
 
-    Args:
-        a: matrices.
-        atol: an absolute tolerance, which is not supported but as None or 0.
-        rtol: singular values up to this fraction of the largest count as 0; None for the rounding error.
-        return_rank: return the rank, too.
-        check_finite: raise an error for infinities and NaNs in arrays with known elements.
-
-    Returns:
-        The pseudoinverses, or a pair of them and the ranks.
+    ``atol``: an absolute tolerance, which is not supported but as None or 0.
 
     Raises:
         ArgumentError: ``atol`` is given.

@@ -33,14 +33,7 @@ _INT32 = np.dtype(np.int32)
 def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """Return the Cholesky factor of positive definite matrices, ``a = U^H U`` or ``a = L L^H``.
 
-    Args:
-        a: the matrices, of which one triangle is read; the derivative in the other one is 0.
-        lower: read the lower triangle, and return L.
-        overwrite_a: without effect.
-        check_finite: raise an error for infinities and NaNs in arrays with known elements.
-
-    Returns:
-        Triangular matrices.
+    ``a``: the matrices, of which one triangle is read; the derivative in the other one is 0.
 
     Raises:
         MatrixError: a matrix is not positive definite.
@@ -58,15 +51,6 @@ def cho_factor(
     a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> tuple[Any, bool]:
     """Return the Cholesky factor of positive definite matrices for `cho_solve`.
-
-    Args:
-        a: the matrices, of which one triangle is read.
-        lower: read the lower triangle.
-        overwrite_a: without effect.
-        check_finite: raise an error for infinities and NaNs in arrays with known elements.
-
-    Returns:
-        The matrices, with a's elements in the other triangle, and ``lower``.
 
     Raises:
         MatrixError: a matrix is not positive definite.
@@ -87,15 +71,6 @@ def cho_solve(
     c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, check_finite: bool = True
 ) -> Any:
     """Return x with ``a x = b``, for the Cholesky factor of a from `cho_factor`.
-
-    Args:
-        c_and_lower: the result of `cho_factor`.
-        b: a vector, or matrices of right-hand sides in columns.
-        overwrite_b: without effect.
-        check_finite: raise an error for infinities and NaNs in arrays with known elements.
-
-    Returns:
-        The solutions, of the shape of ``b``.
 
     Raises:
         ShapeError: the shapes do not fit.
@@ -130,16 +105,6 @@ def lu(
 ) -> tuple[Any, ...]:
     """Return the factors of ``a = P L U``, with partial pivoting; the order of the rows has no derivative.
 
-    Args:
-        a: matrices.
-        permute_l: return P L and U alone.
-        overwrite_a: without effect.
-        check_finite: raise an error for infinities and NaNs in arrays with known elements.
-        p_indices: return the rows of ``L U`` that make ``a`` in place of P.
-
-    Returns:
-        ``(P, L, U)``, or ``(P L, U)``.
-
     Example:
         >>> p, l, u = lu(np.array([[1.0, 2.0], [2.0, 2.0]]))
         >>> l
@@ -163,14 +128,6 @@ def lu(
 def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
     """Return L and U in one matrix, and the exchanges of rows, for `lu_solve`.
 
-    Args:
-        a: matrices.
-        overwrite_a: without effect.
-        check_finite: raise an error for infinities and NaNs in arrays with known elements.
-
-    Returns:
-        The matrices, with U in the upper triangle and L below; and for each row the row that it was exchanged with.
-
     Example:
         >>> lu_factor(np.array([[1.0, 2.0], [2.0, 2.0]]))[1]
         array([1, 1], dtype=int32)
@@ -187,16 +144,6 @@ def lu_solve(
     lu_and_piv: tuple[Any, Any], b: Any, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True
 ) -> Any:
     """Return x with ``a x = b``, for the factors of a from `lu_factor`.
-
-    Args:
-        lu_and_piv: the result of `lu_factor`.
-        b: a vector, or matrices of right-hand sides in columns.
-        trans: 1 to solve ``a^T x = b``, 2 to solve ``a^H x = b``.
-        overwrite_b: without effect.
-        check_finite: raise an error for infinities and NaNs in arrays with known elements.
-
-    Returns:
-        The solutions, of the shape of ``b``.
 
     Raises:
         MatrixError: a is singular.
@@ -248,16 +195,6 @@ def ldl(
     D has blocks of one or two rows on its diagonal. The factors have derivatives where no block but that of the last
     step is singular; the order of the rows and the blocks are constant nearby.
 
-    Args:
-        A: matrices, of which one triangle is read.
-        lower: read the lower triangle, and return a lower triangular factor; else upper ones.
-        hermitian: the matrices are Hermitian; False for complex symmetric ones.
-        overwrite_a: without effect.
-        check_finite: raise an error for infinities and NaNs in arrays with known elements.
-
-    Returns:
-        ``(L, D, order)``: L is triangular after its rows are put into the order.
-
     Raises:
         ShapeError: the matrices are not square.
 
@@ -284,18 +221,6 @@ def qr(
     check_finite: bool = True,
 ) -> Any:
     """Return the factors of ``a = Q R``.
-
-    Args:
-        a: matrices.
-        overwrite_a: without effect.
-        lwork: without effect.
-        mode: "full"; "economic" for no more columns of Q than a needs; "r" for R alone.
-        pivoting: exchange columns, so that the absolute values on the diagonal of R fall. The order of the columns is
-            constant nearby.
-        check_finite: raise an error for infinities and NaNs in arrays with known elements.
-
-    Returns:
-        ``(Q, R)``, or ``(R,)`` for the mode "r"; and with ``pivoting`` the order of the columns.
 
     Raises:
         UnsupportedError: the mode "raw".
@@ -324,13 +249,6 @@ def polar(a: Any, side: str = "right") -> tuple[Any, Any]:
     """Return the factors of ``a = U P``, or of ``a = P U``: U with orthonormal columns or rows, and P semidefinite.
 
     U has a derivative where a has full rank.
-
-    Args:
-        a: matrices.
-        side: "right" for U P, "left" for P U.
-
-    Returns:
-        ``(U, P)``.
 
     Raises:
         ArgumentError: the side is unknown.
@@ -362,17 +280,6 @@ def svd(
 ) -> Any:
     """Return the factors of ``a = U diag(s) V^H``, as `np.linalg.svd`.
 
-    Args:
-        a: matrices.
-        full_matrices: return square U and V.
-        compute_uv: return the factors; else the singular values alone.
-        overwrite_a: without effect.
-        check_finite: raise an error for infinities and NaNs in arrays with known elements.
-        lapack_driver: without effect.
-
-    Returns:
-        ``(U, s, V^H)``, or s.
-
     Example:
         >>> svd(np.array([[3.0, 0.0], [0.0, 4.0]]), compute_uv=False)
         array([4., 3.])
@@ -384,14 +291,6 @@ def svd(
 @substitutes("scipy.linalg.svdvals")
 def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """Return singular values, descending.
-
-    Args:
-        a: matrices.
-        overwrite_a: without effect.
-        check_finite: raise an error for infinities and NaNs in arrays with known elements.
-
-    Returns:
-        A vector for each matrix.
 
     Example:
         >>> svdvals(np.array([[3.0, 0.0], [0.0, 4.0]]))
@@ -442,21 +341,9 @@ def eigh(
 
     Equal eigenvalues have derivatives, but their vectors do not.
 
-    Args:
-        a: symmetric or Hermitian matrices, of which one triangle is read.
-        b: positive definite matrices, or None for 1.
-        lower: read the lower triangles.
-        eigvals_only: return the eigenvalues alone.
-        overwrite_a: without effect.
-        overwrite_b: without effect.
-        type: 1; the other problems of SciPy's are not supported.
-        check_finite: raise an error for infinities and NaNs in arrays with known elements.
-        subset_by_index: the first and the last position of the eigenvalues to return.
-        subset_by_value: not supported: the number of the eigenvalues would depend on their values.
-        driver: without effect.
+    ``type``: 1; the other problems of SciPy's are not supported.
 
-    Returns:
-        The eigenvalues in rising order, and matrices with the eigenvectors in columns.
+    ``subset_by_value``: not supported: the number of the eigenvalues would depend on their values.
 
     Raises:
         UnsupportedError: ``type`` is not 1, or ``subset_by_value`` is given.
@@ -497,20 +384,7 @@ def eigvalsh(
 ) -> Any:
     """Return eigenvalues of symmetric matrices in rising order, as `eigh` with ``eigvals_only``.
 
-    Args:
-        a: symmetric or Hermitian matrices, of which one triangle is read.
-        b: positive definite matrices, or None for 1.
-        lower: read the lower triangles.
-        overwrite_a: without effect.
-        overwrite_b: without effect.
-        type: 1.
-        check_finite: raise an error for infinities and NaNs in arrays with known elements.
-        subset_by_index: the first and the last position of the eigenvalues to return.
-        subset_by_value: not supported.
-        driver: without effect.
-
-    Returns:
-        A vector for each matrix.
+    ``subset_by_value``: not supported.
 
     Example:
         >>> eigvalsh(np.array([[2.0, 1.0], [1.0, 2.0]]))
@@ -540,15 +414,7 @@ def eigvals(
 ) -> Any:
     """Return the complex eigenvalues of square matrices, or of ``a v = w b v`` with a b that has an inverse.
 
-    Args:
-        a: matrices.
-        b: matrices, or None for 1.
-        overwrite_a: without effect.
-        check_finite: raise an error for infinities and NaNs in arrays with known elements.
-        homogeneous_eigvals: not supported.
-
-    Returns:
-        A vector for each matrix.
+    ``homogeneous_eigvals``: not supported.
 
     Raises:
         UnsupportedError: ``homogeneous_eigvals``.
@@ -575,18 +441,9 @@ def eig(
 
     Equal eigenvalues have no derivative of their vectors.
 
-    Args:
-        a: matrices.
-        b: matrices with an inverse, for ``a v = w b v``; None for 1.
-        left: the eigenvectors of the transpose, which are not supported.
-        right: return the eigenvectors.
-        overwrite_a: without effect.
-        overwrite_b: without effect.
-        check_finite: raise an error for infinities and NaNs in arrays with known elements.
-        homogeneous_eigvals: not supported.
+    ``left``: the eigenvectors of the transpose, which are not supported.
 
-    Returns:
-        The eigenvalues, and with ``right`` matrices with the eigenvectors in columns.
+    ``homogeneous_eigvals``: not supported.
 
     Raises:
         UnsupportedError: ``left`` or ``homogeneous_eigvals``.

@@ -34,12 +34,6 @@ def expm(A: Any) -> Any:
 
     By scaling and squaring of Padé approximants (Al-Mohy and Higham, 2009).
 
-    Args:
-        A: square matrices.
-
-    Returns:
-        The exponentials.
-
     Raises:
         ShapeError: the matrices are not square.
 
@@ -57,15 +51,7 @@ def expm_frechet(
 ) -> Any:
     """Return the exponential of a matrix, and its derivative in a direction.
 
-    Args:
-        A: square matrices.
-        E: directions of the same shape.
-        method: without effect.
-        compute_expm: return the exponential, too.
-        check_finite: raise an error for infinities and NaNs in arrays with known elements.
-
-    Returns:
-        ``(exponential, derivative)``, or the derivative.
+    ``method``: without effect.
 
     Example:
         >>> expm_frechet(np.zeros((1, 1)), np.ones((1, 1)), compute_expm=False)
@@ -83,12 +69,6 @@ def logm(A: Any) -> Any:
     The dtype of a result is that of the matrix: the logarithm of a real matrix with eigenvalues on the negative axis is
     complex, and needs a complex matrix.
 
-    Args:
-        A: square matrices.
-
-    Returns:
-        The logarithms.
-
     Raises:
         MatrixError: a matrix is singular, or the logarithm of a real matrix is not real.
 
@@ -104,11 +84,7 @@ def logm(A: Any) -> Any:
 def sqrtm(A: Any) -> Any:
     """Return the principal square root of matrices; the dtype of a result is that of the matrix, as for `logm`.
 
-    Args:
-        A: square matrices.
-
-    Returns:
-        The roots. They have a derivative where no two eigenvalues of a root add up to 0.
+    The roots. They have a derivative where no two eigenvalues of a root add up to 0.
 
     Raises:
         MatrixError: the root of a real matrix is not real.
@@ -124,13 +100,6 @@ def sqrtm(A: Any) -> Any:
 @substitutes("scipy.linalg.fractional_matrix_power")
 def fractional_matrix_power(A: Any, t: Any) -> Any:
     """Return the power of a matrix with a real exponent, ``e^(t log A)``; integers are powers by products.
-
-    Args:
-        A: square matrices; with a fractional exponent, without eigenvalues on the negative axis or 0.
-        t: the exponent.
-
-    Returns:
-        The powers.
 
     Raises:
         MatrixError: the logarithm of A does not exist, or is not real.
@@ -162,12 +131,6 @@ def _of_angles(A: Any) -> tuple[Any, Any]:
 def cosm(A: Any) -> Any:
     """Return the cosine of matrices, by the exponential.
 
-    Args:
-        A: square matrices.
-
-    Returns:
-        The cosines.
-
     Example:
         >>> cosm(np.zeros((1, 1)))
         array([[1.]])
@@ -179,12 +142,6 @@ def cosm(A: Any) -> Any:
 def sinm(A: Any) -> Any:
     """Return the sine of matrices, by the exponential.
 
-    Args:
-        A: square matrices.
-
-    Returns:
-        The sines.
-
     Example:
         >>> sinm(np.zeros((1, 1)))
         array([[0.]])
@@ -195,12 +152,6 @@ def sinm(A: Any) -> Any:
 @substitutes("scipy.linalg.tanm")
 def tanm(A: Any) -> Any:
     """Return the tangent of matrices, ``cos(A)^-1 sin(A)``.
-
-    Args:
-        A: square matrices.
-
-    Returns:
-        The tangents.
 
     Raises:
         MatrixError: the cosine has no inverse.
@@ -221,12 +172,6 @@ def _hyperbolic(A: Any) -> tuple[Any, Any]:
 def coshm(A: Any) -> Any:
     """Return the hyperbolic cosine of matrices, by the exponential.
 
-    Args:
-        A: square matrices.
-
-    Returns:
-        The hyperbolic cosines.
-
     Example:
         >>> coshm(np.zeros((1, 1)))
         array([[1.]])
@@ -238,12 +183,6 @@ def coshm(A: Any) -> Any:
 def sinhm(A: Any) -> Any:
     """Return the hyperbolic sine of matrices, by the exponential.
 
-    Args:
-        A: square matrices.
-
-    Returns:
-        The hyperbolic sines.
-
     Example:
         >>> sinhm(np.zeros((1, 1)))
         array([[0.]])
@@ -254,12 +193,6 @@ def sinhm(A: Any) -> Any:
 @substitutes("scipy.linalg.tanhm")
 def tanhm(A: Any) -> Any:
     """Return the hyperbolic tangent of matrices, ``cosh(A)^-1 sinh(A)``.
-
-    Args:
-        A: square matrices.
-
-    Returns:
-        The hyperbolic tangents.
 
     Raises:
         MatrixError: the hyperbolic cosine has no inverse.
@@ -278,14 +211,6 @@ def tanhm(A: Any) -> Any:
 def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
     """Return x with ``a x + x b = q``.
 
-    Args:
-        a: square matrices.
-        b: square matrices, which have no eigenvalue that is the negative of one of a.
-        q: matrices with a row for each of a, and a column for each of b; leading axes broadcast.
-
-    Returns:
-        The solutions.
-
     Raises:
         ShapeError: the shapes do not fit.
 
@@ -299,13 +224,6 @@ def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
 @substitutes("scipy.linalg.solve_continuous_lyapunov", "scipy.linalg.solve_lyapunov")
 def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
     """Return x with ``a x + x a^H = q``.
-
-    Args:
-        a: square matrices.
-        q: matrices of the same shape.
-
-    Returns:
-        The solutions.
 
     Raises:
         ShapeError: the shapes do not fit.
@@ -324,15 +242,6 @@ solve_lyapunov = solve_continuous_lyapunov
 @substitutes("scipy.linalg.solve_discrete_lyapunov")
 def solve_discrete_lyapunov(a: Any, q: Any, method: Any = None) -> Any:
     """Return x with ``a x a^H - x + q = 0``.
-
-    Args:
-        a: a square matrix.
-        q: a matrix of the same shape.
-        method: "direct" to solve the equations of all elements at once; "bilinear" to transform them into those of
-            `solve_continuous_lyapunov`; None for the direct way with fewer than ten rows.
-
-    Returns:
-        The solution.
 
     Raises:
         ShapeError: the shapes do not fit.

@@ -35,13 +35,6 @@ def _taken(first: Any, second: Any, places: Any) -> Any:
 def toeplitz(c: Any, r: Any = None) -> Any:
     """Return the matrix with the element ``c[i - j]`` below and ``r[j - i]`` above the diagonal.
 
-    Args:
-        c: the first column; leading axes stack matrices.
-        r: the first row, whose first element is not read; None for the conjugate of ``c``.
-
-    Returns:
-        A matrix with as many rows as ``c`` and as many columns as ``r`` has elements.
-
     Example:
         >>> toeplitz([1, 2, 3], [1, 4])
         array([[1, 4],
@@ -59,12 +52,6 @@ def toeplitz(c: Any, r: Any = None) -> Any:
 def circulant(c: Any) -> Any:
     """Return the square matrix with the element ``c[(i - j) mod n]``.
 
-    Args:
-        c: the first column; leading axes stack matrices.
-
-    Returns:
-        A matrix.
-
     Example:
         >>> circulant([1, 2, 3])
         array([[1, 3, 2],
@@ -79,13 +66,6 @@ def circulant(c: Any) -> Any:
 @substitutes("scipy.linalg.hankel")
 def hankel(c: Any, r: Any = None) -> Any:
     """Return the matrix with constant antidiagonals, from its first column and its last row.
-
-    Args:
-        c: the first column; leading axes stack matrices.
-        r: the last row, whose first element is not read; None for zeros.
-
-    Returns:
-        A matrix with as many rows as ``c`` and as many columns as ``r`` has elements.
 
     Example:
         >>> hankel([1, 2, 3], [3, 4])
@@ -103,12 +83,6 @@ def hankel(c: Any, r: Any = None) -> Any:
 @substitutes("scipy.linalg.block_diag")
 def block_diag(*arrs: Any) -> Any:
     """Return the matrix with matrices along its diagonal, and zeros elsewhere.
-
-    Args:
-        *arrs: matrices; a vector or a number counts as a matrix of one row; leading axes broadcast.
-
-    Returns:
-        A matrix.
 
     Example:
         >>> block_diag([[1, 2]], 3)
@@ -132,12 +106,6 @@ def block_diag(*arrs: Any) -> Any:
 @substitutes("scipy.linalg.companion")
 def companion(a: Any) -> Any:
     """Return the matrix whose eigenvalues are the roots of a polynomial.
-
-    Args:
-        a: the coefficients, the highest first; leading axes stack matrices.
-
-    Returns:
-        A square matrix, with a row less than there are coefficients.
 
     Raises:
         ShapeError: there are fewer than two coefficients.
@@ -163,13 +131,6 @@ def companion(a: Any) -> Any:
 def leslie(f: Any, s: Any) -> Any:
     """Return Leslie's matrix of a population: fecundities in the first row, survival rates below the diagonal.
 
-    Args:
-        f: the fecundity of each age.
-        s: the rate of survival of each age but the last.
-
-    Returns:
-        A square matrix.
-
     Raises:
         ShapeError: there is not one survival rate less than fecundities.
 
@@ -194,13 +155,6 @@ def leslie(f: Any, s: Any) -> Any:
 def khatri_rao(a: Any, b: Any) -> Any:
     """Return the matrix whose columns are the Kronecker products of the columns of two matrices.
 
-    Args:
-        a: a matrix.
-        b: another one with as many columns.
-
-    Returns:
-        A matrix with as many columns.
-
     Raises:
         ShapeError: the columns do not agree.
 
@@ -220,14 +174,6 @@ def khatri_rao(a: Any, b: Any) -> Any:
 @substitutes("scipy.linalg.convolution_matrix")
 def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
     """Return the matrix A with ``A @ v = np.convolve(a, v, mode)`` for vectors v of n elements.
-
-    Args:
-        a: a vector.
-        n: the number of columns.
-        mode: "full", "same" or "valid".
-
-    Returns:
-        A matrix.
 
     Raises:
         ShapeError: the vector is empty, n is less than 1, or the mode is unknown.

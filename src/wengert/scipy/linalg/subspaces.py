@@ -47,15 +47,7 @@ def null_space(
 ) -> Any:
     """Return an orthonormal basis of the vectors x with ``A x = 0``, which turns as little as possible with A.
 
-    Args:
-        A: a matrix with known elements.
-        rcond: singular values up to this fraction of the largest count as 0; None for the rounding error.
-        overwrite_a: without effect.
-        check_finite: raise an error for infinities and NaNs.
-        lapack_driver: without effect.
-
-    Returns:
-        A matrix with the vectors of the basis in columns.
+    ``A``: a matrix with known elements.
 
     Raises:
         ConcreteError: the elements are not known, as in `wg.jit`: the number of columns depends on them.
@@ -79,12 +71,7 @@ def null_space(
 def orth(A: Any, rcond: Any = None) -> Any:
     """Return an orthonormal basis of the range of a matrix, which turns as little as possible with it.
 
-    Args:
-        A: a matrix with known elements.
-        rcond: singular values up to this fraction of the largest count as 0; None for the rounding error.
-
-    Returns:
-        A matrix with the vectors of the basis in columns.
+    ``A``: a matrix with known elements.
 
     Raises:
         ConcreteError: the elements are not known, as in `wg.jit`: the number of columns depends on them.

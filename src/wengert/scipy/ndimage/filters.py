@@ -114,18 +114,6 @@ def correlate1d(
 ) -> Any:
     """Correlate along an axis: ``y[i] = sum_k w[k] x[i + k - size // 2 - origin]``; complex weights are conjugated.
 
-    Args:
-        input: the array.
-        weights: a vector.
-        axis: the axis.
-        output: None, the dtype of the result, or an array to write it to.
-        mode: the extension beyond the edges, a name of SciPy's.
-        cval: the value beyond the edges in the mode "constant".
-        origin: how far the window moves to the left.
-
-    Returns:
-        An array of the shape of ``input``, and of its dtype where ``output`` names no other.
-
     Raises:
         ArgumentError: the mode is unknown, or the origin moves the window too far.
         ShapeError: the weights are not a vector.
@@ -148,18 +136,6 @@ def convolve1d(
     origin: int = 0,
 ) -> Any:
     """Convolve along an axis: ``y[i] = sum_k w[k] x[i - k + size // 2 - origin]``.
-
-    Args:
-        input: the array.
-        weights: a vector.
-        axis: the axis.
-        output: None, the dtype of the result, or an array to write it to.
-        mode: the extension beyond the edges, a name of SciPy's.
-        cval: the value beyond the edges in the mode "constant".
-        origin: how far the window moves to the right.
-
-    Returns:
-        An array of the shape of ``input``, and of its dtype where ``output`` names no other.
 
     Raises:
         ArgumentError: the mode is unknown, or the origin moves the window too far.
@@ -216,18 +192,6 @@ def correlate(
 
     Complex weights are conjugated.
 
-    Args:
-        input: the array.
-        weights: an array with an axis for each that is filtered.
-        output: None, the dtype of the result, or an array to write it to.
-        mode: the extension beyond the edges, a name of SciPy's.
-        cval: the value beyond the edges in the mode "constant".
-        origin: how far the window moves to the left, one number or one for each axis.
-        axes: the axes to filter; None for all.
-
-    Returns:
-        An array of the shape of ``input``, and of its dtype where ``output`` names no other.
-
     Raises:
         ArgumentError: the mode is unknown, or an origin moves the window too far.
         ShapeError: the weights have another number of axes.
@@ -254,18 +218,6 @@ def convolve(
 ) -> Any:
     """Convolve along several axes: ``y[i] = sum_k w[k] x[i - k + size // 2 - origin]``.
 
-    Args:
-        input: the array.
-        weights: an array with an axis for each that is filtered.
-        output: None, the dtype of the result, or an array to write it to.
-        mode: the extension beyond the edges, a name of SciPy's.
-        cval: the value beyond the edges in the mode "constant".
-        origin: how far the window moves to the right, one number or one for each axis.
-        axes: the axes to filter; None for all.
-
-    Returns:
-        An array of the shape of ``input``, and of its dtype where ``output`` names no other.
-
     Raises:
         ArgumentError: the mode is unknown, or an origin moves the window too far.
         ShapeError: the weights have another number of axes.
@@ -291,18 +243,6 @@ def uniform_filter1d(
     origin: int = 0,
 ) -> Any:
     """Return the means of neighbours along an axis.
-
-    Args:
-        input: the array.
-        size: the number of neighbours.
-        axis: the axis.
-        output: None, the dtype of the result, or an array to write it to.
-        mode: the extension beyond the edges, a name of SciPy's.
-        cval: the value beyond the edges in the mode "constant".
-        origin: how far the window moves to the left.
-
-    Returns:
-        An array of the shape of ``input``, and of its dtype where ``output`` names no other.
 
     Raises:
         ArgumentError: the size is less than 1, the mode is unknown, or the origin moves the window too far.
@@ -334,18 +274,6 @@ def uniform_filter(
     axes: Any = None,
 ) -> Any:
     """Return the means of neighbours, along one axis after the other.
-
-    Args:
-        input: the array.
-        size: the number of neighbours, one number or one for each axis.
-        output: None, the dtype of the result, or an array to write it to.
-        mode: the extension beyond the edges, a name of SciPy's, or one for each axis.
-        cval: the value beyond the edges in the mode "constant".
-        origin: how far the window moves to the left, one number or one for each axis.
-        axes: the axes to filter; None for all.
-
-    Returns:
-        An array of the shape of ``input``, and of its dtype where ``output`` names no other.
 
     Raises:
         ArgumentError: the mode is unknown, or an origin moves the window too far.
@@ -400,19 +328,7 @@ def gaussian_filter1d(
 ) -> Any:
     """Convolve with a Gaussian along an axis, or with a derivative of one; ``sigma`` has a derivative.
 
-    Args:
-        input: the array.
-        sigma: the standard deviation, in elements.
-        axis: the axis.
-        order: the order of the derivative; 0 for the Gaussian itself.
-        output: None, the dtype of the result, or an array to write it to.
-        mode: the extension beyond the edges, a name of SciPy's.
-        cval: the value beyond the edges in the mode "constant".
-        truncate: the radius of the window in standard deviations.
-        radius: the radius in elements, in place of ``truncate``; needed where ``sigma`` is not known, as in `wg.jit`.
-
-    Returns:
-        An array of the shape of ``input``, and of its dtype where ``output`` names no other.
+    ``radius``: the radius in elements, in place of ``truncate``; needed where ``sigma`` is not known, as in `wg.jit`.
 
     Raises:
         ArgumentError: the order or the radius is negative, or the mode is unknown.
@@ -447,20 +363,8 @@ def gaussian_filter(
 ) -> Any:
     """Convolve with a Gaussian, or with a derivative of one; ``sigma`` has a derivative.
 
-    Args:
-        input: the array.
-        sigma: the standard deviation in elements, one number or one for each axis.
-        order: the order of the derivative, one number or one for each axis; 0 for the Gaussian itself.
-        output: None, the dtype of the result, or an array to write it to.
-        mode: the extension beyond the edges, a name of SciPy's, or one for each axis.
-        cval: the value beyond the edges in the mode "constant".
-        truncate: the radius of the window in standard deviations.
-        radius: the radius in elements, one number or one for each axis, in place of ``truncate``; needed where
-            ``sigma`` is not known, as in `wg.jit`.
-        axes: the axes to filter; None for all.
-
-    Returns:
-        An array of the shape of ``input``, and of its dtype where ``output`` names no other.
+    ``radius``: the radius in elements, one number or one for each axis, in place of ``truncate``; needed where
+    ``sigma`` is not known, as in `wg.jit`.
 
     Raises:
         ArgumentError: an order or a radius is negative, or the mode is unknown.
@@ -520,16 +424,6 @@ def _differences(operation: str, x: Any, axis: int, output: Any, mode: Any, cval
 def prewitt(input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0) -> Any:
     """Return central differences along an axis, summed over three neighbours along each other axis.
 
-    Args:
-        input: the array.
-        axis: the axis.
-        output: None, the dtype of the result, or an array to write it to.
-        mode: the extension beyond the edges, a name of SciPy's, or one for each axis.
-        cval: the value beyond the edges in the mode "constant".
-
-    Returns:
-        An array of the shape of ``input``, and of its dtype where ``output`` names no other.
-
     Example:
         >>> prewitt(np.array([[0.0, 1.0, 2.0], [0.0, 1.0, 2.0]]))
         array([[3., 6., 3.],
@@ -541,16 +435,6 @@ def prewitt(input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect
 @substitutes("scipy.ndimage.sobel")
 def sobel(input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0) -> Any:
     """Return central differences along an axis, summed with weights 1, 2, 1 along each other axis.
-
-    Args:
-        input: the array.
-        axis: the axis.
-        output: None, the dtype of the result, or an array to write it to.
-        mode: the extension beyond the edges, a name of SciPy's, or one for each axis.
-        cval: the value beyond the edges in the mode "constant".
-
-    Returns:
-        An array of the shape of ``input``, and of its dtype where ``output`` names no other.
 
     Example:
         >>> sobel(np.array([[0.0, 1.0, 2.0], [0.0, 1.0, 2.0]]))
@@ -582,16 +466,6 @@ def laplace(
     input: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, *, axes: Any = None
 ) -> Any:
     """Return the sum of the second differences along the axes.
-
-    Args:
-        input: the array.
-        output: None, the dtype of the result, or an array to write it to.
-        mode: the extension beyond the edges, a name of SciPy's, or one for each axis.
-        cval: the value beyond the edges in the mode "constant".
-        axes: the axes; None for all.
-
-    Returns:
-        An array of the shape of ``input``, and of its dtype where ``output`` names no other.
 
     Example:
         >>> laplace(np.array([0.0, 1.0, 4.0, 9.0]))
@@ -635,18 +509,6 @@ def gaussian_laplace(
 ) -> Any:
     """Return the Laplacian of an array that is smoothed by a Gaussian; ``sigma`` has a derivative.
 
-    Args:
-        input: the array.
-        sigma: the standard deviation in elements, one number or one for each axis.
-        output: None, the dtype of the result, or an array to write it to.
-        mode: the extension beyond the edges, a name of SciPy's, or one for each axis.
-        cval: the value beyond the edges in the mode "constant".
-        axes: the axes; None for all.
-        kwargs: ``truncate`` and ``radius``, as for `gaussian_filter`.
-
-    Returns:
-        An array of the shape of ``input``, and of its dtype where ``output`` names no other.
-
     Example:
         >>> gaussian_laplace(np.array([0.0, 0.0, 1.0, 0.0, 0.0]), 1.0).round(2)
         array([ 0.2,  0. , -0.4,  0. ,  0.2])
@@ -669,17 +531,7 @@ def gaussian_gradient_magnitude(
 ) -> Any:
     """Return the length of the gradient of an array that is smoothed by a Gaussian; its derivative at 0 is 0.
 
-    Args:
-        input: the array.
-        sigma: the standard deviation in elements, one number or one for each axis; it has a derivative.
-        output: None, the dtype of the result, or an array to write it to.
-        mode: the extension beyond the edges, a name of SciPy's, or one for each axis.
-        cval: the value beyond the edges in the mode "constant".
-        axes: the axes; None for all.
-        kwargs: ``truncate`` and ``radius``, as for `gaussian_filter`.
-
-    Returns:
-        An array of the shape of ``input``, and of its dtype where ``output`` names no other.
+    ``sigma``: the standard deviation in elements, one number or one for each axis; it has a derivative.
 
     Example:
         >>> gaussian_gradient_magnitude(np.array([0.0, 0.0, 1.0, 0.0, 0.0]), 1.0).round(2)

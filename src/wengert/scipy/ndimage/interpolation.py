@@ -177,18 +177,6 @@ def map_coordinates(
     The slope of order 1 at an element is that of the piece after it; in the mode "constant", that of the last piece at
     the last element.
 
-    Args:
-        input: the array.
-        coordinates: for each axis of ``input`` the coordinates of the points, stacked along the first axis.
-        output: None, the dtype of the result, or an array to write it to.
-        order: the order of the splines, 0 to 5.
-        mode: the extension beyond the edges, a name of SciPy's.
-        cval: the value beyond the edges in the modes "constant" and "grid-constant".
-        prefilter: compute the coefficients of the spline; False if ``input`` has them.
-
-    Returns:
-        An array of the shape of the points, and of the dtype of ``input`` where ``output`` names no other.
-
     Raises:
         ArgumentError: the order or the mode is unknown.
         ShapeError: the coordinates do not fit the array.
@@ -261,18 +249,6 @@ def shift(
 ) -> Any:
     """Move an array by any distance, interpolated by splines; the distance has a derivative.
 
-    Args:
-        input: the array.
-        shift: the distance in elements, one number or one for each axis.
-        output: None, the dtype of the result, or an array to write it to.
-        order: the order of the splines, 0 to 5.
-        mode: the extension beyond the edges, a name of SciPy's.
-        cval: the value beyond the edges in the modes "constant" and "grid-constant".
-        prefilter: compute the coefficients of the spline; False if ``input`` has them.
-
-    Returns:
-        An array of the shape of ``input``, and of its dtype where ``output`` names no other.
-
     Raises:
         ArgumentError: the order or the mode is unknown.
         ShapeError: the number of distances is not that of the axes.
@@ -305,18 +281,7 @@ def zoom(
     The result has a whole number of elements along each axis, which determines the coordinates; so the factor has no
     derivative.
 
-    Args:
-        input: the array.
-        zoom: the factor, one known number or one for each axis.
-        output: None, the dtype of the result, or an array to write it to.
-        order: the order of the splines, 0 to 5.
-        mode: the extension beyond the edges, a name of SciPy's.
-        cval: the value beyond the edges in the modes "constant" and "grid-constant".
-        prefilter: compute the coefficients of the spline; False if ``input`` has them.
-        grid_mode: count distances from edge to edge of the elements; else from centre to centre.
-
-    Returns:
-        An array of the dtype of ``input`` where ``output`` names no other.
+    ``zoom``: the factor, one known number or one for each axis.
 
     Raises:
         ArgumentError: the order or the mode is unknown.
@@ -366,21 +331,6 @@ def affine_transform(
     prefilter: bool = True,
 ) -> Any:
     """Interpolate an array by splines at the points ``matrix @ i + offset``; both have derivatives.
-
-    Args:
-        input: the array.
-        matrix: a matrix with a row for each axis of ``input`` and a column for each of the result, its diagonal, or
-            either matrix of homogeneous coordinates, of which the last column is the offset.
-        offset: a number, or one for each axis of ``input``.
-        output_shape: the shape of the result; None for that of ``input``.
-        output: None, the dtype of the result, or an array to write it to.
-        order: the order of the splines, 0 to 5.
-        mode: the extension beyond the edges, a name of SciPy's.
-        cval: the value beyond the edges in the modes "constant" and "grid-constant".
-        prefilter: compute the coefficients of the spline; False if ``input`` has them.
-
-    Returns:
-        An array of the dtype of ``input`` where ``output`` names no other.
 
     Raises:
         ArgumentError: the order or the mode is unknown.
@@ -440,20 +390,8 @@ def rotate(
 ) -> Any:
     """Rotate an array in the plane of two axes, interpolated by splines; the angle has a derivative.
 
-    Args:
-        input: the array.
-        angle: the angle in degrees.
-        axes: the two axes.
-        reshape: give the result the shape that holds the whole array, which no derivative passes to; this needs a known
-            angle.
-        output: None, the dtype of the result, or an array to write it to.
-        order: the order of the splines, 0 to 5.
-        mode: the extension beyond the edges, a name of SciPy's.
-        cval: the value beyond the edges in the modes "constant" and "grid-constant".
-        prefilter: compute the coefficients of the spline; False if ``input`` has them.
-
-    Returns:
-        An array of the dtype of ``input`` where ``output`` names no other.
+    ``reshape``: give the result the shape that holds the whole array, which no derivative passes to; this needs a known
+    angle.
 
     Raises:
         ArgumentError: the axes, the order or the mode are unknown.

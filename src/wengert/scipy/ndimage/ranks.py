@@ -130,18 +130,6 @@ def minimum_filter1d(
 ) -> Any:
     """Return the least of the neighbours along an axis; equal ones share the derivative.
 
-    Args:
-        input: the array.
-        size: the number of neighbours.
-        axis: the axis.
-        output: None, the dtype of the result, or an array to write it to.
-        mode: the extension beyond the edges, a name of SciPy's.
-        cval: the value beyond the edges in the mode "constant".
-        origin: how far the window moves to the left.
-
-    Returns:
-        An array of the shape of ``input``, and of its dtype where ``output`` names no other.
-
     Raises:
         ArgumentError: the size is less than 1, the mode is unknown, or the origin moves the window too far.
 
@@ -163,18 +151,6 @@ def maximum_filter1d(
     origin: int = 0,
 ) -> Any:
     """Return the greatest of the neighbours along an axis; equal ones share the derivative.
-
-    Args:
-        input: the array.
-        size: the number of neighbours.
-        axis: the axis.
-        output: None, the dtype of the result, or an array to write it to.
-        mode: the extension beyond the edges, a name of SciPy's.
-        cval: the value beyond the edges in the mode "constant".
-        origin: how far the window moves to the left.
-
-    Returns:
-        An array of the shape of ``input``, and of its dtype where ``output`` names no other.
 
     Raises:
         ArgumentError: the size is less than 1, the mode is unknown, or the origin moves the window too far.
@@ -199,19 +175,6 @@ def minimum_filter(
     axes: Any = None,
 ) -> Any:
     """Return the least of the neighbours; equal ones share the derivative.
-
-    Args:
-        input: the array.
-        size: the number of neighbours, one number or one for each axis.
-        footprint: which neighbours count, in place of ``size``.
-        output: None, the dtype of the result, or an array to write it to.
-        mode: the extension beyond the edges, a name of SciPy's.
-        cval: the value beyond the edges in the mode "constant".
-        origin: how far the window moves to the left, one number or one for each axis.
-        axes: the axes to filter; None for all.
-
-    Returns:
-        An array of the shape of ``input``, and of its dtype where ``output`` names no other.
 
     Raises:
         ArgumentError: neither size nor footprint is given, or the mode is unknown.
@@ -238,19 +201,6 @@ def maximum_filter(
     axes: Any = None,
 ) -> Any:
     """Return the greatest of the neighbours; equal ones share the derivative.
-
-    Args:
-        input: the array.
-        size: the number of neighbours, one number or one for each axis.
-        footprint: which neighbours count, in place of ``size``.
-        output: None, the dtype of the result, or an array to write it to.
-        mode: the extension beyond the edges, a name of SciPy's.
-        cval: the value beyond the edges in the mode "constant".
-        origin: how far the window moves to the left, one number or one for each axis.
-        axes: the axes to filter; None for all.
-
-    Returns:
-        An array of the shape of ``input``, and of its dtype where ``output`` names no other.
 
     Raises:
         ArgumentError: neither size nor footprint is given, or the mode is unknown.
@@ -308,20 +258,6 @@ def rank_filter(
 ) -> Any:
     """Return the neighbour of a rank.
 
-    Args:
-        input: the array.
-        rank: the rank, 0 for the least; negative ones count from the greatest.
-        size: the number of neighbours, one number or one for each axis.
-        footprint: which neighbours count, in place of ``size``.
-        output: None, the dtype of the result, or an array to write it to.
-        mode: the extension beyond the edges, a name of SciPy's.
-        cval: the value beyond the edges in the mode "constant".
-        origin: how far the window moves to the left, one number or one for each axis.
-        axes: the axes to filter; None for all.
-
-    Returns:
-        An array of the shape of ``input``, and of its dtype where ``output`` names no other.
-
     Raises:
         ArgumentError: there are fewer neighbours than the rank, or the mode is unknown.
         ShapeError: the footprint does not fit.
@@ -349,19 +285,6 @@ def median_filter(
     axes: Any = None,
 ) -> Any:
     """Return the median of the neighbours; of an even number of them the greater one of the two in the middle.
-
-    Args:
-        input: the array.
-        size: the number of neighbours, one number or one for each axis.
-        footprint: which neighbours count, in place of ``size``.
-        output: None, the dtype of the result, or an array to write it to.
-        mode: the extension beyond the edges, a name of SciPy's.
-        cval: the value beyond the edges in the mode "constant".
-        origin: how far the window moves to the left, one number or one for each axis.
-        axes: the axes to filter; None for all.
-
-    Returns:
-        An array of the shape of ``input``, and of its dtype where ``output`` names no other.
 
     Raises:
         ArgumentError: neither size nor footprint is given, or the mode is unknown.
@@ -400,19 +323,7 @@ def percentile_filter(
 ) -> Any:
     """Return the neighbour below which a percentage of them lies.
 
-    Args:
-        input: the array.
-        percentile: the percentage, known; a negative one counts from 100.
-        size: the number of neighbours, one number or one for each axis.
-        footprint: which neighbours count, in place of ``size``.
-        output: None, the dtype of the result, or an array to write it to.
-        mode: the extension beyond the edges, a name of SciPy's.
-        cval: the value beyond the edges in the mode "constant".
-        origin: how far the window moves to the left, one number or one for each axis.
-        axes: the axes to filter; None for all.
-
-    Returns:
-        An array of the shape of ``input``, and of its dtype where ``output`` names no other.
+    ``percentile``: the percentage, known; a negative one counts from 100.
 
     Raises:
         ArgumentError: the percentage is out of range, or the mode is unknown.

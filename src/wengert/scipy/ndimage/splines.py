@@ -131,16 +131,6 @@ def spline_filter1d(
 ) -> Any:
     """Return the coefficients along an axis of the splines through samples.
 
-    Args:
-        input: the samples.
-        order: the order of the splines, 0 to 5.
-        axis: the axis.
-        output: None, the dtype of the result, or an array to write it to.
-        mode: the extension beyond the edges, a name of SciPy's.
-
-    Returns:
-        An array of the shape of ``input``.
-
     Raises:
         ArgumentError: the order or the mode is unknown.
 
@@ -157,15 +147,6 @@ def spline_filter1d(
 @substitutes("scipy.ndimage.spline_filter")
 def spline_filter(input: Any, order: int = 3, output: Any = np.float64, mode: Any = "mirror") -> Any:
     """Return the coefficients of the spline through samples.
-
-    Args:
-        input: the samples.
-        order: the order of the spline, 2 to 5.
-        output: None, the dtype of the result, or an array to write it to.
-        mode: the extension beyond the edges, a name of SciPy's.
-
-    Returns:
-        An array of the shape of ``input``.
 
     Raises:
         ArgumentError: the order or the mode is unknown.

@@ -119,15 +119,6 @@ def _convolved(operation: str, in1: Any, in2: Any, mode: Any, method: Any) -> An
 def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
     """Convolve two arrays: ``sum_k x[k] y[i - k]``.
 
-    Args:
-        in1: an array.
-        in2: an array with as many axes.
-        mode: "full"; "same" for its middle, of the shape of ``in1``; "valid" for the sums without missing terms.
-        method: "direct" for sums, "fft" for Fourier transforms, "auto" for the faster of them.
-
-    Returns:
-        An array.
-
     Raises:
         ArgumentError: the mode or the method is unknown.
         ShapeError: the shapes do not fit.
@@ -142,15 +133,6 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> An
 @substitutes("scipy.signal.correlate")
 def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
     """Correlate two arrays: ``sum_k x[k + i] conj(y[k])``.
-
-    Args:
-        in1: an array.
-        in2: an array with as many axes.
-        mode: "full"; "same" for its middle, of the shape of ``in1``; "valid" for the sums without missing terms.
-        method: "direct" for sums, "fft" for Fourier transforms, "auto" for the faster of them.
-
-    Returns:
-        An array.
 
     Raises:
         ArgumentError: the mode or the method is unknown.
@@ -199,16 +181,6 @@ def _plane(operation: str, x: Any, y: Any, mode: Any, boundary: Any, fillvalue: 
 def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> Any:
     """Convolve two matrices.
 
-    Args:
-        in1: a matrix.
-        in2: a matrix.
-        mode: "full"; "same" for its middle, of the shape of ``in1``; "valid" for the sums without missing terms.
-        boundary: how ``in1`` goes on beyond its edges: "fill" with a value, "wrap" or "symm".
-        fillvalue: the value.
-
-    Returns:
-        A matrix.
-
     Raises:
         ArgumentError: the mode or the boundary is unknown.
         ShapeError: the shapes do not fit.
@@ -226,16 +198,6 @@ def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", f
 @substitutes("scipy.signal.correlate2d")
 def correlate2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> Any:
     """Correlate two matrices; the second one is conjugated.
-
-    Args:
-        in1: a matrix.
-        in2: a matrix.
-        mode: "full"; "same" for its middle, of the shape of ``in1``; "valid" for the sums without missing terms.
-        boundary: how ``in1`` goes on beyond its edges: "fill" with a value, "wrap" or "symm".
-        fillvalue: the value.
-
-    Returns:
-        A matrix.
 
     Raises:
         ArgumentError: the mode or the boundary is unknown.
@@ -305,15 +267,6 @@ def _product(x: Any, y: Any, axes: list[int], full: list[int]) -> Any:
 def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
     """Convolve two arrays by Fourier transforms.
 
-    Args:
-        in1: an array.
-        in2: an array with as many axes.
-        mode: "full"; "same" for its middle, of the shape of ``in1``; "valid" for the sums without missing terms.
-        axes: the axes to convolve along; None for all. The others broadcast.
-
-    Returns:
-        An array in floating point.
-
     Raises:
         ArgumentError: the mode is unknown.
         ShapeError: the shapes do not fit.
@@ -331,15 +284,6 @@ def oaconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
 
     Along one axis the longer array is cut into blocks of some eight times the length of the shorter one; along several
     the arrays are transformed as wholes.
-
-    Args:
-        in1: an array.
-        in2: an array with as many axes.
-        mode: "full"; "same" for its middle, of the shape of ``in1``; "valid" for the sums without missing terms.
-        axes: the axes to convolve along; None for all. The others broadcast.
-
-    Returns:
-        An array in floating point.
 
     Raises:
         ArgumentError: the mode is unknown.

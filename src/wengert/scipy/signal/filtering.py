@@ -95,16 +95,6 @@ def _of_one_dtype(*values: Any) -> list[Any]:
 def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     """Filter by ``a[0] y[n] = b[0] x[n] + b[1] x[n - 1] + ... - a[1] y[n - 1] - ...``; all arrays have derivatives.
 
-    Args:
-        b: the coefficients of x.
-        a: the coefficients of y.
-        x: the signal.
-        axis: the axis of time.
-        zi: the states before the first element, as many as the order along the axis; None for 0.
-
-    Returns:
-        The filtered signal, and with ``zi`` also the states after the last element.
-
     Raises:
         ShapeError: the coefficients are not vectors, or the states do not fit.
 
@@ -133,15 +123,6 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
 def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> Any:
     """Return the states of `lfilter` after given outputs and inputs.
 
-    Args:
-        b: the coefficients of x.
-        a: the coefficients of y.
-        y: the last outputs, the latest first.
-        x: the last inputs, the latest first; None for 0.
-
-    Returns:
-        The states, a vector.
-
     Raises:
         ShapeError: the coefficients are not vectors.
 
@@ -166,13 +147,6 @@ def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> Any:
 @substitutes("scipy.signal.lfilter_zi")
 def lfilter_zi(b: Any, a: Any) -> Any:
     """Return the states of `lfilter` in which a signal of ones gives a constant output.
-
-    Args:
-        b: the coefficients of x.
-        a: the coefficients of y.
-
-    Returns:
-        The states, a vector.
 
     Raises:
         ShapeError: the coefficients are not vectors.
@@ -217,15 +191,6 @@ def _sections(operation: str, sos: Any) -> Any:
 def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     """Filter by sections of second order, one after the other; all arrays have derivatives.
 
-    Args:
-        sos: a row ``b0, b1, b2, 1, a1, a2`` for each section.
-        x: the signal.
-        axis: the axis of time.
-        zi: two states for each section, along the first axis and the axis of time; None for 0.
-
-    Returns:
-        The filtered signal, and with ``zi`` also the states after the last element.
-
     Raises:
         ShapeError: the sections are not rows of 6, or the states do not fit.
 
@@ -250,12 +215,6 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
 @substitutes("scipy.signal.sosfilt_zi")
 def sosfilt_zi(sos: Any) -> Any:
     """Return the states of `sosfilt` in which a signal of ones gives a constant output.
-
-    Args:
-        sos: a row ``b0, b1, b2, 1, a1, a2`` for each section.
-
-    Returns:
-        Two states for each section.
 
     Raises:
         ShapeError: the sections are not rows of 6.
@@ -322,20 +281,6 @@ def filtfilt(
     irlen: Any = None,
 ) -> Any:
     """Filter forward and then backward, without a shift of phase; all arrays have derivatives.
-
-    Args:
-        b: the coefficients of x.
-        a: the coefficients of y.
-        x: the signal.
-        axis: the axis of time.
-        padtype: how the signal is extended: "odd", "even", "constant" or None.
-        padlen: by how many elements; None for three times the number of coefficients.
-        method: "pad" to extend the signal; "gust" for the initial states with which the order of the two directions
-            matters least, after Gustafsson.
-        irlen: the length of the response of the filter that "gust" needs to see; None for that of the signal.
-
-    Returns:
-        The filtered signal.
 
     Raises:
         ArgumentError: the signal is too short for its extension, or ``padtype`` or ``method`` is unknown.
@@ -405,15 +350,7 @@ def _by_states(b: Any, a: Any, x: Any, irlen: Any) -> Any:
 def sosfiltfilt(sos: Any, x: Any, axis: int = -1, padtype: Any = "odd", padlen: Any = None) -> Any:
     """Filter by sections of second order, forward and then backward; all arrays have derivatives.
 
-    Args:
-        sos: a row ``b0, b1, b2, 1, a1, a2`` for each section.
-        x: the signal.
-        axis: the axis of time.
-        padtype: how the signal is extended: "odd", "even", "constant" or None.
-        padlen: by how many elements; needed where ``sos`` is not known, as in `wg.jit`, else None for SciPy's choice.
-
-    Returns:
-        The filtered signal.
+    ``padlen``: by how many elements; needed where ``sos`` is not known, as in `wg.jit`, else None for SciPy's choice.
 
     Raises:
         ArgumentError: the signal is too short for its extension, or ``padtype`` is unknown.

@@ -47,20 +47,6 @@ def savgol_filter(
 ) -> Any:
     """Smooth by polynomials of least squares in a window, after Savitzky and Golay.
 
-    Args:
-        x: the signal.
-        window_length: the number of elements of the window.
-        polyorder: the degree of the polynomials, less than the length of the window.
-        deriv: the order of a derivative to compute in place of the values.
-        delta: the distance of the samples.
-        axis: the axis of time.
-        mode: "interp" for the polynomials through the first and the last window at the ends, or an extension: "mirror",
-            "constant", "nearest" or "wrap".
-        cval: the value beyond the ends in the mode "constant".
-
-    Returns:
-        An array of the shape of ``x``.
-
     Raises:
         ArgumentError: the window does not fit the signal or the degree, or the mode is unknown.
 
@@ -132,17 +118,6 @@ def _resized(spectrum: Any, count: int, wanted: int) -> Any:
 def resample(x: Any, num: int, t: Any = None, axis: int = 0, window: Any = None, domain: str = "time") -> Any:
     """Return a periodic signal at another number of points, by Fourier transforms.
 
-    Args:
-        x: the signal, or its transform.
-        num: the number of points.
-        t: the times of the samples, of equal distance; None to return no times.
-        axis: the axis of time.
-        window: weights of the frequencies: a name of SciPy's, a function of frequencies, or an array.
-        domain: "time", or "freq" if ``x`` is a transform.
-
-    Returns:
-        The signal, and with ``t`` its times.
-
     Raises:
         ArgumentError: the domain is unknown, or there are no points.
         ShapeError: the window does not fit.
@@ -207,18 +182,6 @@ def freqz(
 ) -> tuple[Any, Any]:
     """Return the frequency response of a filter, ``sum_k b[k] e^(-i k w) / sum_k a[k] e^(-i k w)``.
 
-    Args:
-        b: the coefficients of x.
-        a: the coefficients of y.
-        worN: the number of frequencies, or the frequencies.
-        whole: go round the whole circle.
-        plot: a function that gets the frequencies and the response.
-        fs: the sampling frequency.
-        include_nyquist: let the last frequency be half the sampling frequency.
-
-    Returns:
-        The frequencies, and the response.
-
     Raises:
         ShapeError: the coefficients are not vectors.
 
@@ -251,15 +214,6 @@ def freqz(
 @substitutes("scipy.signal.freqz_sos", "scipy.signal.sosfreqz")
 def freqz_sos(sos: Any, worN: Any = 512, whole: bool = False, fs: Any = 2 * math.pi) -> tuple[Any, Any]:
     """Return the frequency response of sections of second order: the product of theirs.
-
-    Args:
-        sos: a row ``b0, b1, b2, 1, a1, a2`` for each section.
-        worN: the number of frequencies, or the frequencies.
-        whole: go round the whole circle.
-        fs: the sampling frequency.
-
-    Returns:
-        The frequencies, and the response.
 
     Raises:
         ShapeError: the sections are not rows of 6.

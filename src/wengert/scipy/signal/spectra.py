@@ -189,23 +189,6 @@ def csd(
 ) -> tuple[Any, Any]:
     """Estimate the cross power spectral density of two signals by Welch's method.
 
-    Args:
-        x: a signal.
-        y: a signal.
-        fs: the sampling frequency.
-        window: a name of SciPy's, or a vector.
-        nperseg: the length of the segments; None for 256, or that of the window.
-        noverlap: by how much segments overlap; None for a half.
-        nfft: the length of the transforms; None for that of the segments.
-        detrend: "constant", "linear", False, or a function of segments along the last axis.
-        return_onesided: leave the negative frequencies of real signals out.
-        scaling: "density" or "spectrum".
-        axis: the axis of time.
-        average: "mean" or "median".
-
-    Returns:
-        The frequencies, and the densities.
-
     Raises:
         ArgumentError: an option is unknown, or the lengths do not fit.
         ShapeError: the window is not a vector.
@@ -251,22 +234,6 @@ def welch(
 ) -> tuple[Any, Any]:
     """Estimate the power spectral density by Welch's method: the mean of the periodograms of segments.
 
-    Args:
-        x: the signal.
-        fs: the sampling frequency.
-        window: a name of SciPy's, or a vector.
-        nperseg: the length of the segments; None for 256, or that of the window.
-        noverlap: by how much segments overlap; None for a half.
-        nfft: the length of the transforms; None for that of the segments.
-        detrend: "constant", "linear", False, or a function of segments along the last axis.
-        return_onesided: leave the negative frequencies of real signals out.
-        scaling: "density" or "spectrum".
-        axis: the axis of time.
-        average: "mean" or "median".
-
-    Returns:
-        The frequencies, and the densities.
-
     Raises:
         ArgumentError: an option is unknown, or the lengths do not fit.
         ShapeError: the window is not a vector.
@@ -291,19 +258,6 @@ def periodogram(
     axis: int = -1,
 ) -> tuple[Any, Any]:
     """Estimate the power spectral density by one transform of the whole signal.
-
-    Args:
-        x: the signal.
-        fs: the sampling frequency.
-        window: a name of SciPy's, or a vector; None for ones.
-        nfft: the length of the transform, to which the signal is cut or filled up with zeros.
-        detrend: "constant", "linear", False, or a function of the signal along the last axis.
-        return_onesided: leave the negative frequencies of real signals out.
-        scaling: "density" or "spectrum".
-        axis: the axis of time.
-
-    Returns:
-        The frequencies, and the densities.
 
     Raises:
         ArgumentError: an option is unknown.
@@ -335,20 +289,6 @@ def coherence(
     axis: int = -1,
 ) -> tuple[Any, Any]:
     """Estimate the coherence of two signals, ``|P_xy|^2 / (P_xx P_yy)``.
-
-    Args:
-        x: a signal.
-        y: a signal.
-        fs: the sampling frequency.
-        window: a name of SciPy's, or a vector.
-        nperseg: the length of the segments; None for 256, or that of the window.
-        noverlap: by how much segments overlap; None for a half.
-        nfft: the length of the transforms; None for that of the segments.
-        detrend: "constant", "linear", False, or a function of segments along the last axis.
-        axis: the axis of time.
-
-    Returns:
-        The frequencies, and the coherences.
 
     Example:
         >>> x = np.array([1.0, 2.0, 0.0, 1.0, 3.0, 1.0])
@@ -409,23 +349,6 @@ def stft(
 ) -> tuple[Any, Any, Any]:
     """Return the Fourier transforms of windowed segments.
 
-    Args:
-        x: the signal.
-        fs: the sampling frequency.
-        window: a name of SciPy's, or a vector.
-        nperseg: the length of the segments.
-        noverlap: by how much segments overlap; None for a half.
-        nfft: the length of the transforms; None for that of the segments.
-        detrend: "constant", "linear", False, or a function of segments along the last axis.
-        return_onesided: leave the negative frequencies of real signals out.
-        boundary: how the signal is extended by half a segment: "zeros", "even", "odd", "constant" or None.
-        padded: fill the signal up with zeros to whole segments.
-        axis: the axis of time.
-        scaling: "spectrum" or "psd".
-
-    Returns:
-        The frequencies, the times, and the transforms, with the times along the last axis.
-
     Raises:
         ArgumentError: an option is unknown, or the lengths do not fit.
         ShapeError: the window is not a vector.
@@ -458,22 +381,6 @@ def spectrogram(
     mode: str = "psd",
 ) -> tuple[Any, Any, Any]:
     """Return the power spectral densities of segments.
-
-    Args:
-        x: the signal.
-        fs: the sampling frequency.
-        window: a name of SciPy's, or a vector.
-        nperseg: the length of the segments; None for 256, or that of the window.
-        noverlap: by how much segments overlap; None for an eighth.
-        nfft: the length of the transforms; None for that of the segments.
-        detrend: "constant", "linear", False, or a function of segments along the last axis.
-        return_onesided: leave the negative frequencies of real signals out.
-        scaling: "density" or "spectrum".
-        axis: the axis of time.
-        mode: "psd", "complex", "magnitude", "angle" or "phase".
-
-    Returns:
-        The frequencies, the times, and the densities, with the times along the last axis.
 
     Raises:
         ArgumentError: an option is unknown, or the lengths do not fit.
@@ -521,22 +428,6 @@ def istft(
     scaling: str = "spectrum",
 ) -> tuple[Any, Any]:
     """Return the signal with given short-time transforms: the sum of windowed segments, over that of squared windows.
-
-    Args:
-        Zxx: the transforms.
-        fs: the sampling frequency.
-        window: a name of SciPy's, or a vector.
-        nperseg: the length of the segments.
-        noverlap: by how much segments overlap; None for a half.
-        nfft: the length of the transforms.
-        input_onesided: the negative frequencies are left out.
-        boundary: the signal was extended by half a segment.
-        time_axis: the axis of segments.
-        freq_axis: the axis of frequencies.
-        scaling: "spectrum" or "psd".
-
-    Returns:
-        The times, and the signal.
 
     Raises:
         ArgumentError: an option is unknown, or the lengths do not fit.
@@ -605,16 +496,6 @@ def detrend(
 ) -> Any:
     """Subtract the mean, or the line of least squares.
 
-    Args:
-        data: the signal.
-        axis: the axis of time.
-        type: "linear" or "constant".
-        bp: positions at which a new line begins.
-        overwrite_data: without effect.
-
-    Returns:
-        An array of the shape of ``data``.
-
     Raises:
         ArgumentError: the type is unknown, or a position lies outside.
 
@@ -650,14 +531,6 @@ def _without_line(x: Any) -> Any:
 @substitutes("scipy.signal.hilbert")
 def hilbert(x: Any, N: Any = None, axis: int = -1) -> Any:
     """Return the analytic signal ``x + i H x``, whose negative frequencies are 0.
-
-    Args:
-        x: a real signal.
-        N: the length of the transform, to which the signal is cut or filled up with zeros.
-        axis: the axis of time.
-
-    Returns:
-        A complex array.
 
     Raises:
         DtypeError: the signal is complex.

@@ -236,18 +236,6 @@ def _written(result: Any, out: Any) -> Any:
 def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) -> Any:
     """Return the distance of each row of one matrix to each row of another.
 
-    Args:
-        XA: a matrix with a vector in each row.
-        XB: another one with as many columns.
-        metric: "braycurtis", "canberra", "chebyshev", "cityblock", "correlation", "cosine", "euclidean",
-            "jensenshannon", "mahalanobis", "minkowski", "seuclidean", "sqeuclidean", or a function of two vectors.
-        out: an array for the result.
-        **kwargs: the options of the metric: weights ``w``, the order ``p``, the variances ``V``, the inverse covariance
-            ``VI``, as for the functions of two vectors.
-
-    Returns:
-        A matrix with a row for each row of ``XA``, and a column for each row of ``XB``.
-
     Raises:
         ShapeError: the arguments are not matrices with the same number of columns.
         ArgumentError: the metric is unknown, or has no such option.
@@ -267,15 +255,6 @@ def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwa
 def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) -> Any:
     """Return the distances of the rows of a matrix to each other, as a vector; `squareform` makes a matrix of it.
 
-    Args:
-        X: a matrix with a vector in each row.
-        metric: as for `cdist`.
-        out: an array for the result.
-        **kwargs: the options of the metric.
-
-    Returns:
-        The distances of the pairs (0, 1), (0, 2), ..., (1, 2), ...
-
     Raises:
         ShapeError: the argument is not a matrix.
         ArgumentError: the metric is unknown, or has no such option.
@@ -293,13 +272,7 @@ def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) 
 def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
     """Turn the vector of `pdist` into a symmetric matrix with a diagonal of zeros, or such a matrix into the vector.
 
-    Args:
-        X: a vector or a matrix.
-        force: "tovector" or "tomatrix" to require that form of the result.
-        checks: raise an error for matrices, if their elements are known, that are not symmetric.
-
-    Returns:
-        A matrix or a vector. Of a matrix, the upper triangle is read.
+    ``checks``: raise an error for matrices, if their elements are known, that are not symmetric.
 
     Raises:
         ArgumentError: the vector does not belong to a matrix, or ``force`` does not fit.
@@ -347,14 +320,7 @@ def _to_vector(X: Any, checks: bool) -> Any:
 def distance_matrix(x: Any, y: Any, p: Any = 2, threshold: int = 1000000) -> Any:
     """Return the Minkowski distance of each row of one matrix to each row of another.
 
-    Args:
-        x: a matrix with a vector in each row.
-        y: another one with as many columns.
-        p: the order, at least 1.
-        threshold: without effect.
-
-    Returns:
-        A matrix with a row for each row of ``x``, and a column for each row of ``y``.
+    ``threshold``: without effect.
 
     Raises:
         ShapeError: the arguments are not matrices with the same number of columns.
@@ -381,14 +347,6 @@ def _pair(operation: str, u: Any, v: Any, w: Any = None) -> list[Any]:
 def euclidean(u: Any, v: Any, w: Any = None) -> Any:
     """Return ``sqrt(sum w (u - v)^2)``; its derivative is 0 where u = v.
 
-    Args:
-        u: a vector.
-        v: another one of the same length.
-        w: the weight of each element; None for 1.
-
-    Returns:
-        A number.
-
     Example:
         >>> float(euclidean([0.0, 0.0], [3.0, 4.0]))
         5.0
@@ -399,14 +357,6 @@ def euclidean(u: Any, v: Any, w: Any = None) -> Any:
 @substitutes("scipy.spatial.distance.sqeuclidean")
 def sqeuclidean(u: Any, v: Any, w: Any = None) -> Any:
     """Return ``sum w (u - v)^2``.
-
-    Args:
-        u: a vector.
-        v: another one of the same length.
-        w: the weight of each element; None for 1.
-
-    Returns:
-        A number.
 
     Example:
         >>> float(sqeuclidean([0.0, 0.0], [3.0, 4.0]))
@@ -419,14 +369,6 @@ def sqeuclidean(u: Any, v: Any, w: Any = None) -> Any:
 def cityblock(u: Any, v: Any, w: Any = None) -> Any:
     """Return ``sum w |u - v|``; the derivative of an element's term is 0 where u = v.
 
-    Args:
-        u: a vector.
-        v: another one of the same length.
-        w: the weight of each element; None for 1.
-
-    Returns:
-        A number.
-
     Example:
         >>> float(cityblock([0.0, 0.0], [3.0, 4.0]))
         7.0
@@ -438,14 +380,6 @@ def cityblock(u: Any, v: Any, w: Any = None) -> Any:
 def chebyshev(u: Any, v: Any, w: Any = None) -> Any:
     """Return the largest ``|u - v|`` among the elements with a positive weight.
 
-    Args:
-        u: a vector.
-        v: another one of the same length.
-        w: the weight of each element; None for 1.
-
-    Returns:
-        A number.
-
     Example:
         >>> float(chebyshev([0.0, 0.0], [3.0, 4.0]))
         4.0
@@ -456,15 +390,6 @@ def chebyshev(u: Any, v: Any, w: Any = None) -> Any:
 @substitutes("scipy.spatial.distance.minkowski")
 def minkowski(u: Any, v: Any, p: Any = 2, w: Any = None) -> Any:
     """Return ``(sum w |u - v|^p)^(1/p)``; its derivative is 0 where u = v.
-
-    Args:
-        u: a vector.
-        v: another one of the same length.
-        p: the order, above 0; infinity for the largest difference.
-        w: the weight of each element; None for 1.
-
-    Returns:
-        A number.
 
     Raises:
         ArgumentError: p is not above 0.
@@ -481,14 +406,6 @@ def minkowski(u: Any, v: Any, p: Any = 2, w: Any = None) -> Any:
 def cosine(u: Any, v: Any, w: Any = None) -> Any:
     """Return ``1 - u.v / (|u| |v|)``, with weights in each product.
 
-    Args:
-        u: a vector.
-        v: another one of the same length.
-        w: the weight of each element; None for 1.
-
-    Returns:
-        A number.
-
     Example:
         >>> float(cosine([1.0, 0.0], [0.0, 1.0]))
         1.0
@@ -499,15 +416,6 @@ def cosine(u: Any, v: Any, w: Any = None) -> Any:
 @substitutes("scipy.spatial.distance.correlation")
 def correlation(u: Any, v: Any, w: Any = None, centered: bool = True) -> Any:
     """Return the cosine distance of two vectors without their means.
-
-    Args:
-        u: a vector.
-        v: another one of the same length.
-        w: the weight of each element; None for 1.
-        centered: subtract the means.
-
-    Returns:
-        A number.
 
     Example:
         >>> print(f"{correlation([1.0, 2.0, 3.0], [3.0, 2.0, 1.0]):.4f}")
@@ -521,14 +429,6 @@ def correlation(u: Any, v: Any, w: Any = None, centered: bool = True) -> Any:
 def canberra(u: Any, v: Any, w: Any = None) -> Any:
     """Return ``sum w |u - v| / (|u| + |v|)``; the term of two zeros is 0.
 
-    Args:
-        u: a vector.
-        v: another one of the same length.
-        w: the weight of each element; None for 1.
-
-    Returns:
-        A number.
-
     Example:
         >>> float(canberra([1.0, 0.0], [3.0, 0.0]))
         0.5
@@ -540,14 +440,6 @@ def canberra(u: Any, v: Any, w: Any = None) -> Any:
 def braycurtis(u: Any, v: Any, w: Any = None) -> Any:
     """Return ``sum w |u - v| / sum w |u + v|``.
 
-    Args:
-        u: a vector.
-        v: another one of the same length.
-        w: the weight of each element; None for 1.
-
-    Returns:
-        A number.
-
     Example:
         >>> float(braycurtis([1.0, 0.0], [3.0, 0.0]))
         0.5
@@ -558,14 +450,6 @@ def braycurtis(u: Any, v: Any, w: Any = None) -> Any:
 @substitutes("scipy.spatial.distance.mahalanobis")
 def mahalanobis(u: Any, v: Any, VI: Any) -> Any:
     """Return ``sqrt((u - v)^T VI (u - v))``; its derivative is 0 where that is 0.
-
-    Args:
-        u: a vector.
-        v: another one of the same length.
-        VI: the inverse of the covariance matrix.
-
-    Returns:
-        A number.
 
     Example:
         >>> float(mahalanobis([0.0, 0.0], [3.0, 4.0], np.eye(2)))
@@ -579,14 +463,6 @@ def mahalanobis(u: Any, v: Any, VI: Any) -> Any:
 def seuclidean(u: Any, v: Any, V: Any) -> Any:
     """Return ``sqrt(sum (u - v)^2 / V)``; its derivative is 0 where u = v.
 
-    Args:
-        u: a vector.
-        v: another one of the same length.
-        V: the variance of each element.
-
-    Returns:
-        A number.
-
     Example:
         >>> float(seuclidean([0.0, 0.0], [3.0, 4.0], [1.0, 1.0]))
         5.0
@@ -598,16 +474,6 @@ def seuclidean(u: Any, v: Any, V: Any) -> Any:
 @substitutes("scipy.spatial.distance.jensenshannon")
 def jensenshannon(p: Any, q: Any, base: Any = None, *, axis: int = 0, keepdims: bool = False) -> Any:
     """Return the square root of Jensen and Shannon's divergence of two distributions; its derivative at 0 is 0.
-
-    Args:
-        p: probabilities, or numbers in proportion to them.
-        q: the other ones.
-        base: the base of the logarithm; None for e.
-        axis: the axis along which the probabilities lie.
-        keepdims: keep that axis, with extent one.
-
-    Returns:
-        An array without that axis.
 
     Example:
         >>> float(jensenshannon([1.0, 0.0], [0.0, 1.0], 2.0))

@@ -290,16 +290,6 @@ def pearsonr(
     The coefficient is ``sum dx dy / sqrt(sum dx^2 sum dy^2)`` with the deviations from the means. Without a relation it
     has a beta distribution of two equal parameters ``n / 2 - 1`` on [-1, 1], if the samples are normal.
 
-    Args:
-        x: the first variable.
-        y: the second one, which broadcasts with ``x``.
-        alternative: ``"two-sided"``, ``"less"`` or ``"greater"``.
-        method: must be None.
-        axis: the axis of the samples; None for all elements.
-
-    Returns:
-        A named tuple: statistic and pvalue.
-
     Raises:
         ArgumentError: the alternative is not one of the three.
         ShapeError: there are fewer than two samples, or the numbers of samples differ.
@@ -360,14 +350,6 @@ class LinregressResult(_Line):
 @substitutes("scipy.stats.linregress")
 def linregress(x: Any, y: Any, alternative: str = "two-sided") -> LinregressResult:
     """Fit a line to pairs of numbers by least squares, ``slope = sum dx dy / sum dx^2``.
-
-    Args:
-        x: the abscissas, a vector.
-        y: the ordinates, a vector.
-        alternative: the hypothesis about the slope: ``"two-sided"``, ``"less"`` or ``"greater"``.
-
-    Returns:
-        A named tuple: slope, intercept, rvalue, pvalue, stderr; it has the attribute intercept_stderr, too.
 
     Raises:
         ArgumentError: the alternative is not one of the three.
