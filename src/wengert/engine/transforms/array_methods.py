@@ -15,7 +15,6 @@ import dis
 import functools
 import linecache
 import threading
-import weakref
 from collections.abc import Iterator
 from types import CodeType, ModuleType
 from typing import Any
@@ -25,6 +24,7 @@ import numpy as np
 from wengert.engine.array.array import Array
 from wengert.engine.boxes import Box
 from wengert.engine.core import tree
+from wengert.engine.core.by_identity import ByIdentity
 from wengert.engine.core.dtypes import NUMPY_SCALAR, NUMPY_VALUE, check_plain
 from wengert.engine.core.labelled import is_table, values_of
 from wengert.engine.transforms.builtin_names import BUILTINS
@@ -96,8 +96,6 @@ BUILTINS.update({_METHOD: method, _PRODUCT: product})
 # -- copied code -----------------------------------------------------------------------------------------
 
 
-#: The code that stands for code, by identity, because Python compares code without its file.
-_known: dict[int, CodeType] = {}
 _lock = threading.Lock()
 #: The instruction of ``a @ b`` and its argument.
 _MATMUL = next(
@@ -114,11 +112,15 @@ def calling_methods(code: CodeType, scope: dict[str, Any]) -> CodeType:
         code: of the user's function.
         scope: its globals.
     """
-    known = _known.get(id(code))
-    if known is None:
-        known = _known[id(code)] = (_may_need(code) and code_from_source(code, scope)) or code
-        weakref.finalize(code, _known.pop, id(code))
-    return known
+    return _made.of(code, scope) or code
+
+
+def _code_with_calls(code: CodeType, scope: dict[str, Any]) -> CodeType | None:
+    return code_from_source(code, scope) if _may_need(code) else None
+
+
+#: By identity, because Python compares code without its file.
+_made = ByIdentity(_code_with_calls)
 
 
 def _may_need(code: CodeType) -> bool:

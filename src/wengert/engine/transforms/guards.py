@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from wengert.engine.core.by_identity import ByIdentity
 from wengert.engine.core.copied_files import is_copied_class, is_copied_file
 from wengert.engine.transforms.originals import HOLDERS
 from wengert.engine.transforms.shared_containers import CONTAINERS, LOOKED_AT
@@ -44,10 +45,6 @@ class _Facts(NamedTuple):
     """The global variables and attributes that it names."""
 
 
-#: By identity, because Python hashes code by all of its instructions; an entry goes when its code goes.
-_facts: dict[int, tuple[weakref.ref[CodeType], _Facts]] = {}
-
-
 def asks_for_types(*roots: Any) -> bool:
     """Return whether one of the user's functions that objects reach asks for the type of a value past its box.
 
@@ -68,7 +65,7 @@ def asks_for_types(*roots: Any) -> bool:
         if parts is None or id(value) in seen:
             continue
         seen.add(id(value))
-        if parts is _of_function and _facts_of(value.__code__).asks:
+        if parts is _of_function and _facts.of(value.__code__).asks:
             return True
         waiting += [part for part in parts(value) if type(part) not in _DATA]
     return False
@@ -91,7 +88,7 @@ def _parts_of(kind: type[Any]) -> _Parts | None:
 
 def _of_function(function: FunctionType) -> Iterable[Any]:
     """Return what a function names: global variables, attributes of modules, its closure and its defaults."""
-    is_copied, _, names = _facts_of(function.__code__)
+    is_copied, _, names = _facts.of(function.__code__)
     if not is_copied:
         return getattr(function, "registry", {}).values()  # of `functools.singledispatch`
     values: list[Any] = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
@@ -154,12 +151,11 @@ _rules: weakref.WeakKeyDictionary[type[Any], _Parts | None] = weakref.WeakKeyDic
 
 
 def _facts_of(code: CodeType) -> _Facts:
-    key = id(code)
-    known = _facts.get(key)
-    if known is None:
-        facts = _read(code) if is_copied_file(code.co_filename) else _Facts(False, False, ())
-        known = _facts[key] = weakref.ref(code, lambda _: _facts.pop(key, None)), facts
-    return known[1]
+    return _read(code) if is_copied_file(code.co_filename) else _Facts(False, False, ())
+
+
+#: By identity, because Python hashes code by all of its instructions.
+_facts = ByIdentity(_facts_of)
 
 
 def _read(code: CodeType) -> _Facts:
