@@ -10,6 +10,7 @@ import pytest
 
 import wengert as wg
 from tests.scipy.checks import check, close
+from wengert.engine.array.substitutes import SUBSTITUTES
 from wengert.engine.core.errors import WengertError
 from wengert.random import key
 from wengert.scipy import stats
@@ -68,6 +69,15 @@ def parameters(name: str, seed: int = 0, rows: int = ROWS) -> list[Any]:
 
 def inner_points(name: str, arguments: list[Any]) -> Any:
     return both(name)[1].ppf(LEVELS, *arguments)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("missing", ["logpdf", "cdf", "sf", "ppf", "mean", "var", "entropy"])
+def test_a_family_states_every_rule(missing: str) -> None:
+    rules = {name: rule for name, rule in vars(stats.expon)["_rules"].items() if name != missing}
+    with pytest.raises(TypeError, match=rf"scipy\.stats\.halved: state a rule for {missing}$"):
+        Continuous("halved", "A family.", **rules)
+    assert "scipy.stats.halved" not in SUBSTITUTES
 
 
 def test_the_table_is_complete() -> None:

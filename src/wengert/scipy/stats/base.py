@@ -100,6 +100,10 @@ def _logarithm(probability: Rule, rest: Rule) -> Rule:
     return rule
 
 
+#: The rules of every family, besides its density.
+_REQUIRED = ("cdf", "sf", "ppf", "mean", "var", "entropy")
+
+
 class Distribution:
     """A family of distributions under the name, the parameters and the functions that SciPy gives it.
 
@@ -117,6 +121,8 @@ class Distribution:
 
     #: The names of parameters after the shapes.
     placed: tuple[str, ...] = ("loc", "scale")
+    #: The rule of its density, or of its probabilities.
+    _stated = "logpdf"
     #: The functions with one argument before the parameters, and those of the parameters alone.
     of_points: tuple[str, ...] = ("cdf", "logcdf", "sf", "logsf", "ppf", "isf", "interval")
     of_parameters: tuple[str, ...] = ("median", "support", "mean", "var", "std", "entropy", "rvs")
@@ -144,6 +150,9 @@ class Distribution:
             rules["isf"] = lambda q, *shapes: -ppf(q, *shapes)
             if logcdf is not None:
                 rules["logsf"] = lambda z, *shapes: logcdf(-z, *shapes)
+        missing = [rule for rule in (self._stated, *_REQUIRED) if rule not in rules]
+        if missing:
+            raise TypeError(f"scipy.stats.{name}: state a rule for {', '.join(missing)}")
         rules.setdefault("isf", lambda q, *shapes: rules["ppf"](1.0 - q, *shapes))
         rules.setdefault("logcdf", _logarithm(rules["cdf"], rules["sf"]))
         rules.setdefault("logsf", _logarithm(rules["sf"], rules["cdf"]))
@@ -624,6 +633,7 @@ class Discrete(Distribution):
     Between integers the probability is 0 and the distribution function constant, so derivatives in k are 0.
     """
 
+    _stated = "logpmf"
     placed = ("loc",)
     of_points = ("pmf", "logpmf", *Distribution.of_points)
 
