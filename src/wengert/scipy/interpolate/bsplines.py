@@ -127,15 +127,7 @@ class BSpline:
     def construct_fast(cls, t: Any, c: Any, k: int, extrapolate: Any = True, axis: int = 0) -> Any:
         """Return a spline without checks.
 
-        Args:
-            t: the knots.
-            c: the coefficients, along the first axis.
-            k: the degree.
-            extrapolate: as for the class.
-            axis: the axis of the values.
-
-        Returns:
-            The spline.
+        ``extrapolate``: as for the class.
         """
         made = object.__new__(cls)
         made._build(t, c, k, extrapolate, axis)
@@ -143,26 +135,14 @@ class BSpline:
 
     @classmethod
     def of_scipys(cls, theirs: Any) -> Any:
-        """Return the spline of an object of SciPy's.
-
-        Args:
-            theirs: an object of SciPy's class.
-
-        Returns:
-            The same spline.
-        """
+        """Return the spline of an object of SciPy's."""
         return cls.construct_fast(theirs.t, theirs.c, theirs.k, theirs.extrapolate, theirs.axis)
 
     @classmethod
     def basis_element(cls, t: Any, extrapolate: Any = True) -> Any:
         """Return the basis spline over knots.
 
-        Args:
-            t: the knots, two more than the degree.
-            extrapolate: as for the class.
-
-        Returns:
-            A spline.
+        ``extrapolate``: as for the class.
         """
         t = doubles(t)
         k = shape_of(t)[0] - 2
@@ -184,13 +164,7 @@ class BSpline:
     def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
         """Return the values, or those of a derivative, at points.
 
-        Args:
-            x: the points.
-            nu: the order of the derivative.
-            extrapolate: as for the class; None for its choice.
-
-        Returns:
-            An array with the axes of the points in place of the axis of the coefficients.
+        ``extrapolate``: as for the class; None for its choice.
         """
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         first, end = self._ends()
@@ -209,14 +183,7 @@ class BSpline:
         return at_axis(reshape(value, shape=(*shape, *shape_of(self.c)[1:])), shape, self.axis)
 
     def derivative(self, nu: int = 1) -> Any:
-        """Return a derivative as a spline.
-
-        Args:
-            nu: the order, at most the degree; a negative one for an antiderivative.
-
-        Returns:
-            A spline.
-        """
+        """Return a derivative as a spline."""
         if nu < 0:
             return self.antiderivative(-nu)
         if nu > self.k:
@@ -228,14 +195,7 @@ class BSpline:
         return BSpline.construct_fast(t, c, k, self.extrapolate, self.axis)
 
     def antiderivative(self, nu: int = 1) -> Any:
-        """Return an antiderivative, 0 at the first knot, as a spline.
-
-        Args:
-            nu: how often to integrate; negative for a derivative.
-
-        Returns:
-            A spline.
-        """
+        """Return an antiderivative, 0 at the first knot, as a spline."""
         if nu < 0:
             return self.derivative(-nu)
         t, c, k = self.t, self.c[: shape_of(self.t)[0] - self.k - 1], self.k
@@ -250,13 +210,7 @@ class BSpline:
     def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
         """Return the integral from a to b, which have derivatives, too.
 
-        Args:
-            a: the lower limit.
-            b: the upper limit.
-            extrapolate: as for the class; None for its choice. Without it, the spline is 0 beyond the ends.
-
-        Returns:
-            An array with the further axes of the coefficients.
+        ``extrapolate``: as for the class; None for its choice. Without it, the spline is 0 beyond the ends.
         """
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         whole = self.antiderivative()

@@ -52,14 +52,7 @@ class _Univariate:
 
     @classmethod
     def of_scipys(cls, theirs: Any) -> Any:
-        """Return the spline of an object of SciPy's.
-
-        Args:
-            theirs: an object of one of SciPy's classes.
-
-        Returns:
-            The same spline.
-        """
+        """Return the spline of an object of SciPy's."""
         t, c, k = theirs._eval_args
         return cls._made(BSpline.construct_fast(t, c, k), theirs.ext)
 
@@ -70,14 +63,8 @@ class _Univariate:
     def __call__(self, x: Any, nu: int = 0, ext: Any = None) -> Any:
         """Return the values, or those of a derivative, at points.
 
-        Args:
-            x: the points.
-            nu: the order of the derivative.
-            ext: beyond the ends, 0 to extrapolate, 1 for zeros, 2 for an error, 3 for the value at the end; None for
-                the choice of the object. Points that are not known, as in `wg.jit`, give NaN in place of an error.
-
-        Returns:
-            An array of the shape of the points.
+        ``ext``: beyond the ends, 0 to extrapolate, 1 for zeros, 2 for an error, 3 for the value at the end; None for
+        the choice of the object. Points that are not known, as in `wg.jit`, give NaN in place of an error.
         """
         code = self.ext if ext is None else _BEYOND.get(ext, -1)
         if code < 0:
@@ -98,65 +85,28 @@ class _Univariate:
         return where(is_outside, 0.0 if code == 1 else np.nan, value)
 
     def derivative(self, n: int = 1) -> Any:
-        """Return a derivative as a spline.
-
-        Args:
-            n: the order.
-
-        Returns:
-            A spline.
-        """
+        """Return a derivative as a spline."""
         return _Univariate._made(self._spline.derivative(n), 1 if self.ext == 3 else self.ext)
 
     def antiderivative(self, n: int = 1) -> Any:
-        """Return an antiderivative as a spline.
-
-        Args:
-            n: how often to integrate.
-
-        Returns:
-            A spline.
-        """
+        """Return an antiderivative as a spline."""
         return _Univariate._made(self._spline.antiderivative(n), self.ext)
 
     def integral(self, a: Any, b: Any) -> Any:
-        """Return the integral from a to b, of a spline that is 0 beyond its ends.
-
-        Args:
-            a: the lower limit.
-            b: the upper limit.
-
-        Returns:
-            A number.
-        """
+        """Return the integral from a to b, of a spline that is 0 beyond its ends."""
         return self._spline.integrate(a, b, False)
 
     def derivatives(self, x: Any) -> Any:
-        """Return the value and all derivatives at a point.
-
-        Args:
-            x: the point.
-
-        Returns:
-            A vector.
-        """
+        """Return the value and all derivatives at a point."""
         return np.stack([self._spline(x, nu) for nu in range(self._spline.k + 1)])
 
     def get_knots(self) -> Any:
-        """Return the knots from one end to the other.
-
-        Returns:
-            A vector.
-        """
+        """Return the knots from one end to the other."""
         t, k = self._spline.t, self._spline.k
         return t[k : shape_of(t)[0] - k]
 
     def get_coeffs(self) -> Any:
-        """Return the coefficients.
-
-        Returns:
-            A vector.
-        """
+        """Return the coefficients."""
         return self._spline.c[: shape_of(self._spline.t)[0] - self._spline.k - 1]
 
 
@@ -334,14 +284,7 @@ class RectBivariateSpline:
 
     @classmethod
     def of_scipys(cls, theirs: Any) -> Any:
-        """Return the spline of an object of SciPy's.
-
-        Args:
-            theirs: an object of SciPy's class.
-
-        Returns:
-            The same spline.
-        """
+        """Return the spline of an object of SciPy's."""
         made = object.__new__(cls)
         x, y, c = theirs.tck
         kx, ky = theirs.degrees
@@ -357,18 +300,7 @@ class RectBivariateSpline:
         return local_basis(t, k, number, inside, order), number[:, None] + np.arange(-k, 1)
 
     def __call__(self, x: Any, y: Any, dx: int = 0, dy: int = 0, grid: bool = True) -> Any:
-        """Return the values, or those of a derivative, on a grid or at points.
-
-        Args:
-            x: the coordinates along the first axis.
-            y: the coordinates along the second axis.
-            dx: the order of the derivative along the first axis.
-            dy: the order of the derivative along the second axis.
-            grid: evaluate at all pairs of the coordinates; else at points, whose coordinates broadcast.
-
-        Returns:
-            A matrix, or an array of the shape of the points.
-        """
+        """Return the values, or those of a derivative, on a grid or at points."""
         x, y = doubles(x), doubles(y)
         c = self.tck[2]
         if grid:
@@ -383,47 +315,19 @@ class RectBivariateSpline:
         return reshape(np.einsum("pab,pa,pb->p", taken, u, v), shape=shape)
 
     def ev(self, xi: Any, yi: Any, dx: int = 0, dy: int = 0) -> Any:
-        """Return the values, or those of a derivative, at points.
-
-        Args:
-            xi: the coordinates along the first axis.
-            yi: the coordinates along the second axis, which broadcast with the others.
-            dx: the order of the derivative along the first axis.
-            dy: the order of the derivative along the second axis.
-
-        Returns:
-            An array of the shape of the points.
-        """
+        """Return the values, or those of a derivative, at points."""
         return self(xi, yi, dx, dy, grid=False)
 
     def integral(self, xa: Any, xb: Any, ya: Any, yb: Any) -> Any:
-        """Return the integral over a rectangle, of a spline that is 0 beyond its edges.
-
-        Args:
-            xa: the lower limit along the first axis.
-            xb: the upper limit along the first axis.
-            ya: the lower limit along the second axis.
-            yb: the upper limit along the second axis.
-
-        Returns:
-            A number.
-        """
+        """Return the integral over a rectangle, of a spline that is 0 beyond its edges."""
         t, u, c = self.tck
         rows = BSpline.construct_fast(t, inexact(c), self.degrees[0]).integrate(xa, xb, False)
         return BSpline.construct_fast(u, rows, self.degrees[1]).integrate(ya, yb, False)
 
     def get_knots(self) -> tuple[Any, Any]:
-        """Return the knots along both axes.
-
-        Returns:
-            Two vectors.
-        """
+        """Return the knots along both axes."""
         return self.tck[0], self.tck[1]
 
     def get_coeffs(self) -> Any:
-        """Return the coefficients.
-
-        Returns:
-            A vector.
-        """
+        """Return the coefficients."""
         return reshape(self.tck[2], shape=(size(shape_of(self.tck[2])),))

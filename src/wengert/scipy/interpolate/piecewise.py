@@ -131,14 +131,7 @@ class PPoly:
     def construct_fast(cls, c: Any, x: Any, extrapolate: Any = None, axis: int = 0) -> Any:
         """Return a piecewise polynomial without checks.
 
-        Args:
-            c: the coefficients, with the pieces along the second axis.
-            x: the breakpoints.
-            extrapolate: as for the class.
-            axis: the axis of the values.
-
-        Returns:
-            The polynomial.
+        ``extrapolate``: as for the class.
         """
         made = object.__new__(cls)
         made._build(c, x, extrapolate, axis)
@@ -146,26 +139,13 @@ class PPoly:
 
     @classmethod
     def of_scipys(cls, theirs: Any) -> Any:
-        """Return the polynomial of an object of SciPy's.
-
-        Args:
-            theirs: an object of SciPy's class of the same name.
-
-        Returns:
-            The same polynomial.
-        """
+        """Return the polynomial of an object of SciPy's."""
         return cls.construct_fast(theirs.c, theirs.x, theirs.extrapolate, theirs.axis)
 
     def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
         """Return the values, or those of a derivative, at points.
 
-        Args:
-            x: the points.
-            nu: the order of the derivative.
-            extrapolate: as for the class; None for its choice.
-
-        Returns:
-            An array with the axes of the points in place of the axis of interpolation.
+        ``extrapolate``: as for the class; None for its choice.
         """
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         points = doubles(x)
@@ -191,14 +171,7 @@ class PPoly:
         return at_axis(reshape(value, shape=(*shape, *shape_of(self.c)[2:])), shape, self.axis)
 
     def derivative(self, nu: int = 1) -> Any:
-        """Return a derivative as a piecewise polynomial.
-
-        Args:
-            nu: the order; a negative one for an antiderivative.
-
-        Returns:
-            A piecewise polynomial.
-        """
+        """Return a derivative as a piecewise polynomial."""
         if nu < 0:
             return self.antiderivative(-nu)
         degree = shape_of(self.c)[0] - 1
@@ -210,14 +183,7 @@ class PPoly:
         return PPoly.construct_fast(c, self.x, self.extrapolate, self.axis)
 
     def antiderivative(self, nu: int = 1) -> Any:
-        """Return an antiderivative, continuous and 0 at the first breakpoint, as a piecewise polynomial.
-
-        Args:
-            nu: how often to integrate; negative for a derivative.
-
-        Returns:
-            A piecewise polynomial.
-        """
+        """Return an antiderivative, continuous and 0 at the first breakpoint, as a piecewise polynomial."""
         if nu <= 0:
             return self.derivative(-nu)
         powers = np.arange(shape_of(self.c)[0], 0, -1.0)
@@ -235,13 +201,7 @@ class PPoly:
     def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
         """Return the integral from a to b, which have derivatives, too.
 
-        Args:
-            a: the lower limit.
-            b: the upper limit.
-            extrapolate: as for the class; None for its choice.
-
-        Returns:
-            An array with the further axes of the coefficients.
+        ``extrapolate``: as for the class; None for its choice.
         """
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         whole = self.antiderivative()

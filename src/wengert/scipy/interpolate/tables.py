@@ -95,14 +95,7 @@ class interp1d:  # noqa: N801 (SciPy's name)
 
     @classmethod
     def of_scipys(cls, theirs: Any) -> Any:
-        """Return the table of an object of SciPy's.
-
-        Args:
-            theirs: an object of SciPy's class.
-
-        Returns:
-            The same table.
-        """
+        """Return the table of an object of SciPy's."""
         made = object.__new__(cls)
         made.axis, made.x = theirs.axis, theirs.x
         made._samples = np.moveaxis(theirs.y, theirs.axis, 0)
@@ -135,14 +128,7 @@ class interp1d:  # noqa: N801 (SciPy's name)
         return np.moveaxis(self._samples, 0, self.axis)
 
     def __call__(self, x: Any) -> Any:
-        """Return the values at points.
-
-        Args:
-            x: the points.
-
-        Returns:
-            An array with the axes of the points in place of the axis of the samples.
-        """
+        """Return the values at points."""
         points = floats(x)
         shape = shape_of(points)
         flat = reshape(points, shape=(size(shape),))
@@ -269,27 +255,11 @@ class RegularGridInterpolator:
 
     @classmethod
     def of_scipys(cls, theirs: Any) -> Any:
-        """Return the grid of an object of SciPy's.
-
-        Args:
-            theirs: an object of SciPy's class.
-
-        Returns:
-            The same grid.
-        """
+        """Return the grid of an object of SciPy's."""
         return cls(theirs.grid, theirs.values, theirs.method, theirs.bounds_error, theirs.fill_value)
 
     def __call__(self, xi: Any, method: Any = None, *, nu: Any = None) -> Any:
-        """Return the values at points.
-
-        Args:
-            xi: the points, with their coordinates along the last axis; or a tuple of the coordinates.
-            method: another method than that of the class.
-            nu: for splines the order of the derivative along each dimension.
-
-        Returns:
-            An array with the axes of the points, and the further axes of the values.
-        """
+        """Return the values at points."""
         operation, rank = "RegularGridInterpolator", len(self.grid)
         method = self.method if method is None else _checked_method(operation, method)
         points = _points(xi, rank)

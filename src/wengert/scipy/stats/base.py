@@ -107,6 +107,9 @@ _REQUIRED = ("cdf", "sf", "ppf", "mean", "var", "entropy")
 class Distribution:
     """A family of distributions under the name, the parameters and the functions that SciPy gives it.
 
+    Its functions take points or probabilities, then the shape parameters, the location and the scale, which broadcast,
+    by position or by name. They return float64 of the common shape, NaN where a parameter is not allowed.
+
     Args:
         name: SciPy's name.
         doc: what it is, with the equation.
@@ -230,14 +233,6 @@ class Distribution:
     def cdf(self, x: Any, *args: Any, **kwds: Any) -> Any:
         """Return the distribution function ``P(X <= x)``.
 
-        Args:
-            x: points.
-            *args: the shape parameters, the location and the scale, which broadcast.
-            **kwds: the same by name.
-
-        Returns:
-            float64 of the common shape, from 0 to 1; NaN where a parameter is not allowed.
-
         Example:
             >>> from wengert.scipy.stats import norm
             >>> print(f"{norm.cdf(1.96):.4f}")
@@ -247,14 +242,6 @@ class Distribution:
 
     def sf(self, x: Any, *args: Any, **kwds: Any) -> Any:
         """Return the survival function ``P(X > x)``, to full accuracy where it is small.
-
-        Args:
-            x: points.
-            *args: the parameters, as for `cdf`.
-            **kwds: the same by name.
-
-        Returns:
-            float64 of the common shape.
 
         Example:
             >>> from wengert.scipy.stats import norm
@@ -266,14 +253,6 @@ class Distribution:
     def logcdf(self, x: Any, *args: Any, **kwds: Any) -> Any:
         """Return the logarithm of the distribution function.
 
-        Args:
-            x: points.
-            *args: the parameters, as for `cdf`.
-            **kwds: the same by name.
-
-        Returns:
-            float64 of the common shape.
-
         Example:
             >>> from wengert.scipy.stats import norm
             >>> print(f"{norm.logcdf(-100.0):.4f}")
@@ -283,14 +262,6 @@ class Distribution:
 
     def logsf(self, x: Any, *args: Any, **kwds: Any) -> Any:
         """Return the logarithm of the survival function.
-
-        Args:
-            x: points.
-            *args: the parameters, as for `cdf`.
-            **kwds: the same by name.
-
-        Returns:
-            float64 of the common shape.
 
         Example:
             >>> from wengert.scipy.stats import expon
@@ -312,14 +283,6 @@ class Distribution:
     def ppf(self, q: Any, *args: Any, **kwds: Any) -> Any:
         """Return the quantile: the smallest x with ``cdf(x) >= q``.
 
-        Args:
-            q: probabilities; other numbers give NaN.
-            *args: the parameters, as for `cdf`.
-            **kwds: the same by name.
-
-        Returns:
-            float64 of the common shape.
-
         Example:
             >>> from wengert.scipy.stats import norm
             >>> print(f"{norm.ppf(0.975):.4f}")
@@ -329,14 +292,6 @@ class Distribution:
 
     def isf(self, q: Any, *args: Any, **kwds: Any) -> Any:
         """Return the x with ``sf(x) = q``.
-
-        Args:
-            q: probabilities; other numbers give NaN.
-            *args: the parameters, as for `cdf`.
-            **kwds: the same by name.
-
-        Returns:
-            float64 of the common shape.
 
         Example:
             >>> from wengert.scipy.stats import norm
@@ -348,13 +303,6 @@ class Distribution:
     def median(self, *args: Any, **kwds: Any) -> Any:
         """Return the median.
 
-        Args:
-            *args: the parameters, as for `cdf`.
-            **kwds: the same by name.
-
-        Returns:
-            float64 of the shape of the parameters.
-
         Example:
             >>> from wengert.scipy.stats import expon
             >>> print(f"{expon.median(scale=2.0):.4f}")
@@ -364,14 +312,6 @@ class Distribution:
 
     def interval(self, confidence: Any, *args: Any, **kwds: Any) -> tuple[Any, Any]:
         """Return the ends of the interval about the median that has a given probability.
-
-        Args:
-            confidence: the probability.
-            *args: the parameters, as for `cdf`.
-            **kwds: the same by name.
-
-        Returns:
-            The quantiles of ``(1 - confidence) / 2`` and ``(1 + confidence) / 2``.
 
         Example:
             >>> from wengert.scipy.stats import norm
@@ -385,13 +325,6 @@ class Distribution:
 
     def support(self, *args: Any, **kwds: Any) -> tuple[Any, Any]:
         """Return the ends of the support.
-
-        Args:
-            *args: the parameters, as for `cdf`.
-            **kwds: the same by name.
-
-        Returns:
-            The lower and the upper end.
 
         Example:
             >>> from wengert.scipy.stats import uniform
@@ -416,13 +349,6 @@ class Distribution:
     def mean(self, *args: Any, **kwds: Any) -> Any:
         """Return the mean.
 
-        Args:
-            *args: the parameters, as for `cdf`.
-            **kwds: the same by name.
-
-        Returns:
-            float64 of the shape of the parameters; infinite or NaN where there is no mean.
-
         Example:
             >>> from wengert.scipy.stats import gumbel_r
             >>> print(f"{gumbel_r.mean(loc=1.0):.4f}")
@@ -432,13 +358,6 @@ class Distribution:
 
     def var(self, *args: Any, **kwds: Any) -> Any:
         """Return the variance.
-
-        Args:
-            *args: the parameters, as for `cdf`.
-            **kwds: the same by name.
-
-        Returns:
-            float64 of the shape of the parameters; infinite or NaN where there is no variance.
 
         Example:
             >>> from wengert.scipy.stats import uniform
@@ -452,13 +371,6 @@ class Distribution:
     def std(self, *args: Any, **kwds: Any) -> Any:
         """Return the standard deviation.
 
-        Args:
-            *args: the parameters, as for `cdf`.
-            **kwds: the same by name.
-
-        Returns:
-            float64 of the shape of the parameters.
-
         Example:
             >>> from wengert.scipy.stats import norm
             >>> print(norm.std(scale=3.0))
@@ -470,13 +382,6 @@ class Distribution:
 
     def entropy(self, *args: Any, **kwds: Any) -> Any:
         """Return the entropy ``-E ln f(X)``, in nats.
-
-        Args:
-            *args: the parameters, as for `cdf`.
-            **kwds: the same by name.
-
-        Returns:
-            float64 of the shape of the parameters.
 
         Example:
             >>> from wengert.scipy.stats import expon
@@ -496,16 +401,8 @@ class Distribution:
         (implicit reparameterisation: Figurnov, Mohamed and Mnih, "Implicit Reparameterization Gradients", 2018). Draws
         of discrete distributions have the derivative 0.
 
-        Args:
-            *args: the shape parameters, the location and the scale, which broadcast to the shape; then SciPy's
-                ``size`` and ``random_state``.
-            size: the shape of the draws; None for that of the parameters.
-            random_state: a key of `wengert.random`, which gives the same draws in every mode of execution. For plain
-                parameters it may be one of SciPy's random states, with which SciPy draws.
-            **kwds: the parameters by name.
-
-        Returns:
-            An array of the shape.
+        ``random_state``: a key of `wengert.random`, which gives the same draws in every mode of execution. For plain
+        parameters it may be one of SciPy's random states, with which SciPy draws.
 
         Raises:
             DtypeError: ``random_state`` is not a key, and a parameter is a value inside a transform.
@@ -581,14 +478,6 @@ class Continuous(Distribution):
     def logpdf(self, x: Any, *args: Any, **kwds: Any) -> Any:
         """Return the logarithm of the density, -inf outside of the support, where the derivatives are 0.
 
-        Args:
-            x: points.
-            *args: the shape parameters, the location and the scale, which broadcast.
-            **kwds: the same by name.
-
-        Returns:
-            float64 of the common shape; NaN where a parameter is not allowed.
-
         Example:
             >>> import wengert as wg
             >>> from wengert.scipy.stats import norm
@@ -610,14 +499,6 @@ class Continuous(Distribution):
 
     def pdf(self, x: Any, *args: Any, **kwds: Any) -> Any:
         """Return the density, 0 outside of the support.
-
-        Args:
-            x: points.
-            *args: the parameters, as for `logpdf`.
-            **kwds: the same by name.
-
-        Returns:
-            float64 of the common shape.
 
         Example:
             >>> from wengert.scipy.stats import norm
@@ -647,14 +528,6 @@ class Discrete(Distribution):
     def logpmf(self, k: Any, *args: Any, **kwds: Any) -> Any:
         """Return the logarithm of the probability of k, -inf where that is 0; the derivative in k is 0.
 
-        Args:
-            k: numbers.
-            *args: the shape parameters and the location, which broadcast.
-            **kwds: the same by name.
-
-        Returns:
-            float64 of the common shape; NaN where a parameter is not allowed.
-
         Example:
             >>> import wengert as wg
             >>> from wengert.scipy.stats import poisson
@@ -674,14 +547,6 @@ class Discrete(Distribution):
 
     def pmf(self, k: Any, *args: Any, **kwds: Any) -> Any:
         """Return the probability of k, 0 between the integers of the support.
-
-        Args:
-            k: numbers.
-            *args: the parameters, as for `logpmf`.
-            **kwds: the same by name.
-
-        Returns:
-            float64 of the common shape.
 
         Example:
             >>> from wengert.scipy.stats import poisson

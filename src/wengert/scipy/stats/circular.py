@@ -78,14 +78,7 @@ class _VonMises(Continuous):
     def rvs(self, *args: Any, size: Any = None, random_state: Any = None, **kwds: Any) -> Any:
         """Draw angles from -pi to pi; see `Continuous.rvs`.
 
-        Args:
-            *args: kappa, the location and the scale; then SciPy's ``size`` and ``random_state``.
-            size: the shape of the draws; None for that of the parameters.
-            random_state: a key of `wengert.random`.
-            **kwds: the parameters by name.
-
-        Returns:
-            An array of the shape.
+        ``random_state``: a key of `wengert.random`.
 
         Example:
             >>> from wengert.random import key

@@ -118,13 +118,6 @@ class MultivariateNormal(Multivariate):
     def mean(self, mean: Any = None, cov: Any = 1) -> Any:
         """Return the mean.
 
-        Args:
-            mean: the mean; None for 0.
-            cov: the covariance matrix.
-
-        Returns:
-            A vector.
-
         Example:
             >>> print(multivariate_normal(cov=[1.0, 2.0]).mean)
             [0. 0.]
@@ -133,13 +126,6 @@ class MultivariateNormal(Multivariate):
 
     def cov(self, mean: Any = None, cov: Any = 1) -> Any:
         """Return the covariance matrix.
-
-        Args:
-            mean: the mean; None for 0.
-            cov: the covariance matrix, its diagonal, or a number.
-
-        Returns:
-            A matrix.
 
         Example:
             >>> print(multivariate_normal([0.0, 0.0], 2.0).cov)
@@ -150,15 +136,6 @@ class MultivariateNormal(Multivariate):
 
     def logpdf(self, x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
         """Return the logarithm of the density, from the Cholesky factor of the covariance matrix.
-
-        Args:
-            x: points, along the last axis.
-            mean: the mean; None for 0.
-            cov: the covariance matrix, which must be positive definite; its diagonal, or a number.
-            allow_singular: must be False.
-
-        Returns:
-            float64 of the shape of ``x`` without the last axis.
 
         Raises:
             LinAlgError: the covariance matrix is not positive definite.
@@ -186,15 +163,6 @@ class MultivariateNormal(Multivariate):
     def pdf(self, x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
         """Return the density.
 
-        Args:
-            x: points, along the last axis.
-            mean: the mean; None for 0.
-            cov: the covariance matrix, as for `logpdf`.
-            allow_singular: must be False.
-
-        Returns:
-            float64 of the shape of ``x`` without the last axis.
-
         Example:
             >>> print(f"{multivariate_normal.pdf(0.0):.4f}")
             0.3989
@@ -203,13 +171,6 @@ class MultivariateNormal(Multivariate):
 
     def entropy(self, mean: Any = None, cov: Any = 1) -> Any:
         """Return the entropy, ``ln det(2 pi e C) / 2``.
-
-        Args:
-            mean: the mean, which does not matter.
-            cov: the covariance matrix, as for `logpdf`.
-
-        Returns:
-            A number.
 
         Example:
             >>> print(f"{multivariate_normal.entropy(cov=np.eye(2)):.4f}")
@@ -221,14 +182,7 @@ class MultivariateNormal(Multivariate):
     def rvs(self, mean: Any = None, cov: Any = 1, size: Any = 1, random_state: Any = None) -> Any:
         """Draw vectors ``mean + L z`` with the Cholesky factor L, with derivatives in both parameters.
 
-        Args:
-            mean: the mean; None for 0.
-            cov: the covariance matrix, as for `logpdf`.
-            size: the shape of the draws; axes of extent 1 are dropped.
-            random_state: a key of `wengert.random`, or SciPy's for plain parameters.
-
-        Returns:
-            float64, with the vectors along the last axis.
+        ``random_state``: a key of `wengert.random`, or SciPy's for plain parameters.
 
         Example:
             >>> from wengert.random import key
@@ -259,13 +213,6 @@ class Dirichlet(Multivariate):
     def logpdf(self, x: Any, alpha: Any) -> Any:
         """Return the logarithm of the density.
 
-        Args:
-            x: points along the first axis, which may lack the last component.
-            alpha: the parameters, a vector of positive numbers.
-
-        Returns:
-            float64 of the shape of ``x`` without the first axis.
-
         Raises:
             ArgumentError: components are negative, or do not sum to 1.
 
@@ -288,13 +235,6 @@ class Dirichlet(Multivariate):
     def pdf(self, x: Any, alpha: Any) -> Any:
         """Return the density.
 
-        Args:
-            x: points along the first axis, as for `logpdf`.
-            alpha: the parameters, a vector of positive numbers.
-
-        Returns:
-            float64 of the shape of ``x`` without the first axis.
-
         Example:
             >>> print(f"{dirichlet.pdf([0.2, 0.8], [1.0, 1.0]):.4f}")
             1.0000
@@ -303,12 +243,6 @@ class Dirichlet(Multivariate):
 
     def mean(self, alpha: Any) -> Any:
         """Return the mean, ``a / sum a``.
-
-        Args:
-            alpha: the parameters.
-
-        Returns:
-            A vector.
 
         Example:
             >>> print(dirichlet.mean([1.0, 3.0]))
@@ -320,12 +254,6 @@ class Dirichlet(Multivariate):
     def var(self, alpha: Any) -> Any:
         """Return the variance of each component.
 
-        Args:
-            alpha: the parameters.
-
-        Returns:
-            A vector.
-
         Example:
             >>> print(dirichlet.var([1.0, 1.0]).round(4))
             [0.0833 0.0833]
@@ -336,12 +264,6 @@ class Dirichlet(Multivariate):
 
     def cov(self, alpha: Any) -> Any:
         """Return the covariance matrix.
-
-        Args:
-            alpha: the parameters.
-
-        Returns:
-            A matrix.
 
         Example:
             >>> print(dirichlet.cov([1.0, 1.0]).round(4))
@@ -355,12 +277,6 @@ class Dirichlet(Multivariate):
 
     def entropy(self, alpha: Any) -> Any:
         """Return the entropy.
-
-        Args:
-            alpha: the parameters.
-
-        Returns:
-            A number.
 
         Example:
             >>> print(f"{dirichlet.entropy([1.0, 1.0, 1.0]):.4f}")
@@ -377,13 +293,7 @@ class Dirichlet(Multivariate):
         The logarithm of a gamma variable of shape a is that of one of shape a + 1, plus ``ln(u) / a`` for a uniform u
         (Stuart's theorem), so no component underflows before the division. Gamma variables are quantiles.
 
-        Args:
-            alpha: the parameters.
-            size: the shape of the draws.
-            random_state: a key of `wengert.random`, or SciPy's for plain parameters.
-
-        Returns:
-            float64, with the vectors along the last axis.
+        ``random_state``: a key of `wengert.random`, or SciPy's for plain parameters.
 
         Example:
             >>> from wengert.random import key
@@ -434,14 +344,6 @@ class Multinomial(Multivariate):
     def logpmf(self, x: Any, n: Any, p: Any) -> Any:
         """Return the logarithm of the probability of counts, -inf where that is 0.
 
-        Args:
-            x: counts, along the last axis.
-            n: the number of trials.
-            p: the probabilities, along the last axis.
-
-        Returns:
-            float64 of the common shape of the leading axes.
-
         Example:
             >>> print(f"{multinomial.logpmf([1, 1], 2, [0.5, 0.5]):.4f}")  # -ln 2
             -0.6931
@@ -461,14 +363,6 @@ class Multinomial(Multivariate):
     def pmf(self, x: Any, n: Any, p: Any) -> Any:
         """Return the probability of counts.
 
-        Args:
-            x: counts, along the last axis.
-            n: the number of trials.
-            p: the probabilities, along the last axis.
-
-        Returns:
-            float64 of the common shape of the leading axes.
-
         Example:
             >>> print(f"{multinomial.pmf([1, 1], 2, [0.5, 0.5]):.4f}")
             0.5000
@@ -477,13 +371,6 @@ class Multinomial(Multivariate):
 
     def mean(self, n: Any, p: Any) -> Any:
         """Return the mean, ``n p``.
-
-        Args:
-            n: the number of trials.
-            p: the probabilities.
-
-        Returns:
-            An array of the shape of ``p``.
 
         Example:
             >>> print(multinomial.mean(8, [0.25, 0.75]))
@@ -494,13 +381,6 @@ class Multinomial(Multivariate):
 
     def cov(self, n: Any, p: Any) -> Any:
         """Return the covariance matrix, ``n (diag(p) - p p')``.
-
-        Args:
-            n: the number of trials.
-            p: the probabilities.
-
-        Returns:
-            An array of matrices.
 
         Example:
             >>> print(multinomial.cov(8, [0.5, 0.5]))
@@ -516,13 +396,6 @@ class Multinomial(Multivariate):
     def entropy(self, n: Any, p: Any) -> Any:
         """Return the entropy.
 
-        Args:
-            n: the number of trials.
-            p: the probabilities.
-
-        Returns:
-            float64 of the common shape of the leading axes.
-
         Example:
             >>> print(f"{multinomial.entropy(1, [0.5, 0.5]):.4f}")  # ln 2
             0.6931
@@ -535,14 +408,7 @@ class Multinomial(Multivariate):
     def rvs(self, n: Any, p: Any, size: Any = None, random_state: Any = None) -> Any:
         """Draw counts, outcome by outcome, each from the binomial distribution given the earlier ones.
 
-        Args:
-            n: the number of trials, one number.
-            p: the probabilities, a vector.
-            size: the shape of the draws; None for one.
-            random_state: a key of `wengert.random`, or SciPy's for plain parameters.
-
-        Returns:
-            float64: whole numbers along the last axis, with derivatives 0.
+        ``random_state``: a key of `wengert.random`, or SciPy's for plain parameters.
 
         Example:
             >>> from wengert.random import key
@@ -587,14 +453,6 @@ class Wishart(Multivariate):
         With p rows it is ``((df - p - 1) ln det x - tr(scale^-1 x) - df ln det(2 scale)) / 2 - ln Gamma_p(df / 2)``.
         Only the lower triangles of the matrices are read.
 
-        Args:
-            x: a positive definite matrix, or several along a third axis.
-            df: the degrees of freedom, greater than the number of rows less one.
-            scale: a positive definite matrix.
-
-        Returns:
-            A number, or a vector for several matrices.
-
         Example:
             >>> print(f"{wishart.logpdf(2.0, 3, 1.0):.4f}")  # as chi2 with three degrees of freedom
             -1.5724
@@ -617,14 +475,6 @@ class Wishart(Multivariate):
     def pdf(self, x: Any, df: Any, scale: Any) -> Any:
         """Return the density.
 
-        Args:
-            x: a positive definite matrix, or several along a third axis.
-            df: the degrees of freedom.
-            scale: a positive definite matrix.
-
-        Returns:
-            A number, or a vector for several matrices.
-
         Example:
             >>> print(f"{wishart.pdf(2.0, 3, 1.0):.4f}")
             0.2076
@@ -633,13 +483,6 @@ class Wishart(Multivariate):
 
     def mean(self, df: Any, scale: Any) -> Any:
         """Return the mean, ``df scale``.
-
-        Args:
-            df: the degrees of freedom.
-            scale: a positive definite matrix.
-
-        Returns:
-            A matrix; a number where there is one row.
 
         Example:
             >>> print(wishart.mean(3, [1.0, 2.0]))
@@ -652,13 +495,6 @@ class Wishart(Multivariate):
     def mode(self, df: Any, scale: Any) -> Any:
         """Return the mode, ``(df - p - 1) scale`` with p rows.
 
-        Args:
-            df: the degrees of freedom.
-            scale: a positive definite matrix.
-
-        Returns:
-            A matrix, or a number where there is one row; NaN where df is less than p + 1, for SciPy's None.
-
         Example:
             >>> print(wishart.mode(5, np.eye(2))[0, 0])
             2.0
@@ -670,13 +506,6 @@ class Wishart(Multivariate):
     def var(self, df: Any, scale: Any) -> Any:
         """Return the variance of each element, ``df (s_ij^2 + s_ii s_jj)``.
 
-        Args:
-            df: the degrees of freedom.
-            scale: a positive definite matrix.
-
-        Returns:
-            A matrix; a number where there is one row.
-
         Example:
             >>> print(wishart.var(3, 2.0))
             24.0
@@ -687,13 +516,6 @@ class Wishart(Multivariate):
 
     def entropy(self, df: Any, scale: Any) -> Any:
         """Return the entropy.
-
-        Args:
-            df: the degrees of freedom.
-            scale: a positive definite matrix.
-
-        Returns:
-            A number.
 
         Example:
             >>> print(f"{wishart.entropy(3, 1.0):.4f}")
@@ -712,14 +534,7 @@ class Wishart(Multivariate):
         The Cholesky factor of a draw is that of the scale, times a triangle of normal variables with roots of
         chi-squared variables on the diagonal.
 
-        Args:
-            df: the degrees of freedom.
-            scale: a positive definite matrix.
-            size: the shape of the draws; axes of extent 1 are dropped.
-            random_state: a key of `wengert.random`, or SciPy's for plain parameters.
-
-        Returns:
-            float64, with the matrices along the last two axes.
+        ``random_state``: a key of `wengert.random`, or SciPy's for plain parameters.
 
         Example:
             >>> from wengert.random import key
