@@ -14,51 +14,12 @@ import pytest
 
 import wengert as wg
 from tests.exporting.onnx_models import assert_same, inputs_of, session
+from tests.nn.layers import LAYERS, input_of
 from wengert import nn, random
 from wengert.engine.core import tree
 
-VECTORS, SEQUENCES, ROW, IMAGES, VOLUMES = (4, 6), (2, 5, 4), (2, 4, 9), (2, 4, 8, 6), (1, 2, 4, 5, 4)
-
-#: For each layer one or more of its kind, with the shape of an input.
-LAYERS: dict[str, tuple[Any, tuple[int, ...]]] = {
-    "Dense": (nn.Dense(6, 3, seed=0), VECTORS),
-    "Flatten": (nn.Flatten(), IMAGES),
-    "Lambda": (nn.Lambda(np.sinh), VECTORS),
-    "Chain": (nn.Chain(nn.Conv2D(4, 3, 3, seed=0), nn.relu, nn.MaxPool2D(2), nn.Flatten()), IMAGES),
-    "Conv1D": (nn.Conv1D(4, 6, 3, seed=0, stride=2, padding=1, groups=2), ROW),
-    "Conv2D": (nn.Conv2D(4, 3, 3, seed=0), IMAGES),
-    "Conv2D strided": (nn.Conv2D(4, 6, (3, 2), seed=0, stride=(2, 1), padding=1, dilation=(1, 2)), IMAGES),
-    "Conv2D depthwise": (nn.Conv2D(4, 8, 3, seed=0, padding="same", groups=4), IMAGES),
-    "Conv2D of patches": (nn.Conv2D(4, 5, 2, seed=0, stride=2), IMAGES),
-    "Conv3D": (nn.Conv3D(2, 3, 2, seed=0), VOLUMES),
-    "ConvTranspose1D": (nn.ConvTranspose1D(4, 6, 3, seed=0, stride=2, groups=2), ROW),
-    "ConvTranspose2D": (nn.ConvTranspose2D(4, 3, 3, seed=0, stride=2, padding=1, output_padding=1), IMAGES),
-    "ConvTranspose3D": (nn.ConvTranspose3D(2, 3, 2, seed=0, dilation=2), VOLUMES),
-    "MaxPool1D": (nn.MaxPool1D(3, stride=2), ROW),
-    "MaxPool2D": (nn.MaxPool2D(2), IMAGES),
-    "MaxPool2D padded": (nn.MaxPool2D(3, stride=2, padding=1), IMAGES),
-    "MaxPool3D": (nn.MaxPool3D(2), VOLUMES),
-    "AvgPool1D": (nn.AvgPool1D(3), ROW),
-    "AvgPool2D": (nn.AvgPool2D(3, stride=2, padding=1), IMAGES),
-    "AvgPool3D": (nn.AvgPool3D(2, stride=1), VOLUMES),
-    "AdaptiveMaxPool1D": (nn.AdaptiveMaxPool1D(4), ROW),
-    "AdaptiveMaxPool2D": (nn.AdaptiveMaxPool2D((4, 3)), IMAGES),
-    "AdaptiveMaxPool3D": (nn.AdaptiveMaxPool3D(2), VOLUMES),
-    "AdaptiveAvgPool1D": (nn.AdaptiveAvgPool1D(4), ROW),
-    "AdaptiveAvgPool2D": (nn.AdaptiveAvgPool2D(1), IMAGES),
-    "AdaptiveAvgPool3D": (nn.AdaptiveAvgPool3D(3), VOLUMES),
-    "LayerNorm": (nn.LayerNorm(6), VECTORS),
-    "GroupNorm": (nn.GroupNorm(2, 4), IMAGES),
-    "BatchNorm": (nn.BatchNorm(4), IMAGES),
-    "Dropout": (nn.Dropout(0.4), VECTORS),
-    "RNN": (nn.RNN(4, 3, seed=0), SEQUENCES),
-    "LSTM": (nn.LSTM(4, 3, seed=0, sequence=True, bidirectional=True), SEQUENCES),
-    "GRU": (nn.GRU(4, 3, seed=0, layers=2), SEQUENCES),
-    "MultiHeadAttention": (nn.MultiHeadAttention(4, 2, seed=0, causal=True), SEQUENCES),
-}
 ACTIVATIONS = (nn.relu, nn.leaky_relu, nn.elu, nn.sigmoid, nn.tanh, nn.silu, nn.gelu, nn.softplus, nn.softmax,
                nn.log_softmax)  # fmt: skip
-LAYERS |= {activation.__name__: (nn.Lambda(activation), VECTORS) for activation in ACTIVATIONS}
 LOSSES: dict[str, Callable[[Any, Any], Any]] = {
     "sum_squared_error": nn.sum_squared_error,
     "mean_squared_error": nn.mean_squared_error,
@@ -104,9 +65,17 @@ each_precision = pytest.mark.parametrize("dtype", ["float32", "float64"])
 @each_precision
 @pytest.mark.costly
 def test_layers_and_their_gradients(name, dtype) -> None:
-    layer, shape = LAYERS[name]
+    layer, is_smooth = LAYERS[name][0], input_of(name).dtype.kind == "f"
+    fun = wg.value_and_grad(weighted, argnums=(0, 1) if is_smooth else 0)
+    check(fun, lambda n: (layer, input_of(name, n)), dtype)
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+@each_precision
+@pytest.mark.costly
+def test_activations_and_their_gradients(activation, dtype) -> None:
     fun = wg.value_and_grad(weighted, argnums=(0, 1))
-    check(fun, lambda n: (layer, np.random.default_rng(n).normal(size=shape)), dtype)
+    check(fun, lambda n: (nn.Lambda(activation), input_of("Lambda", n)), dtype)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -126,15 +95,6 @@ def test_cross_entropy_and_accuracy(dtype) -> None:
 
     check(wg.value_and_grad(nn.softmax_cross_entropy), draw, dtype)
     check(nn.accuracy, draw, dtype)
-
-
-@each_precision
-def test_embedding(dtype) -> None:
-    def fun(layer: Any, rows: Any) -> Any:
-        return np.sum(np.tanh(layer(rows)))
-
-    layer = nn.Embedding(7, 3, seed=0)
-    check(wg.value_and_grad(fun), lambda n: (layer, np.random.default_rng(n).integers(0, 7, (2, 4))), dtype)
 
 
 # -- operators -------------------------------------------------------------------------------------------

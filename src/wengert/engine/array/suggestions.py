@@ -391,7 +391,7 @@ def instead_of_package(otherwise: str) -> str:
 
 
 def instead_of_distribution() -> str:
-    """Return a hint for a running method of one of SciPy's distributions; an empty string if none is running."""
+    """Return a hint for a running method of one of SciPy's distributions that has no rule, or an empty string."""
     running = ((owner, name) for owner, name in methods_inside() if _is_family(owner))
     methods = [(owner, name) for owner, name in running if hasattr(owner, name)]  # no wrappers
     if not methods:
@@ -403,6 +403,8 @@ def instead_of_distribution() -> str:
     found = {full: getattr(own, "functions", None) for full, own in SUBSTITUTES.items()}
     families: dict[str, tuple[str, ...]] = {full: names for full, names in found.items() if names}
     known = families.get(f"scipy.stats.{name}")
+    if method in (known or ()):
+        return ""
     room, names = (f"scipy.stats.{name}", known) if known else ("scipy.stats", families)
     others = ", ".join(sorted(full.rpartition(".")[2] for full in names))
     return (
