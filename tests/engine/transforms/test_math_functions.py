@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
+from wengert.engine.boxes import on_graph
 
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     **{
@@ -29,7 +30,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "logarithm": lambda x: math.log(x, 3.0) + math.log(2.0, x + 2.0),
     "rounded": lambda x: x * (math.floor(3 * x) + math.ceil(x) + math.trunc(-3 * x)),
     "closeness": lambda x: x * math.isclose(x, x + 1e-12) + math.isclose(x, 2.0, abs_tol=0.1) + math.ulp(x),
-    "index": lambda x: [1.0, 2.0, 3.0][math.floor(3 * x)] * x if not wg.boxes.on_graph(x) else 3.0 * x,
+    "index": lambda x: [1.0, 2.0, 3.0][math.floor(3 * x)] * x if not on_graph(x) else 3.0 * x,
     "complex": lambda x: abs(complex(x, 2 * x)) + complex(x).real,
     "complex functions": lambda x: abs(
         cmath.exp(1j * x) + cmath.sqrt(-x) + cmath.log(x, 2.0) + cmath.acos(x)

@@ -466,6 +466,11 @@ def test_an_error_of_both_runs_is_that_of_the_first() -> None:
         wg.grad(lambda x: math.sin(x) / (1 // 0))(1.0)
 
 
+@pytest.mark.parametrize("function", [math.sin, scipy.linalg.expm, scipy.linalg.hadamard])
+def test_a_function_of_a_library_has_one_substitute(function: Callable[..., Any]) -> None:
+    assert substitution.with_substitutes(function) is substitution.with_substitutes(function)
+
+
 def test_it_can_be_turned_off(without_substitutes: None) -> None:
     with pytest.raises(LostDerivativeError):
         wg.grad(lambda x: math.sin(x))(1.0)

@@ -164,8 +164,9 @@ class Builder:
         self.do(f"br {condition}, label %{yes}, label %{no}")
 
     def enter(self, name: str) -> None:
-        """Begin a block that follows the current one."""
-        self.branch(name)
+        """Begin a block that follows the current one, unless that ends in a branch or a return."""
+        if not self.lines[-1].startswith(("  br ", "  ret ")):
+            self.branch(name)
         self.label(name)
 
     def new_labels(self, *hints: str) -> list[str]:
@@ -340,20 +341,55 @@ class Builder:
         """
         values = [] if carried is None else carried
         head, body, after = self.new_labels("loop", "body", "after")
-        before, first = self.block, [start, *values]
+        with self._cycle(head, after, start, *values) as cycle:
+            counter, *values[:] = cycle.values
+            self.branch_if(self.compare("slt", counter, stop), body, after)
+            self.label(body)
+            yield counter
+            stride = step if isinstance(step, Value) else constant(I64, step)
+            cycle.again(self.binary("add", counter, stride, "nsw"), *values)
+        values[:] = cycle.values[1:]
+
+    @contextmanager
+    def repeat(self, *start: Value) -> Generator[Cycle]:
+        """Repeat the instructions inside until one leaves; the cycle carries values, at first these."""
+        head, after = self.new_labels("loop", "after")
+        with self._cycle(head, after, *start) as cycle:
+            yield cycle
+
+    @contextmanager
+    def _cycle(self, head: str, after: str, *start: Value) -> Generator[Cycle]:
+        before = self.block
         self.enter(head)
         position = len(self.lines)
-        merged = [Value(self.fresh(), value.kind) for value in first]
-        counter, values[:] = merged[0], merged[1:]
-        self.branch_if(self.compare("slt", counter, stop), body, after)
-        self.label(body)
-        yield counter
-        stride = step if isinstance(step, Value) else constant(I64, step)
-        last = [self.binary("add", counter, stride, "nsw"), *values]
+        cycle = Cycle(self, head, after, [Value(self.fresh(), value.kind) for value in start])
+        cycle.ways.append((start, before))
+        yield cycle
         self.lines[position:position] = [
-            f"  {value.text} = phi {value.kind} [ {x.text}, %{before} ], [ {y.text}, %{self.block} ]"
-            for value, x, y in zip(merged, first, last, strict=True)
+            f"  {value.text} = phi {value.kind} "
+            + ", ".join(f"[ {values[number].text}, %{block} ]" for values, block in cycle.ways)
+            for number, value in enumerate(cycle.values)
         ]
-        self.branch(head)
         self.label(after)
-        values[:] = merged[1:]
+
+
+class Cycle:
+    """A loop under construction, whose head is a block with arguments: each way to it gives their values."""
+
+    def __init__(self, builder: Builder, head: str, after: str, values: Sequence[Value]) -> None:
+        self.values = values
+        """The arguments in this turn."""
+        self.ways: list[tuple[Sequence[Value], str]] = []
+        """The values of the arguments by the block that they come from."""
+        self._builder, self._head, self._after = builder, head, after
+
+    def again(self, *values: Value) -> None:
+        """Go on with the next turn, which has these values."""
+        self.ways.append((values, self._builder.block))
+        self._builder.branch(self._head)
+
+    def leave_if(self, condition: Value) -> None:
+        """Leave the loop on a condition."""
+        stay = self._builder.new_label("stay")
+        self._builder.branch_if(condition, self._after, stay)
+        self._builder.label(stay)

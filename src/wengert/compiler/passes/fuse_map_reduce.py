@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from wengert.compiler.passes.reduction_domain import is_map, is_safe, matches, sums_over
+from wengert.compiler.passes.reduction_domain import is_map, is_safe, substitutions, sums_over
 from wengert.compiler.passes.split_reductions import is_long
 from wengert.engine.machine import costs
 from wengert.engine.machine.costs import FUNCTION, weight
@@ -67,16 +67,18 @@ def _with_common_dims(nest: Nest) -> Nest:
     A product, which reads elements many times, keeps a loop of its own: its tile needs all registers.
     """
     nodes = list(dict.fromkeys(nest.reductions()))
-    kept: dict[tuple[int, ...], Reduce] = {}
+    firsts: dict[tuple[int, ...], Reduce] = {}
     for node in nodes:
-        first = kept.setdefault(tuple(dim.extent for dim in node.dims), node) if _sweeps(nest, node) else node
+        first = (
+            firsts.setdefault(tuple(dim.extent for dim in node.dims), node) if _sweeps(nest, node) else node
+        )
         arrays = {load.buffer for load in _loads((first, node)) if load.buffer.size > 1}
         entangled = any(
             other.dims != node.dims and not {*other.dims}.isdisjoint(node.dims) for other in nodes
         )
         if first.dims != node.dims and not entangled and len(arrays) <= costs.COSTS.streamed_arrays:
-            given: dict[Term, Index] = dict(zip(node.dims, map(Index.of, first.dims), strict=True))
-            nest = _renamed(nest, node.dims, first.dims, given)
+            substitution: dict[Term, Index] = dict(zip(node.dims, map(Index.of, first.dims), strict=True))
+            nest = _renamed(nest, node.dims, first.dims, substitution)
     return nest
 
 
@@ -92,25 +94,25 @@ def _sweeps(nest: Nest, node: Reduce) -> bool:
 
 def _unite(steps: list[Step | None]) -> None:
     """Let long sums share their loops, those of one nest and those of nests that each make a few numbers of them."""
-    found: list[int] = []
+    hosts: list[int] = []
     for place, step in enumerate(steps):
         if not isinstance(step, Nest) or not _long_sums(step):
             continue
         nest = steps[place] = _with_shared_loops(step)
         if nest.dims:
             continue
-        for before in found:
-            other = steps[before]
-            assert isinstance(other, Nest)
-            if not _go_together(other, nest):
+        for before in hosts:
+            host = steps[before]
+            assert isinstance(host, Nest)
+            if not _go_together(host, nest):
                 continue
-            both = _with_shared_loops(replace(other, stores=(*other.stores, *nest.stores)))
-            shared = len(_long_sums(both)) < len(_long_sums(other)) + len(_long_sums(nest))
+            both = _with_shared_loops(replace(host, stores=(*host.stores, *nest.stores)))
+            shared = len(_long_sums(both)) < len(_long_sums(host)) + len(_long_sums(nest))
             if shared and can_pass(nest, [step for step in steps[before:place] if step is not None]):
-                steps[before], steps[place] = replace(both, origin=(*other.origin, *nest.origin)), None
+                steps[before], steps[place] = replace(both, origin=(*host.origin, *nest.origin)), None
                 break
         else:
-            found.append(place)
+            hosts.append(place)
 
 
 def _go_together(first: Nest, second: Nest) -> bool:
@@ -135,34 +137,38 @@ def _long_sums(nest: Nest) -> list[tuple[Dim, ...]]:
 
 def _with_shared_loops(nest: Nest) -> Nest:
     """Return a nest whose long sums over the same elements are over the same dimensions."""
-    kept: list[tuple[Dim, ...]] = []
+    loops: list[tuple[Dim, ...]] = []
     for dims in _long_sums(nest):
-        found = ((other, _same_sums(nest, dims, other)) for other in kept)
-        same = next(((other, given) for other, given in found if given is not None), None)
-        if same is None:
-            kept.append(dims)
+        matches = ((loop, _substitution(nest, dims, loop)) for loop in loops)
+        match = next(
+            ((loop, substitution) for loop, substitution in matches if substitution is not None), None
+        )
+        if match is None:
+            loops.append(dims)
         else:
-            nest = _renamed(nest, dims, *same)
+            nest = _renamed(nest, dims, *match)
     return nest
 
 
-def _same_sums(nest: Nest, own: tuple[Dim, ...], dims: tuple[Dim, ...]) -> dict[Term, Index] | None:
-    """Return which of the dimensions of some sums those of others are, if both read an array in the same places."""
-    over = sums_over(nest)
-    places = {load.buffer: load.indices for load in _loads(over[own])}
-    found = matches((*nest.dims, *own), places, _loads(over[dims]), (*nest.dims, *dims))
-    return next((given for given in found if all(given[dim] == Index.of(dim) for dim in nest.dims)), None)
+def _substitution(nest: Nest, own: tuple[Dim, ...], dims: tuple[Dim, ...]) -> dict[Term, Index] | None:
+    """Return the substitution of the dimensions of sums by others, over which a sum loads the same elements."""
+    sums = sums_over(nest)
+    access_maps = {load.buffer: load.indices for load in _loads(sums[own])}
+    candidates = substitutions((*nest.dims, *own), access_maps, _loads(sums[dims]), (*nest.dims, *dims))
+    return next((each for each in candidates if all(each[dim] == Index.of(dim) for dim in nest.dims)), None)
 
 
 def _loads(nodes: Sequence[Reduce]) -> Iterator[Load]:
     return (load for node in nodes for load in loads(node.body))
 
 
-def _renamed(nest: Nest, own: tuple[Dim, ...], dims: tuple[Dim, ...], given: dict[Term, Index]) -> Nest:
+def _renamed(
+    nest: Nest, own: tuple[Dim, ...], dims: tuple[Dim, ...], substitution: dict[Term, Index]
+) -> Nest:
     def change(node: Expression) -> Expression:
         return replace(node, dims=dims) if isinstance(node, Reduce) and node.dims == own else node
 
-    rewrite = Rewriter(change, given.get)
+    rewrite = Rewriter(change, substitution.get)
     return replace(nest, stores=tuple(rewrite_store(store, rewrite) for store in nest.stores))
 
 
@@ -223,15 +229,15 @@ def _may_be_shared(rows: int, over: Sequence[Dim], nodes: Sequence[Reduce]) -> b
 
 
 def _moved(sums: Nest, mapped: Nest, over: tuple[Dim, ...], nodes: Sequence[Reduce]) -> list[Store]:
-    """Return the stores of a map at the points of sums; none if these are others, or neighbours lie otherwise."""
-    touched: dict[Buffer, tuple[Index, ...]] = {}
+    """Return the stores of a map in the domain of sums; no stores if its domain or its innermost loop differs."""
+    access_maps: dict[Buffer, tuple[Index, ...]] = {}
     for store in mapped.stores:
-        touched.update((load.buffer, load.indices) for load in loads(store.value))
-    touched.update((store.buffer, store.indices) for store in mapped.stores)
-    given = next(matches(mapped.dims, touched, _loads(nodes), (*sums.dims, *over)), None)
-    if given is None:
+        access_maps.update((load.buffer, load.indices) for load in loads(store.value))
+    access_maps.update((store.buffer, store.indices) for store in mapped.stores)
+    substitution = next(substitutions(mapped.dims, access_maps, _loads(nodes), (*sums.dims, *over)), None)
+    if substitution is None:
         return []
-    rewrite = Rewriter(replace_term=given.get)
+    rewrite = Rewriter(replace_term=substitution.get)
     stores = [replace(rewrite_store(store, rewrite), along=over) for store in mapped.stores]
     inner = _innermost(stores) | {dim for load in _loads(nodes) for dim in _last(load.indices)}
     return stores if len(inner) == 1 and inner <= set(over) else []

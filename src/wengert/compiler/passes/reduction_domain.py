@@ -1,4 +1,8 @@
-"""Maps that can move into the loop of a reduction: the nests of its operands, at the points of its domain."""
+"""Maps that can move into the loop of a reduction: the nests of its operands, at the points of its domain.
+
+The domain of a reduction in a nest is the set of values of the nest's and the reduction's dimensions. An access map is
+the indices with which a nest accesses an array, as functions of its dimensions.
+"""
 
 from __future__ import annotations
 
@@ -10,76 +14,85 @@ from wengert.engine.nest.nest import Nest, Store
 
 
 def sums_over(nest: Nest) -> dict[tuple[Dim, ...], list[Reduce]]:
-    """Return the sums of a nest that are without conditions, by the dimensions that they run over."""
-    if nest.sequential or any(store.combiner for store in nest.stores):
+    """Return the sums of elementwise operands in a nest, by their dimensions, over which no other reduction runs.
+
+    There are no such sums in a nest that accumulates.
+    """
+    if nest.sequential or nest.accumulates:
         return {}
-    found: dict[tuple[Dim, ...], list[Reduce]] = {}
-    for node in nest.nodes():
-        if isinstance(node, Reduce):
-            found.setdefault(node.dims, []).append(node)
-    return {dims: nodes for dims, nodes in found.items() if all(map(_is_plain_sum, nodes))}
-
-
-def _is_plain_sum(node: Reduce) -> bool:
-    return node.combiner == "add" and not _holds_more(node.body)
+    reductions: dict[tuple[Dim, ...], list[Reduce]] = {}
+    for node in nest.reductions():
+        reductions.setdefault(node.dims, []).append(node)
+    return {
+        dims: nodes
+        for dims, nodes in reductions.items()
+        if all(node.combiner == "add" and _is_elementwise(node.body) for node in nodes)
+    }
 
 
 def is_map(nest: Nest) -> bool:
-    """Return whether a nest computes each element from others without sums and conditions."""
-    return not nest.sequential and not any(s.combiner or s.along or _holds_more(s.value) for s in nest.stores)
+    """Return whether each element that a nest stores is an elementwise function of loads."""
+    return not nest.sequential and all(
+        not store.combiner and not store.along and _is_elementwise(store.value) for store in nest.stores
+    )
 
 
-def _holds_more(expression: Expression) -> bool:
-    """Return whether there is anything in an expression beside operations on elements."""
-    return any(
-        not all(index.is_affine for index in node.indices)
-        if isinstance(node, Load)
-        else not isinstance(node, (Apply, Const))
+def _is_elementwise(expression: Expression) -> bool:
+    """Return whether an expression has operations on elements and affine loads only."""
+    return all(
+        isinstance(node, (Apply, Const))
+        or (isinstance(node, Load) and all(index.is_affine for index in node.indices))
         for node in walk(expression)
     )
 
 
-def matches(
-    own: Collection[Dim],
-    mine: Mapping[Buffer, tuple[Index, ...]],
-    theirs: Iterable[Load],
+def substitutions(
     dims: Collection[Dim],
+    access_maps: Mapping[Buffer, tuple[Index, ...]],
+    operands: Iterable[Load],
+    domain: Collection[Dim],
 ) -> Iterator[dict[Term, Index]]:
-    """Yield the substitutions of dimensions under which two accesses of an array meet the same elements.
+    """Yield the substitutions that turn a map's access to an array into that of an operand of a reduction.
 
     Args:
-        own: the dimensions to substitute.
-        mine: their access to each array.
-        theirs: the accesses along `dims`.
-        dims: the dimensions that stand for them, each once.
+        dims: the dimensions of the map, which are substituted.
+        access_maps: the access map of each array of the map.
+        operands: the loads of the reduction.
+        domain: the dimensions of the reduction's domain, to which the dimensions of the map correspond one to one.
     """
-    for load in theirs:
-        given = _same_points(own, mine[load.buffer], load.indices, dims) if load.buffer in mine else None
-        if given is not None:
-            yield given
+    for operand in operands:
+        if (source := access_maps.get(operand.buffer)) is None:
+            continue
+        if (substitution := _substitution(dims, source, operand.indices, domain)) is not None:
+            yield substitution
 
 
-def _same_points(
-    own: Collection[Dim], mine: tuple[Index, ...], theirs: tuple[Index, ...], dims: Collection[Dim]
+def _substitution(
+    dims: Collection[Dim], source: tuple[Index, ...], target: tuple[Index, ...], domain: Collection[Dim]
 ) -> dict[Term, Index] | None:
-    """Return which of some dimensions others are, if both run through the same elements of an array."""
-    given: dict[Dim, Dim] = {}
-    for one, other in zip(mine, theirs, strict=True):
-        dim, same = follows(one), follows(other)
-        if dim is not None and same is not None and dim.extent == same.extent:
-            given[dim] = same
-        elif one != other:
+    """Return the bijection from dimensions to a domain that turns one access map into another, or None."""
+    bijection: dict[Dim, Dim] = {}
+    for source_index, target_index in zip(source, target, strict=True):
+        dim, image = follows(source_index), follows(target_index)
+        if dim is not None and image is not None and dim.extent == image.extent:
+            bijection[dim] = image
+        elif source_index != target_index:
             return None
-    if set(own) != set(given) or set(given.values()) != set(dims) or len(given) != len(dims):
+    if set(dims) != set(bijection) or set(bijection.values()) != set(domain) or len(bijection) != len(domain):
         return None
-    return {dim: Index.of(same) for dim, same in given.items()}
+    return {dim: Index.of(image) for dim, image in bijection.items()}
 
 
-def is_safe(sums: Nest, moved: Sequence[Store]) -> bool:
-    """Return whether sums read only at hand what is written along them, and write nothing that this is made of."""
-    places = {store.buffer: store.indices for store in moved}
-    touched = {load.buffer for store in moved for load in loads(store.value)} | set(places)
-    if touched & set(sums.writes()):
-        return False
-    shared = [node for node in sums.nodes() if isinstance(node, Load) and node.buffer in places]
-    return all(load.indices == places[load.buffer] for load in shared)
+def is_safe(reduction: Nest, stores: Sequence[Store]) -> bool:
+    """Return whether stores can run in the loop of a reduction.
+
+    The reduction loads the stored arrays at the element of the current turn only, and writes no array that the stores
+    load or write.
+    """
+    access_maps = {store.buffer: store.indices for store in stores}
+    arrays = {load.buffer for store in stores for load in loads(store.value)} | set(access_maps)
+    return arrays.isdisjoint(reduction.writes()) and all(
+        node.indices == access_maps[node.buffer]
+        for node in reduction.nodes()
+        if isinstance(node, Load) and node.buffer in access_maps
+    )

@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from wengert.compiler.passes.reduction_domain import is_map, is_safe, matches, sums_over
+from wengert.compiler.passes.reduction_domain import is_map, is_safe, substitutions, sums_over
 from wengert.compiler.passes.split_reductions import in_parts
 from wengert.compiler.schedule.layout import Layout, linear, with_lanes
 from wengert.compiler.schedule.schedule import instruction_count
@@ -69,19 +69,19 @@ def _has_rows(product: Nest) -> bool:
 
 
 def _join(product: Nest, update: Nest, layouts: Mapping[Buffer, Layout], target: Target) -> Nest | None:
-    """Return the sum that carries out the update on its way, if that reads a matrix in the same places."""
+    """Return the product with the update in the loop of its sum, if both load a matrix with the same indices."""
     dims = _summed_dims(product)
-    inside = [load for node in product.reductions() for load in loads(node.body)]
-    own = {load.buffer: load.indices for store in update.stores for load in loads(store.value)}
-    given = next(matches(update.dims, own, inside, (*product.dims, *dims)), None)
-    if given is None:
+    operands = [load for node in product.reductions() for load in loads(node.body)]
+    access_maps = {load.buffer: load.indices for store in update.stores for load in loads(store.value)}
+    substitution = next(substitutions(update.dims, access_maps, operands, (*product.dims, *dims)), None)
+    if substitution is None:
         return None
-    known = {(load.buffer, load.indices): load for load in inside}
+    shared = {(load.buffer, load.indices): load for load in operands}
 
     def change(node: Expression) -> Expression:
-        return known.get((node.buffer, node.indices), node) if isinstance(node, Load) else node
+        return shared.get((node.buffer, node.indices), node) if isinstance(node, Load) else node
 
-    rewrite = Rewriter(change, given.get)
+    rewrite = Rewriter(change, substitution.get)
     moved = [replace(rewrite_store(store, rewrite), along=dims) for store in update.stores]
     if not is_safe(product, moved) or len(_inner(moved, layouts)) > 1:
         return None

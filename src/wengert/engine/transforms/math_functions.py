@@ -121,6 +121,7 @@ _COMPLEX: dict[str, Function] = {
 _CONSTANT = {"isclose", "isnan", "isinf", "isfinite", "floor", "ceil", "trunc", "ulp"}
 
 
+@functools.cache
 def of_math(function: Function) -> Function | None:
     """Return the function of boxes for one of `math` or `cmath`; None for functions of integers.
 

@@ -77,13 +77,7 @@ _NAMESPACE = ".array_api_compat."
 _MATHEMATICS = ("math", "cmath")
 #: What Python itself reads from the globals of a function.
 _OWN_NAMES = (
-    "__name__",
-    "__file__",
-    "__package__",
-    "__spec__",
-    "__loader__",
-    "__doc__",
-    "__warningregistry__",
+    *("__name__", "__file__", "__package__", "__spec__", "__loader__", "__doc__", "__warningregistry__"),
 )
 
 
@@ -213,38 +207,56 @@ def with_substitutes(value: Any) -> Any:
 
 
 def _of_library(value: Any) -> Any:
-    """Return the substitute for an object of NumPy, SciPy or `math`; other objects stay as they are."""
-    name, module = getattr(value, "__name__", ""), getattr(value, "__module__", None) or ""
+    """Return what stands for an object of a library, by the rule of its package; others stay as they are."""
+    module = "numpy" if isinstance(value, np.ufunc) else getattr(value, "__module__", None) or ""
+    package = module.partition(".")[0]
+    return _LIBRARIES[package](value) if package in _LIBRARIES else value
+
+
+def _numpy_object(value: Any) -> Any:
+    numpy = MODULES["numpy"]
     if isinstance(value, np.ufunc) and value not in UFUNCS:
-        return value if of_scipy(value) is None else _numpy("").list_arguments.list_accepting(value)
-    if module.startswith("numpy") or isinstance(value, np.ufunc):
-        for room in ("", ".linalg"):
-            if getattr(sys.modules[f"numpy{room}"], name, None) is value:
-                return getattr(_numpy(room), name)
-        return value
-    if module in _MATHEMATICS:
-        return _dispatched(value, of_math(value))
-    if value is importlib.import_module:
-        return lambda *names: with_substitutes(value(*names))  # pyright: ignore[reportUnknownVariableType]
-    substitute = substitute_for(value)
-    if substitute is None and module.startswith("scipy.") and isinstance(value, FunctionType):
-        plain = _of_plain_arrays(value)
-        is_exact = not module.startswith(_ITERATIVE) or name in _NOT_ITERATIVE
-        if _NAMESPACE in module:  # its arrays may be written to, as those of `wengert.numpy`
-            return _or_refused(_copy_of(value), plain)
-        return _dispatched(plain, _or_refused(_copy_of(value), plain) if is_exact else None)
-    if substitute is None or isinstance(value, type):
-        return substitute or value
-    if name:
-        return _dispatched(value, substitute)
-    if hasattr(value, "kwds"):  # a frozen distribution
-        return substitute(*value.args, **value.kwds)
-    of_scipys = getattr(substitute, "of_scipys", None)  # of a class: an interpolant, made outside
-    return substitute if of_scipys is None else of_scipys(value)
+        return value if of_scipy(value) is None else numpy.list_arguments.list_accepting(value)
+    name = getattr(value, "__name__", "")
+    pairs = (np, numpy), (np.linalg, numpy.linalg)
+    return next((getattr(own, name) for users, own in pairs if getattr(users, name, None) is value), value)
 
 
-def _numpy(room: str) -> Any:
-    return MODULES["numpy"].linalg if room else MODULES["numpy"]
+def _scipy_object(value: Any) -> Any:
+    own = substitute_for(value)
+    return next(substitute(value, own) for applies, substitute in _SCIPY_RULES if applies(value, own))
+
+
+def _import_module(*names: Any) -> Any:
+    return with_substitutes(importlib.import_module(*names))
+
+
+#: What stands for an object of a library, by its package.
+_LIBRARIES: dict[str, Callable[[Any], Any]] = {
+    "numpy": _numpy_object,
+    "scipy": _scipy_object,
+    "importlib": lambda value: _import_module if value is importlib.import_module else value,
+    **dict.fromkeys(_MATHEMATICS, lambda function: _dispatched(function, of_math(function))),
+}
+#: What stands for an object of SciPy: the first condition that holds for it and Wengert's own, if any, decides.
+_SCIPY_RULES: tuple[tuple[Callable[[Any, Any], bool], Callable[[Any, Any], Any]], ...] = (
+    (lambda x, own: own is None and not isinstance(x, FunctionType), lambda x, own: x),
+    # An array of a namespace may be written to, as one of `wengert.numpy`.
+    (lambda x, own: own is None and _NAMESPACE in x.__module__, lambda x, own: _of_source(x)),
+    (lambda x, own: own is None and _is_iterative(x), lambda x, own: _of_plain_arrays(x)),
+    (lambda x, own: own is None, lambda x, own: _dispatched(_of_plain_arrays(x), _of_source(x))),
+    (lambda x, own: isinstance(x, type), lambda x, own: own),
+    (lambda x, own: hasattr(x, "__name__"), lambda x, own: _dispatched(x, own)),
+    # A frozen distribution.
+    (lambda x, own: hasattr(x, "kwds"), lambda x, own: own(*x.args, **x.kwds)),
+    # An object of a class, such as an interpolant made outside.
+    (lambda x, own: hasattr(own, "of_scipys"), lambda x, own: own.of_scipys(x)),
+    (lambda x, own: True, lambda x, own: own),
+)
+
+
+def _is_iterative(function: FunctionType) -> bool:
+    return function.__module__.startswith(_ITERATIVE) and function.__name__ not in _NOT_ITERATIVE
 
 
 @functools.cache
@@ -260,9 +272,13 @@ def _of_plain_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _or_refused(copied: Callable[..., Any], plain: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the copy of a function of SciPy's that raises the error of plain arrays where it needs them."""
+def _of_source(function: FunctionType) -> Callable[..., Any]:
+    """Return the copy of a function of SciPy's, with the error of plain arrays where it needs them."""
+    return _or_refused(_copy_of(function), _of_plain_arrays(function))
 
+
+@functools.cache
+def _or_refused(copied: Callable[..., Any], plain: Callable[..., Any]) -> Callable[..., Any]:
     def call(*arguments: Any, **options: Any) -> Any:
         try:
             return copied(*arguments, **options)
@@ -495,7 +511,7 @@ def _partial(partial: functools.partial[Any]) -> Any:
 
 def _vectorized(function: np.vectorize) -> Any:
     options = [getattr(function, name) for name in ("otypes", "__doc__", "excluded", "cache", "signature")]
-    return _numpy("").vectorize(with_substitutes(function.pyfunc), *options)
+    return MODULES["numpy"].vectorize(with_substitutes(function.pyfunc), *options)
 
 
 def _with_cache(function: Any) -> Any:
@@ -601,13 +617,10 @@ class _Numpy(_Module):
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self.__dict__["_module"], name)
-        value = (
-            _module(value)
-            if isinstance(value, ModuleType)
-            else with_substitutes(value)
-            if value is np.ndarray
-            else value
-        )
+        if isinstance(value, ModuleType):
+            value = _module(value)
+        elif value is np.ndarray:
+            value = with_substitutes(value)
         self.__dict__[name] = value  # a lookup then takes as long as in NumPy
         return value
 
@@ -622,9 +635,9 @@ def _module(module: ModuleType) -> Any:
         return _modules[module]
     name = module.__name__
     if name == "numpy":
-        return _modules.setdefault(module, _Numpy(_numpy("")))
+        return _modules.setdefault(module, _Numpy(MODULES["numpy"]))
     if name == "numpy.linalg":
-        return _numpy(".linalg")
+        return MODULES["numpy"].linalg
     if name == "sys":
         made = _modules[module] = _Module(module)
         vars(made)["modules"] = View(sys.modules, with_substitutes)

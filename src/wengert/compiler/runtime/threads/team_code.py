@@ -29,7 +29,12 @@ Futexes are tricky, 2011). The primary thread waits for the last chunks in the s
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import NamedTuple
+
+from wengert.compiler.llvm.ir_builder import I64, POINTER, Builder, Kind, Value, constant
 
 # -- the memory that the threads of a team share ---------------------------------------------------------
 
@@ -70,18 +75,12 @@ FIELDS = {
 BLOCK_BYTES = 5 * _APART
 
 
-def _at(fields: str, kind: str = "") -> str:
-    """Return the IR for the addresses of fields of the block and, with a type, for loads of them."""
-    lines: list[str] = []
-    for field in fields.split():
-        lines.append(f"%{field}.at = getelementptr inbounds i8, ptr %team, i64 {FIELDS[field]}")
-        if kind:
-            lines.append(f"%{field} = load {kind}, ptr %{field}.at, align 8")
-    return "\n  ".join(lines)
+# -- functions under construction ------------------------------------------------------------------------
 
-
-# -- the operating system and the processor --------------------------------------------------------------
-
+_I8, _I32 = Kind("i8"), Kind("i32")
+_NULL, _TEAM = Value("null", POINTER), Value("%team", POINTER)
+#: Two words on the stack.
+_PAIR = "alloca [2 x i64], align 8"
 _WAIT, _WAKE = 128, 129  # FUTEX_WAIT and FUTEX_WAKE, among the threads of one process
 _FUTEX = {"x86_64": 202, "aarch64": 98}
 _PAUSE = {
@@ -89,170 +88,222 @@ _PAUSE = {
     "aarch64": "llvm.aarch64.hint(i32 1)",
     "arm64": "llvm.aarch64.hint(i32 1)",
 }
+_PARAMETER = re.compile(r"(\w+) (%\w+)")
+_NAME = re.compile(r"@([\w.]+)\(")
+_Emit = Callable[..., None]
+#: The functions of the team: what emits the body of each, by its signature.
+_FUNCTIONS: dict[str, _Emit] = {}
 
 
-class _System(NamedTuple):
-    """The IR that differs between systems."""
+def _function(signature: str) -> Callable[[_Emit], _Emit]:
+    """Return a decorator for what emits the body of a function: it takes a builder and the parameters."""
 
-    sleep: str
-    nap: str
-    wake: str
-    clock: int
-    processors: str
-    declarations: str
+    def enter(emit: _Emit) -> _Emit:
+        _FUNCTIONS[signature] = emit
+        return emit
 
-
-# The kernel leaves a thread on its processor while it is allowed there; so forbid that processor, then allow it again.
-_PROCESSORS = """
-declare i32 @sched_getcpu()
-declare i32 @sched_getaffinity(i32, i64, ptr)
-declare i32 @sched_setaffinity(i32, i64, ptr)
-
-define internal i32 @processor() nounwind alwaysinline {
-  %number = call i32 @sched_getcpu()
-  ret i32 %number
-}
-
-define internal void @leave(i32 %processor) nounwind noinline {
-entry:
-  %allowed = alloca [128 x i8], align 8
-  %others = alloca [128 x i8], align 8
-  %some = icmp ult i32 %processor, 1024
-  br i1 %some, label %ask, label %done
-ask:
-  %asked = call i32 @sched_getaffinity(i32 0, i64 128, ptr %allowed)
-  %known = icmp eq i32 %asked, 0
-  br i1 %known, label %move, label %done
-move:
-  %all = load [128 x i8], ptr %allowed, align 8
-  store [128 x i8] %all, ptr %others, align 8
-  %index = lshr i32 %processor, 3
-  %byte.at = getelementptr i8, ptr %others, i32 %index
-  %byte = load i8, ptr %byte.at, align 1
-  %low = and i32 %processor, 7
-  %shift = trunc i32 %low to i8
-  %bit = shl i8 1, %shift
-  %mask = xor i8 %bit, -1
-  %without = and i8 %byte, %mask
-  store i8 %without, ptr %byte.at, align 1
-  %moved = call i32 @sched_setaffinity(i32 0, i64 128, ptr %others)
-  %again = call i32 @sched_setaffinity(i32 0, i64 128, ptr %allowed)
-  br label %done
-done:
-  ret void
-}
-"""
-
-_NO_PROCESSORS = """
-define internal i32 @processor() nounwind alwaysinline {
-  ret i32 -1
-}
-
-define internal void @leave(i32 %processor) nounwind alwaysinline {
-  ret void
-}
-"""
+    return enter
 
 
-def _system(triple: str, architecture: str) -> _System:
-    if "linux" in triple and architecture in _FUTEX:
-        call = f"call i64 (i64, ...) @syscall(i64 {_FUTEX[architecture]}, ptr %word"
-        return _System(
-            f"{call}, i32 {_WAIT}, i32 %old, ptr null)",
-            f"{call}, i32 {_WAIT}, i32 %old, ptr %time)",
-            f"{call}, i32 {_WAKE}, i32 2147483647)",
-            1,
-            _PROCESSORS,
-            "declare i64 @syscall(i64, ...)",
+class _Builder(Builder):
+    """Writes a function of the team: with the fields of the block, atomic operations and system calls."""
+
+    def __init__(self, triple: str) -> None:
+        super().__init__()
+        architecture, is_linux = triple.split("-")[0], "linux" in triple
+        self.futex = _FUTEX.get(architecture) if is_linux else None
+        """The number of the system call by which threads sleep on a word.
+
+        Where there is none, a sleeper reads the word now and then, and threads stay on their processors.
+        """
+        self.clock_number = 1 if is_linux else 6
+        """The number of the monotonic clock."""
+        self.hint = _PAUSE.get(architecture)
+        """The intrinsic that says that the thread waits in a loop, with its operands."""
+
+    def op(self, operation: str, x: Value, y: Value | int) -> Value:
+        """Write a binary operation on integers, of which the second may be a number."""
+        return self.binary(operation, x, constant(x.kind, y) if isinstance(y, int) else y)
+
+    def test(self, condition: str, x: Value, y: Value | int) -> Value:
+        """Compare integers, of which the second may be a number."""
+        return self.compare(condition, x, constant(x.kind, y) if isinstance(y, int) else y)
+
+    def ret(self, value: Value | str = "void") -> None:
+        """Return from the function."""
+        self.do(f"ret {value}")
+
+    def return_if(self, condition: Value) -> None:
+        """Return from the function on a condition."""
+        with self.only_if(condition):
+            self.ret()
+
+    # -- memory ------------------------------------------------------------------------------------------
+
+    def field(self, name: str) -> Value:
+        """Return the address of a field of the block."""
+        return self.element(_TEAM, "i8", constant(I64, FIELDS[name]))
+
+    def get(self, name: str, kind: Kind = I64) -> Value:
+        """Read a field of the block."""
+        return self.load(self.field(name), kind, 8)
+
+    def second(self, pair: Value) -> Value:
+        """Return the address of the second of two words."""
+        return self.element(pair, "i64", constant(I64, 1))
+
+    def read(self, address: Value | str, kind: Kind, order: str) -> Value:
+        """Read a word, or a field of the block, atomically."""
+        address = self.field(address) if isinstance(address, str) else address
+        return self.emit(f"load atomic {kind}, {address} {order}, align {kind.bytes}", kind)
+
+    def write(self, name: str, value: Value, order: str) -> None:
+        """Write a field of the block atomically."""
+        self.do(f"store atomic {value}, {self.field(name)} {order}, align {value.kind.bytes}")
+
+    def fetch_add(self, address: Value, number: Value, order: str) -> Value:
+        """Add to a word atomically, and return what it was."""
+        text = f"atomicrmw add {address}, {number} {order}, align {number.kind.bytes}"
+        return self.emit(text, number.kind)
+
+    # -- the operating system and the processor ----------------------------------------------------------
+
+    def pause(self) -> None:
+        """Tell the processor that the thread waits in a loop."""
+        if self.hint:
+            self.declared.add(f"declare void @{self.hint.replace('i32 1', 'i32')}")
+            self.do(f"call void @{self.hint}")
+
+    def wait(self, word: Value, old: Value, time: Value | None = None) -> None:
+        """Sleep while a word has its old value, until it is woken or, if given, for a time at most."""
+        if self.futex:
+            self._call_futex(f"{word}, i32 {_WAIT}, {old}, {time or _NULL}")
+        else:
+            self.call("usleep", constant(_I32, 1000 if time else 100), result=_I32)
+
+    def wake(self, word: Value) -> None:
+        """Wake all threads that sleep on a word."""
+        if self.futex:
+            self._call_futex(f"{word}, i32 {_WAKE}, i32 {2**31 - 1}")
+
+    def _call_futex(self, operands: str) -> None:
+        self.declared.add("declare i64 @syscall(i64, ...)")
+        self.emit(f"call i64 (i64, ...) @syscall(i64 {self.futex}, {operands})", I64)
+
+    def processor(self) -> Value:
+        """Return the number of the processor of the thread, or -1."""
+        return self.call("sched_getcpu", result=_I32) if self.futex else constant(_I32, -1)
+
+    def clock(self) -> Value:
+        """Return the time in nanoseconds."""
+        return self.call("clock", result=I64)
+
+    # -- regions -----------------------------------------------------------------------------------------
+
+    def advance(self, word: Value, number: Value, sleepers: Value) -> Value:
+        """Add to a word, and wake the threads that sleep on it; return how many there were."""
+        self.fetch_add(word, number, "seq_cst")
+        asleep = self.read(sleepers, _I32, "seq_cst")
+        with self.only_if(self.test("ne", asleep, 0)):
+            self.call("wake", word, result=None)
+        return asleep
+
+    def front(self, word: Value) -> Value:
+        """Return how many grains the primary thread claimed."""
+        return self.op("and", word, 0xFFFF)
+
+    def back(self, word: Value) -> Value:
+        """Return how many grains the workers claimed."""
+        return self.front(self.op("lshr", word, 16))
+
+    def taken(self, word: Value) -> Value:
+        """Return how many grains are claimed."""
+        return self.op("add", self.front(word), self.back(word))
+
+    def portion(self, grains: Value, taken: Value, parts: Value) -> Value:
+        """Return the size of the next chunk: at least one grain, even if none is left."""
+        left = self.op("sub", grains, taken)
+        counted = self.intrinsic("umin", left, self.op("lshr", grains, 1))
+        return self.intrinsic("umax", self.op("udiv", counted, parts), constant(I64, 1))
+
+    def won(self, grains: Value, taken: Value, portion: Value) -> tuple[Value, Value]:
+        """Return how many grains a claim gets, and how many are claimed with it."""
+        won = self.intrinsic("umin", portion, self.op("sub", grains, taken))
+        return won, self.op("add", taken, won)
+
+    def chunk(self, region: _Region, grain: Value, count: Value, index: Value) -> None:
+        """Call the function of a region for the tiles of a chunk of grains."""
+        ends = grain, self.op("add", grain, count)
+        first, last = (
+            self.op("add", self.op("mul", end, region.size), self.intrinsic("umin", end, region.longer))
+            for end in ends
         )
-    # Elsewhere a sleeper reads the word now and then.
-    sleep, nap = (f"call i32 @usleep(i32 {length})" for length in (100, 1000))
-    clock = 1 if "linux" in triple else 6
-    return _System(sleep, nap, "add i32 0, 0", clock, _NO_PROCESSORS, "declare i32 @usleep(i32)")
+        self.do(f"call void {region.function.text}({region.frame}, {first}, {last}, {index})")
 
 
-def _waiting(system: _System, pause: str) -> str:
-    """Return how a thread sleeps, is woken and spins."""
-    return f"""{system.declarations}
-define internal void @sleep(ptr %word, i32 %old, ptr %sleepers) nounwind noinline {{
-entry:
-  %before = atomicrmw add ptr %sleepers, i32 1 seq_cst, align 4
-  br label %again
-again:
-  %slept = {system.sleep}
-  %now = load atomic i32, ptr %word acquire, align 4
-  %same = icmp eq i32 %now, %old
-  br i1 %same, label %again, label %done
-done:
-  %after = atomicrmw sub ptr %sleepers, i32 1 seq_cst, align 4
-  ret void
-}}
+class _Region(NamedTuple):
+    """The fields that describe a region."""
 
-define internal void @nap(ptr %word, i32 %old, ptr %time) nounwind noinline {{
-  %slept = {system.nap}
-  ret void
-}}
-
-define internal void @wake(ptr %word) nounwind noinline {{
-  %woken = {system.wake}
-  ret void
-}}
-
-declare i32 @clock_gettime(i32, ptr)
-declare i32 @sched_yield()
-
-define internal void @pause() nounwind alwaysinline {{
-  {pause}
-  ret void
-}}
-
-define void @wengert_pause(i64 %count) nounwind {{
-entry:
-  br label %loop
-loop:
-  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
-  call void @pause()
-  %next = add i64 %i, 1
-  %more = icmp ult i64 %next, %count
-  br i1 %more, label %loop, label %done
-done:
-  ret void
-}}
-"""
+    function: Value
+    frame: Value
+    size: Value
+    longer: Value
 
 
-def _clock(system: _System) -> str:
-    """Return how a thread reads the monotonic clock, in nanoseconds."""
-    return f"""define internal i64 @clock() nounwind noinline {{
-  %time = alloca [2 x i64], align 8
-  %status = call i32 @clock_gettime(i32 {system.clock}, ptr %time)
-  %seconds = load i64, ptr %time, align 8
-  %rest.at = getelementptr i64, ptr %time, i64 1
-  %rest = load i64, ptr %rest.at, align 8
-  %whole = mul i64 %seconds, 1000000000
-  %now = add i64 %whole, %rest
-  ret i64 %now
-}}
-"""
+# -- the operating system --------------------------------------------------------------------------------
 
 
-def _system_ir(triple: str) -> str:
-    """Return the functions that depend on the system.
+@_function("internal void @sleep(ptr %word, i32 %old, ptr %sleepers) noinline")
+def _sleep(b: _Builder, word: Value, old: Value, sleepers: Value) -> None:
+    """Count the thread as a sleeper until a word has another value."""
+    b.fetch_add(sleepers, constant(_I32, 1), "seq_cst")
+    with b.repeat() as loop:
+        b.wait(word, old)
+        loop.leave_if(b.compare("ne", b.read(word, _I32, "acquire"), old))
+        loop.again()
+    b.fetch_add(sleepers, constant(_I32, -1), "seq_cst")
+    b.ret()
 
-    * ``void pause()`` is a hint that the thread waits in a loop;
-    * ``void sleep(word, old, sleepers)`` counts the thread as a sleeper until a word has another value;
-    * ``void nap(word, old, time)`` sleeps for a time, or less;
-    * ``void wake(word)`` wakes all that sleep on a word;
-    * ``i64 clock()`` is a time in nanoseconds;
-    * ``i32 processor()`` is the processor of the thread, or -1;
-    * ``void leave(processor)`` moves the thread to another processor, if it may use one.
+
+@_function("internal void @wake(ptr %word) noinline")
+def _wake(b: _Builder, word: Value) -> None:
+    b.wake(word)
+    b.ret()
+
+
+@_function("internal i64 @clock() noinline")
+def _clock(b: _Builder) -> None:
+    time = b.emit(_PAIR, POINTER)
+    b.call("clock_gettime", constant(_I32, b.clock_number), time, result=_I32)
+    seconds, nanoseconds = b.load(time, I64, 8), b.load(b.second(time), I64, 8)
+    b.ret(b.op("add", b.op("mul", seconds, 10**9), nanoseconds))
+
+
+@_function("internal void @leave(i32 %processor) noinline")
+def _leave(b: _Builder, processor: Value) -> None:
+    """Move the thread to another processor, if it may use one.
+
+    The kernel leaves a thread on its processor while it is allowed there; so forbid that one, then allow it again.
     """
-    architecture = triple.split("-")[0]
-    system = _system(triple, architecture)
-    hint = _PAUSE.get(architecture)
-    declaration = f"declare void @{hint.replace('i32 1', 'i32')}\n" if hint else ""
-    pause = f"call void @{hint}" if hint else ""
-    return f"{declaration}{_waiting(system, pause)}\n{_clock(system)}{system.processors}"
+    if b.futex:
+        bits, size, thread = Kind("[128 x i8]"), constant(I64, 128), constant(_I32, 0)
+        allowed, others = (b.emit(f"alloca {bits}, align 8", POINTER) for _ in range(2))
+        b.return_if(b.test("uge", processor, 1024))
+        b.return_if(b.test("ne", b.call("sched_getaffinity", thread, size, allowed, result=_I32), 0))
+        b.store(b.load(allowed, bits, 8), others, 8)
+        byte = b.element(others, "i8", b.op("lshr", processor, 3))
+        bit = b.op("shl", constant(_I8, 1), b.convert("trunc", b.op("and", processor, 7), "i8"))
+        b.store(b.op("and", b.load(byte, _I8, 1), b.op("xor", bit, -1)), byte, 1)
+        for mask in (others, allowed):
+            b.call("sched_setaffinity", thread, size, mask, result=_I32)
+    b.ret()
+
+
+@_function("void @wengert_pause(i64 %count)")
+def _pause(b: _Builder, count: Value) -> None:
+    with b.loop(constant(I64, 0), count):
+        b.pause()
+    b.ret()
 
 
 # -- the primary thread ----------------------------------------------------------------------------------
@@ -263,239 +314,105 @@ _YIELDS = 4
 #: thread; measured with two processors.
 _WORTH = 200_000
 
-_EVENT = f"""
-define internal i32 @advance(ptr %word, i32 %more, ptr %sleepers) nounwind alwaysinline {{
-  %before = atomicrmw add ptr %word, i32 %more seq_cst, align 4
-  %count = load atomic i32, ptr %sleepers seq_cst, align 4
-  %none = icmp eq i32 %count, 0
-  br i1 %none, label %done, label %call
-call:
-  call void @wake(ptr %word)
-  br label %done
-done:
-  ret i32 %count
-}}
 
-define void @wengert_wake(ptr %team) nounwind {{
-entry:
-  %no.team = icmp eq ptr %team, null
-  br i1 %no.team, label %done, label %some
-some:
-  {_at("grains", "i64")}
-  %alone = icmp ult i64 %grains, 2
-  br i1 %alone, label %done, label %call
-call:
-  {_at("event sleepers place")}
-  %processor = call i32 @processor()
-  store atomic i32 %processor, ptr %place.at monotonic, align 4
-  %asleep = call i32 @advance(ptr %event.at, i32 1, ptr %sleepers.at)
-  br label %done
-done:
-  ret void
-}}
+@_function("void @wengert_wake(ptr %team)")
+def _wake_team(b: _Builder, team: Value) -> None:
+    b.return_if(b.compare("eq", team, _NULL))
+    b.return_if(b.test("ult", b.get("grains"), 2))
+    b.write("place", b.processor(), "monotonic")
+    b.advance(b.field("event"), constant(_I32, 1), b.field("sleepers"))
+    b.ret()
 
-define void @wengert_stop(ptr %team) nounwind {{
-  {_at("stop")}
-  store atomic i32 1, ptr %stop.at seq_cst, align 4
-  call void @wake(ptr %stop.at)
-  call void @wengert_wake(ptr %team)
-  ret void
-}}
-"""
 
-_CHUNK = """
-declare i64 @llvm.umin.i64(i64, i64)
-declare i64 @llvm.umax.i64(i64, i64)
+@_function("void @wengert_stop(ptr %team)")
+def _stop(b: _Builder, team: Value) -> None:
+    b.write("stop", constant(_I32, 1), "seq_cst")
+    b.call("wake", b.field("stop"), result=None)
+    b.call("wengert_wake", team, result=None)
+    b.ret()
 
-define internal i64 @begin(i64 %grain, i64 %size, i64 %longer) nounwind alwaysinline {
-  %all = mul i64 %grain, %size
-  %more = call i64 @llvm.umin.i64(i64 %grain, i64 %longer)
-  %tile = add i64 %all, %more
-  ret i64 %tile
-}
 
-define internal void @chunk(ptr %function, ptr %frame, i64 %size, i64 %longer, i64 %grain, i64 %count, i64 %index)
-    nounwind alwaysinline {
-  %end = add i64 %grain, %count
-  %first = call i64 @begin(i64 %grain, i64 %size, i64 %longer)
-  %last = call i64 @begin(i64 %end, i64 %size, i64 %longer)
-  call void %function(ptr %frame, i64 %first, i64 %last, i64 %index)
-  ret void
-}
-"""
+@_function("i64 @wengert_threads(ptr %team)")
+def _threads(b: _Builder, team: Value) -> None:
+    with b.only_if(b.compare("eq", team, _NULL)):
+        b.ret("i64 1")
+    b.ret(b.get("threads"))
 
-# The size of the next chunk when some grains are claimed: at least one, even if none is left.
-_PORTION = """
-define internal i64 @portion(i64 %grains, i64 %taken, i64 %parts) nounwind alwaysinline {
-  %left = sub i64 %grains, %taken
-  %half = lshr i64 %grains, 1
-  %counted = call i64 @llvm.umin.i64(i64 %left, i64 %half)
-  %some = udiv i64 %counted, %parts
-  %portion = call i64 @llvm.umax.i64(i64 %some, i64 1)
-  ret i64 %portion
-}
-"""
 
-# The number of claimed grains.
-_TAKEN = """
-define internal i64 @taken(i64 %word) alwaysinline nounwind {
-  %front = and i64 %word, 65535
-  %shifted = lshr i64 %word, 16
-  %back = and i64 %shifted, 65535
-  %both = add i64 %front, %back
-  ret i64 %both
-}
-"""
+@_function("internal void @wake_if_long(ptr %team, i64 %start, i64 %first, i64 %others)")
+def _wake_if_long(b: _Builder, team: Value, start: Value, first: Value, others: Value) -> None:
+    """Wake sleepers if the other grains take long: as long each, by estimate, as one of the first chunk."""
+    asleep = b.convert("zext", b.read("sleepers", _I32, "monotonic"), "i64")
+    b.return_if(b.compare("ule", asleep, b.get("surplus")))
+    passed = b.op("sub", b.clock(), start)
+    left = b.op("udiv", b.op("mul", passed, others), first)
+    with b.only_if(b.test("sgt", left, _WORTH)):
+        b.call("wengert_wake", team, result=None)
+    b.ret()
 
-_THREADS = f"""
-define i64 @wengert_threads(ptr %team) nounwind {{
-entry:
-  %no.team = icmp eq ptr %team, null
-  br i1 %no.team, label %alone, label %some
-some:
-  {_at("threads", "i64")}
-  ret i64 %threads
-alone:
-  ret i64 1
-}}
-"""
 
-# The estimate: each unclaimed grain takes as long as one of the first chunk.
-_WAKE_IF_LONG = f"""
-define internal void @wake_if_long(ptr %team, i64 %start, i64 %first, i64 %others) nounwind {{
-entry:
-  {_at("sleepers")}
-  {_at("surplus", "i64")}
-  %sleepers = load atomic i32, ptr %sleepers.at monotonic, align 4
-  %asleep = zext i32 %sleepers to i64
-  %missing = icmp ugt i64 %asleep, %surplus
-  br i1 %missing, label %look, label %done
-look:
-  %now = call i64 @clock()
-  %chunk = sub i64 %now, %start
-  %product = mul i64 %chunk, %others
-  %left = udiv i64 %product, %first
-  %long = icmp sgt i64 %left, {_WORTH}
-  br i1 %long, label %wake, label %done
-wake:
-  call void @wengert_wake(ptr %team)
-  br label %done
-done:
-  ret void
-}}
-"""
+@_function("void @wengert_share(ptr %team, ptr %function, ptr %frame, i64 %tiles, i64 %most)")
+def _share(b: _Builder, team: Value, function: Value, frame: Value, tiles: Value, most: Value) -> None:
+    zero = constant(I64, 0)
 
-_SHARE = f"""
-define void @wengert_share(ptr %team, ptr %function, ptr %frame, i64 %tiles, i64 %most) nounwind {{
-entry:
-  %no.team = icmp eq ptr %team, null
-  br i1 %no.team, label %alone, label %some
-some:
-  {_at("grains", "i64")}
-  %enough = call i64 @llvm.umin.i64(i64 %grains, i64 %most)
-  %number = call i64 @llvm.umin.i64(i64 %enough, i64 %tiles)
-  %few = icmp ult i64 %number, 2
-  br i1 %few, label %alone, label %publish
-alone:
-  %any = icmp ne i64 %tiles, 0
-  br i1 %any, label %whole, label %return
-whole:
-  call void %function(ptr %frame, i64 0, i64 %tiles, i64 0)
-  br label %return
-return:
-  ret void
-publish:
-  {_at("word function frame size longer")}
-  {_at("expected", "i32")}
-  {_at("parts", "i64")}
-  %start = call i64 @clock()
-  %size = udiv i64 %tiles, %number
-  %longer = urem i64 %tiles, %number
-  store ptr %function, ptr %function.at, align 8
-  store ptr %frame, ptr %frame.at, align 8
-  store i64 %size, ptr %size.at, align 8
-  store i64 %longer, ptr %longer.at, align 8
-  %high = shl i64 %number, 32
-  %long = call i64 @portion(i64 %number, i64 0, i64 %parts)
-  %open = or i64 %high, %long
-  store atomic i64 %open, ptr %word.at release, align 8
-  br label %mine
-mine:
-  %this = phi i64 [ 0, %publish ], [ %next, %further ], [ %next, %count ]
-  %given = phi i64 [ %long, %publish ], [ %won, %further ], [ %won, %count ]
-  %own = phi i64 [ %long, %publish ], [ %owned, %further ], [ %owned, %count ]
-  %known = phi i64 [ %long, %publish ], [ %begun, %further ], [ %begun, %count ]
-  call void @chunk(ptr %function, ptr %frame, i64 %size, i64 %longer, i64 %this, i64 %given, i64 0)
-  %portion = call i64 @portion(i64 %number, i64 %known, i64 %parts)
-  %claimed = atomicrmw add ptr %word.at, i64 %portion monotonic, align 8
-  %next = and i64 %claimed, 65535
-  %both = call i64 @taken(i64 %claimed)
-  %any.left = icmp ult i64 %both, %number
-  br i1 %any.left, label %further, label %ours
-further:
-  %left = sub i64 %number, %both
-  %won = call i64 @llvm.umin.i64(i64 %portion, i64 %left)
-  %begun = add i64 %both, %won
-  %owned = add i64 %own, %won
-  %first = icmp eq i64 %this, 0
-  br i1 %first, label %count, label %mine
-count:
-  %others = sub i64 %number, %begun
-  call void @wake_if_long(ptr %team, i64 %start, i64 %long, i64 %others)
-  br label %mine
-ours:
-  %theirs = sub i64 %number, %own
-  %grains.theirs = trunc i64 %theirs to i32
-  %then = add i32 %expected, %grains.theirs
-  store atomic i32 %then, ptr %expected.at monotonic, align 4
-  call void @finish(ptr %team, i32 %then, i64 %start, i64 %long, i64 %own)
-  ret void
-}}
-"""
+    def alone_if(condition: Value) -> None:
+        with b.only_if(condition):
+            b.return_if(b.test("eq", tiles, 0))
+            b.do(f"call void {function.text}({frame}, {zero}, {tiles}, {zero})")
+            b.ret()
 
-_FINISH = f"""
-define internal void @finish(ptr %team, i32 %expected, i64 %start, i64 %long, i64 %own) nounwind {{
-entry:
-  {_at("done waiting since usual")}
-  {_at("wait", "i64")}
-  %late = add i64 %wait, {_YIELDS}
-  br label %look
-look:
-  %looks = phi i64 [ 0, %entry ], [ %more, %again ], [ %more, %yield ]
-  %now = load atomic i32, ptr %done.at acquire, align 4
-  %over = icmp eq i32 %now, %expected
-  br i1 %over, label %end, label %stay
-stay:
-  %more = add i64 %looks, 1
-  %patient = icmp ult i64 %looks, %wait
-  br i1 %patient, label %again, label %give
-again:
-  call void @pause()
-  br label %look
-give:
-  %awake = icmp ult i64 %looks, %late
-  br i1 %awake, label %yield, label %tired
-yield:
-  %yielded = call i32 @sched_yield()
-  br label %look
-tired:
-  %since = call i64 @clock()
-  %passed = sub i64 %since, %start
-  %product = mul i64 %passed, %long
-  %usual = udiv i64 %product, %own
-  store atomic i64 %since, ptr %since.at monotonic, align 8
-  store atomic i64 %usual, ptr %usual.at monotonic, align 8
-  br label %rest
-rest:
-  %seen = phi i32 [ %now, %tired ], [ %then, %rest ]
-  call void @sleep(ptr %done.at, i32 %seen, ptr %waiting.at)
-  %then = load atomic i32, ptr %done.at acquire, align 4
-  %finished = icmp eq i32 %then, %expected
-  br i1 %finished, label %end, label %rest
-end:
-  ret void
-}}
-"""
+    alone_if(b.compare("eq", team, _NULL))
+    grains = b.intrinsic("umin", b.intrinsic("umin", b.get("grains"), most), tiles)
+    alone_if(b.test("ult", grains, 2))
+    expected, parts = b.get("expected", _I32), b.get("parts")
+    start = b.clock()
+    region = _Region(function, frame, b.op("udiv", tiles, grains), b.op("urem", tiles, grains))
+    for name, value in region._asdict().items():
+        b.store(value, b.field(name), 8)
+    first = b.portion(grains, zero, parts)
+    b.write("word", b.op("or", b.op("shl", grains, 32), first), "release")
+    with b.repeat(zero, first, first, first) as loop:
+        grain, count, own, taken = loop.values
+        b.chunk(region, grain, count, zero)
+        portion = b.portion(grains, taken, parts)
+        word = b.fetch_add(b.field("word"), portion, "monotonic")
+        taken = b.taken(word)
+        loop.leave_if(b.compare("uge", taken, grains))
+        won, taken = b.won(grains, taken, portion)
+        with b.only_if(b.test("eq", grain, 0)):
+            b.call("wake_if_long", team, start, first, b.op("sub", grains, taken), result=None)
+        loop.again(b.front(word), won, b.op("add", own, won), taken)
+    expected = b.op("add", expected, b.convert("trunc", b.op("sub", grains, own), "i32"))
+    b.write("expected", expected, "monotonic")
+    b.call("finish", team, expected, start, first, own, result=None)
+    b.ret()
+
+
+@_function("internal void @finish(ptr %team, i32 %expected, i64 %start, i64 %first, i64 %own)")
+def _finish(b: _Builder, _team: Value, expected: Value, start: Value, first: Value, own: Value) -> None:
+    """Wait until the workers have done their chunks: spin, then yield the processor, then sleep."""
+
+    def look() -> Value:
+        done = b.read("done", _I32, "acquire")
+        b.return_if(b.compare("eq", done, expected))
+        return done
+
+    zero = constant(I64, 0)
+    with b.loop(zero, b.get("wait")):
+        look()
+        b.pause()
+    with b.loop(zero, constant(I64, _YIELDS)):
+        look()
+        b.call("sched_yield", result=_I32)
+    done = look()
+    since = b.clock()
+    b.write("since", since, "monotonic")
+    b.write("usual", b.op("udiv", b.op("mul", b.op("sub", since, start), first), own), "monotonic")
+    with b.repeat(done) as loop:
+        b.call("sleep", b.field("done"), *loop.values, b.field("waiting"), result=None)
+        loop.again(look())
+    b.ret()
+
 
 # -- workers ---------------------------------------------------------------------------------------------
 
@@ -509,159 +426,105 @@ _GOOD = 8
 _PENALTY = 4
 _LONGEST = 50_000_000
 
-# A region is open while `done` and `expected` differ. The worker compares them only now and then, so that the cache
-# line of `expected` stays with the primary thread.
-_WORKER = f"""
-define void @wengert_worker(ptr %team, i64 %index) nounwind {{
-entry:
-  {_at("word function frame size longer done expected waiting event sleepers stop")}
-  {_at("spinners spin yield parts", "i64")}
-  %memory = alloca [2 x i64], align 8
-  store [2 x i64] zeroinitializer, ptr %memory, align 8
-  %spinner = icmp ult i64 %index, %spinners
-  %patience = select i1 %spinner, i64 %spin, i64 0
-  br label %awake
-awake:
-  %heard = load atomic i32, ptr %event.at acquire, align 4
-  %stopped = load atomic i32, ptr %stop.at monotonic, align 4
-  %leave = icmp ne i32 %stopped, 0
-  br i1 %leave, label %end, label %look
-look:
-  %looks = phi i64 [ 0, %awake ], [ %more, %again ], [ %counted, %give ], [ 0, %claim ]
-  %yields = phi i64 [ 0, %awake ], [ %yields, %again ], [ %yields.next, %give ], [ 0, %claim ]
-  %until = phi i64 [ 0, %awake ], [ %sooner, %again ], [ %yield, %give ], [ %yield, %claim ]
-  %word = load atomic i64, ptr %word.at monotonic, align 8
-  %of = lshr i64 %word, 32
-  %at = call i64 @taken(i64 %word)
-  %open = icmp ult i64 %at, %of
-  br i1 %open, label %claim, label %closed
-closed:
-  %patient = icmp ult i64 %looks, %patience
-  br i1 %patient, label %stay, label %idle
-stay:
-  %more = add i64 %looks, 1
-  %sooner = sub i64 %until, 1
-  %polite = icmp slt i64 %sooner, 0
-  br i1 %polite, label %give, label %again
-give:
-  call void @part(ptr %team)
-  %yielded = call i32 @sched_yield()
-  %ready = load atomic i32, ptr %done.at monotonic, align 4
-  %ended = load atomic i32, ptr %expected.at monotonic, align 4
-  %unfinished = icmp ne i32 %ready, %ended
-  %yields.next = add i64 %yields, 1
-  %early = icmp ult i64 %yields, {_OPEN_YIELDS}
-  %free = and i1 %unfinished, %early
-  %counted = select i1 %free, i64 0, i64 %more
-  br label %look
-again:
-  call void @pause()
-  br label %look
-claim:
-  %all = phi i64 [ %of, %look ], [ %grains, %work ]
-  %known = phi i64 [ %at, %look ], [ %begun, %work ]
-  %portion = call i64 @portion(i64 %all, i64 %known, i64 %parts)
-  %high = shl i64 %portion, 16
-  %claimed = atomicrmw add ptr %word.at, i64 %high acquire, align 8
-  %grains = lshr i64 %claimed, 32
-  %before = call i64 @taken(i64 %claimed)
-  %any.left = icmp ult i64 %before, %grains
-  br i1 %any.left, label %work, label %look
-work:
-  %left = sub i64 %grains, %before
-  %won = call i64 @llvm.umin.i64(i64 %portion, i64 %left)
-  %begun = add i64 %before, %won
-  %shifted = lshr i64 %claimed, 16
-  %back = and i64 %shifted, 65535
-  %after = add i64 %back, %won
-  %first = sub i64 %grains, %after
-  %function = load ptr, ptr %function.at, align 8
-  %frame = load ptr, ptr %frame.at, align 8
-  %size = load i64, ptr %size.at, align 8
-  %longer = load i64, ptr %longer.at, align 8
-  call void @chunk(ptr %function, ptr %frame, i64 %size, i64 %longer, i64 %first, i64 %won, i64 %index)
-  %grains.done = trunc i64 %won to i32
-  %kept = call i32 @advance(ptr %done.at, i32 %grains.done, ptr %waiting.at)
-  %waited = icmp ne i32 %kept, 0
-  br i1 %waited, label %late, label %claim
-late:
-  call void @away(ptr %team, ptr %memory)
-  br label %awake
-idle:
-  call void @sleep(ptr %event.at, i32 %heard, ptr %sleepers.at)
-  br label %awake
-end:
-  ret void
-}}
-"""
 
-# The kernel may place a woken thread on the processor of the thread that woke it, where neither helps the other.
-_PART = f"""
-define internal void @part(ptr %team) nounwind {{
-entry:
-  {_at("place")}
-  %place = load atomic i32, ptr %place.at monotonic, align 4
-  %here = call i32 @processor()
-  %same = icmp eq i32 %place, %here
-  br i1 %same, label %move, label %done
-move:
-  call void @leave(i32 %here)
-  br label %done
-done:
-  ret void
-}}
-"""
+@_function("void @wengert_worker(ptr %team, i64 %index)")
+def _worker(b: _Builder, team: Value, index: Value) -> None:
+    zero = constant(I64, 0)
+    memory = b.emit(_PAIR, POINTER)
+    b.do(f"store [2 x i64] zeroinitializer, {memory}, align 8")
+    patience = b.select(b.compare("ult", index, b.get("spinners")), b.get("spin"), zero)
+    pauses, parts = b.get("yield"), b.get("parts")
+    with b.repeat() as awake:
+        event = b.read("event", _I32, "acquire")
+        awake.leave_if(b.test("ne", b.read("stop", _I32, "monotonic"), 0))
+        with b.repeat(zero, zero, zero) as look:
+            looks, yields, pauses_left = look.values
+            word = b.read("word", I64, "monotonic")
+            grains, taken = b.op("lshr", word, 32), b.taken(word)
+            with b.only_if(b.compare("ult", taken, grains)):
+                with (
+                    _chunks(b, grains, taken, parts, index) as waiting,
+                    b.only_if(b.test("ne", waiting, 0)),
+                ):
+                    b.call("away", team, memory, result=None)
+                    awake.again()
+                look.again(zero, zero, pauses)
+            look.leave_if(b.compare("uge", looks, patience))
+            looks, pauses_left = b.op("add", looks, 1), b.op("sub", pauses_left, 1)
+            with b.only_if(b.test("slt", pauses_left, 0)):
+                b.call("part", team, result=None)
+                b.call("sched_yield", result=_I32)
+                # A region is open while these differ. The worker compares them only now and then, so that the cache
+                # line of `expected` stays with the primary thread.
+                is_open = b.compare("ne", *(b.read(name, _I32, "monotonic") for name in ("done", "expected")))
+                is_early = b.test("ult", yields, _OPEN_YIELDS)
+                again = b.select(b.both(is_open, is_early), zero, looks)
+                look.again(again, b.op("add", yields, 1), pauses)
+            b.pause()
+            look.again(looks, yields, pauses_left)
+        b.call("sleep", b.field("event"), event, b.field("sleepers"), result=None)
+        awake.again()
+    b.ret()
 
-# The memory of a worker: how long it was away the last time, and when it came back.
-_AWAY = f"""
-define internal void @away(ptr %team, ptr %memory) nounwind noinline {{
-entry:
-  {_at("since usual stop")}
-  %time = alloca [2 x i64], align 8
-  %rest.at = getelementptr i64, ptr %time, i64 1
-  %back.at = getelementptr i64, ptr %memory, i64 1
-  %since = load atomic i64, ptr %since.at monotonic, align 8
-  %usual = load atomic i64, ptr %usual.at monotonic, align 8
-  %now = call i64 @clock()
-  %waited = sub i64 %now, %since
-  %fair = mul i64 %usual, {_LATE}
-  %late = icmp sgt i64 %waited, %fair
-  br i1 %late, label %leave, label %end
-leave:
-  %before = load i64, ptr %memory, align 8
-  %back = load i64, ptr %back.at, align 8
-  %there = sub i64 %since, %back
-  %fine = mul i64 %waited, {_GOOD}
-  %bad = icmp slt i64 %there, %fine
-  %first = mul i64 %waited, {_PENALTY}
-  %twice = mul i64 %before, 2
-  %long = call i64 @llvm.umax.i64(i64 %first, i64 %twice)
-  %short = call i64 @llvm.umin.i64(i64 %long, i64 {_LONGEST})
-  %length = select i1 %bad, i64 %short, i64 0
-  %until = add i64 %now, %length
-  store i64 %length, ptr %memory, align 8
-  store i64 %until, ptr %back.at, align 8
-  br label %check
-check:
-  %clock = phi i64 [ %now, %leave ], [ %later, %sleep ]
-  %left = sub i64 %until, %clock
-  %over = icmp slt i64 %left, 1
-  %stopped = load atomic i32, ptr %stop.at monotonic, align 4
-  %stop.now = icmp ne i32 %stopped, 0
-  %return = or i1 %over, %stop.now
-  br i1 %return, label %end, label %sleep
-sleep:
-  %seconds = udiv i64 %left, 1000000000
-  %rest = urem i64 %left, 1000000000
-  store i64 %seconds, ptr %time, align 8
-  store i64 %rest, ptr %rest.at, align 8
-  call void @nap(ptr %stop.at, i32 0, ptr %time)
-  %later = call i64 @clock()
-  br label %check
-end:
-  ret void
-}}
-"""
+
+@contextmanager
+def _chunks(b: _Builder, grains: Value, taken: Value, parts: Value, index: Value) -> Generator[Value]:
+    """Claim and do chunks until no grains are left; after each, yield whether the primary thread waits."""
+    with b.repeat(grains, taken) as loop:
+        grains, taken = loop.values
+        portion = b.portion(grains, taken, parts)
+        word = b.fetch_add(b.field("word"), b.op("shl", portion, 16), "acquire")
+        grains, taken = b.op("lshr", word, 32), b.taken(word)
+        loop.leave_if(b.compare("uge", taken, grains))
+        won, taken = b.won(grains, taken, portion)
+        first = b.op("sub", grains, b.op("add", b.back(word), won))
+        region = _Region(b.get("function", POINTER), b.get("frame", POINTER), b.get("size"), b.get("longer"))
+        b.chunk(region, first, won, index)
+        yield b.advance(b.field("done"), b.convert("trunc", won, "i32"), b.field("waiting"))
+        loop.again(grains, taken)
+
+
+@_function("internal void @part(ptr %team)")
+def _part(b: _Builder, _team: Value) -> None:
+    """Leave the processor of the primary thread.
+
+    The kernel may place a woken thread on the processor of the thread that woke it, where neither helps the other.
+    """
+    here = b.processor()
+    with b.only_if(b.compare("eq", b.read("place", _I32, "monotonic"), here)):
+        b.call("leave", here, result=None)
+    b.ret()
+
+
+@_function("internal void @away(ptr %team, ptr %memory) noinline")
+def _away(b: _Builder, _team: Value, memory: Value) -> None:
+    """Leave the team for a while, if the last chunk was late.
+
+    The memory of a worker: how long it was away the last time, and when it came back.
+    """
+    time = b.emit(_PAIR, POINTER)
+    since, usual = (b.read(name, I64, "monotonic") for name in ("since", "usual"))
+    now = b.clock()
+    waited = b.op("sub", now, since)
+    b.return_if(b.compare("sle", waited, b.op("mul", usual, _LATE)))
+    penalty, back = b.load(memory, I64, 8), b.load(b.second(memory), I64, 8)
+    is_bad = b.compare("slt", b.op("sub", since, back), b.op("mul", waited, _GOOD))
+    penalty = b.intrinsic("umax", b.op("mul", waited, _PENALTY), b.op("mul", penalty, 2))
+    penalty = b.intrinsic("umin", penalty, constant(I64, _LONGEST))
+    penalty = b.select(is_bad, penalty, constant(I64, 0))
+    until = b.op("add", now, penalty)
+    b.store(penalty, memory, 8)
+    b.store(until, b.second(memory), 8)
+    with b.repeat(now) as loop:
+        left = b.op("sub", until, *loop.values)
+        is_over = b.test("slt", left, 1)
+        is_stopped = b.test("ne", b.read("stop", _I32, "monotonic"), 0)
+        loop.leave_if(b.either(is_over, is_stopped))
+        b.store(b.op("udiv", left, 10**9), time, 8)
+        b.store(b.op("urem", left, 10**9), b.second(time), 8)
+        b.wait(b.field("stop"), constant(_I32, 0), time)
+        loop.again(b.clock())
+    b.ret()
 
 
 def team_ir(triple: str) -> str:
@@ -679,5 +542,13 @@ def team_ir(triple: str) -> str:
         >>> "@syscall(i64 202" in team_ir("x86_64-unknown-linux-gnu")
         True
     """
-    primary = _EVENT + _CHUNK + _PORTION + _TAKEN + _THREADS + _WAKE_IF_LONG + _SHARE + _FINISH
-    return _system_ir(triple) + primary + _WORKER + _PART + _AWAY
+    texts: list[str] = []
+    declared: set[str] = set()
+    for signature, emit in _FUNCTIONS.items():
+        builder = _Builder(triple)
+        emit(builder, *(Value(name, Kind(kind)) for kind, name in _PARAMETER.findall(signature)))
+        texts.append(builder.function(f"define {signature} nounwind"))
+        declared |= builder.declared
+    defined = {_NAME.findall(signature)[0] for signature in _FUNCTIONS}
+    external = sorted(line for line in declared if _NAME.findall(line)[0] not in defined)
+    return "\n".join([*external, *texts])
