@@ -60,7 +60,7 @@ def _scipys() -> Iterator[Program]:
         for name, (call, *values) in importlib.import_module(f"tests.scipy.{file}").CALLS.items():
             arguments = tuple(np.asarray(value, float) for value in values)
             yield Program(f"{file} {name}", lambda *x, f=call, m=room: f(m, *x), arguments)
-    specials = importlib.import_module("tests.engine.ops.test_scipy_special")
+    specials = importlib.import_module("tests.engine.ops.special.test_scipy_functions")
     for name in specials.NAMES:
         function, x = specials.call(name)
         if x.dtype.kind == "f":

@@ -350,6 +350,22 @@ def beta_quantile(a: Any, b: Any, p: Any, sign: int) -> Any:
     return elementwise(_beta_quantile, a, b, p, order=sign)
 
 
+def f_quantile(q: Any, n: Any, m: Any, sign: int) -> Any:
+    """Return the quantile of F with n and m degrees of freedom (sign 1), or the point above which it has q (-1).
+
+    It is ``m x / (n (1 - x))`` of the quantile x of the beta distribution. The smaller of x and 1 - x, another such
+    quantile, has all digits.
+
+    Example:
+        >>> print(f"{f_quantile(0.5, 4.0, 4.0, 1):.6f}")
+        1.000000
+    """
+    lower, upper = beta_quantile(0.5 * n, 0.5 * m, q, sign), beta_quantile(0.5 * m, 0.5 * n, q, -sign)
+    is_left = lower < 0.5
+    left, right = _where(is_left, lower, 0.5), _where(is_left, 0.5, upper)
+    return m / n * _where(is_left, left / (1 - left), (1 - right) / right)
+
+
 def _beta_quantile(a: Array, b: Array, p: Array, sign: int) -> Array:
     from scipy import special
 

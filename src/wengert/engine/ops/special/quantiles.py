@@ -12,9 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.engine.kernels.incomplete import beta_quantile, gamma_quantile
+from wengert.engine.kernels.incomplete import f_quantile as f_kernel
 from wengert.engine.kernels.student import student_quantile
 from wengert.engine.ops.comparison import greater, less, logical_and, where
-from wengert.engine.ops.composition import composed
 from wengert.engine.ops.exponential import exp, log
 from wengert.engine.ops.special.densities import log_beta_density, log_f_density
 from wengert.engine.ops.special.differences import digamma_difference
@@ -152,13 +152,6 @@ betainccinv = _beta_inverse(
 # -- the F distribution ----------------------------------------------------------------------------------
 
 
-def _f_ratio(below: Any, above: Any, n: Any, m: Any) -> Any:
-    """Return the quantile of F from that of the beta distribution and its complement, from the smaller one."""
-    is_left = less(below, 0.5)
-    left, right = where(is_left, below, 0.5), where(is_left, 0.5, above)
-    return m / n * where(is_left, left / (1.0 - left), (1.0 - right) / right)
-
-
 def _f_slopes(sign: int) -> list[Callable[..., Any]]:
     """Return the partial derivatives of a quantile of F."""
 
@@ -188,37 +181,19 @@ def _f_slopes(sign: int) -> list[Callable[..., Any]]:
     return [by_probability, by(0), by(1)]
 
 
-_F_DOMAIN: Any = ((0.1, 0.9), (0.5, 20.0), (0.5, 20.0))
+def _f_inverse(name: str, sign: int, doc: str) -> Primitive:
+    return stated(
+        name,
+        *_f_slopes(sign),
+        doc=doc,
+        by=functools.partial(f_kernel, sign=sign),
+        source=f"wengert.engine.kernels.incomplete.f_quantile({{0}}, {{1}}, {{2}}, {sign})",
+        domain=((0.1, 0.9), (0.5, 20.0), (0.5, 20.0)),
+    )
 
 
-@composed(*_f_slopes(1), domain=_F_DOMAIN)
-def f_quantile(q: Any, n: Any, m: Any) -> Any:
-    """Return the quantile of F.
-
-    Args:
-        q: probabilities.
-        n: the degrees of freedom of the numerator.
-        m: those of the denominator.
-
-    Returns:
-        A number or an array.
-    """
-    return _f_ratio(betaincinv(0.5 * n, 0.5 * m, q), betainccinv(0.5 * m, 0.5 * n, q), n, m)
-
-
-@composed(*_f_slopes(-1), domain=_F_DOMAIN)
-def f_upper_quantile(q: Any, n: Any, m: Any) -> Any:
-    """Return the point above which F has a probability.
-
-    Args:
-        q: probabilities.
-        n: the degrees of freedom of the numerator.
-        m: those of the denominator.
-
-    Returns:
-        A number or an array.
-    """
-    return _f_ratio(betainccinv(0.5 * n, 0.5 * m, q), betaincinv(0.5 * m, 0.5 * n, q), n, m)
+f_quantile = _f_inverse("f_quantile", 1, "the quantile of F")
+f_upper_quantile = _f_inverse("f_upper_quantile", -1, "the point above which F has a probability")
 
 
 # -- Student's distribution ------------------------------------------------------------------------------
