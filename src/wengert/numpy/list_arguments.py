@@ -48,7 +48,7 @@ class ListAccepting:
             if isinstance(value, SEQUENCE) and contains_box(value):
                 return self._with_arrays(arguments, options)
         function = self.__wrapped__
-        if any(isinstance(value, Box) for value in options.values()):
+        if not isinstance(function, np.ufunc) and any(isinstance(value, Box) for value in options.values()):
             function = FUNCTIONS.get(function, function)  # NumPy does not ask an option such as `initial`
         return function(*arguments, **options)
 

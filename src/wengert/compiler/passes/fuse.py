@@ -265,7 +265,7 @@ def _hides_lookups(store: Store, step: Step) -> bool:
     taken = store.value.facts.dims
     unread = [n for n, index in enumerate(store.indices) if taken.isdisjoint(index.dims())]
     return bool(unread) and any(
-        not load.indices[axis].is_affine
+        any(True for _ in computed([load.indices[axis]]))
         for nest in all_nests([step])
         for root in nest.roots()
         for load in loads_of(store.buffer, root)
