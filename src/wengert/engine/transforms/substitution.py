@@ -227,15 +227,15 @@ def _scipy_object(value: Any) -> Any:
     return next(substitute(value, own) for applies, substitute in _SCIPY_RULES if applies(value, own))
 
 
-def _import_module(*names: Any) -> Any:
-    return with_substitutes(importlib.import_module(*names))
+def _importing(load: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *names: with_substitutes(load(*names))
 
 
 #: What stands for an object of a library, by its package.
 _LIBRARIES: dict[str, Callable[[Any], Any]] = {
     "numpy": _numpy_object,
     "scipy": _scipy_object,
-    "importlib": lambda value: _import_module if value is importlib.import_module else value,
+    "importlib": lambda value: _importing(value) if value is importlib.import_module else value,
     **dict.fromkeys(_MATHEMATICS, lambda function: _dispatched(function, of_math(function))),
 }
 #: What stands for an object of SciPy: the first condition that holds for it and Wengert's own, if any, decides.
