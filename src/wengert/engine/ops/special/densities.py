@@ -96,7 +96,8 @@ def rel_entropy(x: Any, y: Any) -> Any:
     return -(x * _log_ratio(y, x, 1.0 * y - x))
 
 
-@composed(lambda out, x, y: log(y), lambda out, x, y: x / y, domain=(0.5, 3.0), singular=[(1.0, 0.0)])
+# The factor makes a float64 of an integer: NumPy takes the logarithm of uint8 in half precision.
+@composed(lambda out, x, y: log(1.0 * y), lambda out, x, y: x / y, domain=(0.5, 3.0), singular=[(1.0, 0.0)])
 def times_log(x: Any, y: Any) -> Any:
     """Return ``x ln y``; the slope x / y does not overflow where 1 / y does.
 
