@@ -148,7 +148,10 @@ def test_the_menu_changes_the_version_offline(browser: Any, tmp_path: Path):
     browser.get((tmp_path / "index.html").as_uri())
     newest = (tmp_path / "0.10" / "index.html").as_uri()
     WebDriverWait(browser, 20).until(lambda _: browser.current_url == newest)
-    menu = Select(browser.find_element("css selector", ".versions select"))
+    found = WebDriverWait(browser, 20).until(
+        lambda _: browser.find_elements("css selector", ".versions select")
+    )
+    menu = Select(found[0])
     labels = [option.text for option in menu.options]
     assert labels == ["0.10 (newest)", "0.2", "dev (in development)"]
     assert menu.first_selected_option.text == "0.10 (newest)"
