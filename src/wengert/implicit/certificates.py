@@ -64,7 +64,7 @@ def certified(
     *,
     is_minimum: bool = False,
 ) -> Any:
-    """Return x, or have the program raise `LimitError` where it is not a certified root; with a gradient, minimum."""
+    """Return x, or have the program raise `LimitError` where x is not a certified root (with a gradient: minimum)."""
     x = require_certified(operation, x, certificate(residual, solves, x, tolerance))
     if not is_minimum:
         return x

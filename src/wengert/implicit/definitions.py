@@ -167,7 +167,9 @@ def _regular(operation: str, matrix: Any, rights: Sequence[Any]) -> tuple[Any, S
     """Return linear equations; in a program with a check, whose error says what it says outside."""
     if all(concrete(value) is not None for value in (matrix, *rights)):
         return matrix, rights
-    holds = not_equal(np.linalg.slogdet(stop_gradient_primitive(matrix))[0], 0.0)  # a pivot is 0, or none
+    holds = not_equal(
+        np.linalg.slogdet(stop_gradient_primitive(matrix))[0], 0.0
+    )  # the sign is 0 where a pivot is
     identity = np.eye(*shape_of(matrix), dtype=dtype_of(matrix))
     first = require(rights[0], holds, operation=operation, requirement=f"{_SINGULAR}; {_REMEDY}")
     return where(holds, matrix, identity), [first, *rights[1:]]

@@ -341,7 +341,7 @@ def _beta_flat(a: Array, b: Array, least: Array, most: Array, order: tuple[int, 
 def beta_quantile(a: Any, b: Any, p: Any, sign: int) -> Any:
     """Return the inverse of ``I_x(a, b)`` (sign 1) or of its complement (-1).
 
-    It is SciPy's, but near the ends, where that may be NaN and does not underflow, the power that it is there.
+    It is SciPy's value. Near the ends, where that may be NaN or too large, it is a power of the probability.
 
     Example:
         >>> print(f"{beta_quantile(2.25, 3.35, 1e-179, 1):.6e}")

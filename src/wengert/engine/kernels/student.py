@@ -38,7 +38,7 @@ def student_slope(df: Any, t: Any) -> Any:
 
 
 def student_quantile(df: Any, p: Any) -> Any:
-    """Return the quantile: SciPy's, and far out, where that has no digits, the power that the tail is.
+    """Return SciPy's quantile; far out, where that loses its digits, a power of the probability.
 
     Example:
         >>> print(f"{student_quantile(2.5, 1e-173):.6e}")

@@ -73,7 +73,7 @@ def _follow(count: int) -> str:
     return f"the rows must begin at 0, follow one another and end at {count}"
 
 
-def _none_wrong(operation: str, wrong: Any, count: int) -> Any:
+def _checked_ends(operation: str, wrong: Any, count: int) -> Any:
     """Return numbers of wrong ends of rows, which must be 0."""
     return check_bounds(wrong, count=1, operation=operation, requirement=_follow(count))
 
@@ -93,7 +93,7 @@ def _written_out(x: Any, data: Any, columns: Any, pointers: Any, *, width: int, 
     name, count = "sparse_product", shape_of(data)[0]
     columns = _column(name, columns, width)
     pointers = check_bounds(pointers, count=count + 1, operation=name, requirement=_follow(count))
-    rows = add(_rows(pointers, count), _none_wrong(name, _disorder(pointers, count), count))
+    rows = add(_rows(pointers, count), _checked_ends(name, _disorder(pointers, count), count))
     height, _ = _shape(shape_of(pointers)[0] - 1, width, transposed)
     read, written = (rows, columns) if transposed else (columns, rows)
     terms = multiply(_along(data, len(shape_of(x))), gather(x, read))
@@ -147,7 +147,7 @@ def batch_csr(
         for start, length in ((0, rows), (0, 1), (rows, 1))
     )
     wrong = logical_or(not_equal(first, 0), not_equal(last, stored))
-    starts = add(starts, _none_wrong(op.name, cast(wrong, dtype=INT64), stored))
+    starts = add(starts, _checked_ends(op.name, cast(wrong, dtype=INT64), stored))
     ends = np.full(1, count * stored, np.int64)
     result = op(
         _flat(x),

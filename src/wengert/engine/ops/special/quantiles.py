@@ -232,7 +232,7 @@ stdtrit = stated(
     "stdtrit",
     _student_by_df,
     _student_by_probability,
-    doc="the inverse of stdtr in t, far out by the power that the tail is",
+    doc="the inverse of stdtr in t, far out by a power of the probability",
     of="stdtrit",
     by=student_quantile,
     source="wengert.engine.kernels.student.student_quantile({0}, {1})",
