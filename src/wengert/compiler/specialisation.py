@@ -38,7 +38,7 @@ _USES = itertools.count()
 
 
 class _Flat:
-    """A function of leaves that returns leaves. It holds the structure of its arguments, and none of their leaves.
+    """A function of leaves that returns leaves. It holds the structure of its arguments, without their leaves.
 
     Args:
         function: takes static arguments, the others by position, and those by name.

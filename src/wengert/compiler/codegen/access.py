@@ -88,7 +88,7 @@ class Emitter(ABC):
         current.update(before)
 
     def scope(self) -> AbstractContextManager[None]:
-        """Forget at the end what is computed inside: not every path there computes it."""
+        """Forget the values inside at the end: they do not dominate the code after it."""
         return self.using(_known=[*self._known, {}])
 
     def elsewhere(self, counters: Mapping[Dim, Value]) -> AbstractContextManager[None]:
@@ -104,14 +104,14 @@ class Emitter(ABC):
         return self.using(width=self.width * vectors)
 
     def recall(self, key: Any) -> Value | None:
-        """Return the value that is known by a key here, or None."""
+        """Return the value with a key that dominates this point, or None."""
         for known in reversed(self._known):
             if key in known:
                 return known[key]
         return None
 
     def remember(self, key: Any, value: Value) -> Value:
-        """Know a value by a key, to the end of the scope."""
+        """Enter a value by a key, to the end of the scope."""
         self._known[-1][key] = value
         return value
 
@@ -478,7 +478,7 @@ class Emitter(ABC):
     # -- stores ------------------------------------------------------------------------------------------
 
     def prepared(self, store: Store, point: Point) -> Value:
-        """Return the value of a store, and know its place: another store may overwrite what either reads."""
+        """Return the value of a store, and compute its indices, before another store overwrites their operands."""
         for expression in computed(store.indices):
             self.value(expression, point)
         return self.value(store.value, point)

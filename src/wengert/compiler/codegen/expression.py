@@ -200,7 +200,7 @@ class Evaluator(Emitter):
         return b.select(inside, yes, no)
 
     def _conditions(self, node: Guard, point: Point) -> tuple[Value | None, Value | None]:
-        """Return the conjunctions of a guard's conditions: of those that are the same for all lanes, and the others."""
+        """Return two conjunctions of a guard's conditions: of those uniform across lanes, and of the others."""
         uniform: Value | None = None
         varying: Value | None = None
         for index, extent in node.conditions:

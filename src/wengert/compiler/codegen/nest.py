@@ -51,7 +51,7 @@ class _Level(NamedTuple):
 
 
 class _Window(NamedTuple):
-    """The whole tiles of a dimension that a block has, and whether what is left at the end follows them."""
+    """The whole tiles of a dimension in a block, and whether the remainder follows them."""
 
     start: Value
     stop: Value

@@ -55,7 +55,7 @@ def can_flush(target: Target) -> bool:
 
 
 class Flush:
-    """Flushes subnormal numbers from here to `end` in a function, but for what is within `outside`.
+    """Flushes subnormal numbers in a function up to `end`, except in the code within `outside`.
 
     Args:
         builder: of the function, in its first block.

@@ -66,7 +66,7 @@ class _Names:
 
 
 def _resident(steps: Sequence[Step]) -> set[Buffer]:
-    """Return the buffers that a long loop goes through over and over, and whose rows lie badly in an ordinary array."""
+    """Return the buffers that a long loop uses in each turn, and whose rows do not begin where cache lines do."""
     found: set[Buffer] = set()
     for step in all_steps(steps):
         if isinstance(step, Loop) and step.counter.extent >= costs.COSTS.resident_loop_turns:

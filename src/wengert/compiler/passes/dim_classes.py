@@ -107,7 +107,7 @@ def map_classes(program: Program, in_rows: Callable[[Nest], bool] = lambda nest:
 def _prices(
     nest: Nest, fixed: Collection[Buffer], classes: _Classes, in_rows: bool
 ) -> Iterator[tuple[object, int]]:
-    """Yield what a class costs as the lanes where ordinary arrays have others innermost, and several there.
+    """Yield the cost of each class as the lanes, where ordinary arrays have other dimensions, or several, innermost.
 
     Where one dimension is innermost, blocks are read along it and transposed in registers, but not where a nest goes
     along long rows.

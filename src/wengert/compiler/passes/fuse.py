@@ -245,7 +245,7 @@ class _Fusion:
 
 
 def _reads_again(store: Store, load: Load, counters: Collection[Dim]) -> bool:
-    """Return whether sums would read in each turn what all turns have in common: the matrix of a product.
+    """Return whether each turn would read the same operand of a sum again: the matrix of a product.
 
     One product for all turns reads it once, from panels.
     """

@@ -1,4 +1,4 @@
-"""Consumer fusion: a nest that reads only the elements that another has at hand becomes a part of it."""
+"""Consumer fusion: a nest that reads each element at the point that computes it joins the nest of that point."""
 
 from __future__ import annotations
 
@@ -67,19 +67,19 @@ class _Merging:
 
     def _next_reader(self, producer: Nest, after: int) -> int | None:
         """Return the first step after a position that reads a result of a nest."""
-        found = (
+        readers = (
             position
             for store in producer.stores
             for position in self.readers.get(store.buffer, ())
             if position > after
         )
-        return min(found, default=None)
+        return min(readers, default=None)
 
     def _can_pass(self, step: Step, between: range) -> bool:
-        """Return whether no step between writes what a step reads or writes, or reads what it writes."""
-        mine = set(writes(step))
-        disturbing = [self.writers.get(buffer, ()) for buffer in mine.union(reads(step))]
-        disturbing += [self.readers.get(buffer, ()) for buffer in mine]
+        """Return whether a step can move past the steps between: it has no dependence with them."""
+        written = set(writes(step))
+        disturbing = [self.writers.get(buffer, ()) for buffer in written.union(reads(step))]
+        disturbing += [self.readers.get(buffer, ()) for buffer in written]
         return not any(position in between for positions in disturbing for position in positions)
 
     def _is_soon(self, step: Step, between: range) -> bool:
@@ -110,7 +110,7 @@ class _Merging:
 
 
 def merged_nests(producer: Nest, consumer: Nest) -> Nest | None:
-    """Return both nests as one, if the consumer reads the producer's results where they are made, else None."""
+    """Return both nests as one, if the consumer reads each result at the point that computes it; else None."""
     made = {store.buffer: store for store in producer.stores}
     if made.keys().isdisjoint(consumer.reads()) or consumer.sequential:
         return None

@@ -93,7 +93,7 @@ def _sweeps(nest: Nest, node: Reduce) -> bool:
 
 
 def _unite(steps: list[Step | None]) -> None:
-    """Let long sums share their loops, those of one nest and those of nests that each make a few numbers of them."""
+    """Give long sums over the same elements one loop, within nests and across nests whose results are numbers."""
     hosts: list[int] = []
     for place, step in enumerate(steps):
         if not isinstance(step, Nest) or not _long_sums(step):
@@ -220,7 +220,7 @@ def _join(sums: Nest, mapped: Nest, *, is_first: bool) -> Nest | None:
 
 
 def _may_be_shared(rows: int, over: Sequence[Dim], nodes: Sequence[Reduce]) -> bool:
-    """Return whether threads may share sums with what is along them: as parts, if all are long, or as rows."""
+    """Return whether threads may share sums with stores along them: as parts, if all sums are long, or as rows."""
     if all(map(is_long, nodes)):
         return True
     terms = math.prod(dim.extent for dim in over)
@@ -250,7 +250,7 @@ def _innermost(stores: Sequence[Store]) -> set[Dim]:
 
 
 def _last(indices: Sequence[Index]) -> set[Dim]:
-    """Return the dimensions that the last index of an array follows; of a broadcast one, none."""
+    """Return the dimensions that the last index of an array follows; a broadcast number has no index."""
     return set(indices[-1].dims()) if indices else set()
 
 

@@ -86,7 +86,7 @@ class _Run:
         self.outside = outside
         self.parts = Parts()
         self.behind = Footprint()
-        """What the steps after the loop over blocks read and write."""
+        """The reads and writes of the steps after the loop over blocks."""
 
     def _put_after(self, step: Step) -> None:
         self.parts.after.append(step)
@@ -117,11 +117,11 @@ class _Run:
             self._take(step, mapped[0], parts.made)
             parts.inside.append(step)
         elif not mapped and (split := self._split(step)) and self.behind.lets_pass(split[0]):
-            partial, dim, rest = split
+            partial, dim, remainder = split
             parts.totals.append(partial.stores[0].buffer)
             parts.dims[partial], parts.extent = dim, dim.extent
             parts.inside.append(partial)
-            self._put_after(rest)
+            self._put_after(remainder)
         else:
             self._put_after(step)
 
@@ -139,7 +139,7 @@ class _Run:
         return [(node, dim) for node in nest.reductions() for dim in node.dims if self.batch.has(dim)]
 
     def _is_mapped(self, nest: Nest, mapped: Sequence[Dim], made: Mapping[Buffer, int]) -> bool:
-        """Return whether a nest makes, for each example, its part of buffers that no one outside the run sees."""
+        """Return whether a nest writes, for each example, its part of buffers that the run alone uses."""
         dim = mapped[0]
         if len(mapped) > 1 or dim in nest.sequential or self._summed(nest) or not self._fits(dim):
             return False
@@ -179,22 +179,22 @@ class _Run:
             return None
         if not self._reads_own_part(nest, dim, self.parts.made):
             return None
-        partial, rest = extract_sum(nest, node)
-        return partial, dim, rest
+        partial, remainder = extract_sum(nest, node)
+        return partial, dim, remainder
 
     # -- loops -------------------------------------------------------------------------------------------
 
     def _take_loop(self, loop: Loop) -> bool:
-        """Take a loop inside, if all of its turns are independent for each example but for sums that it collects."""
+        """Take a loop inside, if its turns treat each example by itself, but for the sums that it accumulates."""
         if not is_loop_nest(loop):
             return False
-        kept = self.parts.extent, dict(self.parts.dims)
+        saved = self.parts.extent, dict(self.parts.dims)
         made = dict(self.parts.made)
         sums: dict[Nest, tuple[Store, Reduce]] = {}
         nests = list(all_nests((loop,)))
         taken = all(self._take_turn(nest, made, sums) for nest in nests)
         if not taken or not self._is_sound(nests, made, sums):
-            self.parts.extent, self.parts.dims = kept
+            self.parts.extent, self.parts.dims = saved
             return False
         self.parts.made.update(made)
         self._collect(loop, sums)
@@ -210,10 +210,10 @@ class _Run:
         if not summed:
             self.parts.dims[nest] = None
             return True
-        found = _collected(nest)
-        if found is None or len(summed) != 1 or not self._fits(summed[0][1]):
+        collected = _collected(nest)
+        if collected is None or len(summed) != 1 or not self._fits(summed[0][1]):
             return False
-        sums[nest] = found
+        sums[nest] = collected
         self.parts.dims[nest], self.parts.extent = summed[0][1], summed[0][1].extent
         return True
 
@@ -223,7 +223,7 @@ class _Run:
         made: Mapping[Buffer, int],
         sums: Mapping[Nest, tuple[Store, Reduce]],
     ) -> bool:
-        """Return whether nests read what is their own, no one reads what is collected, and copies are safe."""
+        """Return whether nests read their own examples only, no nest reads another's sum, and copies are safe."""
         collected = {store.buffer for store, _ in sums.values()}
         same = [nest for nest in nests if self.parts.dims[nest] is None]
         for nest in nests:
@@ -239,7 +239,7 @@ class _Run:
         return all(self._is_made_anew(buffer, nests, made) for nest in same for buffer in nest.writes())
 
     def _is_made_anew(self, buffer: Buffer, nests: Sequence[Nest], made: Mapping[Buffer, int]) -> bool:
-        """Return whether each turn writes a buffer, the same for all examples, before it reads it; no one else does."""
+        """Return whether each turn writes a buffer before it reads it, and no other step uses the buffer."""
         parts = self.parts
         inside = touched((*parts.before, *parts.inside, *parts.after))
         if buffer in made or buffer in self.outside or buffer in inside:
@@ -248,7 +248,7 @@ class _Run:
         return buffer not in first.reads() and not any(store.combiner for store in first.stores)
 
     def _collect(self, loop: Loop, sums: Mapping[Nest, tuple[Store, Reduce]]) -> None:
-        """Let each block collect sums of its own, which come to the others' after the loop."""
+        """Let each block accumulate its own sums, which are added up after the loop over blocks."""
         changed: dict[Nest, Nest] = {}
         for nest, (store, node) in sums.items():
             total = Buffer(node.dtype, store.buffer.shape)
@@ -263,7 +263,7 @@ class _Run:
 
 
 def _collected(nest: Nest) -> tuple[Store, Reduce] | None:
-    """Return the store and the sum of a nest that adds a sum to what stands there."""
+    """Return the store and the sum of a nest that adds the sum to the old element."""
     if len(nest.stores) != 1 or nest.sequential:
         return None
     (store,) = nest.stores

@@ -39,13 +39,13 @@ class Interference:
         return found
 
     def between(self, first: Iterable[Buffer], second: Iterable[Buffer]) -> bool:
-        """Return whether two sets of buffers, each of which is one already, cannot be one."""
+        """Return whether two sets of buffers interfere; the buffers of each set share memory already."""
         return _Pair(self, first, second).interferes()
 
     def follows(self, first: Iterable[Buffer], second: Iterable[Buffer]) -> bool:
-        """Return whether a copy from the first set, which no result is in, is its last use and the first of the second.
+        """Return whether one copy is the last use of the first set, which holds no result, and the first of the second.
 
-        A chain of copies is united link by link, and need not be gone through for each.
+        So a chain of copies is united link by link, without a walk through the program for each.
         """
         last = max(self.places[buffer][-1] for buffer in first)
         begin = min(self.places[buffer][0] for buffer in second)
@@ -62,28 +62,28 @@ class _Pair:
         self.outputs = uses.program.outputs
         self.touched = uses.touched
         self.side = {**dict.fromkeys(first, 0), **dict.fromkeys(second, 1)}
-        self.found = False
-        self._known: dict[tuple[int, Sides], Sides] = {}
+        self.conflicts = False
+        self._cache: dict[tuple[int, Sides], Sides] = {}
         """Liveness before a step by liveness after it: nested loops ask repeatedly."""
 
     def interferes(self) -> bool:
         """Return whether one of the two is written while the other is live."""
         self._before(self.steps, self._of(self.outputs))
-        return self.found
+        return self.conflicts
 
     def _of(self, buffers: Iterable[Buffer]) -> Sides:
         return frozenset(self.side[buffer] for buffer in buffers if buffer in self.side)
 
     def _before(self, steps: Sequence[Step], live: Sides) -> Sides:
-        """Return what is live before steps, from what is live behind them."""
+        """Return the sides that are live before steps, from those that are live after them."""
         for step in reversed(steps):
-            if self.found:
+            if self.conflicts:
                 break
             if not self.touched[id(step)].isdisjoint(self.side):
                 key = id(step), live
-                if key not in self._known:
-                    self._known[key] = self._before_step(step, live)
-                live = self._known[key]
+                if key not in self._cache:
+                    self._cache[key] = self._before_step(step, live)
+                live = self._cache[key]
         return live
 
     def _before_step(self, step: Step, live: Sides) -> Sides:
@@ -99,13 +99,13 @@ class _Pair:
                 return self._before_leaf(step, live)
 
     def _before_turns(self, steps: Sequence[Step], live: Sides, again: Sequence[Step] = ()) -> Sides:
-        """Return what is live before steps behind which the loop ends, or ``again`` comes and then they anew."""
+        """Return the sides that are live before the steps of a loop; ``again`` runs between two turns."""
         before: Sides = frozenset()
         while True:
-            found = self._before(steps, live | self._before(again, before))
-            if found == before or self.found:
-                return found
-            before = found
+            live_before = self._before(steps, live | self._before(again, before))
+            if live_before == before or self.conflicts:
+                return live_before
+            before = live_before
 
     def _before_leaf(self, step: Step, live: Sides) -> Sides:
         pair = whole_copy(step)
@@ -114,7 +114,7 @@ class _Pair:
             return live if source == target else live - {target} | {source}
         read, written = self._of(reads(step)), self._of(writes(step))
         if len(written) == 2 or any(self._is_lost(step, 1 - side, live, read) for side in written):
-            self.found = True
+            self.conflicts = True
         return live - self._of(_overwritten(step)) | read
 
     def _is_lost(self, step: Step, other: int, live: Sides, read: Sides) -> bool:
@@ -124,11 +124,11 @@ class _Pair:
         return other in read and not keeps_apart(step, self._members(other), self._members(1 - other))
 
     def _members(self, side: int) -> frozenset[Buffer]:
-        return frozenset(buffer for buffer, found in self.side.items() if found == side)
+        return frozenset(buffer for buffer, of in self.side.items() if of == side)
 
 
 def keeps_apart(step: Step, read: Container[Buffer], written: Container[Buffer]) -> bool:
-    """Return whether no point of a nest reads what another point writes, were ``read`` and ``written`` one buffer.
+    """Return whether no point of a nest reads an element that another writes, if ``read`` and ``written`` share memory.
 
     The points write at different places along some axes, and a load stays at the place of its point there. Along
     the other axes all points write at one place: there it may be anywhere, as in ``x[i] = x[i - 1] + x[i - 2]``.

@@ -231,7 +231,7 @@ class _Block:
         return result
 
     def pointwise(self, equation: Equation, lowering: Pointwise) -> None:
-        """Write down what a rule says."""
+        """Lower an elementwise equation by its rule."""
         (out,) = equation.outputs
         dims = tuple(map(Dim, out.shape))
         if 0 in out.shape:

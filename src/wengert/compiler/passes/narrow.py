@@ -110,7 +110,7 @@ def _without_repeats(node: Reduce) -> Expression:
 
 
 def _chosen(node: Apply) -> Apply:
-    """Multiply only what a choice with zero leaves: ``multiply_no_nan(v if c else 0, f)`` is ``v f if c else 0``."""
+    """Move a factor into a choice with zero: ``multiply_no_nan(v if c else 0, f)`` is ``v f if c else 0``."""
     if node.operation != "multiply_no_nan":
         return node
     chosen, factor = node.operands
@@ -185,12 +185,12 @@ def _merged(
     first: Sequence[tuple[Index, int]], second: Sequence[tuple[Index, int]]
 ) -> tuple[tuple[Index, int], ...]:
     """Return all conditions; of two on the same index the stricter."""
-    found: dict[tuple[int, object], tuple[Index, int]] = {}
+    strictest: dict[tuple[int, object], tuple[Index, int]] = {}
     for index, extent in (*first, *second):
         key = (index.offset, index.terms)
-        if key not in found or found[key][1] > extent:
-            found[key] = (index, extent)
-    return tuple(found.values())
+        if key not in strictest or strictest[key][1] > extent:
+            strictest[key] = (index, extent)
+    return tuple(strictest.values())
 
 
 def _bounded_sum(node: Reduce, body: Guard) -> Expression:
@@ -199,13 +199,13 @@ def _bounded_sum(node: Reduce, body: Guard) -> Expression:
         return node
     rewritten: dict[Dim, Index] = {}
     dims = list(node.dims)
-    left: list[tuple[Index, int]] = []
+    remaining: list[tuple[Index, int]] = []
     for index, extent in body.conditions:
-        found = _range(index, extent)
-        if found is None or found[0] not in dims or found[0] in rewritten:
-            left.append((index, extent))
+        bounds = _range(index, extent)
+        if bounds is None or bounds[0] not in dims or bounds[0] in rewritten:
+            remaining.append((index, extent))
             continue
-        dim, low, high = found
+        dim, low, high = bounds
         smaller = Dim(high - low, dim.name)
         dims[dims.index(dim)] = smaller
         rewritten[dim] = Index.of(smaller) + low
@@ -213,23 +213,23 @@ def _bounded_sum(node: Reduce, body: Guard) -> Expression:
         return node
     if not all(dim.extent for dim in dims):
         return zero(node.dtype)
-    inner: Expression = replace(body, conditions=tuple(left)) if left else body.body
+    inner: Expression = replace(body, conditions=tuple(remaining)) if remaining else body.body
     moved = Rewriter(replace_term=lambda term: rewritten.get(term))(inner)  # pyright: ignore[reportArgumentType]
     kept = tuple(dim for dim in dims if dim.extent != 1)
     return _hoisted(Reduce(node.combiner, kept, moved, node.dtype)) if kept else moved
 
 
 def _only_dim(index: Index) -> Dim | None:
-    found = condition_range(index, 0)
-    return found[0] if found else None
+    bounds = condition_range(index, 0)
+    return bounds[0] if bounds else None
 
 
 def _range(index: Index, extent: int) -> tuple[Dim, int, int] | None:
     """Return the dimension that a condition depends on alone, and the part of its extent for which it holds."""
-    found = condition_range(index, extent)
-    if found is None:
+    bounds = condition_range(index, extent)
+    if bounds is None:
         return None
-    dim, low, high = found
+    dim, low, high = bounds
     low = max(low, 0)
     return dim, low, max(min(high, dim.extent), low)
 
@@ -238,7 +238,7 @@ def _range(index: Index, extent: int) -> tuple[Dim, int, int] | None:
 
 
 def _narrow_store(steps: list[Step], position: int, nest: Nest, buffer: Buffer, fixed: set[Buffer]) -> Nest:
-    """Store only what is not zero for certain; the readers know of the zeros."""
+    """Store only the elements that may differ from zero; a guard gives readers the zeros."""
     store = next(store for store in nest.stores if store.buffer is buffer)
     value = store.value
     if buffer in fixed or nest.sequential or store.combiner or len(nest.stores) > 1:
@@ -246,21 +246,21 @@ def _narrow_store(steps: list[Step], position: int, nest: Nest, buffer: Buffer, 
     if not (isinstance(value, Guard) and value.absent):
         return nest
     ranges = [(0, extent) for extent in buffer.shape]
-    left: list[tuple[Index, int]] = []
+    remaining: list[tuple[Index, int]] = []
     for index, extent in value.conditions:
-        found = _range(index, extent)
-        terms = ((found[0], 1),) if found else None
+        bounds = _range(index, extent)
+        terms = ((bounds[0], 1),) if bounds else None
         axis = next((n for n, target in enumerate(store.indices) if target.terms == terms), None)
-        if found is None or axis is None or store.indices[axis].offset:
-            left.append((index, extent))
+        if bounds is None or axis is None or store.indices[axis].offset:
+            remaining.append((index, extent))
         else:
-            _, low, high = found
+            _, low, high = bounds
             ranges[axis] = (max(low, ranges[axis][0]), min(high, ranges[axis][1]))
     if all(span == (0, extent) for span, extent in zip(ranges, buffer.shape, strict=True)):
         return nest
     if any(low >= high for low, high in ranges):
         return nest
-    inner: Expression = replace(value, conditions=tuple(left)) if left else value.body
+    inner: Expression = replace(value, conditions=tuple(remaining)) if remaining else value.body
     smaller = _shrink(nest, buffer, ranges, inner)
     steps[position] = smaller
     new = smaller.stores[0].buffer
@@ -271,7 +271,7 @@ def _narrow_store(steps: list[Step], position: int, nest: Nest, buffer: Buffer, 
 
 
 def _read_from(new: Buffer, ranges: Sequence[Range], load: Load) -> Expression:
-    """Return what a load reads where only ranges of its buffer are stored, in a new one: zero beyond them."""
+    """Return the value of a load whose buffer a new one replaces, which holds ranges of it: zero beyond them."""
     indices = tuple(index - low for index, (low, _) in zip(load.indices, ranges, strict=True))
     tests = tuple(
         (index, high - low)
@@ -331,30 +331,30 @@ def _narrow_reads(steps: list[Step], fixed: set[Buffer]) -> None:
 
 def _readers(steps: Sequence[Step]) -> dict[Buffer, list[int]]:
     """Return the positions of the steps whose nests read each buffer."""
-    found: dict[Buffer, list[int]] = {}
+    readers: dict[Buffer, list[int]] = {}
     for position, step in enumerate(steps):
         for buffer in {buffer for nest in all_nests((step,)) for buffer in nest.reads()}:
-            found.setdefault(buffer, []).append(position)
-    return found
+            readers.setdefault(buffer, []).append(position)
+    return readers
 
 
 def _read_ranges(later: Sequence[Step], buffer: Buffer) -> list[Range] | None:
-    """Return the part of each axis that is read; None if nothing is."""
-    found: list[Range] | None = None
+    """Return the range of each axis that is read; None if no step reads the buffer."""
+    ranges: list[Range] | None = None
     for nest in all_nests(later):
         for store in nest.stores if buffer in nest.reads() else ():
             for load in (*loads(store.value), *loads(Load(store.buffer, store.indices))[1:]):
                 if load.buffer is not buffer:
                     continue
-                mine = [
+                read = [
                     (max(low, 0), min(high + 1, extent))
                     for (low, high), extent in zip(
                         (i.bounds for i in load.indices), buffer.shape, strict=True
                     )
                 ]
-                found = (
-                    mine
-                    if found is None
-                    else [(min(a, c), max(b, d)) for (a, b), (c, d) in zip(found, mine, strict=True)]
+                ranges = (
+                    read
+                    if ranges is None
+                    else [(min(a, c), max(b, d)) for (a, b), (c, d) in zip(ranges, read, strict=True)]
                 )
-    return found
+    return ranges

@@ -76,23 +76,23 @@ def _padded(nest: Nest, fast: bool, has_lanes: Callable[[Buffer], bool]) -> list
 
 def _with_borders(nest: Nest, fast: bool, has_lanes: Callable[[Buffer], bool]) -> list[Step]:
     own = nest.own_dims()
-    found = (_bordered(node, set(nest.dims), own, fast, has_lanes) for node in nest.reductions())
-    sums = [each for each in found if each]
-    copies = [copy for found in sums for copy in found.copies]
+    bordered = (_bordered(node, set(nest.dims), own, fast, has_lanes) for node in nest.reductions())
+    sums = [x for x in bordered if x]
+    copies = [copy for bordered in sums for copy in bordered.copies]
     copied = sum(store.buffer.size for copy in copies for store in copy.stores)
     if not copies or copied * costs.COSTS.bordered_copy_work > operation_count(nest):
         return [*by_phase(nest)]
-    changed = {found.old: found.new for found in sums}
+    changed = {bordered.old: bordered.new for bordered in sums}
     plain = rewrite_step(nest, lambda node: changed.get(node, node) if isinstance(node, Reduce) else node)
     assert isinstance(plain, Nest)
-    checked = [load for found in sums for load in found.checked]
+    checked = [load for bordered in sums for load in bordered.checked]
     if not checked:
         return [*copies, *by_phase(plain)]
     is_finite = Buffer(BOOL, ())
-    look = _look(checked, own, is_finite, nest.location)
+    test = _finiteness_test(checked, own, is_finite, nest.location)
     fresh: dict[Term, Index] = {dim: Index.of(Dim(dim.extent, dim.name)) for dim in plain.own_dims()}
     yes = (*copies, *by_phase(substitute_dims(plain, fresh)))
-    return [look, Branch(is_finite, yes, (nest,), nest.location)]
+    return [test, Branch(is_finite, yes, (nest,), nest.location)]
 
 
 def _bordered(
@@ -102,21 +102,21 @@ def _bordered(
     fast: bool,
     has_lanes: Callable[[Buffer], bool],
 ) -> _Bordered | None:
-    """Return a sum without the conditions that depend on the place of the result; None if it has none of them."""
+    """Return a sum without its conditions on the place of the result; None if it keeps one or has no such condition."""
     body = node.body
     if node.combiner != "add" or not isinstance(body, Guard) or not is_zero(body.otherwise):
         return None
     term, copies, checked = body.body, list[Nest](), list[Load]()
-    for load, other, rebuild in _factors(term):
-        found = _covered(load, body.conditions, node, own)
-        beside = () if other is None or fast else _looked_at(other)
-        if not found or beside is None or (has_lanes(load.buffer) and not _is_full(found)):
+    for load, factor, rebuild in _factors(term):
+        covered = _covered(load, body.conditions, node, own)
+        checks = () if factor is None or fast else _finite_loads(factor)
+        if not covered or checks is None or (has_lanes(load.buffer) and not _is_full(covered)):
             continue
-        copy, moved = _with_border(load, found, own)
+        copy, moved = _with_border(load, covered, own)
         term = rebuild(term, moved)
         copies.append(copy)
-        checked += beside
-        body = replace(body, conditions=tuple(c for c in body.conditions if c not in found))
+        checked += checks
+        body = replace(body, conditions=tuple(c for c in body.conditions if c not in covered))
     if not copies or any(_couples(index, mapped, node.dims) for index, _ in body.conditions):
         return None
     inner: Expression = replace(body, body=term) if body.conditions else term
@@ -132,7 +132,7 @@ def _couples(index: Index, mapped: Collection[Dim], summed: Collection[Dim]) -> 
 def _factors(
     term: Expression,
 ) -> list[tuple[Load, Expression | None, Callable[[Expression, Load], Expression]]]:
-    """Return the loads that are factors of a term, what each is multiplied by, and how to replace it."""
+    """Return each load that is a factor of a term, the other factor, and the function that replaces the load."""
     if _is_affine(term):
         return [(term, None, lambda _, moved: moved)]
     if not isinstance(term, Apply) or term.operation not in ("multiply", "multiply_no_nan"):
@@ -155,7 +155,7 @@ def _factors(
 def _covered(
     load: Load, conditions: Iterable[Condition], node: Reduce, own: Collection[Dim]
 ) -> list[Condition]:
-    """Return the conditions on the place of the result that say where on an axis a load reads."""
+    """Return the conditions on the place of the result that bound an index of a load."""
     axes = [_part(index, own).terms for index in load.indices]
     mapped = set(own).difference(node.dims)
     return [
@@ -181,17 +181,17 @@ def _is_full(conditions: Iterable[Condition]) -> bool:
 
 
 def _part(index: Index, own: Collection[Dim]) -> Index:
-    """Return what the nest's own dimensions add to an index."""
+    """Return the terms of an index in the nest's own dimensions."""
     return Index(0, tuple((term, factor) for term, factor in index.terms if term in own))
 
 
-def _looked_at(other: Expression) -> tuple[Load, ...] | None:
-    """Return what must be finite for an expression to be so; None if that is not known."""
-    if isinstance(other, Const):
-        return () if np.all(np.isfinite(other.value)) else None
-    if other.dtype.kind != "f":
+def _finite_loads(expression: Expression) -> tuple[Load, ...] | None:
+    """Return the loads that must be finite for an expression to be finite; None if they are not known."""
+    if isinstance(expression, Const):
+        return () if np.all(np.isfinite(expression.value)) else None
+    if expression.dtype.kind != "f":
         return ()
-    return (other,) if _is_affine(other) else None
+    return (expression,) if _is_affine(expression) else None
 
 
 def _is_affine(node: Expression) -> TypeGuard[Load]:
@@ -199,7 +199,7 @@ def _is_affine(node: Expression) -> TypeGuard[Load]:
 
 
 def _with_border(load: Load, conditions: Sequence[Condition], own: Collection[Dim]) -> tuple[Nest, Load]:
-    """Return the copy of what a load reads, zero where conditions fail, and the load of the copy."""
+    """Return the nest that copies the elements of a load, zero where conditions fail, and the load of the copy."""
     dims: list[Dim] = []
     source: list[Index] = []
     moved: list[Index] = []
@@ -225,14 +225,14 @@ def _with_border(load: Load, conditions: Sequence[Condition], own: Collection[Di
 def _inside(load: Load, axis: int, part: Index) -> tuple[int, int]:
     """Return the range of a part of an index, as far as it stays on its axis."""
     low, high = part.bounds
-    rest = load.indices[axis] - part
-    if not rest.terms:
-        low, high = max(low, -rest.offset), min(high, load.buffer.shape[axis] - 1 - rest.offset)
+    remainder = load.indices[axis] - part
+    if not remainder.terms:
+        low, high = max(low, -remainder.offset), min(high, load.buffer.shape[axis] - 1 - remainder.offset)
     return low, high
 
 
-def _look(loads: Iterable[Load], own: Collection[Dim], flag: Buffer, location: str) -> Nest:
-    """Return the nest that finds out whether all that is read is finite."""
+def _finiteness_test(loads: Iterable[Load], own: Collection[Dim], flag: Buffer, location: str) -> Nest:
+    """Return the nest that tests whether all elements of loads are finite."""
     total: Expression | None = None
     for load in loads:
         dims: list[Dim] = []
@@ -242,9 +242,9 @@ def _look(loads: Iterable[Load], own: Collection[Dim], flag: Buffer, location: s
             low, high = _inside(load, axis, part)
             dims.append(Dim(high - low + 1))
             source.append(index - part + Index.of(dims[-1]) + low)
-        kept = without_unit(dims)
-        found: Expression = Apply("isfinite", (Load(load.buffer, tuple(source)),), BOOL)
-        found = Reduce("logical_and", kept, found, BOOL) if kept else found
-        total = found if total is None else Apply("logical_and", (total, found), BOOL)
+        axes = without_unit(dims)
+        test: Expression = Apply("isfinite", (Load(load.buffer, tuple(source)),), BOOL)
+        test = Reduce("logical_and", axes, test, BOOL) if axes else test
+        total = test if total is None else Apply("logical_and", (total, test), BOOL)
     assert total is not None
     return Nest((), (Store(flag, (), total),), location=location, origin=("isfinite",))

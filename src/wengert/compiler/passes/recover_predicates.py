@@ -21,7 +21,7 @@ from wengert.engine.nest.rewrite import renamed
 
 
 def recover_predicates(program: Program) -> Program:
-    """Return the program without values that are only compared again as for a choice whose result is kept, too."""
+    """Return the program without values that only repeat the test of a choice, whose result is tested instead."""
     nests = list(all_nests(program.steps))
     choices = dict(_choices(nests, program.outside()))
     if not choices:
@@ -39,7 +39,7 @@ def recover_predicates(program: Program) -> Program:
     }
     # A value that replaces another is kept.
     spared = {buffer: choice for buffer, choice in spared.items() if choice.chosen not in spared}
-    return replace(program, steps=_asking(program.steps, spared)) if spared else program
+    return replace(program, steps=_with_chosen(program.steps, spared)) if spared else program
 
 
 class _Test(NamedTuple):
@@ -61,7 +61,7 @@ class _Test(NamedTuple):
         return None
 
     def holds(self, value: Const) -> bool:
-        """Tell what it says of a number."""
+        """Return whether a number passes the test."""
         pair = (value.value, self.number) if self.position else (self.number, value.value)
         return bool(getattr(np, self.operation)(*pair))
 
@@ -74,7 +74,7 @@ class _Choice(NamedTuple):
 
 
 def _choices(nests: Sequence[Nest], outside: Collection[Buffer]) -> Iterator[tuple[Buffer, _Choice]]:
-    """Yield the buffers that a nest writes beside what was chosen between them and a number."""
+    """Yield each buffer that a nest writes together with the choice between its value and a number."""
     times = Counter(buffer for nest in nests for buffer in nest.writes())
     for nest in nests:
         once = [
@@ -88,14 +88,14 @@ def _choices(nests: Sequence[Nest], outside: Collection[Buffer]) -> Iterator[tup
 
 
 def _chosen_by(value: Expression, kept: Expression) -> _Test | None:
-    """Return the test by which a value is another one or a number, if it says the same of the value itself."""
+    """Return the test of a choice between another value and a number, if it gives the same answer for the result."""
     if not (isinstance(value, Apply) and value.operation == "where" and value.dtype == kept.dtype):
         return None
     condition, *branches = value.operands
-    found = _Test.of(condition)
-    if found is None or found[1] is not kept:
+    comparison = _Test.of(condition)
+    if comparison is None or comparison[1] is not kept:
         return None
-    test = found[0]
+    test = comparison[0]
     for holds, number, same in ((True, *branches), (False, *reversed(branches))):
         if isinstance(number, Const) and same is kept and test.holds(number) == holds:
             return test
@@ -115,14 +115,14 @@ def _is_only_tested(nest: Nest, buffer: Buffer, test: _Test) -> bool:
 
 def _tested(node: Expression, buffer: Buffer) -> _Test | None:
     """Return the test that a node is, if it is one of an element of a buffer."""
-    found = _Test.of(node)
-    if found is None or not isinstance(found[1], Load) or found[1].buffer is not buffer:
+    comparison = _Test.of(node)
+    if comparison is None or not isinstance(comparison[1], Load) or comparison[1].buffer is not buffer:
         return None
-    return found[0]
+    return comparison[0]
 
 
-def _asking(steps: Sequence[Step], choices: Mapping[Buffer, _Choice]) -> tuple[Step, ...]:
-    """Return steps that write, and read, what was chosen only."""
+def _with_chosen(steps: Sequence[Step], choices: Mapping[Buffer, _Choice]) -> tuple[Step, ...]:
+    """Return the steps with the results of choices in the place of the values that were tested."""
 
     def without_operands(nest: Nest) -> list[Nest]:
         stores = tuple(store for store in nest.stores if store.buffer not in choices)

@@ -19,7 +19,7 @@ from wengert.engine.nest.rewrite import substitute_dims
 
 
 def by_digit(nest: Nest) -> list[Nest]:
-    """Return a nest for each phase of an axis whose length is not a multiple of the stride: none takes digits."""
+    """Return a nest without digits for each phase of an axis whose length is not a multiple of the stride."""
     strides: dict[Dim, int] = {}
     for node in _bounded(nest):
         for term in (term for part in walk(node) for index in indices_of(part) for term, _ in index.terms):

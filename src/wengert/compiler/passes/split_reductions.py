@@ -206,7 +206,7 @@ class _Part:
         return replace(node, dims=dims, body=body) if dims else body
 
     def along(self, store: Store) -> Store:
-        """Return what is written along a reduction, along the part."""
+        """Return a store along a reduction as a store along the part."""
         return replace(rewrite_store(store, self.rewrite), along=self.dims(store.along))
 
 

@@ -178,7 +178,7 @@ class _Nest:
         _fail(self.name, problem, self.nest)
 
     def check(self) -> None:
-        """Check the stores, what they store, and whether parallel points write different elements."""
+        """Check the stores and their values, and that parallel points write different elements."""
         nest = self.nest
         if len(set(nest.dims)) != len(nest.dims) or not nest.sequential <= set(nest.dims):
             self.fail("the dimensions of a nest must differ, and the sequential ones must be among them")
@@ -277,7 +277,7 @@ class _Nest:
             self.fail(f"two parallel points write the same element of {store.buffer!r}")
 
     def dependences(self) -> None:
-        """Check that a point reads what the nest writes only where it writes itself, unless points run in order."""
+        """Check that a point reads no element that another point writes, unless the points run in order."""
         if self.nest.sequential or math.prod(dim.extent for dim in self.nest.dims) <= 1:
             return
         places: dict[Buffer, set[tuple[Index, ...]]] = {}

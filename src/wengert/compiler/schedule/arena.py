@@ -135,7 +135,7 @@ def private_buffers(loop: Loop, program: Program, living: Mapping[Buffer, Lifeti
 
 
 def _others(steps: Sequence[Step], loop: Loop) -> Iterator[Step]:
-    """Yield the steps that hold no others and are not inside a loop, and those that depend on a truth value."""
+    """Yield the leaf steps outside of the loop, and the steps that branch."""
     for step in steps:
         if step is not loop:
             blocks = inner_blocks(step)

@@ -123,7 +123,7 @@ def _joined_sums(nest: Nest) -> Nest:
 
 
 def _product(nest: Nest) -> _Product | None:
-    """Return what a nest multiplies, if it is sums of products over the same dimensions."""
+    """Return the product that a nest computes, if its sums are of products of two factors over the same dimensions."""
     sums = tuple(dict.fromkeys(nest.reductions()))
     if not sums or any(node.combiner != "add" or node.dims != sums[0].dims for node in sums):
         return None
@@ -237,7 +237,7 @@ class _Cut(NamedTuple):
 
 
 def _cut(product: _Product, panels: Mapping[Dim, int], target: Target) -> _Cut | None:
-    """Return how to cut the sums such that the panels of a tile stay in the first-level cache; None if they do."""
+    """Return the cut of the sums by which the panels of a tile fit the first-level cache; None if they fit."""
     item = product.sums[0].dtype.itemsize
     step = item * sum(
         panels[dim] * len(side.factors) for side in product.sides for dim in side.own if dim in panels
@@ -263,7 +263,7 @@ def _turned(
     layouts: Mapping[Buffer, Layout],
     target: Target,
 ) -> tuple[Dim, ...]:
-    """Return the dimensions whose points take turns, so that the second-level cache holds what a turn copies.
+    """Return the dimensions of a loop around the product, whose turns copy panels that the second-level cache holds.
 
     The results of a turn lie in whole cache lines.
     """

@@ -20,30 +20,30 @@ from wengert.engine.nest.nest import Nest
 def collapse_loops(nest: Nest, layouts: Mapping[Buffer, Layout]) -> Nest:
     """Return a nest with as few dimensions as can be.
 
-    An index of the result may lie beyond its axis: indices only count by the positions that they lead to together.
+    An index of the result may lie beyond its axis: only the position in memory counts, to which all indices lead.
     """
-    touched = dict(_touched(nest))
-    if any(_is_parted(buffer, layouts[buffer]) for buffer, _ in touched.values()):
+    accesses = dict(_accesses(nest))
+    if any(_is_parted(buffer, layouts[buffer]) for buffer, _ in accesses.values()):
         return nest
     fixed = _fixed(nest)
-    positions: list[Index] = [linear(layouts[buffer], indices) for buffer, indices in touched.values()]
+    positions: list[Index] = [linear(layouts[buffer], indices) for buffer, indices in accesses.values()]
     while (pair := _pair(nest, positions, fixed)) is not None:
         outer, inner = pair
         joined = Dim(outer.extent * inner.extent, parts=(*outer.parts, *inner.parts))
-        given: dict[Term, Index] = {outer: Index(0), inner: Index.of(joined)}
-        nest = _rewritten(nest, pair, joined, given)
-        positions = [position.substitute(given.get) for position in positions]
+        substitution: dict[Term, Index] = {outer: Index(0), inner: Index.of(joined)}
+        nest = _rewritten(nest, pair, joined, substitution)
+        positions = [position.substitute(substitution.get) for position in positions]
     return nest
 
 
 def _is_parted(buffer: Buffer, layout: Layout) -> bool:
-    """Return whether between the rows of a buffer lies what fills them up, or other panels."""
+    """Return whether padding or other panels lie between the rows of a buffer."""
     rows = sum(extent > 1 for extent in buffer.shape) > 1
     return bool(layout.panel) or (rows and layout.size > buffer.size)
 
 
-def _touched(nest: Nest) -> Iterator[tuple[int, tuple[Buffer, Sequence[Index]]]]:
-    """Yield what is read and written, by the objects that say so."""
+def _accesses(nest: Nest) -> Iterator[tuple[int, tuple[Buffer, Sequence[Index]]]]:
+    """Yield the buffer and the indices of each store and load, with the identity of that object."""
     for store in nest.stores:
         yield id(store), (store.buffer, store.indices)
     for node in nest.nodes():
@@ -52,19 +52,19 @@ def _touched(nest: Nest) -> Iterator[tuple[int, tuple[Buffer, Sequence[Index]]]]
 
 
 def _fixed(nest: Nest) -> set[Dim]:
-    """Return the dimensions whose value counts, beside the positions that they lead to."""
-    found = set(nest.sequential)
+    """Return the dimensions whose own values count, not only the positions in memory."""
+    fixed = set(nest.sequential)
     indices = [index for store in nest.stores for index in store.indices]
     for node in nest.nodes():
         if isinstance(node, Reduce) and node.returns_index:
-            found.update(node.dims)  # the result is a position
+            fixed.update(node.dims)  # the result is a position
         if isinstance(node, (Iota, Guard)):
-            found.update(dim for index in indices_of(node) for dim in index.dims())
+            fixed.update(dim for index in indices_of(node) for dim in index.dims())
         elif isinstance(node, Load):
             indices += node.indices
     parts = (term for index in indices for term, _ in index.terms if isinstance(term, Digit))
-    found.update(dim for part in parts for dim in part.index.dims())
-    return found
+    fixed.update(dim for part in parts for dim in part.index.dims())
+    return fixed
 
 
 def _pair(nest: Nest, positions: Sequence[Index], fixed: set[Dim]) -> tuple[Dim, Dim] | None:
@@ -81,7 +81,7 @@ def _pair(nest: Nest, positions: Sequence[Index], fixed: set[Dim]) -> tuple[Dim,
     return None
 
 
-def _rewritten(nest: Nest, pair: tuple[Dim, Dim], joined: Dim, given: Mapping[Term, Index]) -> Nest:
+def _rewritten(nest: Nest, pair: tuple[Dim, Dim], joined: Dim, substitution: Mapping[Term, Index]) -> Nest:
     outer, inner = pair
 
     def dims(old: tuple[Dim, ...]) -> tuple[Dim, ...]:
@@ -90,7 +90,7 @@ def _rewritten(nest: Nest, pair: tuple[Dim, Dim], joined: Dim, given: Mapping[Te
     def change(node: Expression) -> Expression:
         return replace(node, dims=dims(node.dims)) if isinstance(node, Reduce) else node
 
-    rewrite = Rewriter(change, given.get)
+    rewrite = Rewriter(change, substitution.get)
     stores = tuple(
         replace(
             store,

@@ -78,7 +78,7 @@ def _may_wait(nest: Nest, layouts: Mapping[Buffer, Layout]) -> bool:
 
 
 def is_in_place(nest: Nest) -> bool:
-    """Return whether no point reads what another one writes."""
+    """Return whether each point reads only elements that no other point writes."""
     written: dict[Buffer, set[tuple[Index, ...]]] = {}
     for store in nest.stores:
         written.setdefault(store.buffer, set()).add(store.indices)

@@ -147,6 +147,6 @@ def _lanes_of_rows(nest: Nest, load: Load, dim: Dim, layouts: Mapping[Buffer, La
 
 
 def _is_by_rows(store: Store, load: Load, dim: Dim) -> bool:
-    """Return whether what a sum runs over is a dimension of the nest by which a sweep writes, not of its sum."""
+    """Return whether the axis that a sum runs over follows the nest of the store, and not the sum of that nest."""
     (axis,) = (number for number, index in enumerate(load.indices) if dim in index.dims())
     return not set(store.indices[axis].dims()) & set(store.along)

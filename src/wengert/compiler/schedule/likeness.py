@@ -1,8 +1,8 @@
-"""Likeness: what nests have in common that differ in their dimensions, buffers and expressions as objects only.
+"""Likeness: nests share their code if they differ only in the identity of dimensions, buffers and expressions.
 
-The turns of a Python loop, and the layers of a network, are such nests. A key lists everything that the schedule and
-the code of a nest depend on, with dimensions, buffers and expressions numbered in order of appearance; nests with equal
-keys are alike, number by number.
+The unrolled turns of a Python loop, and the layers of a network, are such nests. A key lists everything that the
+schedule and the code of a nest depend on, with dimensions, buffers and expressions numbered in order of appearance;
+nests with equal keys are alike, number by number.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from wengert.engine.nest.expression import Apply, Buffer, Const, Expression, Gua
 from wengert.engine.nest.index import Computed, Digit, Dim, Index
 from wengert.engine.nest.nest import Nest
 
-#: Stands in the list before what is met for the first time, where otherwise there is its number.
+#: Stands in the key before an object at its first use; at later uses its number stands there.
 _NEW = "new"
 
 
 class Likeness:
-    """The list of a nest, as far as it has come, and the numbers of what it mentions.
+    """The key of a nest under construction, and the numbers of the objects in it.
 
     Args:
         layouts: of the buffers.
-        starts: the element of a buffer from which places in it are counted; the first one by default.
+        starts: the element of a buffer from which offsets count; the first one by default.
     """
 
     def __init__(self, layouts: Mapping[Buffer, Layout], starts: Mapping[Buffer, int] | None = None) -> None:
@@ -38,11 +38,11 @@ class Likeness:
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """The list so far."""
+        """The key so far."""
         return tuple(self.entries)
 
     def add_nest(self, nest: Nest) -> None:
-        """Add all of a nest to the list."""
+        """Add a nest to the key."""
         self.add_dims(nest.dims)
         self.entries.append(len(nest.stores))
         for store in nest.stores:
@@ -53,11 +53,11 @@ class Likeness:
         self.entries.append(frozenset(map(self.number, nest.sequential)))
 
     def number(self, thing: object) -> int:
-        """Return the number of what the nest mentions; -1 for anything else."""
+        """Return the number of an object in the key; -1 for other objects."""
         return self.numbers.get(id(thing), -1)
 
     def _met(self, thing: object) -> bool:
-        """Return whether something was met before, by its number; otherwise number it."""
+        """Add an object to the key by its number, and return whether it had one before."""
         number = self.numbers.get(id(thing))
         if number is None:
             self.numbers[id(thing)] = len(self.numbers)
@@ -66,7 +66,7 @@ class Likeness:
         return number is not None
 
     def add_dims(self, dims: Sequence[Dim]) -> None:
-        """Add dimensions to the list."""
+        """Add dimensions to the key."""
         self.entries += ["dims", len(dims)]
         for dim in dims:
             if not self._met(dim):
@@ -75,10 +75,10 @@ class Likeness:
                     self.add_dims(dim.parts)
 
     def _element(self, buffer: Buffer, indices: tuple[Index, ...]) -> None:
-        """Note an element by its distance from where the nest begins, and the facts that single axes decide.
+        """Add an element: its offset from the start of the nest, and the facts that depend on single axes.
 
-        An axis that a dimension follows from its beginning may be read beyond its end, where a layout filled it up;
-        what may lie outside is read on a condition only; and two elements are the same one if their indices are.
+        A load may run into the padding of an axis that a dimension follows from its beginning. A load that may lie
+        outside has a condition. Two elements are the same one if their indices are.
         """
         layout = self.layouts[buffer]
         if not self._met(buffer):

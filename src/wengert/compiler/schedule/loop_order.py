@@ -1,4 +1,4 @@
-"""The order of a nest's loops, by what each tile finds in the caches."""
+"""Loop order: the loops are innermost along which a tile finds most of its operands in the caches."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def load_dims(load: Load) -> set[Dim]:
 def _is_streamed(
     nest: Nest, inner: Dim, read: Sequence[Load], layouts: Mapping[Buffer, Layout], target: Target
 ) -> bool:
-    """Return whether the results pass through the caches, and what sums read in a row of results does not."""
+    """Return whether the results exceed the caches, and the operands of the sums in a row of results do not."""
 
     def size(buffer: Buffer) -> int:
         return layouts[buffer].size * buffer.dtype.itemsize
@@ -114,7 +114,7 @@ def _along_rows(nest: Nest, layouts: Mapping[Buffer, Layout]) -> Dim | None:
 
 
 def _shared_first(nest: Nest, order: tuple[Dim, ...], steps: Mapping[Dim, int]) -> tuple[Dim, ...]:
-    """Move a dimension with tiles for several threads to the front, if what stands before it has too few."""
+    """Move the dimension with the most tiles to the front, if the two outer ones have too few for the threads."""
 
     def tiles(dim: Dim) -> int:
         return -(-dim.extent // steps[dim])

@@ -34,7 +34,7 @@ class NestArguments(NamedTuple):
 def nest_arguments(
     nest: Nest, width: int, layouts: Mapping[Buffer, Layout], counters: Iterable[Dim]
 ) -> NestArguments:
-    """Return what is passed to the function of a nest, where ``counters`` are those of the loops around it.
+    """Return the arguments of the function of a nest; ``counters`` are those of the loops around it.
 
     The pointer of a buffer points to where the nest begins in it, unless fewer than ``width`` elements follow there:
     for lanes that do not exist, as many are read from the pointer.

@@ -60,7 +60,7 @@ def choose_prefetches(
     target: Target,
     tile_bytes: int = 1,
 ) -> Prefetches:
-    """Return what to ask for ahead: of buffers that are larger than the processor's own caches.
+    """Return the loads to prefetch: those of buffers that are larger than the processor's own caches.
 
     Args:
         nest: the nest.
@@ -80,14 +80,14 @@ def choose_prefetches(
 
 
 def _results(nest: Nest, lanes: Dim | None, layouts: Mapping[Buffer, Layout]) -> tuple[Load, ...]:
-    """Return what is read after the sums of a product of panels: the totals of blocks, other arrays in the results."""
+    """Return the loads after the sums of a product of panels, such as the totals of blocks before."""
     nodes = nest.reductions()
     inside = [load for node in nodes for load in loads(node.body)]
     if not inside or lanes not in nest.dims or not all(layouts[load.buffer].panel for load in inside):
         return ()
     after = [load for store in nest.stores for load in loads(store.value, Reduce)]
-    found = {(load.buffer, load.indices): load for load in after if is_contiguous(load, lanes, layouts)}
-    return tuple(found.values())
+    distinct = {(load.buffer, load.indices): load for load in after if is_contiguous(load, lanes, layouts)}
+    return tuple(distinct.values())
 
 
 def _rows(
@@ -97,9 +97,9 @@ def _rows(
     layouts: Mapping[Buffer, Layout],
     target: Target,
 ) -> dict[Load, int]:
-    """Return what reductions read a piece of each row of, each element once: no processor foresees the next row."""
+    """Return the loads by which reductions read a piece of each row once: no processor foresees the next row."""
     points = math.prod(dim.extent for dim in nest.own_dims())
-    found: dict[Load, int] = {}
+    distances: dict[Load, int] = {}
     for node in nest.reductions():
         for load in loads(node.body):
             size = load.buffer.dtype.itemsize
@@ -109,24 +109,24 @@ def _rows(
                 wanted = max(1, costs.COSTS.stream_distance_bytes // tile_bytes)
                 ahead = min(wanted, node.dims[-1].extent // costs.COSTS.prefetched_rows)
                 if row >= costs.COSTS.prefetched_row_bytes and 2 * ahead >= wanted:
-                    found[load] = row * ahead
-    return found
+                    distances[load] = row * ahead
+    return distances
 
 
 def _streams(nest: Nest, lanes: Dim | None, layouts: Mapping[Buffer, Layout]) -> dict[Load, int]:
-    """Return what reductions read in a line, each element once, if there is much to do for it."""
+    """Return the contiguous loads by which reductions read each element once, if an element takes much work."""
     points = math.prod(dim.extent for dim in nest.own_dims())
-    found: set[Load] = set()
+    streams: set[Load] = set()
     for load in (load for node in nest.reductions() for load in loads(node.body)):
         large = load.buffer.size * load.buffer.dtype.itemsize > costs.COSTS.streamed_array_bytes
         if large and points <= load.buffer.size and is_contiguous(load, lanes, layouts):
-            found.add(load)
-    busy = sum(cost(store.value) for store in nest.stores) >= costs.COSTS.streamed_element_work * len(found)
-    return dict.fromkeys(found, costs.COSTS.stream_distance_bytes) if busy else {}
+            streams.add(load)
+    busy = sum(cost(store.value) for store in nest.stores) >= costs.COSTS.streamed_element_work * len(streams)
+    return dict.fromkeys(streams, costs.COSTS.stream_distance_bytes) if busy else {}
 
 
 def is_contiguous(load: Load, lanes: Dim | None, layouts: Mapping[Buffer, Layout]) -> bool:
-    """Return whether a place is known beforehand, and the lanes read elements that lie next to one another."""
+    """Return whether a load is affine, and its lanes read adjacent elements."""
     position = linear(layouts[load.buffer], load.indices)
     affine = all(isinstance(term, Dim) for term, _ in position.terms)
     return affine and lanes is not None and position.coefficient(lanes) == 1
@@ -157,20 +157,20 @@ def _runs(
     The computed index is read earlier than in the program, where no condition guarantees that it exists.
     """
     position = linear(layout, load.indices)
-    told = [term for term, _ in position.terms if isinstance(term, Computed)]
-    others = [(term, factor) for term, factor in position.terms if not isinstance(term, Computed)]
-    depends = set[Dim]().union(*(free_dims(place.expression) for place in told))
-    mine = [dim for dim in order if dim in depends]
-    if not mine or lanes in depends or any(not isinstance(term, Dim) for term, _ in others):
+    computed_terms = [term for term, _ in position.terms if isinstance(term, Computed)]
+    affine_terms = [(term, factor) for term, factor in position.terms if not isinstance(term, Computed)]
+    depends = set[Dim]().union(*(free_dims(place.expression) for place in computed_terms))
+    counters = [dim for dim in order if dim in depends]
+    if not counters or lanes in depends or any(not isinstance(term, Dim) for term, _ in affine_terms):
         return
-    if any(may_lie_outside(place.expression) or _is_reduced(place.expression) for place in told):
+    if any(may_lie_outside(place.expression) or _is_reduced(place.expression) for place in computed_terms):
         return
-    outer = order[: order.index(mine[-1]) + 1]
-    inner = [(dim, factor) for dim, factor in others if isinstance(dim, Dim) and dim not in outer]
+    outer = order[: order.index(counters[-1]) + 1]
+    inner = [(dim, factor) for dim, factor in affine_terms if isinstance(dim, Dim) and dim not in outer]
     span = sum(factor * (dim.extent - 1) for dim, factor in inner) + 1
     elements = math.prod(dim.extent for dim, _ in inner)
     if all(factor > 0 for _, factor in inner) and 2 * elements >= span:
         size = span * load.buffer.dtype.itemsize
         most = costs.COSTS.prefetch_distance_bytes
         turns = max(1, min(most // size, costs.COSTS.prefetch_distance_turns))
-        yield mine[-1], IndirectRun(load, min(size, most), turns)
+        yield counters[-1], IndirectRun(load, min(size, most), turns)

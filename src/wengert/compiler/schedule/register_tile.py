@@ -105,7 +105,7 @@ def has_functions(nest: Nest) -> bool:
 
 
 def _parts(reductions: Sequence[Reduce]) -> int:
-    """Return in how many parts to add up: fewer where what is added takes time of its own."""
+    """Return the number of accumulators of a sum along the lanes: fewer where the terms take time to compute."""
     work = 1 + max(arithmetic(node.body) for node in reductions)
     return min(costs.COSTS.lane_sum_parts, math.ceil(costs.COSTS.addition_latency_work / work))
 
@@ -191,7 +191,7 @@ class _Step:
         return cycles * self._waste(tile) / count
 
     def _waste(self, tile: Mapping[Dim, int]) -> float:
-        """Return the factor for what is left at the end of dimensions: tiles with fewer points to share their loads."""
+        """Return the cost factor of remainders: the last tiles have fewer points, which share their loads."""
         waste = 1.0
         for dim in self.dims:
             factor = tile.get(dim, 1)
@@ -221,7 +221,7 @@ def guarded_dims(node: Reduce, lanes: Dim | None) -> set[Dim]:
 
 
 def transposed_dim(nest: Nest, lanes: Dim | None, width: int, layouts: Mapping[Buffer, Layout]) -> Dim | None:
-    """Return a dimension along which what does not lie along the lanes does, to be read in square blocks."""
+    """Return the dimension along which a load that is strided in the lanes is contiguous: it is read in blocks."""
     if lanes is None:
         return None
     guards = [node for node in nest.nodes() if isinstance(node, Guard)]
@@ -236,7 +236,7 @@ def transposed_dim(nest: Nest, lanes: Dim | None, width: int, layouts: Mapping[B
 
 
 def stride(layouts: Mapping[Buffer, Layout], load: Load, dim: Dim) -> int | None:
-    """Return how far apart neighbours along a dimension lie; None if a computed index depends on it."""
+    """Return the stride of a load along a dimension; None if a computed index depends on it."""
     position = linear(layouts[load.buffer], load.indices)
     for term, _ in position.terms:
         if not isinstance(term, Dim) and dim in _term_dims(term):

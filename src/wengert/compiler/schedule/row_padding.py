@@ -1,4 +1,4 @@
-"""Row padding: where the lanes may run over the end of a row."""
+"""Row padding: the accesses whose lanes may run over the end of a row."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from wengert.engine.nest.nest import Nest, Store
 
 
 def is_padded(nest: Nest, dim: Dim, width: int, layouts: Mapping[Buffer, Layout]) -> bool:
-    """Return whether all that the lanes touch is filled up to whole vectors, and no one looks at what fills it.
+    """Return whether all rows along the lanes are padded to whole vectors, and no check reads the padding.
 
     Args:
         nest: the nest.

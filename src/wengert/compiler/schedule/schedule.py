@@ -80,7 +80,7 @@ def choose_schedule(nest: Nest, layouts: Mapping[Buffer, Layout], target: Target
 
 
 def _steps(nest: Nest) -> int:
-    """Return how many steps of a product of panels to write out: registers hold the operands of a few products."""
+    """Return how many steps of a product of panels to unroll: registers hold the operands of a few products."""
     bodies = [node.body for node in nest.reductions()]
     products = sum(isinstance(node, Apply) for body in bodies for node in walk(body))
     return max(1, costs.COSTS.panel_steps // products) if products else 1
@@ -196,7 +196,7 @@ def _along_cost(
     layouts: Mapping[Buffer, Layout],
     known: _Known,
 ) -> float:
-    """Return what is written along a reduction costs at one point of the nest; what that reads is at hand."""
+    """Return the cost of a store along a reduction at one point of the nest; loads of the reductions are free."""
     steps = math.prod(dim.extent for dim in store.along)
     stride = linear(layouts[store.buffer], store.indices).coefficient(lanes) if lanes else 1
     writing = 1.0 if stride == 1 or lanes is None else width * costs.COSTS.strided_access_cost
@@ -246,7 +246,7 @@ def _load_cost(load: Load, lanes: Dim | None, width: int, layouts: Mapping[Buffe
 
 
 def _unrolled(nest: Nest, lanes: Dim | None) -> frozenset[Dim]:
-    """Return the inner dimensions of reductions that are few enough to be written out: taps, windows."""
+    """Return the inner dimensions of reductions that are short enough to unroll: taps, windows."""
     chosen: set[Dim] = set()
     for node in nest.nodes():
         if isinstance(node, Reduce):

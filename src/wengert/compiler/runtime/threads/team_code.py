@@ -221,7 +221,7 @@ class _Builder(Builder):
         return self.op("add", self.front(word), self.back(word))
 
     def portion(self, grains: Value, taken: Value, parts: Value) -> Value:
-        """Return the size of the next chunk: at least one grain, even if none is left."""
+        """Return the size of the next chunk: at least one grain, even if no grains are left."""
         left = self.op("sub", grains, taken)
         counted = self.intrinsic("umin", left, self.op("lshr", grains, 1))
         return self.intrinsic("umax", self.op("udiv", counted, parts), constant(I64, 1))
