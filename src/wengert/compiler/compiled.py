@@ -120,14 +120,14 @@ class Compiled:
         """The native function, and whether it was on disk. The nests, which are larger, go."""
         name = self._name()
         stored = disk_cache.default().get(name) if name else None
-        found = _unpacked(stored) if stored else None
-        if found is None:
-            found = self._code()
+        compiled = _unpacked(stored) if stored else None
+        if compiled is None:
+            compiled = self._code()
             vars(self).pop("lowered", None)
             vars(self).pop("scheduled", None)
-            if name and not found[0].hosts:
-                disk_cache.default().put(name, _packed(*found))
-        interface, code = found
+            if name and not compiled[0].hosts:
+                disk_cache.default().put(name, _packed(*compiled))
+        interface, code = compiled
         routines = {symbol(name): lapack.address(name) for name in interface.routines}
         around = serial_blas.symbols() if routines else {}
         return Executable(interface, load(code, team.symbols() | around | routines)), stored is not None

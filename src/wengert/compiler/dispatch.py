@@ -114,19 +114,19 @@ class Dispatch:
         newest = self._newest_for(outer)
         if newest is not None:
             self._last = newest
-            known = newest.specialisation
-            if known is not misfit and (result := known.at_once(leaves)) is not MISFIT:
+            served = newest.specialisation
+            if served is not misfit and (result := served.at_once(leaves)) is not MISFIT:
                 return result
         given = self._given(static, leaves, structure, outer)
         if given is None:
             return self._followed(args, kwargs)
-        found = self._known.get(given.key) or self._specialised(given, args, kwargs)
-        if found.captured:  # it depends on a value that another transform follows
+        specialisation = self._known.get(given.key) or self._specialised(given, args, kwargs)
+        if specialisation.captured:  # it depends on a value that another transform follows
             return self._followed(args, kwargs)
-        if not found.is_loaded:
-            self._load(found, given)
-        self._serve(found, given, newest.take if newest is not None else tree.taker(structure))
-        return found(given.leaves)
+        if not specialisation.is_loaded:
+            self._load(specialisation, given)
+        self._serve(specialisation, given, newest.take if newest is not None else tree.taker(structure))
+        return specialisation(given.leaves)
 
     def _followed(self, args: Any, kwargs: Any) -> Any:
         """Call the function itself inside another transform."""
@@ -143,9 +143,9 @@ class Dispatch:
             raise ArgumentError(
                 message("jit", "inside another transform there is nothing compiled to look at")
             )
-        found = self._known.get(given.key) or self._specialised(given, args, kwargs)
+        specialisation = self._known.get(given.key) or self._specialised(given, args, kwargs)
         paths = arguments.paths_of(self.function, structure, self.roles.static)
-        return Traced(found, given, paths, self.roles.donated_leaves(structure, args, kwargs))
+        return Traced(specialisation, given, paths, self.roles.donated_leaves(structure, args, kwargs))
 
     def _newest_for(self, outer: Any) -> Served | None:
         """Return the path of the last call with these containers and static arguments, whatever its leaves."""
@@ -177,24 +177,26 @@ class Dispatch:
             if isinstance(given.leaves[place], NDARRAY)
         ]
         with self._patience.with_tracing(), self._draws.watched(*given.static):
-            found = attempt(
+            specialisation = attempt(
                 self.function, lambda: Specialisation(self.roles.call, given, donated, self.options)
             )
-        if not found.captured:
+        if not specialisation.captured:
             self._made += 1
-            self._known[given.key] = found
-            self._keep(bound, found)
-        return found
+            self._known[given.key] = specialisation
+            self._keep(bound, specialisation)
+        return specialisation
 
-    def _load(self, found: Specialisation, given: Given) -> None:
-        with self._patience.with_compiling(found.graph):
-            found.load()
-        others = [key for key, one in list(self._known.items()) if one is not found]
+    def _load(self, specialisation: Specialisation, given: Given) -> None:
+        with self._patience.with_compiling(specialisation.graph):
+            specialisation.load()
+        others = [key for key, one in list(self._known.items()) if one is not specialisation]
 
         def why() -> str:
             return arguments.difference(self.function, others[-1], given, self.roles.static)
 
-        log_compiled(self.function, arguments.show_types(given.leaves), found, why if others else None)
+        log_compiled(
+            self.function, arguments.show_types(given.leaves), specialisation, why if others else None
+        )
         if others and is_often(self._made - 1):
             log_recompiled(self.function, self._made, why())
 

@@ -25,12 +25,12 @@ def order_anti_dependences(program: Program) -> Program:
 def written_copies(steps: Sequence[Step]) -> dict[Buffer, list[int]]:
     """Return the buffers of which copies are written into, and the positions of the copies."""
     writers = Counter(buffer for step in steps for buffer in set(writes(step)))
-    found: dict[Buffer, list[int]] = {}
+    copies: dict[Buffer, list[int]] = {}
     for position, step in enumerate(steps):
         pair = whole_copy(step)
         if pair is not None and writers[pair[1]] > 1:
-            found.setdefault(pair[0], []).append(position)
-    return found
+            copies.setdefault(pair[0], []).append(position)
+    return copies
 
 
 def _in_order(steps: tuple[Step, ...]) -> tuple[Step, ...]:

@@ -94,11 +94,11 @@ def _best(
         return None
     if loops and total_operations(run) < costs.COSTS.blocked_loop_work:
         return None
-    found = [split_by_example(run, batch, outside) for batch in (classes if loops else classes[:1])]
-    best = max(found, key=lambda parts: parts.work, default=None)
+    candidates = [split_by_example(run, batch, outside) for batch in (classes if loops else classes[:1])]
+    best = max(candidates, key=lambda parts: parts.work, default=None)
     if best is None or not best.inside:
         return None
-    width = target.lanes(4) if best is found[0] else 1  # the first class is that of the lanes
+    width = target.lanes(4) if best is candidates[0] else 1  # the first class is that of the lanes
     if any(isinstance(step, Loop) for step in best.inside):
         if best.work < max(
             costs.COSTS.blocked_loop_share * total_operations(run), costs.COSTS.blocked_loop_work

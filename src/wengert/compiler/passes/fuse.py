@@ -189,12 +189,14 @@ class _Fusion:
         if not isinstance(step, Nest) or step.sequential or any(store.combiner for store in step.stores):
             return False
         inside = {id(load) for node in step.reductions() for load in loads_of(store.buffer, node.body)}
-        found = [load for one in step.stores for load in loads_of(store.buffer, one.value)]
-        if len({load.indices for load in found}) != 1 or any(id(load) in inside for load in found):
+        reads_of_result = [load for one in step.stores for load in loads_of(store.buffer, one.value)]
+        if len({load.indices for load in reads_of_result}) != 1 or any(
+            id(load) in inside for load in reads_of_result
+        ):
             return False
-        if _reads_again(store, found[0], counters):
+        if _reads_again(store, reads_of_result[0], counters):
             return False
-        return bijection(found[0].indices, store.buffer.shape, (*counters, *step.dims))
+        return bijection(reads_of_result[0].indices, store.buffer.shape, (*counters, *step.dims))
 
     def _is_cheap(self, store: Store, consumers: Sequence[Step]) -> bool:
         price = cost(store.value)
@@ -320,40 +322,40 @@ def _reads_at_a_point(expression: Expression, buffer: Buffer) -> int:
 
 def _with_definitions(step: Step, definitions: Mapping[Buffer, _Definition]) -> Step:
     """Return a step with the values of elements in place of loads of them."""
-    found = {buffer: definitions[buffer] for buffer in reads(step) if buffer in definitions}
-    if not found:
+    used = {buffer: definitions[buffer] for buffer in reads(step) if buffer in definitions}
+    if not used:
         return step
-    step, own = _adapted(step, found) if isinstance(step, Nest) else (step, None)
+    step, own = _adapted(step, used) if isinstance(step, Nest) else (step, None)
     cache: dict[object, Expression] = {}
 
     def change(node: Expression) -> Expression:
-        if not isinstance(node, Load) or node.buffer not in found:
+        if not isinstance(node, Load) or node.buffer not in used:
             return node
         if node.buffer is own:
-            return found[node.buffer].store.value
+            return used[node.buffer].store.value
         key = (node.buffer, node.indices)
-        known = cache.get(key)
-        if known is None:
-            known = cache[key] = _element(found[node.buffer].store, node)
-        return known
+        element = cache.get(key)
+        if element is None:
+            element = cache[key] = _element(used[node.buffer].store, node)
+        return element
 
-    changed = rewrite_step(step, change, lambda facts: not found.keys().isdisjoint(facts.buffers))
+    changed = rewrite_step(step, change, lambda facts: not used.keys().isdisjoint(facts.buffers))
     if isinstance(changed, Nest):
         origin, location = changed.origin, changed.location
-        for definition in sorted(found.values(), key=lambda definition: definition.position):
+        for definition in sorted(used.values(), key=lambda definition: definition.position):
             producer = definition.producer
             origin, location = (*producer.origin, *origin), location or producer.location
         changed = split_digits(replace(changed, origin=origin, location=location))
     return changed
 
 
-def _adapted(nest: Nest, found: Mapping[Buffer, _Definition]) -> tuple[Nest, Buffer | None]:
+def _adapted(nest: Nest, used: Mapping[Buffer, _Definition]) -> tuple[Nest, Buffer | None]:
     """Give a nest the dimensions of the largest value that it alone computes, which then goes in as it is.
 
     Otherwise each link of a chain of operations would rewrite the whole chain.
     """
     own = max(
-        (one for one in found.values() if one.has_one_user),
+        (one for one in used.values() if one.has_one_user),
         key=lambda producer: producer.store.value.facts.depth,
         default=None,
     )
@@ -369,12 +371,12 @@ def _adapted(nest: Nest, found: Mapping[Buffer, _Definition]) -> tuple[Nest, Buf
 
 def _element(store: Store, load: Load) -> Expression:
     """Return the value of a producer at the element that a load reads."""
-    given: dict[Dim, Index] = {}
+    substitution: dict[Dim, Index] = {}
     for axis, (index, target) in enumerate(zip(load.indices, store.indices, strict=True)):
         terms = sorted(target.terms, key=lambda pair: -pair[1])
         for term, coefficient in terms:
             assert isinstance(term, Dim)
             whole = len(terms) == 1
-            given[term] = index if whole else index.digit(coefficient, term.extent)
+            substitution[term] = index if whole else index.digit(coefficient, term.extent)
         assert terms or store.buffer.shape[axis] == 1
-    return instantiate(store.value, list(given), list(given.values()))
+    return instantiate(store.value, list(substitution), list(substitution.values()))

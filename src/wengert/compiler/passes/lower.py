@@ -26,7 +26,7 @@ from wengert.engine.nest.expression import (
     factors,
     zero,
 )
-from wengert.engine.nest.index import Dim, Index
+from wengert.engine.nest.index import Dim, Index, without_unit
 from wengert.engine.nest.lowering import (
     ControlFlow,
     Definition,
@@ -240,26 +240,26 @@ class _Block:
         buffer = self.new(out)
         operands = map(self.operand, equation.operands)
         indices = tuple(map(Index.of, dims))
-        found = lowering.rule(indices, Operand(out.type, buffer), *operands, **equation.params)
-        if not isinstance(found, (Definition, Pieces, Stages)):
-            self.define(equation, out, dims, found)
+        lowered = lowering.rule(indices, Operand(out.type, buffer), *operands, **equation.params)
+        if not isinstance(lowered, (Definition, Pieces, Stages)):
+            self.define(equation, out, dims, lowered)
             return
         self._sources[out] = buffer
-        if isinstance(found, Pieces):
-            stores = (Store(buffer, indices, value) for indices, value in found.stores)
-            self.nest(equation, found.dims, *stores)
+        if isinstance(lowered, Pieces):
+            stores = (Store(buffer, indices, value) for indices, value in lowered.stores)
+            self.nest(equation, lowered.dims, *stores)
             return
-        if isinstance(found, Stages):
-            self.stages(equation, found)
+        if isinstance(lowered, Stages):
+            self.stages(equation, lowered)
             return
-        if found.initial is not None:
-            self.nest(equation, dims, Store(buffer, indices, found.initial(indices)))
-        combiner = "" if found.combiner == "assign" else found.combiner
+        if lowered.initial is not None:
+            self.nest(equation, dims, Store(buffer, indices, lowered.initial(indices)))
+        combiner = "" if lowered.combiner == "assign" else lowered.combiner
         # Points that write over one another do so in the order of NumPy.
-        apart = {index.only for index in found.indices}
-        sequential = found.sequential or frozenset(found.dims) - apart
-        store = Store(buffer, found.indices, found.value, combiner)
-        self.nest(equation, found.dims, store, sequential=sequential)
+        apart = {index.only for index in lowered.indices}
+        sequential = lowered.sequential or frozenset(lowered.dims) - apart
+        store = Store(buffer, lowered.indices, lowered.value, combiner)
+        self.nest(equation, lowered.dims, store, sequential=sequential)
 
     def stages(self, equation: Equation, stages: Stages) -> None:
         """Append nests inside loops, of which threads share the outermost."""
@@ -308,10 +308,10 @@ class _Block:
             replace(store, indices=tuple(map(located.index, store.indices)), value=located(store.value))
             for store in stores
         )
-        kept = tuple(dim for dim in dims if dim.extent != 1)
+        dims = without_unit(dims)
         parts = (self._parts[atom].primitive for atom in equation.operands if atom in self._parts)
         origin = (*parts, equation.primitive)
-        self.steps.append(Nest(kept, written, sequential & frozenset(kept), equation.location, origin))
+        self.steps.append(Nest(dims, written, sequential & frozenset(dims), equation.location, origin))
 
     def located(self, node: Expression, location: str) -> Expression:
         """Return a node that names the user's line; a sum says which product among its operands it does not round."""
@@ -381,7 +381,7 @@ class _Block:
         dims = tuple(map(Dim, operand.shape))
         indices = tuple(map(Index.of, dims))
         store = Store(target, (*lead, *indices), operand.at(indices))
-        self.steps.append(Nest(tuple(dim for dim in dims if dim.extent != 1), (store,), origin=("copy",)))
+        self.steps.append(Nest(without_unit(dims), (store,), origin=("copy",)))
         return target
 
     def carried(self, types: Sequence[TensorType], sources: Sequence[Source]) -> list[Buffer]:
@@ -409,7 +409,7 @@ def _parts_of_sums(graph: Graph) -> dict[Atom, Equation]:
     uses = Counter(atom for equation in graph.equations for atom in equation.operands)
     uses.update(graph.outputs)
     products: dict[Atom, Equation] = {}
-    found: dict[Atom, Equation] = {}
+    parts: dict[Atom, Equation] = {}
     for equation in graph.equations:
         (out, *_) = equation.outputs
         if out.dtype.kind != "f" or not all(atom.type.dtype in NATIVE for atom in (out, *equation.operands)):
@@ -420,9 +420,9 @@ def _parts_of_sums(graph: Graph) -> dict[Atom, Equation]:
             for atom in equation.operands:
                 alike = (atom.type.dtype, atom.type.shape) == (out.dtype, out.shape)
                 if atom in products and uses[atom] == 1 and alike:
-                    found[atom] = products[atom]
+                    parts[atom] = products[atom]
                     break
-    return found
+    return parts
 
 
 def _cast(x: Any, dtype: Dtype) -> Any:
@@ -462,13 +462,13 @@ def _inlined(name: str) -> Any:
 
 def _cond(block: _Block, equation: Equation) -> list[Source]:
     predicate, *operands = equation.operands
-    given = [block.source(atom) for atom in operands]
+    sources = [block.source(atom) for atom in operands]
     outputs = [block.new(var) for var in equation.outputs]
     branches: list[tuple[Step, ...]] = []
     for name in ("on_true", "on_false"):
         inner = block.inner()
         graph: Graph = equation.params[name]
-        results = inner.graph(graph, given)
+        results = inner.graph(graph, sources)
         for source, output in zip(results, outputs, strict=True):
             inner.copy(Operand(TensorType(output.dtype, output.shape), _as(source, output.dtype)), output)
         branches.append(tuple(inner.steps))

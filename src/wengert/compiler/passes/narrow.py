@@ -30,7 +30,7 @@ from wengert.engine.nest.expression import (
     loads,
     zero,
 )
-from wengert.engine.nest.index import Dim, Index, condition_range
+from wengert.engine.nest.index import Dim, Index, condition_range, without_unit
 from wengert.engine.nest.nest import Nest, Program, Step, all_nests, reads_whole
 from wengert.engine.nest.rewrite import replace_loads, rewrite_step
 from wengert.engine.nest.split import split_digits
@@ -215,8 +215,8 @@ def _bounded_sum(node: Reduce, body: Guard) -> Expression:
         return zero(node.dtype)
     inner: Expression = replace(body, conditions=tuple(remaining)) if remaining else body.body
     moved = Rewriter(replace_term=lambda term: rewritten.get(term))(inner)  # pyright: ignore[reportArgumentType]
-    kept = tuple(dim for dim in dims if dim.extent != 1)
-    return _hoisted(Reduce(node.combiner, kept, moved, node.dtype)) if kept else moved
+    loops = without_unit(dims)
+    return _hoisted(Reduce(node.combiner, loops, moved, node.dtype)) if loops else moved
 
 
 def _only_dim(index: Index) -> Dim | None:
@@ -297,7 +297,7 @@ def _shrink(nest: Nest, buffer: Buffer, ranges: Sequence[Range], value: Expressi
     rewrite = Rewriter(replace_term=moved.get)
     indices = tuple(rewrite.index(index) - low for index, (low, _) in zip(store.indices, ranges, strict=True))
     stored = replace(store, buffer=new, indices=indices, value=rewrite(value))
-    return replace(nest, dims=tuple(dim for dim in dims if dim.extent != 1), stores=(stored,))
+    return replace(nest, dims=without_unit(dims), stores=(stored,))
 
 
 def _narrow_reads(steps: list[Step], fixed: set[Buffer]) -> None:

@@ -32,14 +32,14 @@ def by_digit(nest: Nest) -> list[Nest]:
 
 def by_phase(nest: Nest) -> list[Nest]:
     """Return a nest for each phase of the strided axes that the sums of a nest depend on."""
-    found = set[Dim]()
+    phased = set[Dim]()
     for node in _bounded(nest):
         assert isinstance(node.body, Guard)
         for index, extent in node.body.conditions:
             alone = condition_range(index, extent)
             few = {alone[0]} if alone and alone[0].extent <= costs.COSTS.phase_extent else set[Dim]()
-            found |= few | phases_of(index, nest.dims, node.dims)
-    return _pieces(nest, {d: [Index(n) for n in range(d.extent)] for d in nest.dims if d in found})
+            phased |= few | phases_of(index, nest.dims, node.dims)
+    return _pieces(nest, {d: [Index(n) for n in range(d.extent)] for d in nest.dims if d in phased})
 
 
 def phases_of(index: Index, mapped: Collection[Dim], summed: Collection[Dim]) -> set[Dim]:

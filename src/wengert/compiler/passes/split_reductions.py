@@ -99,11 +99,11 @@ def _in_turns(parts: Nest, turns: int) -> Loop:
     (summed,) = {dim for node in parts.reductions() for dim in node.dims}
     counter, turn = Dim(part.extent, part.name), Dim(turns, "turn")
     inner = Dim(summed.extent // turns, summed.name)
-    given: dict[Term, Index] = {
+    substitution: dict[Term, Index] = {
         part: Index.of(counter),
         summed: Index.of(turn) * inner.extent + Index.of(inner),
     }
-    rewrite = Rewriter(replace_term=given.get)
+    rewrite = Rewriter(replace_term=substitution.get)
     stores: list[Store] = []
     for store in parts.stores:
         moved = rewrite_store(store, rewrite)

@@ -74,15 +74,15 @@ class _Checks:
             case Load():
                 return _TESTS[self.kind](value) if value.dtype.kind == "f" else zero(BOOL)
             case Apply(operands=operands):
-                found = zero(BOOL)
+                test = zero(BOOL)
                 for operand in operands:
-                    found = _either(found, self._was_given(operand))
-                return found
+                    test = _either(test, self._was_given(operand))
+                return test
             case Guard(conditions=conditions, body=body, otherwise=otherwise):
                 return Guard(conditions, self._was_given(body), self._was_given(otherwise))
             case Reduce(dims=dims, body=body):
-                found = self._was_given(body)
-                return found if isinstance(found, Const) else Reduce("logical_or", dims, found, BOOL)
+                test = self._was_given(body)
+                return test if isinstance(test, Const) else Reduce("logical_or", dims, test, BOOL)
             case _:
                 return zero(BOOL)
 

@@ -394,28 +394,28 @@ def _determined(index: Index, unknown: Collection[Dim]) -> Iterable[Dim]:
 
 def _coefficients(index: Index) -> dict[Dim, int]:
     """Return the coefficients of an affine index, those of a dimension with parts for each part."""
-    found: dict[Dim, int] = {}
+    coefficients: dict[Dim, int] = {}
     for term, coefficient in index.terms:
         assert isinstance(term, Dim)
         stride = coefficient
         for part in reversed(term.parts):
-            found[part] = found.get(part, 0) + stride
+            coefficients[part] = coefficients.get(part, 0) + stride
             stride *= part.extent
-    return found
+    return coefficients
 
 
 def _terms(indices: Iterable[Index]) -> list[Any]:
     """Return the dimensions and the computed terms of indices, each once."""
-    found: dict[Any, None] = {}
+    distinct: dict[Any, None] = {}
     for index in indices:
         for term, _ in index.terms:
             if isinstance(term, Digit):
-                found.update(dict.fromkeys(_terms([term.index])))
+                distinct.update(dict.fromkeys(_terms([term.index])))
             elif isinstance(term, Dim):
-                found.update(dict.fromkeys(term.parts))
+                distinct.update(dict.fromkeys(term.parts))
             else:
-                found[term] = None
-    return list(found)
+                distinct[term] = None
+    return list(distinct)
 
 
 def _extent(term: Dim | Computed) -> int:

@@ -115,10 +115,10 @@ def _write(nest: Nest, before: Load | Const, guard: Guard, *, adds: bool) -> _Wr
     """Return the write of a nest of all elements that changes those where a guard holds, if they are a box."""
     box: dict[Dim, tuple[int, int]] = {}
     for condition in guard.conditions:
-        found = condition_range(*condition)
-        if found is None or found[0] not in nest.dims:
+        bounds = condition_range(*condition)
+        if bounds is None or bounds[0] not in nest.dims:
             return None
-        dim, low, high = found
+        dim, low, high = bounds
         first, last = box.get(dim, (0, dim.extent))
         box[dim] = max(first, low), min(last, high)
     if any(low >= high for low, high in box.values()):

@@ -51,8 +51,8 @@ def refuse_given_up(leaves: Sequence[Any]) -> None:
     if not _given_up:
         return
     for leaf in leaves:
-        known = _given_up.get(id(leaf))
-        if known is not None and known() is leaf:
+        reference = _given_up.get(id(leaf))
+        if reference is not None and reference() is leaf:
             requirement = "an array that was donated belongs to the result of that call"
             raise ArgumentError(message("jit", requirement, describe(leaf), "use the returned array"))
 

@@ -305,8 +305,8 @@ def _in_turns(
 ) -> list[Step]:
     """Return copies of the factors of sums and the nest on the copies, for the points of some dimensions in turn."""
     counters = {dim: Dim(dim.extent, dim.name) for dim in turned}
-    given: dict[Term, Index] = {dim: Index.of(counter) for dim, counter in counters.items()}
-    rewrite = Rewriter(replace_term=given.get)
+    substitution: dict[Term, Index] = {dim: Index.of(counter) for dim, counter in counters.items()}
+    rewrite = Rewriter(replace_term=substitution.get)
     dims = tuple(dim for dim in nest.dims if dim not in counters)
     nest = replace(nest, dims=dims, stores=tuple(rewrite_store(store, rewrite) for store in nest.stores))
     copies, packed = _packed(nest, [cast(Reduce, rewrite(node)) for node in sums], tile, layouts)
@@ -363,8 +363,8 @@ def _total(nest: Nest, node: Reduce, tile: _Tile, layouts: dict[Buffer, Layout])
 def _block(sums: Sequence[Reduce], cut: _Cut, start: Index, extent: int) -> dict[Reduce, Reduce]:
     """Return sums over a block of their dimension from an index on."""
     dim = Dim(extent, cut.dim.name)
-    given: dict[Term, Index] = {cut.dim: start + Index.of(dim)}
-    rewrite = Rewriter(replace_term=given.get)
+    substitution: dict[Term, Index] = {cut.dim: start + Index.of(dim)}
+    rewrite = Rewriter(replace_term=substitution.get)
     dims = tuple(dim if other is cut.dim else other for other in sums[0].dims)
     return {node: replace(node, dims=dims, body=rewrite(node.body)) for node in sums}
 

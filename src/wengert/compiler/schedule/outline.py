@@ -56,12 +56,12 @@ def _start(first: int, width: int, layout: Layout) -> int:
 
 def _all_dims(nest: Nest) -> set[Dim]:
     """Return the dimensions of a nest, and those of the loops around it that it depends on."""
-    found = set(nest.dims)
+    dims = set(nest.dims)
     indices = [index for store in nest.stores for index in store.indices]
     indices += [index for node in nest.nodes() for index in indices_of(node)]
     for index in indices:
-        found.update(index.dims())
-    return found
+        dims.update(index.dims())
+    return dims
 
 
 def outline_key(

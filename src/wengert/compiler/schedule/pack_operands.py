@@ -71,8 +71,8 @@ class _Packing:
                 case Loop(steps=inner) | While(steps=inner):
                     turns = step.counter.extent if isinstance(step, Loop) else 1
                     loops = (*around, _Around(turns, set(writes(step))))
-                    first, rest = _taken_out(self.steps(inner, loops), loops[-1].changing)
-                    done += [*first, replace(step, steps=rest)]
+                    first, remainder = _taken_out(self.steps(inner, loops), loops[-1].changing)
+                    done += [*first, replace(step, steps=remainder)]
                 case Branch(yes=yes, no=no):
                     done.append(replace(step, yes=self.steps(yes, around), no=self.steps(no, around)))
                 case _:
@@ -86,15 +86,15 @@ class _Packing:
         if is_small or nest.sequential or len({*nest.reductions()}) > costs.COSTS.packed_sums:
             return [nest]
         key = _key(nest, self.layouts, around)
-        known = self.choices.get(key)
+        choice = self.choices.get(key)
         copies: list[Step] = []
-        order = known.order if known else _order(nest, self.layouts, self.target, around)
+        order = choice.order if choice else _order(nest, self.layouts, self.target, around)
         if order is not None:
             load, dim = _candidates(nest)[order]
             copy, copied, nest = _copied(nest, load)
             self.layouts[copied.buffer] = _layout_along(copied, dim, self.target)
             copies.append(copy)
-        panels = known.panels if known else _panels(nest, self.layouts, self.target, around)
+        panels = choice.panels if choice else _panels(nest, self.layouts, self.target, around)
         if panels is not None:
             place, width = panels
             load, dim = _candidates(nest)[place]
@@ -213,21 +213,21 @@ def _summed(load: Load, nest: Nest) -> set[Dim]:
 
 def _candidates(nest: Nest) -> list[tuple[Load, Dim]]:
     """Return the factors of sums of products that could lie in another order, and along which dimension."""
-    found: list[tuple[Load, Dim]] = []
+    candidates: list[tuple[Load, Dim]] = []
     own = nest.own_dims()
     for node in nest.nodes():
         if isinstance(node, Reduce) and node.combiner == "add":
             for load in loads(node.body):
                 dims = [follows(index, own) for index in load.indices]
-                kept = [dim for dim in dims if dim is not None]
+                followed = [dim for dim in dims if dim is not None]
                 plain = all(
                     d is not None or (i.is_affine and not (set(i.dims()) & own))
                     for d, i in zip(dims, load.indices, strict=True)
                 )
                 # A copy reads every element, also where a guard keeps the product from reading it.
-                if plain and not may_lie_outside(load) and len(set(kept)) == len(kept) >= 2:
-                    found += [(load, dim) for dim in kept if dim.extent >= costs.COSTS.packed_extent]
-    return found
+                if plain and not may_lie_outside(load) and len(set(followed)) == len(followed) >= 2:
+                    candidates += [(load, dim) for dim in followed if dim.extent >= costs.COSTS.packed_extent]
+    return candidates
 
 
 def _copied(nest: Nest, load: Load) -> tuple[Nest, Load, Nest]:

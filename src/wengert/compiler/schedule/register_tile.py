@@ -52,16 +52,16 @@ def choose_tile(
     along = sum(bool(store.along) for store in nest.stores)  # each keeps a factor for a point of the tile
     least, best = math.inf, dict[Dim, int]()
     for factors in itertools.product(*_options(nest, dims, lanes, width, fixed)):
-        found = {dim: factor for dim, factor in zip(dims, factors, strict=True) if factor > 1}
+        tile = {dim: factor for dim, factor in zip(dims, factors, strict=True) if factor > 1}
         count = math.prod(factors)
         written = count * taps * step.applies
         if count * (len(reductions) + along) > step.budget or written > max(
             costs.COSTS.tile_operations, count
         ):
             continue
-        price = step.price(found, count)
+        price = step.price(tile, count)
         if price < least - 1e-9:
-            least, best = price, found
+            least, best = price, tile
     return best
 
 

@@ -89,12 +89,12 @@ def _steps(nest: Nest) -> int:
 def _panels(nest: Nest, layouts: Mapping[Buffer, Layout]) -> dict[Dim, int]:
     """Return the dimensions along which buffers are cut into panels, and the elements of a panel."""
     pairs = nest.accesses()
-    found: dict[Dim, int] = {}
+    panels: dict[Dim, int] = {}
     for buffer, indices in pairs:
         layout = layouts[buffer]
         if layout.panel and layout.lanes is not None:
-            found.update(dict.fromkeys(indices[layout.lanes].dims(), layout.panel))
-    return found
+            panels.update(dict.fromkeys(indices[layout.lanes].dims(), layout.panel))
+    return panels
 
 
 def _along_lanes(nest: Nest, layouts: Mapping[Buffer, Layout]) -> dict[Dim, None]:
@@ -145,11 +145,11 @@ class _Known(dict[Expression, _Facts]):
 
     def __missing__(self, expression: Expression) -> _Facts:
         nodes = list(walk(expression))
-        found = tuple(node for node in nodes if isinstance(node, Reduce) and node is not expression)
+        reductions = tuple(node for node in nodes if isinstance(node, Reduce) and node is not expression)
         facts = self[expression] = _Facts(
             sum(isinstance(node, Apply) for node in nodes),
             tuple(node for node in nodes if isinstance(node, Load)),
-            tuple((node, self[node.body]) for node in (*found, *_itself(expression))),
+            tuple((node, self[node.body]) for node in (*reductions, *_itself(expression))),
         )
         return facts
 

@@ -45,15 +45,15 @@ def pair_place(layouts: Mapping[Buffer, Layout], load: Load, lanes: Dim) -> int 
 
 def joined_stores(nest: Nest, lanes: Dim, layouts: Mapping[Buffer, Layout]) -> list[tuple[Store, ...]]:
     """Return the groups of stores whose elements lie side by side, the first one first, lane after lane."""
-    found: dict[tuple[Buffer, frozenset[object]], dict[int, Store]] = {}
+    by_offset: dict[tuple[Buffer, frozenset[object]], dict[int, Store]] = {}
     for store in nest.stores:
         layout = layouts[store.buffer]
         plain = store.buffer.dtype.kind == "f" and not (store.along or store.combiner or layout.panel)
         position = linear(layout, store.indices) if plain else Index(0)
         if position.is_affine and position.coefficient(lanes) in _SHUFFLES:
-            found.setdefault((store.buffer, frozenset(position.terms)), {})[position.offset] = store
+            by_offset.setdefault((store.buffer, frozenset(position.terms)), {})[position.offset] = store
     groups: list[tuple[Store, ...]] = []
-    for stores in found.values():
+    for stores in by_offset.values():
         offsets = sorted(stores)
         first = stores[offsets[0]]
         step = linear(layouts[first.buffer], first.indices).coefficient(lanes)
