@@ -256,37 +256,21 @@ class _StepEmitter:
 
     def _loop(self, step: Loop) -> None:
         b = self.builder
-        extent = step.counter.extent
-        head, body, after = b.new_labels("loop", "turn", "done")
-        before = b.block
-        b.enter(head)
-        place = len(b.lines)
-        count = Value(b.fresh(), I64)
-        b.branch_if(b.compare("slt", count, constant(I64, extent)), body, after)
-        b.label(body)
-        counter = b.binary("sub", constant(I64, extent - 1), count) if step.reverse else count
-        self.counters[step.counter] = counter
-        self.steps(step.steps)
-        following = b.binary("add", count, constant(I64, 1))
-        turns = self._turns_between_checks(step)
-        # Without a check, a program that has met an error runs to its end, with results that are dropped.
-        latches: list[str] = []
-        if turns and turns < extent:
-            (check,) = b.new_labels("check")
-            rest = b.binary("and", following, constant(I64, turns - 1))
-            latches.append(b.block)
-            b.branch_if(b.compare("ne", rest, constant(I64, 0)), head, check)
-            b.label(check)
-            stop = self._should_stop()
-            latches.append(b.block)
-            b.branch_if(stop, after, head)
-        else:
-            latches.append(b.block)
-            b.branch(head)
-        incoming = ", ".join(f"[ {following.text}, %{latch} ]" for latch in latches)
-        b.lines.insert(place, f"  {count.text} = phi i64 [ 0, %{before} ], {incoming}")
+        extent, turns = step.counter.extent, self._turns_between_checks(step)
+        with b.repeat(constant(I64, 0)) as loop:
+            (count,) = loop.values
+            loop.leave_if(b.compare("sge", count, constant(I64, extent)))
+            counter = b.binary("sub", constant(I64, extent - 1), count) if step.reverse else count
+            self.counters[step.counter] = counter
+            self.steps(step.steps)
+            following = b.binary("add", count, constant(I64, 1))
+            # Without a check, a program that has met an error runs to its end, with results that are dropped.
+            if turns and turns < extent:
+                phase = b.binary("and", following, constant(I64, turns - 1))
+                with b.only_if(b.compare("eq", phase, constant(I64, 0))):
+                    loop.leave_if(self._should_stop())
+            loop.again(following)
         del self.counters[step.counter]
-        b.label(after)
 
     def _turns_between_checks(self, step: Loop) -> int:
         """Return the turns after which a loop checks for Ctrl-C, a power of two; 0 for a program that ends soon."""
@@ -295,31 +279,25 @@ class _StepEmitter:
 
     def _while(self, step: While) -> None:
         b = self.builder
-        head, body, after = b.new_labels("while", "turn", "done")
-        before = b.block
-        b.enter(head)
-        place, count = len(b.lines), Value(b.fresh(), I64)
-        self.steps(step.condition)
-        going, turns = self._truth(step.predicate), constant(I64, 0)
-        if step.counter is not None:
-            turns = constant(I64, step.counter.extent)
-            if step.turns is not None:
-                given = b.load(self.pointers[step.turns], I64, 8)
-                turns = b.select(b.compare("slt", given, turns), given, turns)
-            going = b.both(going, b.compare("slt", count, turns))
-        b.branch_if(going, body, after)
-        b.label(body)
-        following = b.binary("add", count, constant(I64, 1))
-        if step.counter is not None:
-            self.counters[step.counter] = b.binary("sub", turns, following) if step.reverse else count
-        self.steps(step.steps)
-        if step.counter is not None:
-            del self.counters[step.counter]
-        stop = self._should_stop(count, _turns_of_a_grain((*step.condition, *step.steps)))
-        phi = f"  {count.text} = phi i64 [ 0, %{before} ], [ {following.text}, %{b.block} ]"
-        b.lines.insert(place, phi)
-        b.branch_if(stop, after, head)
-        b.label(after)
+        with b.repeat(constant(I64, 0)) as loop:
+            (count,) = loop.values
+            self.steps(step.condition)
+            going, turns = self._truth(step.predicate), constant(I64, 0)
+            if step.counter is not None:
+                turns = constant(I64, step.counter.extent)
+                if step.turns is not None:
+                    number = b.load(self.pointers[step.turns], I64, 8)
+                    turns = b.select(b.compare("slt", number, turns), number, turns)
+                going = b.both(going, b.compare("slt", count, turns))
+            loop.leave_if(b.negate(going))
+            following = b.binary("add", count, constant(I64, 1))
+            if step.counter is not None:
+                self.counters[step.counter] = b.binary("sub", turns, following) if step.reverse else count
+            self.steps(step.steps)
+            if step.counter is not None:
+                del self.counters[step.counter]
+            loop.leave_if(self._should_stop(count, _turns_of_a_grain((*step.condition, *step.steps))))
+            loop.again(following)
 
     def _should_stop(self, count: Value | None = None, turns: int = 1) -> Value:
         """Check for Ctrl-C, now and then, or also in each of so many turns; return whether an error ends the loop."""

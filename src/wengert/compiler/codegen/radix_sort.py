@@ -109,26 +109,16 @@ def _insert_one(b: Builder, plan: SortPlan, words: Value, places: Value, place: 
     """Move a word, and the position that goes with it, before all larger ones; return how many these are."""
     scalar, size = plan.words.scalar, plan.words.bits // 8
     mine = b.load(b.element(places, "i32", place), I32, 4) if plan.words.pairs else None
-    head, larger, after = b.new_labels("look", "larger", "found")
-    shift = larger + "s"
-    start = b.block
-    b.enter(head)
-    position = len(b.lines)
-    here = Value(b.fresh(), I64)
-    b.branch_if(b.compare("sgt", here, _ZERO), larger, after)
-    b.label(larger)
-    previous = b.binary("sub", here, _ONE)
-    other = b.load(b.element(words, scalar, previous), Kind(scalar), size)
-    b.branch_if(b.compare("sgt", other, word), shift, after)
-    b.label(shift)
-    b.store(other, b.element(words, scalar, here), size)
-    if plan.words.pairs:
-        b.store(b.load(b.element(places, "i32", previous), I32, 4), b.element(places, "i32", here), 4)
-    b.branch(head)
-    b.lines.insert(
-        position, f"  {here.text} = phi i64 [ {place.text}, %{start} ], [ {previous.text}, %{shift} ]"
-    )
-    b.label(after)
+    with b.repeat(place) as loop:
+        (here,) = loop.values
+        loop.leave_if(b.compare("sle", here, _ZERO))
+        previous = b.binary("sub", here, _ONE)
+        other = b.load(b.element(words, scalar, previous), Kind(scalar), size)
+        loop.leave_if(b.compare("sle", other, word))
+        b.store(other, b.element(words, scalar, here), size)
+        if plan.words.pairs:
+            b.store(b.load(b.element(places, "i32", previous), I32, 4), b.element(places, "i32", here), 4)
+        loop.again(previous)
     b.store(word, b.element(words, scalar, here), size)
     if mine is not None:
         b.store(mine, b.element(places, "i32", here), 4)
