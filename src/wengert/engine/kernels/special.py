@@ -3,6 +3,8 @@
 The error bounds hold where NumPy's own ``exp`` and ``log`` are within one ulp. Where a function has a zero, its
 polynomial approximates the quotient by the factor of that zero, so the result keeps its relative accuracy there. The
 remainder of x after the nearest integer is exact, and so is the reflection of a pole.
+
+Each function is a program of NumPy's operations, which a trace follows too: so it is exported.
 """
 
 from __future__ import annotations
@@ -11,11 +13,12 @@ import math
 import operator
 from collections.abc import Callable, Sequence
 from functools import wraps
+from inspect import unwrap
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from wengert.engine.core.dtypes import FLOAT32, FLOAT64, NDARRAY, check_known, dtype_of, is_float
+from wengert.engine.core.dtypes import FLOAT64, NUMPY_VALUE, check_known, dtype_of, is_float
 from wengert.engine.core.errors import ArgumentError, message
 from wengert.engine.kernels.tables import table
 
@@ -56,11 +59,27 @@ def pointwise(function: Callable[..., Array]) -> Callable[..., Any]:
     return evaluate
 
 
+def narrow(function: Callable[..., Array]) -> Callable[..., Any]:
+    """Extend a function of floats, which it computes in their own dtype, to other numbers; without warnings."""
+
+    @wraps(function)
+    def evaluate(x: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return function(x if dtype_of(x).kind == "f" else 1.0 * x)
+
+    return evaluate
+
+
 def by_range(x: Array, edges: Sequence[float], functions: Sequence[Callable[[Array], Array]]) -> Array:
     """Evaluate each of ``functions`` on its own range: ``functions[i]`` on ``edges[i - 1] <= x < edges[i]``.
 
-    The last function also gets NaN.
+    The last function also gets NaN. In a trace each function gets all of ``x``.
     """
+    if not isinstance(x, NUMPY_VALUE):
+        result = functions[-1](x)
+        for edge, function in zip(reversed(edges), reversed(functions[:-1]), strict=True):
+            result = np.where(x < edge, function(x), result)
+        return result
     places = np.searchsorted(edges, x, side="right")
     first = int(places[0])
     if np.all(places == first):
@@ -75,7 +94,8 @@ def by_range(x: Array, edges: Sequence[float], functions: Sequence[Callable[[Arr
 
 def polynomial(coefficients: Sequence[float], x: Array) -> Any:
     """Sum ``coefficients[k] * x**k`` by Horner's rule."""
-    variable = x if x.size > 1 else x.item()  # a Python float is much faster than an array of one element
+    # A Python float is much faster than an array of one element.
+    variable = x.item() if isinstance(x, NUMPY_VALUE) and x.size == 1 else x
     *rest, total = coefficients
     for coefficient in reversed(rest):
         total = total * variable + coefficient
@@ -160,8 +180,7 @@ def _erfc_tail(x: Array) -> Array:
     x = np.minimum(x, 28.0)  # where the result is 0
     scaled = polynomial(table("ERFC"), ratio(x, 3.0)) / (x + 0.5)
     high = x.astype(np.float32).astype(np.float64)  # so few bits that the square is exact
-    scaled += scaled * np.expm1((high - x) * (high + x))
-    return np.exp(-high * high) * scaled
+    return np.exp(-high * high) * (scaled + scaled * np.expm1((high - x) * (high + x)))
 
 
 def _erfinv_tail(w: Array) -> Array:
@@ -218,7 +237,7 @@ def digamma(x: Array) -> Array:
         >>> digamma([1.0, 0.0, -3.0])
         array([-0.57721566,        -inf,         nan])
     """
-    return _digamma(x)
+    return by_range(x, (0.5, *_EDGES), (_digamma_left, *_PIECES))
 
 
 def polygamma(n: int, x: Any) -> Any:
@@ -247,7 +266,7 @@ def polygamma(n: int, x: Any) -> Any:
         order = -1
     if not 0 <= order <= 150:
         raise ArgumentError(message("polygamma", "the order must be an integer from 0 to 150", repr(n)))
-    return _polygamma(x, order) if order else digamma(x)
+    return _polygamma(x, order)
 
 
 def _lgamma_near(x: Array) -> Array:
@@ -271,7 +290,7 @@ def _lgamma_by_product(x: Array) -> Array:
     """
     count = np.ceil(0.5 - x)
     product = x.copy()
-    for k in range(1, int(count.max())):
+    for k in range(1, int(count.max()) if isinstance(x, NUMPY_VALUE) else 25):
         product *= np.where(k < count, x + k, 1.0)
     return _lgamma_near(x + count) - np.log(np.abs(product))
 
@@ -283,14 +302,12 @@ def _lgamma_left(x: Array) -> Array:
     return np.where(x == np.rint(x), np.inf, reflected)
 
 
-def _digamma(x: Array) -> Array:
-    return by_range(x, (0.5, 2.5, 12.5), (_digamma_left, _digamma_near, _digamma_mid, _digamma_tail))
-
-
 def _digamma_left(x: Array) -> Array:
     """Return psi(1 - x) - pi cot(pi x)."""
     rest = x - np.rint(x)
-    reflected = _digamma(1 - x) - 1 / rest + rest * polynomial(table("COTANGENT"), rest * rest)
+    reflected = (
+        by_range(1 - x, _EDGES, _PIECES) - 1 / rest + rest * polynomial(table("COTANGENT"), rest * rest)
+    )
     poles = np.where(x < 0, np.nan, np.copysign(np.inf, -x))
     return np.where(rest == 0, poles, reflected)
 
@@ -310,8 +327,14 @@ def _digamma_tail(x: Array) -> Array:
     return np.log(x) - (0.5 * inverse + square * polynomial(table("DIGAMMA_TAIL"), square))
 
 
+#: The ranges of digamma from 0.5 on.
+_EDGES, _PIECES = (2.5, 12.5), (_digamma_near, _digamma_mid, _digamma_tail)
+
+
 @pointwise
 def _polygamma(x: Array, order: int) -> Array:
+    if not order:
+        return PROGRAMS["digamma"](x)
     series = by_range(x, (0.0,), (lambda x: _series_left(x, order), lambda x: _series(x, order)))
     return series if order % 2 else -series
 
@@ -324,7 +347,7 @@ def _term(x: Array, order: int, exponent: int) -> Array:
 
 def _series(x: Array, order: int) -> Array:
     """Return order! times the sum of 1 / (x + k)**(order + 1) for x >= 0."""
-    direct = _term(x + np.arange(_DIRECT)[:, np.newaxis], order, order + 1).sum(axis=0)
+    direct = _term(x + np.arange(_DIRECT).reshape(-1, *[1] * x.ndim), order, order + 1).sum(axis=0)
     rest = x + _DIRECT
     inverse = 1 / rest
     terms = enumerate(table("DIGAMMA_TAIL"))
@@ -366,40 +389,35 @@ def expit(x: Array) -> Array:
     return np.where(x < 0, decay, 1.0) / (1 + decay)
 
 
-def expit_slope(x: Any) -> Any:
-    """Return the derivative of the logistic function, ``e^-x / (1 + e^-x)^2 = (1 / (2 cosh(x / 2)))^2``.
+@narrow
+def expit_slope(x: Array) -> Array:
+    """Return the derivative of the logistic function, ``e^-x / (1 + e^-x)^2``.
 
     Example:
         >>> print(round(expit_slope(40.0) * 1e18, 4))
         4.2484
     """
-    return _squared(0.5, 0.5 * x)
+    return _slope(x, 1.0)
 
 
-def tanh_slope(x: Any) -> Any:
+@narrow
+def tanh_slope(x: Array) -> Array:
     """Return the derivative of the hyperbolic tangent, ``1 / cosh^2 x``.
 
     Example:
         >>> print(round(tanh_slope(20.0) * 1e17, 4))
         1.6993
     """
-    return _squared(1.0, x if dtype_of(x).kind == "f" else 1.0 * x)
+    return _slope(2 * x, 2.0)
 
 
-#: The sum of squares of numbers so near zero that neither the cosine nor the quotient below leaves the dtype's range.
-_WITHIN_RANGE = {FLOAT64: 350.0**2, FLOAT32: 40.0**2}
+def _slope(x: Array, top: float) -> Array:
+    """Return ``e^-|x| (top / (1 + e^-|x|))^2``."""
+    decay = np.exp(-np.abs(x))
+    quotient = top / (1 + decay)
+    return decay * quotient * quotient
 
 
-def _squared(top: float, x: Any) -> Any:
-    """Return ``(top / cosh x)^2``, which underflows before cosh overflows."""
-    if (
-        isinstance(x, NDARRAY)
-        and x.ndim
-        and (flat := x.ravel("K")).dot(flat) < _WITHIN_RANGE.get(x.dtype, 0.0)
-    ):
-        result = np.cosh(x)
-        np.divide(top, result, result)  # an array is overwritten, as memory costs more than the arithmetic
-        return np.multiply(result, result, result)
-    with np.errstate(over="ignore", under="ignore"):
-        ratio = top / np.cosh(x)
-        return ratio * ratio
+_FUNCTIONS = (digamma, erf, erfc, erfinv, expit, expit_slope, lgamma, _polygamma, tanh_slope)
+#: The program of each function, by the name of its primitive.
+PROGRAMS = {function.__name__.strip("_"): unwrap(function) for function in _FUNCTIONS}

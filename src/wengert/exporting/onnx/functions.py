@@ -1,25 +1,26 @@
 """Lowerings of elementary and special functions, where ONNX has no operator or onnxruntime no kernel for float64.
 
-Compositions of exp, log, sin and cos that keep full relative accuracy, and the polynomials of
+Compositions of exp, log, sin and cos that keep full relative accuracy, and the programs of
 `wengert.engine.kernels.special`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
-from wengert.engine.core.dtypes import BOOL, FLOAT32, FLOAT64
-from wengert.engine.kernels.tables import table
+from wengert.engine.core.dtypes import BOOL, FLOAT32, FLOAT64, Dtype
+from wengert.engine.ir.types import TensorType
+from wengert.engine.kernels.special import PROGRAMS
+from wengert.engine.transforms.staging import stage
 from wengert.exporting.onnx.elementwise import negative_sign, with_sign_of
+from wengert.exporting.onnx.graphs import write
 from wengert.exporting.onnx.table import Call, Single, lowers
 from wengert.exporting.onnx.values import Value
 
 _LARGEST = 1e300
 Function: TypeAlias = Callable[[Value], Value]
-#: A function, and a point of its range.
-Piece: TypeAlias = tuple[Function, float]
 
 
 def _states(name: str, operator: str = "") -> Callable[[Function], Function]:
@@ -96,25 +97,6 @@ def cbrt(x: Value) -> Value:
     root = tame.binary("Pow", 1 / 3)
     root = root - (root - tame / (root * root)) / 3
     return is_tame.choose(with_sign_of(root, x), x)
-
-
-@lowers("expit")
-def _expit(call: Call, x: Value) -> Value:
-    decay = (-abs(x)).unary("Exp")
-    return (x < 0).choose(decay, 1) / (decay + 1)
-
-
-@lowers("expit_slope")
-def _expit_slope(call: Call, x: Value) -> Value:
-    decay = (-abs(x)).unary("Exp")
-    return decay / ((decay + 1) * (decay + 1))
-
-
-@lowers("tanh_slope")
-def _tanh_slope(call: Call, x: Value) -> Value:
-    decay = (-abs(x)).unary("Exp")
-    half = decay * 2 / (decay * decay + 1)
-    return half * half
 
 
 def _logarithm_of_sum(exp: Function, log: Function) -> Single:
@@ -247,176 +229,17 @@ def _hypot(call: Call, x: Value, y: Value) -> Value:
 # -- special functions -----------------------------------------------------------------------------------
 
 
-def polynomial(name: str | Sequence[float], x: Value) -> Value:
-    """Return a polynomial of `wengert.engine.kernels.special` at x."""
-    *rest, last = table(name) if isinstance(name, str) else name
-    total = x.like(last)
-    for coefficient in reversed(rest):
-        total = total * x + coefficient
-    return total
+def _written(program: Callable[..., Any], dtype: Dtype | None = None) -> Single:
+    """Return the lowering by a program of NumPy's operations, which works in a dtype and is rounded once."""
+
+    def lowering(call: Call, x: Value, **params: Any) -> Value:
+        operand = x.cast(dtype or x.dtype)
+        type_ = TensorType(operand.dtype, operand.shape)
+        graph, _ = stage(lambda value: [program(value, **params)], [type_])
+        return write(call.writer, graph, [operand])[0].cast(x.dtype)
+
+    return lowering
 
 
-def _by_range(x: Value, edges: Sequence[float], functions: Sequence[Piece]) -> Value:
-    """Return each function on its own range, computed elsewhere at a point of that range."""
-    result: Value | None = None
-    for number in reversed(range(len(functions))):
-        function, inside = functions[number]
-        low = edges[number - 1] if number else -math.inf
-        high = edges[number] if number < len(edges) else math.inf
-        outside = (x < low) | (x >= high) if number < len(edges) else x < low
-        value = function(outside.choose(inside, x))
-        result = value if result is None else (x < high).choose(value, result)
-    assert result is not None
-    return result
-
-
-def _ratio(x: Value, centre: float) -> Value:
-    return (x - centre) / (x + centre)
-
-
-def _erf_near_0(x: Value) -> Value:
-    return x + x * polynomial("ERF", x * x)
-
-
-def _erfc_tail(x: Value) -> Value:
-    """Return erfc for x >= 0.5, from exp(-x^2) with a correction for the rounding error of the square."""
-    x = x.binary("Min", 28.0)
-    high = x.cast(FLOAT32).cast(FLOAT64)
-    scaled = polynomial("ERFC", _ratio(x, 3.0)) / (x + 0.5)
-    scaled = scaled + scaled * expm1((high - x) * (high + x))
-    return (-(high * high)).unary("Exp") * scaled
-
-
-@_in_double("erf")
-def erf(x: Value) -> Value:
-    """Return the error function."""
-    near: Piece = (_erf_near_0, 0.0)
-    return with_sign_of(_by_range(abs(x), [1.0], [near, (lambda size: 1 - _erfc_tail(size), 2.0)]), x)
-
-
-@_in_double("erfc")
-def erfc(x: Value) -> Value:
-    """Return 1 - erf x without cancellation."""
-    near: Piece = (lambda x: 1 - _erf_near_0(x), 0.0)
-    return _by_range(x, [-1.0, 0.5], [(lambda x: 2 - _erfc_tail(-x), -2.0), near, (_erfc_tail, 2.0)])
-
-
-@_in_double("erfinv")
-def erfinv(y: Value) -> Value:
-    """Return the x for which erf x = y (Giles, 2010)."""
-
-    def tail(w: Value) -> Value:
-        root = w.unary("Sqrt")
-        return root * polynomial("ERFINV_TAIL", _ratio(root, 4.0))
-
-    w = -((1 - y) * (y + 1)).unary("Log")
-    x = y * _by_range(w, [6.0], [(lambda w: polynomial("ERFINV", w - 3), 3.0), (tail, 9.0)])
-    return abs(y).equals(1).choose(with_sign_of(abs(y) * math.inf, y), x)
-
-
-_NEAR, _MID = math.sqrt(1.25), math.sqrt(31.25)
-_STIRLING = 0.5 * math.log(2 * math.pi) - 0.5
-
-
-def _lgamma_near(x: Value) -> Value:
-    return (x - 1) * (x - 2) * polynomial("LGAMMA", _ratio(x, _NEAR))
-
-
-def _lgamma_mid(x: Value) -> Value:
-    return (x - 1) * (x - 2) * polynomial("LGAMMA_MID", _ratio(x, _MID))
-
-
-def _lgamma_tail(x: Value) -> Value:
-    inverse = 1 / x
-    correction = inverse * polynomial("LGAMMA_TAIL", inverse * inverse)
-    result = (x - 0.5) * (x.unary("Log") - 1) + (correction + _STIRLING)
-    return x.equals(math.inf).choose(x, result)
-
-
-def _lgamma_right(x: Value) -> Value:
-    return _by_range(x, [2.5, 12.5], [(_lgamma_near, 1.25), (_lgamma_mid, 5.0), (_lgamma_tail, 20.0)])
-
-
-def _lgamma_left(x: Value) -> Value:
-    """Return log |pi / sin(pi x)| - log Gamma(1 - x)."""
-    rest = x - x.unary("Round")
-    sine = abs((rest * math.pi).unary("Sin"))
-    reflected = (math.pi / rest.equals(0).choose(1, sine)).unary("Log") - _lgamma_right(1 - x)
-    return rest.equals(0).choose(math.inf, reflected)
-
-
-@_in_double("lgamma")
-def lgamma(x: Value) -> Value:
-    """Return log |Gamma(x)|, infinite at 0, -1, -2, ..."""
-    return _by_range(x, [0.5], [(_lgamma_left, 0.25), (_lgamma_right, 1.25)])
-
-
-def _digamma_near(x: Value) -> Value:
-    high, low = table("DIGAMMA_ROOT")
-    return ((x - high) - low) * polynomial("DIGAMMA", _ratio(x, _NEAR))
-
-
-def _digamma_tail(x: Value) -> Value:
-    inverse = 1 / x
-    square = inverse * inverse
-    return x.unary("Log") - (inverse * 0.5 + square * polynomial("DIGAMMA_TAIL", square))
-
-
-def _digamma_right(x: Value) -> Value:
-    mid: Piece = (lambda x: polynomial("DIGAMMA_MID", _ratio(x, _MID)), 5.0)
-    return _by_range(x, [2.5, 12.5], [(_digamma_near, 1.25), mid, (_digamma_tail, 20.0)])
-
-
-def _digamma_left(x: Value) -> Value:
-    """Return psi(1 - x) - pi cot(pi x)."""
-    rest = x - x.unary("Round")
-    tame = rest.equals(0).choose(0.25, rest)
-    reflected = _digamma_right(1 - x) - 1 / tame + tame * polynomial("COTANGENT", tame * tame)
-    poles = (x < 0).choose(math.nan, negative_sign(x).choose(x.like(math.inf), -math.inf))
-    return rest.equals(0).choose(poles, reflected)
-
-
-@_in_double("digamma")
-def digamma(x: Value) -> Value:
-    """Return the derivative of log Gamma(x)."""
-    return _by_range(x, [0.5], [(_digamma_left, 0.25), (_digamma_right, 1.25)])
-
-
-_DIRECT = 12
-
-
-@lowers("polygamma")
-def _polygamma(call: Call, x: Value, order: int) -> Value:
-    """Return the derivative of digamma of an order; see `wengert.engine.kernels.special.polygamma`."""
-    x, dtype = x.cast(FLOAT64), x.dtype
-    if not order:
-        return digamma(x).cast(dtype)
-    left: Piece = (lambda x: _series_left(x, order), -0.25)
-    series = _by_range(x, [0.0], [left, (lambda x: _series(x, order), 1.0)])
-    return (series if order % 2 else -series).cast(dtype)
-
-
-def _term(x: Value, order: int, exponent: int) -> Value:
-    half = x.binary("Pow", -exponent / 2)
-    return half * float(math.factorial(order)) * half
-
-
-def _series(x: Value, order: int) -> Value:
-    """Return order! times the sum of 1 / (x + k)^(order + 1) for x >= 0 (Euler and Maclaurin)."""
-    total = _term(x, order, order + 1)
-    for k in range(1, _DIRECT):
-        total = total + _term(x + k, order, order + 1)
-    rest = x + _DIRECT
-    inverse = 1 / rest
-    terms = enumerate(table("DIGAMMA_TAIL"))
-    bernoulli = [term * math.comb(order + 1 + 2 * j, 2 * j + 1) for j, term in terms]
-    correction = inverse * (inverse * polynomial(bernoulli, inverse * inverse) + 0.5)
-    return total + _term(rest, order, order) * (correction + 1 / order)
-
-
-def _series_left(x: Value, order: int) -> Value:
-    rest = x - x.unary("Round")
-    size, parity = abs(rest), 1.0 if order % 2 else -1.0
-    everywhere = _series(size, order) + _series(1 - size, order) * parity
-    sign = (rest < 0).choose(rest.like(parity), 1.0)
-    return rest.equals(0).choose(math.inf, sign * everywhere - _series(1 - x, order) * parity)
+for _name, _program in PROGRAMS.items():
+    lowers(_name)(_written(_program, None if _name in ("expit", "expit_slope", "tanh_slope") else FLOAT64))
