@@ -46,7 +46,7 @@ WINGS = {
     },
     "compiler": {
         "compiler.llvm": "_version core machine",
-        "compiler.mathlib": "core machine compiler.llvm",
+        "compiler.mathlib": "core kernels machine compiler.llvm",
         "compiler.scalars": "core kernels machine compiler.llvm compiler.mathlib",
         "compiler.passes": "core ir nest primitive transforms machine compiler.scalars",
         "compiler.schedule": "nest machine compiler.passes",

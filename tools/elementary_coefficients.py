@@ -1,6 +1,6 @@
-"""Compute the tables of wengert/compiler/mathlib/tables.json and print that file (needs mpmath).
+"""Compute the tables of wengert/engine/kernels/tables.json and print that file (needs mpmath).
 
-    python tools/elementary_coefficients.py > src/wengert/compiler/mathlib/tables.json
+    python tools/elementary_coefficients.py > src/wengert/engine/kernels/tables.json
 
 Every polynomial is minimax; see tools/minimax.py.
 """

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import math
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from hypothesis.extra import numpy as hnp
 from wengert.engine.core.errors import ArgumentError, DtypeError
 from wengert.engine.kernels import special
 from wengert.engine.kernels.special import digamma, erf, erfc, erfinv, expit, lgamma, polygamma
-from wengert.engine.kernels.tables import table
+from wengert.engine.kernels.tables import DIGAMMA_SERIES, LGAMMA_SERIES, table
 
 mp: Any = pytest.importorskip("mpmath")
 
@@ -325,21 +324,18 @@ def test_an_order_may_be_a_numpy_integer() -> None:
     assert polygamma(np.int64(1), 1.0) == polygamma(1, 1.0)
 
 
-@pytest.fixture(scope="module")
-def tool() -> ModuleType:
-    path = Path(__file__).parents[3] / "tools" / "special_tables.py"
-    specification = importlib.util.spec_from_file_location("special_tables", path)
-    assert specification
-    assert specification.loader
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
+def test_tables_are_what_the_tool_prints(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(Path(__file__).parents[3] / "tools")
+    with mp.workdps(50):
+        tool = importlib.import_module("elementary_coefficients")
+        polynomials = tool.polynomials()
+        for name, bits in (("ERF", 24), ("ERF", 53), ("COTANGENT", 36), ("LGAMMA_TAIL", 53)):
+            assert tuple(tool.fit(*polynomials[name][:4], bits, None)) == table(name, bits)
+        assert tuple(tool.split(tool.DIGAMMA_ROOT, 53)) == table("DIGAMMA_ROOT")
 
 
-def test_tables_are_what_the_tool_prints(tool: ModuleType) -> None:
-    with mp.workdps(60):
-        assert tuple(tool.fit(tool.erf_rest, 0, 1)) == table("ERF")
-        assert tuple(tool.fit(tool.cotangent_rest, 0, 0.25)) == table("COTANGENT")
-        assert tuple(tool.bernoulli(lambda n: n * (n - 1))) == table("LGAMMA_TAIL")
-        assert tuple(tool.bernoulli(lambda n: n)) == table("DIGAMMA_TAIL")
-        assert table("DIGAMMA_ROOT")[0] == float(tool.digamma_root())
+def test_the_series_have_the_numbers_of_bernoulli() -> None:
+    with mp.workdps(50):
+        numbers = [(n, mp.bernoulli(n) / n) for n in range(2, 16, 2)]
+        assert tuple(float(number / (n - 1)) for n, number in numbers) == LGAMMA_SERIES
+        assert tuple(float(number) for _, number in numbers) == DIGAMMA_SERIES

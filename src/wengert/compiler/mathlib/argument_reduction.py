@@ -12,8 +12,8 @@ import math
 from collections.abc import Callable, Sequence
 
 from wengert.compiler.llvm.ir_builder import I1, I64, POINTER, Builder, Kind, Value, constant
-from wengert.compiler.mathlib.tables import table
 from wengert.compiler.mathlib.terms import Term, Writer, nearest, quick_two_sum
+from wengert.engine.kernels.tables import table
 
 #: The largest magnitudes that the quick reduction handles.
 _QUICK = {32: 3000.0, 64: 24000.0}

@@ -11,8 +11,8 @@ import math
 
 from wengert.compiler.mathlib.exponential import exp, exp_of_sum
 from wengert.compiler.mathlib.logarithmic import log
-from wengert.compiler.mathlib.tables import table
 from wengert.compiler.mathlib.terms import Term, elementary, polynomial, quick_two_sum, two_product, two_sum
+from wengert.engine.kernels.tables import table
 
 
 def _near(x: Term) -> Term:

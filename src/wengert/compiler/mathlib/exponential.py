@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 
 from wengert.compiler.mathlib import registers
-from wengert.compiler.mathlib.tables import table
 from wengert.compiler.mathlib.terms import (
     Term,
     elementary,
@@ -25,6 +24,7 @@ from wengert.compiler.mathlib.terms import (
     power_of_two,
     quick_two_sum,
 )
+from wengert.engine.kernels.tables import table
 
 #: The scaling, as an exponent of 2, of results that may be subnormal before their last step.
 _RESCUE = 64

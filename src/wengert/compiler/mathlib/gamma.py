@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 
 from wengert.compiler.mathlib.logarithmic import correction, exponent_and_fraction, log
-from wengert.compiler.mathlib.tables import table
 from wengert.compiler.mathlib.terms import (
     Term,
     elementary,
@@ -20,6 +19,7 @@ from wengert.compiler.mathlib.terms import (
     two_product,
     two_sum,
 )
+from wengert.engine.kernels.tables import table
 
 _NEAR, _MID = math.sqrt(1.25), math.sqrt(31.25)
 """The geometric means of the ends of the intervals whose polynomials are in `_ratio`."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 
 from wengert.compiler.mathlib.exponential import exp, exp2
-from wengert.compiler.mathlib.tables import table
 from wengert.compiler.mathlib.terms import (
     Term,
     elementary,
@@ -19,6 +18,7 @@ from wengert.compiler.mathlib.terms import (
     two_product,
     two_sum,
 )
+from wengert.engine.kernels.tables import table
 
 _BITS_OF_ROOT_HALF = {32: 0x3F3504F3, 64: 0x3FE6A09E667F3BCD}
 

@@ -11,7 +11,6 @@ import math
 
 from wengert.compiler.mathlib.exponential import exp, exp_of_sum
 from wengert.compiler.mathlib.logarithmic import correction, exponent_and_fraction
-from wengert.compiler.mathlib.tables import table
 from wengert.compiler.mathlib.terms import (
     Term,
     elementary,
@@ -22,6 +21,7 @@ from wengert.compiler.mathlib.terms import (
     quick_two_sum,
     two_product,
 )
+from wengert.engine.kernels.tables import table
 
 
 def _two_part_log(x: Term) -> tuple[Term, Term]:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 
 from wengert.compiler.mathlib.argument_reduction import reduction, unless_huge
-from wengert.compiler.mathlib.tables import table
 from wengert.compiler.mathlib.terms import Term, elementary, format_of, polynomial, quick_two_sum
+from wengert.engine.kernels.tables import table
 
 
 def _sine_parts(high: Term, low: Term) -> tuple[Term, Term]:

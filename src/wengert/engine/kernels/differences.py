@@ -13,7 +13,7 @@ import numpy as np
 
 from wengert.engine.kernels.quadrature import elementwise
 from wengert.engine.kernels.special import digamma, polygamma
-from wengert.engine.kernels.tables import table
+from wengert.engine.kernels.tables import DIGAMMA_SERIES
 
 Array: TypeAlias = np.ndarray[Any, Any]
 _where: Any = np.where
@@ -61,7 +61,7 @@ def _right(x: Array, h: Array, order: int) -> Array:
     growth = np.log1p(h / x)
     total = total + (growth if order == 0 else -math.factorial(order - 1) * _fall(x, growth, order))
     total = total - 0.5 * math.factorial(order) * _fall(x, growth, order + 1)
-    for j, term in enumerate(table("DIGAMMA_TAIL"), 1):
+    for j, term in enumerate(DIGAMMA_SERIES, 1):
         rising = math.prod(range(2 * j, 2 * j + order))
         total = total - term * rising * _fall(x, growth, 2 * j + order)
     return sign * total

@@ -22,7 +22,7 @@ import numpy as np
 from wengert.engine.kernels.differences import digamma_difference
 from wengert.engine.kernels.quadrature import elementwise, gauss_legendre
 from wengert.engine.kernels.special import digamma, lgamma, polygamma
-from wengert.engine.kernels.tables import table
+from wengert.engine.kernels.tables import DIGAMMA_SERIES, LGAMMA_SERIES
 
 Array: TypeAlias = np.ndarray[Any, Any]
 _where: Any = np.where
@@ -58,7 +58,7 @@ def _stirling(x: Array) -> Array:
     """Return ``ln Gamma(x) - (x - 1/2) ln x + x - ln(2 pi) / 2`` for a large x."""
     inverse = 1 / x
     total = np.zeros_like(x)
-    for coefficient in reversed(table("LGAMMA_TAIL")):
+    for coefficient in reversed(LGAMMA_SERIES):
         total = total * (inverse * inverse) + coefficient
     return inverse * total
 
@@ -146,7 +146,7 @@ def _gamma_factor(a: Array, log: Array, order: int) -> Any:
     """Return ``1/F d^order F`` for ``F = t^a / Gamma(a)``, from ``ln(t / a)``."""
     large = np.maximum(a, _LARGE)
     square = 1 / (large * large)
-    series = -0.5 / large - square * np.polynomial.polynomial.polyval(square, table("DIGAMMA_TAIL"))
+    series = -0.5 / large - square * np.polynomial.polynomial.polyval(square, DIGAMMA_SERIES)
     gap = _where(a >= _LARGE, series, digamma(a) - np.log(a))
     psi = [_psi(k, a) if k else gap for k in range(order)]
     return bell((order, 0), lambda p, q: -psi[p - 1] + (log if p == 1 else 0.0))

@@ -20,7 +20,7 @@ import numpy as np
 
 from wengert.engine.core.dtypes import FLOAT64, NUMPY_VALUE, check_known, dtype_of, is_float
 from wengert.engine.core.errors import ArgumentError, message
-from wengert.engine.kernels.tables import table
+from wengert.engine.kernels.tables import DIGAMMA_SERIES, LGAMMA_SERIES, table
 
 __all__ = ["digamma", "erf", "erfc", "erfinv", "expit", "lgamma", "polygamma"]
 
@@ -102,6 +102,12 @@ def polynomial(coefficients: Sequence[float], x: Array) -> Any:
     return total
 
 
+def fitted(name: str, x: Array, constant: float = 0.0) -> Any:
+    """Return a constant and a polynomial of `table`."""
+    total = polynomial(table(name, 53), x)
+    return total + constant if constant else total
+
+
 def ratio(x: Array, centre: float) -> Array:
     """Return (x - centre) / (x + centre), the variable of polynomials over a wide range of positive x."""
     return (x - centre) / (x + centre)
@@ -114,7 +120,7 @@ def ratio(x: Array, centre: float) -> Array:
 def erf(x: Array) -> Array:
     """Return the error function, 2 / sqrt(pi) times the integral of exp(-t**2) from 0 to x.
 
-    For |x| < 1 a polynomial in x**2, else 1 - erfc |x| with the sign of x. Within 2 ulp in float64.
+    For |x| < 1 a polynomial in x**2 times x, else 1 - erfc |x| with the sign of x. Within 2 ulp in float64.
 
     Args:
         x: a number or an array.
@@ -127,7 +133,7 @@ def erf(x: Array) -> Array:
         array([ 0.52049988, -1.        ])
     """
     size = np.abs(x)
-    return np.copysign(by_range(size, (1.0,), (_erf_near_0, lambda size: 1 - _erfc_tail(size))), x)
+    return np.copysign(by_range(size, (1.0,), (_erf_near_0, _erf_tail)), x)
 
 
 @pointwise
@@ -146,15 +152,15 @@ def erfc(x: Array) -> Array:
         >>> erfc([0.0, 10.0])
         array([1.00000000e+00, 2.08848758e-45])
     """
-    return by_range(x, (-1.0, 0.5), (lambda x: 2 - _erfc_tail(-x), lambda x: 1 - _erf_near_0(x), _erfc_tail))
+    return by_range(x, (-1.0, 0.7), (lambda x: 2 - _erfc_tail(-x), lambda x: 1 - _erf_near_0(x), _erfc_tail))
 
 
 @pointwise
 def erfinv(y: Array) -> Array:
     """Return the x for which erf x = y: infinite at +-1, where the derivative is infinite too, and NaN beyond.
 
-    As in Giles, "Approximating the erfinv function" (2010), x / y is a polynomial in w = -ln(1 - y**2), or in
-    sqrt(w) in the tails. Within 4 ulp in float64.
+    As in Giles, "Approximating the erfinv function" (2010), x / y is a polynomial in w = -ln(1 - y**2), and
+    in the tails |x| / sqrt(w) one in sqrt(w). Within 4 ulp in float64.
 
     Args:
         y: a number or an array.
@@ -167,25 +173,31 @@ def erfinv(y: Array) -> Array:
         array([0.47693628,       -inf,        nan])
     """
     w = -np.log((1 - y) * (1 + y))
-    x = y * by_range(w, (6.0,), (lambda w: polynomial(table("ERFINV"), w - 3), _erfinv_tail))
+    x = y * by_range(w, (6.0,), (lambda w: fitted("ERFINV", w - 3, 23 / 16), _erfinv_tail))
     return np.where(np.abs(y) == 1, np.copysign(np.inf, y), x)
 
 
 def _erf_near_0(x: Array) -> Array:
-    return x + x * polynomial(table("ERF"), x * x)
+    return x + x * fitted("ERF", x * x)
+
+
+def _erf_tail(x: Array) -> Array:
+    x = np.minimum(x, 6.0)  # where the result is 1
+    inverse = 1 / (x + 3)
+    return 1 - np.exp(-x * x) * (fitted("ERFC_NEAR", 1 - 6 * inverse) * inverse)
 
 
 def _erfc_tail(x: Array) -> Array:
-    """Return erfc for x >= 0.5, from exp(-x**2) with a correction for the rounding error of the square."""
+    """Return erfc for x >= 0.7, from exp(-x**2) with a correction for the rounding error of the square."""
     x = np.minimum(x, 28.0)  # where the result is 0
-    scaled = polynomial(table("ERFC"), ratio(x, 3.0)) / (x + 0.5)
+    scaled = fitted("ERFC", ratio(x, 3.0), 39 / 64) / (x + 0.5)
     high = x.astype(np.float32).astype(np.float64)  # so few bits that the square is exact
     return np.exp(-high * high) * (scaled + scaled * np.expm1((high - x) * (high + x)))
 
 
 def _erfinv_tail(w: Array) -> Array:
     root = np.sqrt(w)
-    return root * polynomial(table("ERFINV_TAIL"), ratio(root, 4.0))
+    return root * fitted("ERFINV_TAIL", root - 4.2) / np.sqrt(1 - np.exp(-w))  # |y|
 
 
 # -- the logarithm of the gamma function and its derivatives ---------------------------------------------
@@ -270,16 +282,16 @@ def polygamma(n: int, x: Any) -> Any:
 
 
 def _lgamma_near(x: Array) -> Array:
-    return (x - 1) * (x - 2) * polynomial(table("LGAMMA"), ratio(x, _NEAR)) + 0.0  # 0, not -0, at 1
+    return (x - 1) * (x - 2) * fitted("LGAMMA", ratio(x, _NEAR), 9 / 16) + 0.0  # 0, not -0, at 1
 
 
 def _lgamma_mid(x: Array) -> Array:
-    return (x - 1) * (x - 2) * polynomial(table("LGAMMA_MID"), ratio(x, _MID))
+    return (x - 1) * (x - 2) * fitted("LGAMMA_MID", ratio(x, _MID), 17 / 64)
 
 
 def _lgamma_tail(x: Array) -> Array:
     inverse = 1 / x
-    correction = inverse * polynomial(table("LGAMMA_TAIL"), inverse * inverse)
+    correction = inverse * polynomial(LGAMMA_SERIES, inverse * inverse)
     return (x - 0.5) * (np.log(x) - 1) + (correction + _STIRLING)
 
 
@@ -305,26 +317,24 @@ def _lgamma_left(x: Array) -> Array:
 def _digamma_left(x: Array) -> Array:
     """Return psi(1 - x) - pi cot(pi x)."""
     rest = x - np.rint(x)
-    reflected = (
-        by_range(1 - x, _EDGES, _PIECES) - 1 / rest + rest * polynomial(table("COTANGENT"), rest * rest)
-    )
+    reflected = by_range(1 - x, _EDGES, _PIECES) - 1 / rest + rest * fitted("COTANGENT", rest * rest)
     poles = np.where(x < 0, np.nan, np.copysign(np.inf, -x))
     return np.where(rest == 0, poles, reflected)
 
 
 def _digamma_near(x: Array) -> Array:
     high, low = table("DIGAMMA_ROOT")
-    return ((x - high) - low) * polynomial(table("DIGAMMA"), ratio(x, _NEAR))
+    return ((x - high) - low) * fitted("DIGAMMA", ratio(x, _NEAR), 9 / 8)
 
 
 def _digamma_mid(x: Array) -> Array:
-    return polynomial(table("DIGAMMA_MID"), ratio(x, _MID))
+    return fitted("DIGAMMA_MID", ratio(x, _MID), 3 / 2)
 
 
 def _digamma_tail(x: Array) -> Array:
     inverse = 1 / x
     square = inverse * inverse
-    return np.log(x) - (0.5 * inverse + square * polynomial(table("DIGAMMA_TAIL"), square))
+    return np.log(x) - (0.5 * inverse + square * polynomial(DIGAMMA_SERIES, square))
 
 
 #: The ranges of digamma from 0.5 on.
@@ -350,7 +360,7 @@ def _series(x: Array, order: int) -> Array:
     direct = _term(x + np.arange(_DIRECT).reshape(-1, *[1] * x.ndim), order, order + 1).sum(axis=0)
     rest = x + _DIRECT
     inverse = 1 / rest
-    terms = enumerate(table("DIGAMMA_TAIL"))
+    terms = enumerate(DIGAMMA_SERIES)
     bernoulli = [term * math.comb(order + 1 + 2 * j, 2 * j + 1) for j, term in terms]
     correction = inverse * (0.5 + inverse * polynomial(bernoulli, inverse * inverse))
     return direct + _term(rest, order, order) * (1 / order + correction)

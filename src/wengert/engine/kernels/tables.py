@@ -1,4 +1,9 @@
-"""The polynomials of the special functions, lowest power first; tools/special_tables.py writes tables.json."""
+"""Polynomials, lowest power first, and constants, of the kernels and of the compiler's elementary functions.
+
+The polynomials of tables.json, which tools/elementary_coefficients.py writes, are minimax. One is kept for each
+precision of the result, in bits: 24 for float32 arithmetic, with float32 coefficients, 36 for float32 results of
+float64 arithmetic, and 53. Constants in several parts, whose sum they are, are kept for 24 and 53 bits.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +12,22 @@ import os
 from functools import cache
 from typing import Any
 
+#: Stirling's series of ln Gamma, in 1 / x^2.
+LGAMMA_SERIES = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
+#: Stirling's series of -digamma, in 1 / x^2.
+DIGAMMA_SERIES = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12)
+
 
 @cache
-def table(name: str) -> tuple[float, ...]:
-    """Return the numbers of a table; the file has the meaning of each.
+def table(name: str, precision: int | None = None) -> tuple[float, ...]:
+    """Return the numbers of a table, for a precision where it depends on one.
 
     Example:
-        >>> table("DIGAMMA_ROOT")
-        (1.4616321449683622, 9.549995429965697e-17)
+        >>> table("CBRT", 53)[:2]
+        (2.1283678224132863, -3.0699288697540954)
     """
-    return tuple(_tables()[name]["numbers"])
+    numbers = _tables()[name]
+    return tuple(numbers if precision is None else numbers[str(precision)])
 
 
 @cache

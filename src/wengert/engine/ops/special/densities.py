@@ -14,7 +14,7 @@ import numpy as np
 
 from wengert.engine.core.dtypes import dtype_of
 from wengert.engine.kernels.student import HALF_STEP, half_step_slope
-from wengert.engine.kernels.tables import table
+from wengert.engine.kernels.tables import DIGAMMA_SERIES, LGAMMA_SERIES
 from wengert.engine.ops.arithmetic import absolute, size_to_compare
 from wengert.engine.ops.comparison import equal, greater, greater_equal, isinf, less, logical_or, where
 from wengert.engine.ops.composition import composed
@@ -38,7 +38,7 @@ def _horner(coefficients: tuple[float, ...], x: Any) -> Any:
 def _stirling(x: Any) -> Any:
     """Return ``ln Gamma(x + 1) - x ln x + x - ln(2 pi x) / 2`` for a large x."""
     inverse = 1.0 / x
-    return inverse * _horner(table("LGAMMA_TAIL"), inverse * inverse)
+    return inverse * _horner(LGAMMA_SERIES, inverse * inverse)
 
 
 def _log_ratio(m: Any, k: Any, d: Any) -> Any:
@@ -130,7 +130,7 @@ def _mass_by_count(out: Any, k: Any, m: Any) -> Any:
     is_large = greater_equal(k, _LARGE)
     large, mean = where(is_large, k, _LARGE), where(is_large, m, _LARGE)
     square = 1.0 / (large * large)
-    gap = 0.5 / large - square * _horner(table("DIGAMMA_TAIL"), square)
+    gap = 0.5 / large - square * _horner(DIGAMMA_SERIES, square)
     small = log(m) - digamma(where(is_large, 1.0, k) + 1.0)
     return where(is_large, _log_ratio(mean, large, mean - large) - gap, small)
 
@@ -197,7 +197,7 @@ def _rise_beyond(x: Any, h: Any) -> Any:
     """Return the same for a large x, by the divided difference of Stirling's series."""
     u, w = 1.0 / x, 1.0 / (x + h)
     slope, inner = 0.0, 0.0
-    for coefficient in reversed(table("DIGAMMA_TAIL")):
+    for coefficient in reversed(DIGAMMA_SERIES):
         slope, inner = slope * (u * u) + inner, inner * (w * w) + coefficient
     fall = h * u * w
     return fall * (0.5 + (u + w) * (inner + (u * u) * slope))
