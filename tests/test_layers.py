@@ -84,7 +84,7 @@ WINGS = {
     "tools": {
         "testing": "core ir boxes transforms",
         "inspect": "core ir boxes primitive ops transforms passes",
-        "explorer": "core ir nest boxes primitive ops transforms passes control compiler compiler.llvm inspect",
+        "explorer": "core kernels ir nest boxes primitive ops transforms passes control compiler compiler.llvm inspect",
         "exporting": """_version core kernels ir nest primitive transforms passes compiler machine compiler.llvm
             compiler.passes compiler.runtime compiler.freestanding""",
     },

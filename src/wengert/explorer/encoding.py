@@ -6,18 +6,20 @@ import base64
 import functools
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
-from wengert.engine.core.dtypes import BOOL, FLOAT32, FLOAT64, SHORT_NAMES
+from wengert.engine.core.dtypes import BOOL, FLOAT32, FLOAT64, SHORT_NAMES, Dtype
 from wengert.engine.core.shapes import size
 from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.engine.ir.types import TensorType
+from wengert.engine.kernels.special import PROGRAMS
 from wengert.engine.nest.lowering import Elementwise
 from wengert.engine.primitive import REGISTRY
+from wengert.engine.transforms.staging import stage
 
 #: Arrays of more elements are not written whole: a page shows a picture of them.
 LARGEST = 1 << 18
@@ -187,6 +189,9 @@ class Encoder:
 
     def equation(self, equation: Equation) -> list[Any]:
         """Return an operation, after the conversions of its operands."""
+        composed = _composed(equation)
+        if composed is not None and not self._refused(composed):
+            equation = composed
         reason = self._refused(equation)
         before: list[Any] = []
         rounded = _rounded(equation)
@@ -232,13 +237,13 @@ class Encoder:
         if work > HEAVIEST or self.work + work > BUDGET:
             return "the operation takes too long in the page"
         for graph in equation.graphs():
-            if reasons := Encoder(graph, None).recorded:
+            if reasons := _inner(graph).recorded:
                 return next(iter(reasons))
         return ""
 
     def _param(self, value: Any) -> Any:
         if isinstance(value, Graph):
-            return {"program": Encoder(value, None).data()}
+            return {"program": _inner(value).data()}
         if isinstance(value, (tuple, list)):
             return [self._param(part) for part in value]  # pyright: ignore[reportUnknownVariableType]
         if isinstance(value, np.dtype):
@@ -248,6 +253,33 @@ class Encoder:
         if isinstance(value, (int, float, np.generic)):
             return number(value)
         return str(value)
+
+
+def program_of(primitive: str) -> Callable[..., Any] | None:
+    """Return the program of other primitives that stands for an elementwise one, if it has one."""
+    form = REGISTRY[primitive].lowering
+    return PROGRAMS.get(primitive) or (form.program if isinstance(form, Elementwise) else None)
+
+
+def _composed(equation: Equation) -> Equation | None:
+    """Return an operation that the page does not define as one that holds its program, if it has one."""
+    program = program_of(equation.primitive)
+    if program is None or equation.primitive in evaluated():
+        return None
+    types = tuple(atom.type for atom in equation.operands)
+    graph = _staged(program, equation.outputs[0].dtype, types, tuple(equation.params.items()))
+    return Equation("checkpoint", equation.operands, equation.outputs, {"program": graph, "length": 1})
+
+
+@functools.lru_cache(maxsize=256)
+def _staged(program: Callable[..., Any], dtype: Dtype, types: tuple[TensorType, ...], params: Any) -> Graph:
+    return stage(lambda *xs: [program(*(x.astype(dtype) for x in xs), **dict(params))], types)[0]
+
+
+@functools.lru_cache(maxsize=256)
+def _inner(graph: Graph) -> Encoder:
+    """Return a program inside an operation as data."""
+    return Encoder(graph, None)
 
 
 def _rounded(equation: Equation) -> Sequence[int]:

@@ -211,72 +211,12 @@ define("tanh", elementwise(Math.tanh));
 define("arcsinh", elementwise(Math.asinh));
 define("arccosh", elementwise(Math.acosh));
 define("arctanh", elementwise(Math.atanh));
-define("tanh_slope", elementwise((x) => 1 / Math.cosh(x) ** 2));
-define("expit", elementwise((x) => {
-  const small = Math.exp(-Math.abs(x));
-  return (x < 0 ? small : 1) / (1 + small);
-}));
-define("expit_slope", elementwise((x) => {
-  const small = Math.exp(-Math.abs(x));
-  return small / (1 + small) ** 2;
-}));
 const logaddexp = (x, y) => {
   const most = Math.max(x, y), distance = Math.abs(x - y);
   return x === y ? most + Math.LN2 : most + Math.log1p(Math.exp(-distance));
 };
 define("logaddexp", elementwise(logaddexp));
 define("logaddexp2", elementwise((x, y) => (x === y ? x + 1 : Math.max(x, y) + Math.log1p(2 ** -Math.abs(x - y)) / Math.LN2)));
-
-// The error function by the rational approximations of fdlibm (Sun Microsystems, 1993), with errors below one unit of
-// the last place.
-const polynomial = (x, coefficients) => coefficients.reduceRight((sum, coefficient) => sum * x + coefficient, 0);
-const ERX = 8.45062911510467529297e-01;
-const PP = [1.28379167095512558561e-01, -3.25042107247001499370e-01, -2.84817495755985104766e-02, -5.77027029648944159157e-03,
-  -2.37630166566501626084e-05];
-const QQ = [1, 3.97917223959155352819e-01, 6.50222499887672944485e-02, 5.08130628187576562776e-03, 1.32494738004321644526e-04,
-  -3.96022827877536812320e-06];
-const PA = [-2.36211856075265944077e-03, 4.14856118683748331666e-01, -3.72207876035701323847e-01, 3.18346619901161753674e-01,
-  -1.10894694282396677476e-01, 3.54783043256182359371e-02, -2.16637559486879084300e-03];
-const QA = [1, 1.06420880400844228286e-01, 5.40397917702171048937e-01, 7.18286544141962662868e-02, 1.26171219808761642112e-01,
-  1.36370839120290507362e-02, 1.19844998467991074170e-02];
-const RA = [-9.86494403484714822705e-03, -6.93858572707181764372e-01, -1.05586262253232909814e+01, -6.23753324503260060396e+01,
-  -1.62396669462573470355e+02, -1.84605092906711035994e+02, -8.12874355063065934246e+01, -9.81432934416914548592e+00];
-const SA = [1, 1.96512716674392571292e+01, 1.37657754143519042600e+02, 4.34565877475229228821e+02, 6.45387271733267880336e+02,
-  4.29008140027567833386e+02, 1.08635005541779435134e+02, 6.57024977031928170135e+00, -6.04244152148580987438e-02];
-const RB = [-9.86494292470009928597e-03, -7.99283237680523006574e-01, -1.77579549177547519889e+01, -1.60636384855821916062e+02,
-  -6.37566443368389627722e+02, -1.02509513161107724954e+03, -4.83519191608651397019e+02];
-const SB = [1, 3.03380607434824582924e+01, 3.25792512996573918826e+02, 1.53672958608443695994e+03, 3.19985821950859553908e+03,
-  2.55305040643316442583e+03, 4.74528541206955367215e+02, -2.24409524465858183362e+01];
-const tail = (x) => {
-  const inverse = 1 / (x * x);
-  const [above, below] = x < 1 / 0.35 ? [RA, SA] : [RB, SB];
-  const near = Math.fround(x);
-  const ratio = polynomial(inverse, above) / polynomial(inverse, below);
-  return Math.exp(-near * near - 0.5625) * Math.exp((near - x) * (near + x) + ratio) / x;
-};
-const erf = (x) => {
-  const size = Math.abs(x);
-  if (size !== size) return x;
-  if (size < 0.84375) return x + x * (polynomial(x * x, PP) / polynomial(x * x, QQ));
-  if (size < 1.25) return signOf(x) * (ERX + polynomial(size - 1, PA) / polynomial(size - 1, QA));
-  return size < 6 ? signOf(x) * (1 - tail(size)) : signOf(x);
-};
-const erfc = (x) => {
-  const size = Math.abs(x);
-  if (size !== size) return x;
-  if (size < 0.84375) {
-    const ratio = polynomial(x * x, PP) / polynomial(x * x, QQ);
-    return x < 0.25 ? 1 - (x + x * ratio) : 0.5 - (x - 0.5 + x * ratio);
-  }
-  if (size < 1.25) {
-    const ratio = polynomial(size - 1, PA) / polynomial(size - 1, QA);
-    return x > 0 ? 1 - ERX - ratio : 1 + (ERX + ratio);
-  }
-  return x < 0 ? (x < -6 ? 2 : 2 - tail(size)) : x > 28 ? 0 : tail(size);
-};
-define("erf", elementwise(erf));
-define("erfc", elementwise(erfc));
-define("ndtr", elementwise((x) => erfc(-x * Math.SQRT1_2) / 2));
 
 // -- reductions and running sums --------------------------------------------------------------------------
 

@@ -344,7 +344,7 @@ _EDGES, _PIECES = (2.5, 12.5), (_digamma_near, _digamma_mid, _digamma_tail)
 @pointwise
 def _polygamma(x: Array, order: int) -> Array:
     if not order:
-        return PROGRAMS["digamma"](x)
+        return unwrap(digamma)(x)
     series = by_range(x, (0.0,), (lambda x: _series_left(x, order), lambda x: _series(x, order)))
     return series if order % 2 else -series
 
@@ -428,6 +428,18 @@ def _slope(x: Array, top: float) -> Array:
     return decay * quotient * quotient
 
 
-_FUNCTIONS = (digamma, erf, erfc, erfinv, expit, expit_slope, lgamma, _polygamma, tanh_slope)
-#: The program of each function, by the name of its primitive.
-PROGRAMS = {function.__name__.strip("_"): unwrap(function) for function in _FUNCTIONS}
+def _rounded_once(program: Callable[..., Any]) -> Callable[..., Any]:
+    def in_float64(x: Any, **params: Any) -> Any:
+        return program(x.astype(FLOAT64), **params).astype(x.dtype)
+
+    return in_float64
+
+
+_IN_OWN_DTYPE, _IN_FLOAT64 = (
+    (expit, expit_slope, tanh_slope),
+    (digamma, erf, erfc, erfinv, lgamma, _polygamma),
+)
+#: The program of each function for a trace of floats, by the name of its primitive.
+PROGRAMS = {function.__name__: unwrap(function) for function in _IN_OWN_DTYPE} | {
+    function.__name__.strip("_"): _rounded_once(unwrap(function)) for function in _IN_FLOAT64
+}

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from wengert.engine.core.dtypes import BOOL, FLOAT32, FLOAT64, Dtype
+from wengert.engine.core.dtypes import BOOL, FLOAT32, FLOAT64
 from wengert.engine.ir.types import TensorType
 from wengert.engine.kernels.special import PROGRAMS
 from wengert.engine.transforms.staging import stage
@@ -229,17 +229,15 @@ def _hypot(call: Call, x: Value, y: Value) -> Value:
 # -- special functions -----------------------------------------------------------------------------------
 
 
-def _written(program: Callable[..., Any], dtype: Dtype | None = None) -> Single:
-    """Return the lowering by a program of NumPy's operations, which works in a dtype and is rounded once."""
+def _written(program: Callable[..., Any]) -> Single:
+    """Return the lowering by a program of NumPy's operations."""
 
     def lowering(call: Call, x: Value, **params: Any) -> Value:
-        operand = x.cast(dtype or x.dtype)
-        type_ = TensorType(operand.dtype, operand.shape)
-        graph, _ = stage(lambda value: [program(value, **params)], [type_])
-        return write(call.writer, graph, [operand])[0].cast(x.dtype)
+        graph, _ = stage(lambda value: [program(value, **params)], [TensorType(x.dtype, x.shape)])
+        return write(call.writer, graph, [x])[0]
 
     return lowering
 
 
 for _name, _program in PROGRAMS.items():
-    lowers(_name)(_written(_program, None if _name in ("expit", "expit_slope", "tanh_slope") else FLOAT64))
+    lowers(_name)(_written(_program))
