@@ -19,12 +19,7 @@ from wengert.compiler.mathlib.terms import (
     two_product,
     two_sum,
 )
-from wengert.engine.kernels.tables import table
-
-_NEAR, _MID = math.sqrt(1.25), math.sqrt(31.25)
-"""The geometric means of the ends of the intervals whose polynomials are in `_ratio`."""
-_STIRLING = 0.5 * math.log(2 * math.pi) - 0.5
-"""The constant of Stirling's series, ln(2 pi) / 2, less 1/2: ``x - 1/2`` accounts for that."""
+from wengert.engine.kernels.tables import MID, NEAR, STIRLING, table
 
 
 def _ratio(x: Term, centre: float) -> Term:
@@ -45,7 +40,7 @@ def _lgamma_tail(x: Term, digits: int) -> Term:
     high, low = two_sum(e * first, f)
     high, low = quick_two_sum(high, low + correction(f, e * last))
     inverse = 1.0 / x
-    rest = inverse * polynomial(inverse * inverse, table("LGAMMA_TAIL", digits)) + _STIRLING
+    rest = inverse * polynomial(inverse * inverse, table("LGAMMA_TAIL", digits)) + STIRLING
     product, error = two_product(x - 0.5, high - 1.0)
     result = product + (error + (x - 0.5).muladd(low, rest))
     return x.number(math.inf).where(product.equals(math.inf), result)
@@ -73,9 +68,9 @@ def lgamma(x: Term) -> Term:
     t = (x + 1.0).where(small, size)
     above = x.where(small, t - 1.0)  # t - 1, exact
     product, error = _product_before(above)
-    rest = polynomial(_ratio(t, _NEAR), table("LGAMMA", digits))
+    rest = polynomial(_ratio(t, NEAR), table("LGAMMA", digits))
     near = _product_of_sums(product, error, number(9 / 16), rest)
-    rest = polynomial(_ratio(t, _MID), table("LGAMMA_MID", digits))
+    rest = polynomial(_ratio(t, MID), table("LGAMMA_MID", digits))
     mid = _product_of_sums(product, error, number(17 / 64), rest)
     far = _lgamma_tail(t.at_least(12.0), digits)
     value = near.where(t < 2.5, mid.where(t < 12.5, far))
@@ -96,9 +91,9 @@ def digamma(x: Term) -> Term:
     t = (x + 1.0).where(small, size)
     high, low = table("DIGAMMA_ROOT")
     offset, error = two_sum(x.where(small, t - 1.0), number(1.0 - high))
-    rest = polynomial(_ratio(t, _NEAR), table("DIGAMMA", digits))
+    rest = polynomial(_ratio(t, NEAR), table("DIGAMMA", digits))
     near = _product_of_sums(offset, error - low, number(9 / 8), rest)
-    mid = polynomial(_ratio(t, _MID), table("DIGAMMA_MID", digits)) + 3 / 2
+    mid = polynomial(_ratio(t, MID), table("DIGAMMA_MID", digits)) + 3 / 2
     inverse = 1.0 / t
     square = inverse * inverse
     rest = inverse.muladd(0.5, square * polynomial(square, table("DIGAMMA_TAIL", digits)))

@@ -20,7 +20,7 @@ import numpy as np
 
 from wengert.engine.core.dtypes import FLOAT64, NUMPY_VALUE, check_known, dtype_of, is_float
 from wengert.engine.core.errors import ArgumentError, message
-from wengert.engine.kernels.tables import DIGAMMA_SERIES, LGAMMA_SERIES, table
+from wengert.engine.kernels.tables import DIGAMMA_SERIES, LGAMMA_SERIES, MID, NEAR, STIRLING, table
 
 __all__ = ["digamma", "erf", "erfc", "erfinv", "expit", "lgamma", "polygamma"]
 
@@ -202,8 +202,6 @@ def _erfinv_tail(w: Array) -> Array:
 
 # -- the logarithm of the gamma function and its derivatives ---------------------------------------------
 
-_NEAR, _MID = math.sqrt(1.25), math.sqrt(31.25)  # centres of the ranges [0.5, 2.5] and [2.5, 12.5]
-_STIRLING = 0.5 * math.log(2 * math.pi) - 0.5
 _DIRECT = 12  # terms of the series for polygamma, after which seven of the Euler-Maclaurin formula are enough
 
 
@@ -282,17 +280,17 @@ def polygamma(n: int, x: Any) -> Any:
 
 
 def _lgamma_near(x: Array) -> Array:
-    return (x - 1) * (x - 2) * fitted("LGAMMA", ratio(x, _NEAR), 9 / 16) + 0.0  # 0, not -0, at 1
+    return (x - 1) * (x - 2) * fitted("LGAMMA", ratio(x, NEAR), 9 / 16) + 0.0  # 0, not -0, at 1
 
 
 def _lgamma_mid(x: Array) -> Array:
-    return (x - 1) * (x - 2) * fitted("LGAMMA_MID", ratio(x, _MID), 17 / 64)
+    return (x - 1) * (x - 2) * fitted("LGAMMA_MID", ratio(x, MID), 17 / 64)
 
 
 def _lgamma_tail(x: Array) -> Array:
     inverse = 1 / x
     correction = inverse * polynomial(LGAMMA_SERIES, inverse * inverse)
-    return (x - 0.5) * (np.log(x) - 1) + (correction + _STIRLING)
+    return (x - 0.5) * (np.log(x) - 1) + (correction + STIRLING)
 
 
 def _lgamma_by_product(x: Array) -> Array:
@@ -324,11 +322,11 @@ def _digamma_left(x: Array) -> Array:
 
 def _digamma_near(x: Array) -> Array:
     high, low = table("DIGAMMA_ROOT")
-    return ((x - high) - low) * fitted("DIGAMMA", ratio(x, _NEAR), 9 / 8)
+    return ((x - high) - low) * fitted("DIGAMMA", ratio(x, NEAR), 9 / 8)
 
 
 def _digamma_mid(x: Array) -> Array:
-    return fitted("DIGAMMA_MID", ratio(x, _MID), 3 / 2)
+    return fitted("DIGAMMA_MID", ratio(x, MID), 3 / 2)
 
 
 def _digamma_tail(x: Array) -> Array:

@@ -8,10 +8,15 @@ float64 arithmetic, and 53. Constants in several parts, whose sum they are, are 
 from __future__ import annotations
 
 import json
+import math
 import os
 from functools import cache
 from typing import Any
 
+#: The centres, which are geometric means, of the ranges [0.5, 2.5] and [2.5, 12.5] of the gamma functions.
+NEAR, MID = math.sqrt(1.25), math.sqrt(31.25)
+#: The constant of Stirling's series, ln(2 pi) / 2, less 1/2: ``x - 1/2`` accounts for that.
+STIRLING = 0.5 * math.log(2 * math.pi) - 0.5
 #: Stirling's series of ln Gamma, in 1 / x^2.
 LGAMMA_SERIES = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
 #: Stirling's series of -digamma, in 1 / x^2.
