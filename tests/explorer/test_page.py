@@ -64,7 +64,6 @@ def closed(browser):
     assert browser.get_log("browser") == []
 
 
-@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.costly
 def test_changed_inputs_give_wengerts_numbers(browser, tmp_path, name):
