@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import itertools
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
-from tests.draws import HypothesisDraw, examples
+from tests.draws import CASES, HypothesisDraw, SeededDraw, examples
 from wengert.engine.core.dtypes import SHORT_NAMES, complex_dtype, dtype_of, is_complex, is_inexact
 from wengert.engine.core.errors import DtypeError
 from wengert.engine.core.shapes import shape_of
@@ -70,9 +71,13 @@ def each(primitives: Sequence[Primitive]) -> Any:
 
 
 def sampled(primitives: Sequence[Primitive], share: float = 1.0) -> Callable[[Callable[..., None]], Any]:
-    """Run a property on drawn samples of each primitive; a share of 0.5 halves the number of samples."""
+    """Run a property on drawn samples of each primitive; a share of 0.5 halves the number of samples.
+
+    The quick run takes one sample of each primitive through all of them (`check_operation`).
+    """
 
     def decorate(check: Callable[..., None]) -> Any:
+        @pytest.mark.rest
         @each(primitives)
         @examples(share * EXAMPLES)
         @given(data=st.data())
@@ -80,6 +85,7 @@ def sampled(primitives: Sequence[Primitive], share: float = 1.0) -> Callable[[Ca
             check(Sample(primitive, HypothesisDraw(data)))
 
         CHECKS.append((check, primitives))
+        test.check = check
         return test
 
     return decorate
@@ -311,7 +317,6 @@ def test_no_derivative_passes_through_constants(sample: Sample) -> None:
     assert not any(map(np.any, pulled))
 
 
-@pytest.mark.modes("forward", "reverse")
 @sampled(SMOOTH)
 def test_first_derivatives(sample: Sample) -> None:
     point, direction, cotangent = sample.point, sample.direction(), sample.cotangent()
@@ -328,7 +333,6 @@ def test_first_derivatives(sample: Sample) -> None:
     assert_close(linear(*direction), pushed, 1e-12)
 
 
-@pytest.mark.modes("series")
 @sampled(SMOOTH, 0.1)
 def test_power_series_are_nested_forward_mode(sample: Sample) -> None:
     point, direction = sample.point, sample.direction()
@@ -366,7 +370,6 @@ def test_values_that_no_rule_reads_need_not_be_kept(sample: Sample) -> None:
             )
 
 
-@pytest.mark.modes("second order")
 @sampled(SMOOTH, 0.6)
 def test_second_derivatives(sample: Sample) -> None:
     point, direction, other, cotangent = (
@@ -434,7 +437,6 @@ def batched_operands(sample: Sample, operands: Sequence[Any]) -> Any:
             yield size, stacked, flags
 
 
-@pytest.mark.modes("batching")
 @sampled(SAMPLED)
 def test_batching_is_a_loop(sample: Sample) -> None:
     for size, operands, flags in batched_operands(sample, sample.operands):
@@ -496,7 +498,67 @@ def test_graph_of_derivatives_gives_what_eager_evaluation_gives(sample: Sample) 
     assert_close(staged(both, *point, *direction), both(*point, *direction), 1e-12)
 
 
-# -- all of this, longer ---------------------------------------------------------------------------------
+# -- all of this, shorter and longer ---------------------------------------------------------------------
+
+
+class FewDraw(SeededDraw):
+    """Draws few elements: two to six, or none or one."""
+
+    def __init__(self, seed: int, *, at_edge: bool = False) -> None:
+        super().__init__(seed)
+        self.extents = (0, 1) if at_edge else (2, 3, 4, 5, 6)
+
+    def shape(self, min_rank: int = 0, max_rank: int = 3) -> tuple[int, ...]:
+        while math.prod(shape := super().shape(min_rank, max_rank)) not in self.extents:
+            pass
+        return shape
+
+
+#: What takes an operation through a mode; and what the quick run repeats with one element or none.
+OF_MODES = [
+    test_first_derivatives,
+    test_second_derivatives,
+    test_power_series_are_nested_forward_mode,
+    test_batching_is_a_loop,
+    test_type_rule_follows_numpy_for_every_dtype,
+]
+AT_EDGES = [test_first_derivatives, test_batching_is_a_loop, test_type_rule_follows_numpy_for_every_dtype]
+#: Operations whose derivatives take long: the quick run takes them through these alone.
+HEAVY = {
+    "logm",
+    "logm_tangent",
+    "f_quantile",
+    "f_upper_quantile",
+    "betaincinv",
+    "betainccinv",
+    "student_slope",
+}
+HEAVY |= {"hyp2f1_by_a", "hyp2f1_by_b", "hyp2f1_by_c"}
+
+
+def check_operation(primitive: Primitive) -> None:
+    seed = int.from_bytes(primitive.name.encode(), "little") % 2**31 + CASES
+    modes, at_edges = ({test.check for test in tests} for tests in (OF_MODES, AT_EDGES))
+    for check, primitives in CHECKS:
+        if primitive in primitives and (check in modes or primitive.name not in HEAVY):
+            for at_edge in (False, True) if check in at_edges else (False,):
+                try:
+                    check(Sample(primitive, FewDraw(seed, at_edge=at_edge)))
+                except BaseException as error:
+                    error.add_note(f"{check.__name__}, {at_edge=}")
+                    raise
+
+
+@pytest.mark.modes("batching", "forward", "reverse", "second order", "series")
+@each(SMOOTH)
+def test_a_smooth_operation(primitive: Primitive) -> None:
+    check_operation(primitive)
+
+
+@pytest.mark.modes("batching")
+@each(CONSTANT)
+def test_an_operation_without_a_derivative(primitive: Primitive) -> None:
+    check_operation(primitive)
 
 
 @pytest.mark.slow

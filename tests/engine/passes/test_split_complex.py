@@ -12,7 +12,7 @@ import pytest
 
 import wengert as wg
 from tests.compiler.comparing import assert_same, check
-from tests.compiler.test_registry_compiled import SeededDraw, seed_of
+from tests.compiler.test_registry_compiled import LongDraw, seed_of
 from tests.test_complex import OF_COMPLEX, ComplexSample
 from tests.test_registry import each
 from wengert.engine.passes.complex_arithmetic import OF_PARTS
@@ -24,7 +24,7 @@ X = np.array([0.3, -0.7, 1.2, 2.0])
 
 @each(OF_COMPLEX)
 def test_operations_and_their_derivatives(primitive: Primitive) -> None:
-    sample = ComplexSample(primitive, SeededDraw(seed_of(primitive, 300)))
+    sample = ComplexSample(primitive, LongDraw(seed_of(primitive, 300)))
     point, direction, cotangent = list(sample.point), list(sample.direction()), sample.cotangent()
 
     def all_of(point: Any, direction: Any, cotangent: Any) -> Any:
