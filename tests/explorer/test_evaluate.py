@@ -9,8 +9,7 @@ import pytest
 
 import wengert.engine.ops.pairs  # noqa: F401 (states primitives)
 from tests.browsers import browser as browser  # a fixture
-from tests.draws import many
-from tests.draws import SeededDraw
+from tests.draws import SeededDraw, many
 from tests.explorer.samples import assert_same, sample
 from wengert.engine.ir.graph import Equation, Graph, Var
 from wengert.engine.ir.types import type_of
