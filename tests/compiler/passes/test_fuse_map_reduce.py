@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import wengert as wg
 from tests.compiler.comparing import check
 from tests.draws import examples
+from wengert.compiler.llvm.host import host
 
 RNG = np.random.default_rng(0)
 
@@ -151,7 +152,8 @@ def test_few_arrays_go_through_one_loop() -> None:
 def test_short_rows(dtype: str) -> None:
     x = (9 * normal(30_000, 3)).astype(dtype)
     check(rows, x, x, ulp=100, scale=10.0)
-    assert along(rows, x, x) == 0
+    if 3 * x.itemsize < host().vector_bytes:
+        assert along(rows, x, x) == 0
 
 
 def test_small_maps_stay_apart() -> None:
