@@ -12,7 +12,7 @@ import pytest
 
 import wengert as wg
 from tests.compiler.running import output, run
-from tests.test_layers import FILES, imports
+from tests.test_layers import FILES, contents
 from wengert.compiler import compiled
 from wengert.compiler.llvm import parallel
 from wengert.compiler.runtime.threads import serial_blas, team
@@ -224,7 +224,7 @@ def test_all_that_the_pipeline_and_code_generation_import_is_known_to_the_cache(
         module = waiting.pop()
         if module in FILES and module not in reached and module.count("."):
             reached.add(module)
-            waiting += [name.target for name in imports(FILES[module])]
+            waiting += [name.target for name in contents(FILES[module]).imports]
     places = {module.removeprefix("wengert.").replace(".", "/") for module in reached}
     needed = {
         f"{place}.py" if (package / f"{place}.py").exists() else f"{place}/__init__.py" for place in places
