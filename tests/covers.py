@@ -14,7 +14,8 @@ a test of which no case fits. The marker ``long`` is on the cases that follow, f
 case of each test.
 
 A test with the marker ``modes`` takes an operation through modes of differentiation, batching or compilation, and one
-with the marker ``exhaustive`` has cheap cases, such as that of the links of the pages. They keep every case.
+with the marker ``exhaustive`` has cheap cases, or one that alone finds a fault of ``tools/mutations.toml``. They keep
+every case.
 """
 
 from __future__ import annotations

@@ -154,6 +154,7 @@ def test_each_write(write: Write) -> None:
     check(program_of([write], 4), argument(4), ulp=200, scale=1.0)
 
 
+@pytest.mark.exhaustive
 def test_the_old_array_is_read_later() -> None:
     """A version of the array that a later step reads stays as it was."""
 

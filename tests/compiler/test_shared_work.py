@@ -136,6 +136,7 @@ def test_many_large(first: int) -> None:
         check_draw(seed, small=False)
 
 
+@pytest.mark.exhaustive
 def test_a_loop_inside_a_loop() -> None:
     """The derivatives add up blocks of examples, each a product in blocks: in one of them both loops are shared."""
     rng = np.random.default_rng(0)

@@ -147,6 +147,7 @@ def test_no_minimiser_of_scipys_with_success_ends_elsewhere(name: str, method: s
 # -- the rule ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 def test_errors_name_residual_step_and_remedy() -> None:
     with pytest.raises(LimitError, match=r"^root: .* a residual of 0 and a step of .*; begin nearer, scale"):
         wg.implicit.root(lambda x: x**3 - 3 * x**2 + 3 * x - 1, 3.0)

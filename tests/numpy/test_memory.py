@@ -70,8 +70,7 @@ def assert_numpys_compiled(seed: int) -> None:
     np.testing.assert_allclose(compiled, wg.grad(loss)(program.input()), rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.costly
-@pytest.mark.parametrize("start", range(0, 250, 25))
+@pytest.mark.parametrize("start", [pytest.param(0, marks=pytest.mark.exhaustive), *range(25, 250, 25)])
 def test_random_programs_of_views_and_copies_are_numpys(start: int) -> None:
     programs = [assert_numpys(seed) for seed in range(start, start + 25)]
     assert sum(program.views for program in programs) > 12

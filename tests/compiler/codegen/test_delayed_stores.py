@@ -168,6 +168,7 @@ def test_the_last_tile_is_written_too() -> None:
         check(scaled, w, v, x, g, ulp=500, scale=10.0)
 
 
+@pytest.mark.exhaustive
 def test_a_network_with_a_partial_batch() -> None:
     def loss(w: Any, x: Any) -> Any:
         return np.sum(nn.relu(x @ w) ** 2) / len(x)

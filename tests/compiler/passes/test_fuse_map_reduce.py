@@ -160,7 +160,9 @@ def test_small_maps_stay_apart() -> None:
     assert along(loss_and_gradient, normal(100, 25), normal(100, 25)) == 0
 
 
-@pytest.mark.parametrize("shape", [(65_537,), (1 << 17,), (1000, 67), (3, 43_691)])
+@pytest.mark.parametrize(
+    "shape", [pytest.param((65_537,), marks=pytest.mark.exhaustive), (1 << 17,), (1000, 67), (3, 43_691)]
+)
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.costly
 def test_the_rest_of_a_sum(shape: tuple[int, ...], threads: int) -> None:
