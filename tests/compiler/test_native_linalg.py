@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
-from tests.compiler.comparing import check, eager
+from tests.compiler.comparing import assert_same, check, eager
 from tests.draws import examples
 from wengert.engine.machine import costs
 
@@ -181,32 +181,37 @@ def test_float32_is_computed_in_float64_as_in_numpy(name: str) -> None:
 
 
 @pytest.mark.usefixtures("divided")
-@pytest.mark.parametrize("rows", [3, 5])
+@pytest.mark.parametrize("rows", [2, 4])  # a block, or two
 @pytest.mark.costly
 def test_what_cannot_be_factorised_raises_as_in_numpy(rows: int) -> None:
     singular = np.ones((5, rows, rows)) * np.eye(rows)
     singular[3, rows - 1] = 0
     for function, problem in (
-        (lambda a: np.linalg.solve(a, a), "Singular matrix"),
+        (lambda a: np.linalg.solve(a, a[..., :1]), "Singular matrix"),
         (np.linalg.inv, "Singular matrix"),
         (np.linalg.cholesky, "not positive definite"),
         (lambda a: wg.scipy.linalg.solve_triangular(a[3], a[0], lower=True), "singular matrix"),
     ):
         with pytest.raises(np.linalg.LinAlgError, match=problem):
             wg.jit(function)(singular)
-    for name in ("determinant", "sign and logarithm"):
-        with np.errstate(invalid="ignore"):
-            check(lambda a, name=name: FUNCTIONS[name](a, None), singular)
-    np.testing.assert_array_equal(
-        wg.jit(np.linalg.slogdet)(singular)[1], eager(np.linalg.slogdet, singular)[1]
-    )
+
+    def determinants(a: Any) -> Any:
+        return [
+            FUNCTIONS[name](a, None) for name in ("determinant", "sign and logarithm")
+        ], np.linalg.slogdet(a)[1]
+
+    found, logarithms = wg.jit(determinants)(singular)
+    expected, exact = eager(determinants, singular)
+    assert_same(found, expected)
+    np.testing.assert_array_equal(logarithms, exact)
 
 
 @pytest.mark.usefixtures("divided")
 def test_determinants_beyond_the_range_of_partial_products() -> None:
     a = np.diag([1e200, -1e200, 1e-300, 1e-250, 1e200, 1.0, 3.0])[[1, 0, 2, 4, 3, 6, 5]]
-    np.testing.assert_allclose(wg.jit(np.linalg.det)(a), 3e50, rtol=1e-12)
-    assert wg.jit(np.linalg.slogdet)(a)[0] == np.linalg.slogdet(a)[0]
+    determinant, sign = wg.jit(lambda a: (np.linalg.det(a), np.linalg.slogdet(a)[0]))(a)
+    np.testing.assert_allclose(determinant, 3e50, rtol=1e-12)
+    assert sign == np.linalg.slogdet(a)[0]
 
 
 def test_one_factorisation_serves_a_solution_and_its_derivative() -> None:
