@@ -93,6 +93,7 @@ def test_bits_are_those_of_python(exported, name, tmp_path) -> None:
 
 @needs_gcc
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.costly
 def test_sanitizers_find_nothing(exported, name, tmp_path) -> None:
     code = exported[name]
     flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
