@@ -141,7 +141,7 @@ def test_turns_of_a_loop_have_one_function(x: Any, monkeypatch: pytest.MonkeyPat
 
         return wg.grad(unrolled)
 
-    assert written(turns(20), x) <= written(turns(10), x) + 1
+    assert written(turns(8), x) <= written(turns(4), x) + 1
 
 
 @linux_only

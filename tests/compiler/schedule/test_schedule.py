@@ -66,7 +66,7 @@ def test_an_element_has_the_same_bits_wherever_it_stands(dtype: Any) -> None:
     x = np.linspace(-30, 30, 150).astype(dtype)
     compiled = wg.jit(wave)
     all_of_them = compiled(x)
-    for count in (1, 3, 4, 7, 15, 16, 31, 40, 63, 64, 65, 100, 128, 149):
+    for count in (1, 3, 4, 7, 16, 31, 64, 65, 149):
         np.testing.assert_array_equal(compiled(x[:count]), all_of_them[:count])
 
 
