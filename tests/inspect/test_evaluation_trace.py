@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import wengert as wg
 from tests.compiler.test_registry_compiled import seed_of
-from tests.draws import HypothesisDraw, examples
+from tests.draws import SHARE, HypothesisDraw, examples
 from tests.explorer.samples import SeededDraw
 from wengert.engine.core.errors import ArgumentError
 from wengert.engine.primitive import REGISTRY, Partials, Primitive
@@ -176,9 +176,10 @@ DIFFERENTIABLE = [p for p in REGISTRY if p.samples is not None and not hasattr(p
 
 
 @pytest.mark.parametrize("primitive", DIFFERENTIABLE, ids=[primitive.name for primitive in DIFFERENTIABLE])
-def test_every_operation_has_a_table(primitive: Primitive) -> None:
+@pytest.mark.parametrize("number", range(max(1, round(4 * SHARE))))
+def test_every_operation_has_a_table(primitive: Primitive, number: int) -> None:
     assert primitive.samples is not None
-    seeds = itertools.count(seed_of(primitive))
+    seeds = itertools.count(seed_of(primitive, 100 * number))
     drawn = (primitive.samples(SeededDraw(seed)) for seed in seeds)
     operands, params = next((xs, params) for xs, params in drawn if all(map(np.size, xs)))
 
