@@ -201,21 +201,28 @@ def test_an_objective_that_is_not_finite_at_the_start_is_refused() -> None:
         wg.implicit.minimum(lambda x: np.log(x), -1.0)
 
 
-@pytest.mark.parametrize("seed", range(8))
+def singular(a: Any, bend: Any, start: Any) -> Any:
+    """Return the root of an equation without one."""
+    rows = np.arange(1.0, len(a) + 1)
+    return wg.implicit.root(lambda x: a @ (x + bend * (x - start) ** 3) + rows, start)
+
+
+compiled_singular = wg.jit(singular)
+
+
+@pytest.mark.parametrize(
+    "seed", [pytest.param(seed, marks=[pytest.mark.rest] if seed % 4 == 3 else []) for seed in range(8)]
+)
 def test_singular_slopes_are_named_in_a_compiled_program_as_outside(seed: int) -> None:
     rng, n = np.random.default_rng(seed), 1 + seed % 4
     a = rng.integers(-3, 4, (n, n)).astype(float)
     a[-1] = 2 * a[0] if n > 1 else 0.0
-    bend = seed // 4  # 1: the matrix depends on x
+    bend = float(seed // 4)  # 1: the matrix depends on x
     start = rng.integers(1, 4, n).astype(float)
-
-    def residual(x: Any) -> Any:
-        return a @ (x + bend * (x - start) ** 3) + np.arange(1.0, n + 1)
-
     errors: list[str] = []
-    for solve in (lambda x: wg.implicit.root(residual, x), wg.jit(lambda x: wg.implicit.root(residual, x))):
+    for solve in (singular, compiled_singular):
         with pytest.raises(MatrixError) as found:
-            solve(start)
+            solve(a, bend, start)
         errors.append(str(found.value).partition(" [")[0])
     assert errors[0] == errors[1]
     assert errors[0].startswith("root: the matrix of derivatives must not be singular; begin elsewhere")
