@@ -125,7 +125,7 @@ loop = wg.jit(lambda x, n: wg.fori_loop(0, n, lambda i, c: c * 0.5 + i * 1e-3, x
 for threads, count in ((1, 3), (2, 100_000)):
     wg.set_threads(threads)
     loop(np.ones(count), 2)
-    threading.Timer(0.15, os.kill, (os.getpid(), signal.SIGINT)).start()
+    threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
     try:
         loop(np.ones(count), 10**12)
     except KeyboardInterrupt:
@@ -265,4 +265,6 @@ def test_the_operation_that_made_a_subnormal_number() -> None:
     assert said[8] == f"exp: {message} [user.py:21]"
     assert said[9].startswith("reduce_sum: ")
     assert said[10] == "[0. 1.]"
-    assert output(CHECKED).splitlines()[0] == "3.0"
+    assert (
+        wg.jit(lambda x: np.sum((x * 1e-100) ** 2 + 1.0))(np.full(3, 1e-60)) == 3.0
+    )  # unless it is asked for
