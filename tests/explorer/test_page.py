@@ -89,7 +89,7 @@ def test_changed_inputs_give_wengerts_numbers(browser, tmp_path, name):
     for mine, expected in zip(found["adjoints"], tree.leaves(gradients), strict=True):
         np.testing.assert_allclose(mine, np.ravel(expected), **near)
     assert float(found["text"].replace("−", "-")) == found["value"][0]
-    run("for (const mode of Object.keys(MOMENTS)) { choose(mode); [1, 2, 5, 20, Infinity].forEach(go); }")
+    run("for (const mode of Object.keys(MOMENTS)) { choose(mode); [1, 5, Infinity].forEach(go); }")
     closed(browser)
 
 
