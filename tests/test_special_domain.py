@@ -22,7 +22,6 @@ def _check(case: Case, seed: int, count: int) -> int:
     return len(found)
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_values_and_derivatives_are_those_of_mpmath(case: Case) -> None:
     _check(case, SEED, 4)

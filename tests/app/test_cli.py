@@ -40,7 +40,6 @@ def listening_to_ctrl_c():
 
 
 @pytest.mark.parametrize("network", NETWORKS)
-@pytest.mark.costly
 def test_train(network, small_mnist, wengert, tmp_path):
     ended = wengert("train", network, *mnist(small_mnist), "--epochs", 2, "--out", "run")
     assert (ended.code, ended.err) == (0, "")
@@ -334,7 +333,6 @@ def interrupted(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("module", ["wengert.numpy", "wengert.app.train"])
 @pytest.mark.parametrize("program", [("./wengert", "--version"), ("-m", "wengert", "--version")])
-@pytest.mark.costly
 def test_ctrl_c_while_modules_are_imported(interrupted, module, program):
     ended = interrupted(module, *program)
     assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")

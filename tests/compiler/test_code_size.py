@@ -137,13 +137,11 @@ def check_size(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.costly
 def test_lines(seed: int) -> None:
     check_size(seed)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.costly
 def test_values(seed: int) -> None:
     check(drawn(seed, 7), argument(7), ulp=2000, scale=1.0)
 

@@ -121,7 +121,6 @@ def test_what_calls_numpy_is_not_kept(folder: Path, compilations: list[str]) -> 
     [lambda data: data[: len(data) // 2], lambda data: b"", lambda data: data[:-1] + bytes([data[-1] ^ 1])],
     ids=["cut", "empty", "one bit"],
 )
-@pytest.mark.costly
 def test_a_damaged_entry_is_rebuilt(
     folder: Path, compilations: list[str], damage: Callable[[bytes], bytes]
 ) -> None:
@@ -205,7 +204,6 @@ def test_the_log_tells_of_each_compilation() -> None:
         ("compiler/jit.py", False),
     ],
 )
-@pytest.mark.costly
 def test_edits_of_what_code_depends_on_empty_the_cache(edited: str, empties: bool, tmp_path: Path) -> None:
     package = Path(wg.__file__).parent
     copy = tmp_path / "wengert"

@@ -65,7 +65,6 @@ def test_drawn_equations(case: Case, differentiated: bool) -> None:
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-@pytest.mark.costly
 def test_nothing_is_left_to_numpy(name: str) -> None:
     a, b = np.eye(3) + np.zeros((4, 1, 1)), np.ones((4, 3, 2))
     function = wg.grad(lambda a, b: total(OPERATIONS[name](a, b)), argnums=(0, 1))
@@ -94,7 +93,6 @@ PIVOTS = {
 
 
 @pytest.mark.parametrize("name", PIVOTS)
-@pytest.mark.costly
 def test_pivots(name: str) -> None:
     a = np.array(PIVOTS[name])
     for operation in (np.linalg.inv, np.linalg.det, np.linalg.slogdet):
@@ -109,7 +107,6 @@ def test_the_larger_triangle_of_a_factor_is_not_read(rng: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["solve", "inverse", "determinant", "sign and logarithm", "cholesky"])
-@pytest.mark.costly
 def test_float32_is_computed_in_float64_as_in_numpy(name: str) -> None:
     hilbert = np.array([[1 / (i + j + 1) for j in range(4)] for i in range(4)], "f4")
     check(OPERATIONS[name], hilbert, np.ones((4, 1), "f4"), ulp=4)
@@ -144,7 +141,6 @@ FAILING: dict[str, tuple[Callable[..., Any], str]] = {
 @pytest.mark.parametrize("name", FAILING)
 @pytest.mark.parametrize("count", [1, 9, 1003])
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.costly
 def test_one_of_many_fails(name: str, count: int, threads: int) -> None:
     function, text = FAILING[name]
     compiled = wg.jit(lambda a: function(a) + 1)
@@ -176,7 +172,6 @@ def test_examples_that_do_not_exist_are_no_failure(count: int, rng: Any) -> None
 @pytest.mark.parametrize("rows", [3, 5])
 @pytest.mark.parametrize("last", [lambda x: np.sum(np.exp(0.1 * x)), lambda x: np.sum(np.tanh(x), axis=0)])
 @pytest.mark.parametrize("name", ["inverse", "cholesky"])
-@pytest.mark.costly
 def test_what_is_made_of_a_few_good_ones(
     name: str, last: Callable[[Any], Any], rows: int, count: int
 ) -> None:

@@ -98,7 +98,6 @@ def test_eigenvalues(seed: int, rows: int, lead: tuple[int, ...], scale: float) 
 
 
 @pytest.mark.parametrize("rows", [2, 7])
-@pytest.mark.costly
 def test_eigenvalues_of_special_matrices(rows: int) -> None:
     """Equal and nearly equal eigenvalues, those of Hilbert's matrix, of graded ones, and zeros."""
     n = np.arange(rows)
@@ -121,7 +120,6 @@ def test_eigenvalues_of_what_is_not_finite_are_nan() -> None:
 
 @pytest.mark.usefixtures("divided")
 @pytest.mark.parametrize("columns", [2, 5])
-@pytest.mark.costly
 def test_columns_that_depend_on_others_and_zeros(columns: int) -> None:
     a = np.ones((6, columns))
     a[:, 0] = 0
@@ -131,7 +129,6 @@ def test_columns_that_depend_on_others_and_zeros(columns: int) -> None:
 
 
 @pytest.mark.parametrize("scale", [1e-170, 1e170])
-@pytest.mark.costly
 def test_reflections_neither_overflow_nor_underflow(scale: float) -> None:
     a = drawn(0, 9, 7) * scale
     q, r = wg.jit(np.linalg.qr)(a)
@@ -156,7 +153,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 @pytest.mark.usefixtures("divided")
 @pytest.mark.parametrize("lead", [(), (6,)])
 @pytest.mark.parametrize("name", FUNCTIONS)
-@pytest.mark.costly
 def test_derivatives(name: str, lead: tuple[int, ...]) -> None:
     rng = np.random.default_rng(1)
     rows = 5 if lead else 7  # two blocks, or three
@@ -174,7 +170,6 @@ def test_derivatives(name: str, lead: tuple[int, ...]) -> None:
 @pytest.mark.parametrize(
     "name", ["solve", "inverse", "determinant", "sign and logarithm", "cholesky", "orthogonal"]
 )
-@pytest.mark.costly
 def test_float32_is_computed_in_float64_as_in_numpy(name: str) -> None:
     hilbert = np.array([[1 / (i + j + 1) for j in range(4)] for i in range(4)], "f4")
     check(FUNCTIONS[name], hilbert, np.ones((4, 1), "f4"), ulp=8)
@@ -182,7 +177,6 @@ def test_float32_is_computed_in_float64_as_in_numpy(name: str) -> None:
 
 @pytest.mark.usefixtures("divided")
 @pytest.mark.parametrize("rows", [2, 4])  # a block, or two
-@pytest.mark.costly
 def test_what_cannot_be_factorised_raises_as_in_numpy(rows: int) -> None:
     singular = np.ones((5, rows, rows)) * np.eye(rows)
     singular[3, rows - 1] = 0

@@ -124,7 +124,6 @@ def check_draw(seed: int, *, small: bool) -> None:
 
 
 @pytest.mark.parametrize("seed", range(16))
-@pytest.mark.costly
 def test_large(seed: int) -> None:
     check_draw(seed, small=False)
 

@@ -89,7 +89,6 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("dtype", SMALL)
-@pytest.mark.costly
 def test_elementary_functions_need_no_subnormal_numbers(name: str, dtype: str) -> None:
     limits, r = np.finfo(dtype), np.random.default_rng(0)
     sizes = 2.0 ** r.uniform(limits.minexp, limits.maxexp - 0.01, 2000)

@@ -65,7 +65,6 @@ def closed(browser):
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.costly
 def test_changed_inputs_give_wengerts_numbers(browser, tmp_path, name):
     fun, arguments, others = CASES[name]
     run = show(browser, explore(fun)(*arguments), tmp_path)
@@ -190,7 +189,6 @@ def test_the_trace_and_the_source_are_one_stop_each(browser, tmp_path):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [DESKTOP, PHONE])
 @pytest.mark.parametrize("mode", ["forward", "reverse", "adjoint", "nests"])
-@pytest.mark.costly
 def test_a_page_fits_and_can_be_read(browser, tmp_path, width, scheme, mode):
     fun, arguments, _ = CASES["loss"]
     run = show(browser, explore(fun)(*arguments), tmp_path, width, scheme)

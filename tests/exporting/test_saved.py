@@ -86,7 +86,6 @@ class Scaled:
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.costly
 def test_a_saved_function_returns_the_same_bits(name, tmp_path) -> None:
     fun, arguments = CASES[name]()
     path = wg.export(fun, *arguments).save(tmp_path / "f.wg")

@@ -81,7 +81,6 @@ SOLVED = {
 
 
 @every_problem
-@pytest.mark.costly
 def test_no_answer_is_wrong(name: str) -> None:
     answers = run(name, 0, 10, 1, 1)
     assert answers > 0 or name not in SOLVED
@@ -101,7 +100,6 @@ NEAR = {wg.optimize.lbfgs: 1e-2, wg.optimize.newton_cg: 2e-5}
 @pytest.mark.parametrize("options", [{}, {"gtol": 1e-9, "ftol": 0.0}], ids=["loose", "tight"])
 @pytest.mark.parametrize("solve", NEAR, ids=lambda solve: solve.__name__)
 @pytest.mark.parametrize("name", MINIMA)
-@pytest.mark.costly
 def test_no_descent_that_says_converged_ends_elsewhere(
     name: str, solve: Callable[..., Any], options: dict[str, float]
 ) -> None:
@@ -129,7 +127,6 @@ TOLD = [name for name in MINIMA if name not in ("narrow valley", "valley 5", "va
 
 @pytest.mark.parametrize("method", [None, "Newton-CG", "L-BFGS-B", "CG", "SLSQP", "trust-exact"])
 @pytest.mark.parametrize("name", TOLD)
-@pytest.mark.costly
 def test_no_minimiser_of_scipys_with_success_ends_elsewhere(name: str, method: str | None) -> None:
     known, rng = PROBLEMS[name], np.random.default_rng(4)
     fun = wg.jit(known.fun)

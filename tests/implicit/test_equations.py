@@ -78,7 +78,6 @@ def test_every_mode(function: Any, linear: str) -> None:
 
 @pytest.mark.parametrize("linear", LINEAR)
 @pytest.mark.parametrize("function", [pair, settled, fitted])
-@pytest.mark.costly
 def test_compiled_derivatives(function: Any, linear: str) -> None:
     def f(t: Any) -> Any:
         return function(t, linear)

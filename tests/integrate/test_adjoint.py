@@ -32,7 +32,6 @@ def agree(mine: Any, other: Any, tolerance: float = 1e-5) -> None:
 
 
 @pytest.mark.parametrize("method", ["RK45", "DOP853", "Rodas5P"])
-@pytest.mark.costly
 def test_it_is_the_derivative_of_the_steps(method: str) -> None:
     """With respect to a parameter, the start and the times; one of the times is the start."""
     point = 1.3, START, TIMES

@@ -287,7 +287,6 @@ def test_derivatives_are_those_of_the_flow(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["RK45", "DOP853", "Rodas5P", "leapfrog"])
-@pytest.mark.costly
 def test_compiled_is_eager(method: str) -> None:
     settings = {**SETTINGS[method]} | ({} if method in FIXED else {"rtol": 1e-6, "max_steps": 300})
 
@@ -305,7 +304,6 @@ def test_compiled_is_eager(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["RK23", "DOP853", "Rodas5P", "leapfrog"])
-@pytest.mark.costly
 def test_the_end_alone_is_the_end_of_an_interpolated_step(method: str) -> None:
     """Steps to the end are not interpolated; the state there and its derivatives are those of all times."""
     settings = {"steps": 50} if method in FIXED else {"rtol": 1e-4, "atol": 1e-6, "max_steps": 100}
@@ -419,7 +417,6 @@ def test_what_the_leapfrog_and_a_traced_graph_refuse() -> None:
         ("Rodas5P", "an event", lambda t, y: -y),
     ],
 )
-@pytest.mark.costly
 def test_derivatives_of_a_run_that_ended_early_warn(method: str, end: str, fun: Any) -> None:
     """Of the states; the values, and the time of an event, which is exact, come without a word."""
 

@@ -34,7 +34,6 @@ def end(method: str, adjoint: str = "discrete", count: int = 1) -> Callable[[Any
 @pytest.mark.parametrize(
     ("method", "adjoint"), [("RK45", "discrete"), ("RK45", "continuous"), ("Rodas5P", "discrete")]
 )
-@pytest.mark.costly
 def test_a_solution_over_no_time_is_the_start_and_moves_with_both_times(
     method: str, adjoint: str, count: int
 ) -> None:
@@ -71,7 +70,6 @@ GIVEN: dict[str, Callable[[Any], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("given", GIVEN)
-@pytest.mark.costly
 def test_a_stiff_complex_problem_has_a_holomorphic_jacobian(given: str) -> None:
     def last(scale: Any) -> Any:
         options = {"t_eval": [1.0], "rtol": 1e-8, "atol": 1e-10} | GIVEN[given](scale)
@@ -92,7 +90,6 @@ def test_a_stiff_complex_problem_has_a_holomorphic_jacobian(given: str) -> None:
         lambda t, y: np.diag([np.nan, 1.0]),
     ],
 )
-@pytest.mark.costly
 def test_a_jacobian_that_is_no_number_makes_no_steps(jac: Any) -> None:
     with pytest.raises(
         ArgumentError, match=r"jac must be finite; got 1 elements that are not.*\[test_limits"

@@ -78,7 +78,6 @@ def test_random_programs_of_views_and_copies_are_numpys(start: int) -> None:
     assert sum(program.copies for program in programs) > 6
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("seed", range(250, 270))
 def test_random_programs_of_views_and_copies_are_numpys_compiled(seed: int) -> None:
     assert_numpys_compiled(seed)
@@ -313,7 +312,6 @@ TABLES: tuple[tuple[dict[str, Call], dict[str, Call]], ...] = (
 )
 
 
-@pytest.mark.costly
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("part", range(10))
 @pytest.mark.parametrize("run", [on_tape, _in_batch, _traced])

@@ -147,7 +147,6 @@ def test_the_best_model(quick, monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("keep", ["last", "best"])
-@pytest.mark.costly
 def test_a_run_goes_on_where_it_was(quick, monkeypatch, keep):
     """A run may be interrupted after any number of steps, within an epoch or between two."""
     options = (
@@ -196,7 +195,6 @@ def test_a_finished_run_goes_on_with_more_epochs(quick):
 
 
 @pytest.mark.parametrize(("limit", "steps"), [(1, 1), (30, 1), (100, 1), (150, 2), (1000, 2)])
-@pytest.mark.costly
 def test_the_first_images_alone(quick, limit, steps):
     ended = quick("--limit", limit, "--epochs", 2, "--batch-size", 100, "--log-every", 1)
     assert (ended.code, ended.err) == (0, "")
@@ -257,7 +255,6 @@ def test_other_images_are_noticed(quick, tmp_path, small_mnist):
 
 
 @pytest.mark.parametrize("part", ["json", "safetensors", "torn", "missing"])
-@pytest.mark.costly
 def test_a_damaged_checkpoint_is_named_and_the_one_before_is_used(quick, tmp_path, part):
     assert quick("--epochs", 3, "--out", "whole").code == 0
     assert quick("--epochs", 3).code == 0
@@ -310,7 +307,6 @@ def tiny(rng):
 
 
 @pytest.mark.parametrize("keep", ["last", "best"])
-@pytest.mark.costly
 def test_a_kill_between_any_two_changes_of_files(quick, monkeypatch, tmp_path, keep):
     """A run resumes from the files on the disk before any rename or removal: a kill can leave no others."""
     monkeypatch.setitem(TASKS, "mlp", TASKS["mlp"]._replace(build=tiny))

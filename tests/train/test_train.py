@@ -52,7 +52,6 @@ def run(task, small, notes=None, compiled=True, **chosen):
 
 
 @pytest.mark.parametrize("name", TASKS)
-@pytest.mark.costly
 def test_every_task_learns(name, small):
     rate = {"rate": 0.05} if name in ("cnn", "rnn") else {}
     notes = Notes()
@@ -64,7 +63,6 @@ def test_every_task_learns(name, small):
 
 
 @pytest.mark.parametrize(("name", "recipe"), RECIPES)
-@pytest.mark.costly
 def test_recipes_learn_with_the_same_network(name, recipe):
     task, few = task_named(name, recipe), digit_set(train=100, test=20, seed=3)
     assert (task.build, task.prepare, task.recipe) == (TASKS[name].build, TASKS[name].prepare, recipe)
@@ -137,7 +135,6 @@ def test_ctrl_c_in_a_step_and_in_evaluation(small):
 
 
 @pytest.mark.parametrize("name", ["cnn", "rnn", "mlp"])
-@pytest.mark.costly
 def test_a_loss_that_is_not_finite_stops_the_run(name, small):
     notes = Notes()
     with pytest.raises(training.DivergedError, match=r"in epoch 1, step \d: .*smaller learning rate"):

@@ -81,7 +81,6 @@ def compiled_at_once(function: Callable[..., Any], *given: Any) -> Any:
 
 
 @pytest.mark.parametrize("columns", [256, 259, 250, 272])
-@pytest.mark.costly
 def test_what_lies_beside_a_result_stays(columns: int) -> None:
     w, v, x, g = arguments(61, columns, 128)
     room = np.full((2, w.size + 64), 7, np.float32)
@@ -142,7 +141,6 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.costly
 def test_programs(name: str) -> None:
     function, given = PROGRAMS[name]
     assert delays_stores(function, *given) is (name not in ("two sums", "truth values"))

@@ -76,7 +76,6 @@ def along(function: Callable[..., Any], *arguments: Any, **options: Any) -> int:
 
 
 @pytest.mark.parametrize("name", JOINED)
-@pytest.mark.costly
 def test_joined(name: str) -> None:
     arguments = normal(300, 250), normal(300, 250)
     check(JOINED[name], *arguments, ulp=1000, scale=10.0)
@@ -105,7 +104,6 @@ def of_products(x: Any, y: Any) -> Any:
 @pytest.mark.parametrize(
     ("function", "loops"), [(of_different_arrays, 1), (of_positions, 2), (of_products, 2)]
 )
-@pytest.mark.costly
 def test_reductions_over_as_many_elements_share_a_loop(function: Callable[..., Any], loops: int) -> None:
     x, y = normal(30, 47), normal(30, 47)
     check(function, x, y, ulp=1000, scale=10.0)
@@ -148,7 +146,6 @@ def test_few_arrays_go_through_one_loop() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int64"])
-@pytest.mark.costly
 def test_short_rows(dtype: str) -> None:
     x = (9 * normal(30_000, 3)).astype(dtype)
     check(rows, x, x, ulp=100, scale=10.0)
@@ -164,7 +161,6 @@ def test_small_maps_stay_apart() -> None:
     "shape", [pytest.param((65_537,), marks=pytest.mark.exhaustive), (1 << 17,), (1000, 67), (3, 43_691)]
 )
 @pytest.mark.parametrize("threads", [1, 2, 3])
-@pytest.mark.costly
 def test_the_rest_of_a_sum(shape: tuple[int, ...], threads: int) -> None:
     """Sums of more than whole parts, of more than whole vectors; the map is written everywhere, and once."""
     before = wg.get_threads()

@@ -26,7 +26,6 @@ SUMS: dict[str, Callable[..., Any]] = {
 
 @pytest.mark.parametrize("shape", [(5_000_000,), (65_537,), (300_001, 3), (3, 70_001), (40, 40, 61)])
 @pytest.mark.parametrize("name", SUMS)
-@pytest.mark.costly
 def test_errors_stay_small(name: str, shape: tuple[int, ...]) -> None:
     x = np.full(shape, 0.1, np.float32)
     exact = SUMS[name](x.astype(float))

@@ -310,7 +310,6 @@ def test_threads_inside_a_loop(threads: int) -> None:
 
 @pytest.mark.usefixtures("restored_threads")
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.costly
 def test_two_threads_of_pythons_call_one_function(threads: int) -> None:
     wg.set_threads(threads)
     compiled = wg.jit(wg.value_and_grad(model))  # and compile it at the same time

@@ -108,7 +108,6 @@ def test_several_axes_and_transposed_operands(shape: tuple[int, ...], real: bool
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.costly
 def test_transforms_of_real_numbers(dtype: str) -> None:
     for count in [20, 66] if dtype == "float32" else [2, 3, 4, 9, 15, 16, 33, 37, 74, 100]:
         x = normal(*[(), (3,), (2, 3), (9,)][count % 4], count).real.astype(dtype)
@@ -122,7 +121,6 @@ def test_transforms_of_real_numbers(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("shape", [(8, 6), (12, 1), (82, 5), longer(33, 40), longer(3, 20, 70)])
-@pytest.mark.costly
 def test_transforms_of_real_numbers_along_several_axes(shape: tuple[int, ...]) -> None:
     x = normal(*shape).real.copy()
 
@@ -191,7 +189,6 @@ def test_lesser_processors(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("dtype", ["complex128", "complex64"])
 @pytest.mark.parametrize("count", [17, 37, 43, 47, 60, 77, 101, 243, 512])
-@pytest.mark.costly
 def test_errors_are_at_most_twice_those_of_pocketfft(dtype: str, count: int) -> None:
     pocketfft = pytest.importorskip("scipy.fft")  # NumPy's works in double precision
     z = normal(8, count, dtype=dtype)

@@ -74,7 +74,6 @@ def test_operations_and_their_derivatives(primitive: Primitive) -> None:
     assert_same(on_parts(all_of)(*arguments), tree.leaves(eager(all_of, *arguments)), 5000.0, 1.0)
 
 
-@pytest.mark.costly
 @each(OF_COMPLEX)
 def test_compiled_operations_and_their_derivatives(primitive: Primitive) -> None:
     all_of, arguments = with_derivatives(primitive)
@@ -112,7 +111,6 @@ def test_rules_for_parts_give_what_numpy_gives(name: str) -> None:
     check_near_the_axes(name, on_parts)
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("name", WITH_RULES)
 def test_compiled_rules_for_parts_give_what_numpy_gives(name: str) -> None:
     check_near_the_axes(name, wg.jit)
@@ -298,7 +296,6 @@ def test_infinite_parts_give_what_numpy_gives(name: str) -> None:
     check_infinite_parts(name, 400, wg.jit if name in ("multiply", "square") else on_parts, wg.vmap)
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("count", [400, pytest.param(20_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", [*OF_ONE.split(), *OF_TWO.split()])
 def test_compiled_functions_of_infinite_parts_give_what_numpy_gives(name: str, count: int) -> None:
