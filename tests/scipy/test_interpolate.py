@@ -124,17 +124,13 @@ def test_functions(name: str) -> None:
 #: One of each kind: the others compile the same systems of equations, intervals and polynomials.
 COMPILED = {
     "CubicSpline conditions",
-    "CubicSpline integral",
     "PchipInterpolator",
     "makima",
     "BSpline",
     "make_interp_spline quadratic",
-    "InterpolatedUnivariateSpline",
     "RectBivariateSpline points",
-    "interp1d linear",
     "interp1d nearest",
     "RegularGridInterpolator",
-    "RegularGridInterpolator pchip",
 }
 
 
