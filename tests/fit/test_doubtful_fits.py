@@ -128,7 +128,7 @@ DENSITIES: dict[str, tuple[Callable[[Any], Any], float, float]] = {
 
 #: In the quick run each density and each sampler once, and one chain: two compile other programs for each alone.
 TRIALS = [
-    ("matrix", wg.fit.nuts, 1),
+    pytest.param("matrix", wg.fit.nuts, 1, marks=pytest.mark.exhaustive),
     ("root", wg.fit.hmc, 1),
     pytest.param("matrix", wg.fit.hmc, 2, marks=pytest.mark.rest),
     pytest.param("root", wg.fit.nuts, 2, marks=pytest.mark.rest),
