@@ -429,13 +429,9 @@ def _entropy_of(x: Any, y: Any, inside: Callable[..., Any]) -> Any:
     return where(is_undefined, np.nan, where(is_inside, value, edge))
 
 
-def _rel_entr(x: Any, y: Any) -> Any:
-    return _entropy_of(x, y, rel_entropy)
-
-
 def _kl_div(x: Any, y: Any) -> Any:
     return _entropy_of(x, y, kl_divergence)
 
 
 BY_NAME.update(entr=entr, log_expit=log_expit, logit=logit, xlog1py=xlog1py, xlogy=xlogy)
-BY_NAME.update(rel_entr=_rel_entr, kl_div=_kl_div)
+BY_NAME.update(rel_entr=lambda x, y: _entropy_of(x, y, rel_entropy), kl_div=_kl_div)

@@ -17,10 +17,6 @@ def _cast(x: Any, dtype: Dtype) -> Any:
     return x.astype(dtype) if isinstance(x, NUMPY_VALUE) else dtype.type(x)
 
 
-def _cast_type(x: TensorType, dtype: Dtype) -> TensorType:
-    return TensorType(dtype, x.shape)
-
-
 def _cast_samples(draw: Draw) -> tuple[tuple[Any, ...], dict[str, Any]]:
     return (draw.array(draw.shape()),), {"dtype": FLOAT64}
 
@@ -28,7 +24,7 @@ def _cast_samples(draw: Draw) -> tuple[tuple[Any, ...], dict[str, Any]]:
 cast = primitive(
     name="cast",
     doc="x converted to another dtype, of a complex x its real part; a derivative passes between floating dtypes only",
-    type_rule=_cast_type,
+    type_rule=lambda x, dtype: TensorType(dtype, x.shape),
     evaluate=_cast,
     derivative=Linear(lambda cotangent, x, dtype: cotangent),  # the engine converts it to the operand's dtype
     batch=batch_elementwise,

@@ -104,27 +104,15 @@ def _sine1(x: Any) -> Any:
     return -imag(_last(rdft(odd), 1, -1))
 
 
-def _sine2(x: Any) -> Any:
-    return _reversed(_cosine2(_alternating(x)))
-
-
-def _sine3(x: Any) -> Any:
-    return _alternating(_cosine3(_reversed(x)))
-
-
-def _sine4(x: Any) -> Any:
-    return _alternating(_cosine4(_reversed(x)))
-
-
 _TRANSFORMS: dict[tuple[str, int], Callable[[Any], Any]] = {
     ("dct", 1): _cosine1,
     ("dct", 2): _cosine2,
     ("dct", 3): _cosine3,
     ("dct", 4): _cosine4,
     ("dst", 1): _sine1,
-    ("dst", 2): _sine2,
-    ("dst", 3): _sine3,
-    ("dst", 4): _sine4,
+    ("dst", 2): lambda x: _reversed(_cosine2(_alternating(x))),
+    ("dst", 3): lambda x: _alternating(_cosine3(_reversed(x))),
+    ("dst", 4): lambda x: _alternating(_cosine4(_reversed(x))),
 }
 #: The type whose transform undoes that of a type.
 _INVERSE = {1: 1, 2: 3, 3: 2, 4: 4}
