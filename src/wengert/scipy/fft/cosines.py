@@ -26,6 +26,7 @@ from wengert.numpy import fourier
 from wengert.numpy.registry import floating, integers, rank_of
 from wengert.numpy.shaping import flip, part
 from wengert.scipy.fft.exponentials import distinct
+from wengert.scipy.registry import P, with_parameters_of
 
 # -- transforms along the last axis, without a norm ------------------------------------------------------
 
@@ -211,9 +212,18 @@ _described = documented(
 )
 
 
-@substitutes("scipy.fft.dct")
-@_described
-def dct(
+def _transform(template: Callable[P, tuple[Any, ...]]) -> Callable[[Callable[..., Any]], Callable[P, Any]]:
+    """Return a decorator of transforms with the parameters of a function, which returns those that are used."""
+
+    def decorate(transform: Callable[..., Any]) -> Callable[P, Any]:
+        enter = substitutes(f"scipy.fft.{transform.__name__}")
+        return enter(_described(with_parameters_of(template)(transform)))
+
+    return decorate
+
+
+@_transform
+def _one_axis(
     x: Any,
     type: int = 2,
     n: Any = None,
@@ -222,7 +232,26 @@ def dct(
     overwrite_x: bool = False,
     workers: Any = None,
     orthogonalize: Any = None,
-) -> Any:
+) -> tuple[Any, ...]:
+    return x, type, n, axis, norm, orthogonalize
+
+
+@_transform
+def _several_axes(
+    x: Any,
+    type: int = 2,
+    s: Any = None,
+    axes: Any = None,
+    norm: Any = None,
+    overwrite_x: bool = False,
+    workers: Any = None,
+    orthogonalize: Any = None,
+) -> tuple[Any, ...]:
+    return x, type, s, axes, norm, orthogonalize
+
+
+@_one_axis
+def dct(x: Any, type: int, n: Any, axis: int, norm: Any, orthogonalize: Any) -> Any:
     """Transform by cosines.
 
     ====  ===================================================================
@@ -264,18 +293,8 @@ def dctn(
     return _several("dct", x, type, s, axes, norm, orthogonalize)
 
 
-@substitutes("scipy.fft.idct")
-@_described
-def idct(
-    x: Any,
-    type: int = 2,
-    n: Any = None,
-    axis: int = -1,
-    norm: Any = None,
-    overwrite_x: bool = False,
-    workers: Any = None,
-    orthogonalize: Any = None,
-) -> Any:
+@_one_axis
+def idct(x: Any, type: int, n: Any, axis: int, norm: Any, orthogonalize: Any) -> Any:
     """Undo `dct` of the same type.
 
     Example:
@@ -285,18 +304,8 @@ def idct(
     return _one("idct", x, type, n, axis, norm, orthogonalize)
 
 
-@substitutes("scipy.fft.idctn")
-@_described
-def idctn(
-    x: Any,
-    type: int = 2,
-    s: Any = None,
-    axes: Any = None,
-    norm: Any = None,
-    overwrite_x: bool = False,
-    workers: Any = None,
-    orthogonalize: Any = None,
-) -> Any:
+@_several_axes
+def idctn(x: Any, type: int, s: Any, axes: Any, norm: Any, orthogonalize: Any) -> Any:
     """Undo `dctn` of the same type.
 
     Example:
@@ -307,18 +316,8 @@ def idctn(
     return _several("idct", x, type, s, axes, norm, orthogonalize)
 
 
-@substitutes("scipy.fft.dst")
-@_described
-def dst(
-    x: Any,
-    type: int = 2,
-    n: Any = None,
-    axis: int = -1,
-    norm: Any = None,
-    overwrite_x: bool = False,
-    workers: Any = None,
-    orthogonalize: Any = None,
-) -> Any:
+@_one_axis
+def dst(x: Any, type: int, n: Any, axis: int, norm: Any, orthogonalize: Any) -> Any:
     """Transform by sines.
 
     ====  ===================================================================
@@ -337,18 +336,8 @@ def dst(
     return _one("dst", x, type, n, axis, norm, orthogonalize)
 
 
-@substitutes("scipy.fft.dstn")
-@_described
-def dstn(
-    x: Any,
-    type: int = 2,
-    s: Any = None,
-    axes: Any = None,
-    norm: Any = None,
-    overwrite_x: bool = False,
-    workers: Any = None,
-    orthogonalize: Any = None,
-) -> Any:
+@_several_axes
+def dstn(x: Any, type: int, s: Any, axes: Any, norm: Any, orthogonalize: Any) -> Any:
     """Transform along several axes, by `dst` along each.
 
     Example:
@@ -359,18 +348,8 @@ def dstn(
     return _several("dst", x, type, s, axes, norm, orthogonalize)
 
 
-@substitutes("scipy.fft.idst")
-@_described
-def idst(
-    x: Any,
-    type: int = 2,
-    n: Any = None,
-    axis: int = -1,
-    norm: Any = None,
-    overwrite_x: bool = False,
-    workers: Any = None,
-    orthogonalize: Any = None,
-) -> Any:
+@_one_axis
+def idst(x: Any, type: int, n: Any, axis: int, norm: Any, orthogonalize: Any) -> Any:
     """Undo `dst` of the same type.
 
     Example:
@@ -380,18 +359,8 @@ def idst(
     return _one("idst", x, type, n, axis, norm, orthogonalize)
 
 
-@substitutes("scipy.fft.idstn")
-@_described
-def idstn(
-    x: Any,
-    type: int = 2,
-    s: Any = None,
-    axes: Any = None,
-    norm: Any = None,
-    overwrite_x: bool = False,
-    workers: Any = None,
-    orthogonalize: Any = None,
-) -> Any:
+@_several_axes
+def idstn(x: Any, type: int, s: Any, axes: Any, norm: Any, orthogonalize: Any) -> Any:
     """Undo `dstn` of the same type.
 
     Example:
