@@ -113,10 +113,6 @@ def distinct(operation: str, x: Any, s: Any, axes: Any, to_real: bool = False) -
     return sizes, places
 
 
-def _is_empty(axes: Any) -> bool:
-    return axes is not None and not integers(axes)
-
-
 # -- one axis --------------------------------------------------------------------------------------------
 
 
@@ -172,7 +168,7 @@ def hfft(x: Any, n: Any, axis: int, norm: Any) -> Any:
         >>> hfft(np.array([1.0, 2.0j, 3.0]))
         array([ 4.,  2.,  4., -6.])
     """
-    return _hermitian("hfft", x, n, axis, norm)
+    return fourier.to_real("hfft", _conjugate(x), n, axis, _other("hfft", norm))
 
 
 @_one_axis
@@ -183,7 +179,7 @@ def ihfft(x: Any, n: Any, axis: int, norm: Any) -> Any:
         >>> ihfft(np.array([4.0, 2.0, 4.0, -6.0]))
         array([1.-0.j, 0.+2.j, 3.-0.j])
     """
-    return _from_hermitian("ihfft", x, n, axis, norm)
+    return conjugate(fourier.from_real("ihfft", x, n, axis, _other("ihfft", norm)))
 
 
 def _conjugate(x: Any) -> Any:
@@ -195,19 +191,11 @@ def _other(operation: str, norm: Any) -> str:
     return _OTHER[norm]
 
 
-def _hermitian(operation: str, x: Any, n: Any, axis: int, norm: Any) -> Any:
-    return fourier.to_real(operation, _conjugate(x), n, axis, _other(operation, norm))
-
-
-def _from_hermitian(operation: str, x: Any, n: Any, axis: int, norm: Any) -> Any:
-    return conjugate(fourier.from_real(operation, x, n, axis, _other(operation, norm)))
-
-
 # -- several axes ----------------------------------------------------------------------------------------
 
 
 def _over_axes(operation: str, x: Any, s: Any, axes: Any, norm: Any, sign: int) -> Any:
-    if _is_empty(axes):
+    if axes is not None and not integers(axes):
         return as_complex(floating(operand(x)))
     sizes, places = distinct(operation, operand(x), s, axes)
     return fourier.over_axes(operation, x, sizes, places, norm, sign)
