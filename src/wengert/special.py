@@ -13,6 +13,7 @@ import numpy as np
 from wengert.engine.array.array import operand
 from wengert.engine.array.substitutes import substitutes
 from wengert.engine.array.suggestions import INSTEAD
+from wengert.engine.core.docstrings import documented
 from wengert.engine.core.dtypes import INT64, dtype_of, is_complex
 from wengert.engine.core.errors import ArgumentError, message
 from wengert.engine.core.shapes import drop_axes, shape_of, size
@@ -83,6 +84,14 @@ def polygamma(n: int, x: Any) -> Any:
     return functions.polygamma(x, order=int(n)) if n else digamma(x)
 
 
+_of_orders = documented(
+    n="orders, integers from 0; they have no derivative.",
+    x="a real array or number.",
+    derivative="return the derivative by ``x`` in its place.",
+    Returns="An array of the broadcast shape of ``n`` and ``x``.",
+)
+
+
 def _spherical(kind: str, n: Any, x: Any, derivative: bool, parity: int) -> Any:
     """Return a spherical Bessel function that is even or odd, as its order and ``parity`` say, or its derivative."""
     n, x = cast(operand(n), dtype=INT64), floating(operand(x))
@@ -92,16 +101,9 @@ def _spherical(kind: str, n: Any, x: Any, derivative: bool, parity: int) -> Any:
 
 
 @substitutes("scipy.special.spherical_jn")
+@_of_orders
 def spherical_jn(n: Any, x: Any, derivative: bool = False) -> Any:
     """Return the spherical Bessel function of the first kind, ``j_n(x) = sqrt(pi / 2x) J_(n+1/2)(x)``.
-
-    Args:
-        n: orders, integers from 0; they have no derivative.
-        x: a real array or number.
-        derivative: return ``j_n'(x)`` in its place.
-
-    Returns:
-        An array of the broadcast shape of ``n`` and ``x``.
 
     Example:
         >>> import scipy.special
@@ -112,16 +114,9 @@ def spherical_jn(n: Any, x: Any, derivative: bool = False) -> Any:
 
 
 @substitutes("scipy.special.spherical_yn")
+@_of_orders
 def spherical_yn(n: Any, x: Any, derivative: bool = False) -> Any:
     """Return the spherical Bessel function of the second kind, ``y_n(x) = sqrt(pi / 2x) Y_(n+1/2)(x)``.
-
-    Args:
-        n: orders, integers from 0; they have no derivative.
-        x: a real array or number.
-        derivative: return ``y_n'(x)`` in its place.
-
-    Returns:
-        An array of the broadcast shape of ``n`` and ``x``.
 
     Example:
         >>> import scipy.special
@@ -132,16 +127,9 @@ def spherical_yn(n: Any, x: Any, derivative: bool = False) -> Any:
 
 
 @substitutes("scipy.special.spherical_in")
+@_of_orders
 def spherical_in(n: Any, x: Any, derivative: bool = False) -> Any:
     """Return the modified spherical Bessel function of the first kind, ``i_n(x) = sqrt(pi / 2x) I_(n+1/2)(x)``.
-
-    Args:
-        n: orders, integers from 0; they have no derivative.
-        x: a real array or number.
-        derivative: return ``i_n'(x)`` in its place.
-
-    Returns:
-        An array of the broadcast shape of ``n`` and ``x``.
 
     Example:
         >>> import scipy.special
@@ -152,18 +140,11 @@ def spherical_in(n: Any, x: Any, derivative: bool = False) -> Any:
 
 
 @substitutes("scipy.special.spherical_kn")
+@_of_orders
 def spherical_kn(n: Any, x: Any, derivative: bool = False) -> Any:
     """Return the modified spherical Bessel function of the second kind, ``k_n(x) = sqrt(pi / 2x) K_(n+1/2)(x)``.
 
     Of negative arguments ``k_n(-x) = -(pi i_n(x) + (-1)^n k_n(x))`` (DLMF 10.47).
-
-    Args:
-        n: orders, integers from 0; they have no derivative.
-        x: a real array or number.
-        derivative: return ``k_n'(x)`` in its place.
-
-    Returns:
-        An array of the broadcast shape of ``n`` and ``x``.
 
     Example:
         >>> import scipy.special
