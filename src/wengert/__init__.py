@@ -74,33 +74,15 @@ if TYPE_CHECKING:
     from wengert.sparse import sparse_jacobian as sparse_jacobian
     from wengert.testing import check_grads as check_grads
 
+_PACKAGES = """
+    array_api data estimators fit implicit inspect integrate linalg nn optim optimize parallel predict random report
+    scipy sparse testing train
+"""
+_CONTROL = "checkpoint cond custom_jvp custom_vjp fori_loop scan stop_gradient while_loop"
 #: Names that load on first use: the module, and the name in it (None: the module itself).
 _LATER: dict[str, tuple[str, str | None]] = {
-    **{
-        name: (f"wengert.{name}", None)
-        for name in (
-            *(
-                "array_api",
-                "data",
-                "estimators",
-                "fit",
-                "implicit",
-                "inspect",
-                "integrate",
-                "linalg",
-                "nn",
-                "optim",
-            ),
-            *("optimize", "parallel", "predict", "random", "report", "scipy", "sparse", "testing", "train"),
-        )
-    },
-    **{
-        name: ("wengert.engine.control", name)
-        for name in (
-            *("checkpoint", "cond", "custom_jvp", "custom_vjp"),
-            *("fori_loop", "scan", "stop_gradient", "while_loop"),
-        )
-    },
+    **{name: (f"wengert.{name}", None) for name in _PACKAGES.split()},
+    **{name: ("wengert.engine.control", name) for name in _CONTROL.split()},
     "check_grads": ("wengert.testing", "check_grads"),
     "derivative": ("wengert.engine.transforms.taylor_mode", "derivative"),
     "explore": ("wengert.explorer", "explore"),
