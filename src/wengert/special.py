@@ -84,6 +84,14 @@ def polygamma(n: int, x: Any) -> Any:
     return functions.polygamma(x, order=int(n)) if n else digamma(x)
 
 
+_elementwise = documented(
+    x="an array or a number, floating-point.", Returns="An array of the shape of ``x``."
+)
+_times_logarithm = documented(
+    x="the factors.",
+    y="the operands of the logarithm; both broadcast.",
+    Returns="An array of their common shape.",
+)
 _of_orders = documented(
     n="orders, integers from 0; they have no derivative.",
     x="a real array or number.",
@@ -176,14 +184,9 @@ def logit(p: Any) -> Any:
     return log(p) - log1p(negative(p))
 
 
+@_elementwise
 def softplus(x: Any) -> Any:
     """Return ``ln(1 + e^x)`` without overflow; its derivative is `expit`.
-
-    Args:
-        x: an array or a number, floating-point.
-
-    Returns:
-        An array of the shape of ``x``.
 
     Example:
         >>> float(softplus(1e4))
@@ -192,14 +195,9 @@ def softplus(x: Any) -> Any:
     return logaddexp(operand(x), 0.0)
 
 
+@_elementwise
 def log_expit(x: Any) -> Any:
     """Return ``ln(1 / (1 + e^-x))`` without overflow.
-
-    Args:
-        x: an array or a number, floating-point.
-
-    Returns:
-        An array of the shape of ``x``.
 
     Example:
         >>> float(log_expit(-1e4))
@@ -220,17 +218,11 @@ def _times_log(x: Any, y: Any, log_: Any, edge: float) -> Any:
     return times_log(x, y) if is_real else x * log_(y)
 
 
+@_times_logarithm
 def xlogy(x: Any, y: Any) -> Any:
     """Return ``x ln y``, and 0 at x = 0 unless y is NaN.
 
     The derivatives are ln y and x / y, also at x = 0. At x = y = 0, where ln y is infinite, both are 0.
-
-    Args:
-        x: the factors.
-        y: the operands of the logarithm; both broadcast.
-
-    Returns:
-        An array of their common shape.
 
     Example:
         >>> float(xlogy(0.0, 0.0))
@@ -240,15 +232,9 @@ def xlogy(x: Any, y: Any) -> Any:
     return _times_log(x, y, log, 0.0)
 
 
+@_times_logarithm
 def xlog1py(x: Any, y: Any) -> Any:
     """Return ``x ln(1 + y)``, and 0 at x = 0 unless y is NaN; derivatives as for `xlogy`.
-
-    Args:
-        x: the factors.
-        y: the operands of the logarithm; both broadcast.
-
-    Returns:
-        An array of their common shape.
 
     Example:
         >>> float(xlog1py(0.0, -1.0))
@@ -258,14 +244,9 @@ def xlog1py(x: Any, y: Any) -> Any:
     return _times_log(x, y, log1p, -1.0)
 
 
+@_elementwise
 def entr(x: Any) -> Any:
     """Return ``-x ln x``, 0 at x = 0 and -inf below; the derivative at 0, which is infinite, is taken as 0.
-
-    Args:
-        x: an array or a number, floating-point.
-
-    Returns:
-        An array of the shape of ``x``.
 
     Example:
         >>> float(entr(1.0))
