@@ -195,19 +195,8 @@ def _several(name: str, x: Any, type_: Any, s: Any, axes: Any, norm: Any, orthog
 
 
 _described = documented(
-    x="an array; of a complex one both parts are transformed.",
-    type="1, 2, 3 or 4.",
-    n="the length of the transform: `x` is cut, or filled up with zeros; None for its own length.",
-    s="the lengths along the axes; None, or -1 for one of them, for those of `x`.",
-    axis="the axis to transform along.",
-    axes="the axes to transform along; None for the last `len(s)`, or all.",
-    norm="which transform divides by the number of points, 2 n (2 n - 2 for `dct`, 2 n + 2 for `dst` of type 1): "
-    'the inverse ("backward"), both by its root ("ortho"), or the one that is not the inverse ("forward").',
     overwrite_x="accepted, and not used: `x` stays as it is.",
     workers="accepted, and not used: a compiled program has its own threads.",
-    orthogonalize='scale the first or last element, so that with `norm="ortho"` the matrix is orthogonal; None '
-    "for exactly that norm.",
-    Returns="An array.",
     Raises="ArgumentError: `type` or `norm` is unknown, or a length too small.",
 )
 

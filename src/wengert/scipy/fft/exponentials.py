@@ -20,13 +20,6 @@ from wengert.numpy.registry import floating, integers, rank_of
 from wengert.scipy.registry import P, number, with_parameters_of
 
 _TERMS = {
-    "x": "an array, real or complex.",
-    "n": "the length of the transform: `x` is cut, or filled up with zeros; None for its own length.",
-    "s": "the lengths along the axes; None, or -1 for one of them, for those of `x`.",
-    "axis": "the axis to transform along.",
-    "axes": "the axes to transform along; None for the last `len(s)`, or all.",
-    "norm": 'which transform divides by the number of points: the inverse ("backward"), both by its root ("ortho"), '
-    'or this one ("forward").',
     "overwrite_x": "accepted, and not used: `x` stays as it is.",
     "workers": "accepted, and not used: a compiled program has its own threads.",
     "plan": "must be None.",
@@ -359,7 +352,6 @@ def ihfftn(x: Any, s: Any, axes: Any, norm: Any) -> Any:
 
 
 @substitutes("scipy.fft.fftshift")
-@documented(x="an array.", axes="the axes to roll along; None for all.")
 def fftshift(x: Any, axes: Any = None) -> Any:
     """Roll the coefficient of frequency 0 into the middle.
 
@@ -371,7 +363,6 @@ def fftshift(x: Any, axes: Any = None) -> Any:
 
 
 @substitutes("scipy.fft.ifftshift")
-@documented(x="an array.", axes="the axes to roll along; None for all.")
 def ifftshift(x: Any, axes: Any = None) -> Any:
     """Undo `fftshift`.
 
@@ -383,8 +374,6 @@ def ifftshift(x: Any, axes: Any = None) -> Any:
 
 
 _FREQUENCIES = documented(
-    n="the length of the transform.",
-    d="the distance of neighbouring samples.",
     xp="must be None: the arrays are NumPy's.",
     device='must be None or "cpu".',
     Raises="ArgumentError: ``n`` is less than 1, or arrays of another library are asked for.",

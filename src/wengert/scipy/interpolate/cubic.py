@@ -22,9 +22,6 @@ from wengert.scipy.interpolate.piecewise import PPoly, check_samples, column, in
 _CONDITIONS = ("not-a-knot", "periodic", "clamped", "natural")
 
 _described = documented(
-    x="the abscissas, which rise.",
-    y="the samples.",
-    axis="the axis of the samples.",
     Raises="""\
 ShapeError: the shapes do not fit.
 ArgumentError: numbers are not finite, or the abscissas do not rise.""",
@@ -41,10 +38,6 @@ def _real_only(operation: str, y: Any) -> None:
 @_described
 class CubicHermiteSpline(PPoly):
     """The piecewise cubic with given values and slopes; samples, slopes, abscissas and points have derivatives.
-
-    Args:
-        dydx: the slopes, of the shape of ``y``.
-        extrapolate: True or None to use the first and the last piece beyond the ends, False for NaN, "periodic".
 
     Example:
         >>> float(CubicHermiteSpline([0.0, 1.0], [0.0, 1.0], [0.0, 0.0])(0.5))
@@ -78,12 +71,6 @@ class CubicSpline(CubicHermiteSpline):
 
     Samples, abscissas, points and the values of end conditions have derivatives. The slopes solve a banded system,
     which SciPy's LAPACK does.
-
-    Args:
-        bc_type: the condition at both ends: "not-a-knot", "periodic", "clamped" or "natural"; or a pair of conditions,
-            of which each may also be ``(1, slope)`` or ``(2, second derivative)``.
-        extrapolate: True to use the first and the last piece beyond the ends, False for NaN, "periodic"; None for
-            "periodic" where ``bc_type`` is so, else True.
 
     Raises:
         ArgumentError: a condition is unknown.
@@ -218,9 +205,6 @@ class PchipInterpolator(CubicHermiteSpline):
     Samples, abscissas and points have derivatives. Where the sign of a chord's slope changes, the slope is 0 and so is
     its derivative.
 
-    Args:
-        extrapolate: True or None to use the first and the last piece beyond the ends, False for NaN, "periodic".
-
     Raises:
         DtypeError: the samples are complex.
 
@@ -281,10 +265,6 @@ class Akima1DInterpolator(CubicHermiteSpline):
 
     Samples, abscissas and points have derivatives. Where the slope of the chords does not change on either side, the
     slope is the mean of its neighbours', and its derivative is that of the mean.
-
-    Args:
-        method: "akima" or "makima".
-        extrapolate: True to use the first and the last piece beyond the ends, False or None for NaN, "periodic".
 
     Raises:
         ArgumentError: the method is unknown.

@@ -123,12 +123,8 @@ def _through(operation: str, x: Any, y: Any, bbox: Any, degree: int) -> Any:
 
 
 _described = documented(
-    x="the abscissas, which rise.",
-    y="the samples.",
     w="without effect.",
     bbox="the ends, which must be None.",
-    k="the degree, 1 to 5.",
-    ext="what is beyond the ends: 0 to extrapolate, 1 for zeros, 2 for an error, 3 for the value at the end.",
     check_finite="without effect: numbers that are known must be finite.",
     Raises="""\
 ShapeError: the shapes do not fit.
@@ -200,16 +196,6 @@ class UnivariateSpline(_Univariate):
 class LSQUnivariateSpline(_Univariate):
     """A spline of least squares that SciPy made; a fit inside a transform is refused.
 
-    Args:
-        x: the abscissas.
-        y: the samples.
-        t: the knots.
-        w: the weights.
-        bbox: the ends.
-        k: the degree.
-        ext: what is beyond the ends.
-        check_finite: whether numbers are checked.
-
     Raises:
         UnsupportedError: always.
     """
@@ -238,12 +224,7 @@ class RectBivariateSpline:
     Points beyond the edges have the value at the edge, as in SciPy.
 
     Args:
-        x: the coordinates of the lines along the first axis, which rise.
-        y: the coordinates of the lines along the second axis, which rise.
-        z: the values.
         bbox: the edges, which must be None.
-        kx: the degree along the first axis.
-        ky: the degree along the second axis.
         s: the smoothing, which must be 0.
         maxit: without effect.
 
