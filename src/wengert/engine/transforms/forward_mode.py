@@ -211,8 +211,7 @@ def partial_operands(rule: Partials, values: Values) -> Values:
     if not rule.reads or (len(values) == 2 and not rule.singular):  # a sole integer operand has no derivative
         return values
     for position, value in enumerate(values):
-        kind = type(value)
-        if kind is float or kind is int:
+        if type(value) is float or type(value) is int:
             converted = dtype_of(values[0]).type(value) if rule.singular else value
         elif dtype_of(value).kind in "iub":
             converted = cast(value, dtype=real_dtype(dtype_of(values[0])))
