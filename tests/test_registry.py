@@ -175,6 +175,10 @@ def test_statement_is_complete(primitive: Primitive) -> None:
     assert REGISTRY[primitive.name] is primitive
     assert primitive.doc.strip() == primitive.doc != ""
     assert (primitive.samples is None) == isinstance(primitive.derivative, HigherOrder)
+    arguments = inspect.signature(primitive.type_rule).parameters.values()
+    assert all(
+        one.annotation is not one.empty for one in arguments
+    )  # a file's operands and parameters must fit them
     if isinstance(primitive.derivative, NonDifferentiable):
         assert primitive.derivative.reason
 

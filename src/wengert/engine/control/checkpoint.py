@@ -26,6 +26,7 @@ from wengert.engine.control.subgraphs import (
 from wengert.engine.control.values import flatten_numbers, is_followable, pack, program_types
 from wengert.engine.core import tree
 from wengert.engine.ir.graph import Graph
+from wengert.engine.ir.types import TensorType
 from wengert.engine.nest.lowering import ControlFlow
 from wengert.engine.ops.conversion import stop_gradient_primitive
 from wengert.engine.primitive import HigherOrder, Primitive, primitive
@@ -172,10 +173,14 @@ def _unchecked(counts: Any, operands: Values, params: dict[str, Any]) -> tuple[V
     return [counts, *operands], {"program": unchecked_graph(params["program"])}
 
 
+def _infer(*types: TensorType, program: Graph) -> tuple[TensorType, ...]:
+    return program_types("checkpoint", program, types)
+
+
 checkpoint_primitive = primitive(
     name="checkpoint",
     doc="a program whose intermediate values reverse mode recomputes",
-    type_rule=lambda *types, program: program_types("checkpoint", program, types),
+    type_rule=_infer,
     evaluate=_evaluate,
     derivative=HigherOrder(
         extend=_extend, pull=_pull, reach=lambda marks, program: propagate(program, marks)

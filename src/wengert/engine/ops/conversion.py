@@ -17,6 +17,10 @@ def _cast(x: Any, dtype: Dtype) -> Any:
     return x.astype(dtype) if isinstance(x, NUMPY_VALUE) else dtype.type(x)
 
 
+def _cast_type(x: TensorType, dtype: Dtype) -> TensorType:
+    return TensorType(dtype, x.shape)
+
+
 def _cast_samples(draw: Draw) -> tuple[tuple[Any, ...], dict[str, Any]]:
     return (draw.array(draw.shape()),), {"dtype": FLOAT64}
 
@@ -24,7 +28,7 @@ def _cast_samples(draw: Draw) -> tuple[tuple[Any, ...], dict[str, Any]]:
 cast = primitive(
     name="cast",
     doc="x converted to another dtype, of a complex x its real part; a derivative passes between floating dtypes only",
-    type_rule=lambda x, dtype: TensorType(dtype, x.shape),
+    type_rule=_cast_type,
     evaluate=_cast,
     derivative=Linear(lambda cotangent, x, dtype: cotangent),  # the engine converts it to the operand's dtype
     batch=batch_elementwise,
@@ -34,10 +38,15 @@ cast = primitive(
     elementwise=True,
 )
 
+
+def _same_type(x: TensorType) -> TensorType:
+    return x
+
+
 stop_gradient_primitive = primitive(
     name="stop_gradient",
     doc="x, through which no derivative passes",
-    type_rule=lambda x: x,
+    type_rule=_same_type,
     evaluate=lambda x: x,
     derivative=NonDifferentiable("the user stops the derivative"),
     batch=batch_elementwise,

@@ -45,10 +45,18 @@ def _tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any, axis: in
     return along(tangents[0], argsort(primals[0], axis=axis), axis)
 
 
+def _argsort_type(x: TensorType, axis: int) -> TensorType:
+    return TensorType(INT64, x.shape)
+
+
+def _sort_type(x: TensorType, axis: int) -> TensorType:
+    return TensorType(x.dtype, x.shape)
+
+
 argsort = primitive(
     name="argsort",
     doc="the positions along an axis in the order of their elements; equal elements keep their order",
-    type_rule=lambda x, axis: TensorType(INT64, x.shape),
+    type_rule=_argsort_type,
     evaluate=lambda x, axis: np.argsort(x, axis=axis, kind="stable"),
     derivative=NonDifferentiable("its result is an integer"),
     batch=batch_along,
@@ -60,7 +68,7 @@ sort = primitive(
     name="sort",
     doc="the elements along an axis in order; elements that tie keep their order, and their derivatives",
     memory=alike,
-    type_rule=lambda x, axis: TensorType(x.dtype, x.shape),
+    type_rule=_sort_type,
     evaluate=_sorted,
     derivative=Explicit(_tangent),
     batch=batch_along,
