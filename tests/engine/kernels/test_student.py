@@ -17,5 +17,5 @@ def test_quantiles_far_out_are_powers_of_the_probability(df: float) -> None:
 
 
 def test_the_quantile_of_cauchys_distribution_is_a_cotangent() -> None:
-    p = np.array([1e-300, 1e-20, 0.1, 0.75])
-    np.testing.assert_allclose(student_quantile(np.ones(4), p), -1.0 / np.tan(np.pi * p), rtol=1e-12)
+    p = np.array([1e-300, 1e-100, 1e-20])
+    np.testing.assert_allclose(student_quantile(np.ones(3), p), -1.0 / np.tan(np.pi * p), rtol=1e-12)
