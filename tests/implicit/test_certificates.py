@@ -102,7 +102,9 @@ NEAR = {wg.optimize.lbfgs: 1e-2, wg.optimize.newton_cg: 2e-5}
 
 @pytest.mark.parametrize("options", [{}, {"gtol": 1e-9, "ftol": 0.0}], ids=["loose", "tight"])
 @pytest.mark.parametrize("solve", NEAR, ids=lambda solve: solve.__name__)
-@pytest.mark.parametrize("name", MINIMA)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.exhaustive] * (name == "quartic")) for name in MINIMA]
+)
 def test_no_descent_that_says_converged_ends_elsewhere(
     name: str, solve: Callable[..., Any], options: dict[str, float]
 ) -> None:
