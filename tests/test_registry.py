@@ -73,7 +73,7 @@ def each(primitives: Sequence[Primitive]) -> Any:
 def sampled(primitives: Sequence[Primitive], share: float = 1.0) -> Callable[[Callable[..., None]], Any]:
     """Run a property on drawn samples of each primitive; a share of 0.5 halves the number of samples.
 
-    The quick run takes one sample of each primitive through all of them (`check_operation`).
+    The quick run takes few samples of each primitive through all of them (`check_operation`).
     """
 
     def decorate(check: Callable[..., None]) -> Any:
@@ -175,10 +175,11 @@ def test_statement_is_complete(primitive: Primitive) -> None:
     assert REGISTRY[primitive.name] is primitive
     assert primitive.doc.strip() == primitive.doc != ""
     assert (primitive.samples is None) == isinstance(primitive.derivative, HigherOrder)
+    # A file's operands and parameters must fit these annotations (`exporting.checked`).
     arguments = inspect.signature(primitive.type_rule).parameters.values()
-    assert all(
-        one.annotation is not one.empty for one in arguments
-    )  # a file's operands and parameters must fit them
+    assert all(one.annotation is not one.empty for one in arguments)
+    if isinstance(primitive.derivative, HigherOrder):
+        assert all(one.kind is not one.VAR_KEYWORD for one in arguments)
     if isinstance(primitive.derivative, NonDifferentiable):
         assert primitive.derivative.reason
 
@@ -277,7 +278,7 @@ def rounded(x: Any, dtype: Any) -> Any:
     return x.astype(complex_dtype(np.dtype(dtype)) if is_complex(x.dtype) else dtype)
 
 
-INTEGERS = ("int64", "int8", "uint8", "bool")
+INTEGERS = ("int64", "int8", "uint8", "uint64", "bool")
 
 
 @sampled([primitive for primitive in SMOOTH if primitive.elementwise], 0.5)
@@ -514,9 +515,8 @@ class FewDraw(SeededDraw):
 
     def shape(self, min_rank: int = 0, max_rank: int = 3) -> tuple[int, ...]:
         shapes = [super(FewDraw, self).shape(min_rank, max_rank) for _ in range(50)]
-        return min(
-            shapes, key=lambda shape: math.prod(shape) not in self.sizes
-        )  # the first that fits, if any does
+        # The first that fits, if any does.
+        return min(shapes, key=lambda shape: math.prod(shape) not in self.sizes)
 
 
 #: What takes an operation through a mode; and of these, what takes three samples, one with one element or none.

@@ -62,10 +62,27 @@ def _infer(
 
 
 def _infer_adjoint(
-    turns: TensorType, *types: TensorType, active: tuple[bool, ...], **params: Any
+    turns: TensorType,
+    *types: TensorType,
+    body: Graph,
+    constants: int,
+    carries: int,
+    length: int,
+    reverse: bool,
+    max_bytes: int,
+    active: tuple[bool, ...],
 ) -> tuple[TensorType, ...]:
     operands, cotangents = types[: len(active)], types[len(active) :]
-    results = _infer(turns, *operands, **params)
+    results = _infer(
+        turns,
+        *operands,
+        body=body,
+        constants=constants,
+        carries=carries,
+        length=length,
+        reverse=reverse,
+        max_bytes=max_bytes,
+    )
     wanted = [strong(type_) for type_ in results if is_inexact(type_.dtype)]
     check_same_types("checkpointed_adjoint", "the cotangents", cotangents, wanted)
     return tuple(map(strong, select(operands, active)))
