@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
 
 from tests.commands import Ended
@@ -58,15 +57,6 @@ def pytest_pycollect_makeitem(collector: pytest.Collector, obj: object) -> list[
     left_out = re.findall(r"not (\w+)", chosen) if re.fullmatch(r"(not \w+( and )?)+", chosen) else []
     marks = getattr(obj, "pytestmark", ()) if inspect.isfunction(obj) else ()
     return [] if any(mark.name in left_out for mark in marks) else None
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_collect_file(file_path: Path) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
-    """Look for examples in docstrings only where a file has some."""
-    collectors = yield
-    if any(isinstance(one, DoctestModule) for one in collectors) and b">>>" not in file_path.read_bytes():
-        collectors = [one for one in collectors if not isinstance(one, DoctestModule)]
-    return collectors
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

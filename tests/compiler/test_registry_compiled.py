@@ -160,12 +160,12 @@ def specials(dtype: str) -> Any:
         return np.array([number for number in numbers if limits.min <= number <= limits.max], kind)
 
 
-def every_pair(count: int, dtype: str) -> list[Any]:
-    """Return all combinations of special values, or a drawn part of many."""
+def every_pair(count: int, dtype: str, most: int | None) -> list[Any]:
+    """Return all combinations of special values, or a drawn part of more than so many."""
     values = [np.array([True, False]) if count == 3 and n == 0 else specials(dtype) for n in range(count)]
     points = [one.ravel() for one in np.meshgrid(*values, indexing="ij")]
-    if points[0].size > MOST:
-        chosen = np.random.default_rng(CASES).choice(points[0].size, MOST, replace=False)
+    if most is not None and points[0].size > most:
+        chosen = np.random.default_rng(CASES).choice(points[0].size, most, replace=False)
         points = [one[chosen] for one in points]
     return points
 
@@ -176,11 +176,11 @@ def _without_large(operands: list[Any]) -> list[Any]:
     return [x[~large] for x in operands]
 
 
-def check_specials(primitive: Primitive, dtypes: Sequence[str]) -> None:
+def check_specials(primitive: Primitive, dtypes: Sequence[str], most: int | None = MOST) -> None:
     sample = Sample(primitive, LongDraw(0))
     if primitive.name == "cast":  # NumPy does not define conversions of values out of range
         return
-    cases = [every_pair(len(sample.operands), dtype) for dtype in dtypes]
+    cases = [every_pair(len(sample.operands), dtype, most) for dtype in dtypes]
     if primitive.name in ("log_binomial_mass", "log_beta_density"):  # terms of large counts cancel
         cases = [_without_large(given) for given in cases]
     cases = [given for given in cases if takes(sample.apply, given)]
@@ -320,4 +320,4 @@ def test_longer(primitive: Primitive) -> None:
 @pytest.mark.slow
 @each(ELEMENTWISE)
 def test_special_values_of_every_dtype(primitive: Primitive) -> None:
-    check_specials(primitive, LONG)
+    check_specials(primitive, LONG, None)

@@ -80,10 +80,7 @@ SOLVED = {
 }
 
 
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=[pytest.mark.exhaustive] * (name == "narrow valley")) for name in PROBLEMS],
-)
+@every_problem
 def test_no_answer_is_wrong(name: str) -> None:
     answers = run(name, 0, 10, 1, 1)
     assert answers > 0 or name not in SOLVED

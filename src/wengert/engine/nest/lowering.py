@@ -265,7 +265,19 @@ Lowering = Elementwise | Pointwise | OnHost | Routine | Sorting | ControlFlow | 
 
 
 _WIDEN = "convert the array first"
-_OF_ANY_INTEGER = "equal not_equal less less_equal greater greater_equal cast where multiply_no_nan"
+_OF_ANY_INTEGER = frozenset(
+    [
+        "equal",
+        "not_equal",
+        "less",
+        "less_equal",
+        "greater",
+        "greater_equal",
+        "cast",
+        "where",
+        "multiply_no_nan",
+    ]
+)
 
 
 def check_integers(operation: str, values: Sequence[Any], dtypes: Sequence[Dtype]) -> None:
@@ -288,7 +300,7 @@ def check_integers(operation: str, values: Sequence[Any], dtypes: Sequence[Dtype
 
 def is_limited(operation: str, dtype: Dtype) -> bool:
     """Return whether a Python integer must be one of a dtype to be an operand of that dtype."""
-    return dtype.kind in "iu" and operation not in _OF_ANY_INTEGER.split()
+    return dtype.kind in "iu" and operation not in _OF_ANY_INTEGER
 
 
 def range_of(dtype: Dtype) -> str:

@@ -208,7 +208,8 @@ def partial_operands(rule: Partials, values: Values) -> Values:
     Otherwise unsigned integers wrap around, and NumPy takes the logarithm of uint8 in half precision. Python's numbers
     raise at singular points, where NumPy's give infinity.
     """
-    if not rule.reads or (len(values) == 2 and not rule.singular):  # a sole integer operand has no derivative
+    # A sole integer operand has no derivative.
+    if not rule.reads or (len(values) == 2 and (not rule.singular or type(values[0]) is np.ndarray)):
         return values
     for position, value in enumerate(values):
         if type(value) is float or type(value) is int:
