@@ -164,7 +164,7 @@ class Sweep:
         broken: BaseException | None = None
         while self._pending:
             done = wait(self._pending, return_when=FIRST_COMPLETED).done
-            for future in done:
+            for future in sorted(done, key=_has_failed):  # a failure ends the sweep: keep the other results before
                 chunk = self._pending.pop(future)
                 try:
                     result = future.result()
@@ -243,3 +243,7 @@ class Sweep:
             raise MapError(f"{text}: all results must have the same shapes and dtypes", start)
         for whole, part in zip(self._results, leaves, strict=True):
             whole[start : start + len(part)] = part
+
+
+def _has_failed(future: Future[Result]) -> bool:
+    return future.cancelled() or future.exception() is not None or not isinstance(future.result(), Done)
