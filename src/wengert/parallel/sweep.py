@@ -164,7 +164,9 @@ class Sweep:
         broken: BaseException | None = None
         while self._pending:
             done = wait(self._pending, return_when=FIRST_COMPLETED).done
-            for future in sorted(done, key=_has_failed):  # a failure ends the sweep: keep the other results before
+            for future in sorted(
+                done, key=_has_failed
+            ):  # a failure ends the sweep: keep the other results before
                 chunk = self._pending.pop(future)
                 try:
                     result = future.result()
