@@ -24,7 +24,7 @@ from wengert.app.sweep import Point, begin_sweep, resume_sweep
 from wengert.app.train import resume_training, run_training, try_training
 from wengert.engine.core.blas_threads import limit_blas
 from wengert.engine.core.errors import WengertError
-from wengert.parallel.output import tell
+from wengert.parallel.launch import explain
 from wengert.train.reporters import labelled
 from wengert.train.runs import Run, absolute, resumed_settings, task_of
 from wengert.train.settings import OPTIONS, Option, Settings, SettingsError, read_settings
@@ -388,6 +388,6 @@ def _line(problem: str) -> str:
 
 
 def _fail(problem: str, code: int) -> None:
-    tell(_line(problem))
+    explain(_line(problem))
     fail_job(code)
     sys.exit(code)

@@ -14,10 +14,10 @@ from wengert._startup import INTERRUPTED, is_rank
 from wengert.engine.core.errors import MissingExtraError, WengertError
 from wengert.parallel import Group, GroupError
 from wengert.parallel.group import reason_of
-from wengert.parallel.launch import JOB, Job, check_size, find_mpiexec, note
+from wengert.parallel.launch import JOB, Job, check_size, explain, find_mpiexec, note
 from wengert.parallel.mpi import is_of_mpi, load
 from wengert.parallel.orphans import end_with_parent
-from wengert.parallel.output import label_lines, tell
+from wengert.parallel.output import label_lines
 from wengert.train.agreement import agree_on_target
 from wengert.train.reporters import labelled
 from wengert.train.settings import SettingsError
@@ -107,7 +107,7 @@ def _report(problem: BaseException, text: str, code: int) -> None:
         note("ended", str(code))
     elif note("died", text):
         return
-    tell(f"wengert: {text}")
+    explain(f"wengert: {text}")
 
 
 # -- in the launching process ----------------------------------------------------------------------------
