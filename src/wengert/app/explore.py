@@ -26,15 +26,7 @@ _MARK = b'<meta name="generator" content="wengert explore">'
 def write_exploration(place: str, inputs: Sequence[str], out: str | None) -> Path:
     """Write the page of a function in a Python file, by default as NAME.html, and return its path.
 
-    Args:
-        place: the function, as ``FILE.py:NAME``.
-        inputs: its arguments: Python literals, or files of arrays (.npy, .npz).
-        out: the HTML file.
-
-    Raises:
-        SettingsError: the file or the function does not exist, or an input is neither a literal nor a file.
-        ExplorationError: the user's function fails.
-        RunError: the page cannot be written, or would replace a file that is not such a page.
+    The place is ``FILE.py:NAME``. Inputs are Python literals, or files of arrays (.npy, .npz).
     """
     file, colon, name = place.rpartition(":")
     if not (colon and name.isidentifier() and file.endswith(".py")):

@@ -114,12 +114,7 @@ def _report(problem: BaseException, text: str, code: int) -> None:
 
 
 def launch(ranks: int, restarts: int, least: int) -> int:
-    """Run the present command line on several ranks, and return its exit code.
-
-    Raises:
-        SettingsError: fewer ranks than the least number are asked for.
-        LaunchError: mpiexec is missing, or a rank died and no restarts are left.
-    """
+    """Run the present command line on several ranks, and return its exit code."""
     if ranks < least:
         raise SettingsError(f"ranks is {ranks}, fewer than min-ranks, {least}")
     given = without_options(sys.argv[1:], _OWN)

@@ -71,13 +71,8 @@ class Dispatch:
 
     It keeps `most_specialisations`, and frees the least recently used ones beyond these, with their native code. A
     running call holds its own specialisation. Threads take no lock: a thread that has stored a reference to a
-    specialisation checks afterwards whether it is still known, and removes the reference if not.
-
-    Args:
-        owner: the compiled function. It holds the dispatch, which refers to it weakly, so both are freed at once.
-        function: the user's function.
-        roles: its static and donated arguments.
-        options: of the compilation.
+    specialisation checks afterwards whether the dispatch still holds it, and removes the reference if not. The compiled
+    function, its ``owner``, holds the dispatch, which refers to it weakly, so both are freed at once.
     """
 
     def __init__(self, owner: Any, function: Callable[..., Any], roles: Roles, options: Options) -> None:

@@ -13,14 +13,7 @@ from wengert.engine.transforms.substitution import current
 
 
 class Roles:
-    """The static and the donated arguments of a function.
-
-    Args:
-        function: the user's.
-        static: the positions of the static ones.
-        names: the names of those that have no position.
-        donated: the positions of the donated ones.
-    """
+    """The static and the donated arguments of a function, by position; ``names`` are those that have no position."""
 
     def __init__(
         self,

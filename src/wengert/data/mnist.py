@@ -26,12 +26,9 @@ _WAYS_OUT = (
 
 @dataclass(frozen=True)
 class Source:
-    """The source of a data set.
+    """The class names of a data set, the URLs of folders with its files, and their names.
 
-    Attributes:
-        classes: The name of each class.
-        mirrors: URLs of the folders that hold the files.
-        files: Training images, training labels, test images, test labels.
+    These are training images, training labels, test images, test labels.
     """
 
     classes: tuple[str, ...]

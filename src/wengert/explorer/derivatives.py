@@ -93,12 +93,9 @@ class Derivatives:
 
 
 def differentiate(graph: Graph) -> Derivatives:
-    """Stage the values, tangents, partials and adjoints of a list.
+    """Stage the values, tangents, partials and adjoints of a primal list.
 
     The seeds of the adjoints are ones at each floating-point result.
-
-    Args:
-        graph: the primal list.
     """
     sweep = _Sweep(graph)
     sweep.run()
@@ -255,13 +252,9 @@ class _Sweep:
 
 
 class _Local:
-    """The derivatives of one operation: its floating-point results by the operands at some positions.
+    """The derivatives of one operation: those of its results ``floats`` by its operands at ``positions``.
 
-    Args:
-        equation: the operation.
-        positions: those of the operands.
-        floats: those of the results.
-        constants: the constants of the list, whose values the rules of differentiation may read.
+    The rules of differentiation may read the values of the list's constants.
     """
 
     def __init__(

@@ -119,12 +119,9 @@ class Encoder:
     """Writes a graph as data.
 
     An operation is ``[number of the primitive, operands, results, number of the parameters]``. A variable is its
-    number; a literal its number in a table, counted from -1 downwards. The results of an operation that the page does
-    not compute are held as recorded, and such an operation has no number of a primitive: null.
-
-    Args:
-        graph: the program.
-        known: the value of each variable; None for a program inside an operation, all of which must be computable.
+    number; a literal its number in a table, counted from -1 downwards. An operation that the page does not compute has
+    null in place of the primitive, and its results as recorded: a program inside an operation, for which ``known`` is
+    None, has no such operations.
     """
 
     def __init__(self, graph: Graph, known: Mapping[Var, Any] | None) -> None:

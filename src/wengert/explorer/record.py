@@ -34,15 +34,9 @@ _LONGEST = 120
 
 
 def record(fun: Callable[..., Any], arguments: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the page of a function shows.
+    """Return the data that the page of a function shows.
 
-    Args:
-        fun: a function of arrays, numbers and containers of them.
-        arguments: those by position.
-        options: those by name.
-
-    Raises:
-        ArgumentError: no argument or no result is a floating-point number.
+    `ArgumentError` if no argument or no result is a floating-point number.
     """
     with Bar("explore") as bar:
         bar.stage("run the function")

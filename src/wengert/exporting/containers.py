@@ -35,11 +35,7 @@ _PLAIN = (type(None), bool, int, float, str)
 
 
 def to_json(structure: tree.Structure) -> Any:
-    """Return a structure as JSON: None for a leaf.
-
-    Raises:
-        ArgumentError: a key or a setting is neither a number, a string, a tuple, a dtype nor a function by name.
-    """
+    """Return a structure as JSON: None for a leaf; `ArgumentError` for a key or a setting without a form in JSON."""
     kind = structure.kind
     if kind is None:
         return None

@@ -91,12 +91,7 @@ class Saved:
 
 
 def save(functions: Sequence[Function], results: Sequence[Sequence[Any]], path: Path) -> None:
-    """Write functions, with their results at the example arguments, as one file: completely or not at all.
-
-    Raises:
-        UnsupportedError: an operation is a Python function: a custom rule of a derivative.
-        OSError: the file cannot be written.
-    """
+    """Write functions, with their results at the example arguments, as one file: completely or not at all."""
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
         stated: list[Any] = []
@@ -262,12 +257,7 @@ class _NewerFormatError(Exception):
 
 
 class _Members:
-    """The members of an archive, none of which is unpacked to more than it promises.
-
-    Args:
-        archive: the archive.
-        size: its bytes.
-    """
+    """The members of an archive of a number of bytes, none of which is unpacked to more than it promises."""
 
     def __init__(self, archive: zipfile.ZipFile, size: int) -> None:
         self._archive = archive

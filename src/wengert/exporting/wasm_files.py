@@ -91,12 +91,7 @@ def linker() -> list[str]:
 
 
 def link(objects: bytes, programs: Sequence[Freestanding], stem: Path) -> bytes:
-    """Return the linked module.
-
-    Raises:
-        MissingExtraError: there is no linker; the object file is written, and the message has the command.
-        LinkError: the linker refuses the object file.
-    """
+    """Return the linked module; without a linker, the object file is written, and the error has the command."""
     exports = [f"--export={symbol}" for program in programs for symbol in _symbols(program)]
     flags = ["--no-entry", "--strip-all", "--gc-sections", "-O2", "-z", f"stack-size={_STACK}", *exports]
     if not linker():

@@ -77,13 +77,9 @@ def _aligned(lines: Sequence[Sequence[str]]) -> list[str]:
 
 
 def tabulate(graph: Graph, places: Sequence[str], known: Mapping[Var, Any], digits: int) -> Table:
-    """Return the evaluation trace of a graph.
+    """Return the evaluation trace of a graph with one floating-point scalar as its output.
 
-    Args:
-        graph: a graph with one floating-point scalar as its output.
-        places: the user's name of each input.
-        known: the value of each variable.
-        digits: the number of decimals to show.
+    ``places`` are the user's names of the inputs; numbers are shown with ``digits`` decimals.
     """
     if len(graph.outputs) != 1 or graph.outputs[0].type.shape or not is_inexact(graph.outputs[0].type.dtype):
         got = ", ".join(map(str, graph.output_types)) or "nothing"

@@ -80,12 +80,7 @@ class _Part:
 
 
 def layout(cluster: Cluster, size: Callable[[Node], Size]) -> Layout:
-    """Return the layout of the contents of a cluster.
-
-    Args:
-        cluster: the edges between its nodes, and between those of its clusters and its own, have no cycle.
-        size: the width and the height of a node.
-    """
+    """Return the layout of the contents of a cluster, whose edges, and those of its clusters, have no cycle."""
     parts, owner = _parts(cluster, size)
     edges = [item for item in cluster.items if isinstance(item, Edge)]
     _assign_layers(parts, edges, owner)

@@ -21,15 +21,7 @@ _LONGEST = 40
 def graph_picture(
     graph: Graph, name: str, places: Sequence[str], results: Sequence[str], known: Mapping[Var, Any]
 ) -> Picture:
-    """Return the picture of a graph.
-
-    Args:
-        graph: the graph.
-        name: the name of the picture.
-        places: the label of each input.
-        results: the label of each output.
-        known: values of the graph; the nodes show the scalars.
-    """
+    """Return the picture of a graph; its labels are those of inputs and outputs, and scalars with values show them."""
     picture = Picture(name)
     _draw(picture, graph, places, results, known)
     return picture

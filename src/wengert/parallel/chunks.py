@@ -82,13 +82,9 @@ def learn(key: str, content: bytes) -> None:
 
 
 def run(key: str, content: bytes | None, start: int, leaves: list[Array]) -> Result:
-    """Compute a chunk in a worker.
+    """Compute a chunk in a worker, from the item number ``start`` on.
 
-    Args:
-        key: of the work.
-        content: the packed `Work`; None: this process has got it by `learn`.
-        start: the number of the first item.
-        leaves: the items of the chunk.
+    The content is the packed `Work` of a key, or None if this process has got it by `learn`.
     """
     work = _known.get(key)
     if work is None:

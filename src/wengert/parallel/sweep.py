@@ -60,14 +60,8 @@ class _Chunk(NamedTuple):
 class Sweep:
     """One `map`: the results so far, and the work that is left.
 
-    Args:
-        work: the function.
-        leaves: all items.
-        items: their number.
-        crew: the workers.
-        journal: has results of earlier processes, and gets those of this one.
-        bar: shows the progress.
-        chunk: the length of chunks; None: by time.
+    The journal has results of earlier processes, and gets those of this one. Chunks have a length of ``chunk``, or, if
+    it is None, one by time.
     """
 
     def __init__(

@@ -147,12 +147,7 @@ class TooLargeError(WengertError, ValueError):
 
 
 def network_graph(model: Any, inputs: Any) -> Markup:
-    """Draw the graph of a model.
-
-    Raises:
-        TooLargeError: the graph has too many operations to read.
-        WengertError: the model cannot be traced.
-    """
+    """Draw the graph of a model; `TooLargeError` if it has too many operations to read."""
     listing = trace(_applied)(model, inputs)
     if (count := len(listing.equations)) > _LARGEST:
         raise TooLargeError(f"it has {count:,} operations, and more than {_LARGEST} cannot be read.")

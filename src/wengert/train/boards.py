@@ -150,12 +150,7 @@ def check_boards(settings: Settings) -> None:
 
 
 class Boards:
-    """The boards of a run.
-
-    Args:
-        boards: those that are open.
-        steps: of an epoch.
-    """
+    """The open boards of a run with a number of steps in each epoch."""
 
     def __init__(self, boards: Sequence[Board] = (), steps: int = 1) -> None:
         self._boards, self._steps = boards, steps

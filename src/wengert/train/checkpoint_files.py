@@ -38,14 +38,9 @@ _PLAIN = ("epoch", "step", "loss", "score", "seconds", "first_loss", "random")
 
 
 class Checkpoints:
-    """The checkpoints of one run.
+    """The checkpoints of one run, in a folder that the first `save` makes.
 
-    Args:
-        folder: their folder; the first `save` makes it.
-        task: of the run.
-        settings: of the run.
-        steps: of an epoch.
-        data: a checksum of the images and labels.
+    ``steps`` are those of an epoch; ``data`` is a checksum of the images and labels.
     """
 
     def __init__(self, folder: Path, task: Task, settings: Settings, steps: int, data: int) -> None:
@@ -54,8 +49,7 @@ class Checkpoints:
     def save(self, state: State) -> Path:
         """Save a state, remove the checkpoints that need not stay, and return the JSON file.
 
-        Raises:
-            RunError: the files cannot be written; earlier checkpoints stay.
+        A failure leaves the earlier checkpoints.
         """
         with writing(self.folder):
             self.folder.mkdir(exist_ok=True)
@@ -99,12 +93,10 @@ class Checkpoints:
                     path.unlink()
 
     def newest(self, start: State) -> tuple[State | None, list[str]]:
-        """Return the newest state that is not damaged, or None if there are no checkpoints, and the problems.
+        """Return the newest state that is not damaged, or None without checkpoints, and the problems.
 
-        Damaged newer checkpoints are renamed, so that they do not look newer than the next ones.
-
-        Raises:
-            DataError: the run learned other images, or all of its checkpoints are damaged.
+        Damaged newer checkpoints are renamed, so that they do not look newer than the next ones. `DataError` if the run
+        learned other images, or all of its checkpoints are damaged.
         """
         problems: list[str] = []
         damaged: list[Path] = []

@@ -56,16 +56,9 @@ class _Sum(NamedTuple):
 
 
 class MicroBatchSteps(Steps):
-    """Takes training steps in micro-batches, shared by the processes of a group and by threads.
+    """Takes training steps in micro-batches of ``size`` examples, shared by the processes of a group and by threads.
 
-    Args:
-        task: the network and its loss.
-        optimiser: makes the update.
-        size: examples of a micro-batch.
-        group: the processes.
-        threads: how many micro-batches a process computes at a time.
-        compiled: whether to compile.
-        stopwatch: measures where the time goes.
+    A process computes as many micro-batches at a time as it has threads.
     """
 
     def __init__(

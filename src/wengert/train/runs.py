@@ -52,12 +52,7 @@ _NEEDED = set(Settings._fields) - Settings._field_defaults.keys()
 
 
 def task_of(settings: Settings, source: Path | None = None) -> Task:
-    """Return the task that a run trains.
-
-    Raises:
-        SettingsError: the settings name a network or a file that does not exist.
-        ModelError: the user's file fails.
-    """
+    """Return the task that a run trains."""
     if settings.model is None:
         return task_named(settings.task, settings.recipe)
     return user_task(settings.model, source)
@@ -69,12 +64,7 @@ def drawn_counts(settings: Settings) -> dict[str, int]:
 
 
 def dataset_of(settings: Settings, *, tested_only: bool = False) -> Dataset:
-    """Return the images that a run learns.
-
-    Raises:
-        DataNotFoundError: the files do not exist.
-        DataError: the files are damaged.
-    """
+    """Return the images that a run learns."""
     if settings.data == "digits":
         return digit_set(**drawn_counts(settings) | ({"train": 0} if tested_only else {}))
     is_own = settings.data == "arrays"
@@ -94,11 +84,7 @@ def absolute(settings: Settings) -> Settings:
 
 
 def resumed_settings(run: Run, changed: dict[str, Any]) -> Settings:
-    """Return a run's settings with some of them changed.
-
-    Raises:
-        SettingsError: a changed setting is fixed for a run.
-    """
+    """Return a run's settings with some of them changed; `SettingsError` for those that are fixed for a run."""
     before, wanted = absolute(run.settings), absolute(run.settings._replace(**changed))
     for option in OPTIONS.values():
         value = getattr(before, option.field)

@@ -23,10 +23,8 @@ from wengert.engine.nest.nest import Nest
 class DelayedStores:
     """The sums that the previous tile left in memory, and the code that stores its results.
 
-    Args:
-        evaluator: the evaluator, at the beginning of its function.
-        nest: the nest, with one reduction.
-        tile: the points of a whole tile along each dimension; along the lanes, vectors.
+    The ``evaluator`` is at the beginning of its function; the ``nest`` has one reduction. ``tile`` has the points of a
+    whole tile along each dimension; along the lanes, vectors.
     """
 
     def __init__(self, evaluator: Evaluator, nest: Nest, tile: Mapping[Dim, int]) -> None:

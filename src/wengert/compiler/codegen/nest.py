@@ -61,13 +61,10 @@ class _Window(NamedTuple):
 def emit_nest(
     name: str, nest: Nest, schedule: Schedule, passed: NestArguments, module: ModuleBuilder, *, shared: bool
 ) -> tuple[str, int]:
-    """Emit the function of a nest.
+    """Emit the function of a nest, and return its text and how many tiles of its outer dimensions threads share.
 
     The function takes the status word, the first tile and the one after the last, and the arguments ``passed``. If the
     nest is not ``shared``, it is one tile.
-
-    Returns:
-        The text, and how many tiles threads share: those of the outermost dimensions, one after another.
     """
     return _NestEmitter(nest, schedule, passed, module).run(name, shared)
 

@@ -37,13 +37,7 @@ _TEAM_PARAMETERS = "ptr %frame, i64 %first, i64 %last, i64 %index"
 
 
 def main_function(steps: Sequence[Step], module: ModuleBuilder, new: Collection[Buffer]) -> str:
-    """Return the function that runs a program; emit the others that it calls.
-
-    Args:
-        steps: the steps of the program.
-        module: collects the functions.
-        new: the results in new memory.
-    """
+    """Return the function that runs a program, and emit the others; the results ``new`` are in new memory."""
     emitter = _StepEmitter(module, ())
     emitter.begin(Value("%args", POINTER), constant(I64, 0))
     builder = emitter.builder

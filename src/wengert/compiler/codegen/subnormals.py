@@ -55,11 +55,9 @@ def can_flush(target: Target) -> bool:
 
 
 class Flush:
-    """Flushes subnormal numbers in a function up to `end`, except in the code within `outside`.
+    """Flushes subnormal numbers from the first block of a function up to `end`, except in the code within `outside`.
 
-    Args:
-        builder: of the function, in its first block.
-        target: the processor; one without flags keeps subnormal numbers.
+    On a processor without flags they stay.
     """
 
     def __init__(self, builder: Builder, target: Target) -> None:

@@ -55,11 +55,7 @@ class Names:
 
 
 def check_function(name: str) -> None:
-    """Check that C and C++ can call a function by a name.
-
-    Raises:
-        ArgumentError: it is not an identifier, a keyword, or a name of C's library.
-    """
+    """Raise `ArgumentError` for a name that is not an identifier, is a keyword, or is in C's library."""
     if not _IDENTIFIER.fullmatch(name):
         requirement = "the last part of the path must be an identifier of C, without an ending"
         usual = re.sub(r"[^A-Za-z0-9_]+", "_", PurePath(name).stem).strip("_")

@@ -57,11 +57,7 @@ def parameters(function: Function) -> list[tuple[Leaf, bool]]:
 
 
 def freestanding(function: Function, name: str, target: Target) -> Freestanding:
-    """Compile a function to LLVM IR that needs no other code.
-
-    Raises:
-        UnsupportedError: an operation calls NumPy.
-    """
+    """Compile a function to LLVM IR that needs no other code; `UnsupportedError` where an operation calls NumPy."""
     unit = advance(function.unit_for(target), SCHEDULED)
     flushes = unit.options.flush_subnormals and can_flush(target)
     module = build(

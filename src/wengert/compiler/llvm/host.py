@@ -169,8 +169,7 @@ def _code_generator(target: Target) -> llvm.TargetMachine:
 def borrowed(target: Target) -> Generator[llvm.TargetMachine]:
     """Yield a code generator for a target that no other thread uses.
 
-    Position-independent code within two gigabytes reads a constant relative to the instruction, in the same
-    instruction that uses it.
+    Position-independent code within two gigabytes reads a constant in the same instruction that uses it.
     """
     try:
         machine = _MACHINES[target].pop()

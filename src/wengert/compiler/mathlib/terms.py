@@ -31,11 +31,8 @@ def elementary(
 ) -> Callable[[_Write], _Write]:
     """Register a function of terms as the code of the scalar operation of the same name.
 
-    Args:
-        cost: its cost, in additions.
-        wide: whether float32 numbers are computed in float64.
-        inline: whether the body replaces each call.
-        rare: whether calls are rare, and must cost nothing where they are not made; of one operand.
+    Its cost is in additions. A ``wide`` one computes float32 in float64; an ``inline`` one's body replaces each call.
+    Calls of a ``rare`` one, of one operand, must cost nothing where they are not made.
     """
 
     def register(write: _Write) -> _Write:

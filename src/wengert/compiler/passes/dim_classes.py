@@ -67,10 +67,8 @@ def lane_class(program: Program) -> LaneClass | None:
 def map_classes(program: Program, in_rows: Callable[[Nest], bool] = lambda nest: False) -> list[LaneClass]:
     """Return the classes of axes that could be lanes, that which is a map dimension of the most work first.
 
-    Args:
-        program: the nests.
-        in_rows: whether a nest goes along the rows of arrays, if these are long: reductions, but not of blocks of a
-            batch, which have few rows.
+    ``in_rows`` tells whether a nest goes along the rows of arrays, if these are long: reductions, but not of blocks of
+    a batch, which have few rows.
     """
     nests = [step for step in all_steps(program.steps) if isinstance(step, Nest)]
     classes = _Classes()

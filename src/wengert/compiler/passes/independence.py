@@ -67,13 +67,7 @@ def is_loop_nest(step: Step) -> bool:
 
 
 def split_by_example(steps: Sequence[Step], batch: LaneClass, outside: set[Buffer]) -> Parts:
-    """Return the parts of a run of nests and loops.
-
-    Args:
-        steps: the run.
-        batch: the axes and dimensions along which the examples lie.
-        outside: the buffers that others see.
-    """
+    """Return the parts of a run of nests and loops, of which others see the buffers ``outside``."""
     run = _Run(batch, outside)
     for step in steps:
         run.place(step)

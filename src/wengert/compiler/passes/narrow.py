@@ -44,9 +44,7 @@ _REPEATED = {"add", "maximum", "minimum", "logical_and", "logical_or"}
 def narrow(program: Program, fast: bool = False) -> Program:
     """Return the program with smaller loops and buffers that computes the same; itself if there is nothing to do.
 
-    Args:
-        program: the nests.
-        fast: take all zeros for absent ones: there is nothing infinite and no NaN, and no zero has a sign.
+    ``fast`` takes all zeros for absent ones: no number is infinite or NaN, and zeros have no sign.
     """
     steps = list(program.steps)
     if fast:

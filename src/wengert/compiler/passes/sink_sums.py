@@ -45,8 +45,7 @@ def _sunk(steps: Sequence[Step], outside: set[Buffer], target: Target) -> tuple[
 def _sink(loop: Loop, later: list[Step], stack: Buffer) -> tuple[list[Buffer], Loop, list[Step]]:
     """Move the sums over a stack into its loop, unless later steps read the stack in another way.
 
-    Returns:
-        The totals, the loop, and the later steps, which read the totals.
+    Return the totals, the loop, and the later steps, which read the totals.
     """
     unchanged: tuple[list[Buffer], Loop, list[Step]] = [], loop, later
     row = _row_store(loop, stack)
@@ -81,8 +80,7 @@ def _row_store(loop: Loop, stack: Buffer) -> Store | None:
 def _split(step: Step, stack: Buffer, counter: Dim) -> tuple[Nest, Nest] | None:
     """Split a nest whose only use of a stack is a sum over its rows.
 
-    Returns:
-        The nest that adds the part of one turn to a total, and the remainder, which reads the total.
+    The first nest adds the part of one turn to a total, and the second, the remainder, reads the total.
     """
     if not isinstance(step, Nest) or len(step.stores) != 1 or step.sequential or step.stores[0].combiner:
         return None

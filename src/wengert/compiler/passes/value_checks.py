@@ -17,12 +17,7 @@ from wengert.engine.nest.nest import Host, Nest, Program, Step, Store, map_block
 
 
 def add_value_checks(program: Program, kind: str) -> Program:
-    """Return the program, not yet fused, that reports the first number of a class that an operation makes.
-
-    Args:
-        program: the program.
-        kind: the class: one of `CLASSES`.
-    """
+    """Return the program, not yet fused, that reports the first number of one of `CLASSES` that an operation makes."""
     return replace(program, steps=_Checks(kind).all_watched(program.steps))
 
 

@@ -30,12 +30,9 @@ _NUMPY_MESSAGE = re.compile(r"index -?\d+ is out of bounds for axis \d+ with siz
 
 
 def explained(problem: IndexingError, graph: Graph, known: Mapping[Var, Any]) -> IndexingError:
-    """Return the error with the index, the size of the axis and the line; ``problem`` itself if no index is found.
+    """Return the error with the index, the size of the axis and the line; ``problem`` itself if no index lies outside.
 
-    Args:
-        problem: the error of the compiled program.
-        graph: the program.
-        known: the arguments that have not been overwritten.
+    Only arguments that have not been overwritten have values.
     """
     return _first_outside(graph, known) or problem
 

@@ -131,12 +131,7 @@ def _factors(dim: Dim, is_lanes: bool, width: int, *, whole: bool) -> list[int]:
 
 
 class _Step:
-    """One step of the reduction that takes longest.
-
-    Args:
-        node: the reduction.
-        dims: the dimensions of the nest that it follows.
-    """
+    """One step of the reduction that takes longest, which follows dimensions of the nest."""
 
     def __init__(
         self,

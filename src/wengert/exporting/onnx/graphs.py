@@ -24,11 +24,7 @@ _LONGEST = 4096
 
 
 def write(writer: Writer, graph: Graph, inputs: Sequence[Value]) -> list[Value]:
-    """Write the equations of a graph, and return its outputs.
-
-    Raises:
-        UnsupportedError: a primitive has no form in ONNX; the error names it and the user's line.
-    """
+    """Write the equations of a graph, and return its outputs; refuse primitives without a form in ONNX."""
     known: dict[Var, Value] = dict(zip(graph.inputs, inputs, strict=True))
     known |= {var: writer.constant(value, var.dtype) for var, value in graph.constants}
 
@@ -83,11 +79,7 @@ def _of_type(value: Value, type_: TensorType) -> Value:
 
 
 def _program(equation: Equation, types: Sequence[TensorType]) -> Graph:
-    """Return the program of other primitives that stands for a primitive without a lowering.
-
-    Raises:
-        UnsupportedError: it has none.
-    """
+    """Return the program of other primitives that stands for one without a lowering; refuse those without a program."""
     form = REGISTRY[equation.primitive].lowering
     program: Callable[..., Any] | None = None
     if isinstance(form, Elementwise):

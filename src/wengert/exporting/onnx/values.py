@@ -128,15 +128,10 @@ class Writer:
         dtype: Dtype | None = None,
         **attributes: Any,
     ) -> Value:
-        """Write a node with one result.
+        """Write a node with one result, which has the dtype of the operands by default.
 
-        Args:
-            operator: its name.
-            operands: operands of one dtype, for which onnxruntime must have a kernel.
-            shape: the shape of the result.
-            others: further inputs, such as axes.
-            dtype: the dtype of the result, if it is not that of the operands.
-            attributes: its attributes.
+        All operands have one dtype, for which onnxruntime must have a kernel; ``others`` are further inputs, such as
+        axes.
         """
         mine = operands[0].dtype
         working = carrier(operator, mine)

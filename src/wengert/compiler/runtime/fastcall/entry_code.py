@@ -117,10 +117,7 @@ def is_record(structure: Structure) -> bool:
 def entry_ir(signature: Signature, interface: Interface, polls: bool = False) -> str:
     """Return the text of the function ``entry``, which calls ``main``, to follow that of ``main``.
 
-    Args:
-        signature: of the compiled function.
-        interface: of its program.
-        polls: whether the program has loops that end by a condition, in which it calls back now and then.
+    A program that ``polls`` has loops that end by a condition, in which it calls back now and then.
     """
     text = _Entry(signature, interface, polls).text()
     return text + _poll_ir() if polls else text

@@ -60,13 +60,9 @@ _ROW = len(_WORDS) + _MOST_AXES
 
 
 class Reader:
-    """Checks and reads the arguments of a program.
+    """Checks and reads the arguments of a program, whose leaves have slots in the block of addresses.
 
-    Args:
-        types: the types of the leaves.
-        slots: the slot of each leaf in the block of addresses.
-        taken: the leaves that are donated.
-        kept: those in which a result stays, so that they must begin on a cache line.
+    Leaves ``taken`` are donated. In those ``kept`` a result stays, so that they must begin on a cache line.
     """
 
     def __init__(
@@ -89,11 +85,7 @@ class Reader:
         return _native() if len(self._rows) == len(self._dtypes) and supported() else None
 
     def in_place(self, leaves: list[Any], block: int) -> bool:
-        """Write the addresses of the leaves into a block, if the program can read all of them in place; return whether.
-
-        Raises:
-            ArgumentError: an array was donated before.
-        """
+        """Write the addresses of the leaves into a block, and return whether the program can read all in place."""
         read = self._read
         if read is None or not read(leaves, block, *self._given):
             return False
@@ -107,11 +99,7 @@ class Reader:
         self._moves_left = dict.fromkeys(self._moves_left, _MOVES)
 
     def prepared(self, leaves: Sequence[Any]) -> list[Any]:
-        """Return the leaves as arrays that the program can read; donated ones are not copied, at most moved.
-
-        Raises:
-            ArgumentError: an array was donated before, or cannot be donated.
-        """
+        """Return the leaves as arrays that the program can read; donated ones are not copied, at most moved."""
         donation.refuse_given_up(leaves)
         if self._taken:
             donation.refuse_shared(leaves, self._taken)
