@@ -34,7 +34,7 @@ from wengert.app.cli import main
 main()"""
 """The process of a run, which saves a checkpoint and ends when the sweep ends."""
 _SECONDS_TO_SAVE = 60.0
-"""How long a run may take to save its checkpoint, before it is killed."""
+"""The time that a run may take to save its checkpoint, before it is killed."""
 
 
 class Point(NamedTuple):

@@ -186,9 +186,9 @@ def _cached(name: str, mirrors: Sequence[str], progress: Progress | None) -> lis
 
 def _check_identity(name: str, labels: Path) -> None:
     """Check that the labels are not those of another set with files of the same names."""
-    for other, source in SOURCES.items():
-        if other != name and source.files[1].matches(labels):
-            raise DataError(f"{labels}: expected {name}, got {other}; put it into a subfolder named {other}")
+    for twin, source in SOURCES.items():
+        if twin != name and source.files[1].matches(labels):
+            raise DataError(f"{labels}: expected {name}, got {twin}; put it into a subfolder named {twin}")
 
 
 def _read_pair(images_path: Path, labels_path: Path, classes: int) -> tuple[Array, Array]:

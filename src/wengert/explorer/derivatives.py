@@ -244,11 +244,11 @@ class _Sweep:
 
     def note_results(self) -> None:
         """Want the results, with their tangents and adjoints."""
-        for given in self.graph.outputs:
-            root = self.root(given)
+        for output in self.graph.outputs:
+            root = self.root(output)
             tangent = self.tangents.get(root) if isinstance(root, Var) else None
             adjoint = self.adjoints.get(root) if isinstance(root, Var) else None
-            self.outputs.append((root, self.want(given), tangent, adjoint))
+            self.outputs.append((root, self.want(output), tangent, adjoint))
 
 
 class _Local:
@@ -307,10 +307,10 @@ class _Local:
         equation = self.equation
 
         def operation(*chosen: Any) -> tuple[Any, ...]:
-            given = list(operands)
+            arguments = list(operands)
             for position, value in zip(self.positions, chosen, strict=True):
-                given[position] = value
-            result = REGISTRY[equation.primitive](*given, **equation.params)
+                arguments[position] = value
+            result = REGISTRY[equation.primitive](*arguments, **equation.params)
             results = cast("tuple[Any, ...]", result) if isinstance(result, tuple) else (result,)
             return tuple(results[position] for position in self.floats)
 

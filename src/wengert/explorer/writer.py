@@ -42,23 +42,23 @@ class Writer:
         function: Callable[..., Sequence[Any]],
         operands: Sequence[Atom],
         location: str = "",
-        known: Sequence[Var] = (),
+        first: Sequence[Var] = (),
     ) -> list[Atom]:
         """Write a program, from values to a flat sequence of values, and return its results.
 
-        Equal keys stand for equal programs, types of operands included. The list has the first results, ``known``,
+        Equal keys stand for equal programs, types of operands included. The list has the ``first`` results
         already: they are neither computed again nor returned.
         """
         program = self._programs.get(key)
         if program is None:
             program = self._programs[key] = self._staged(function, operands, location)
         atoms: dict[Atom, Atom] = dict(zip(program.inputs, operands, strict=True))
-        for output, value in zip(program.outputs, known, strict=False):
+        for output, value in zip(program.outputs, first, strict=False):
             atoms.setdefault(output, value)
         for equation in program.equations:
             if any(var not in atoms for var in equation.outputs):
                 self._copy(equation, atoms, location)
-        return [atoms.get(atom, atom) for atom in program.outputs[len(known) :]]
+        return [atoms.get(atom, atom) for atom in program.outputs[len(first) :]]
 
     def _staged(
         self, function: Callable[..., Sequence[Any]], operands: Sequence[Atom], location: str

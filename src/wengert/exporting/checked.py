@@ -57,8 +57,8 @@ def _check_types(graph: Graph) -> None:
         operation = _operation(equation)
         _check_count(operation, equation)
         _check_parameters(operation, equation)
-        found = operation.infer(*(atom.type for atom in equation.operands), **equation.params)
-        inferred = (found,) if isinstance(found, TensorType) else tuple(found)
+        types = operation.infer(*(atom.type for atom in equation.operands), **equation.params)
+        inferred = (types,) if isinstance(types, TensorType) else tuple(types)
         stated = tuple(var.type for var in equation.outputs)
         if inferred != stated:
             requirement = f"{equation.primitive} must return {show(*inferred)}"
@@ -105,7 +105,7 @@ class _Stated(NamedTuple):
     """The operands and parameters that an operation takes."""
 
     operands: int | None
-    """How many operands; None for any number."""
+    """The number of operands; None for any number."""
     parameters: dict[str, tuple[Any, bool]]
     """The type of each parameter, and whether it is needed."""
 
@@ -145,9 +145,9 @@ def _fits(value: Any, hint: Any) -> bool:
     if origin is tuple:
         if type(value) is not tuple:
             return False
-        given = cast("tuple[Any, ...]", value)
-        wanted = parts[:1] * len(given) if parts[1:] == (...,) else parts
-        return len(given) == len(wanted) and all(map(_fits, given, wanted))
+        members = cast("tuple[Any, ...]", value)
+        wanted = parts[:1] * len(members) if parts[1:] == (...,) else parts
+        return len(members) == len(wanted) and all(map(_fits, members, wanted))
     if origin is Literal:
         return type(value) is str and value in parts
     if origin is np.dtype:

@@ -73,8 +73,8 @@ def target_named(name: str) -> Target:
         triple = _WINDOWS if name == "windows-x86-64" else _LINUX
         level = "x86-64-v3" if name == "windows-x86-64" else name
         cpu = "x86-64-v2" if level == "x86-64-v2" else None
-        found = named(_LEVELS[level])
-        return found._replace(triple=triple, cpu=cpu or found.cpu)
+        target = named(_LEVELS[level])
+        return target._replace(triple=triple, cpu=cpu or target.cpu)
     parts = str(name).split(":")
     if len(parts) == 3:
         _check_known(*parts)

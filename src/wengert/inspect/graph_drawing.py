@@ -213,8 +213,8 @@ def _settle(row: Sequence[_Part], wanted: Sequence[float]) -> None:
     for part, want, taken in zip(row, wanted, room, strict=True):
         place, weight, count = want - taken, part.weight, 1
         while pools and pools[-1][0] >= place:
-            other, more, others = pools.pop()
-            place = (place * weight + other * more) / (weight + more)
+            mean, more, others = pools.pop()
+            place = (place * weight + mean * more) / (weight + more)
             weight, count = weight + more, count + others
         pools.append((place, weight, count))
     places = [place for place, _, count in pools for _ in range(count)]

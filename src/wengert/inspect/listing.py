@@ -103,9 +103,9 @@ class Listing(Graph):
             >>> print(path.read_text().splitlines()[0])
             digraph "<lambda>" {
         """
-        known = self.values() if values else {}
+        shown = self.values() if values else {}
         results = tree.paths(self.structure, "y")
-        render(graph_picture(self, self.name, self.places, results, known).text(), path)
+        render(graph_picture(self, self.name, self.places, results, shown).text(), path)
 
 
 def trace(fun: Callable[..., Any], static_argnums: int | Sequence[int] = ()) -> Callable[..., Listing]:

@@ -117,13 +117,13 @@ def compute(work: Work, start: int, leaves: list[Array]) -> Done | Failed:
     structure: Structure | None = None
     for first, block in _blocks(leaves, work.block or 1):
         try:
-            values, found = flatten(_call(work, block))
+            values, containers = flatten(_call(work, block))
         except (Exception, SystemExit) as problem:
             return _failed(work, start + first, block, problem)
-        if structure is not None and found != structure:
+        if structure is not None and containers != structure:
             problem = TypeError("the results of two items have different containers")
             return _failure(start + first, start + first, problem)
-        structure = found
+        structure = containers
         parts.append(values)
     assert structure is not None
     join = np.concatenate if work.block else np.stack

@@ -20,7 +20,7 @@ class Crew(Protocol):
     """Workers that compute chunks."""
 
     workers: int
-    """How many."""
+    """The number of workers."""
 
     def submit(self, start: int, leaves: list[Array]) -> Future[Result]:
         """Compute a chunk."""

@@ -117,9 +117,9 @@ class Journal:
             raise self._no_journal() from None
         if not isinstance(before, dict) or "wengert journal" not in before:
             raise self._no_journal()
-        known = cast("dict[str, Any]", before)
-        different = next(name for name in {**now, **known} if known.get(name) != now.get(name))
-        requirement = f"{self._path} is the journal of other inputs: {different} is {known.get(different)!r}"
+        old = cast("dict[str, Any]", before)
+        different = next(name for name in {**now, **old} if old.get(name) != now.get(name))
+        requirement = f"{self._path} is the journal of other inputs: {different} is {old.get(different)!r}"
         hint = "give another file, or delete it to begin anew"
         raise ArgumentError(message("map", requirement, repr(now.get(different)), hint))
 

@@ -47,10 +47,10 @@ class Buffer:
     def __init__(self, content: Any, runs: Sequence[Any], leaves: Sequence[Any] = ()) -> None:
         self.content, self.runs, self.leaves = content, runs, leaves
 
-    def add(self, other: Buffer) -> Buffer:
+    def add(self, addend: Buffer) -> Buffer:
         """Add the numbers of a buffer of the same lines to those of this one, and return this one."""
         with np.errstate(all="ignore"):
-            for mine, theirs in zip(self.runs, other.runs, strict=True):
+            for mine, theirs in zip(self.runs, addend.runs, strict=True):
                 np.add(mine, theirs, out=mine)
         return self
 

@@ -54,7 +54,7 @@ class _Chunk(NamedTuple):
     start: int
     stop: int
     losses: int = 0
-    """How often a worker died with it."""
+    """The number of workers that died with it."""
 
 
 class Sweep:

@@ -107,8 +107,8 @@ class MLflow:
                 client.update_run(self.run, status="RUNNING")
                 return
             experiment = os.environ.get("MLFLOW_EXPERIMENT_NAME", "wengert")
-            known = client.get_experiment_by_name(experiment)
-            number = known.experiment_id if known else client.create_experiment(experiment)
+            existing = client.get_experiment_by_name(experiment)
+            number = existing.experiment_id if existing else client.create_experiment(experiment)
             self.run = client.create_run(number, run_name=start.folder.name).info.run_id
             self._id.write_text(self.run, "utf-8")
         for name, value in start.settings._asdict().items():
@@ -126,7 +126,7 @@ class MLflow:
 class _Kind(NamedTuple):
     open: Callable[[Start], Board]
     module: str
-    """What it needs; the extra has the name of the board."""
+    """The module that it needs; the extra has the name of the board."""
 
 
 _KINDS: dict[str, _Kind] = {

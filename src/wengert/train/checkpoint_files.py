@@ -79,16 +79,16 @@ class Checkpoints:
 
     def _remove_old(self, state: State) -> None:
         files = checkpoints_in(self.folder)
-        kept = set(files[:_ALWAYS])
+        retained = set(files[:_ALWAYS])
         epoch_ends = [path for path in files if self._epoch(path) is not None]
         if isinstance(self.settings.keep, int):
-            kept.update(epoch_ends[: self.settings.keep])
+            retained.update(epoch_ends[: self.settings.keep])
         elif self.settings.keep == "best":
             best = best_epoch(state.history, self.task.classifies)
-            kept.update(path for path in epoch_ends if self._epoch(path) == best)
+            retained.update(path for path in epoch_ends if self._epoch(path) == best)
         remove_partial(self.folder)
         for path in self.folder.glob("step-*"):
-            if path.with_suffix(".json") not in kept:
+            if path.with_suffix(".json") not in retained:
                 with contextlib.suppress(OSError):  # an old checkpoint does no harm
                     path.unlink()
 

@@ -130,7 +130,7 @@ class MicroBatchSteps(Steps):
         return self._update(carry, added, np.float64(len(row) / self.size))
 
     def _sum(self, summand: Callable[[int], Summand], parts: int) -> _Sum:
-        """Return what adds some number of micro-batches, after computing one of them, which compiles."""
+        """Return the reduction that adds some number of micro-batches, after computing one of them, which compiles."""
         layout = Layout.of(summand(0))
         self.processes.agree("the types of the gradients", layout.described())
         reduction = Reduction(layout, parts, self.processes.communicator)

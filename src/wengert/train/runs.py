@@ -71,8 +71,8 @@ def dataset_of(settings: Settings, *, tested_only: bool = False) -> Dataset:
     dataset = load_arrays(settings.data_dir or ".") if is_own else load(settings.data, settings.data_dir)
     shape = dataset.train_images.shape[1:]
     if settings.model is None and shape != SIZE:
-        learned, given = ("x".join(map(str, size)) for size in (SIZE, shape))
-        raise DataError(f"{settings.task} learns images of {learned}; got {given}: give your own --model")
+        learned, actual = ("x".join(map(str, size)) for size in (SIZE, shape))
+        raise DataError(f"{settings.task} learns images of {learned}; got {actual}: give your own --model")
     images, labels = (part[: settings.limit] for part in (dataset.train_images, dataset.train_labels))
     return replace(dataset, train_images=images, train_labels=labels)
 
@@ -173,8 +173,8 @@ class RunFolder:
 
     def describe(self, settings: Settings, began: datetime | None) -> None:
         """Write the settings and the start of the run, if known, and record the program that it trains."""
-        known = {} if began is None else {"began": began.isoformat(timespec="seconds")}
-        self.write_json(SETTINGS, settings._asdict() | {"versions": versions()} | known)
+        start = {} if began is None else {"began": began.isoformat(timespec="seconds")}
+        self.write_json(SETTINGS, settings._asdict() | {"versions": versions()} | start)
         source = self.path / SOURCE
         if settings.model is not None and source.exists():
             remember(source, self.path / MODULES, settings.model)
@@ -330,14 +330,14 @@ class Run:
         except SettingsError as problem:
             raise DataError(f"{path / SETTINGS}: {problem}") from None
         versions: Any = content.get("versions")
-        known = cast("dict[str, Any]", versions) if isinstance(versions, dict) else {}
+        recorded = cast("dict[str, Any]", versions) if isinstance(versions, dict) else {}
         began: Any = content.get("began")
         try:
             began = datetime.fromisoformat(began)
         except (TypeError, ValueError):
             began = None
-        known = {name: version for name, version in known.items() if isinstance(version, str)}
-        return cls(path, settings, task, known, began)
+        recorded = {name: version for name, version in recorded.items() if isinstance(version, str)}
+        return cls(path, settings, task, recorded, began)
 
     @property
     def _lines(self) -> JsonLines:
@@ -424,11 +424,11 @@ def _content(path: Path) -> dict[str, Any]:
 
 
 def _settings(content: dict[str, Any], file: Path) -> Settings:
-    known = {field: content[field] for field in Settings._fields if field in content}
-    missing = [option.name for option in OPTIONS.values() if option.field in _NEEDED - known.keys()]
+    values = {field: content[field] for field in Settings._fields if field in content}
+    missing = [option.name for option in OPTIONS.values() if option.field in _NEEDED - values.keys()]
     if missing:
         raise DataError(f"{file}: the file is damaged: it lacks {', '.join(missing)}")
-    settings = Settings(**known)
+    settings = Settings(**values)
     for option in OPTIONS.values():
         value = getattr(settings, option.field)
         if value is not None or option.field in _NEEDED:

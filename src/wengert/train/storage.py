@@ -127,8 +127,8 @@ def save_model(path: str | os.PathLike[str], model: Any) -> None:
         >>> load_model(path, nn.Dense(2, 3, seed=1)).weight.shape
         (2, 3)
     """
-    given: Any = path
-    if not isinstance(given, str | os.PathLike):
+    place: Any = path
+    if not isinstance(place, str | os.PathLike):
         hint = "write save_model(path, model)" if isinstance(model, str | os.PathLike) else ""
         raise DtypeError(
             message("save_model", "the first argument must be a path", type(path).__name__, hint)

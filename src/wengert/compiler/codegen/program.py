@@ -302,8 +302,8 @@ class _StepEmitter:
         if count is None or turns == 1:
             self._check_for_interrupt()
         else:
-            rest = b.binary("and", count, constant(I64, turns - 1))
-            with b.only_if(b.compare("eq", rest, constant(I64, turns - 1))):
+            turn = b.binary("and", count, constant(I64, turns - 1))
+            with b.only_if(b.compare("eq", turn, constant(I64, turns - 1))):
                 self._check_for_interrupt()
         either = b.either(b.load(stop, I64, 8), b.load(self.status, I64, 8))
         return b.compare("ne", either, constant(I64, 0))

@@ -54,7 +54,7 @@ class Tile:
             return
         points = self._points(counts, masked)
         delayed = self.delayed if self.delayed and self.delayed.takes(points) else None
-        evaluator.tile, evaluator.rest = counts, masked
+        evaluator.tile, evaluator.masked = counts, masked
         with evaluator.scope():
             for load, point in itertools.product(schedule.prefetches.results, points):
                 evaluator.prefetch_line(load, point)

@@ -92,10 +92,10 @@ def _chosen(name: str) -> Target:
     usual = "leave it unset for all that this processor has"
     if name not in _LEVELS:
         raise ArgumentError(message(VARIABLE, "must be avx512, avx2 or sse2", repr(name), usual))
-    other = named(name)
-    if not _is_x86() or other.vector_bytes > own.vector_bytes or other.has_fma > own.has_fma:
+    requested = named(name)
+    if not _is_x86() or requested.vector_bytes > own.vector_bytes or requested.has_fma > own.has_fma:
         raise ArgumentError(message(VARIABLE, "must be what this processor can run", repr(name), usual))
-    return other
+    return requested
 
 
 _agreed: list[Target] = []

@@ -172,17 +172,17 @@ def object_file(ir_text: str, target: Target, more: Iterable[str] = ()) -> bytes
 
 def _objects(code: bytes) -> Iterator[tuple[list[str], bytes]]:
     """Yield the names of the exported functions and the image of each object file in object code."""
-    rest = code
+    tail = code
     while True:
-        if len(rest) < _HEAD.size:
+        if len(tail) < _HEAD.size:
             raise RuntimeError("it is not complete")
-        named, size = _HEAD.unpack_from(rest)
+        named, size = _HEAD.unpack_from(tail)
         start = _HEAD.size + named
-        names, image, rest = rest[_HEAD.size : start], rest[start : start + size], rest[start + size :]
+        names, image, tail = tail[_HEAD.size : start], tail[start : start + size], tail[start + size :]
         if len(image) < size:
             raise RuntimeError("it is not complete")
         yield names.decode().split(), image
-        if not rest:
+        if not tail:
             return
 
 

@@ -130,8 +130,8 @@ class Compilation:
                 continue
             number, ir_text = task
             try:
-                known = {*self._symbols(), *self._defined}
-                self._codes[number] = compile_module(ir_text, self._target, known)
+                names = {*self._symbols(), *self._defined}
+                self._codes[number] = compile_module(ir_text, self._target, names)
             except Exception as problem:  # `finish` raises it
                 self._problems[number] = problem
         self._waiting.put(None)  # for the others

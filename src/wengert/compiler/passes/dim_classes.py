@@ -31,8 +31,8 @@ class _Classes:
             member, parent = above, parents[above]
         return parent
 
-    def join(self, one: object, other: object) -> None:
-        self._parent[self.find(one)] = self.find(other)
+    def join(self, first: object, second: object) -> None:
+        self._parent[self.find(first)] = self.find(second)
 
 
 def _followed(nest: Nest) -> Iterator[tuple[Buffer, int, Dim]]:

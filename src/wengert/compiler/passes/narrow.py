@@ -169,8 +169,8 @@ def _zero_passes(node: Apply, position: int, operand: Guard) -> bool:
     return node.operation in ("positive", "cast")
 
 
-def _is_same_zero(one: Guard, other: Guard) -> bool:
-    first, second = one.otherwise, other.otherwise
+def _is_same_zero(outer: Guard, inner: Guard) -> bool:
+    first, second = outer.otherwise, inner.otherwise
     return is_zero(first) and is_zero(second) and is_positive_zero(first) == is_positive_zero(second)
 
 

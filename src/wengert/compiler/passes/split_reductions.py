@@ -218,7 +218,7 @@ def in_parts(
     part, inner = Dim(count, "part"), Dim(size, dim.name)
     left = Dim(dim.extent - count * size, dim.name)
     whole = _Part(dim, inner, Index.of(part) * size + Index.of(inner), outer)
-    rest = _Part(dim, left, Index.of(left) + count * size)
+    remainder = _Part(dim, left, Index.of(left) + count * size)
     fresh = {dim: Dim(dim.extent, dim.name) for dim in (*outer, *nest.dims)}
     moved = Rewriter(replace_term=lambda term: Index.of(fresh[term]) if term in fresh else None)  # pyright: ignore[reportArgumentType]
     dims = (*map(fresh.__getitem__, outer), part, *map(fresh.__getitem__, nest.dims))
@@ -231,7 +231,7 @@ def in_parts(
         element = Load(buffer, tuple(map(Index.of, (*again, *nest.dims))))
         totals[node] = Reduce(node.combiner, tuple(again), element, node.dtype)
         if left.extent:
-            totals[node] = Apply(node.combiner, (totals[node], rest.over(node)), node.dtype)
+            totals[node] = Apply(node.combiner, (totals[node], remainder.over(node)), node.dtype)
     along = [store for store in nest.stores if store.along and store.along == nodes[0].dims]
     stores += (rewrite_store(whole.along(store), moved) for store in along)
     origin = (*nest.origin, "parts")
@@ -242,5 +242,5 @@ def in_parts(
 
     rewrite = Rewriter(change)
     after = [replace(store, value=rewrite(store.value)) for store in nest.stores if store not in along]
-    after += (rest.along(store) for store in along if left.extent)
+    after += (remainder.along(store) for store in along if left.extent)
     return parts, replace(nest, stores=tuple(after))

@@ -98,7 +98,7 @@ _TESTS = {"nan": _is_nan, "subnormal": _is_subnormal}
 
 
 def _either(x: Expression, y: Expression) -> Expression:
-    for one, other in ((x, y), (y, x)):
-        if isinstance(one, Const):
-            return one if one.value else other
+    for flag, partner in ((x, y), (y, x)):
+        if isinstance(flag, Const):
+            return flag if flag.value else partner
     return Apply("logical_or", (x, y), BOOL)

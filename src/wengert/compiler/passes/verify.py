@@ -311,7 +311,7 @@ def _index_structure(index: Index) -> Any:
 
 def _lies_inside(index: Index, extent: int, cases: Sequence[Case]) -> bool:
     """Return whether an index lies in ``[0, extent)`` in some cases."""
-    for condition, bound in (one for conditions, hold in cases if hold for one in conditions):
+    for condition, bound in (pair for conditions, hold in cases if hold for pair in conditions):
         low, high = (index - condition).bounds
         if low >= 0 and high + bound - 1 < extent:
             return True

@@ -38,7 +38,7 @@ class IndirectRun(NamedTuple):
     size: int
     """Their bytes that are prefetched."""
     ahead: int
-    """How many turns of the loop before."""
+    """The number of turns of the loop before."""
 
 
 class Prefetches(NamedTuple):

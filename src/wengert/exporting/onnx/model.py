@@ -82,15 +82,15 @@ def written(function: Function, name: str) -> Writer:
 def _drop_unread(body: Body) -> set[str]:
     """Drop nodes whose results nobody reads, and return the names of all values that are read."""
     read = {value.name for value in body.outputs}
-    kept: list[Node] = []
+    needed: list[Node] = []
     for node in reversed(body.nodes):
         if read.isdisjoint(node.outputs):
             continue
-        kept.append(node)
+        needed.append(node)
         read |= {name for name in node.inputs if name}
         for inner in (value for value in node.attributes.values() if isinstance(value, Body)):
             read |= _drop_unread(inner)
-    body.nodes = kept[::-1]
+    body.nodes = needed[::-1]
     return read
 
 
