@@ -25,7 +25,7 @@ _LIMIT = 1 << 26  # more than any known file; a server must not fill the disk
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """The name, the last part of its URL, and the SHA-256 of a file to download, in hexadecimal digits.
+    """A file to download: its name, the last part of its URL, and its SHA-256 in hexadecimal digits.
 
     The digest is of the file as sent, if ``packed``; otherwise of the unpacked content, which is the same at mirrors
     that compress differently.

@@ -29,11 +29,8 @@ _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 def check_graph(graph: Graph) -> None:
     """Check a graph from its inputs down: each type is the one that its operation infers, and every access is inside.
 
-    The nests of the graph are verified, so that no element outside of a value is read or written.
-
-    Raises:
-        GraphError: an operation is unknown, or has parameters or results of other types than its rules say.
-        Exception: an operation's own rule refuses its operands or parameters.
+    The nests of the graph are verified, so that no element outside of a value is read or written. `GraphError` for an
+    unknown operation, or for parameters or results of other types than its rules say.
     """
     _check_types(graph)
     Verifier()(lower(expand_programs(graph)), "load")

@@ -72,12 +72,7 @@ def renames(equation: Equation) -> bool:
 
 
 class Names:
-    """Unique names.
-
-    Args:
-        taken: names that must not be used.
-        programs: names for functions only.
-    """
+    """Unique names, none of them ``taken``; names ``programs`` are for functions only."""
 
     def __init__(self, taken: Iterable[str], programs: Iterable[str] = ()) -> None:
         self._programs = set(programs)

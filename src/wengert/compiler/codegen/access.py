@@ -212,9 +212,8 @@ class Emitter(ABC):
     ) -> tuple[Value, int | None, Value | None]:
         """Return where an element lies, for the first of the lanes.
 
-        Returns:
-            The address, the distance between neighbouring lanes in elements, and None; or, where a computed index
-            differs from lane to lane, the address of the buffer, None, and the position of every lane.
+        The result is the address, the distance between neighbouring lanes in elements, and None; or, where a computed
+        index differs from lane to lane, the address of the buffer, None, and the position of every lane.
         """
         layout = self.layouts[buffer]
         position = linear(layout, indices) - self.starts.get(buffer, 0)

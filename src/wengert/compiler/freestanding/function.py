@@ -81,8 +81,7 @@ class Function:
 def typed(fun: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Function:
     """Return a function for arguments of the types of some examples.
 
-    Raises:
-        ArgumentError: the function does not accept the examples, or depends on a value that another transform follows.
+    `ArgumentError` if it does not accept them, or depends on a value that another transform follows.
     """
     jitted: Jitted[..., Any] = fun if isinstance(fun, Jitted) else jit(fun)  # pyright: ignore[reportUnknownVariableType]
     try:
