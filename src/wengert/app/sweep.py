@@ -96,7 +96,7 @@ class _Sweep:
         self.folder, self.points, self.workers, self.threads = folder, points, workers, threads
         self.running: list[_Running] = []
         self.problems: dict[str, str] = {}
-        """Why runs failed, by name."""
+        """The reasons why runs failed, by name."""
 
     def run(self) -> int:
         """Start runs until all have ended, or a signal comes; then compare them."""

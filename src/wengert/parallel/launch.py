@@ -140,7 +140,7 @@ class Attempt(NamedTuple):
     explains_itself: bool
     """Whether the processes have found one another, or have shown an error."""
     death: str
-    """Why a process died, if it could tell."""
+    """The reason why a process died, if it could tell."""
 
 
 class Job:

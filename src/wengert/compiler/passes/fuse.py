@@ -49,7 +49,7 @@ def fuse(program: Program) -> Program:
 
     1. A producer goes into its consumers where computing it again costs less than a pass over memory; a reduction goes
        into a consumer that reads each of its results once (an epilogue).
-    2. Consumers that read just the element that a nest has at hand become further stores of that nest.
+    2. Consumers that read only the element that a nest computes become further stores of that nest.
     """
     retained = program.outside()
     count = Counter(buffer for nest in all_nests(program.steps) for buffer in nest.writes())

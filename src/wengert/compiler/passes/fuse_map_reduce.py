@@ -2,7 +2,7 @@
 
 The value of a loss is a sum, ``sum over i of f(x[i])``, and its gradient a map of the same elements, ``f'(x[i])``. Two
 nests move these through the processor twice, and through memory what both need. So sums over the same elements share
-their loops, and a large map is carried out along the way of a sum, which is then split like any other. Within a nest,
+their loops, and the loops of a sum carry out a large map; the sum is then split like any other. Within a nest,
 reductions share a loop whatever they read: else only one of them could run along the lanes.
 """
 
@@ -199,7 +199,7 @@ def _take_up(steps: list[Step | None], place: int, sums: Nest, maps: Sequence[in
 
 
 def _join(sums: Nest, mapped: Nest, *, is_first: bool) -> Nest | None:
-    """Return sums that carry out a map, if some run over its points; its results are then at hand."""
+    """Return sums that carry out a map, if some run over its points; its results are then in registers."""
     rows = math.prod(dim.extent for dim in sums.dims)
     moved = next(
         (
