@@ -113,12 +113,7 @@ class Mpiexec(NamedTuple):
 
 
 def find_mpiexec() -> Mpiexec:
-    """Return the ``mpiexec`` of this environment, else that of an installed wheel, else the one on the path.
-
-    Raises:
-        MissingExtraError: mpi4py is not installed.
-        LaunchError: there is no ``mpiexec``.
-    """
+    """Return the ``mpiexec`` of this environment, else that of an installed wheel, else the one on the path."""
     if importlib.util.find_spec("mpi4py") is None:
         raise MissingExtraError(f"--ranks needs mpi4py: {_HINT}")
     on_path = shutil.which("mpiexec")
@@ -158,16 +153,11 @@ class Attempt(NamedTuple):
     explains_itself: bool
     """Whether the processes have found one another, or have shown an error."""
     death: str
-    """Why a process died, if it could tell."""
+    """The reason why a process died, if it could tell."""
 
 
 class Job:
-    """Starts a program several times, again if some of its processes die.
-
-    Args:
-        mpiexec: starts them.
-        say: prints a label and a text.
-    """
+    """Starts a program several times, again if some of its processes die; ``say`` prints a label and a text."""
 
     def __init__(self, mpiexec: Mpiexec, say: Callable[[str, str], None]) -> None:
         self.mpiexec, self._say = mpiexec, say
@@ -180,16 +170,9 @@ class Job:
     ) -> int:
         """Run a program to its end, and return its exit code.
 
-        After a process dies, the job starts again with one process less, if ``least`` are left.
-
-        Args:
-            program: returns the command line, from the folder of the notes of earlier attempts.
-            ranks: the number of processes.
-            restarts: how often to start again.
-            least: the least number of processes.
-
-        Raises:
-            LaunchError: a process died, and there are no restarts left.
+        After a process dies, the job starts again with one process less, if ``least`` are left, up to ``restarts``
+        times; then `LaunchError`. ``program`` returns the command line, from the folder of the notes of earlier
+        attempts.
         """
         with tempfile.TemporaryDirectory(prefix="wengert-job-") as folder, self._signals_passed_on():
             self._folder = Path(folder)

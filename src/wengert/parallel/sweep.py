@@ -54,20 +54,14 @@ class _Chunk(NamedTuple):
     start: int
     stop: int
     losses: int = 0
-    """How often a worker died with it."""
+    """The number of workers that died with it."""
 
 
 class Sweep:
     """One `map`: the results so far, and the work that is left.
 
-    Args:
-        work: the function.
-        leaves: all items.
-        items: their number.
-        crew: the workers.
-        journal: has results of earlier processes, and gets those of this one.
-        bar: shows the progress.
-        chunk: the length of chunks; None: by time.
+    The journal has results of earlier processes, and gets those of this one. Chunks have a length of ``chunk``, or, if
+    it is None, one by time.
     """
 
     def __init__(
