@@ -42,10 +42,10 @@ def native_equations(equations: Iterable[tuple[Equation, bool]], *, leaves: bool
     if leaves:
         return native
     others = (equation for equation in ordered if equation not in native and _has_routine(equation))
-    return native | dict.fromkeys(others, _ROUTINES)
+    return native | dict.fromkeys(others, ROUTINES)
 
 
-_ROUTINES = Routines()
+ROUTINES = Routines()
 
 
 def program_of(equation: Equation, programs: Blocks) -> Callable[..., Any] | None:

@@ -170,14 +170,20 @@ def _on_pairs_type(*types: TensorType, operation: str, flags: Any, names: Any, v
         TensorType(np.result_type(t.dtype, np.complex64), t.shape[:-1]) if flag else t
         for t, flag in zip(types, flags, strict=True)
     ]
-    result = REGISTRY[operation].infer(*inside, **dict(zip(names, values, strict=True)))
-    return _paired_type(result) if is_complex(result.dtype) else result
+    results = REGISTRY[operation].infer(*inside, **dict(zip(names, values, strict=True)))
+    return _each(lambda type_: _paired_type(type_) if is_complex(type_.dtype) else type_, results)
+
+
+def _each(function: Callable[[Any], Any], results: Any) -> Any:
+    """Apply a function to the result of an operation, or to each of several."""
+    several = isinstance(results, tuple) and not isinstance(results, TensorType)
+    return tuple(map(function, results)) if several else function(results)
 
 
 def _on_pairs(*operands: Any, operation: str, flags: Any, names: Any, values: Any) -> Any:
     given = [_complex(x) if flag else x for x, flag in zip(operands, flags, strict=True)]
-    result = REGISTRY[operation].evaluate(*given, **dict(zip(names, values, strict=True)))
-    return _paired(result) if is_complex(dtype_of(result)) else result
+    results = REGISTRY[operation].evaluate(*given, **dict(zip(names, values, strict=True)))
+    return _each(lambda result: _paired(result) if is_complex(dtype_of(result)) else result, results)
 
 
 def _on_pairs_source(*operands: str, operation: str, flags: Any, names: Any, values: Any) -> str:
@@ -193,11 +199,13 @@ def _batch_on_pairs(
     """Carry an operation out for one example after the other."""
     types = [TensorType(dtype_of(x), shape_of(x)[flag:]) for x, flag in zip(operands, batched, strict=True)]
     of_one = operation.infer(*types, **params)
-    results: list[Any] = [np.zeros((0, *of_one.shape), of_one.dtype)]
+    results = [_each(lambda type_: np.zeros((0, *type_.shape), type_.dtype), of_one)]
     for example in range(size):
         given = [_example(x, example) if flag else x for x, flag in zip(operands, batched, strict=True)]
-        results.append(reshape(operation(*given, **params), shape=(1, *of_one.shape)))
-    return concatenate(*results, axis=0)
+        results.append(_each(lambda x: reshape(x, shape=(1, *shape_of(x))), operation(*given, **params)))
+    if not isinstance(results[0], tuple):
+        return concatenate(*results, axis=0)
+    return tuple(concatenate(*columns, axis=0) for columns in zip(*results, strict=True))
 
 
 def _example(x: Any, number: int) -> Any:
@@ -344,7 +352,7 @@ class _Splitter:
 
     def operation(self, operation: Primitive, equation: Equation) -> None:
         """Write an operation on parts as operations on real values."""
-        (out,) = equation.outputs
+        out = equation.outputs[0]
         types = [atom.type for atom in equation.operands]
         flags = [is_complex(type_.dtype) for type_ in types]
         if is_native(equation):
@@ -360,7 +368,7 @@ class _Splitter:
             with np.errstate(all="ignore"):  # numbers may be divided by a zero that the program writes
                 result = _carried_out(operation, operands, types, out.type, equation.params)
             if result is None:
-                result = _by_numpy(operation, operands, types, flags, out.type, equation.params)
+                return _by_numpy(operation, operands, types, flags, equation)
             if isinstance(result, Parts) and (result.re is None) != (result.im is None):
                 self.zeros[out] = int(result.im is None)
             return _fitted(result, out.type)
@@ -464,17 +472,21 @@ def _by_numpy(
     operands: Sequence[Any],
     types: Sequence[TensorType],
     flags: Any,
-    result: Any,
-    params: Any,
-) -> Any:
-    """Return the result of NumPy's evaluation, on pairs of real numbers."""
+    equation: Equation,
+) -> list[Any]:
+    """Return the parts of the results of NumPy's evaluation, on pairs of real numbers."""
     given = [
         _side_by_side(both(z), real_dtype(type_.dtype)) if isinstance(z, Parts) else z
         for z, type_ in zip(operands, types, strict=True)
     ]
-    names, values = tuple(params), tuple(params.values())
-    found = on_pairs(*given, operation=operation.name, flags=tuple(flags), names=names, values=values)
-    return Parts(*_apart(found)) if is_complex(result.dtype) else found
+    names, values = tuple(equation.params), tuple(equation.params.values())
+    results = on_pairs(*given, operation=operation.name, flags=tuple(flags), names=names, values=values)
+    parts = list[Any]()
+    for out, result in zip(
+        equation.outputs, results if len(equation.outputs) > 1 else [results], strict=True
+    ):
+        parts += _apart(result) if is_complex(out.dtype) else [result]
+    return parts
 
 
 def _apart(pairs: Any) -> list[Any]:
