@@ -154,14 +154,7 @@ def stand_in(array: Any) -> Any:
 
 
 def placed(rule: Rule, result: Any, operands: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Give the result of an operation the memory that it has in NumPy, and return it.
-
-    Args:
-        rule: the operation's.
-        result: a box, or a plain value.
-        operands: of the operation; some do not lie in rows, perhaps.
-        params: of the operation.
-    """
+    """Give the result of an operation the memory that it has in NumPy, and return it."""
     if isinstance(result, tuple):
         return tuple([placed(rule, each, operands, params) for each in cast("tuple[Any, ...]", result)])
     if isinstance(result, Box):
@@ -222,15 +215,7 @@ def reduced(memories: Sequence[Any], shape: Shape, dtype: Dtype, /, *, axes: Sha
 def stacked(
     memories: Sequence[Any], shape: Shape, dtype: Dtype, /, cores: Sequence[int] = (2, 2), **params: Any
 ) -> Any:
-    """Return the memory of a stack: each part lies in rows, the stack as those of the operands.
-
-    Args:
-        memories: of the operands.
-        shape: of the result.
-        dtype: of the result's memory.
-        cores: the number of axes of a part of each operand.
-        params: of the operation.
-    """
+    """Return the memory of a stack of operands: each part, of as many axes as in ``cores``, lies in rows."""
     stacks = [(x, x.ndim - core) for x, core in zip(memories, cores, strict=False) if x.ndim > core]
     parts = [
         with_strides(x.shape[:lead], BOOL, [stride // x.itemsize for stride in x.strides[:lead]])

@@ -55,9 +55,6 @@ def substitute_for(function: Any) -> Callable[..., Any] | None:
     SciPy defines its functions in private modules, such as `scipy.integrate._quadrature`. A family of
     distributions is an object, such as `scipy.stats.norm` of the class `norm_gen`.
 
-    Args:
-        function: any object.
-
     Example:
         >>> import numpy as np
         >>> substitute_for(np.sin) is None

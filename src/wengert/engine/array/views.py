@@ -27,12 +27,6 @@ def view_of(base: Any, result: Any, view: View, index: Any = None) -> Any:
     """Make ``result`` a view of ``base`` through a `Lens`: a write to either changes both.
 
     A value without axes that is not a view, such as a sum, is a number for NumPy and has no views.
-
-    Args:
-        base: the value of which the result is a part; only boxes have views.
-        result: the value of the part.
-        view: the part.
-        index: the subscript that made the view, if one did.
     """
     if not isinstance(base, Box):
         return result

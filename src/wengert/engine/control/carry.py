@@ -27,8 +27,6 @@ class Carry:
     """The carry of a loop: a container whose leaves keep their types.
 
     Args:
-        operation: the name of the loop.
-        value: the initial carry.
         counts: whether ``value`` is a pair: the loop's own counter, and the user's carry.
     """
 

@@ -200,18 +200,7 @@ def pull_scan(
     carries: int,
     **params: Any,
 ) -> Any:
-    """Scan forward and keep the residuals; the pullback scans in the opposite direction.
-
-    Args:
-        run: carries out a scan forward.
-        run_back: returns what carries out a scan backward, given the results of the scan forward.
-        primals: the operands.
-        active: whether each operand has a derivative.
-        body: the step.
-        constants: the number of constants.
-        carries: the number of carries.
-        params: the other parameters.
-    """
+    """Scan forward and keep the residuals; the pullback scans in the opposite direction."""
     active = active_inputs(functools.partial(propagate, body), active, constants, carries)
     adjoint = adjoint_graph(body, active)
     residuals = _residuals(adjoint, constants, carries)

@@ -114,7 +114,6 @@ class TableText(str):
     """A text that a notebook shows as a table.
 
     Args:
-        text: the text.
         caption: of the table.
         head: the names of the columns.
         rows: the cells.

@@ -39,12 +39,7 @@ RESERVED = {*keyword.kwlist, *SHORT_NAMES.values(), "graph", "data", "summary", 
 
 
 def text(graph: Graph, full: bool = False) -> str:
-    """Write a graph down.
-
-    Args:
-        graph: the graph.
-        full: write down constants of any size, and locations as they are; by default constants of more than 4096
-            elements are summed up, and cells of a notebook have their numbers.
+    """Write a graph down; a ``full`` text has all constants, as in `Graph.text`, and locations as they are.
 
     Example:
         >>> from wengert.engine.ir.types import type_of

@@ -19,9 +19,6 @@ NEGLIGIBLE = 2.0**-500
 def cholesky_by_rows(a: Array, requirement: str) -> Array:
     """Return the lower triangular L with ``L L^T = A``, or raise the requirement that A be positive definite.
 
-    Raises:
-        MatrixError: a pivot is not positive.
-
     Example:
         >>> cholesky_by_rows(np.array([[4.0, 2.0], [2.0, 5.0]]), "it must be positive definite")
         array([[2., 0.],

@@ -183,15 +183,10 @@ def _add_reduce(rank: int, dtype: np.dtype[Any]) -> Step:
 def product(
     left: Factor, right: Factor, kept: Collection[int], order: Dims, forced: bool, space: Space
 ) -> Factor:
-    """Return the product of two factors, summed over their common dimensions that are not ``kept``.
+    """Return the product of two factors, summed over their common dimensions that are not ``kept`` for later.
 
-    Args:
-        left: One factor.
-        right: The other.
-        kept: The dimensions that are needed later; those of one factor only are among them.
-        order: The dimensions of the final result, outermost first.
-        forced: Whether to store the product in that order at the price of copying the factors.
-        space: The iteration space.
+    The dimensions of one factor only are among those. ``order`` holds the dimensions of the final result, outermost
+    first; if ``forced``, the product is stored in it at the price of copying the factors.
     """
     shared, free = {*left.dims} & {*right.dims}, {*left.dims} ^ {*right.dims}
     lead = max(left, right, key=lambda factor: (factor.windowed, space.size(factor.dims)))

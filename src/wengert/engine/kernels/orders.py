@@ -51,12 +51,7 @@ def _largest(x: Array) -> float:
 
 
 def _over_angles(integrand: Function, turn: Array) -> Array:
-    """Return ``1/pi int_0^pi`` of a function of angles, an element in each row.
-
-    Args:
-        integrand: the function.
-        turn: how far its phase turns.
-    """
+    """Return ``1/pi int_0^pi`` of a function of angles, an element in each row."""
     count = 1 + int(min(_largest(turn), _FARTHEST) / _TURN)
     width = math.pi / count
     nodes, weights = gauss_legendre(240)

@@ -17,14 +17,6 @@ _MOST_INT32 = 2**31 - 1
 def product(x: Any, data: Any, columns: Any, pointers: Any, width: int, transposed: bool) -> Any:
     """Return the product of a matrix, or of its transpose, and an array; half precision is summed in single.
 
-    Args:
-        x: an array, whose first axis is summed over.
-        data: the elements, row after row.
-        columns: the column of each element.
-        pointers: the start of each row, and the end of the last one.
-        width: the number of columns.
-        transposed: whether the matrix is transposed.
-
     Raises:
         OutOfRangeError: a column or a row lies outside of the arrays.
     """

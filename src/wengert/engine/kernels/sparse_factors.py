@@ -20,13 +20,6 @@ _lock = threading.Lock()
 def solution(b: Any, data: Any, columns: Any, pointers: Any, *, transposed: bool) -> Any:
     """Return x with ``A x = b``, or with ``A^T x = b``; half precision is solved in single.
 
-    Args:
-        b: an array, whose first axis has an element for each row.
-        data: the elements, row after row.
-        columns: the column of each element.
-        pointers: the start of each row, and the end of the last one.
-        transposed: whether the matrix is transposed.
-
     Raises:
         OutOfRangeError: a column or a row lies outside of the matrix.
         LinAlgError: the matrix is singular.

@@ -235,17 +235,13 @@ def digamma(x: Array) -> Array:
 
 
 def polygamma(n: int, x: Any) -> Any:
-    """Return the derivative of digamma of order ``n``, infinite at 0, -1, -2, ...
+    """Return the derivative of digamma of an order from 0 to 150, infinite at 0, -1, -2, ...
 
         psi_n(x) = (-1)^(n+1) n! sum_k 1 / (x + k)^(n+1),   k = 0, 1, 2, ...
 
     Some terms are summed, the Euler-Maclaurin formula gives the rest. As in SciPy, a pole has the sign that
     the function has to its right. In float64 the relative error is below 1e-13, left of 0 that of the
-    largest term.
-
-    Args:
-        n: The order, from 0 (digamma itself) to 150; beyond, terms that cancel may overflow.
-        x: A scalar or array.
+    largest term. Beyond order 150, terms that cancel may overflow.
 
     Raises:
         ArgumentError: ``n`` is not an integer in this range.

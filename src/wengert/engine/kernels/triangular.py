@@ -125,10 +125,6 @@ _ROWS = 128
 def tangent(factor: Array, right: Array) -> Array:
     """Return the lower triangular T with ``T L^T + L T^T = S``: ``L low(L^-1 S L^-T)``, low halving the diagonal.
 
-    Args:
-        factor: stacked matrices L, of which the lower triangle is read.
-        right: stacked matrices S, of which the lower triangle is read; the leading axes broadcast.
-
     Example:
         >>> tangent(np.eye(2), np.array([[2.0, 0.0], [3.0, 4.0]]))
         array([[1., 0.],
@@ -148,10 +144,6 @@ def tangent(factor: Array, right: Array) -> Array:
 
 def cotangent(factor: Array, right: Array) -> Array:
     """Return the lower triangular B with ``(B + B^T) L = G``: ``low(L^-T (W + W^T) L^-1)`` for ``W = low(L^T G)``.
-
-    Args:
-        factor: stacked matrices L, of which the lower triangle is read.
-        right: stacked matrices G, of which the lower triangle is read; the leading axes broadcast.
 
     Example:
         >>> cotangent(np.eye(2), np.array([[2.0, 0.0], [3.0, 4.0]]))

@@ -287,9 +287,6 @@ def check_integers(operation: str, values: Sequence[Any], dtypes: Sequence[Dtype
         operation: its name; comparisons, conversions and choices take any integer.
         values: the operands, None for those that are not known.
         dtypes: the dtypes they are converted to.
-
-    Raises:
-        RangeError: an integer does not fit.
     """
     for value, dtype in zip(values, dtypes, strict=True):
         if type(value) is int and is_limited(operation, dtype):

@@ -168,11 +168,7 @@ def align(
 ) -> list[Any]:
     """Return the operands with as many leading axes for all batched ones, so that broadcasting aligns their batch axes.
 
-    Args:
-        size: of the batch.
-        operands: the batched ones have the batch axis first.
-        batched: whether each operand is.
-        inner: the number of axes of each operand, the last ones, that do not broadcast; by default equal for all.
+    The batch axis comes first. The last axes of each operand, as many as ``inner`` says, do not broadcast.
     """
     inner = inner or [0] * len(operands)
     leading = [len(shape_of(x)) - flag - n for x, flag, n in zip(operands, batched, inner, strict=True)]

@@ -88,7 +88,6 @@ class _Loop:
     """A loop whose sums of products may leave it.
 
     Args:
-        equation: the loop.
         zeros: arrays of zeros: sums that begin with them are their products alone.
     """
 

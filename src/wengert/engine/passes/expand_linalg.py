@@ -31,12 +31,7 @@ Program: TypeAlias = Callable[..., Any]
 
 
 def expand_linalg(graph: Graph, *, leaves: bool = False) -> Graph:
-    """Return the graph with the programs of operations in their places.
-
-    Args:
-        graph: the graph.
-        leaves: whether the program leaves Python, where there is no NumPy to call.
-    """
+    """Return the graph with the programs of operations in their places; one that leaves Python has no NumPy to call."""
     chosen = _chosen(graph, leaves=leaves)
     return simplify(_Writer(graph, chosen).run()) if chosen else graph
 

@@ -137,15 +137,9 @@ def _prime_factors(count: int) -> list[int]:
 
 
 def transformed(equation: Equation, parts: Sequence[Any], permutation: Sequence[int] = ()) -> list[Any]:
-    """Transform the last axis.
+    """Transform the last axis of a real operand, or of a real and an imaginary part.
 
-    Args:
-        equation: the operation.
-        parts: the real and imaginary part of the operand, or a real operand.
-        permutation: a transposition of the parts that brings another axis to the end, to transform it by columns.
-
-    Returns:
-        The parts of the result, or a real result.
+    A permutation of the parts brings another axis to the end, to transform it by columns.
     """
     if not permutation:
         return _of_rows(equation, parts, 0)

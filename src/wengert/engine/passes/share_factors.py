@@ -33,9 +33,7 @@ from wengert.engine.transforms.staging import stage
 def share_factors(graph: Graph, *, leaves: bool = False) -> Graph:
     """Return the graph, the programs inside it included, with operations on the factors of matrices.
 
-    Args:
-        graph: the graph.
-        leaves: whether the program leaves Python, where there is no LAPACK.
+    A program that leaves Python has no LAPACK.
     """
     return _shared(graph, native_equations(equations_of(graph), leaves=leaves), leaves)
 

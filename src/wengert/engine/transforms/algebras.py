@@ -57,16 +57,9 @@ class Algebra(ABC):
 def evaluate_over(
     algebra: Algebra, graph: Graph, values: Values, parts: Values
 ) -> tuple[list[Any], list[Any]]:
-    """Evaluate a graph over an algebra.
+    """Return the values of a graph's outputs over an algebra, and the parts of all outputs.
 
-    Args:
-        algebra: the algebra.
-        graph: the program.
-        values: of the inputs.
-        parts: of all inputs, ``algebra.size`` for each; None is zero.
-
-    Returns:
-        The values of the outputs, and the parts of all outputs.
+    Each input has ``algebra.size`` parts; None is zero.
     """
     size = algebra.size
     with running(algebra.trace()) as trace:

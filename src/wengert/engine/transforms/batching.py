@@ -51,7 +51,6 @@ class BatchTrace(Trace):
     """Batching: boxes hold values with a leading axis of ``size`` examples.
 
     Args:
-        size: the number of examples.
         counts: a truth value for each example: the operations of another one raise no error. None: all count.
     """
 

@@ -193,11 +193,7 @@ def alias_copy(alias: Any) -> Any:
 
 
 def class_copy(kind: Any) -> Any:
-    """Return the copy of a class of the user's, with the present attributes.
-
-    Args:
-        kind: the class.
-    """
+    """Return the copy of a class of the user's, with the present attributes."""
     if tree.original_class(kind) is not kind:
         return kind
     known = _classes.get(kind)
@@ -307,11 +303,7 @@ def _attribute(made: Any, name: str, value: Any, parts: tuple[Any, ...]) -> Any:
 
 
 def object_copy(instance: Any) -> Any:
-    """Return a second object, of the copied class, with the same attributes: a write to either reaches both.
-
-    Args:
-        instance: an object of a class of the user's.
-    """
+    """Return a second object, of the copied class, with the same attributes: a write to either reaches both."""
     kind = cast("type[Any]", type(instance))
     copied: Any = class_copy(kind)
     known = Runs.copy_of(instance)

@@ -36,12 +36,7 @@ _ATTRIBUTE_OPCODES = ("LOAD_ATTR", "LOAD_METHOD")
 
 
 class Draws:
-    """Warns, once for a function, that a generator drew numbers while the function was traced.
-
-    Args:
-        operation: the transform that traces it.
-        function: the user's function.
-    """
+    """Warns, once for a function, that a generator drew numbers while the function was traced."""
 
     def __init__(self, operation: str, function: Callable[..., Any]) -> None:
         self._operation = operation

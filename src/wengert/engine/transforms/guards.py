@@ -50,9 +50,6 @@ def asks_for_types(*roots: Any) -> bool:
 
     It runs at each call of a transform: names, attributes and elements may hold other functions than before.
 
-    Args:
-        roots: a function and its arguments, or any other objects.
-
     Example:
         >>> asks_for_types(abs)
         False

@@ -125,9 +125,6 @@ _CONSTANT = {"isclose", "isnan", "isinf", "isfinite", "floor", "ceil", "trunc", 
 def of_math(function: Function) -> Function | None:
     """Return the function of boxes for one of `math` or `cmath`; None for functions of integers.
 
-    Args:
-        function: the function of `math` or `cmath`.
-
     Example:
         >>> import math
         >>> of_math(math.gcd) is None

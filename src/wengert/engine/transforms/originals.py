@@ -153,9 +153,6 @@ def _hold_originals(container: Any) -> None:
 def original(value: Any) -> Any:
     """Return the object that a copy stands for; other objects stay as they are.
 
-    Args:
-        value: an object of a second run.
-
     Example:
         >>> original(1.0)
         1.0

@@ -253,12 +253,7 @@ def shared(users: Any, copy: Copier) -> Any:
 
 
 class View(UserDict[Any, Any]):
-    """The attributes of an object or a module, or `sys.modules`: it gives copies, and keeps originals.
-
-    Args:
-        users: the user's table.
-        copy: returns what stands for an object.
-    """
+    """The attributes of an object or a module, or `sys.modules`: it gives copies, and keeps originals."""
 
     def __init__(self, users: dict[Any, Any], copy: Copier) -> None:
         self.data = users
@@ -299,12 +294,7 @@ class SharedNamespace(SimpleNamespace):
 
 
 class SharedSlot:
-    """A slot of a copied class: of a copy it is that of the object that it stands for.
-
-    Args:
-        own: the slot of the copied class.
-        copy: returns what stands for an object.
-    """
+    """A slot of a copied class: of a copy it is that of the object that it stands for."""
 
     def __init__(self, own: MemberDescriptorType, copy: Copier) -> None:
         self._own = own

@@ -162,17 +162,7 @@ def transform_nests(
     radices: Sequence[int],
     constants: Sequence[Operand],
 ) -> list[Nest]:
-    """Return the nests of a transform.
-
-    Args:
-        load: the point at an index.
-        write: what stores the result at an index.
-        target: the buffer that it stores in.
-        frame: the loops around.
-        count: the number of points.
-        radices: the lengths of the short transforms.
-        constants: the `tables`.
-    """
+    """Return the nests of a transform."""
     if is_convolved(count, radices):
         return _by_convolution(load, write, target, frame, count, radices, constants)
     return _in_steps(load, write, target, frame, radices, constants)

@@ -148,15 +148,7 @@ class Blocks:
         )
 
     def solution(self, factors: Any, a: Any, b: Any, *, transposed: bool, operation: str = "solve") -> Any:
-        """Return x with ``A x = b``, or with ``A^T x = b``, from the LU factors of A.
-
-        Args:
-            factors: the factors.
-            a: the matrix, which an error tells of.
-            b: the right-hand sides.
-            transposed: whether the equation is that of the transpose.
-            operation: the name of the operation, which an error tells of.
-        """
+        """Return x with ``A x = b``, or with ``A^T x = b``, from the LU factors of A."""
 
         def program(packed: Any, b: Any) -> Any:
             count = shape_of(packed)[-2]

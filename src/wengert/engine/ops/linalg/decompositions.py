@@ -123,19 +123,7 @@ def _stated(
     check: Callable[[str, TensorType], None] = check_matrices,
     result: Callable[[Dtype], Dtype] = lambda dtype: dtype,
 ) -> Primitive:
-    """State a factorisation; ``tangent(a, da, out, **params)`` is the tangent of its result.
-
-    Args:
-        name: the name.
-        doc: the docstring.
-        shape: the shape of the result of one matrix.
-        evaluate: the evaluation.
-        tangent: the derivative.
-        source: the NumPy expression.
-        samples: the samples.
-        check: raises an error for operands that it does not take.
-        result: the dtype of the result for that of the matrices: `real_dtype` where it is real.
-    """
+    """State a factorisation; ``tangent(a, da, out, **params)`` is the tangent of its result."""
 
     def rule(a: TensorType, **params: Any) -> TensorType:
         check(name, a)

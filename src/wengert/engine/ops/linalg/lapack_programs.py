@@ -120,8 +120,6 @@ class BandedRoutines:
     """The programs for banded matrices, in the dtype of the operands.
 
     Args:
-        lower: the number of diagonals below the main one.
-        upper: the number of diagonals above it.
         in_registers: whether nests solve the equations, with a window of the unknowns in registers.
     """
 

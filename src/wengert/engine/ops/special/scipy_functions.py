@@ -56,14 +56,7 @@ def _bell(x: Any) -> Any:
 
 @composed(lambda out, x: _bell(x), domain=(-2.0, 2.0))
 def ndtr(x: Any) -> Any:
-    """Return the distribution function of the standard normal distribution.
-
-    Args:
-        x: a number or an array.
-
-    Returns:
-        A number or an array of the shape of ``x``.
-    """
+    """Return the distribution function of the standard normal distribution."""
     return 0.5 * erfc(x * -math.sqrt(0.5))
 
 

@@ -71,7 +71,6 @@ class Plan:
     """The loops of a graph in the order of the program.
 
     Args:
-        graph: a straight list of equations.
         excluded: the first positions of loops that cannot be written down.
     """
 

@@ -26,12 +26,7 @@ class IrregularError(Exception):
 
 
 class Writer:
-    """Writes the equations of a graph anew.
-
-    Args:
-        graph: the graph.
-        plan: its loops.
-    """
+    """Writes the equations of a graph anew."""
 
     def __init__(self, graph: Graph, plan: Plan) -> None:
         self.graph = graph
@@ -353,15 +348,10 @@ class _Body:
 
 
 def retyped(equation: Equation, operands: Sequence[Atom], *, fresh: bool = False) -> list[Equation]:
-    """Return an equation with other operands, after those that convert them.
+    """Return an equation with other operands, and index arrays after them, after the equations that convert these.
 
     Where a Python number has become one of NumPy's, it is converted to the dtype in which the operation takes it, so
-    that the result keeps its dtype.
-
-    Args:
-        equation: the equation.
-        operands: its new operands, and index arrays after them.
-        fresh: define new values in any case.
+    that the result keeps its dtype. A ``fresh`` equation defines new values in any case.
 
     Raises:
         IrregularError: the results would have other dtypes or shapes.
