@@ -106,5 +106,5 @@ def class_name(value: Any) -> tuple[str, str]:
 
 def name_of_substitute(function: Callable[..., Any]) -> str:
     """Return the name under which a program reaches a function of the table, such as ``wengert.scipy.linalg.expm``."""
-    names = [name for name, other in SUBSTITUTES.items() if other is function]
+    names = [name for name, candidate in SUBSTITUTES.items() if candidate is function]
     return f"wengert.{names[0]}".replace("wengert.scipy.special.", "wengert.special.")

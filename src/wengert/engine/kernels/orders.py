@@ -211,12 +211,12 @@ def _hypergeometric(above: list[Array], below: list[Array], x: Array, position: 
     term, slope, total = np.ones_like(x), np.zeros_like(x), np.zeros_like(x)
     for n in range(terms):
         total = total + slope
-        rest = x / (n + 1)
-        for number, other in enumerate(parameters):
-            rest = rest * (other + n) if number < others else rest / (other + n)
+        factor = x / (n + 1)
+        for number, shift in enumerate(parameters):
+            factor = factor * (shift + n) if number < others else factor / (shift + n)
         # term_(n+1) = term_n ratio_n, and its derivative
-        ratio = rest * (parameter + n) if is_above else rest / (parameter + n)
-        ratio_slope = rest if is_above else -ratio / (parameter + n)
+        ratio = factor * (parameter + n) if is_above else factor / (parameter + n)
+        ratio_slope = factor if is_above else -ratio / (parameter + n)
         term, slope = term * ratio, slope * ratio + term * ratio_slope
     return total
 
@@ -240,10 +240,10 @@ def hyp2f1_order(a: Array, b: Array, c: Array, x: Array, *, position: int) -> Ar
     """
     from scipy.special import hyp2f1
 
-    rest = c - a - b
+    excess = c - a - b
     psi = digamma_difference
-    at_one = (psi(rest, b), psi(rest, a), psi(c - a, a) - psi(rest, a))[position]
-    gauss = _where(rest > 0, hyp2f1(a, b, c, 1.0) * at_one, np.nan)
+    at_one = (psi(excess, b), psi(excess, a), psi(c - a, a) - psi(excess, a))[position]
+    gauss = _where(excess > 0, hyp2f1(a, b, c, 1.0) * at_one, np.nan)
     direct = _hypergeometric([a, b], [c], x, position, 700)
     # 2F1(a, b; c; x) = (1 - x)^-a 2F1(a, c - b; c; x / (x - 1))
     y, power = x / (x - 1), (1 - x) ** -a

@@ -34,9 +34,9 @@ def _of_scipy(x: Any, data: Any, columns: Any, pointers: Any, width: int, transp
         (data, columns, pointers), shape=(len(pointers) - 1, width)
     )
     matrix = matrix.T if transposed else matrix
-    rest = x.shape[1:]
-    result = matrix @ (x if len(rest) < 2 else x.reshape(len(x), math.prod(rest)))
-    return result.reshape(matrix.shape[0], *rest)
+    trailing = x.shape[1:]
+    result = matrix @ (x if len(trailing) < 2 else x.reshape(len(x), math.prod(trailing)))
+    return result.reshape(matrix.shape[0], *trailing)
 
 
 def of_numpy(x: Any, data: Any, columns: Any, pointers: Any, width: int, transposed: bool) -> Any:

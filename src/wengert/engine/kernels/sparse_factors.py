@@ -54,11 +54,11 @@ def _factor(data: Any, columns: Any, pointers: Any) -> Any:
 def _digest(*arrays: Any) -> bytes:
     import hashlib  # loads OpenSSL, which takes as long as ten modules of ours
 
-    found = hashlib.blake2b(digest_size=16)
+    digest = hashlib.blake2b(digest_size=16)
     for array in arrays:
-        found.update(f"{array.dtype}{array.shape}".encode())
-        found.update(np.ascontiguousarray(array).data)
-    return found.digest()
+        digest.update(f"{array.dtype}{array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.digest()
 
 
 def _factorise(data: Any, columns: Any, pointers: Any) -> Any:

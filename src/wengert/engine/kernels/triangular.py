@@ -96,16 +96,16 @@ class Triangular:
         for position in np.ndindex(x.shape[:-2]):
             right = x[position]
             by_columns = right.flags.f_contiguous
-            given = right if by_columns else right.T
+            target = right if by_columns else right.T
             matrix, lower = (t[position], self.lower)
             if not matrix.flags.f_contiguous:
                 matrix, lower = matrix.T, not lower
             transposed = by_columns == (lower != self.lower)
-            found = self.trsm(
-                1.0, matrix, given, side=not by_columns, lower=lower, trans_a=transposed, overwrite_b=True
+            solution = self.trsm(
+                1.0, matrix, target, side=not by_columns, lower=lower, trans_a=transposed, overwrite_b=True
             )
-            if found is not given:
-                right[...] = found if by_columns else found.T
+            if solution is not target:
+                right[...] = solution if by_columns else solution.T
 
     def _solve_whole(self, x: Array) -> None:
         """Solve by the inverse, and refine once: as accurate as substitution."""

@@ -47,9 +47,9 @@ class Nest:
         return self._read[0]
 
     def _find_reads(self) -> tuple[Buffer, ...]:
-        found = dict.fromkeys(buffer for root in self.roots() for buffer in root.facts.buffers)
-        found.update((store.buffer, None) for store in self.stores if store.combiner)
-        return tuple(found)
+        buffers = dict.fromkeys(buffer for root in self.roots() for buffer in root.facts.buffers)
+        buffers.update((store.buffer, None) for store in self.stores if store.combiner)
+        return tuple(buffers)
 
     def writes(self) -> list[Buffer]:
         """Return the buffers that it writes."""
@@ -309,14 +309,14 @@ def writes(step: Step) -> Sequence[Buffer]:
 
 
 def _uses(step: Loop | Branch | While) -> _Uses:
-    known = step._uses  # pyright: ignore[reportPrivateUsage]
-    if not known:
+    uses = step._uses  # pyright: ignore[reportPrivateUsage]
+    if not uses:
         inside = [inner for block in inner_blocks(step) for inner in block]
         own = () if isinstance(step, Loop) else step.controls
         read = (*(buffer for inner in inside for buffer in reads(inner)), *own)
         written = tuple(buffer for inner in inside for buffer in writes(inner))
-        known.append(_Uses(read, written, frozenset(own).union(*map(reads_whole, inside))))
-    return known[0]
+        uses.append(_Uses(read, written, frozenset(own).union(*map(reads_whole, inside))))
+    return uses[0]
 
 
 def reads_whole(step: Step) -> frozenset[Buffer]:

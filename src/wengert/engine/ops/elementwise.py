@@ -256,14 +256,14 @@ def elementwise(
     domains: Sequence[Any] = domain if isinstance(domain[0], tuple) else [domain] * count
     inputs = ufunc_inputs(ufunc) if ufunc else None
     plain = function if ufunc or type_rule else of_real(name, function)
-    given = evaluate or (operator_evaluation(function, operator) if operator else evaluation(plain))
+    evaluator = evaluate or (operator_evaluation(function, operator) if operator else evaluation(plain))
     if params:  # their types, by which saved programs are checked
-        given.__annotations__ |= {name: function.__annotations__[name] for name in params}
+        evaluator.__annotations__ |= {name: function.__annotations__[name] for name in params}
     operation = primitive(
         name=name,
         doc=doc or inspect.getdoc(function),
         type_rule=type_rule or (ufunc_type(name, ufunc) if ufunc else float_type(name)),
-        evaluate=given,
+        evaluate=evaluator,
         derivative=derivative or Partials(*partials, singular=singular, kinks=kinks, at_once=at_once),
         batch=batch_elementwise,
         lowering=lowering or Elementwise(name, inputs, program=native),
@@ -272,7 +272,7 @@ def elementwise(
         elementwise=True,
         operands=_operand_names(partials, count),
         parameters=tuple(params or ()),
-        of_arrays=given if evaluate else operator or plain,
+        of_arrays=evaluator if evaluate else operator or plain,
         unchecked=unchecked,
     )
     if ufunc:

@@ -130,16 +130,16 @@ class _Sharing:
 
     def run(self) -> Graph:
         constants, equations = list(self.graph.constants), list[Equation]()
-        known: dict[Var, Atom] = {}
+        replacements: dict[Var, Atom] = {}
 
-        def atom(given: Atom) -> Atom:
-            return given if isinstance(given, Literal) else known.get(given, given)
+        def atom(value: Atom) -> Atom:
+            return value if isinstance(value, Literal) else replacements.get(value, value)
 
         def write(program: Any, operands: Sequence[Atom], location: str) -> list[Atom]:
-            given = tuple(map(atom, operands))
-            found = simplify(stage(program, [operand.type for operand in given])[0])
-            added, results = inlined(found, given, location)
-            constants.extend(found.constants)
+            inputs = tuple(map(atom, operands))
+            traced = simplify(stage(program, [operand.type for operand in inputs])[0])
+            added, results = inlined(traced, inputs, location)
+            constants.extend(traced.constants)
             equations.extend(added)
             return results
 
@@ -167,7 +167,7 @@ class _Sharing:
                 return [how.apply(of, turned, a, values[:count], *values[count:])]
 
             results = write(program, (matrix, *factors, *equation.operands[1:]), equation.location)
-            known.update(zip(equation.outputs, results, strict=True))
+            replacements.update(zip(equation.outputs, results, strict=True))
         if not self.made and all(map(_same, equations, self.graph.equations)):
             return self.graph
         outputs = tuple(map(atom, self.graph.outputs))
@@ -190,7 +190,7 @@ def _is_real(equation: Equation) -> bool:
 def _have_one_form(equations: Sequence[Equation]) -> bool:
     """Return whether operations read the elements of a matrix alike: as a full one, or as the same diagonals."""
     first, *others = ((e.primitive == "solve_banded", dict(e.params)) for e in equations)
-    return all(other[0] == first[0] and (not first[0] or other[1] == first[1]) for other in others)
+    return all(form[0] == first[0] and (not first[0] or form[1] == first[1]) for form in others)
 
 
 def _is_large_inverse(equation: Equation) -> bool:
@@ -198,8 +198,8 @@ def _is_large_inverse(equation: Equation) -> bool:
     return equation.primitive == "inverse" and rows >= costs.COSTS.factored_inverse_rows
 
 
-def _same(one: Equation, other: Equation) -> bool:
-    return all(one.params[name] is param for name, param in other.params.items())
+def _same(before: Equation, after: Equation) -> bool:
+    return all(before.params[name] is param for name, param in after.params.items())
 
 
 def _exchanges_the_last(permutation: Sequence[int]) -> bool:

@@ -64,13 +64,15 @@ def evaluate_over(
     size = algebra.size
     with running(algebra.trace()) as trace:
         elements = [
-            trace.box(algebra.state(value, given)) if any(part is not None for part in given) else value
-            for value, given in zip(values, grouped(parts, len(values)), strict=True)
+            trace.box(algebra.state(value, own_parts))
+            if any(part is not None for part in own_parts)
+            else value
+            for value, own_parts in zip(values, grouped(parts, len(values)), strict=True)
         ]
         outputs = evaluate(graph, *elements)
     states = [state_of(trace, output) for output in outputs]
-    found = [[None] * size if state is None else algebra.parts(state) for state in states]
-    return [release(trace, output) for output in outputs], [part for group in found for part in group]
+    state_parts = [[None] * size if state is None else algebra.parts(state) for state in states]
+    return [release(trace, output) for output in outputs], [part for group in state_parts for part in group]
 
 
 def grouped(parts: Values, count: int) -> list[Values]:

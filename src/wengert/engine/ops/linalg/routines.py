@@ -55,12 +55,12 @@ def _evaluate(operation: Primitive, arrays: Sequence[Any], params: Any) -> Any:
     program = ctypes.CFUNCTYPE(None, *(ctypes.c_void_p for _ in fixed))(lapack.address(call.name))
     for number in range(calls.matrices):
         places = [start + calls.offset(k, number) for k, start in enumerate(starts)]
-        given, made = places[: len(operands)], places[len(operands) :]
+        inputs, made = places[: len(operands)], places[len(operands) :]
         for source, target in call.copies:
-            ctypes.memmove(made[target], given[source], calls.sizes[source])
+            ctypes.memmove(made[target], inputs[source], calls.sizes[source])
         for place, argument in enumerate(call.arguments):
             if isinstance(argument, (Given, Made)):
-                fixed[place] = (given if isinstance(argument, Given) else made)[argument.number]
+                fixed[place] = (inputs if isinstance(argument, Given) else made)[argument.number]
         program(*fixed)
     return tuple(results) if len(results) > 1 else results[0]
 
