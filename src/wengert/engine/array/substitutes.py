@@ -16,9 +16,9 @@ FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 SUBSTITUTES: dict[str, Callable[..., Any]] = {}
 #: Wengert's module for NumPy, which enters itself.
 MODULES: dict[str, Any] = {}
-#: What stands for classes of Python and NumPy in a second run; `wengert.engine.transforms.builtin_names` fills it.
+#: Substitutes for classes of Python and NumPy in a second run; `wengert.engine.transforms.builtin_names` fills it.
 STAND_INS: dict[Any, Any] = {}
-#: How the names of the classes of SciPy's distributions end.
+#: The ends of the names of the classes of SciPy's distributions.
 FAMILY = "_gen"
 #: Functions that load the modules that fill the table; it is complete after them.
 LOADERS: list[Callable[[], Any]] = []

@@ -57,7 +57,7 @@ class State(NamedTuple):
     """The progress of an operation."""
 
     label: str
-    """What is done."""
+    """The work's name."""
     done: float
     total: float | None
     """None: the operation has stages, and no count."""

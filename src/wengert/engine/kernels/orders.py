@@ -26,7 +26,7 @@ Function = Callable[..., Any]
 _where: Any = np.where
 
 
-#: How far the phase of an integrand may turn on an interval with that many nodes.
+#: The angle by which the phase of an integrand may turn on an interval with that many nodes.
 _TURN = 200.0
 #: The largest order and argument of the Bessel functions of the first and second kind; beyond, the result is NaN.
 _FARTHEST = 2e5
@@ -46,7 +46,7 @@ def _by_elements(function: Function) -> Function:
 
 
 def _largest(x: Array) -> float:
-    """Return the largest element, but for NaN; 0 where there is none."""
+    """Return the largest element, but for NaN; 0 for no element."""
     return float(np.fmax.reduce(x, initial=0.0))
 
 

@@ -12,7 +12,7 @@ from wengert.engine.core.errors import MissingExtraError, message
 from wengert.engine.kernels.sparse import inside
 
 _KEPT = 4
-"""How many factors are kept: a derivative of a solution has the matrix of the solution, or its transpose."""
+"""The number of factors that stay: a derivative of a solution has the matrix of the solution, or its transpose."""
 _factors: OrderedDict[bytes, Any] = OrderedDict()
 _lock = threading.Lock()
 

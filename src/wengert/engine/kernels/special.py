@@ -37,7 +37,7 @@ def pointwise(function: Callable[..., Array]) -> Callable[..., Any]:
     """Extend a function of a one-dimensional float64 array to the operands of a ufunc.
 
     Floats keep their dtype, rounded once from the result in float64; integers and booleans give float64. A
-    scalar or 0-d array gives a NumPy scalar. There are no warnings: the value itself is infinite, NaN or 0.
+    scalar or 0-d array gives a NumPy scalar. It does not warn: the value itself is infinite, NaN or 0.
 
     Raises:
         DtypeError: The operand is complex or not numeric.

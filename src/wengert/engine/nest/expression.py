@@ -46,9 +46,9 @@ class Facts(NamedTuple):
     children: tuple[Expression, ...]
     """The expressions directly inside it, those in computed indices included."""
     depth: int
-    """How many nodes lie one inside another."""
+    """The number of nodes that lie one inside another."""
     buffers: tuple[Buffer, ...]
-    """What it loads, each once, computed indices included."""
+    """The loads, each once, computed indices included."""
     dims: frozenset[Dim]
     """The dimensions in its indices and of its reductions."""
     has_reductions: bool

@@ -165,7 +165,7 @@ class Stages:
     """The counters of the loops, outermost first."""
     nests: tuple[Stage, ...]
     rest: Stages | None = None
-    """What computes the elements of the result that these leave out."""
+    """The stages of the elements of the result that these leave out."""
 
 
 class Elementwise:
@@ -225,7 +225,7 @@ class OnHost:
     """The compiled program calls the primitive's ``evaluate(*operands, **params)``, as eager mode does.
 
     Args:
-        reason: why there is no native form.
+        reason: the reason against a native form.
         expansion: the program that replaces the call where it is short.
     """
 

@@ -170,7 +170,7 @@ class Host:
     operands: tuple[Buffer | Any, ...]
     outputs: tuple[Buffer, ...]
     weak: tuple[bool, ...]
-    """Which of the operands are numbers of Python's."""
+    """Whether each operand is a number of Python's."""
     location: str = ""
     check: str = ""
     """The class of floats, one of `CLASSES`, of which it must make none."""
@@ -186,7 +186,7 @@ class Sort:
     positions: Buffer | None
     location: str = ""
     memory: Buffer | None = None
-    """What it works in, once that is planned."""
+    """The memory that it works in, once that is planned."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -197,7 +197,7 @@ class Call:
     operands: tuple[Buffer, ...]
     outputs: tuple[Buffer, ...]
     memory: Buffer | None
-    """What the routine works in."""
+    """The memory that the routine works in."""
     location: str = ""
 
 

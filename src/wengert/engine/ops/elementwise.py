@@ -243,7 +243,7 @@ def elementwise(
             under its name.
         source: the NumPy expression, with ``{0}`` for the first operand, or a function that returns it.
         params: the parameters of samples.
-        operands: the number of operands, where there are no partials to count.
+        operands: the number of operands, without partials to count.
         type_rule: replaces the rule of the ufunc, or "floats keep their dtype".
         samples: replaces the samples from ``domain``.
         lowering: replaces the scalar operation of the same name.

@@ -18,7 +18,7 @@ from wengert.engine.ir.types import type_of
 from wengert.engine.passes.rewrite import Rewrite, negative_zero, positive_zero
 from wengert.engine.primitive import REGISTRY
 
-#: What a rule returns: a value that stands for the result, another equation for it, or None.
+#: The result of a rule: a value that stands for the result, another equation for it, or None.
 Found: TypeAlias = "Atom | Equation | None"
 Rule: TypeAlias = "Callable[[Rewrite, Equation], Found]"
 

@@ -26,7 +26,7 @@ from wengert.engine.passes.simplify import simplify
 from wengert.engine.primitive import REGISTRY
 from wengert.engine.transforms.staging import stage
 
-#: What carries an operation out: ``(*operands, **params) -> result``.
+#: A program in the place of an operation: ``(*operands, **params) -> result``.
 Program: TypeAlias = Callable[..., Any]
 
 

@@ -240,11 +240,11 @@ class _Splitter:
         self.constants: list[tuple[Var, Any]] = []
         self.equations: list[Equation] = []
         self.known: dict[Var, Atom | tuple[Atom, Atom]] = {}
-        """What stands for a value: its parts, for a complex one."""
+        """The values of the new graph, by those that they replace: two parts for a complex one."""
         self.zeros: dict[Atom, int] = {}
-        """Which part of a complex value is zero for certain, where one is: 0 for the real one, 1 for the imaginary."""
+        """The part of a complex value that is certainly zero: 0 for the real one, 1 for the imaginary one."""
         self.transposed: dict[Var, tuple[Var, tuple[int, ...]]] = {}
-        """What a value is a transposition of, and which."""
+        """The operands of transpositions, and their permutations, by the results."""
 
     # -- borders -----------------------------------------------------------------------------------------
 

@@ -132,7 +132,7 @@ STAND_INS.update(
         type: _standing_for(type, _type_of),
     }
 )
-#: What stands for builtin names.
+#: Substitutes for builtin names.
 BUILTINS: dict[str, Any] = {
     **{kind.__name__: STAND_INS[kind] for kind in (float, complex, type)},
     "hasattr": has_attribute,

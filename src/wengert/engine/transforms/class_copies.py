@@ -21,7 +21,7 @@ from wengert.engine.core import tree
 from wengert.engine.transforms.originals import Runs, original
 from wengert.engine.transforms.shared_containers import SharedSlot, View
 
-#: What a copy of a class has of its own.
+#: The attributes that a copy of a class has of its own.
 _OWN = ("__dict__", "__weakref__", "_abc_impl")
 _METHODS = (staticmethod, classmethod, property, functools.cached_property, functools.partialmethod)
 _object_attribute: Any = object.__getattribute__

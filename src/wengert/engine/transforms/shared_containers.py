@@ -50,7 +50,7 @@ def _assigned(key: Any, value: Any) -> tuple[Any, Any]:
     return original(key), _originals(value) if isinstance(key, slice) else original(value)
 
 
-#: What the methods that write give to the user's container.
+#: The arguments that the methods that write give to the user's container.
 _WRITES: dict[str, Callable[..., tuple[Any, ...]]] = {
     **dict.fromkeys(_ELEMENT.split(), lambda *arguments: tuple(map(original, arguments))),
     **dict.fromkeys(_ELEMENTS.split(), _elements),
@@ -231,7 +231,7 @@ class SharedWeakSet(weakref.WeakSet[Any]):
 
 #: The classes of containers.
 CONTAINERS = (*SHARED, tuple, frozenset, MappingProxyType)
-#: How many elements of a container show whether it holds functions or objects.
+#: The number of elements of a container that show whether it holds functions or objects.
 LOOKED_AT = 64
 
 

@@ -122,7 +122,7 @@ def _batched(parts: int) -> Callable[..., Any]:
 
 
 def _first_of(size: int, x: Any) -> Any:
-    """Return the first example, or zeros where there is none."""
+    """Return the first example, or zeros for no example."""
     shape = shape_of(x)
     return slice_(x, index=(0, *whole(shape)[1:])) if size else np.zeros(shape[1:], dtype_of(x))
 

@@ -344,7 +344,7 @@ class _Elimination(NamedTuple):
     moved: _Local
     """The same after an exchange."""
     column: _Local
-    """What is left of a column of the matrix."""
+    """The remainder of a column of the matrix."""
     row: _Local
     across: _Local
     """The row of L of the pivot."""

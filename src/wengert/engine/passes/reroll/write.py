@@ -34,7 +34,7 @@ class Writer:
         self.equations: list[Equation] = []
         self.constants = dict(graph.constants)
         self.values: dict[Atom, Atom] = {}
-        """What stands for a value in the new list."""
+        """The values of the new list, by those that they replace."""
         self.stacks: dict[tuple[Loop, Source], Var] = {}
 
     def run(self) -> Graph:
