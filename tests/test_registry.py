@@ -6,6 +6,7 @@ import contextlib
 import inspect
 import itertools
 import math
+import random
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -574,11 +575,19 @@ def test_an_operation_without_a_derivative(primitive: Primitive) -> None:
     check_operation(primitive)
 
 
+PAIRS = [pytest.param(c, p, id=f"{p.name}-{c.__name__}") for c, primitives in CHECKS for p in primitives]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("check", "primitive"), random.Random(CASES).sample(PAIRS, len(PAIRS) // 5))
+@examples(EXAMPLES)
+@given(data=st.data())
+def test_a_share(check: Callable[..., None], primitive: Primitive, data: st.DataObject) -> None:
+    check(Sample(primitive, HypothesisDraw(data)))
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("check", "primitive"),
-    [pytest.param(c, p, id=f"{p.name}-{c.__name__}") for c, primitives in CHECKS for p in primitives],
-)
+@pytest.mark.parametrize(("check", "primitive"), PAIRS)
 @examples(LONGER * EXAMPLES)
 @given(data=st.data())
 def test_longer(check: Callable[..., None], primitive: Primitive, data: st.DataObject) -> None:

@@ -382,7 +382,8 @@ def expit_slope(x: Array) -> Array:
         >>> print(round(expit_slope(40.0) * 1e18, 4))
         4.2484
     """
-    return _slope(x, 1.0)
+    decay = np.exp(-np.abs(x))
+    return decay / np.square(1 + decay)
 
 
 @narrow
@@ -393,14 +394,8 @@ def tanh_slope(x: Array) -> Array:
         >>> print(round(tanh_slope(20.0) * 1e17, 4))
         1.6993
     """
-    return _slope(2 * x, 2.0)
-
-
-def _slope(x: Array, top: float) -> Array:
-    """Return ``e^-|x| (top / (1 + e^-|x|))^2``."""
-    decay = np.exp(-np.abs(x))
-    quotient = top / (1 + decay)
-    return decay * quotient * quotient
+    decay = np.exp(-2 * np.abs(x))
+    return 4 * decay / np.square(1 + decay)
 
 
 def _rounded_once(program: Callable[..., Any]) -> Callable[..., Any]:
