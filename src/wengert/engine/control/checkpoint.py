@@ -80,10 +80,10 @@ def checkpoint(fun: F) -> F:
             return outputs
 
         recorded = attempt(fun, lambda: record(run, leaves))
-        if all(value is not None for value in recorded.known):
-            _first[recorded.graph] = recorded.known
+        if all(value is not None for value in recorded.values):
+            _first[recorded.graph] = recorded.values
         results: Values = ()
-        if recorded.known:
+        if recorded.values:
             results = checkpoint_primitive(*recorded.captured, *leaves, program=recorded.graph)
         return tree.unflatten(structures[-1], results)
 

@@ -99,7 +99,7 @@ class Recorded(NamedTuple):
     graph: Graph
     captured: list[Any]
     """The values of other transforms that the function closes over: the graph's first inputs."""
-    known: list[Any]
+    values: list[Any]
     """The values of the outputs, None if not known."""
 
 

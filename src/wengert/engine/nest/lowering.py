@@ -164,7 +164,7 @@ class Stages:
     counters: tuple[Dim, ...]
     """The counters of the loops, outermost first."""
     nests: tuple[Stage, ...]
-    rest: Stages | None = None
+    remainder: Stages | None = None
     """The stages of the elements of the result that these leave out."""
 
 

@@ -129,7 +129,7 @@ def in_frames(rule: Callable[..., Stages]) -> Callable[..., Stages]:
     def lowering(i: Any, result: Operand, *operands: Operand, columns: int, **params: Any) -> Stages:
         remainder: Stages | None = None
         for frame in reversed(_frames(operands[0].shape, columns)):
-            remainder = replace(rule(frame, result, *operands, **params), rest=remainder)
+            remainder = replace(rule(frame, result, *operands, **params), remainder=remainder)
         assert remainder is not None
         return remainder
 
