@@ -36,9 +36,6 @@ SMOOTH = [primitive for primitive in SAMPLED if primitive not in CONSTANT]
 OF_MATRICES = {
     *(
         "inverse",
-        "lu_inverse",
-        "banded_solution",
-        "lu_solution",
         "solve",
         "cholesky",
         "cholesky_by_rows",

@@ -106,7 +106,7 @@ def test_inner_graphs_have_the_types_of_their_operands(folder, name, extent) -> 
         ("selected", r"axis=0\]", "axis=2]"),
         ("selected", r"axis=0\]", "axis=0.0]"),
         ("selected", r"axis=0\]", "axis=0, most=3]"),
-        ("numbers", r"integer_power\[exponent=3\]\(\w+\)", "lu_factors(x1)"),
+        ("numbers", r"integer_power\[exponent=3\]\(\w+\)", "lu_by_columns(x1)"),
         ("rules", r"-2\)", "2)"),
         ("rules", r"extents=\(3, 4\)", "extents=(3, 5)"),
         ("rules", r"shape=\(7,\)", "shape=(70,)"),

@@ -265,8 +265,8 @@ class _Block:
             shared = counter is counters[0]
             steps = (Loop(counter, False, steps, equation.location, shared=shared),)
         self.steps += steps
-        if stages.rest is not None:
-            self.stages(equation, stages.rest)
+        if stages.remainder is not None:
+            self.stages(equation, stages.remainder)
 
     def in_order(self, equation: Equation, stages: Sequence[Stage]) -> tuple[Step, ...]:
         """Return the steps of stages, and loops around those that are repeated."""

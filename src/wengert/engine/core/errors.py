@@ -346,15 +346,15 @@ def message(operation: str, requirement: str, got: str = "", hint: str = "") -> 
         text += f"; got {got}"
     if hint:
         text += f"; {hint}"
-    location, other = user_location(), _in_between()
-    return f"{text}.{_bracketed(location, other and f' ({other})')}"
+    location, between = user_location(), _in_between()
+    return f"{text}.{_bracketed(location, between and f' ({between})')}"
 
 
-def _bracketed(location: str, other: str = "") -> str:
+def _bracketed(location: str, between: str = "") -> str:
     """Return the user's line as the end of a message; with its source if it is in a cell of a notebook."""
     location = readable(location)
     source = source_line(location)
-    return f" [{location}{source and f': {source}'}{other}]" if location else ""
+    return f" [{location}{source and f': {source}'}{between}]" if location else ""
 
 
 def split_location(text: str) -> tuple[str, str]:

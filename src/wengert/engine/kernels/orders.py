@@ -26,7 +26,7 @@ Function = Callable[..., Any]
 _where: Any = np.where
 
 
-#: How far the phase of an integrand may turn on an interval with that many nodes.
+#: The angle by which the phase of an integrand may turn on an interval with that many nodes.
 _TURN = 200.0
 #: The largest order and argument of the Bessel functions of the first and second kind; beyond, the result is NaN.
 _FARTHEST = 2e5
@@ -46,17 +46,12 @@ def _by_elements(function: Function) -> Function:
 
 
 def _largest(x: Array) -> float:
-    """Return the largest element, but for NaN; 0 where there is none."""
+    """Return the largest element, but for NaN; 0 for no element."""
     return float(np.fmax.reduce(x, initial=0.0))
 
 
 def _over_angles(integrand: Function, turn: Array) -> Array:
-    """Return ``1/pi int_0^pi`` of a function of angles, an element in each row.
-
-    Args:
-        integrand: the function.
-        turn: how far its phase turns.
-    """
+    """Return ``1/pi int_0^pi`` of a function of angles, an element in each row."""
     count = 1 + int(min(_largest(turn), _FARTHEST) / _TURN)
     width = math.pi / count
     nodes, weights = gauss_legendre(240)
@@ -220,12 +215,12 @@ def _hypergeometric(above: list[Array], below: list[Array], x: Array, position: 
     term, slope, total = np.ones_like(x), np.zeros_like(x), np.zeros_like(x)
     for n in range(terms):
         total = total + slope
-        rest = x / (n + 1)
-        for number, other in enumerate(parameters):
-            rest = rest * (other + n) if number < others else rest / (other + n)
+        factor = x / (n + 1)
+        for number, shift in enumerate(parameters):
+            factor = factor * (shift + n) if number < others else factor / (shift + n)
         # term_(n+1) = term_n ratio_n, and its derivative
-        ratio = rest * (parameter + n) if is_above else rest / (parameter + n)
-        ratio_slope = rest if is_above else -ratio / (parameter + n)
+        ratio = factor * (parameter + n) if is_above else factor / (parameter + n)
+        ratio_slope = factor if is_above else -ratio / (parameter + n)
         term, slope = term * ratio, slope * ratio + term * ratio_slope
         if n % 16 == 15 and n > turn:
             small = np.abs(term) + np.abs(slope) <= 2.0**-60 * np.abs(total)
@@ -254,10 +249,10 @@ def hyp2f1_order(a: Array, b: Array, c: Array, x: Array, *, position: int) -> Ar
     """
     from scipy.special import hyp2f1
 
-    rest = c - a - b
+    excess = c - a - b
     psi = digamma_difference
-    at_one = (psi(rest, b), psi(rest, a), psi(c - a, a) - psi(rest, a))[position]
-    gauss = _where(rest > 0, hyp2f1(a, b, c, 1.0) * at_one, np.nan)
+    at_one = (psi(excess, b), psi(excess, a), psi(c - a, a) - psi(excess, a))[position]
+    gauss = _where(excess > 0, hyp2f1(a, b, c, 1.0) * at_one, np.nan)
     direct = _hypergeometric([a, b], [c], _where((x >= 0) & (x <= 0.95), x, 0.0), position, 700)
     # 2F1(a, b; c; x) = (1 - x)^-a 2F1(a, c - b; c; x / (x - 1))
     y, power = x / (x - 1), (1 - x) ** -a
