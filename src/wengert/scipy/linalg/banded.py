@@ -19,7 +19,15 @@ from wengert.engine.ops.complex import conjugate, real
 from wengert.engine.ops.linalg import banded as ops
 from wengert.numpy.registry import rank_of
 from wengert.scipy.linalg.equations import as_columns, as_given, checked
-from wengert.scipy.registry import number
+from wengert.scipy.registry import number, signatures
+
+_equations = signatures(
+    "scipy.linalg",
+    """
+        solve_banded(l_and_u, ab, b, overwrite_ab=False, overwrite_b=False, check_finite=True)
+        solveh_banded(ab, b, overwrite_ab=False, overwrite_b=False, lower=False, check_finite=True)
+    """,
+)
 
 
 def _conjugate(x: Any) -> Any:
@@ -43,15 +51,8 @@ def _solved(ab: Any, b: Any, lower: int, upper: int) -> Any:
     return as_given(ops.solve_banded(ab, columns, lower=lower, upper=upper), is_vector)
 
 
-@substitutes("scipy.linalg.solve_banded")
-def solve_banded(
-    l_and_u: Any,
-    ab: Any,
-    b: Any,
-    overwrite_ab: bool = False,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
-) -> Any:
+@_equations
+def solve_banded(l_and_u: Any, ab: Any, b: Any, check_finite: Any, **unused: Any) -> Any:
     """Return x with ``a x = b`` for banded a; the diagonals have derivatives, in time linear in their length.
 
     Raises:
@@ -88,15 +89,8 @@ def _check_positive(operation: str, ab: Any, lower: bool) -> None:
         raise MatrixError(message(operation, requirement, show(ab)))
 
 
-@substitutes("scipy.linalg.solveh_banded")
-def solveh_banded(
-    ab: Any,
-    b: Any,
-    overwrite_ab: bool = False,
-    overwrite_b: bool = False,
-    lower: bool = False,
-    check_finite: bool = True,
-) -> Any:
+@_equations
+def solveh_banded(ab: Any, b: Any, lower: Any, check_finite: Any, **unused: Any) -> Any:
     """Return x with ``a x = b`` for Hermitian positive definite banded a; its diagonals have derivatives.
 
     Raises:

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.engine.array.substitutes import substitutes
 from wengert.engine.core.dtypes import INT64, dtype_of, is_complex
 from wengert.engine.core.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.engine.core.shapes import Shape, shape_of, size
@@ -30,10 +29,24 @@ from wengert.scipy.ndimage.arguments import (
     working,
 )
 from wengert.scipy.ndimage.splines import EXTENSIONS, coefficients, order_of, weights_of
-from wengert.scipy.registry import array, doubles, number
+from wengert.scipy.registry import array, doubles, number, signatures
 
 _BORDER = 12
 """Elements that are added where the coefficients of an extension have no simple extension themselves."""
+
+
+_transformation = signatures(
+    "scipy.ndimage",
+    """
+        map_coordinates(input, coordinates, output=None, order=3, mode="constant", cval=0.0, prefilter=True)
+        shift(input, shift, output=None, order=3, mode="constant", cval=0.0, prefilter=True)
+        zoom(input, zoom, output=None, order=3, mode="constant", cval=0.0, prefilter=True, *, grid_mode=False)
+        affine_transform(input, matrix, offset=0.0, output_shape=None, output=None, order=3, mode="constant",
+            cval=0.0, prefilter=True)
+        rotate(input, angle, axes=(1, 0), reshape=True, output=None, order=3, mode="constant", cval=0.0,
+            prefilter=True)
+    """,
+)
 
 
 class _Source(NamedTuple):
@@ -162,16 +175,8 @@ def _at_points(source: _Source, coordinates: Sequence[Any], shape: Shape) -> Any
     return reshape(result, shape=(*shape, *rest))
 
 
-@substitutes("scipy.ndimage.map_coordinates")
-def map_coordinates(
-    input: Any,
-    coordinates: Any,
-    output: Any = None,
-    order: int = 3,
-    mode: Any = "constant",
-    cval: Any = 0.0,
-    prefilter: bool = True,
-) -> Any:
+@_transformation
+def map_coordinates(input: Any, coordinates: Any, output: Any, **spline: Any) -> Any:
     """Interpolate an array at points by splines; elements and coordinates have derivatives.
 
     The slope of order 1 at an element is that of the piece after it; in the mode "constant", that of the last piece at
@@ -194,7 +199,7 @@ def map_coordinates(
         requirement = "a row of coordinates for each axis of the array, and an axis of points, are required"
         raise ShapeError(message(operation, requirement, show(x, points)))
     points = doubles(points)
-    source = _source(operation, x, order, mode, cval, prefilter)
+    source = _source(operation, x, **spline)
     rows = [points[k] for k in range(rank_of(x))]
     return stored(operation, output, x, _at_points(source, rows, shape_of(points)[1:]), rounds=True)
 
@@ -237,16 +242,8 @@ def _image(operation: str, x: Any) -> Any:
     return x
 
 
-@substitutes("scipy.ndimage.shift")
-def shift(
-    input: Any,
-    shift: Any,
-    output: Any = None,
-    order: int = 3,
-    mode: Any = "constant",
-    cval: Any = 0.0,
-    prefilter: bool = True,
-) -> Any:
+@_transformation
+def shift(input: Any, shift: Any, output: Any, **spline: Any) -> Any:
     """Move an array by any distance, interpolated by splines; the distance has a derivative.
 
     Raises:
@@ -258,24 +255,14 @@ def shift(
         array([0. , 0.5, 1.5])
     """
     operation, x = "shift", _image("shift", input)
-    source = _source(operation, x, order, mode, cval, prefilter)
+    source = _source(operation, x, **spline)
     distances = per_axis(operation, "shift", shift, rank_of(x))
     grid = [np.arange(n) - doubles(d) for n, d in zip(shape_of(x), distances, strict=True)]
     return stored(operation, output, x, _on_grid(source, grid), rounds=True)
 
 
-@substitutes("scipy.ndimage.zoom")
-def zoom(
-    input: Any,
-    zoom: Any,
-    output: Any = None,
-    order: int = 3,
-    mode: Any = "constant",
-    cval: Any = 0.0,
-    prefilter: bool = True,
-    *,
-    grid_mode: bool = False,
-) -> Any:
+@_transformation
+def zoom(input: Any, zoom: Any, output: Any, grid_mode: Any, **spline: Any) -> Any:
     """Change the extents of an array, interpolated by splines.
 
     The result has a whole number of elements along each axis, which determines the coordinates; so the factor has no
@@ -294,8 +281,8 @@ def zoom(
     """
     operation, x = "zoom", _image("zoom", input)
     factors = [float(number(operation, "zoom", z)) for z in per_axis(operation, "zoom", zoom, rank_of(x))]
-    source = _source(operation, x, order, mode, cval, prefilter)
-    if prefilter and all(z == 1 for z in factors):
+    source = _source(operation, x, **spline)
+    if spline["prefilter"] and all(z == 1 for z in factors):
         return stored(operation, output, x, working(x), rounds=True)
     grid: list[Any] = []
     for count, factor in zip(shape_of(x), factors, strict=True):
@@ -318,17 +305,9 @@ def _moved(source: _Source, matrix: Any, offset: Any, shape: Shape) -> Any:
     return _at_points(source, points, shape)
 
 
-@substitutes("scipy.ndimage.affine_transform")
+@_transformation
 def affine_transform(
-    input: Any,
-    matrix: Any,
-    offset: Any = 0.0,
-    output_shape: Any = None,
-    output: Any = None,
-    order: int = 3,
-    mode: Any = "constant",
-    cval: Any = 0.0,
-    prefilter: bool = True,
+    input: Any, matrix: Any, offset: Any, output_shape: Any, output: Any, **spline: Any
 ) -> Any:
     """Interpolate an array by splines at the points ``matrix @ i + offset``; both have derivatives.
 
@@ -354,7 +333,7 @@ def affine_transform(
         requirement = f"a matrix of {rank} rows and {len(shape)} columns, or its diagonal, is required"
         raise ShapeError(message(operation, requirement, show(matrix)))
     offsets = per_axis(operation, "offset", offset, rank)
-    source = _source(operation, x, order, mode, cval, prefilter)
+    source = _source(operation, x, **spline)
     if rank_of(matrix) == 1:
         grid = [matrix[k] * np.arange(n) + offsets[k] for k, n in enumerate(shape)]
         values = _on_grid(source, grid)
@@ -376,18 +355,8 @@ def _turn(angle: Any) -> tuple[Any, Any]:
     )
 
 
-@substitutes("scipy.ndimage.rotate")
-def rotate(
-    input: Any,
-    angle: Any,
-    axes: Any = (1, 0),
-    reshape: bool = True,
-    output: Any = None,
-    order: int = 3,
-    mode: Any = "constant",
-    cval: Any = 0.0,
-    prefilter: bool = True,
-) -> Any:
+@_transformation
+def rotate(input: Any, angle: Any, axes: Any, reshape: Any, output: Any, **spline: Any) -> Any:
     """Rotate an array in the plane of two axes, interpolated by splines; the angle has a derivative.
 
     ``reshape``: give the result the shape that holds the whole array, which no derivative passes to; this needs a known
@@ -426,6 +395,6 @@ def rotate(
     ]
     matrix = np.stack([np.stack([c, s]), np.stack([-s, c])])
     values = np.moveaxis(x, plane, (0, 1))
-    source = _source(operation, values, order, mode, cval, prefilter, axes=2)
+    source = _source(operation, values, axes=2, **spline)
     values = np.moveaxis(_moved(source, matrix, offset, shape), (0, 1), plane)
     return stored(operation, output, x, values, rounds=True)

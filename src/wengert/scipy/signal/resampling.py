@@ -17,10 +17,19 @@ from wengert.engine.ops.conversion import cast
 from wengert.numpy.registry import floating, is_sequence, rank_of
 from wengert.numpy.shaping import part
 from wengert.scipy.ndimage import convolve1d
-from wengert.scipy.registry import array, number
+from wengert.scipy.registry import array, number, signatures
 from wengert.scipy.signal.spectra import named_window
 
 _EDGES = ("mirror", "constant", "nearest", "wrap", "interp")
+
+
+_resampling = signatures(
+    "scipy.signal",
+    """
+        savgol_filter(x, window_length, polyorder, deriv=0, delta=1.0, axis=-1, mode="interp", cval=0.0)
+        freqz(b, a=1, worN=512, whole=False, plot=None, fs=6.283185307179586, include_nyquist=False)
+    """,
+)
 
 
 def _fitted(width: int, degree: int, order: int, positions: Any) -> Any:
@@ -34,16 +43,9 @@ def _fitted(width: int, degree: int, order: int, positions: Any) -> Any:
     return (values * factors / half**order) @ fit
 
 
-@substitutes("scipy.signal.savgol_filter")
+@_resampling
 def savgol_filter(
-    x: Any,
-    window_length: int,
-    polyorder: int,
-    deriv: int = 0,
-    delta: Any = 1.0,
-    axis: int = -1,
-    mode: str = "interp",
-    cval: Any = 0.0,
+    x: Any, window_length: int, polyorder: int, deriv: int, delta: Any, axis: int, mode: Any, cval: Any
 ) -> Any:
     """Smooth by polynomials of least squares in a window, after Savitzky and Golay.
 
@@ -170,16 +172,8 @@ def _polynomial(c: Any, z: Any) -> Any:
     return value
 
 
-@substitutes("scipy.signal.freqz")
-def freqz(
-    b: Any,
-    a: Any = 1,
-    worN: Any = 512,
-    whole: bool = False,
-    plot: Any = None,
-    fs: Any = 2 * math.pi,
-    include_nyquist: bool = False,
-) -> tuple[Any, Any]:
+@_resampling
+def freqz(b: Any, a: Any, worN: Any, whole: Any, plot: Any, fs: Any, include_nyquist: Any) -> tuple[Any, Any]:
     """Return the frequency response of a filter, ``sum_k b[k] e^(-i k w) / sum_k a[k] e^(-i k w)``.
 
     Raises:
