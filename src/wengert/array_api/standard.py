@@ -18,25 +18,25 @@ DEVICE = "cpu"
 _PLAIN: Any = (np.ndarray, np.generic, bool, int, float, complex)
 
 
-def standard(value: Any, given: Sequence[Any] = ()) -> Any:
+def standard(value: Any, inputs: Sequence[Any] = ()) -> Any:
     """Return the result of a function as an array of the standard: a box, also of a number.
 
     Args:
         value: an array, a number, or a tuple of them; a named tuple keeps its fields.
-        given: the arguments of the function, which stay the same objects where it returns one.
+        inputs: the arguments of the function, which stay the same objects where it returns one.
 
     Example:
         >>> standard(np.float64(2.0)).shape
         ()
     """
     if isinstance(value, Box):
-        if value.owner is not CONSTANT or value.lens is not None or any(value is array for array in given):
+        if value.owner is not CONSTANT or value.lens is not None or any(value is x for x in inputs):
             return value
         return STANDARD.constant(value.state.value)
     if isinstance(value, _PLAIN):
         return STANDARD.constant(value)
     if isinstance(value, SEQUENCE):
-        items: Any = [standard(item, given) for item in value]  # pyright: ignore[reportUnknownVariableType]
+        items: Any = [standard(item, inputs) for item in value]  # pyright: ignore[reportUnknownVariableType]
         kind: Any = type(value)  # pyright: ignore[reportUnknownVariableType]
         return kind(*items) if hasattr(kind, "_fields") else kind(items)
     return value

@@ -220,8 +220,8 @@ class _Sampler:
                 pieces.append(piece)
                 bar.show(min(first + length, total))
         moved = [np.concatenate(parts)[:total] for parts in zip(*pieces, strict=True)]
-        vectors, *rest = [np.swapaxes(part, 0, 1)[:, warmup:].copy() for part in moved]
-        statistics: dict[str, Any] = dict(zip(_STATISTICS, rest, strict=True))
+        vectors, *figures = [np.swapaxes(part, 0, 1)[:, warmup:].copy() for part in moved]
+        statistics: dict[str, Any] = dict(zip(_STATISTICS, figures, strict=True))
         statistics["warmup_leaps"] = np.sum(moved[1 + _STATISTICS.index("leaps")][:warmup], axis=0)
         statistics["step_size"] = states.adapted.step
         inverse_mass, order = states.adapted.metric.inverse_mass, self._flat.written_order

@@ -74,8 +74,8 @@ def equations_of(operation: str, function: Callable[..., Any], x0: Any, args: An
     form = vector_of(operation, "x0", x0)[1]
     requirement = "the function must return values of the shapes of x0"
 
-    def residual(x: Any, *rest: Any) -> Any:
-        return form.vector(operation, "the result of the function", requirement, function(x, *rest))
+    def residual(x: Any, *parameters: Any) -> Any:
+        return form.vector(operation, "the result of the function", requirement, function(x, *parameters))
 
     check_callable(operation, function)
     return unknowns_of(operation, residual, x0, args)
@@ -86,7 +86,7 @@ def solution_of(
     equations: Equations,
     solve: Solve,
     linear: LinearSolve,
-    given: Callable[..., Any] | None = None,
+    objective: Callable[..., Any] | None = None,
     *,
     is_trusted: bool = False,
 ) -> Any:
@@ -97,11 +97,11 @@ def solution_of(
         equations: ``F(x, p) = 0``.
         solve: finds x.
         linear: solves the linear equations of the tangent.
-        given: what ``solve`` takes in place of the residual: the function whose gradient it is, which has a minimum.
+        objective: the function that ``solve`` minimises, whose gradient is the residual.
         is_trusted: whether ``solve`` gives no certificate; only a derivative then needs one.
     """
     residual = equations.residual
-    solvable = given or residual
+    solvable = objective or residual
 
     @custom_jvp
     def solution(start: Any, *parameters: Any) -> Any:
@@ -113,7 +113,12 @@ def solution_of(
         x = solution(start, *parameters)
         if is_trusted:
             x = certified(
-                operation, lambda x: residual(x, *parameters), linear, x, LOOSE, is_minimum=given is not None
+                operation,
+                lambda x: residual(x, *parameters),
+                linear,
+                x,
+                LOOSE,
+                is_minimum=objective is not None,
             )
         return x, tangent_of(residual, linear, x, parameters, tangents[1:])
 
@@ -133,8 +138,8 @@ def tangent_of(
     directions = [t for t, flag in zip(tangents, moves, strict=True) if flag]
 
     def of_parameters(*values: Any) -> Any:
-        given = iter(values)
-        return residual(x, *(next(given) if flag else p for p, flag in zip(parameters, moves, strict=True)))
+        moving = iter(values)
+        return residual(x, *(next(moving) if flag else p for p, flag in zip(parameters, moves, strict=True)))
 
     def product(vector: Any) -> Any:
         return jvp(lambda x: residual(x, *parameters), (x,), (vector,))[1]

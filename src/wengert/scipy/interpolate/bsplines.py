@@ -83,8 +83,8 @@ def _checked_knots(operation: str, t: Any, count: int, degree: int) -> Any:
             f"a vector of at least {least} knots, and a coefficient for each basis spline, are required"
         )
         raise ShapeError(message(operation, requirement, f"{show(t)}, {count} coefficients"))
-    known = concrete(t)
-    if known is not None and not (np.isfinite(known).all() and (np.diff(known) >= 0).all()):
+    knots = concrete(t)
+    if knots is not None and not (np.isfinite(knots).all() and (np.diff(knots) >= 0).all()):
         raise ArgumentError(message(operation, "the knots must be finite and must not fall", show(t)))
     return t
 
@@ -215,8 +215,8 @@ class BSpline:
             limit = doubles(limit)
             if extrapolate == "periodic":
                 periods = np.floor((limit - start) / (stop - start))
-                rest = limit - periods * (stop - start)
-                return whole(rest, 0, True) + periods * (whole(stop, 0, True) - whole(start, 0, True))
+                remainder = limit - periods * (stop - start)
+                return whole(remainder, 0, True) + periods * (whole(stop, 0, True) - whole(start, 0, True))
             return whole(limit if extrapolate else np.clip(limit, start, stop), 0, True)
 
         return up_to(b) - up_to(a)

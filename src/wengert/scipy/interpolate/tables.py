@@ -29,8 +29,8 @@ _STEPS = ("nearest", "nearest-up", "previous", "next")
 
 def _refuse_outside(operation: str, is_outside: Any, hint: str) -> None:
     """Raise where known points lie outside a table."""
-    known = concrete(is_outside)
-    if known is not None and np.any(known):
+    flags = concrete(is_outside)
+    if flags is not None and np.any(flags):
         raise ArgumentError(message(operation, "the points must lie inside the table", hint=hint))
 
 
@@ -162,10 +162,10 @@ class interp1d:  # noqa: N801 (SciPy's name)
 
 
 def _sorted(x: Any, y: Any) -> tuple[Any, Any]:
-    known = concrete(x)
-    if known is not None and (np.diff(known) >= 0).all():
+    abscissas = concrete(x)
+    if abscissas is not None and (np.diff(abscissas) >= 0).all():
         return x, y
-    order = np.argsort(x if known is None else known, kind="stable")
+    order = np.argsort(x if abscissas is None else abscissas, kind="stable")
     return gather(x, order), gather(y, order)
 
 
@@ -236,8 +236,8 @@ class RegularGridInterpolator:
             requirement = "lines for each extent of the values, at least two, are required"
             raise ShapeError(message(operation, requirement, show(values, *grid)))
         for axis, line in enumerate(grid):
-            known = concrete(line)
-            if known is not None and (np.diff(known) < 0).all():
+            coordinates = concrete(line)
+            if coordinates is not None and (np.diff(coordinates) < 0).all():
                 grid[axis], values = line[::-1], np.flip(values, axis)
             check_rising(operation, grid[axis])
         self.grid, self.values = tuple(grid), values
@@ -340,18 +340,18 @@ def _monotone(values: Any, grid: tuple[Any, ...], coordinates: list[Any]) -> Any
     return values
 
 
-def _weighted(values: Any, positions: list[Any], weights: list[Any], rest: Shape) -> Any:
+def _weighted(values: Any, positions: list[Any], weights: list[Any], trailing: Shape) -> Any:
     """Return the sums over taps of weights times values, for points along the first axis."""
     rank, count, taps = len(positions), shape_of(positions[0])[0], shape_of(positions[0])[1]
     spread = [
-        reshape(position, shape=(count, *(taps if other == own else 1 for other in range(rank))))
+        reshape(position, shape=(count, *(taps if axis == own else 1 for axis in range(rank))))
         for own, position in enumerate(positions)
     ]
-    result = reshape(gather(values, *spread), shape=(count, *(taps,) * rank, size(rest)))
+    result = reshape(gather(values, *spread), shape=(count, *(taps,) * rank, size(trailing)))
     for own in reversed(range(rank)):
         letters = "abcdefghijklmnop"[: own + 2]
         result = product(f"{letters}z,a{letters[-1]}->{letters[:-1]}z", result, weights[own])
-    return reshape(result, shape=(count, *rest))
+    return reshape(result, shape=(count, *trailing))
 
 
 @substitutes("scipy.interpolate.interpn")

@@ -48,13 +48,13 @@ _equations = signatures(
 
 def checked(operation: str, check_finite: bool, *arrays: Any) -> tuple[Any, ...]:
     """Return operands in floating point; those with known elements must be finite."""
-    found = tuple(map(floats, arrays))
-    for x in found:
+    operands = tuple(map(floats, arrays))
+    for x in operands:
         values = concrete(x) if check_finite else None
         if values is not None and not np.isfinite(values).all():
             hint = "write check_finite=False to compute with them"
             raise ArgumentError(message(operation, "infinities and NaNs are not allowed", show(x), hint))
-    return found
+    return operands
 
 
 def as_columns(b: Any) -> tuple[Any, bool]:

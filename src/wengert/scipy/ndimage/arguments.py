@@ -37,11 +37,11 @@ DOUBLE_COMPLEX = complex_dtype(FLOAT64)
 
 def mode_of(operation: str, mode: Any, modes: dict[str, str]) -> str:
     """Return the extension that a mode names."""
-    found = modes.get(mode) if isinstance(mode, str) else None
-    if found is None:
+    extension = modes.get(mode) if isinstance(mode, str) else None
+    if extension is None:
         requirement = f"mode must be one of {', '.join(modes)}"
         raise ArgumentError(message(operation, requirement, repr(mode)))
-    return found
+    return extension
 
 
 def per_axis(operation: str, name: str, value: Any, count: int) -> list[Any]:
@@ -91,8 +91,8 @@ def dtype_for(operation: str, output: Any, x: Any, values: Any) -> Dtype:
     """
     complex_result = is_complex(dtype_of(values))
     if output is None:
-        given = dtype_of(x)
-        return np.promote_types(given, np.complex64) if complex_result else given
+        own = dtype_of(x)
+        return np.promote_types(own, np.complex64) if complex_result else own
     dtype = dtype_named(output)
     if complex_result and not is_complex(dtype) and not isinstance(output, str) and not is_array(output):
         return np.promote_types(dtype, np.complex64)
@@ -165,7 +165,7 @@ def extended(x: Any, axis: int, before: int, after: int, mode: str, cval: Any = 
         return x
     count = shape_of(x)[axis]
     if mode == "constant":
-        widths = [(before, after) if other == axis else (0, 0) for other in range(rank_of(x))]
+        widths = [(before, after) if k == axis else (0, 0) for k in range(rank_of(x))]
         return np.pad(x, widths) if _is_zero(cval) else _with(x, axis, before, after, cval)
     positions = inside(np.arange(-before, count + after), count, mode).astype(np.int64)
     return along_axis(x, positions, axis)

@@ -71,17 +71,17 @@ def _source(
     operation: str, x: Any, order: Any, mode: Any, cval: Any, prefilter: bool, axes: int | None = None
 ) -> _Source:
     """Return what is interpolated, by default along all axes, else along the leading ones."""
-    found = order_of(operation, order)
+    degree = order_of(operation, order)
     extension = mode_of(operation, mode, OF_INTERPOLATION)
     values, border, axes = working(x), 0, rank_of(x) if axes is None else axes
-    if prefilter and found > 1:
+    if prefilter and degree > 1:
         if extension in ("nearest", "grid-constant"):
             border = _BORDER
             mode_of_border = extension.removeprefix("grid-")
             for axis in range(axes):
                 values = extended(values, axis, border, border, mode_of_border, cval)
-        values = coefficients(values, found, extension, axes)
-    return _Source(values, found, extension, border, cval)
+        values = coefficients(values, degree, extension, axes)
+    return _Source(values, degree, extension, border, cval)
 
 
 def _taps(x: Any, count: int, source: _Source) -> _Taps:
@@ -102,8 +102,8 @@ def _taps(x: Any, count: int, source: _Source) -> _Taps:
     weights = None
     if order:
         distance = (x - base if order & 1 else x + 0.5 - base)[..., None]
-        *rest, weights = weights_of(order)
-        for row in reversed(rest):
+        *lower, weights = weights_of(order)
+        for row in reversed(lower):
             weights = weights * distance + row
     if mode == "grid-constant":
         among = logical_and(positions >= 0, positions <= count - 1)
@@ -152,16 +152,16 @@ def _at_points(source: _Source, coordinates: Sequence[Any], shape: Shape) -> Any
     flat = [reshape(np.broadcast_to(x, shape), shape=(count,)) for x in coordinates]
     axes = [_taps(x, extent, source) for x, extent in zip(flat, extents, strict=False)]
     positions = [
-        reshape(axis.positions, shape=(count, *(taps if other == own else 1 for other in range(rank))))
+        reshape(axis.positions, shape=(count, *(taps if k == own else 1 for k in range(rank))))
         for own, axis in enumerate(axes)
     ]
-    rest = extents[rank:]
-    result = reshape(gather(values, *positions), shape=(count, *(taps,) * rank, size(rest)))
+    trailing = extents[rank:]
+    result = reshape(gather(values, *positions), shape=(count, *(taps,) * rank, size(trailing)))
     share: Any = 1.0
     for own in reversed(range(rank)):
         letters, weights = _LETTERS[: own + 2], axes[own].weights
         if weights is None:
-            result = reshape(result, shape=(count, *(1,) * own, size(rest)))
+            result = reshape(result, shape=(count, *(1,) * own, size(trailing)))
             continue
         result = product(f"{letters}z,a{letters[-1]}->{letters[:-1]}z", result, weights)
         if source.mode == "grid-constant":
@@ -172,7 +172,7 @@ def _at_points(source: _Source, coordinates: Sequence[Any], shape: Shape) -> Any
     for axis in axes[1:]:
         is_inside = logical_and(is_inside, axis.is_inside)
     result = where(is_inside[:, None], result, source.cval)
-    return reshape(result, shape=(*shape, *rest))
+    return reshape(result, shape=(*shape, *trailing))
 
 
 @_transformation
@@ -219,12 +219,12 @@ def _on_grid(source: _Source, coordinates: Sequence[Any]) -> Any:
     rank = len(coordinates)
     for axis, x in enumerate(coordinates):
         taps = _taps(x, shape_of(result)[axis], source)
-        order = (axis, *(other for other in range(rank) if other != axis))
+        order = (axis, *(k for k in range(rank) if k != axis))
         taken = gather(transpose(result, permutation=order), taps.positions)
-        rest = shape_of(taken)[2:]
-        taken = reshape(taken, shape=(*shape_of(taken)[:2], size(rest)))
+        trailing = shape_of(taken)[2:]
+        taken = reshape(taken, shape=(*shape_of(taken)[:2], size(trailing)))
         weights = np.ones(shape_of(taken)[:2]) if taps.weights is None else taps.weights
-        taken = reshape(product("abz,ab->az", taken, weights), shape=(shape_of(x)[0], *rest))
+        taken = reshape(product("abz,ab->az", taken, weights), shape=(shape_of(x)[0], *trailing))
         result = transpose(taken, permutation=(*range(1, axis + 1), 0, *range(axis + 1, rank)))
         column = (-1, *(1,) * (rank - axis - 1))
         is_inside = logical_and(is_inside, np.reshape(taps.is_inside, column))
@@ -287,8 +287,8 @@ def zoom(input: Any, zoom: Any, output: Any, grid_mode: Any, **spline: Any) -> A
     grid: list[Any] = []
     for count, factor in zip(shape_of(x), factors, strict=True):
         wanted = round(count * factor)
-        own, other = (count, wanted) if grid_mode else (count - 1, wanted - 1)
-        step = own / other if other else 1.0
+        source_steps, result_steps = (count, wanted) if grid_mode else (count - 1, wanted - 1)
+        step = source_steps / result_steps if result_steps else 1.0
         grid.append(step * (np.arange(wanted) + 0.5) - 0.5 if grid_mode else step * np.arange(wanted))
     return stored(operation, output, x, _on_grid(source, grid), rounds=True)
 
@@ -345,8 +345,8 @@ def affine_transform(
 def _turn(angle: Any) -> tuple[Any, Any]:
     """Return cosine and sine of an angle in degrees, exact for multiples of 90."""
     quarters = np.rint(angle / 90.0)
-    rest = (angle - 90.0 * quarters) * (math.pi / 180.0)
-    c, s = cos(rest), sin(rest)
+    remainder = (angle - 90.0 * quarters) * (math.pi / 180.0)
+    c, s = cos(remainder), sin(remainder)
     turn = quarters - 4.0 * np.floor(quarters / 4.0)
     odd, negative = turn % 2 == 1, turn >= 2
     return (

@@ -142,10 +142,10 @@ def resample(x: Any, num: int, t: Any = None, axis: int = 0, window: Any = None,
         weights = cast(array(weights), dtype=real_dtype(dtype_of(x)))
     if domain == "time" and not is_complex(dtype_of(x)):
         spectrum = np.fft.rfft(x)
-        kept = shape_of(spectrum)[-1]
+        frequencies = shape_of(spectrum)[-1]
         if weights is not None:
-            mirrored = weights[count - kept + 1 :][::-1]
-            spectrum = spectrum * np.concatenate([weights[:1], (weights[1:kept] + mirrored) / 2])
+            mirrored = weights[count - frequencies + 1 :][::-1]
+            spectrum = spectrum * np.concatenate([weights[:1], (weights[1:frequencies] + mirrored) / 2])
         factors = np.full(common // 2 + 1, scale, real_dtype(dtype_of(x)))
         if common % 2 == 0 and num != count:  # the unpaired frequency
             factors[-1] *= 2.0 if num < count else 0.5
@@ -189,10 +189,10 @@ def freqz(b: Any, a: Any, worN: Any, whole: Any, plot: Any, fs: Any, include_nyq
         raise ShapeError(message("freqz", "the coefficients must be vectors with elements", show(b, a)))
     dtype = np.result_type(dtype_of(b), dtype_of(a))
     worN = 512 if worN is None else worN
-    known = concrete(worN)
-    if known is not None and not np.ndim(known) and float(known).is_integer():
+    points = concrete(worN)
+    if points is not None and not np.ndim(points) and float(points).is_integer():
         last = 2 * math.pi if whole else math.pi
-        w: Any = np.linspace(0, last, int(known), endpoint=include_nyquist and not whole)
+        w: Any = np.linspace(0, last, int(points), endpoint=include_nyquist and not whole)
         w = w.astype(real_dtype(dtype))
     else:
         w = cast(array(worN), dtype=real_dtype(dtype))
