@@ -65,18 +65,10 @@ def _constant(value: Any) -> Any:
 
 
 def declared(module: str, signatures: str, functions: dict[str, Callable[..., Any]]) -> dict[str, Any]:
-    """Return functions with the signatures of the standard.
+    """Return functions by their names, with the signatures of the standard.
 
-    A positional argument goes to the implementation by its place, and a keyword by its name, unless it is None by
-    default and left so, for which NumPy has other marks.
-
-    Args:
-        module: the name of the module that offers the functions.
-        signatures: one signature a line, such as ``sum(x, /, *, axis=None)``.
-        functions: the implementation of each name.
-
-    Returns:
-        The functions by their names.
+    ``signatures`` has one a line, such as ``sum(x, /, *, axis=None)``. A positional argument goes to the implementation
+    by its place, and a keyword by its name, unless it is None by default and left so, for which NumPy has other marks.
 
     Example:
         >>> table = declared("example", "total(x, /, *, axis=None)", {"total": np.sum})
@@ -126,16 +118,8 @@ def _names(listed: ast.arguments) -> list[str]:
 def as_array(value: Any, dtype: Any = None, copy: bool | None = None) -> Any:
     """Return an array of the standard of a number, an array, or nested sequences of them.
 
-    A box stays as it is, unless it is converted or copied. A plain array is copied: a later write to it must not change
-    the derivative.
-
-    Args:
-        value: the elements.
-        dtype: of the result.
-        copy: True copies a box as well; False raises an error where a copy is needed.
-
-    Raises:
-        ArgumentError: ``copy=False`` and the elements must be copied.
+    A box stays as it is, unless it is converted, or copied with ``copy=True``. A plain array is copied: a later write
+    to it must not change the derivative. ``copy=False`` raises `ArgumentError` where elements must be copied.
 
     Example:
         >>> as_array([1, 2]).dtype

@@ -39,7 +39,7 @@ class Fit:
         names: a name for each element of the parameters, in the order in which the start has them.
         robust: whether the covariance is the sandwich.
         warnings: sentences on what makes the fit doubtful: no maximum, or no standard error; the table ends with them.
-        success: whether there are none.
+        success: whether the list of warnings is empty.
     """
 
     def __init__(

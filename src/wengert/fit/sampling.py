@@ -30,9 +30,9 @@ from wengert.random.sampling import uniform
 _CHUNK = 100
 """The most draws of one call of the program, between which progress shows."""
 _TRIES = 20
-"""How often a start is drawn anew; the last is the user's."""
+"""The number of starts that are tried; the last is the user's."""
 _STATISTICS = ("logdensity", "acceptance", "divergent", "leaps", "depth", "energy")
-"""What a draw comes with, in the order of `_row`."""
+"""The statistics of a draw, in the order of `_row`."""
 
 
 class _Chain(NamedTuple):

@@ -90,15 +90,10 @@ def solution_of(
     *,
     is_trusted: bool = False,
 ) -> Any:
-    """Return the solution as a function of the parameters: ``F_x x' = - F_p p'``.
+    """Return the solution of ``F(x, p) = 0`` as a function of the parameters: ``F_x x' = - F_p p'``.
 
-    Args:
-        operation: the name for messages.
-        equations: ``F(x, p) = 0``.
-        solve: finds x.
-        linear: solves the linear equations of the tangent.
-        objective: the function that ``solve`` minimises, whose gradient is the residual.
-        is_trusted: whether ``solve`` gives no certificate; only a derivative then needs one.
+    ``solve`` finds x, by minimising ``objective`` where the equations are those of a gradient; ``linear`` solves the
+    equations of the tangent. Where ``solve`` is trusted, it gives no certificate, and only a derivative needs one.
     """
     residual = equations.residual
     solvable = objective or residual

@@ -51,13 +51,8 @@ def integrate(
 ) -> Outcome:
     """Integrate over the boxes of a partition, and split the worst of each example until the tolerances are met.
 
-    Args:
-        function: takes points of shape (k, m, d) and returns values of shape (k, m, n).
-        rule: the rule for each box.
-        lows: one corner of the boxes, of shape (r, m, d).
-        highs: the opposite corner.
-        limit: the largest number of boxes.
-        tolerances: of each component.
+    The function takes points of shape (k, m, d) and returns values of shape (k, m, n). ``lows`` and ``highs`` are
+    opposite corners of the boxes, of shape (r, m, d), of which there are at most ``limit``.
     """
     partition = _Partition(function, rule, shape_of(lows)[1:], tolerances)
     rows = partition.rows(lows, highs)

@@ -150,7 +150,7 @@ class _Past:
 
 
 _WHOLE = 1e-9
-"""How far from a whole number of steps a time may be to count as one."""
+"""The largest distance of a time from a whole number of steps that counts as one."""
 
 
 def _checked(delays: Sequence[Any], h: Any) -> list[Any]:

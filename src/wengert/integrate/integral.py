@@ -159,11 +159,7 @@ Levels = tuple[tuple[int, tuple[bool, ...]], ...]
 def integral(integrand: Graph, constants: Values, ends: Values, problem: Problem) -> tuple[list[Any], Any]:
     """Return the integrals of the outputs of a program, and an estimate of their error.
 
-    Args:
-        integrand: its inputs are constants, then a point of shape (d,).
-        constants: the values of the constants.
-        ends: of the region.
-        problem: the region and how to integrate.
+    The inputs of the program are the constants, then a point of shape (d,).
     """
     *values, error = integral_primitive(
         *constants, *ends, integrand=integrand, problem=problem.parameter, levels=()

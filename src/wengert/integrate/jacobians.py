@@ -57,16 +57,10 @@ _WIDEST_BAND = 48
 def equations_of(
     operation: str, rhs: Function, t: Any, y: Any, jac: Any, jac_sparsity: Any, args: Any
 ) -> Equations:
-    """Return the equations of the steps of an implicit method.
+    """Return the equations of the steps of an implicit method, at a time and a state of shape (n,).
 
-    Args:
-        operation: the name for errors.
-        rhs: the right-hand side.
-        t: a time.
-        y: a state, of shape (n,).
-        jac: None for the derivative of ``rhs``, a function ``(t, y, *args)`` of the Jacobian, or a constant one.
-        jac_sparsity: where elements of the derivative may be other than zero; None: wherever the program says so.
-        args: more arguments of the function.
+    ``jac``: None for the derivative of ``rhs``, a function ``(t, y, *args)`` of the Jacobian, or a constant one.
+    ``jac_sparsity``: where elements of the derivative may be other than zero; None: wherever the program says so.
     """
     count = shape_of(y)[0]
     if callable(jac):

@@ -30,7 +30,7 @@ _EPSILON = float(np.finfo(np.float64).eps)
 _LEAST_RTOL = 100 * _EPSILON
 """SciPy's smallest relative tolerance."""
 _SLACK = 4 * _EPSILON
-"""How far behind the ends a time of a result may be by rounding, relative to them."""
+"""The largest distance of a time of a result behind the ends by rounding, relative to them."""
 
 
 class Problem(NamedTuple):

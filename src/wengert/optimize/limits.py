@@ -17,7 +17,7 @@ from wengert.engine.transforms.vectors import joined
 from wengert.optimize.flat import Flat
 
 LOWER, UPPER = -np.inf, np.inf
-"""What None stands for among lower and among upper limits."""
+"""The values of None among lower and among upper limits."""
 
 
 def checked_number(

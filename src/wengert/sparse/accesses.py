@@ -238,13 +238,7 @@ def pointwise(
 ) -> Any:
     """Return the sets of the elements of a result that the rule of a lowering defines; None if there is no such rule.
 
-    Args:
-        sets: the sets of inputs.
-        lowering: of the operation.
-        out: the type of the result.
-        types: of the operands.
-        values: of the operands.
-        params: the parameters of the operation.
+    ``types`` and ``values`` are those of the operands, ``params`` those of the operation.
     """
     dims = tuple(map(Dim, out.shape))
     buffers = [Buffer(type_.dtype, type_.shape) for type_ in types]

@@ -13,7 +13,7 @@ class Compression(NamedTuple):
     """The directions of the products with a matrix, and where its elements are in the products.
 
     Products from the right have one direction for each colour of columns, those from the left one for each colour of
-    rows. What belongs to a side without colours is None.
+    rows. The fields of a side without colours are None.
     """
 
     columns: Any

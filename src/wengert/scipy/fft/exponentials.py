@@ -169,14 +169,10 @@ def _to_real(operation: str, x: Any, s: Any, axes: Any, norm: Any) -> Any:
 def _of_axes(
     name: str, summary: str, rows: tuple[str, str], compute: Callable[..., Any], *options: Any
 ) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Return the transforms along two axes and along several axes.
+    """Return the transforms along two axes and along several axes, made of one along one axis.
 
-    Args:
-        name: that of the transform along one axis.
-        summary: what it does along the ``{axes}``.
-        rows: the transform of four ones.
-        compute: a function of a name, an array, lengths, axes and a norm.
-        *options: further arguments of that function.
+    ``rows``: the transform of four ones, as printed. ``compute`` takes a name, an array, lengths, axes, a norm and the
+    options.
     """
 
     def declare(suffix: str, axes: str) -> Callable[..., Any]:

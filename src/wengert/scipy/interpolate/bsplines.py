@@ -33,15 +33,10 @@ from wengert.scipy.registry import doubles
 def local_values(
     knots: Any, degree: int, number: Any, x: Any, coefficients: Sequence[Any], nu: int = 0
 ) -> Any:
-    """Return the values of splines at points, by de Boor's algorithm.
+    """Return the values of splines of a degree k at points along one axis, by de Boor's algorithm.
 
-    Args:
-        knots: the knots.
-        degree: the degree k.
-        number: for each point the number i of its interval, from knot i to knot i + 1, which is not empty.
-        x: the points, along one axis.
-        coefficients: the k + 1 coefficients ``c[i - k], ..., c[i]`` of each point, with further axes.
-        nu: the order of the derivative.
+    ``number``: for each point the number i of its interval, from knot i to knot i + 1, which is not empty.
+    ``coefficients``: the k + 1 coefficients ``c[i - k], ..., c[i]`` of each point, with further axes.
     """
     rank = max(map(rank_of, coefficients))
     if nu > degree:

@@ -27,11 +27,7 @@ _FEW = 16
 def interval(knots: Any, x: Any, first: int = 0, last: int | None = None) -> Any:
     """Return for each point the last position k from ``first`` to ``last`` with ``knots[k] <= x``, or ``first``.
 
-    Args:
-        knots: a vector that rises.
-        x: points.
-        first: the least position.
-        last: the greatest position; None for the last but one, which begins the last interval.
+    The knots rise. By default ``last`` is the last position but one, which begins the last interval.
     """
     last = shape_of(knots)[0] - 2 if last is None else last
     inner = knots[first + 1 : last + 1]

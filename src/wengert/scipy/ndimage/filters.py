@@ -64,13 +64,7 @@ def _sum_of_slices(x: Any, weights: Any, axis: int, count: int) -> Any:
 def weighted(x: Any, weights: Any, axes: tuple[int, ...], starts: list[int], mode: str, cval: Any) -> Any:
     """Return the sums of weights times neighbours: ``y[i] = sum_k w[k] x[i + k + start]``, x extended by a mode.
 
-    Args:
-        x: an array.
-        weights: an array with an axis for each of ``axes``.
-        axes: the axes of ``x`` to sum along.
-        starts: the first neighbour along each of them, at most 0.
-        mode: an extension, as for `extended`.
-        cval: the constant of the mode "constant".
+    The weights have an axis for each of ``axes``; ``starts`` are the first neighbours along these, at most 0.
     """
     shape, taps = shape_of(x), shape_of(weights)
     if not all(shape):

@@ -136,15 +136,9 @@ _LETTERS = "abcdefghijklmnop"
 
 
 def _at_points(source: _Source, coordinates: Sequence[Any], shape: Shape) -> Any:
-    """Interpolate the leading axes at points.
+    """Interpolate the leading axes at points of a shape, to which the coordinates along each axis broadcast.
 
-    Args:
-        source: what is interpolated.
-        coordinates: the coordinates along each leading axis, which broadcast to ``shape``.
-        shape: the shape of the points.
-
-    Returns:
-        An array with the axes of the points, and those that are not interpolated.
+    The result has the axes of the points, then those that are not interpolated.
     """
     values, taps = source.values, source.order + 1
     rank, count = len(coordinates), size(shape)
@@ -208,12 +202,7 @@ def map_coordinates(input: Any, coordinates: Any, output: Any, **spline: Any) ->
 
 
 def _on_grid(source: _Source, coordinates: Sequence[Any]) -> Any:
-    """Interpolate at all points of a grid, one axis after the other.
-
-    Args:
-        source: what is interpolated.
-        coordinates: for each axis the coordinates along it.
-    """
+    """Interpolate at all points of a grid, one axis after the other, with the coordinates along each."""
     result, is_constant = source.values, source.mode == "grid-constant"
     share, is_inside = np.ones(()), np.ones((), bool)
     rank = len(coordinates)

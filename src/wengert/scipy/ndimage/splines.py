@@ -31,7 +31,7 @@ from wengert.scipy.registry import array, number
 _NEGLIGIBLE = 1e-18
 _MOST_OF_MATRIX = 192
 """Up to this extent a product with a matrix is faster than a correlation."""
-#: How an extension of the samples extends the coefficients.
+#: The extension of the coefficients for an extension of the samples.
 EXTENSIONS = {
     "constant": "mirror",
     "wrap": "mirror",

@@ -319,7 +319,7 @@ def _by_states(b: Any, a: Any, x: Any, irlen: Any) -> Any:
     seen = count if irlen is None or count <= 2 * irlen else int(irlen)
     unit = np.zeros(order)
     unit[0] = 1.0
-    # What a state adds to the output, and how the filter passes that on in the opposite direction.
+    # The share of a state in the output, and that share filtered in the opposite direction.
     first, _ = lfilter(b, a, np.zeros(seen), zi=unit)
     output = np.stack([np.concatenate([np.zeros(k), first[: seen - k]]) for k in range(order)], 1)
     passed = lfilter(b, a, output[::-1], axis=0)
