@@ -15,6 +15,7 @@ import numpy as np
 from wengert.engine.array.array import operand
 from wengert.engine.array.substitutes import substitutes
 from wengert.engine.boxes import concrete
+from wengert.engine.core.docstrings import documented
 from wengert.engine.core.dtypes import FLOAT64
 from wengert.engine.core.errors import ConcreteError, message
 from wengert.engine.ir.types import show
@@ -47,7 +48,9 @@ def others_of(own: str) -> Callable[[str], Any]:
     return find
 
 
-def signatures(module: str, table: str) -> Callable[[Callable[..., ResultT]], Callable[..., ResultT]]:
+def signatures(
+    module: str, table: str, raises: str = ""
+) -> Callable[[Callable[..., ResultT]], Callable[..., ResultT]]:
     """Return a decorator that gives functions SciPy's signatures, and enters them as substitutes for SciPy's.
 
     A function gets all arguments by name, those that it does not need among them.
@@ -55,6 +58,7 @@ def signatures(module: str, table: str) -> Callable[[Callable[..., ResultT]], Ca
     Args:
         module: the name of SciPy's module.
         table: the signatures, with further lines indented; functions with one signature share an entry.
+        raises: the errors of all functions, which the section "Raises" lists before those of each.
 
     Example:
         >>> @signatures("scipy.example", "total product(x, y=1, *, unused=None)")
@@ -80,7 +84,8 @@ def signatures(module: str, table: str) -> Callable[[Callable[..., ResultT]], Ca
         functools.update_wrapper(call, function, updated=())
         returned = function.__annotations__.get("return", inspect.Signature.empty)
         call.__signature__ = inspect.signature(template).replace(return_annotation=returned)
-        return substitutes(f"{module}.{function.__name__}")(call)
+        described = documented(Raises=raises)(call) if raises else call
+        return substitutes(f"{module}.{function.__name__}")(described)
 
     return decorate
 

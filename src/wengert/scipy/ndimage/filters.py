@@ -49,6 +49,7 @@ _filter = signatures(
         gaussian_laplace gaussian_gradient_magnitude(input, sigma, output=None, mode="reflect", cval=0.0, *,
             axes=None, **kwargs)
     """,
+    raises="ArgumentError: the mode is unknown, or an origin moves the window too far.",
 )
 
 
@@ -119,7 +120,6 @@ def correlate1d(input: Any, weights: Any, **options: Any) -> Any:
     """Correlate along an axis: ``y[i] = sum_k w[k] x[i + k - size // 2 - origin]``; complex weights are conjugated.
 
     Raises:
-        ArgumentError: the mode is unknown, or the origin moves the window too far.
         ShapeError: the weights are not a vector.
 
     Example:
@@ -134,7 +134,6 @@ def convolve1d(input: Any, weights: Any, origin: Any, **options: Any) -> Any:
     """Convolve along an axis: ``y[i] = sum_k w[k] x[i - k + size // 2 - origin]``.
 
     Raises:
-        ArgumentError: the mode is unknown, or the origin moves the window too far.
         ShapeError: the weights are not a vector.
 
     Example:
@@ -180,7 +179,6 @@ def correlate(input: Any, weights: Any, **options: Any) -> Any:
     Complex weights are conjugated.
 
     Raises:
-        ArgumentError: the mode is unknown, or an origin moves the window too far.
         ShapeError: the weights have another number of axes.
 
     Example:
@@ -197,7 +195,6 @@ def convolve(input: Any, weights: Any, **options: Any) -> Any:
     """Convolve along several axes: ``y[i] = sum_k w[k] x[i - k + size // 2 - origin]``.
 
     Raises:
-        ArgumentError: the mode is unknown, or an origin moves the window too far.
         ShapeError: the weights have another number of axes.
 
     Example:
@@ -215,7 +212,7 @@ def uniform_filter1d(input: Any, size: Any, axis: Any, output: Any, mode: Any, c
     """Return the means of neighbours along an axis.
 
     Raises:
-        ArgumentError: the size is less than 1, the mode is unknown, or the origin moves the window too far.
+        ArgumentError: the size is less than 1.
 
     Example:
         >>> uniform_filter1d(np.array([0.0, 3.0, 0.0, 0.0]), 3)
@@ -235,9 +232,6 @@ def uniform_filter1d(input: Any, size: Any, axis: Any, output: Any, mode: Any, c
 @_filter
 def uniform_filter(input: Any, size: Any, output: Any, mode: Any, cval: Any, origin: Any, axes: Any) -> Any:
     """Return the means of neighbours, along one axis after the other.
-
-    Raises:
-        ArgumentError: the mode is unknown, or an origin moves the window too far.
 
     Example:
         >>> uniform_filter(np.diag([9.0, 0.0, 0.0]))
@@ -281,7 +275,7 @@ def gaussian_filter1d(input: Any, sigma: Any, order: Any, truncate: Any, radius:
     ``radius``: the radius in elements, in place of ``truncate``; needed where ``sigma`` is not known, as in `wg.jit`.
 
     Raises:
-        ArgumentError: the order or the radius is negative, or the mode is unknown.
+        ArgumentError: the order or the radius is negative.
         ConcreteError: neither the radius nor ``sigma`` is known.
 
     Example:
@@ -306,7 +300,7 @@ def gaussian_filter(**arguments: Any) -> Any:
     ``sigma`` is not known, as in `wg.jit`.
 
     Raises:
-        ArgumentError: an order or a radius is negative, or the mode is unknown.
+        ArgumentError: an order or a radius is negative.
         ConcreteError: neither the radius nor ``sigma`` is known.
 
     Example:

@@ -46,6 +46,7 @@ _transformation = signatures(
         rotate(input, angle, axes=(1, 0), reshape=True, output=None, order=3, mode="constant", cval=0.0,
             prefilter=True)
     """,
+    raises="ArgumentError: the order or the mode is unknown.",
 )
 
 
@@ -177,7 +178,6 @@ def map_coordinates(input: Any, coordinates: Any, output: Any, **spline: Any) ->
     the last element.
 
     Raises:
-        ArgumentError: the order or the mode is unknown.
         ShapeError: the coordinates do not fit the array.
         DtypeError: the coordinates are complex.
 
@@ -236,7 +236,6 @@ def shift(input: Any, shift: Any, output: Any, **spline: Any) -> Any:
     """Move an array by any distance, interpolated by splines; the distance has a derivative.
 
     Raises:
-        ArgumentError: the order or the mode is unknown.
         ShapeError: the number of distances is not that of the axes.
 
     Example:
@@ -260,7 +259,6 @@ def zoom(input: Any, zoom: Any, output: Any, grid_mode: Any, **spline: Any) -> A
     ``zoom``: the factor, one known number or one for each axis.
 
     Raises:
-        ArgumentError: the order or the mode is unknown.
         ShapeError: the number of factors is not that of the axes.
         ConcreteError: a factor is not known.
 
@@ -301,7 +299,6 @@ def affine_transform(
     """Interpolate an array by splines at the points ``matrix @ i + offset``; both have derivatives.
 
     Raises:
-        ArgumentError: the order or the mode is unknown.
         ShapeError: the matrix does not fit the array.
 
     Example:
@@ -352,7 +349,7 @@ def rotate(input: Any, angle: Any, axes: Any, reshape: Any, output: Any, **splin
     angle.
 
     Raises:
-        ArgumentError: the axes, the order or the mode are unknown.
+        ArgumentError: the axes are unknown.
         ConcreteError: the angle is not known and ``reshape`` is set.
 
     Example:

@@ -35,6 +35,7 @@ _filter = signatures(
         percentile_filter(input, percentile, size=None, footprint=None, output=None, mode="reflect", cval=0.0,
             origin=0, *, axes=None)
     """,
+    raises="ArgumentError: the mode is unknown, or the size is missing or less than 1, or an origin is too far off.",
 )
 
 
@@ -126,9 +127,6 @@ def _extreme(operation: str, function: Any, x: Any, window: _Window) -> Any:
 def minimum_filter1d(**arguments: Any) -> Any:
     """Return the least of the neighbours along an axis; equal ones share the derivative.
 
-    Raises:
-        ArgumentError: the size is less than 1, the mode is unknown, or the origin moves the window too far.
-
     Example:
         >>> minimum_filter1d(np.array([3.0, 1.0, 2.0, 4.0]), 3)
         array([1., 1., 1., 2.])
@@ -139,9 +137,6 @@ def minimum_filter1d(**arguments: Any) -> Any:
 @_filter
 def maximum_filter1d(**arguments: Any) -> Any:
     """Return the greatest of the neighbours along an axis; equal ones share the derivative.
-
-    Raises:
-        ArgumentError: the size is less than 1, the mode is unknown, or the origin moves the window too far.
 
     Example:
         >>> maximum_filter1d(np.array([3.0, 1.0, 2.0, 4.0]), 3)
@@ -155,7 +150,6 @@ def minimum_filter(input: Any, **window: Any) -> Any:
     """Return the least of the neighbours; equal ones share the derivative.
 
     Raises:
-        ArgumentError: neither size nor footprint is given, or the mode is unknown.
         ShapeError: the footprint does not fit.
 
     Example:
@@ -171,7 +165,6 @@ def maximum_filter(input: Any, **window: Any) -> Any:
     """Return the greatest of the neighbours; equal ones share the derivative.
 
     Raises:
-        ArgumentError: neither size nor footprint is given, or the mode is unknown.
         ShapeError: the footprint does not fit.
 
     Example:
@@ -205,7 +198,7 @@ def rank_filter(input: Any, rank: Any, **window: Any) -> Any:
     """Return the neighbour of a rank.
 
     Raises:
-        ArgumentError: there are fewer neighbours than the rank, or the mode is unknown.
+        ArgumentError: there are fewer neighbours than the rank.
         ShapeError: the footprint does not fit.
 
     Example:
@@ -221,7 +214,6 @@ def median_filter(input: Any, **window: Any) -> Any:
     """Return the median of the neighbours; of an even number of them the greater one of the two in the middle.
 
     Raises:
-        ArgumentError: neither size nor footprint is given, or the mode is unknown.
         ShapeError: the footprint does not fit.
 
     Example:
@@ -238,7 +230,7 @@ def percentile_filter(input: Any, percentile: Any, **window: Any) -> Any:
     ``percentile``: the percentage, known; a negative one counts from 100.
 
     Raises:
-        ArgumentError: the percentage is out of range, or the mode is unknown.
+        ArgumentError: the percentage is out of range.
         ShapeError: the footprint does not fit.
 
     Example:

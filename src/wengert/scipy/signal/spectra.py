@@ -188,16 +188,15 @@ _spectrum = signatures(
         istft(Zxx, fs=1.0, window="hann", nperseg=None, noverlap=None, nfft=None, input_onesided=True,
             boundary=True, time_axis=-1, freq_axis=-2, scaling="spectrum")
     """,
+    raises="""\
+ArgumentError: an option is unknown, or the lengths do not fit.
+ShapeError: the window is not a vector.""",
 )
 
 
 @_spectrum
 def csd(x: Any, y: Any, fs: Any, scaling: Any, axis: int, average: Any, **segments: Any) -> tuple[Any, Any]:
     """Estimate the cross power spectral density of two signals by Welch's method.
-
-    Raises:
-        ArgumentError: an option is unknown, or the lengths do not fit.
-        ShapeError: the window is not a vector.
 
     Example:
         >>> x = np.cos(np.pi / 2 * np.arange(16))
@@ -228,10 +227,6 @@ def csd(x: Any, y: Any, fs: Any, scaling: Any, axis: int, average: Any, **segmen
 def welch(x: Any, **options: Any) -> tuple[Any, Any]:
     """Estimate the power spectral density by Welch's method: the mean of the periodograms of segments.
 
-    Raises:
-        ArgumentError: an option is unknown, or the lengths do not fit.
-        ShapeError: the window is not a vector.
-
     Example:
         >>> welch(np.cos(np.pi / 2 * np.arange(16)), nperseg=8)[1].round(2)
         array([0.  , 0.67, 2.67, 0.67, 0.  ])
@@ -243,10 +238,6 @@ def welch(x: Any, **options: Any) -> tuple[Any, Any]:
 @_spectrum
 def periodogram(x: Any, axis: int, nfft: Any, window: Any, **options: Any) -> tuple[Any, Any]:
     """Estimate the power spectral density by one transform of the whole signal.
-
-    Raises:
-        ArgumentError: an option is unknown.
-        ShapeError: the window is not a vector of the length of the signal.
 
     Example:
         >>> periodogram(np.cos(np.pi / 2 * np.arange(8)))[1].round(2)
@@ -308,10 +299,6 @@ def _with_time_last(values: Any, axis: int) -> Any:
 def stft(x: Any, fs: Any, boundary: Any, padded: Any, scaling: Any, **segments: Any) -> tuple[Any, Any, Any]:
     """Return the Fourier transforms of windowed segments.
 
-    Raises:
-        ArgumentError: an option is unknown, or the lengths do not fit.
-        ShapeError: the window is not a vector.
-
     Example:
         >>> abs(stft(np.ones(8), nperseg=4)[2]).round(2)[0]
         array([0.75, 1.  , 1.  , 1.  , 0.25])
@@ -330,10 +317,6 @@ def spectrogram(
     x: Any, fs: Any, noverlap: Any, scaling: Any, mode: Any, **segments: Any
 ) -> tuple[Any, Any, Any]:
     """Return the power spectral densities of segments.
-
-    Raises:
-        ArgumentError: an option is unknown, or the lengths do not fit.
-        ShapeError: the window is not a vector.
 
     Example:
         >>> spectrogram(np.cos(np.pi / 2 * np.arange(8)), nperseg=4, window="boxcar")[2].round(2)
@@ -379,8 +362,7 @@ def istft(
     """Return the signal with given short-time transforms: the sum of windowed segments, over that of squared windows.
 
     Raises:
-        ArgumentError: an option is unknown, or the lengths do not fit.
-        ShapeError: the transforms have less than two axes, or the window is not a vector.
+        ShapeError: the transforms have less than two axes.
 
     Example:
         >>> istft(stft(np.arange(8.0), nperseg=4)[2], nperseg=4)[1].round(6)
