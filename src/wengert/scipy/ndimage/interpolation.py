@@ -19,6 +19,7 @@ from wengert.engine.ops.indexing import gather
 from wengert.engine.ops.shape import reshape, transpose
 from wengert.engine.ops.trigonometric import cos, sin
 from wengert.numpy.registry import integers, is_array, rank_of
+from wengert.scipy.interpolate.tables import sums_over_taps
 from wengert.scipy.ndimage.arguments import (
     OF_INTERPOLATION,
     extended,
@@ -133,41 +134,26 @@ def _periodic(x: Any, count: int) -> Any:
 
 # -- points anywhere -------------------------------------------------------------------------------------
 
-_LETTERS = "abcdefghijklmnop"
-
 
 def _at_points(source: _Source, coordinates: Sequence[Any], shape: Shape) -> Any:
     """Interpolate the leading axes at points of a shape, to which the coordinates along each axis broadcast.
 
     The result has the axes of the points, then those that are not interpolated.
     """
-    values, taps = source.values, source.order + 1
-    rank, count = len(coordinates), size(shape)
-    extents = shape_of(values)
+    values, rank, count = source.values, len(coordinates), size(shape)
     flat = [reshape(np.broadcast_to(x, shape), shape=(count,)) for x in coordinates]
-    axes = [_taps(x, extent, source) for x, extent in zip(flat, extents, strict=False)]
-    positions = [
-        reshape(axis.positions, shape=(count, *(taps if k == own else 1 for k in range(rank))))
-        for own, axis in enumerate(axes)
-    ]
-    trailing = extents[rank:]
-    result = reshape(gather(values, *positions), shape=(count, *(taps,) * rank, size(trailing)))
-    share: Any = 1.0
-    for own in reversed(range(rank)):
-        letters, weights = _LETTERS[: own + 2], axes[own].weights
-        if weights is None:
-            result = reshape(result, shape=(count, *(1,) * own, size(trailing)))
-            continue
-        result = product(f"{letters}z,a{letters[-1]}->{letters[:-1]}z", result, weights)
-        if source.mode == "grid-constant":
-            share = share * np.sum(weights, -1)
+    axes = [_taps(x, extent, source) for x, extent in zip(flat, shape_of(values), strict=False)]
+    result = sums_over_taps(values, [axis.positions for axis in axes], [axis.weights for axis in axes])
     if source.mode == "grid-constant":
+        share: Any = 1.0
+        for axis in reversed(axes):
+            share = share * np.sum(axis.weights, -1)
         result = result + (source.cval * (1.0 - share))[:, None]
     is_inside = axes[0].is_inside
     for axis in axes[1:]:
         is_inside = logical_and(is_inside, axis.is_inside)
     result = where(is_inside[:, None], result, source.cval)
-    return reshape(result, shape=(*shape, *trailing))
+    return reshape(result, shape=(*shape, *shape_of(values)[rank:]))
 
 
 @_transformation
