@@ -118,7 +118,7 @@ def test_parameters_are_those_of_the_rules(folder, name, pattern, other) -> None
         wg.load(changed(folder / f"{name}.wg", pattern, other))
 
 
-@pytest.mark.parametrize("turns", [4, 10**6, 2**62, -(2**40)])
+@pytest.mark.parametrize("turns", [pytest.param(4, marks=pytest.mark.exhaustive), 10**6, 2**62, -(2**40)])
 @pytest.mark.parametrize("reverse", ["True", "False"])
 def test_a_bounded_loop_ends_with_its_rows(folder, turns, reverse) -> None:
     def f(x: Any, n: Any) -> Any:
