@@ -537,6 +537,7 @@ HEAVY = {
     "student_slope",
 }
 HEAVY |= {"hyp2f1_by_a", "hyp2f1_by_b", "hyp2f1_by_c"}
+HEAVY |= {"betainc", "betaincc", "betainc_slope", "log_beta_density", "log_binomial_mass", "log_f_density"}
 
 
 class FirstDraw(SeededDraw):
