@@ -20,7 +20,6 @@ import re
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
@@ -29,7 +28,7 @@ import numpy as np
 from wengert.engine.core import notebooks
 from wengert.engine.core.notebooks import readable, source_line
 
-_PACKAGE = str(Path(__file__).absolute().parents[2]) + os.sep
+_PACKAGE = os.path.abspath(__file__).removesuffix(os.path.join("engine", "core", "errors.py"))
 #: The user's line at the end of a message; a cell of a notebook with its source.
 _LOCATION = re.compile(r" \[(?:cell \d+, line \d+: .*|[^\[\]]*)\]$")
 #: The command line, which is not the user's code.
