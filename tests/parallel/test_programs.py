@@ -44,7 +44,7 @@ def printed(ranks: int, *arguments: str) -> str:
     mpiexec = find_mpiexec()
     program = [sys.executable, *arguments]
     command = program if ranks == 1 else mpiexec.command(ranks, program)
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=600, env=mpiexec.environment())
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=600, env=mpiexec.environment(ranks))
     assert ran.returncode == 0, ran.stderr
     return ran.stdout
 

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands import end, mnist, start, wait_for
+from tests.draws import CASES
 from wengert.parallel.launch import Mpiexec, find_mpiexec
 
 pytestmark = [
@@ -103,13 +104,18 @@ def run_ranks(count: int, program: list[str]) -> subprocess.CompletedProcess[str
     """Run a program by mpiexec alone."""
     mpiexec = find_mpiexec()
     command = mpiexec.command(count, program)
-    return subprocess.run(command, env=mpiexec.environment(), capture_output=True, text=True, timeout=300)
+    return subprocess.run(
+        command, env=mpiexec.environment(count), capture_output=True, text=True, timeout=300
+    )
+
+
+def turn(number: int) -> list[pytest.MarkDecorator]:
+    """Return the marks of a case: a run takes every second one, and one with another ``WENGERT_CASES`` the others."""
+    return [pytest.mark.slow] if (number + CASES) % 2 else []
 
 
 RANKS_AND_THREADS = [
-    pytest.param(ranks, threads, marks=[] if (ranks + threads) % 2 else pytest.mark.slow)
-    for ranks in (1, 2, 3, 4)
-    for threads in (1, 2)
+    pytest.param(ranks, threads, marks=turn(ranks + threads)) for ranks in (1, 2, 3, 4) for threads in (1, 2)
 ]
 
 
@@ -141,7 +147,9 @@ def test_a_killed_rank_changes_no_bit(seed, job, reference, tmp_path):
     assert weights(tmp_path / "run") == reference
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    "number", [pytest.param(number, marks=turn(number)) for number in (signal.SIGTERM, signal.SIGINT)]
+)
 def test_a_signal_saves_and_another_number_of_ranks_goes_on(number, job, reference, tmp_path):
     process = job(2, "--epochs", 4, "--save-every", 1000, "--log-every", 1)
     wait_for(lambda: (tmp_path / "run" / "metrics.jsonl").exists(), process)
@@ -283,6 +291,14 @@ def test_both_kinds_of_mpiexec_get_their_options(monkeypatch):
     assert Mpiexec(Path("/bin/mpiexec"), False).command(2, ["x"]) == ["/bin/mpiexec", "-n", "2", "x"]
     open_mpi = Mpiexec(Path("/bin/mpiexec"), True).command(2, ["x"])
     assert {"--allow-run-as-root", "--bind-to"} <= set(open_mpi)
+
+
+def test_ranks_that_share_processors_yield_while_they_wait(monkeypatch):
+    mpiexec, name = Mpiexec(Path("/bin/mpiexec"), False), "MPIR_CVAR_ENABLE_HEAVY_YIELD"
+    monkeypatch.delenv(name, raising=False)
+    assert [mpiexec.environment(ranks).get(name) for ranks in (1, 100_000)] == [None, "1"]
+    monkeypatch.setenv(name, "0")
+    assert mpiexec.environment(100_000)[name] == "0"
 
 
 def test_without_mpiexec(monkeypatch, wengert):

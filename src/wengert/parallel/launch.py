@@ -21,6 +21,7 @@ from typing import NamedTuple, TextIO
 from wengert._startup import is_rank
 from wengert.engine.core.errors import MissingExtraError, WengertError
 from wengert.engine.core.files import replacing
+from wengert.engine.machine.target import available
 from wengert.parallel.orphans import end_with_parent
 from wengert.parallel.output import AT_ONCE, tell
 
@@ -105,11 +106,16 @@ class Mpiexec(NamedTuple):
                 options.append("--allow-run-as-root")
         return [str(self.path), *options, "-n", str(ranks), *program]
 
-    def environment(self) -> dict[str, str]:
-        """Return this process's variables, and one by which mpi4py finds the library of this program."""
+    def environment(self, ranks: int) -> dict[str, str]:
+        """Return this process's variables, and those by which mpi4py finds the library and ranks share processors."""
         places = (self.path.resolve().parent.parent / "lib" / name for name in _LIBRARIES)
         library = next((str(place) for place in places if place.exists()), None)
-        return ({} if library is None else {"MPI4PY_LIBMPI": library}) | dict(os.environ)
+        added = {} if library is None else {"MPI4PY_LIBMPI": library}
+        if ranks > available():
+            added["MPIR_CVAR_ENABLE_HEAVY_YIELD"] = (
+                "1"  # a rank of MPICH that waits leaves its processor to another
+            )
+        return added | dict(os.environ)
 
 
 def find_mpiexec() -> Mpiexec:
@@ -203,7 +209,7 @@ class Job:
         ended, first, died, error = (self._folder / name for name in ("ended", "first", "died", "error"))
         for place in (ended, first, died, error):
             place.unlink(missing_ok=True)
-        environment = self.mpiexec.environment() | {JOB: str(self._folder), RANKS: str(ranks)}
+        environment = self.mpiexec.environment(ranks) | {JOB: str(self._folder), RANKS: str(ranks)}
         if not sys.stdout.isatty():
             environment["TERM"] = "dumb"  # Open MPI gives the first process a terminal
         errors = _Errors()
