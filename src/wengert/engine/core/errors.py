@@ -35,6 +35,8 @@ _LOCATION = re.compile(r" \[(?:cell \d+, line \d+: .*|[^\[\]]*)\]$")
 _COMMAND = os.path.join(_PACKAGE, "app", "cli.py")
 _PATHS = sysconfig.get_paths()
 _STANDARD = (*{_PATHS[kind] + os.sep for kind in ("stdlib", "platstdlib")}, "<frozen ")
+#: Wengert's files, whose frames a search for the user's passes: a trace has a hundred of them above each operation.
+_passed: set[str] = set()
 #: Files of installed packages, under the interpreter's own paths or in an environment.
 _SITES = re.compile(r".*[/\\](?:site|dist)-packages[/\\](.*)")
 
@@ -156,12 +158,15 @@ def user_frame() -> FrameType | None:
     installed: FrameType | None = None
     while frame is not None:
         code = frame.f_code
-        if code.co_filename == _COMMAND:
-            return None
-        if not _is_foreign(code.co_filename, code.co_name):
-            return frame
-        if installed is None and installed_file(code.co_filename):
-            installed = frame
+        if code.co_filename not in _passed:
+            if code.co_filename == _COMMAND:
+                return None
+            if not _is_foreign(code.co_filename, code.co_name):
+                return frame
+            if code.co_filename.startswith(_PACKAGE):
+                _passed.add(code.co_filename)
+            elif installed is None and installed_file(code.co_filename):
+                installed = frame
         frame = frame.f_back
     return installed
 
