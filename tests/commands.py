@@ -41,12 +41,17 @@ def start(*arguments, cwd, program=(sys.executable, "-m", "wengert"), **options)
     return subprocess.Popen([*program, *map(str, arguments)], cwd=cwd, env=environment, text=True, **pipes)
 
 
-@pytest.fixture
-def processes_without_pictures(tmp_path_factory, monkeypatch):
-    """Make as if matplotlib, whose import takes long, were not installed for the processes of a test."""
+def hide_pictures(tmp_path_factory, patch):
+    """Make as if matplotlib, whose import takes long, were not installed for new processes."""
     folder = tmp_path_factory.mktemp("hiding")
     (folder / "matplotlib.py").write_text("raise ImportError\n")
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(folder), *filter(None, sys.path))))
+    patch.setenv("PYTHONPATH", os.pathsep.join((str(folder), *filter(None, sys.path))))
+
+
+@pytest.fixture
+def processes_without_pictures(tmp_path_factory, monkeypatch):
+    """Make as if matplotlib were not installed for the processes of a test."""
+    hide_pictures(tmp_path_factory, monkeypatch)
 
 
 def end(process):

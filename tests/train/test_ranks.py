@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands import end, mnist, start, wait_for
+from tests.commands import end, hide_pictures, mnist, start, wait_for
 from tests.draws import CASES
 from wengert.parallel.launch import Mpiexec, find_mpiexec
 
@@ -35,6 +35,14 @@ QUICK = 1
 
 def weights(run: Path) -> str:
     return hashlib.sha256((run / "model.safetensors").read_bytes()).hexdigest()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def without_pictures(tmp_path_factory):
+    """Draw no pictures, which take half the time of a process."""
+    with pytest.MonkeyPatch.context() as patch:
+        hide_pictures(tmp_path_factory, patch)
+        yield
 
 
 @pytest.fixture(scope="module")
