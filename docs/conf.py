@@ -29,6 +29,8 @@ extensions = [
     "sphinx_design",
     "explored_pages",
     "mathml",
+    "navigation",
+    "notebooks_apart",
     "project_pages",
     "reference",
     "repository_links",

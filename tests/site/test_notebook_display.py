@@ -14,6 +14,8 @@ nbformat = pytest.importorskip("nbformat")
 nbclient = pytest.importorskip("nbclient")
 pytest.importorskip("ipykernel")
 
+pytestmark = pytest.mark.site
+
 IMPORTS = "import time\nimport numpy as np\nimport wengert as wg"
 MISTAKE = "A = np.ones((3, 3))\n\ndef f(x):\n    y = A @ x[0]\n    return np.sum(y)"
 MESSAGE = "got f64[3,3], f64[4]. [cell 2, line 4: y = A @ x[0]]"

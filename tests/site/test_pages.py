@@ -20,7 +20,10 @@ import pytest
 from tests.browsers import browser as browser
 
 SITE = Path(os.environ.get("WENGERT_SITE", "nowhere"))
-pytestmark = pytest.mark.skipif(not SITE.is_dir(), reason="WENGERT_SITE names no built site")
+pytestmark = [
+    pytest.mark.site,
+    pytest.mark.skipif(not SITE.is_dir(), reason="WENGERT_SITE names no built site"),
+]
 
 
 class Links(HTMLParser):
