@@ -81,6 +81,14 @@ class Compiled:
         """The program as LLVM IR."""
         return self._built()
 
+    def bytes(self, threads: int) -> int:
+        """Return the size of the arena for a number of threads.
+
+        Only a private part of each thread depends on whether threads share work, which the module knows.
+        """
+        plan = self.scheduled.arena
+        return self.module.bytes(threads) if plan.private else plan.size
+
     def _built(self, take: Take | None = None) -> Module:
         unit = self.scheduled
         return build(
