@@ -64,22 +64,29 @@ def steps(run: Any, given: list[Any], count: int) -> float:
     return float(loss)
 
 
-def main(name: str, watched: str) -> None:
-    counter, report = Counter(), dict[str, Any]()
-    if watched == "programs":
-        execute._MAIN = counter.program  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
+def watched(name: str, counter: Counter, *, steps_too: bool) -> dict[str, Any]:
+    """Return what programs request, or whole steps, with one thread and with two."""
+    report = dict[str, Any]()
     run, given = training_step(name)
     report["arena"] = run.memory(*given)
     for threads in (1, 2):
         wg.set_threads(threads)
         first = steps(run, given, 5)
         counter.look()
-        if watched == "steps":
+        if steps_too:
             counter.library.allocation_watch(1)
         last = steps(run, given, STEPS)
         counter.library.allocation_watch(0)
         now = {"learns": last < first, "threads": len(os.listdir("/proc/self/task"))}
         report[str(threads)] = counter.look() | now
+    return report
+
+
+def main(name: str) -> None:
+    counter = Counter()
+    report = {"steps": watched(name, counter, steps_too=True)}
+    execute._MAIN = counter.program  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
+    report["programs"] = watched(name, counter, steps_too=False)
     inverse = wg.jit(lambda x: np.linalg.pinv(x) + 1)  # NumPy runs it, and allocates memory
     inverse(np.eye(100))
     counter.look()

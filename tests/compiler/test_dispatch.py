@@ -17,12 +17,15 @@ import pytest
 
 import wengert as wg
 from tests.compiler.running import output
+from tests.heaps import young_heap as young_heap  # a fixture
 from wengert.compiler.dispatch import VARIABLE
 from wengert.compiler.llvm import object_code
 from wengert.compiler.runtime.execute import Executable
 from wengert.engine.core.errors import ArgumentError
 from wengert.engine.nest.expression import Apply, Buffer
 from wengert.engine.nest.nest import Nest
+
+pytestmark = pytest.mark.usefixtures("young_heap")
 
 _GROWTH = """
 import gc, os

@@ -42,7 +42,7 @@ def test_each_statement(name: str) -> None:
 
 
 def test_rerolled_and_straight_programs_compute_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    function, arguments = program(["vector", "row", "write", "constant"], 40), inputs(3, 40)
+    function, arguments = program(["vector", "row", "write", "constant"], 20), inputs(3, 20)
     step = wg.value_and_grad(function, argnums=ALL)
     rerolled = wg.jit(step)
     assert any(line.primitive == "scan" for line in rerolled.graph(*arguments).equations)

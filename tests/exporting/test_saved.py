@@ -104,9 +104,14 @@ def run_in_another_process(program: str, folder: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_another_process_without_the_module_of_the_user_loads_programs_with_solvers(tmp_path) -> None:
+def test_another_process_without_the_module_of_the_user_loads_programs_with_solvers(
+    tmp_path, monkeypatch
+) -> None:
     (tmp_path / "user.py").write_text(USER)
-    run_in_another_process(SAVES + SAVES_SOLVERS, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    exec(SAVES + SAVES_SOLVERS, {})
+    del sys.modules["user"]
     (tmp_path / "user.py").unlink()
     run_in_another_process(LOADS_SOLVERS + LOADS, tmp_path)
 

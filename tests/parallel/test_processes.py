@@ -206,7 +206,7 @@ def slow(x):
     return x * x
 
 if __name__ == "__main__":
-    result = parallel.map(slow, np.arange(60), workers=int(sys.argv[1]), vectorized=False, chunk=2, journal="journal")
+    result = parallel.map(slow, np.arange(30), workers=int(sys.argv[1]), vectorized=False, chunk=2, journal="journal")
     print(*result)
 """
 
@@ -243,8 +243,8 @@ def test_a_killed_parent_leaves_no_worker_and_loses_only_the_chunks_in_hand(tmp_
     second = subprocess.run(
         [*command, "1"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
     )
-    assert second.stdout.split() == [str(x * x) for x in range(60)]
-    again = len(calls.read_text().split()) - 60
+    assert second.stdout.split() == [str(x * x) for x in range(30)]
+    again = len(calls.read_text().split()) - 30
     assert again <= 2 * 2 * 2  # two workers, each with two chunks of two items in hand
 
 

@@ -58,7 +58,7 @@ def test_options_override_the_file(quick, tmp_path):
     (tmp_path / "mine.toml").write_text(
         'network = "mlp"\nepochs = 4\nbatch-size = 50\nlr = 1\nlog_every = 2\ndeterministic = true\nkeep = 3\n'
     )
-    options = ("--settings", "mine.toml", "--epochs", 1, "--lr", 0.002, "--no-deterministic")
+    options = ("--settings", "mine.toml", "--eager", "--epochs", 1, "--lr", 0.002, "--no-deterministic")
     assert quick(*options, network=()).code == 0
     settings = Run.open("run").settings
     assert (settings.task, settings.epochs, settings.batch_size, settings.rate) == ("mlp", 1, 50, 0.002)
@@ -132,9 +132,9 @@ def test_patience(quick, monkeypatch):
 
 def test_the_best_model(quick, monkeypatch, tmp_path):
     worse_and_worse(monkeypatch)
-    assert quick("--epochs", 1, "--out", "one").code == 0
-    assert quick("--epochs", 4, "--keep", "best").code == 0
-    assert quick("--epochs", 4, "--out", "last").code == 0
+    assert quick("--eager", "--epochs", 1, "--out", "one").code == 0
+    assert quick("--eager", "--epochs", 4, "--keep", "best").code == 0
+    assert quick("--eager", "--epochs", 4, "--out", "last").code == 0
     one, best, last = (leaves(Run.open(name).model()) for name in ("one", "run", "last"))
     assert all(np.array_equal(a, b) for a, b in zip(one, best, strict=True))
     assert not np.array_equal(one[0], last[0])
@@ -196,7 +196,7 @@ def test_a_finished_run_goes_on_with_more_epochs(quick):
 
 @pytest.mark.parametrize(("limit", "steps"), [(1, 1), (30, 1), (100, 1), (150, 2), (1000, 2)])
 def test_the_first_images_alone(quick, limit, steps):
-    ended = quick("--limit", limit, "--epochs", 2, "--batch-size", 100, "--log-every", 1)
+    ended = quick("--eager", "--limit", limit, "--epochs", 2, "--batch-size", 100, "--log-every", 1)
     assert (ended.code, ended.err) == (0, "")
     assert f"{min(limit, 200)} images to train" in ended.out
     assert f"batch size {min(limit, 100)}," in ended.out

@@ -96,7 +96,7 @@ def test_it_learns_and_is_a_function_of_images_afterwards(whole, small):
 
 def test_the_state_is_the_running_mean_of_what_the_layer_was_given(small):
     """With fixed weights, the running mean and variance converge to those of the whole training set."""
-    outcome = run(small, rate=1e-30, epochs=8)
+    outcome = run(small, compiled=False, rate=1e-30, epochs=3)
     given = outcome.model.layers[0](as_vectors(small.train_images))
     state = outcome.model.state[1]
     np.testing.assert_allclose(state.mean, given.mean(0), atol=0.15)
@@ -169,7 +169,7 @@ def test_other_networks_have_no_layer_state_and_the_same_program(task):
 
 
 def test_the_best_model_has_the_state_of_its_epoch(small):
-    outcome = run(small, keep="best", epochs=3, rate=0.05)
+    outcome = run(small, compiled=False, keep="best", epochs=3, rate=0.05)
     best = max(outcome.history, key=lambda result: result.test_score)
     logits = outcome.model(as_vectors(small.test_images))
     assert nn.accuracy(logits, small.test_labels) == pytest.approx(best.test_score)

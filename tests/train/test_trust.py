@@ -34,7 +34,7 @@ def trained(wengert, small_mnist, no_pictures, tmp_path, monkeypatch):
     (tmp_path / "there" / "helper.py").write_text("WIDTH = 12\n")
     (tmp_path / "there" / "mine.py").write_text(TEXT)
     options = ("--model", "there/mine.py:network", *mnist(small_mnist), "--batch-size", 40, "--epochs", 1)
-    assert wengert("train", *options, "--out", "run").code == 0
+    assert wengert("train", *options, "--eager", "--out", "run").code == 0
     write_idx("one.idx", digits(1)[0])
     os.remove("ran")
     return tmp_path / "run"

@@ -50,7 +50,9 @@ def own(wengert, small_mnist, no_pictures, tmp_path):
     def run(text, *options, model="there/mine.py:network"):
         file.write_text(text)
         out = () if "--dry-run" in options else ("--out", "run")
-        return wengert("train", "--model", model, *mnist(small_mnist), "--batch-size", 40, *options, *out)
+        return wengert(
+            "train", "--model", model, *mnist(small_mnist), "--batch-size", 40, "--eager", *options, *out
+        )
 
     return run
 

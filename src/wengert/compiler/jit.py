@@ -72,7 +72,7 @@ class Jitted(Generic[P, R]):
             >>> wg.jit(lambda x: np.sum(x * x)).memory(np.ones(1000))
             0
         """
-        return self._traced(args, kwargs).compiled.module.bytes(get_threads())
+        return self._traced(args, kwargs).compiled.bytes(get_threads())
 
     def graph(self, /, *args: P.args, **kwargs: P.kwargs) -> Graph:
         """Return the simplified graph for arguments of these types.

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
-from tests.draws import examples
+from tests.draws import CASES, examples, many
 from wengert.engine.kernels import lapack
 from wengert.engine.machine import costs
 from wengert.scipy.linalg import solve_banded, solve_triangular
@@ -54,13 +54,12 @@ FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-@examples(2)
-@given(data=st.data())
-def test_values_and_derivatives_are_those_of_eager_mode(name: str, data: st.DataObject) -> None:
-    rows, columns = data.draw(st.integers(3, 7)), data.draw(st.integers(1, 3))
-    lead = data.draw(st.sampled_from([(), (3,), (2, 1)]))
-    dtype = data.draw(st.sampled_from(["f8", "f4"]))
-    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+@pytest.mark.parametrize("number", range(many(2)))
+def test_values_and_derivatives_are_those_of_eager_mode(name: str, number: int) -> None:
+    rng = np.random.default_rng([CASES, number, *name.encode()])
+    rows, columns = rng.integers(3, 8), rng.integers(1, 4)
+    lead = ((), (3,), (2, 1))[rng.integers(3)]
+    dtype = ("f8", "f8", "f4")[rng.integers(3)]
     a, b = (
         positive(rng, *lead, rows, rows).astype(dtype),
         rng.normal(size=(*lead, rows, columns)).astype(dtype),
@@ -165,7 +164,7 @@ import numpy as np
 import wengert as wg
 assert "scipy.linalg" not in sys.modules
 a = np.arange(70.0**2).reshape(70, 70) % 17 + 70 * np.eye(70)
-function = wg.jit(lambda a: wg.grad(lambda a: np.sum(np.linalg.solve(a, np.ones((70, 1)))))(a))
+function = wg.jit(lambda a: np.linalg.solve(a, np.ones((70, 1))))
 print(float(np.sum(function(a) ** 2)), len(function.report(a).hosts))
 """
 
@@ -182,7 +181,7 @@ def test_other_processes_load_the_program_and_do_without_scipy(tmp_path: Path) -
     first, second, blocked = run(), run(), run("blocked")
     assert first[:2] == second[:2]
     assert "cache" in second[2]
-    assert (first[1], blocked[1]) == ("0", "2")
+    assert (first[1], blocked[1]) == ("0", "1")
     np.testing.assert_allclose(blocked[0], first[0], rtol=1e-12)
 
 

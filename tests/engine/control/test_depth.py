@@ -22,6 +22,7 @@ from tests.engine.control.nests import (
     nest,
 )
 from tests.engine.control.running import assert_close, names, write_down
+from tests.heaps import young_heap as young_heap  # a fixture
 from wengert.compiler.passes.interference import _Pair
 from wengert.engine.core.errors import LostDerivativeError, UnsupportedError
 from wengert.engine.ir.graph import Graph
@@ -95,6 +96,7 @@ def test_programs_of_a_derivative_are_as_many_as_levels(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["jvp", "vmap of grad", "grad of grad"])
+@pytest.mark.usefixtures("young_heap")
 def test_programs_that_are_dropped_are_freed(name: str) -> None:
     def kept() -> int:
         gc.collect()

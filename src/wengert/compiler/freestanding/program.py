@@ -95,9 +95,13 @@ def freestanding(function: Function, name: str, target: Target) -> Freestanding:
 _PROGRAM = "wengert.program"
 
 
+_PLAIN = frozenset(range(32, 127)) - {*b'"\\'}
+_ESCAPES = {byte: f"\\{byte:02X}" for byte in range(256) if byte not in _PLAIN}
+
+
 def _bytes(raw: bytes) -> str:
     """Write bytes as LLVM does."""
-    return "".join(chr(byte) if 32 <= byte < 127 and byte not in b'"\\' else f"\\{byte:02X}" for byte in raw)
+    return raw.decode("latin-1").translate(_ESCAPES)
 
 
 def data(name: str, raw: bytes, alignment: int = ALIGNMENT, kind: str = "internal constant") -> str:

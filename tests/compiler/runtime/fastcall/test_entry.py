@@ -488,7 +488,7 @@ def test_a_program_without_an_entry() -> None:
 
 def test_its_size_grows_with_the_number_of_results() -> None:
     sizes: list[int] = []
-    for count in (50, 100):
+    for count in (30, 60):
         signature, module = staged(lambda xs: [x * 2 for x in xs], [POINT] * count)
         sizes.append(len(optimised(module.text + entry_ir(signature, module.interface), host())))
     assert sizes[1] < 2.2 * sizes[0]

@@ -27,12 +27,13 @@ from tests.compiler.entries import (
     staged,
     where_there_are_entries,
 )
+from tests.heaps import young_heap as young_heap  # a fixture
 from wengert.compiler.llvm.object_code import load
 from wengert.compiler.runtime.execute import Executable
 from wengert.compiler.runtime.fastcall import entry
 from wengert.compiler.runtime.threads import team
 
-pytestmark = where_there_are_entries
+pytestmark = [where_there_are_entries, pytest.mark.usefixtures("young_heap")]
 
 
 def tracked(work: Callable[[], object]) -> int:

@@ -14,6 +14,7 @@ import pytest
 import wengert as wg
 from tests.compiler.comparing import address, assert_same, read_only, unaligned
 from tests.compiler.entries import where_there_are_entries
+from tests.heaps import young_heap as young_heap  # a fixture
 from wengert.compiler.runtime import donation
 from wengert.compiler.runtime.fastcall import reader
 from wengert.compiler.specialisation import Specialisation
@@ -312,6 +313,7 @@ def test_threads_with_static_arguments_of_their_own() -> None:
 
 
 @where_there_are_entries
+@pytest.mark.usefixtures("young_heap")
 def test_a_thread_whose_function_is_not_kept_keeps_its_code() -> None:
     # Two threads that load it at the same time call `_native` itself; only one result stays in the cache.
     read = reader._native.__wrapped__()
