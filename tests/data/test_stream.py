@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.heaps import young_heap as young_heap  # a fixture
 from wengert.data import (
     DataError,
     DataNotFoundError,
@@ -92,6 +93,7 @@ def test_a_resumed_stream_reads_only_its_windows():
     assert len(read) == 10
 
 
+@pytest.mark.usefixtures("young_heap")
 def test_errors_of_the_reader_reach_the_loop_and_its_thread_ends():
     def failing(start, stop):
         if start >= 60:

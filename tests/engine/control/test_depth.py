@@ -22,6 +22,7 @@ from tests.engine.control.nests import (
     nest,
 )
 from tests.engine.control.running import assert_close, names, write_down
+from tests.heaps import young_heap as young_heap  # a fixture
 from wengert.compiler.passes.interference import _Pair
 from wengert.engine.core.errors import LostDerivativeError, UnsupportedError
 from wengert.engine.ir.graph import Graph
@@ -94,6 +95,7 @@ def test_programs_of_a_derivative_are_as_many_as_levels(name: str) -> None:
         assert sizes[2] - sizes[1] == sizes[1] - sizes[0], pattern
 
 
+@pytest.mark.usefixtures("young_heap")
 @pytest.mark.parametrize("name", ["jvp", "vmap of grad", "grad of grad"])
 def test_programs_that_are_dropped_are_freed(name: str) -> None:
     def kept() -> int:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.heaps import young_heap as young_heap  # a fixture
 from wengert import nn
 from wengert.engine.core import errors
 from wengert.engine.core.errors import WengertError, message, user_location
@@ -249,6 +250,7 @@ def test_errors_of_the_users_own_come_through_scipy(name: str, capfd: pytest.Cap
     capfd.readouterr()
 
 
+@pytest.mark.usefixtures("young_heap")
 def test_an_error_that_the_user_caught_holds_none_of_his_arrays() -> None:
     class Held(np.ndarray):
         pass

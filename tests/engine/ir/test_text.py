@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import wengert as wg
 from tests.draws import HypothesisDraw, examples
+from tests.heaps import young_heap as young_heap  # a fixture
 from wengert.engine.core.errors import GraphError
 from wengert.engine.core.tree import leaves
 from wengert.engine.ir import Equation, Graph, Literal, TensorType, Var, parse, register, verify
@@ -210,6 +211,7 @@ class Rule:
     """Something that text cannot hold."""
 
 
+@pytest.mark.usefixtures("young_heap")
 def test_rules_are_found_by_name_while_they_live() -> None:
     rule, other = Rule(), Rule()
     register(rule, "my_rule")

@@ -29,6 +29,7 @@ from scipy.special import log_softmax, logsumexp, softmax
 from scipy.stats import gamma, norm
 
 import wengert as wg
+from tests.heaps import young_heap as young_heap  # a fixture
 from wengert.engine.core.errors import LostDerivativeError
 from wengert.engine.transforms import substitution
 from wengert.engine.transforms.staging import evaluate
@@ -664,6 +665,7 @@ def test_a_copy_of_a_class_is_no_subclass_of_the_program() -> None:
     assert Registered.names.count("Wave") == 1
 
 
+@pytest.mark.usefixtures("young_heap")
 def test_copies_of_classes_are_freed_with_them() -> None:
     def run() -> weakref.ref[type]:
         class Model:
