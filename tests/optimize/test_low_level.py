@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.heaps import young_heap as young_heap  # a fixture
 from wengert.engine.core.errors import ArgumentError, UnsupportedError
 
 integrate = pytest.importorskip("scipy.integrate")
@@ -44,6 +45,7 @@ def test_several_variables() -> None:
     assert integrate.dblquad(double, 0.0, 1.0, 0.0, 2.0)[0] == pytest.approx(1.0)
 
 
+@pytest.mark.usefixtures("young_heap")
 def test_the_code_lives_as_long_as_the_callable() -> None:
     made = [native(lambda x, n=n: x**2 + n) for n in range(5)]
     gc.collect()
