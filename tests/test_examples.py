@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import os
+import contextlib
+import io
 import re
-import subprocess
+import runpy
 import sys
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -14,16 +16,11 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
 def run(name: str, *arguments: str) -> str:
-    process = subprocess.run(
-        [sys.executable, str(EXAMPLES / name), *arguments],
-        capture_output=True,
-        text=True,
-        env=os.environ | {"PYTHONIOENCODING": "utf-8"},
-        encoding="utf-8",
-        timeout=300,
-    )
-    assert process.returncode == 0, process.stderr
-    return process.stdout
+    """Run an example as a program, in this process: what it prints."""
+    printed = io.StringIO()
+    with mock.patch.object(sys, "argv", [name, *arguments]), contextlib.redirect_stdout(printed):
+        runpy.run_path(str(EXAMPLES / name), run_name="__main__")
+    return printed.getvalue()
 
 
 def test_product():

@@ -115,21 +115,28 @@ def test_single_precision_comes_back_and_numbers_stay(solve: Solver) -> None:
 
 @every_solver
 def test_why_a_descent_ends(solve: Solver) -> None:
-    few = solve(rosenbrock, [-1.2, 1.0], maxiter=3)
+    @wg.jit
+    def function(x: Any, number: Any) -> Any:
+        """Return one of the functions: they share a program."""
+        line, quartic, noise = np.sum(x), -np.sum(x**4), np.sum(np.cosh(x)) + 1e9
+        values = np.stack([rosenbrock(x), line, quartic, noise, np.sum(x**2)])
+        return np.sum(np.where(np.arange(5.0) == number, values, 0.0))
+
+    few = solve(function, [-1.2, 1.0], 0.0, maxiter=3)
     assert (few.status, few.nit, bool(few.converged)) == (1, 3, False)
-    endless = solve(lambda x: np.sum(x), [1.0, 2.0], maxls=5)
+    endless = solve(function, [1.0, 2.0], 1.0, maxls=5)
     assert endless.status == 4
     assert not endless.converged
     with np.errstate(all="ignore"):
-        assert solve(lambda x: -np.sum(x**4), [1.0, 2.0]).status in (3, 4)
-    noisy = solve(lambda x: np.sum(np.cosh(x)) + 1e9, [1.0, 2.0], gtol=0.0, ftol=0.0, maxls=20)
+        assert solve(function, [1.0, 2.0], 2.0).status in (3, 4)
+    noisy = solve(function, [1.0, 2.0], 3.0, gtol=0.0, ftol=0.0, maxls=20)
     assert noisy.status in (0, 2)
     np.testing.assert_allclose(noisy.x, 0.0, atol=1e-3)
-    at_once = solve(lambda x: np.sum(x**2), [0.0, 0.0])
+    at_once = solve(function, [0.0, 0.0], 4.0)
     assert (at_once.nit, at_once.nfev, bool(at_once.converged)) == (0, 1, True)
-    loose = solve(rosenbrock, [-1.2, 1.0], gtol=0.0, ftol=1e-3)
+    loose = solve(function, [-1.2, 1.0], 0.0, gtol=0.0, ftol=1e-3)
     assert loose.converged
-    assert loose.nit < solve(rosenbrock, [-1.2, 1.0]).nit
+    assert loose.nit < solve(function, [-1.2, 1.0], 0.0).nit
 
 
 @every_solver
@@ -163,9 +170,15 @@ def test_many_problems_at_once_are_each_alone(solve: Solver) -> None:
     def fit(y: Any) -> Any:
         return solve(misfit, {"a": 1.0, "k": 1.0}, (y,), gtol=1e-7, ftol=0.0)
 
-    alone = [fit(y) for y in data]
+    def rate(y: Any) -> Any:
+        found = fit(y)
+        return found.x["k"], found
+
+    both = wg.value_and_grad(rate, has_aux=True)
+    alone, slopes = [fit(y) for y in data], [both(y)[1] for y in data]
     for transform in (wg.vmap, lambda f: wg.jit(wg.vmap(f))):
-        found = transform(fit)(data)
+        (_, found), gradients = transform(both)(data)
+        np.testing.assert_allclose(gradients, slopes, rtol=1e-4, atol=1e-6)
         for name in ("a", "k"):
             np.testing.assert_allclose(found.x[name], [each.x[name] for each in alone], rtol=1e-5)
         assert np.all(found.converged)
@@ -197,15 +210,16 @@ def test_examples_of_a_batch_take_the_steps_of_each_alone() -> None:
 @every_solver
 def test_a_part_of_a_compiled_program(solve: Solver) -> None:
     @wg.jit
-    def farthest(centres: Any) -> Any:
+    def ends(centres: Any) -> Any:
         starts = wg.vmap(lambda c: solve(lambda x: np.sum((x - c) ** 2 + (x - c) ** 4), np.zeros(2)).x)(
             centres
         )
-        return np.max(np.sum(starts**2, axis=1))
+        c = centres[0]
+        return np.max(np.sum(starts**2, axis=1)), solve(lambda x: np.sum((x - c) ** 2), np.zeros(2)).x
 
-    assert farthest(np.array([[1.0, 2.0], [3.0, 4.0]])) == pytest.approx(25.0, rel=1e-4)
-    closed = wg.jit(lambda c: solve(lambda x: np.sum((x - c) ** 2), np.zeros(2)).x)
-    np.testing.assert_allclose(closed(np.array([1.0, 2.0])), [1.0, 2.0], atol=1e-6)
+    farthest, end = ends(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    assert farthest == pytest.approx(25.0, rel=1e-4)
+    np.testing.assert_allclose(end, [1.0, 2.0], atol=1e-6)
 
 
 @every_solver
@@ -218,8 +232,8 @@ def test_a_compiled_function_is_traced_once(solve: Solver) -> None:
         traces.append(1)
         return np.sum((x - centre) ** 2)
 
-    for centre in (1.0, 2.0, 3.0):
-        np.testing.assert_allclose(solve(f, np.zeros(2), centre).x, centre, atol=1e-6)
+    for centre, gtol in ((1.0, 1e-5), (2.0, 1e-6), (3.0, 1e-7)):
+        np.testing.assert_allclose(solve(f, np.zeros(2), centre, gtol=gtol).x, centre, atol=1e-6)
         counts.append(len(traces))
     assert counts == counts[:1] * 3
 
@@ -241,14 +255,13 @@ def test_derivatives_are_those_of_the_minimum(solve: Solver) -> None:
         return wg.implicit.minimum(lambda p: misfit(p, y), {"a": 1.0, "k": 1.0})["k"]
 
     gradient = wg.grad(exact)(y)
-    for found in (wg.grad(rate)(y), wg.jit(wg.grad(rate))(y), wg.jacfwd(rate)(y)):
+    with_the_end = wg.value_and_grad(lambda y: ((x := fit(y).x)["k"], x), has_aux=True)
+    (_, best), compiled = wg.jit(with_the_end)(y)
+    for found in (wg.grad(rate)(y), compiled, wg.jacfwd(rate)(y)):
         np.testing.assert_allclose(found, gradient, rtol=1e-4, atol=1e-6)
     np.testing.assert_allclose(wg.hessian(rate)(y), wg.hessian(exact)(y), rtol=1e-2, atol=1e-4)
-    best = fit(y)
-    residual = best.x["a"] * np.exp(-best.x["k"] * T) - y
+    residual = best["a"] * np.exp(-best["k"] * T) - y
     np.testing.assert_allclose(wg.grad(lambda y: fit(y).fun)(y), -2 * residual, atol=1e-8)
-    many = wg.jit(wg.vmap(wg.grad(rate)))(np.stack([y, 1.1 * y]))
-    np.testing.assert_allclose(many[0], gradient, rtol=1e-4, atol=1e-6)
 
 
 @every_solver

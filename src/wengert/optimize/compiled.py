@@ -151,22 +151,22 @@ def newton_cg(
     size = Flat("newton_cg", x0).size
     limits = _limits("newton_cg", gtol, ftol, 200 * size if maxiter is None else maxiter, maxls)
     turns = 20 * size if maxcg is None else checked_count("newton_cg", "maxcg", maxcg)
-    return _minimum("newton_cg", fun, x0, args, _truncated(turns, gtol), limits, turns)
+    return _minimum("newton_cg", fun, x0, args, _truncated(turns), limits, turns)
 
 
-def _limited_memory(rows: int) -> Callable[[Callable[[Any], Any], bool], Method]:
-    return lambda objective, is_batched: LimitedMemory(rows, not is_batched)
+def _limited_memory(rows: int) -> Callable[[Callable[[Any], Any], Limits, bool], Method]:
+    return lambda objective, limits, is_batched: LimitedMemory(rows, not is_batched)
 
 
-def _truncated(turns: int, gtol: float) -> Callable[[Callable[[Any], Any], bool], Method]:
-    return lambda objective, is_batched: Truncated(objective, turns, gtol)
+def _truncated(turns: int) -> Callable[[Callable[[Any], Any], Limits, bool], Method]:
+    return lambda objective, limits, is_batched: Truncated(objective, turns, limits.gtol)
 
 
 def _limits(operation: str, gtol: float, ftol: float, maxiter: int, maxls: int) -> Limits:
     checked_number(operation, "gtol", gtol)
     checked_number(operation, "ftol", ftol)
     steps, trials = checked_count(operation, "maxiter", maxiter), checked_count(operation, "maxls", maxls, 1)
-    return Limits(gtol, ftol, steps, trials)
+    return Limits(gtol, ftol, np.int64(steps), np.int64(trials))
 
 
 def _minimum(
@@ -174,27 +174,29 @@ def _minimum(
     fun: Callable[..., Any],
     x0: Any,
     args: Any,
-    method: Callable[[Callable[[Any], Any], bool], Method],
+    method: Callable[[Callable[[Any], Any], Limits, bool], Method],
     limits: Limits,
     setting: int,
 ) -> Minimum:
     flat = Flat(operation, x0)
     passes, arrays = passes_of(operation, fun, flat, as_tuple(args))
 
-    def minimise(objective: Callable[[Any], Any], start: Any, is_batched: bool = False) -> End:
-        return descend(objective, start, method(objective, is_batched), limits)
+    def minimise(
+        objective: Callable[[Any], Any], start: Any, is_batched: bool = False, limits: Limits = limits
+    ) -> End:
+        return descend(objective, start, method(objective, limits, is_batched), limits)
 
     def objective(x: Any, *arrays: Any) -> Any:
         return passes.scalar(x, arrays)
 
-    def program(start: Any, arrays: Any) -> End:
-        return minimise(lambda x: objective(x, *arrays), start)
+    def program(start: Any, arrays: Any, limits: Limits) -> End:
+        return minimise(lambda x: objective(x, *arrays), start, limits=limits)
 
     with np.errstate(all="ignore"):  # trials may overflow, as in a compiled program
         if inside_transform():
             end = differentiable_end(operation, objective, flat.start, arrays, minimise)
         else:
-            end = passes.get(f"{operation} {setting} {limits}", lambda: program)(flat.start, arrays)
+            end = passes.get(f"{operation} {setting}", lambda: program)(flat.start, arrays, limits)
     if not isinstance(end.status, Box) and end.status == NOT_FINITE:
         requirement = "the objective and its gradient must be finite at the start"
         raise ArgumentError(message(operation, requirement, f"{end.point.value:g}", "start elsewhere"))

@@ -29,14 +29,14 @@ _FAR = 1e-3
 
 
 class Limits(NamedTuple):
-    """The conditions that end a descent."""
+    """The conditions that end a descent: operands of its program."""
 
-    gtol: float
+    gtol: Any
     """The greatest element of the gradient of a minimum, in absolute value."""
-    ftol: float
+    ftol: Any
     """The least relative decrease of a step."""
-    steps: int
-    trials: int
+    steps: Any
+    trials: Any
     """The most trials of a line search."""
 
     @property
@@ -136,7 +136,7 @@ def descend(objective: Callable[[Any], Any], start: Any, method: Method, limits:
         begun(zero, np.float64(np.inf), zero),
         np.int64(-1),
         np.int64(0),
-        np.int64(limits.trials),
+        limits.trials,
         np.int64(RUNNING),
     )
     last = while_loop(lambda now: now.status < 0, turn, first)

@@ -95,6 +95,7 @@ def test_programs_of_a_derivative_are_as_many_as_levels(name: str) -> None:
         assert sizes[2] - sizes[1] == sizes[1] - sizes[0], pattern
 
 
+@pytest.mark.usefixtures("young_heap")
 @pytest.mark.parametrize("name", ["jvp", "vmap of grad", "grad of grad"])
 @pytest.mark.usefixtures("young_heap")
 def test_programs_that_are_dropped_are_freed(name: str) -> None:
