@@ -46,7 +46,7 @@ from wengert.engine.transforms.arguments import (
     zeros_like,
 )
 from wengert.engine.transforms.staging import evaluate, stage
-from wengert.engine.transforms.substitution import LOSSES, second_run
+from wengert.engine.transforms.substitution import runs
 
 Values = Sequence[Any]
 
@@ -239,10 +239,8 @@ class Pushed:
     """A function run once on dual numbers: its outputs, and their tangents (None: zero)."""
 
     def __init__(self, inputs: Inputs, tangents: Values, has_aux: bool = False) -> None:
-        try:
-            trace, outputs, aux = self._run(inputs, tangents, has_aux)
-        except LOSSES as loss:
-            with second_run(inputs.function, loss):
+        for again in runs(inputs.function):
+            with again:
                 trace, outputs, aux = self._run(inputs, tangents, has_aux)
         states = [state_of(trace, value) for value in outputs]
         self.tangents = [None if state is None else state.tangent for state in states]

@@ -38,7 +38,7 @@ from wengert.engine.transforms.arguments import (
 )
 from wengert.engine.transforms.forward_mode import as_numpy_scalars, times_partial
 from wengert.engine.transforms.staging import Walk
-from wengert.engine.transforms.substitution import LOSSES, second_run
+from wengert.engine.transforms.substitution import runs
 from wengert.engine.transforms.tape import LinearTrace, Node, Part, TapeTrace, box_of, boxes_of
 
 
@@ -373,10 +373,8 @@ class Recording:
     """A function run once and recorded: its outputs, and the list that leads to them."""
 
     def __init__(self, inputs: Inputs, has_aux: bool, operation: str) -> None:
-        try:
-            trace, outputs, aux = self._run(inputs, has_aux, operation)
-        except LOSSES as loss:
-            with second_run(inputs.function, loss):
+        for again in runs(inputs.function):
+            with again:
                 trace, outputs, aux = self._run(inputs, has_aux, operation)
         self.states = [state_of(trace, value) for value in outputs]
         self.values = [release(trace, value) for value in outputs]

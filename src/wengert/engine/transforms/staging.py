@@ -32,6 +32,8 @@ from wengert.engine.primitive import REGISTRY, Primitive
 class _State(threading.local):
     origin = ""
     """The source line whose cotangent reverse mode is computing."""
+    written = 0
+    """How many equations this thread has written."""
     provisional_level = -1
     """Traces older than this write provisional equations."""
 
@@ -48,6 +50,11 @@ def provisionally() -> Generator[None]:
         yield
     finally:
         _state.provisional_level = before
+
+
+def equations_written() -> int:
+    """Return how many equations this thread has written so far."""
+    return _state.written
 
 
 class GraphTrace(Trace):
@@ -99,6 +106,7 @@ class GraphTrace(Trace):
     ) -> tuple[Var, ...]:
         """Append an equation and return the variables that it defines."""
         outputs = tuple(map(Var, types))
+        _state.written += 1
         location = f"adjoint of {_state.origin}" if _state.origin else self.location()
         self.equations.append(Equation(primitive.name, operands, outputs, params, location))
         self.locations.update(dict.fromkeys(outputs, location))

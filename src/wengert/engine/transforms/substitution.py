@@ -20,9 +20,10 @@ import importlib
 import itertools
 import os
 import sys
+import threading
 import weakref
 from abc import ABCMeta
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import EnumMeta
 from types import (
@@ -36,17 +37,17 @@ from types import (
     ModuleType,
     SimpleNamespace,
 )
-from typing import Any, Generic, Protocol, TypeVar, cast
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 
 from wengert.engine.array.array import DISPATCHED
 from wengert.engine.array.substitutes import MODULES, STAND_INS, substitute_for
-from wengert.engine.boxes import Box, boxed, concrete
+from wengert.engine.boxes import RUNNING, Box, boxed, concrete
 from wengert.engine.core import tree
 from wengert.engine.core.copied_files import is_copied_class, is_copied_file
 from wengert.engine.core.dtypes import NUMPY_VALUE
-from wengert.engine.core.errors import is_users, users_call
+from wengert.engine.core.errors import ConcreteError, StagingError, is_users, users_call
 from wengert.engine.ops.elementwise import UFUNCS
 from wengert.engine.ops.special.scipy_ufuncs import of_scipy
 from wengert.engine.transforms.array_methods import calling_methods, method
@@ -61,9 +62,13 @@ ResultT = TypeVar("ResultT")
 
 #: Whether a run that loses a value is repeated with substitutes.
 ENABLED = os.environ.get("WENGERT_SUBSTITUTE", "1") != "0"
+#: Whether a run that needs the value of a condition is repeated with rewritten control flow.
+STAGED = os.environ.get("WENGERT_STAGED", "1") != "0"
 
 #: The code of the functions that need substitutes, and such functions of libraries.
 _NEEDY: weakref.WeakSet[Any] = weakref.WeakSet()
+#: The code among it that needs rewritten control flow: outside of traces on types alone, and inside.
+_STAGED: tuple[weakref.WeakSet[Any], weakref.WeakSet[Any]] = weakref.WeakSet(), weakref.WeakSet()
 #: Types of values that have no substitute.
 _DATA: Any = (bool, int, float, complex, str, bytes, type(None), np.ndarray, np.generic, Box)
 #: The metaclasses of plain classes, of abstract ones, of protocols and of enumerations.
@@ -84,6 +89,31 @@ _OWN_NAMES = (
 # -- runs ------------------------------------------------------------------------------------------------
 
 
+class Staging(NamedTuple):
+    """A third run, with copies whose control flow may become part of a traced program."""
+
+    code: Callable[[CodeType, dict[str, Any]], CodeType | None]
+    """Returns the code of a copy, given the user's and its globals."""
+    scope: Callable[[], contextlib.AbstractContextManager[None]]
+    """Surrounds the call of the user's function."""
+    checked: Callable[[Any], Any]
+    """Returns its result, which depends on that no exception is raised."""
+
+
+#: The third run: `wengert.engine.staged` enters it.
+STAGING: list[Staging] = []
+#: Functions that load `wengert.engine.staged`.
+STAGING_LOADERS: list[Callable[[], Any]] = []
+
+
+class _Mode(threading.local):
+    staged = False
+    """Whether copies have rewritten control flow."""
+
+
+_mode = _Mode()
+
+
 def attempt(function: Callable[..., Any], run: Callable[[], ResultT]) -> ResultT:
     """Run a transform of a user's function; if it loses a value, run it once more with substitutes.
 
@@ -94,33 +124,83 @@ def attempt(function: Callable[..., Any], run: Callable[[], ResultT]) -> ResultT
     Returns:
         The result of the run.
     """
-    try:
-        return run()
-    except LOSSES as loss:
-        with second_run(function, loss):
+    for again in runs(function):
+        with again:
             return run()
+    raise AssertionError
 
 
-@contextlib.contextmanager
-def second_run(function: Callable[..., Any], loss: Exception) -> Generator[None]:
-    """Run the block with substitutes after an error of the first run, or raise that error if there are none.
+def runs(function: Callable[..., Any], loss: Exception | None = None) -> Iterator[_Run]:
+    """Yield a context for each run of a transform: as it is, with substitutes, and with rewritten control flow.
+
+    A run that loses a value leaves its context without an error if another one follows.
 
     Args:
         function: the user's function.
-        loss: the error of the first run.
+        loss: the error of a first run that is over.
     """
-    code = code_of(function)
-    if code is None or not ENABLED or code in _NEEDY:
+    run = _Run(function)
+    if loss is not None and not run.__exit__(type(loss), loss, loss.__traceback__):
         raise loss
-    _NEEDY.add(code)
-    try:
-        yield
-    except BaseException as second:
-        _NEEDY.discard(code)
-        # The advice for a call that fails both times is for the names that stand there.
-        if isinstance(second, LOSSES) and users_call(second) == users_call(loss):
-            raise loss from None
-        raise
+    yield run
+    while run.goes_on:
+        yield run
+
+
+class _Run:
+    """The runs of one transform.
+
+    Args:
+        function: the user's function.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.goes_on = False
+        """Whether another run follows."""
+        self._function = function
+        self._losses: list[Exception] = []
+        self._added: list[weakref.WeakSet[Any]] = []
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, problem: BaseException | None, traceback: Any) -> bool:
+        self.goes_on = False
+        if problem is None:
+            self._losses.clear()  # their frames hold the user's arrays
+            return False
+        code = code_of(self._function) if ENABLED and isinstance(problem, LOSSES) else None
+        following = self._following(code, problem) if code is not None else None
+        if following is not None:
+            following.add(code)
+            self._added.append(following)
+            self._losses.append(cast("Exception", problem))
+            self.goes_on = True
+            return True
+        for added in self._added:
+            added.discard(code_of(self._function))
+        # The advice for a call that fails each time is for the names that stand there.
+        first, self._losses = next(iter(self._losses), None), []
+        is_same = isinstance(problem, LOSSES) and not isinstance(problem, StagingError)
+        if first is not None and is_same and users_call(problem) == users_call(first):
+            raise first from None
+        return False
+
+    def _following(self, code: Any, problem: BaseException) -> weakref.WeakSet[Any] | None:
+        """Return the functions of which the next run makes this one a member."""
+        if code not in _NEEDY:
+            return _NEEDY
+        staged = _STAGED[getattr(problem, "is_traced", False) or RUNNING.traced > 0]
+        if not isinstance(problem, ConcreteError) or isinstance(problem, StagingError) or code in staged:
+            return None
+        for load in STAGING_LOADERS if STAGED else ():
+            load()
+        return staged if STAGING and STAGED and isinstance(code, CodeType) else None
+
+
+def _staged_now() -> weakref.WeakSet[Any]:
+    """Return the code that needs rewritten control flow, where types are known alone, or in other transforms."""
+    return _STAGED[RUNNING.traced > 0]
 
 
 def current(
@@ -135,11 +215,30 @@ def current(
         arguments: its arguments, which may be objects that ask for types.
         options: its keyword arguments.
     """
+    code = code_of(function) if ENABLED and _NEEDY else None
     is_needy = ENABLED and (
-        (_NEEDY and code_of(function) in _NEEDY) or asks_for_types(function, *arguments, *options.values())
+        (code is not None and code in _NEEDY) or asks_for_types(function, *arguments, *options.values())
     )
     if not is_needy:
         return function
+    if code is not None and not _mode.staged and code in _staged_now():
+        return functools.partial(_staged_call, function)
+    return _copied_call(function)
+
+
+def _staged_call(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """Call the copy of a function with rewritten control flow."""
+    (staging,) = STAGING
+    _mode.staged = True
+    try:
+        with staging.scope():
+            return staging.checked(_copied_call(function)(*arguments, **options))
+    finally:
+        _mode.staged = False
+
+
+def _copied_call(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that calls the copy of a user's."""
 
     def call(*arguments: Any, **options: Any) -> Any:
         with Runs.run():
@@ -380,8 +479,11 @@ class _Copy:
     run: int = -1
 
 
-#: The copies of functions, which hold their code and not themselves.
-_functions: weakref.WeakKeyDictionary[FunctionType, _Copy] = weakref.WeakKeyDictionary()
+#: The copies of functions, which hold their code and not themselves; the second ones have rewritten control flow.
+_functions: tuple[weakref.WeakKeyDictionary[FunctionType, _Copy], ...] = (
+    weakref.WeakKeyDictionary(),
+    weakref.WeakKeyDictionary(),
+)
 #: The variables of enclosing functions that code assigns.
 _assigned: weakref.WeakKeyDictionary[CodeType, frozenset[str]] = weakref.WeakKeyDictionary()
 
@@ -420,19 +522,25 @@ def _again(function: FunctionType) -> Any:
 
 def _copy_of(function: FunctionType) -> Any:
     """Return the copy of a function that is written in Python."""
-    copy = _functions.get(function)
+    copies = _functions[_mode.staged]
+    copy = copies.get(function)
     if copy is None or not (copy.run == Runs.number or _fits(copy.made, function)):
-        copy = _functions[function] = _Copy(_without_contents(function))
+        copy = copies[function] = _Copy(_without_contents(function))
     if copy.run != Runs.number:
         copy.run = Runs.number  # before the cells are filled, because one may hold the function itself
         _fill(copy.made, function)
     return copy.made
 
 
+def _code_of_copy(code: CodeType, users: dict[str, Any]) -> CodeType:
+    staged = STAGING[0].code(code, users) if _mode.staged else None
+    return staged or calling_methods(code, users)
+
+
 def _fits(made: FunctionType, function: FunctionType) -> bool:
     """Return whether a copy has the code of its function, and the same variables are shared."""
     code = function.__code__
-    return made.__code__ is calling_methods(code, function.__globals__) and all(
+    return made.__code__ is _code_of_copy(code, function.__globals__) and all(
         (cell is users_cell) == _is_shared(code, name, users_cell)
         for name, cell, users_cell in _cells(made, function)
     )
@@ -452,7 +560,7 @@ def _without_contents(function: FunctionType) -> FunctionType:
         cell if _is_shared(code, name, cell) else CellType()
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True)
     )
-    made = FunctionType(calling_methods(code, users), scope, function.__name__, closure=cells or None)
+    made = FunctionType(_code_of_copy(code, users), scope, function.__name__, closure=cells or None)
     made.__qualname__ = function.__qualname__
     made.__dict__ = vars(function)  # an attribute that either sets, both have
     FUNCTIONS[made] = weakref.ref(function)

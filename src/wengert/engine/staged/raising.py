@@ -1,0 +1,110 @@
+"""Exceptions that only a run raises: a number that the program computes, and the exception that it stands for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Any
+
+from wengert.engine.boxes import Box
+from wengert.engine.control.values import is_number
+from wengert.engine.core import tree
+from wengert.engine.core.errors import is_users, place
+from wengert.engine.core.raised import enter
+from wengert.engine.ops.comparison import equal, not_equal, require_valid, where
+from wengert.engine.staged.regions import FLOW, refusal
+
+_FREE = "cannot access free variable "
+
+
+def run(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a block; a variable that is not bound raises the error that Python has for one of a function."""
+    try:
+        return function(*arguments)
+    except NameError as problem:
+        text = str(problem)
+        if type(problem) is NameError and text.startswith(_FREE):
+            name = text.removeprefix(_FREE).split("'")[1]
+            requirement = f"cannot access local variable {name!r} where it is not associated with a value"
+            raise UnboundLocalError(requirement).with_traceback(problem.__traceback__) from None
+        raise
+
+
+@contextmanager
+def trying() -> Generator[None]:
+    """Note that a `try` statement is open: its handlers could not catch what only a run raises."""
+    FLOW.trying += 1
+    try:
+        yield
+    finally:
+        FLOW.trying -= 1
+
+
+def number_of(problem: Exception) -> int:
+    """Return the number by which the function that is being staged knows an exception."""
+    if FLOW.trying:
+        requirement = "a try statement surrounds an exception that only a run raises"
+        raise refusal(
+            "raise", requirement, type(problem).__name__, "test the condition in the place of the try"
+        )
+    file, line, name = _origin(problem)
+    where_ = f" [{place(file, line)}]" if file else ""
+    text = f"{type(problem).__name__}: {problem}{where_}".replace("|", "/")
+    enter(text, problem, file, line, name)
+    if text not in FLOW.texts:
+        FLOW.texts.append(text)
+    return FLOW.texts.index(text) + 1
+
+
+def _origin(problem: Exception) -> tuple[str, int, str]:
+    """Return the file, the line and the function of the user's that raised an exception."""
+    found = "", 0, ""
+    traceback = problem.__traceback__
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if is_users(code):
+            found = code.co_filename, traceback.tb_lineno, code.co_name
+        traceback = traceback.tb_next
+    return found if found[0] and os.path.basename(found[0]) else ("", 0, "")
+
+
+def joined(before: Any, after: Any) -> Any:
+    """Return the number of the first of two exceptions."""
+    if not isinstance(before, Box):
+        return before or after
+    return where(equal(before, 0), after, before)
+
+
+def note(problem: Exception, happens: Any, what: str) -> None:
+    """Note an exception that the program raises where a truth value holds."""
+    del what
+    FLOW.code = joined(FLOW.code, where(happens, number_of(problem), 0))
+
+
+@contextmanager
+def scope() -> Generator[None]:
+    """Collect the exceptions that a function may raise."""
+    before = FLOW.code, FLOW.texts, FLOW.facts, FLOW.trying
+    FLOW.code, FLOW.texts, FLOW.facts, FLOW.trying = 0, [], [], 0
+    try:
+        yield
+    finally:
+        FLOW.code, FLOW.texts, FLOW.facts, FLOW.trying = before
+
+
+def checked(result: Any) -> Any:
+    """Return the result of a function, each number of which depends on that no exception is raised."""
+    code = FLOW.code
+    if not isinstance(code, Box):
+        return result
+    for number, text in enumerate(FLOW.texts, 1):
+        holds = not_equal(code, number)
+
+        def one(leaf: Any, holds: Any = holds, text: str = text) -> Any:
+            return (
+                require_valid(leaf, holds, operation="raise", requirement=text) if is_number(leaf) else leaf
+            )
+
+        result = tree.map_tree(one, result)
+    return result

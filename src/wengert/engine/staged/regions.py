@@ -1,0 +1,470 @@
+"""The state of a block: variables, arrays, elements and attributes that it changes; all is put back after its trace."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import CellType, FunctionType, MethodType
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from wengert.engine.boxes import OBSERVED, RUNNING, Box, Lens, State, Trace, View, boxed
+from wengert.engine.control.values import is_number
+from wengert.engine.core import tree
+from wengert.engine.core.errors import StagingError, message
+from wengert.engine.ir.types import show, type_of
+from wengert.engine.staged.exits import RETURNED, VALUE
+
+#: How many objects that a block reaches are compared.
+_MOST = 4096
+
+
+class _Unbound:
+    """Stands for the value of a variable that is not bound."""
+
+    def __repr__(self) -> str:
+        return "unbound"
+
+
+UNBOUND = _Unbound()
+
+
+class Unsure:
+    """The value of a variable that a run may not have bound.
+
+    Args:
+        value: the value, or zeros.
+        bound: a truth value that only a run knows.
+    """
+
+    __slots__ = ("bound", "value")
+
+    def __init__(self, value: Any, bound: Any) -> None:
+        self.value = value
+        self.bound = bound
+
+
+class Fact(NamedTuple):
+    """A truth value that is known inside a branch."""
+
+    box: Box
+    """Holds the value."""
+    value: bool
+
+
+class _Flow(threading.local):
+    """What a thread knows while it stages."""
+
+    def __init__(self) -> None:
+        self.code: Any = 0
+        """The number of the exception that the program has raised; 0 for none."""
+        self.texts: list[str] = []
+        """The exceptions that it may raise, in the order of their numbers from 1."""
+        self.facts: list[Fact] = []
+        self.trying = 0
+        """How many `try` statements are open."""
+        self.probing = 0
+        """How many loops are finding out whether they must be staged."""
+
+
+FLOW = _Flow()
+
+
+@contextmanager
+def assuming(*facts: Fact) -> Generator[None]:
+    """Know truth values inside the block."""
+    FLOW.facts.extend(facts)
+    try:
+        yield
+    finally:
+        del FLOW.facts[len(FLOW.facts) - len(facts) :]
+
+
+def known(value: Any) -> Any:
+    """Return a value, or the truth value that is known of it here."""
+    if isinstance(value, Box) and value.lens is None:
+        for fact in reversed(FLOW.facts):
+            if value.owner is fact.box.owner and value.state is fact.box.state:
+                return fact.value
+    return value
+
+
+# -- variables -------------------------------------------------------------------------------------------
+
+
+class Variable(NamedTuple):
+    """A variable that a block binds."""
+
+    name: str
+    cell: CellType
+    is_live: bool
+    """Whether something behind the block may read it."""
+    is_carried: bool
+    """Whether a turn may read what an earlier turn wrote, or what it wrote may be read behind the loop."""
+
+    @property
+    def content(self) -> Any:
+        """The value, or `UNBOUND`."""
+        try:
+            return self.cell.cell_contents
+        except ValueError:
+            return UNBOUND
+
+    @content.setter
+    def content(self, value: Any) -> None:
+        if value is not UNBOUND:
+            self.cell.cell_contents = value
+        elif self.content is not UNBOUND:
+            del self.cell.cell_contents
+
+    @property
+    def is_internal(self) -> bool:
+        """Whether the rewriting made the variable: where it is not bound, its value does not matter."""
+        return self.name in (RETURNED, VALUE) or self.name.startswith("__wengert_")
+
+
+def variables(state: FunctionType, info: Any) -> list[Variable]:
+    """Return the variables of a block.
+
+    Args:
+        state: a function that closes over them.
+        info: rows of name, whether it is live, and whether loops carry it; and whether the block binds global names.
+    """
+    cells = dict(zip(state.__code__.co_freevars, state.__closure__ or (), strict=True))
+    return [Variable(name, cells[name], *flags) for name, *flags in info[0] if name in cells]
+
+
+# -- places ----------------------------------------------------------------------------------------------
+
+
+class Array(NamedTuple):
+    """The content of an array that a block writes."""
+
+    box: Box
+    is_live = True
+    is_carried = True
+    is_internal = False
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return "an array"
+
+    @property
+    def content(self) -> Any:
+        """The value as a box of its own, or as a plain array."""
+        return self.box.owner.box(self.box.state) if not self.box.owner.plain else self.box.state.value
+
+    def replace(self, value: Any) -> None:
+        """Give the array a value; no trace of the write is kept."""
+        made = boxed(value)
+        self.box.owner, self.box.state = made.owner, made.state
+
+
+class Element(NamedTuple):
+    """An element of a list or a dict, or an attribute of an object."""
+
+    container: Any
+    key: Any
+    is_live = True
+    is_carried = True
+    is_internal = False
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return f"[{self.key!r}] of a {type(self.container).__name__}"
+
+    @property
+    def content(self) -> Any:
+        """The value, or `UNBOUND`."""
+        if isinstance(self.container, dict):
+            return dict.get(self.container, self.key, UNBOUND)  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
+        return list.__getitem__(self.container, self.key)
+
+    def replace(self, value: Any) -> None:
+        """Give the element a value."""
+        if isinstance(self.container, dict):
+            dict.__setitem__(self.container, self.key, value)  # pyright: ignore[reportUnknownMemberType]
+        else:
+            list.__setitem__(self.container, self.key, value)
+
+
+Place = Variable | Array | Element
+
+
+def key_of(place: Place) -> Any:
+    """Return what tells a place from others."""
+    match place:
+        case Variable():
+            return "variable", place.name
+        case Array():
+            return "array", id(place.box)
+        case Element():
+            return "element", id(place.container), place.key
+
+
+def put(place: Place, value: Any) -> None:
+    """Give a place a value."""
+    if isinstance(place, Variable):
+        place.content = value
+    else:
+        place.replace(value)
+
+
+def refusal(operation: str, requirement: str, got: str = "", hint: str = "") -> StagingError:
+    """Return the error of control flow that cannot be staged."""
+    return StagingError(message(operation, requirement, got, hint))
+
+
+def show_value(value: Any) -> str:
+    """Return what a message says of a value: the types of numbers, the classes of others."""
+    if value is UNBOUND:
+        return "unbound"
+    if isinstance(value, Unsure):
+        value = value.value
+    leaves, structure = tree.flatten(value)
+    if structure.kind is not None and not leaves:
+        return repr(value)
+    if all(map(is_number, leaves)):
+        return show(*map(type_of, leaves)) if structure.kind is None else tree.show(structure)
+    return type(value).__name__
+
+
+# -- regions ---------------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class Region:
+    """The run of a block whose changes are undone.
+
+    Args:
+        functions: the block.
+        names: the variables that it binds.
+    """
+
+    functions: Sequence[FunctionType]
+    names: Sequence[Variable]
+    written: dict[int, tuple[Box, Trace, Any]] = field(default_factory=dict[int, tuple[Box, Trace, Any]])
+    """The arrays that were written, with their owner and state before."""
+    born: dict[int, Box] = field(default_factory=dict[int, Box])
+    """The boxes made since the region began."""
+    given_up: set[int] = field(default_factory=set[int])
+    """The arrays that the block must not read."""
+
+    def __enter__(self) -> Region:
+        self._before = [variable.content for variable in self.names]
+        self._containers = _contents(_reached(self.functions))
+        self._outer = RUNNING.written, RUNNING.born
+        RUNNING.written, RUNNING.born = self.written, self.born
+        self._code, FLOW.code = FLOW.code, 0
+        OBSERVED.append(self)
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        RUNNING.written, RUNNING.born = self._outer
+        if RUNNING.born is not None:
+            RUNNING.born.update(self.born)
+        FLOW.code = self._code
+        OBSERVED.remove(self)
+        for variable, content in zip(self.names, self._before, strict=True):
+            variable.content = content
+        for box, owner, state in self.written.values():
+            box.owner, box.state = owner, state
+        for container, before in self._containers:
+            _restore(container, before)
+
+    def arrays(self) -> list[Array]:
+        """Return the arrays from outside that the block wrote."""
+        inner = self.born.keys() | self.given_up
+        return [Array(box) for key, (box, _, _) in self.written.items() if key not in inner]
+
+    def is_outer(self, root: Any) -> bool:
+        """Return whether an array existed before the block."""
+        return root is not None and not (isinstance(root, Box) and id(root) in self.born)
+
+    def elements(self) -> list[Element]:
+        """Return the elements and attributes that the block has changed; refuse a change of a plain array or a size."""
+        found: list[Element] = []
+        for container, before in self._containers:
+            now = _content(container)
+            if isinstance(before, np.ndarray):
+                if not np.array_equal(now, before, equal_nan=before.dtype.kind in "fc"):
+                    raise refusal(
+                        "staging", "a plain array is written where only a run knows whether", show(before)
+                    )
+            elif isinstance(before, dict):
+                _check_keys(container, before, now)
+                found += [Element(container, key) for key in before if now[key] is not before[key]]
+            elif len(now) != len(before) or isinstance(before, frozenset):
+                if now != before:
+                    raise _grows(container)
+            else:
+                pairs = zip(now, before, strict=True)
+                found += [Element(container, n) for n, (one, other) in enumerate(pairs) if one is not other]
+        return found
+
+
+def _check_keys(container: Any, before: dict[Any, Any], now: dict[Any, Any]) -> None:
+    if now.keys() != before.keys():
+        raise _grows(container)
+
+
+def _grows(container: Any) -> StagingError:
+    requirement = f"a {type(container).__name__} grows or shrinks where only a run knows how often"
+    return refusal("staging", requirement, hint="write into an array of fixed size: np.zeros(n)")
+
+
+def _contents(objects: Iterable[Any]) -> list[tuple[Any, Any]]:
+    return [(item, _content(item)) for item in objects]
+
+
+def _content(container: Any) -> Any:
+    """Return a copy of what a container holds."""
+    if isinstance(container, np.ndarray):
+        return container.copy()
+    if isinstance(container, dict):
+        return dict(dict.items(container))  # pyright: ignore[reportUnknownArgumentType,reportUnknownMemberType]
+    if isinstance(container, list):
+        return [*list.__iter__(container)]  # pyright: ignore[reportUnknownArgumentType,reportUnknownMemberType]
+    return frozenset(set.__iter__(container))
+
+
+def _restore(container: Any, before: Any) -> None:
+    if isinstance(container, np.ndarray):
+        if container.flags.writeable and not np.array_equal(container, before):
+            container[...] = before
+    elif isinstance(container, dict):
+        if not _is_same(container, before):
+            dict.clear(container)  # pyright: ignore[reportUnknownMemberType]
+            dict.update(container, before)  # pyright: ignore[reportUnknownMemberType]
+    elif isinstance(container, list):
+        list.__setitem__(container, slice(None), before)
+    elif _content(container) != before:
+        set.clear(container)
+        set.update(container, before)
+
+
+def _is_same(container: Any, before: dict[Any, Any]) -> bool:
+    now = _content(container)
+    return now.keys() == before.keys() and all(now[key] is before[key] for key in before)
+
+
+def _reached(functions: Sequence[FunctionType]) -> list[Any]:
+    """Return the lists, dicts, sets, dicts of attributes and plain arrays that functions reach."""
+    waiting: list[Any] = [*functions]
+    seen: set[int] = set()
+    found: list[Any] = []
+    while waiting:
+        item = waiting.pop()
+        if id(item) in seen or isinstance(item, (Box, str, int, float, type(None), type)):
+            continue
+        seen.add(id(item))
+        if len(seen) > _MOST:
+            break
+        if isinstance(item, (list, dict, set)):
+            found.append(item)
+            waiting += item.values() if isinstance(item, dict) else item  # pyright: ignore[reportUnknownArgumentType,reportUnknownMemberType]
+        elif isinstance(item, (tuple, frozenset)):
+            waiting += item  # pyright: ignore[reportUnknownArgumentType]
+        elif isinstance(item, np.ndarray):
+            if item.flags.writeable and item.dtype.kind in "biufc":
+                found.append(item)
+        elif isinstance(item, MethodType):
+            waiting += [item.__func__, item.__self__]
+        elif isinstance(item, FunctionType):
+            waiting += _of_function(item)
+        elif type(item).__dictoffset__ and not isinstance(item, (CellType, type(np))):
+            try:
+                waiting.append(object.__getattribute__(item, "__dict__"))
+            except AttributeError:
+                continue
+    return found
+
+
+def _of_function(function: FunctionType) -> list[Any]:
+    held: list[Any] = [*(function.__defaults__ or ())]
+    for cell in function.__closure__ or ():
+        try:
+            held.append(cell.cell_contents)
+        except ValueError:
+            continue
+    scope = getattr(function.__globals__, "users", {})
+    names = (name for name in function.__code__.co_names if name in scope)
+    plain = (scope[name] for name in names)
+    return [
+        *held,
+        *(value for value in plain if isinstance(value, (list, dict, set, np.ndarray, FunctionType))),
+    ]
+
+
+# -- aliases ---------------------------------------------------------------------------------------------
+
+
+class _ReadOnly(View):
+    """The whole of an array that another name may show, too, where only a run knows which."""
+
+    __slots__ = ()
+    keeps_rows: ClassVar[bool] = True
+
+    def read(self, base: Any) -> Any:
+        """Return the value."""
+        return base.owner.box(base.state)
+
+    def write(self, base: Any, value: Any) -> Any:
+        """Refuse the write."""
+        requirement = "an array is written that, as only a run knows, another variable may show"
+        raise refusal("setitem", requirement, show(base), "copy it where the names part: x = y.copy()")
+
+    def layout(self, memory: Any) -> Any:
+        """Return the same memory."""
+        return memory
+
+
+class _Gone(Trace):
+    """Owns the boxes of arrays whose content a loop exchanged with others."""
+
+    name = "exchanged array"
+
+    def process(self, primitive: Any, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Refuse the operation."""
+        requirement = "a loop exchanged this array with others, and only its own variables show them"
+        raise refusal(
+            primitive.name, requirement, hint="return the arrays by the names of the loop, or copy them"
+        )
+
+    def concrete(self, state: Any) -> Any:
+        """Refuse the conversion."""
+        return self.process(self, (), {})
+
+
+_GONE = _Gone()
+
+
+def root_of(value: Any) -> Any:
+    """Return the array whose memory a value shows, or None."""
+    if isinstance(value, Box):
+        return (value.lens.root if value.lens is not None else value) if value.shape else None
+    if isinstance(value, np.ndarray) and value.shape:
+        while isinstance(value.base, np.ndarray):
+            value = value.base
+        return value
+    return None
+
+
+def freeze(value: Any) -> None:
+    """Make later writes into an array raise an error."""
+    root = root_of(value)
+    if not isinstance(root, Box) or root.lens is not None:
+        return
+    hidden = root.owner.box(root.state)
+    hidden.memory = root.memory
+    root.lens = Lens(hidden, _ReadOnly())
+
+
+def give_up(box: Box) -> None:
+    """Make later reads of an array raise an error."""
+    box.owner, box.state = _GONE, State(np.zeros(box.shape, box.dtype))
