@@ -224,27 +224,29 @@ def chain(first: Any, *links: tuple[Callable[..., Any], Callable[[], Any]]) -> A
 
 def contains(value: Any, container: Any) -> Any:
     """Return the value of ``value in container``."""
-    is_followed = isinstance(value, Box) and concrete(value) is None
+    is_followed = _is_unknown(value)
     if type(container) in (tuple, list, set, frozenset):
-        if not is_followed and not any(
-            isinstance(item, Box) and concrete(item) is None for item in container
-        ):
+        if not is_followed and not any(map(_is_unknown, container)):
             return operator.contains(container, value)
         found: Any = False
         for item in container:
             found = either_holds(found, lambda item=item: item is value or value == item)
         return found
-    if isinstance(container, Box) and concrete(container) is None:
-        return (container == value).any()  # pyright: ignore[reportAttributeAccessIssue]
-    if is_followed and isinstance(container, np.ndarray):
-        return (value == container).any()
+    if _is_unknown(container) or (is_followed and isinstance(container, np.ndarray)):
+        equals: Any = container == value
+        return equals.any()
     if is_followed and isinstance(container, range):
-        inside = both_hold(value >= container.start, lambda: value < container.stop)  # type: ignore[operator]
-        step = container.step
-        if step < 0:
-            inside = both_hold(value <= container.start, lambda: value > container.stop)  # type: ignore[operator]
-        return both_hold(inside, lambda: (value - container.start) % step == 0)  # type: ignore[operator]
-    return value in container
+        first, last, step = container.start, container.stop, container.step
+        goes_up = step > 0
+        inside = both_hold(
+            value >= first if goes_up else value <= first, lambda: value < last if goes_up else value > last
+        )
+        return both_hold(inside, lambda: (value - first) % step == 0)
+    return operator.contains(container, value)
+
+
+def _is_unknown(value: Any) -> bool:
+    return isinstance(value, Box) and concrete(value) is None
 
 
 def sure(value: Any, name: str) -> Any:
@@ -309,7 +311,8 @@ def _side(
 ) -> Side:
     problem: Exception | None = None
     value: Any = None
-    with assuming(*facts), Region([f for f in functions if f is not None], names) as region:
+    given = [block for block in functions if block is not None]
+    with assuming(*facts), Region(given, names) as region:  # noqa: SIM117 (the second line would be too long)
         with running(Recorder()) as trace, recording(trace):
             try:
                 value = run(function) if function is not None else None

@@ -1,4 +1,4 @@
-"""What a loop carries from turn to turn: the places that its turns change, their types, and which arrays may be shared."""
+"""What a loop carries: the places that its turns change, their types, and which arrays other names may show."""
 
 from __future__ import annotations
 

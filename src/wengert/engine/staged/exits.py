@@ -133,7 +133,7 @@ class Exits:
             made.append(_assignment(ended, ast.Constant(False), statement))
             turn = ast.If(statement.test, body, [_assignment(ended, ast.Constant(True), statement)])
             statement.test = ast.copy_location(ast.Constant(True), statement.test)
-            body, flags = [ast.copy_location(turn, statement)], [*flags, ended]
+            body, flags = list[ast.stmt]([ast.copy_location(turn, statement)]), [*flags, ended]
         otherwise, statement.body, statement.orelse = statement.orelse, body, []
         self.flags[statement] = flags
         made.append(statement)

@@ -8,15 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from wengert.engine.boxes import Box, boxed, concrete
+from wengert.engine.boxes import Box, below, boxed, concrete
 from wengert.engine.control.values import fit
-from wengert.engine.core.dtypes import INT64, dtype_of
+from wengert.engine.core.dtypes import INT64, dtype_of, is_inexact
 from wengert.engine.core.errors import ConcreteError, message
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.ir.types import TensorType, show
 from wengert.engine.ops.comparison import where
 from wengert.engine.ops.conversion import cast
 from wengert.engine.staged.branches import choice, either_holds, negation, truth
+from wengert.engine.transforms.batching import BatchTrace
+
+_ARRAYS: Any = (Box, np.ndarray)
 
 
 class Rows:
@@ -52,8 +55,8 @@ def rows_of(iterable: Any) -> Rows | None:
         return iterable
     if type(iterable) is range:
         return Rows(len(iterable), lambda k: iterable.start + k * iterable.step)
-    if isinstance(iterable, (Box, np.ndarray)) and shape_of(iterable):
-        array: Any = boxed(iterable) if dtype_of(iterable).kind in "biufc" else iterable
+    if isinstance(iterable, _ARRAYS) and shape_of(iterable):
+        array = boxed(iterable) if dtype_of(iterable).kind in "biufc" else iterable
         return Rows(len(array), lambda k: array[k])
     return None
 
@@ -126,10 +129,10 @@ def _greatest(*values: Any, **options: Any) -> Any:
 
 
 def _chosen(users: Any, is_better: Callable[[Any, Any], Any], values: Any, options: Any) -> Any:
-    items = values if len(values) > 1 else values[0]
-    if isinstance(items, Box) and items.shape:
-        items = [items[k] for k in range(items.shape[0])]  # pyright: ignore[reportIndexIssue]
-    if options or not isinstance(items, (tuple, list)) or not any(map(is_unknown, items)):
+    items: Any = values if len(values) > 1 else values[0]
+    if is_unknown(items) and items.shape:
+        items = [items[k] for k in range(items.shape[0])]
+    if options or type(items) not in (tuple, list) or not any(map(is_unknown, items)):
         return users(*values, **options)
     best: Any = items[0]
     for item in items[1:]:
@@ -143,7 +146,18 @@ def _integer(*given: Any, **options: Any) -> Any:
     value = given[0]
     if value.dtype.kind == "c":
         return int(value)
+    if is_inexact(value.dtype) and _has_derivative(value):
+        raise value.without_derivative("int(x)", "use int(wg.stop_gradient(x))")
     return _whole(value)
+
+
+def _has_derivative(value: Any) -> bool:
+    """Return whether a transform follows the derivative of a value."""
+    while isinstance(value, Box):
+        if not (value.owner.staging or value.owner.plain or isinstance(value.owner, BatchTrace)):
+            return True
+        value = below(value)
+    return False
 
 
 def _truth_value(*given: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What rewritten loops call: Python's own loop, or one of the program whose body is traced until its carry is settled."""
+"""What rewritten loops call: Python's own loop, or one of the program, whose body is traced until its carry settles."""
 
 from __future__ import annotations
 

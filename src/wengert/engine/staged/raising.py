@@ -7,13 +7,15 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
-from wengert.engine.boxes import Box
+from wengert.engine.boxes import Box, below
 from wengert.engine.control.values import is_number
 from wengert.engine.core import tree
 from wengert.engine.core.errors import is_users, place
 from wengert.engine.core.raised import enter
 from wengert.engine.ops.comparison import equal, not_equal, require_valid, where
+from wengert.engine.ops.reduction import reduce_all
 from wengert.engine.staged.regions import FLOW, refusal
+from wengert.engine.transforms.staging import GraphTrace
 
 _FREE = "cannot access free variable "
 
@@ -94,17 +96,37 @@ def scope() -> Generator[None]:
 
 
 def checked(result: Any) -> Any:
-    """Return the result of a function, each number of which depends on that no exception is raised."""
+    """Return the result of a function; the program that it is part of raises the exceptions of the function.
+
+    Args:
+        result: what the function returns.
+    """
     code = FLOW.code
     if not isinstance(code, Box):
         return result
+    is_followed = any(isinstance(leaf, Box) for leaf in tree.leaves(result))
     for number, text in enumerate(FLOW.texts, 1):
         holds = not_equal(code, number)
+        if not is_followed or not _noted(holds, text):
 
-        def one(leaf: Any, holds: Any = holds, text: str = text) -> Any:
-            return (
-                require_valid(leaf, holds, operation="raise", requirement=text) if is_number(leaf) else leaf
-            )
+            def one(leaf: Any, holds: Any = holds, text: str = text) -> Any:
+                return (
+                    require_valid(leaf, holds, operation="raise", requirement=text)
+                    if is_number(leaf)
+                    else leaf
+                )
 
-        result = tree.map_tree(one, result)
+            result = tree.map_tree(one, result)
     return result
+
+
+def _noted(holds: Any, text: str) -> bool:
+    """Have the graph to which a truth value belongs check it; return whether it belongs to one."""
+    while isinstance(holds, Box):
+        trace = holds.owner
+        if isinstance(trace, GraphTrace):
+            axes = tuple(range(len(holds.shape)))
+            trace.checks.append((reduce_all(holds, axes=axes) if axes else holds, text))
+            return True
+        holds = below(holds)
+    return False

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
+import zlib
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from types import CellType, FunctionType, MethodType
-from typing import Any, ClassVar, NamedTuple
+from types import CellType, FunctionType, MethodType, ModuleType
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 
@@ -20,6 +21,10 @@ from wengert.engine.staged.exits import RETURNED, VALUE
 
 #: How many objects that a block reaches are compared.
 _MOST = 4096
+#: Python's containers, and NumPy's, of elements of any type.
+_DICT, _LIST, _SET, _ARRAY = cast("tuple[Any, Any, Any, Any]", (dict, list, set, np.ndarray))
+#: A plain array of more bytes is compared by a checksum.
+_LARGE = 1 << 20
 
 
 class _Unbound:
@@ -181,16 +186,13 @@ class Element(NamedTuple):
     @property
     def content(self) -> Any:
         """The value, or `UNBOUND`."""
-        if isinstance(self.container, dict):
-            return dict.get(self.container, self.key, UNBOUND)  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
-        return list.__getitem__(self.container, self.key)
+        is_dict = isinstance(self.container, _DICT)
+        return (_DICT.__getitem__ if is_dict else _LIST.__getitem__)(self.container, self.key)
 
     def replace(self, value: Any) -> None:
         """Give the element a value."""
-        if isinstance(self.container, dict):
-            dict.__setitem__(self.container, self.key, value)  # pyright: ignore[reportUnknownMemberType]
-        else:
-            list.__setitem__(self.container, self.key, value)
+        is_dict = isinstance(self.container, _DICT)
+        (_DICT.__setitem__ if is_dict else _LIST.__setitem__)(self.container, self.key, value)
 
 
 Place = Variable | Array | Element
@@ -288,29 +290,31 @@ class Region:
 
     def elements(self) -> list[Element]:
         """Return the elements and attributes that the block has changed; refuse a change of a plain array or a size."""
-        found: list[Element] = []
-        for container, before in self._containers:
-            now = _content(container)
-            if isinstance(before, np.ndarray):
-                if not np.array_equal(now, before, equal_nan=before.dtype.kind in "fc"):
-                    raise refusal(
-                        "staging", "a plain array is written where only a run knows whether", show(before)
-                    )
-            elif isinstance(before, dict):
-                _check_keys(container, before, now)
-                found += [Element(container, key) for key in before if now[key] is not before[key]]
-            elif len(now) != len(before) or isinstance(before, frozenset):
-                if now != before:
-                    raise _grows(container)
-            else:
-                pairs = zip(now, before, strict=True)
-                found += [Element(container, n) for n, (one, other) in enumerate(pairs) if one is not other]
-        return found
+        return [element for container, before in self._containers for element in _changed(container, before)]
 
 
-def _check_keys(container: Any, before: dict[Any, Any], now: dict[Any, Any]) -> None:
+def _changed(container: Any, before: Any) -> list[Element]:
+    """Return the elements of a container that differ from those before."""
+    now = _content(container)
+    if isinstance(container, _ARRAY):
+        if not _have_equal_bytes(now, before):
+            raise refusal(
+                "staging", "a plain array is written where only a run knows whether", show(container)
+            )
+        return []
+    if isinstance(container, _SET):
+        if now != before:
+            raise _grows(container)
+        return []
+    if isinstance(container, _LIST):
+        now, before = _numbered(now), _numbered(before)
     if now.keys() != before.keys():
         raise _grows(container)
+    return [Element(container, key) for key in before if now[key] is not before[key]]
+
+
+def _numbered(items: Any) -> Any:
+    return dict(enumerate(items))
 
 
 def _grows(container: Any) -> StagingError:
@@ -323,34 +327,34 @@ def _contents(objects: Iterable[Any]) -> list[tuple[Any, Any]]:
 
 
 def _content(container: Any) -> Any:
-    """Return a copy of what a container holds."""
-    if isinstance(container, np.ndarray):
-        return container.copy()
-    if isinstance(container, dict):
-        return dict(dict.items(container))  # pyright: ignore[reportUnknownArgumentType,reportUnknownMemberType]
-    if isinstance(container, list):
-        return [*list.__iter__(container)]  # pyright: ignore[reportUnknownArgumentType,reportUnknownMemberType]
-    return frozenset(set.__iter__(container))
+    """Return a copy of what a container holds; a large array is told from others by a checksum."""
+    if isinstance(container, _ARRAY):
+        return container.copy() if container.nbytes <= _LARGE else zlib.crc32(container.tobytes())
+    if isinstance(container, _DICT):
+        return dict(_DICT.items(container))
+    return (
+        [*_LIST.__iter__(container)] if isinstance(container, _LIST) else frozenset(_SET.__iter__(container))
+    )
+
+
+def _have_equal_bytes(one: Any, other: Any) -> bool:
+    return one == other if isinstance(one, int) else one.tobytes() == other.tobytes()
 
 
 def _restore(container: Any, before: Any) -> None:
-    if isinstance(container, np.ndarray):
-        if container.flags.writeable and not np.array_equal(container, before):
-            container[...] = before
-    elif isinstance(container, dict):
-        if not _is_same(container, before):
-            dict.clear(container)  # pyright: ignore[reportUnknownMemberType]
-            dict.update(container, before)  # pyright: ignore[reportUnknownMemberType]
-    elif isinstance(container, list):
-        list.__setitem__(container, slice(None), before)
-    elif _content(container) != before:
-        set.clear(container)
-        set.update(container, before)
-
-
-def _is_same(container: Any, before: dict[Any, Any]) -> bool:
     now = _content(container)
-    return now.keys() == before.keys() and all(now[key] is before[key] for key in before)
+    if isinstance(container, _ARRAY):
+        if container.nbytes <= _LARGE and not _have_equal_bytes(now, before):
+            container[...] = before
+    elif isinstance(container, _DICT):
+        if now.keys() != before.keys() or any(now[key] is not before[key] for key in before):
+            _DICT.clear(container)
+            _DICT.update(container, before)
+    elif isinstance(container, _LIST):
+        _LIST.__setitem__(container, slice(None), before)
+    elif now != before:
+        _SET.clear(container)
+        _SET.update(container, before)
 
 
 def _reached(functions: Sequence[FunctionType]) -> list[Any]:
@@ -358,31 +362,39 @@ def _reached(functions: Sequence[FunctionType]) -> list[Any]:
     waiting: list[Any] = [*functions]
     seen: set[int] = set()
     found: list[Any] = []
-    while waiting:
+    while waiting and len(seen) <= _MOST:
         item = waiting.pop()
         if id(item) in seen or isinstance(item, (Box, str, int, float, type(None), type)):
             continue
         seen.add(id(item))
-        if len(seen) > _MOST:
-            break
-        if isinstance(item, (list, dict, set)):
+        if isinstance(item, (list, dict, set)) or (isinstance(item, np.ndarray) and _is_writeable(item)):
             found.append(item)
-            waiting += item.values() if isinstance(item, dict) else item  # pyright: ignore[reportUnknownArgumentType,reportUnknownMemberType]
-        elif isinstance(item, (tuple, frozenset)):
-            waiting += item  # pyright: ignore[reportUnknownArgumentType]
-        elif isinstance(item, np.ndarray):
-            if item.flags.writeable and item.dtype.kind in "biufc":
-                found.append(item)
-        elif isinstance(item, MethodType):
-            waiting += [item.__func__, item.__self__]
-        elif isinstance(item, FunctionType):
-            waiting += _of_function(item)
-        elif type(item).__dictoffset__ and not isinstance(item, (CellType, type(np))):
-            try:
-                waiting.append(object.__getattribute__(item, "__dict__"))
-            except AttributeError:
-                continue
+        waiting += _parts(item)
     return found
+
+
+def _is_writeable(array: Any) -> bool:
+    return array.flags.writeable and array.dtype.kind in "biufc"
+
+
+def _parts(item: Any) -> Iterable[Any]:
+    """Return what an object holds."""
+    match item:
+        case dict():
+            return [*dict.values(cast("dict[Any, Any]", item))]
+        case list() | set() | tuple() | frozenset():
+            return cast("Iterable[Any]", item)
+        case MethodType():
+            return [item.__func__, item.__self__]
+        case FunctionType():
+            return _of_function(item)
+        case np.ndarray() | CellType() | ModuleType():
+            return []
+        case _:
+            try:
+                return [object.__getattribute__(item, "__dict__")] if type(item).__dictoffset__ else []
+            except AttributeError:
+                return []
 
 
 def _of_function(function: FunctionType) -> list[Any]:
@@ -448,11 +460,11 @@ def root_of(value: Any) -> Any:
     """Return the array whose memory a value shows, or None."""
     if isinstance(value, Box):
         return (value.lens.root if value.lens is not None else value) if value.shape else None
-    if isinstance(value, np.ndarray) and value.shape:
-        while isinstance(value.base, np.ndarray):
-            value = value.base
-        return value
-    return None
+    if not isinstance(value, _ARRAY) or not value.shape:
+        return None
+    while isinstance(value.base, _ARRAY):
+        value = value.base
+    return value
 
 
 def freeze(value: Any) -> None:

@@ -1,7 +1,7 @@
 """Source whose control flow calls functions that decide, when it runs, whether a value is known.
 
-A block becomes a function of its own that shares the variables of the user's function, so scopes, closures and lines stay
-Python's. Functions that Python itself suspends or inspects stay as they are.
+A block becomes a function of its own that shares the variables of the user's function, so scopes, closures and lines
+stay Python's. Functions that Python itself suspends or inspects stay as they are.
 """
 
 from __future__ import annotations
@@ -156,6 +156,19 @@ class _Rewriting(ast.NodeTransformer):
                 return self._for(node)
             case ast.Assert():
                 return self._if(_as_if(node))
+            case ast.AnnAssign() | ast.AugAssign():
+                return self._assignment(node)
+            case ast.With() | ast.Try() | ast.Match():
+                self._parts(node)
+            case ast.Nonlocal() | ast.Global():
+                pass
+            case _:
+                return [self.visit(node)]
+        return [node]
+
+    def _parts(self, node: ast.With | ast.Try | ast.Match) -> None:
+        """Rewrite the blocks of a statement that stays."""
+        match node:
             case ast.With():
                 node.items = [self.visit(item) for item in node.items]
                 node.body = self._block(node.body)
@@ -171,19 +184,20 @@ class _Rewriting(ast.NodeTransformer):
                 for case in node.cases:
                     case.guard = case.guard and self.visit(case.guard)
                     case.body = self._block(case.body)
-            case ast.AnnAssign(target=ast.Name() as target):
-                if node.value is None:
-                    return [_placed(ast.Pass(), node)]
-                return [self.visit(_placed(ast.Assign([target], node.value), node))]
-            case ast.AugAssign(target=ast.Name() as target) if self._is_unsure(target.id):
-                value = _call("bound", ast.Name(target.id, ast.Load()), ast.Constant(target.id))
-                first = _placed(ast.Assign([ast.Name(target.id, ast.Store())], value), node)
-                return [first, self.visit(node)]
-            case ast.Nonlocal() | ast.Global():
-                pass
-            case _:
-                return [self.visit(node)]
-        return [node]
+
+    def _assignment(self, node: ast.AnnAssign | ast.AugAssign) -> list[ast.stmt]:
+        """Rewrite an assignment: blocks have no annotations, and a variable that is changed must be bound."""
+        target = node.target
+        if not isinstance(target, ast.Name):
+            return [self.visit(node)]
+        if isinstance(node, ast.AnnAssign):
+            plain = ast.Assign([target], node.value) if node.value is not None else ast.Pass()
+            return [self.visit(_placed(plain, node))]
+        if not self._is_unsure(target.id):
+            return [self.visit(node)]
+        value = _call("bound", ast.Name(target.id, ast.Load()), ast.Constant(target.id))
+        first = _placed(ast.Assign([ast.Name(target.id, ast.Store())], value), node)
+        return [first, self.visit(node)]
 
     def _is_unsure(self, name: str) -> bool:
         return any(node.id == name for node in self._unsure)
@@ -269,17 +283,17 @@ class _Rewriting(ast.NodeTransformer):
         count, sure = reads(inside), set(sure)
         rows: list[tuple[str, bool, bool]] = []
         for name in names:
-            is_elsewhere = function.reads[name] > count[name] or name in (RETURNED, VALUE)
+            is_elsewhere = function.reads[name] > count[name] or name.startswith(PREFIX)
             is_live = is_elsewhere or name in function.nonlocals or name in function.kept or name in exposed
             is_carried = name in exposed or (is_live and name not in sure)
             rows.append((function.mangled(name), is_live, is_carried))
         is_global = any(name in function.globals for name in bound(binding))
-        return [_state(names), ast.Constant((tuple(rows), is_global))]
+        return [_state(names), _constant((tuple(rows), is_global))]
 
     def _loop_info(
         self, binding: Sequence[ast.AST], inside: Sequence[ast.AST], flow: Flow, flags: list[str]
     ) -> list[ast.expr]:
-        sure = flow.end or set()
+        sure = flow.end or frozenset[str]()
         return [*self._info(binding, inside, {*flow.exposed, *flags}, sure), _state(flags)]
 
     # -- expressions -------------------------------------------------------------------------------------
@@ -388,6 +402,10 @@ def _lazy(body: ast.expr, at: ast.expr | None = None) -> ast.expr:
 def _state(names: Sequence[str]) -> ast.expr:
     """Return a function that closes over variables."""
     return _lazy(ast.Tuple([ast.Name(name, ast.Load()) for name in names], ast.Load()))
+
+
+def _constant(value: Any) -> ast.expr:
+    return ast.Constant(value)
 
 
 def _comparison(op: ast.cmpop, at: ast.expr) -> ast.expr:

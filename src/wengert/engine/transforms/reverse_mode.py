@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
@@ -38,7 +39,7 @@ from wengert.engine.transforms.arguments import (
 )
 from wengert.engine.transforms.forward_mode import as_numpy_scalars, times_partial
 from wengert.engine.transforms.staging import Walk
-from wengert.engine.transforms.substitution import runs
+from wengert.engine.transforms.substitution import attempt
 from wengert.engine.transforms.tape import LinearTrace, Node, Part, TapeTrace, box_of, boxes_of
 
 
@@ -373,9 +374,8 @@ class Recording:
     """A function run once and recorded: its outputs, and the list that leads to them."""
 
     def __init__(self, inputs: Inputs, has_aux: bool, operation: str) -> None:
-        for again in runs(inputs.function):
-            with again:
-                trace, outputs, aux = self._run(inputs, has_aux, operation)
+        run = functools.partial(self._run, inputs, has_aux, operation)
+        trace, outputs, aux = attempt(inputs.function, run)
         self.states = [state_of(trace, value) for value in outputs]
         self.values = [release(trace, value) for value in outputs]
         self.aux = tree.map_tree(lambda value: release(trace, value), aux) if has_aux else None

@@ -23,9 +23,11 @@ from wengert.engine.core.dtypes import (
     show_integer,
 )
 from wengert.engine.core.errors import RangeError, message, user_location
+from wengert.engine.core.shapes import shape_of, size
 from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.engine.ir.types import TensorType, type_of
 from wengert.engine.nest.lowering import Elementwise, check_integers
+from wengert.engine.ops.comparison import require_valid
 from wengert.engine.primitive import REGISTRY, Primitive
 
 
@@ -79,6 +81,8 @@ class GraphTrace(Trace):
         self.constants: list[tuple[Var, Any]] = []
         self.adjoints: dict[Var, Var] = {}
         self.locations: dict[Var, str] = {}
+        self.checks: list[tuple[Any, str]] = []
+        """Truth values that must hold, or the program raises the exception that a text stands for."""
         self._provisional: set[Var] = set()
         self._lifted: dict[int, tuple[Any, Var]] = {}
         self._known: dict[int, tuple[Any, Var]] = {}
@@ -167,9 +171,19 @@ class GraphTrace(Trace):
 
     def finish(self, outputs: Sequence[Any]) -> Graph:
         """Return the graph; its first inputs are the captured values."""
-        atoms = tuple(map(self.atom, outputs))
+        atoms = tuple(map(self.atom, self._checked(outputs)))
         captured = tuple(self._lifted[id(value.state)][1] for value in self.captured)
         return Graph((*captured, *self.inputs), tuple(self.constants), tuple(self._kept(atoms)), atoms)
+
+    def _checked(self, outputs: Sequence[Any]) -> Sequence[Any]:
+        """Have the smallest output depend on all checks: a program computes no value that no output depends on."""
+        if not (self.checks and outputs):
+            return outputs
+        position = min(range(len(outputs)), key=lambda n: size(shape_of(outputs[n])))
+        value = outputs[position]
+        for holds, text in self.checks:
+            value = require_valid(value, holds, operation="raise", requirement=text)
+        return [*outputs[:position], value, *outputs[position + 1 :]]
 
     def _kept(self, outputs: Sequence[Atom]) -> Sequence[Equation]:
         """Return the equations without unused provisional ones."""
