@@ -46,6 +46,8 @@ from wengert.engine.ir.types import TensorType, is_weak
 _levels = itertools.count()
 #: The blocks under trace of all threads; while it is empty, no box is observed.
 OBSERVED: list[Any] = []
+#: What looks at a box, by its identity, before a write into it.
+GUARDED: dict[int, Callable[[Box], None]] = {}
 _NUMBERS = (NDARRAY, np.generic, bool, int, float, complex)
 _new = object.__new__
 #: The message of code that was given a box and names its type.
@@ -199,6 +201,12 @@ class Box:
 
     def hold(self, value: Box) -> None:
         """Make this cell, which has no lens, hold a new value."""
+        if GUARDED and (guard := GUARDED.get(id(self))) is not None:
+            guard(self)
+        self.receive(value)
+
+    def receive(self, value: Box) -> None:
+        """Make this cell hold the value that a block under trace leaves in it."""
         if OBSERVED and (written := RUNNING.written) is not None and id(self) not in written:
             written[id(self)] = self, self.owner, self.state
         self.owner, self.state = value.owner, value.state
@@ -356,7 +364,7 @@ def is_sole(cell: Box, name: str) -> bool:
     array = getattr(cell.state, name)
     is_own = isinstance(array, NDARRAY) and array.flags.owndata and array.flags.writeable
     del array
-    is_observed = RUNNING.recorder is not None or RUNNING.written is not None
+    is_observed = RUNNING.recorder is not None or RUNNING.written is not None or id(cell) in GUARDED
     return is_own and not is_observed and _references(cell, name) == _SOLE
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 from typing import NamedTuple
 
@@ -17,6 +18,8 @@ class _Origin(NamedTuple):
     function: str
 
 
+#: The attribute of an exception that a program of the user's raises.
+_MARK = "__wengert_raised__"
 _origins: dict[str, _Origin] = {}
 
 
@@ -33,6 +36,11 @@ def enter(text: str, problem: Exception, file: str, line: int, function: str) ->
     kept = _copied(problem)
     kept.__traceback__ = kept.__cause__ = kept.__context__ = None
     _origins[text] = _Origin(kept, file, line, function)
+
+
+def is_users_own(problem: BaseException) -> bool:
+    """Return whether `user_error` made an exception."""
+    return bool(getattr(problem, _MARK, False))
 
 
 def _copied(problem: Exception) -> Exception:
@@ -53,6 +61,8 @@ def user_error(text: str) -> Exception:
     if origin is None:  # of a program that another process wrote
         return LimitError(text)
     problem = _copied(origin.problem)
+    with contextlib.suppress(Exception):
+        setattr(problem, _MARK, True)
     if not origin.file:
         return problem
     source = compile("\n" * (origin.line - 1) + "raise problem", origin.file, "exec")

@@ -21,6 +21,7 @@ from wengert.engine.core.shapes import size
 from wengert.engine.ir.types import TensorType, promote, show, type_of
 from wengert.engine.ops.comparison import logical_and, logical_not, logical_or, not_equal
 from wengert.engine.ops.shape import reshape
+from wengert.engine.staged.aliases import link
 from wengert.engine.staged.contents import NOTHING, Content, Leaf, Sharing, content_of, is_same
 from wengert.engine.staged.raising import joined, note, number_of, run
 from wengert.engine.staged.regions import (
@@ -33,7 +34,6 @@ from wengert.engine.staged.regions import (
     Unsure,
     Variable,
     assuming,
-    freeze,
     key_of,
     known,
     put,
@@ -356,7 +356,7 @@ def _staged(pred: Box, functions: Sequence[Callable[[], Any] | None], names: Seq
 def _put(place: Place, value: Any) -> None:
     if isinstance(place, Array):
         if value is not place.box:
-            place.box.hold(boxed(value))
+            place.box.receive(boxed(value))
     elif value is not place.content:
         put(place, value)
 
@@ -371,7 +371,7 @@ class _Merge:
         self._sides = yes, no
         self._pairs: list[tuple[Any, Any]] = []
         self._types: list[TensorType] = []
-        self._frozen: set[int] = set()
+        self._shared: dict[int, list[Any]] = {}
 
     def place(self, place: Place) -> Made:
         """Add what a place holds; a branch that does not name it leaves it as it was."""
@@ -456,10 +456,8 @@ class _Merge:
             for leaf, side in zip((yes, no), self._sides, strict=True)
             if leaf is not None and leaf.root is not None and side.sharing.is_shared(leaf)
         ]
-        for leaf in shared:
-            freeze(leaf.root)
         if shared:
-            self._frozen.add(position)
+            self._shared[position] = [leaf.root for leaf in shared]
         return lambda results: results[position]
 
     def carried_out(self, pred: Box) -> Sequence[Any]:
@@ -474,8 +472,8 @@ class _Merge:
         (yes, no), captured = aligned(*branches)
         yes, no = convert_outputs(yes, self._types), convert_outputs(no, self._types)
         results = cond_primitive(pred, *captured, on_true=yes, on_false=no)
-        for position in self._frozen:
-            freeze(results[position])
+        for position, roots in self._shared.items():
+            link(results[position], roots)
         return results
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,7 @@ from wengert.engine.core import tree
 from wengert.engine.core.dtypes import BOOL
 from wengert.engine.core.errors import WengertError
 from wengert.engine.ir.types import TensorType, show, type_of
+from wengert.engine.staged.aliases import give_up, link
 from wengert.engine.staged.contents import Content, Leaf, Sharing, content_of, is_same
 from wengert.engine.staged.regions import (
     UNBOUND,
@@ -20,8 +21,6 @@ from wengert.engine.staged.regions import (
     Region,
     StagingError,
     Unsure,
-    freeze,
-    give_up,
     known,
     put,
     refusal,
@@ -43,8 +42,10 @@ class CarriedLeaf:
     leaf: Leaf | None
     type: TensorType | None = None
     """Its type as part of the carry; None while no turn changes it."""
-    is_frozen: bool = False
+    is_shared: bool = False
     """Whether another variable may show its array."""
+    others: list[Any] = field(default_factory=list[Any])
+    """Arrays from outside of the loop that it may be."""
     is_written: bool = False
     """Whether a turn writes into its array."""
     box: Any = None
@@ -119,8 +120,6 @@ class Slot:
             values.append(leaf.box)
             if isinstance(self.place, Array):
                 continue
-            if leaf.is_frozen:
-                freeze(leaf.box)
             if leaf.is_written:
                 self._give_up(leaf, region)
         flag = next(inputs) if self.flagged else True
@@ -211,9 +210,9 @@ class Slot:
             return changes
         if isinstance(leaf.box, Box) and id(leaf.box) in region.written and not leaf.is_written:
             leaf.is_written = changes = True
-        if sharing.is_shared(now) and not leaf.is_frozen:
-            leaf.is_frozen = changes = True
-            freeze(now.root)
+        if sharing.is_shared(now) and not leaf.is_shared:
+            leaf.is_shared = changes = True
+            leaf.others += [now.root] if region.is_outer(now.root) else []
         return changes
 
     def _settle(self, path: str, leaf: CarriedLeaf, now: Leaf) -> bool:
@@ -255,7 +254,7 @@ class Slot:
                 self._share(leaf, value)
         flag = next(results) if self.flagged else True
         if isinstance(self.place, Array):
-            self.place.box.hold(boxed(values[0]))
+            self.place.box.receive(boxed(values[0]))
         elif not self.place.is_live or self.structure is None:
             put(
                 self.place,
@@ -269,17 +268,22 @@ class Slot:
     def _share(self, leaf: CarriedLeaf, value: Any) -> None:
         root = leaf.leaf.root if leaf.leaf is not None else None
         if leaf.is_written and isinstance(root, Box):
-            root.hold(root)  # a block around the loop takes note
+            root.receive(root)  # a block around the loop takes note
             give_up(root)
         elif root is not None and not self.always and root_of(value) is not None:
-            freeze(root)
-            freeze(value)
-        if leaf.is_frozen:
-            freeze(value)
+            link(value, [root])
+        leaf.box = value
 
 
 def _shown(leaf: Leaf) -> str:
     return show(type_of(leaf.value)) if leaf.is_number else repr(leaf.object)
+
+
+def link_shared(slots: Iterable[Slot]) -> None:
+    """Refuse writes into the present arrays of leaves that may be one."""
+    shared = [leaf for slot in slots for leaf in slot.leaves if leaf.is_shared and leaf.is_carried]
+    for leaf in shared:
+        link(leaf.box, [*leaf.others, *(other.box for other in shared if other is not leaf)])
 
 
 def slot_of(place: Place, always: bool) -> Slot:

@@ -16,7 +16,7 @@ from wengert.engine.ir.graph import Graph
 from wengert.engine.ir.types import TensorType
 from wengert.engine.ops.comparison import equal, logical_and
 from wengert.engine.staged.branches import both_hold, clear, if_
-from wengert.engine.staged.carried import slot_of
+from wengert.engine.staged.carried import link_shared, slot_of
 from wengert.engine.staged.contents import Content, Sharing, content_of
 from wengert.engine.staged.iterables import Rows, rows_of
 from wengert.engine.staged.raising import joined, run
@@ -301,6 +301,7 @@ class _Staging:
         number = next(inputs)
         for slot in self.slots.values():
             slot.start(inputs, region)
+        link_shared(self.slots.values())
         if self.raises:
             FLOW.code = next(inputs)
         return number
@@ -360,5 +361,6 @@ class _Staging:
         next(results)
         for slot in self.slots.values():
             slot.end(results)
+        link_shared(self.slots.values())
         if self.raises:
             FLOW.code = joined(FLOW.code, next(results))

@@ -8,11 +8,11 @@ from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import CellType, FunctionType, MethodType, ModuleType
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from wengert.engine.boxes import OBSERVED, RUNNING, Box, Lens, State, Trace, View, boxed
+from wengert.engine.boxes import OBSERVED, RUNNING, Box, Trace, boxed
 from wengert.engine.control.values import is_number
 from wengert.engine.core import tree
 from wengert.engine.core.errors import StagingError, message
@@ -369,7 +369,7 @@ def _reached(functions: Sequence[FunctionType]) -> list[Any]:
         seen.add(id(item))
         if isinstance(item, (list, dict, set)) or (isinstance(item, np.ndarray) and _is_writeable(item)):
             found.append(item)
-        waiting += _parts(item)
+        waiting += parts_of(item)
     return found
 
 
@@ -377,7 +377,7 @@ def _is_writeable(array: Any) -> bool:
     return array.flags.writeable and array.dtype.kind in "biufc"
 
 
-def _parts(item: Any) -> Iterable[Any]:
+def parts_of(item: Any) -> Iterable[Any]:
     """Return what an object holds."""
     match item:
         case dict():
@@ -413,49 +413,6 @@ def _of_function(function: FunctionType) -> list[Any]:
     ]
 
 
-# -- aliases ---------------------------------------------------------------------------------------------
-
-
-class _ReadOnly(View):
-    """The whole of an array that another name may show, too, where only a run knows which."""
-
-    __slots__ = ()
-    keeps_rows: ClassVar[bool] = True
-
-    def read(self, base: Any) -> Any:
-        """Return the value."""
-        return base.owner.box(base.state)
-
-    def write(self, base: Any, value: Any) -> Any:
-        """Refuse the write."""
-        requirement = "an array is written that, as only a run knows, another variable may show"
-        raise refusal("setitem", requirement, show(base), "copy it where the names part: x = y.copy()")
-
-    def layout(self, memory: Any) -> Any:
-        """Return the same memory."""
-        return memory
-
-
-class _Gone(Trace):
-    """Owns the boxes of arrays whose content a loop exchanged with others."""
-
-    name = "exchanged array"
-
-    def process(self, primitive: Any, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """Refuse the operation."""
-        requirement = "a loop exchanged this array with others, and only its own variables show them"
-        raise refusal(
-            primitive.name, requirement, hint="return the arrays by the names of the loop, or copy them"
-        )
-
-    def concrete(self, state: Any) -> Any:
-        """Refuse the conversion."""
-        return self.process(self, (), {})
-
-
-_GONE = _Gone()
-
-
 def root_of(value: Any) -> Any:
     """Return the array whose memory a value shows, or None."""
     if isinstance(value, Box):
@@ -465,18 +422,3 @@ def root_of(value: Any) -> Any:
     while isinstance(value.base, _ARRAY):
         value = value.base
     return value
-
-
-def freeze(value: Any) -> None:
-    """Make later writes into an array raise an error."""
-    root = root_of(value)
-    if not isinstance(root, Box) or root.lens is not None:
-        return
-    hidden = root.owner.box(root.state)
-    hidden.memory = root.memory
-    root.lens = Lens(hidden, _ReadOnly())
-
-
-def give_up(box: Box) -> None:
-    """Make later reads of an array raise an error."""
-    box.owner, box.state = _GONE, State(np.zeros(box.shape, box.dtype))

@@ -1,0 +1,116 @@
+"""Arrays that may be one, as only a run knows: a write into one is refused as long as the program can see another."""
+
+from __future__ import annotations
+
+import os
+import sys
+import weakref
+from collections.abc import Iterable
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+import wengert
+from wengert.engine.boxes import GUARDED, Box, State, Trace
+from wengert.engine.ir.types import show
+from wengert.engine.staged.regions import parts_of, refusal, root_of
+
+_PACKAGE = os.path.join(os.path.dirname(wengert.__file__), "")
+#: How many objects the search for an array looks at.
+_MOST = 1 << 14
+
+
+class _Guard:
+    """Refuses writes into an array as long as the program can see one that it may be.
+
+    Args:
+        box: the array.
+    """
+
+    def __init__(self, box: Box) -> None:
+        key = id(box)
+        self._box = weakref.ref(box, lambda _: GUARDED.pop(key, None))
+        self.others: list[weakref.ref[Any]] = []
+
+    def __call__(self, box: Box) -> None:
+        """Raise an error if a write into the array is not allowed."""
+        others = [other for other in (ref() for ref in self.others) if other is not None and other is not box]
+        if others and _is_seen(others):
+            requirement = "an array is written that, as only a run knows, another variable may show"
+            raise refusal("setitem", requirement, show(box), "copy it where the names part: x = y.copy()")
+
+
+def link(array: Any, others: Iterable[Any]) -> None:
+    """Refuse writes into an array as long as the program can see one of others, and the other way round.
+
+    Args:
+        array: a box, or a view of one.
+        others: arrays that it may be.
+    """
+    root = root_of(array)
+    for other in map(root_of, others):
+        if root is not None and other is not None and root is not other:
+            _note(root, other)
+            _note(other, root)
+
+
+def _note(root: Any, other: Any) -> None:
+    if isinstance(root, Box):
+        guard = GUARDED.get(id(root))
+        if guard is None:
+            guard = GUARDED[id(root)] = _Guard(root)
+        guard.others.append(weakref.ref(other))
+
+
+def _is_seen(arrays: list[Any]) -> bool:
+    """Return whether a variable of the program, or an object that it holds, shows one of some arrays."""
+    wanted = {id(array) for array in arrays}
+    waiting = [value for frame in _frames() for value in frame.f_locals.values()]
+    seen: set[int] = set()
+    while waiting:
+        item = waiting.pop()
+        if id(item) in seen:
+            continue
+        seen.add(id(item))
+        if len(seen) > _MOST:
+            return True
+        if isinstance(item, (Box, np.ndarray)):
+            if id(item) in wanted or id(root_of(item)) in wanted:
+                return True
+        elif not isinstance(item, (str, int, float, type(None), type)):
+            waiting += parts_of(item)
+    return False
+
+
+def _frames() -> Iterable[FrameType]:
+    """Yield the running functions that are not Wengert's."""
+    frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    while frame is not None:
+        if not frame.f_code.co_filename.startswith(_PACKAGE):
+            yield frame
+        frame = frame.f_back
+
+
+class _Gone(Trace):
+    """Owns the boxes of arrays whose content a loop exchanged with others."""
+
+    name = "exchanged array"
+
+    def process(self, primitive: Any, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Refuse the operation."""
+        requirement = "a loop exchanged this array with others, and only its own variables show them"
+        hint = "return the arrays by the names of the loop, or copy them"
+        raise refusal(getattr(primitive, "name", "loop"), requirement, hint=hint)
+
+    def concrete(self, state: Any) -> Any:
+        """Refuse the conversion."""
+        return self.process(None, (), {})
+
+
+_GONE = _Gone()
+
+
+def give_up(box: Box) -> None:
+    """Make later reads of an array raise an error."""
+    box.owner, box.state = _GONE, State(np.zeros(box.shape, box.dtype))
