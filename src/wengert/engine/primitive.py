@@ -354,9 +354,7 @@ class Primitive:
     def _placed(self, result: Any, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
         return result if self.memory is None else placed(self.memory, result, operands, params)
 
-    def explained(
-        self, problem: Exception, operands: Sequence[Any], params: Mapping[str, Any]
-    ) -> Exception:
+    def explained(self, problem: Exception, operands: Sequence[Any], params: Mapping[str, Any]) -> Exception:
         """Turn NumPy's error into one that names the operation, the operands and the user's line."""
         if isinstance(problem, WengertError) or is_users_own(problem):
             return problem

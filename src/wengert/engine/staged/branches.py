@@ -266,7 +266,7 @@ def sure(value: Any, name: str) -> Any:
     )
     if flag is False:
         raise problem
-    note(problem, logical_not(flag), f"read of {name!r}")
+    note(problem, logical_not(flag))
     return value.value
 
 
@@ -437,7 +437,7 @@ class _Merge:
         if yes is None or no is None:
             one = yes or no
             assert one is not None
-            if not one.is_number:
+            if not (one.is_number and isinstance(one.object, (Box, np.ndarray))):
                 return lambda _: one.object
         elif is_same(yes, no):
             return lambda _: yes.object

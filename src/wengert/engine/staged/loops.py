@@ -15,7 +15,7 @@ from wengert.engine.core.dtypes import INT64
 from wengert.engine.ir.graph import Graph
 from wengert.engine.ir.types import TensorType
 from wengert.engine.ops.comparison import equal, logical_and
-from wengert.engine.staged.branches import both_hold, clear, if_
+from wengert.engine.staged.branches import both_hold, clear, if_, truth
 from wengert.engine.staged.carried import link_shared, slot_of
 from wengert.engine.staged.contents import Content, Sharing, content_of
 from wengert.engine.staged.iterables import Rows, rows_of
@@ -26,6 +26,7 @@ from wengert.engine.staged.regions import (
     Region,
     Variable,
     key_of,
+    put,
     refusal,
     variables,
 )
@@ -251,6 +252,8 @@ class _Staging:
         self.slots = {
             key_of(name): slot_of(name, self.always) for name in loop.names if name.is_live or name.is_carried
         }
+        self.test_is_true = False
+        """Whether only a flag, or an exception, ends the loop."""
         self.raises = False
         """Whether a turn may raise an exception that only a run knows."""
 
@@ -344,7 +347,7 @@ class _Staging:
         with Region(self.loop.functions, names) as region, running(GraphTrace("loop")) as trace:
             number = self._start(trace, types, region)
             code, FLOW.code = FLOW.code, 0
-            going = self.loop.going(self.test if self.length is None else lambda: number < self._length())
+            going = self.loop.going(self._test if self.length is None else lambda: number < self._length())
             if isinstance(code, Box):
                 fine = equal(code, 0)
                 going = logical_and(fine, going) if isinstance(going, Box) else fine if going else False
@@ -354,6 +357,11 @@ class _Staging:
             raise refusal("while", "no turn ends the loop")
         return trace.finish([going]), trace.captured
 
+    def _test(self) -> Any:
+        found = truth(run(self.test))
+        self.test_is_true = found is True
+        return found
+
     def _length(self) -> Any:
         return self.count if self.count is not None else self.length
 
@@ -361,6 +369,9 @@ class _Staging:
         next(results)
         for slot in self.slots.values():
             slot.end(results)
+        names = self.loop.exits.__code__.co_freevars
+        if self.test_is_true and len(names) == 1:  # nothing else ends the loop
+            put(self.slots["variable", names[0]].place, True)
         link_shared(self.slots.values())
         if self.raises:
             FLOW.code = joined(FLOW.code, next(results))

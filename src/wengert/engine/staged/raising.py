@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
@@ -10,11 +9,12 @@ from typing import Any
 from wengert.engine.boxes import Box, below
 from wengert.engine.control.values import is_number
 from wengert.engine.core import tree
-from wengert.engine.core.errors import is_users, place
+from wengert.engine.core.errors import is_users, place, user_frame
 from wengert.engine.core.raised import enter
 from wengert.engine.ops.comparison import equal, not_equal, require_valid, where
 from wengert.engine.ops.reduction import reduce_all
 from wengert.engine.staged.regions import FLOW, refusal
+from wengert.engine.transforms.batching import BatchTrace
 from wengert.engine.transforms.staging import GraphTrace
 
 _FREE = "cannot access free variable "
@@ -68,19 +68,28 @@ def _origin(problem: Exception) -> tuple[str, int, str]:
         if is_users(code):
             found = code.co_filename, traceback.tb_lineno, code.co_name
         traceback = traceback.tb_next
-    return found if found[0] and os.path.basename(found[0]) else ("", 0, "")
+    frame = user_frame()
+    if not found[0] and frame is not None:
+        return frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
+    return found
 
 
 def joined(before: Any, after: Any) -> Any:
     """Return the number of the first of two exceptions."""
     if not isinstance(before, Box):
-        return before or after
-    return where(equal(before, 0), after, before)
+        return before or _without_derivative(after)
+    return _without_derivative(where(equal(before, 0), after, before))
 
 
-def note(problem: Exception, happens: Any, what: str) -> None:
-    """Note an exception that the program raises where a truth value holds."""
-    del what
+def _without_derivative(code: Any) -> Any:
+    """Return a number without the boxes of transforms that follow derivatives: it outlives them."""
+    while isinstance(code, Box) and not (code.owner.staging or isinstance(code.owner, BatchTrace)):
+        code = below(code)
+    return code
+
+
+def note(problem: Exception, happens: Any) -> None:
+    """Note an exception that the program raises at the present line where a truth value holds."""
     FLOW.code = joined(FLOW.code, where(happens, number_of(problem), 0))
 
 

@@ -172,6 +172,8 @@ class _Rewriting(ast.NodeTransformer):
             case ast.With():
                 node.items = [self.visit(item) for item in node.items]
                 node.body = self._block(node.body)
+                if not all(map(_is_errstate, node.items)):  # it may catch an exception
+                    node.body = [_placed(ast.With([ast.withitem(_call("trying"))], node.body), node)]
             case ast.Try():
                 trying = ast.With([ast.withitem(_call("trying"))], self._block(node.body))
                 node.body = [_placed(trying, node)]
@@ -379,6 +381,13 @@ class _Rewriting(ast.NodeTransformer):
 def exits_flags(exits: Exits) -> set[str]:
     """Return the flags of all loops of a function."""
     return {flag for flags in exits.flags.values() for flag in flags}
+
+
+def _is_errstate(item: ast.withitem) -> bool:
+    call = item.context_expr
+    return (
+        isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "errstate"
+    )
 
 
 def _call(name: str, *arguments: ast.expr) -> ast.Call:
