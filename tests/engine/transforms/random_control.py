@@ -139,7 +139,9 @@ class Generator:
     def _for(self, level: int, loops: int, counters: list[str]) -> None:
         self._count += 1
         name = f"i{self._count}"
-        inside = self._pick("range(n)", f"range({self._random.randint(1, 7)})", "range(1, 6, 2)", "range(k % 5)")
+        inside = self._pick(
+            "range(n)", f"range({self._random.randint(1, 7)})", "range(1, 6, 2)", "range(k % 5)"
+        )
         if self._chance(0.2):
             self._line(level, f"for {name}, v in enumerate(x):")
             self._line(level + 1, "s += 0.1 * v")

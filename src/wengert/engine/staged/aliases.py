@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
-import wengert
-from wengert.engine.boxes import GUARDED, Box, State, Trace
+from wengert.engine.boxes import GUARDED, Box
 from wengert.engine.ir.types import show
-from wengert.engine.staged.regions import parts_of, refusal, root_of
+from wengert.engine.staged.exchanged import refusal
+from wengert.engine.staged.regions import parts_of, root_of
 
-_PACKAGE = os.path.join(os.path.dirname(wengert.__file__), "")
+#: The folder of Wengert.
+_PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(__file__))), "")
 #: How many objects the search for an array looks at.
 _MOST = 1 << 14
 
@@ -90,27 +91,3 @@ def _frames() -> Iterable[FrameType]:
         if not frame.f_code.co_filename.startswith(_PACKAGE):
             yield frame
         frame = frame.f_back
-
-
-class _Gone(Trace):
-    """Owns the boxes of arrays whose content a loop exchanged with others."""
-
-    name = "exchanged array"
-
-    def process(self, primitive: Any, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """Refuse the operation."""
-        requirement = "a loop exchanged this array with others, and only its own variables show them"
-        hint = "return the arrays by the names of the loop, or copy them"
-        raise refusal(getattr(primitive, "name", "loop"), requirement, hint=hint)
-
-    def concrete(self, state: Any) -> Any:
-        """Refuse the conversion."""
-        return self.process(None, (), {})
-
-
-_GONE = _Gone()
-
-
-def give_up(box: Box) -> None:
-    """Make later reads of an array raise an error."""
-    box.owner, box.state = _GONE, State(np.zeros(box.shape, box.dtype))

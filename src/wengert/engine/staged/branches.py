@@ -23,6 +23,7 @@ from wengert.engine.ops.comparison import logical_and, logical_not, logical_or, 
 from wengert.engine.ops.shape import reshape
 from wengert.engine.staged.aliases import link
 from wengert.engine.staged.contents import NOTHING, Content, Leaf, Sharing, content_of, is_same
+from wengert.engine.staged.exchanged import give_up, refusal
 from wengert.engine.staged.raising import joined, note, number_of, run
 from wengert.engine.staged.regions import (
     FLOW,
@@ -37,7 +38,6 @@ from wengert.engine.staged.regions import (
     key_of,
     known,
     put,
-    refusal,
     show_value,
     variables,
 )
@@ -301,6 +301,8 @@ class Side:
     """What it returns."""
     code: Any
     """The number of the exception that it raises, 0 for none; a box if only a run knows."""
+    exchanged: list[Box]
+    """The arrays from outside that nothing may read after it."""
     problem: Exception | None
     """The exception that it raises in any case."""
     sharing: Sharing
@@ -326,7 +328,8 @@ def _side(
             outcome = content_of(value)
             code = FLOW.code if problem is None else joined(FLOW.code, number_of(problem))
             sharing = Sharing(region, [*contents.values(), outcome])
-    return Side(trace, places, contents, outcome, code, problem, sharing)
+            exchanged = region.exchanged()
+    return Side(trace, places, contents, outcome, code, exchanged, problem, sharing)
 
 
 def _staged(pred: Box, functions: Sequence[Callable[[], Any] | None], names: Sequence[Variable]) -> Any:
@@ -339,6 +342,8 @@ def _staged(pred: Box, functions: Sequence[Callable[[], Any] | None], names: Seq
         raise refusal("if", "both branches raise an exception", type(yes.problem).__name__)
     merge = _Merge(yes, no)
     places: dict[Any, Place] = {**{key_of(name): name for name in names}, **yes.places, **no.places}
+    exchanged = {id(box): box for side in sides for box in side.exchanged}
+    places = {key: place for key, place in places.items() if not (key[0] == "array" and key[1] in exchanged)}
     made = {key: merge.place(place) for key, place in places.items() if place.is_live}
     value = merge.content("the value", yes.result, no.result, False)
     code = merge.number(yes.code, no.code)
@@ -348,6 +353,9 @@ def _staged(pred: Box, functions: Sequence[Callable[[], Any] | None], names: Seq
             _put(place, made[key](results))
         else:
             put(place, UNBOUND)
+    for box in exchanged.values():
+        box.receive(box)
+        give_up(box)
     if code is not None:
         FLOW.code = joined(FLOW.code, known(code(results)))
     return value(results)
@@ -393,7 +401,7 @@ class _Merge:
             going = no if problems[0] else yes
             if going.value is before.value and going.flag is True:
                 return lambda _: going.value
-            nothing = Content(UNBOUND, tree.LEAF, [], going.flag and False)
+            nothing = Content(UNBOUND, tree.LEAF, [], False)
             yes, no = (nothing, no) if problems[0] else (yes, nothing)
             is_internal = is_internal or going.flag is True
         if yes.value is no.value and yes.flag is True and no.flag is True:

@@ -12,8 +12,9 @@ from wengert.engine.core import tree
 from wengert.engine.core.dtypes import BOOL
 from wengert.engine.core.errors import WengertError
 from wengert.engine.ir.types import TensorType, show, type_of
-from wengert.engine.staged.aliases import give_up, link
+from wengert.engine.staged.aliases import link
 from wengert.engine.staged.contents import Content, Leaf, Sharing, content_of, is_same
+from wengert.engine.staged.exchanged import give_up, refusal
 from wengert.engine.staged.regions import (
     UNBOUND,
     Array,
@@ -23,7 +24,6 @@ from wengert.engine.staged.regions import (
     Unsure,
     known,
     put,
-    refusal,
     root_of,
     show_value,
 )
@@ -142,9 +142,7 @@ class Slot:
             raise refusal(
                 "loop", f"{self.place.name} is a plain array that the loop writes", show(root), hint
             )
-        region.written.setdefault(id(root), (root, root.owner, root.state))
-        region.given_up.add(id(root))
-        give_up(root)
+        region.without(root)
 
     def finish(self, content: Content, sharing: Sharing, region: Region) -> bool:
         """Compare what the place holds after a turn with the carry; return whether the carry had to change."""

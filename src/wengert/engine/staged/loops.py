@@ -18,6 +18,7 @@ from wengert.engine.ops.comparison import equal, logical_and
 from wengert.engine.staged.branches import both_hold, clear, if_, truth
 from wengert.engine.staged.carried import link_shared, slot_of
 from wengert.engine.staged.contents import Content, Sharing, content_of
+from wengert.engine.staged.exchanged import give_up, refusal
 from wengert.engine.staged.iterables import Rows, rows_of
 from wengert.engine.staged.raising import joined, run
 from wengert.engine.staged.regions import (
@@ -27,7 +28,6 @@ from wengert.engine.staged.regions import (
     Variable,
     key_of,
     put,
-    refusal,
     variables,
 )
 from wengert.engine.transforms.staging import GraphTrace, equations_written, provisionally
@@ -252,6 +252,8 @@ class _Staging:
         self.slots = {
             key_of(name): slot_of(name, self.always) for name in loop.names if name.is_live or name.is_carried
         }
+        self.exchanged: dict[int, Box] = {}
+        """The arrays from outside that the first turn may exchange, and later ones cannot read."""
         self.test_is_true = False
         """Whether only a flag, or an exception, ends the loop."""
         self.raises = False
@@ -302,6 +304,8 @@ class _Staging:
         """Put all places into the state in which a turn begins; return the number of the turn."""
         inputs = iter([trace.new_input(type_) for type_ in types])
         number = next(inputs)
+        for box in self.exchanged.values():
+            region.without(box)
         for slot in self.slots.values():
             slot.start(inputs, region)
         link_shared(self.slots.values())
@@ -322,10 +326,15 @@ class _Staging:
                 contents, found = self._contents(region)
                 sharing = Sharing(region, list(contents.values()))
                 after = number + 1
+                exchanged = {id(box): box for box in region.exchanged() if id(box) not in region.given_up}
             before = set(self.slots)
         for key, place in found.items():
             self.slots[key] = slot_of(place, self.always)
-        changes = bool(found) and set(self.slots) != before
+        changes = bool(exchanged) or set(self.slots) != before
+        self.exchanged.update(exchanged)
+        before -= {("array", key) for key in exchanged}
+        for key in exchanged:
+            self.slots.pop(("array", key), None)
         for key in before:
             changes |= self.slots[key].finish(contents[key], sharing, region)
         if not self.raises and (isinstance(code, Box) or code):
@@ -373,5 +382,8 @@ class _Staging:
         if self.test_is_true and len(names) == 1:  # nothing else ends the loop
             put(self.slots["variable", names[0]].place, True)
         link_shared(self.slots.values())
+        for box in self.exchanged.values():
+            box.receive(box)
+            give_up(box)
         if self.raises:
             FLOW.code = joined(FLOW.code, next(results))

@@ -13,7 +13,8 @@ from wengert.engine.core.errors import is_users, place, user_frame
 from wengert.engine.core.raised import enter
 from wengert.engine.ops.comparison import equal, not_equal, require_valid, where
 from wengert.engine.ops.reduction import reduce_all
-from wengert.engine.staged.regions import FLOW, refusal
+from wengert.engine.staged.exchanged import refusal
+from wengert.engine.staged.regions import FLOW
 from wengert.engine.transforms.batching import BatchTrace
 from wengert.engine.transforms.staging import GraphTrace
 

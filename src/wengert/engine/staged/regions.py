@@ -15,14 +15,17 @@ import numpy as np
 from wengert.engine.boxes import OBSERVED, RUNNING, Box, Trace, boxed
 from wengert.engine.control.values import is_number
 from wengert.engine.core import tree
-from wengert.engine.core.errors import StagingError, message
+from wengert.engine.core.errors import StagingError
 from wengert.engine.ir.types import show, type_of
+from wengert.engine.staged.exchanged import give_up, is_given_up, refusal
 from wengert.engine.staged.exits import RETURNED, VALUE
 
 #: How many objects that a block reaches are compared.
 _MOST = 4096
 #: Python's containers, and NumPy's, of elements of any type.
 _DICT, _LIST, _SET, _ARRAY = cast("tuple[Any, Any, Any, Any]", (dict, list, set, np.ndarray))
+#: The packages whose objects are no part of a program.
+_OWN = ("wengert.engine", "wengert.compiler")
 #: A plain array of more bytes is compared by a checksum.
 _LARGE = 1 << 20
 
@@ -217,11 +220,6 @@ def put(place: Place, value: Any) -> None:
         place.replace(value)
 
 
-def refusal(operation: str, requirement: str, got: str = "", hint: str = "") -> StagingError:
-    """Return the error of control flow that cannot be staged."""
-    return StagingError(message(operation, requirement, got, hint))
-
-
 def show_value(value: Any) -> str:
     """Return what a message says of a value: the types of numbers, the classes of others."""
     if value is UNBOUND:
@@ -282,7 +280,18 @@ class Region:
     def arrays(self) -> list[Array]:
         """Return the arrays from outside that the block wrote."""
         inner = self.born.keys() | self.given_up
-        return [Array(box) for key, (box, _, _) in self.written.items() if key not in inner]
+        written = (box for key, (box, _, _) in self.written.items() if key not in inner)
+        return [Array(box) for box in written if not is_given_up(box)]
+
+    def exchanged(self) -> list[Box]:
+        """Return the arrays from outside that nothing may read after the block."""
+        return [box for key, (box, _, _) in self.written.items() if key not in self.born and is_given_up(box)]
+
+    def without(self, box: Box) -> None:
+        """Let the block not read an array."""
+        self.written.setdefault(id(box), (box, box.owner, box.state))
+        self.given_up.add(id(box))
+        give_up(box)
 
     def is_outer(self, root: Any) -> bool:
         """Return whether an array existed before the block."""
@@ -391,10 +400,24 @@ def parts_of(item: Any) -> Iterable[Any]:
         case np.ndarray() | CellType() | ModuleType():
             return []
         case _:
-            try:
-                return [object.__getattribute__(item, "__dict__")] if type(item).__dictoffset__ else []
-            except AttributeError:
-                return []
+            return _attributes(item)
+
+
+def _attributes(item: Any) -> Iterable[Any]:
+    """Return the dict of an object's attributes; of Wengert's own objects the functions that they hold."""
+    kind = cast("type[Any]", type(item))
+    try:
+        held = object.__getattribute__(item, "__dict__") if kind.__dictoffset__ else None
+    except AttributeError:
+        held = None
+    if held is None or not kind.__module__.startswith(_OWN):
+        return [] if held is None else [held]
+    is_loop = kind.__module__.startswith(__package__ or "")
+    return [
+        value
+        for value in held.values()
+        if isinstance(value, (FunctionType, MethodType)) or (is_loop and hasattr(value, "functions"))
+    ]
 
 
 def _of_function(function: FunctionType) -> list[Any]:

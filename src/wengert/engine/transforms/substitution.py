@@ -172,6 +172,8 @@ class _Run:
         code = code_of(self._function) if ENABLED and isinstance(problem, LOSSES) else None
         following = self._following(code, problem) if code is not None else None
         if following is not None:
+            if following is not _NEEDY and self._added:  # eager transforms need no copies for that
+                self._added.pop().discard(code)
             following.add(code)
             self._added.append(following)
             self._losses.append(cast("Exception", problem))
@@ -188,9 +190,9 @@ class _Run:
 
     def _following(self, code: Any, problem: BaseException) -> weakref.WeakSet[Any] | None:
         """Return the functions of which the next run makes this one a member."""
-        if code not in _NEEDY:
-            return _NEEDY
         staged = _STAGED[getattr(problem, "is_traced", False) or RUNNING.traced > 0]
+        if code not in _NEEDY and code not in staged:
+            return _NEEDY
         if not isinstance(problem, ConcreteError) or isinstance(problem, StagingError) or code in staged:
             return None
         for load in STAGING_LOADERS if STAGED else ():
@@ -215,15 +217,14 @@ def current(
         arguments: its arguments, which may be objects that ask for types.
         options: its keyword arguments.
     """
-    code = code_of(function) if ENABLED and _NEEDY else None
+    staged = _staged_now()
+    code = code_of(function) if ENABLED and (_NEEDY or staged) else None
+    if code is not None and not _mode.staged and code in staged:
+        return functools.partial(_staged_call, function)
     is_needy = ENABLED and (
         (code is not None and code in _NEEDY) or asks_for_types(function, *arguments, *options.values())
     )
-    if not is_needy:
-        return function
-    if code is not None and not _mode.staged and code in _staged_now():
-        return functools.partial(_staged_call, function)
-    return _copied_call(function)
+    return _copied_call(function) if is_needy else function
 
 
 def _staged_call(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
