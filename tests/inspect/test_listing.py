@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.engine.core.errors import ConcreteError, DtypeError
+from wengert.engine.core.errors import DtypeError
 from wengert.engine.ir import Graph, verify
 from wengert.inspect import Listing
 

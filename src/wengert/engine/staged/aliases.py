@@ -58,7 +58,7 @@ def link(array: Any, others: Iterable[Any]) -> None:
 
 def _note(root: Any, other: Any) -> None:
     if isinstance(root, Box):
-        guard = GUARDED.get(id(root))
+        guard: Any = GUARDED.get(id(root))
         if guard is None:
             guard = GUARDED[id(root)] = _Guard(root)
         guard.others.append(weakref.ref(other))

@@ -323,7 +323,8 @@ def _changed(container: Any, before: Any) -> list[Element]:
 
 
 def _numbered(items: Any) -> Any:
-    return dict(enumerate(items))
+    made: Any = dict(enumerate(items))
+    return made
 
 
 def _grows(container: Any) -> StagingError:
