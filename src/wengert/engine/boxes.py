@@ -430,8 +430,7 @@ class running(Generic[TraceT]):  # noqa: N801 (it is used as a function)
 
     def __exit__(self, kind: Any, problem: BaseException | None, traceback: Any) -> None:
         trace = self._trace
-        if isinstance(problem, ConcreteError):
-            problem.is_traced = problem.is_traced or RUNNING.traced > 0
+        is_traced = RUNNING.traced > 0
         try:
             if isinstance(problem, Exception):
                 hidden = trace.complaint or _handled_in(trace, problem) or _hidden_by(problem)
@@ -447,6 +446,9 @@ class running(Generic[TraceT]):  # noqa: N801 (it is used as a function)
             trace.open = False
             if RUNNING.check:
                 vars(trace).pop("process", None)  # it refers to the trace
+        for error in (hidden, problem):
+            if isinstance(error, ConcreteError):
+                error.is_traced = error.is_traced or is_traced
         if hidden is not None:
             raise hidden from None
         if problem is not None:
