@@ -12,6 +12,7 @@ from wengert.engine.control.subgraphs import convert_outputs
 from wengert.engine.control.values import fit
 from wengert.engine.control.while_loop import while_primitive
 from wengert.engine.core.dtypes import INT64
+from wengert.engine.core.shapes import size
 from wengert.engine.ir.graph import Graph
 from wengert.engine.ir.types import TensorType
 from wengert.engine.ops.comparison import equal, logical_and
@@ -34,8 +35,8 @@ from wengert.engine.transforms.staging import GraphTrace, equations_written, pro
 
 #: The largest number of turns that are always unrolled.
 MOST_UNROLLED = 4
-#: The memory of reverse mode for the states of a loop that ends by a condition.
-MOST_BYTES = 1 << 28
+#: The memory of reverse mode for the states of a loop that ends by a condition: at least so many bytes and states.
+LEAST_BYTES, LEAST_STATES = 1 << 20, 256
 #: How often a body is traced at most.
 _MOST_DRAFTS = 32
 _COUNTER = TensorType(INT64, (), True)
@@ -89,6 +90,12 @@ def while_(
         exits: returns the flags that end the loop.
     """
     _While(test, body, state, info, exits).carry_out()
+
+
+def _budget(types: Sequence[TensorType]) -> int:
+    """Return the bytes that reverse mode may take for a carry of some types."""
+    state = sum(size(type_.shape) * type_.dtype.itemsize for type_ in types)
+    return max(LEAST_BYTES, LEAST_STATES * state)
 
 
 class _Loop:
@@ -277,7 +284,7 @@ class _Staging:
             results = scan_primitive(*operands, body=body, **parts, reverse=False, unroll=1)
         else:
             condition, tested = self._condition(types)
-            limit = {"max_bytes": MOST_BYTES} if self.count is None else {"most": self.count}
+            limit = {"max_bytes": _budget(types)} if self.count is None else {"most": self.count}
             results = while_primitive(
                 *tested,
                 *captured,
