@@ -7,6 +7,8 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 _PATIENCE = 600.0
 """Seconds: a process on a busy machine can take a hundred times as long as on an idle one."""
 
@@ -37,6 +39,14 @@ def start(*arguments, cwd, program=(sys.executable, "-m", "wengert"), **options)
     environment |= {"COLUMNS": "100", "TERM": "xterm", "PYTHONUNBUFFERED": "1"}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
     return subprocess.Popen([*program, *map(str, arguments)], cwd=cwd, env=environment, text=True, **pipes)
+
+
+@pytest.fixture
+def processes_without_pictures(tmp_path_factory, monkeypatch):
+    """Make as if matplotlib, whose import takes long, were not installed for the processes of a test."""
+    folder = tmp_path_factory.mktemp("hiding")
+    (folder / "matplotlib.py").write_text("raise ImportError\n")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(folder), *filter(None, sys.path))))
 
 
 def end(process):

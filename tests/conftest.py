@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import os
+import re
 import sys
+from collections import Counter
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -16,19 +19,11 @@ from hypothesis import HealthCheck, settings
 from tests.commands import Ended
 from tests.covers import mark_the_rest
 from tests.draws import SHARE
+from tests.seconds import name_of, recorded, register
 from wengert.data import digits, write_idx
 from wengert.engine.transforms import substitution
 
 os.environ.setdefault("WENGERT_VERIFY", "1")  # the compiler's passes are verified, in subprocesses, too
-#: The files and folders of the tests that take longest.
-LONGEST = (
-    "test_docs.py",
-    "train",
-    "exporting",
-    "test_registry.py",
-    "test_registry_compiled.py",
-    "test_depth.py",
-)
 DATA_REQUIRED = os.environ.get("WENGERT_REQUIRE_DATA") == "1"
 
 # Speed is the benchmarks' business: a loaded machine must not fail a property.
@@ -55,11 +50,29 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
-@pytest.hookimpl(tryfirst=True)  # before tests are deselected by their marks
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the files that take longest: no process waits for another at the end."""
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(collector: pytest.Collector, obj: object) -> list[pytest.Item] | None:
+    """Make no cases of a test that the run leaves out by its mark: a third of all, which take seconds."""
+    chosen = collector.config.option.markexpr
+    left_out = re.findall(r"not (\w+)", chosen) if re.fullmatch(r"(not \w+( and )?)+", chosen) else []
+    marks = getattr(obj, "pytestmark", ()) if inspect.isfunction(obj) else ()
+    return [] if any(mark.name in left_out for mark in marks) else None
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None, object, object]:
+    """Mark the tests, and begin with the files that take longest: no process waits for another at the end."""
     mark_the_rest(items)
-    items.sort(key=lambda item: not any(place in item.path.parts for place in LONGEST))
+    result = yield  # tests are deselected by their marks
+    seconds, files = recorded(), Counter[str]()
+    for item in items:
+        files[item.nodeid.partition("::")[0]] += seconds.get(name_of(item.nodeid), 0.0)
+    items.sort(key=lambda item: -files[item.nodeid.partition("::")[0]])
+    return result
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    register(config)
 
 
 @pytest.hookimpl(optionalhook=True)

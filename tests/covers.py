@@ -7,12 +7,15 @@ The quick run keeps cases of each file such that
 * each value of each parameter stays in a share of the tests that take it, and in at least one.
 
 The name of the file and ``WENGERT_CASES`` decide which cases these are. So all runs keep the same ones, and a run with
-``WENGERT_CASES=2`` keeps others. The marker ``rest`` is on the cases that the quick run leaves out.
+``WENGERT_CASES=2`` keeps others. The marker ``rest`` is on the cases that are left out.
+
+Of these, the quick run takes as many as fit into the seconds that it gives to a test (`tests.seconds`), and leaves out
+a test of which no case fits. The marker ``long`` is on the cases that follow, for which the gate has time; it takes a
+case of each test.
 
 A test with the marker ``modes`` takes an operation through modes of differentiation, batching or compilation, and one
-with the marker ``exhaustive`` has cheap cases, such as that of the links of the pages. They keep every case. The cases
-of a test with the marker ``costly`` compile large programs, train, or start processes: a value that no other test takes
-may stay in none of them.
+with the marker ``exhaustive`` has cheap cases, or one that alone finds a fault of ``tools/mutations.toml``. They keep
+every case.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.draws import CASES
+from tests.seconds import GATE, QUICK, name_of, recorded
 
 #: The share of the tests of a parameter in which the quick run gives it a certain value.
 SHARE = 0.2
@@ -49,7 +53,7 @@ def told_apart(name: str, value: object) -> Hashable:
 
 def case_of(item: Any) -> Case:
     values = tuple(told_apart(name, value) for name, value in item.callspec.params.items())
-    return Case(item.nodeid.partition("[")[0], values)
+    return Case(name_of(item.nodeid), values)
 
 
 def cover(
@@ -57,9 +61,8 @@ def cover(
     seed: str,
     share: float = SHARE,
     whole: Collection[str] = (),
-    costly: Collection[str] = (),
 ) -> list[int]:
-    """Return the positions of the cases of a file that the quick run keeps.
+    """Return the positions of the cases of a file that are kept, those that cover most first.
 
     Args:
         cases: the cases of all tests.
@@ -67,7 +70,6 @@ def cover(
         share: the share of the tests that take a value in which it stays. A value of a test that keeps all cases stays
             in this share of the other tests on average, and perhaps in none of them.
         whole: the tests that keep all cases.
-        costly: the tests whose values stay in half of this share of them on average, and perhaps in none.
 
     Example:
         >>> grid = [Case("sum", (("axis", i), ("dtype", j))) for i in range(3) for j in range(3)]
@@ -83,8 +85,6 @@ def cover(
             takers[value].add(test)
 
     def times(value: Hashable, tests: set[str]) -> int:
-        if tests.issubset(costly):
-            return math.floor(share / 2 * len(tests) + draw.random())
         if value in covered:
             return math.floor(share * len(tests) + draw.random())
         return math.ceil(share * len(tests))
@@ -116,19 +116,34 @@ def marked(item: pytest.Item, *names: str) -> bool:
     return any(mark.name in names for mark in item.iter_markers())
 
 
+def limit(cases: Sequence[pytest.Item], seconds: float | None) -> None:
+    """Mark the cases of a test that take longer than the quick run, or the gate, gives to it."""
+    if seconds is None:
+        return
+    quick = int(QUICK / seconds)
+    gate = max(1, quick, int(GATE / seconds))
+    for case in cases[quick:gate]:
+        case.add_marker(pytest.mark.long)
+    for case in cases[gate:]:
+        case.add_marker(pytest.mark.rest)
+
+
 def mark_the_rest(items: Sequence[pytest.Item]) -> None:
     """Mark the cases that the quick run leaves out."""
     files: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
-        if hasattr(item, "callspec") and not marked(item, "slow", "rest", "exhaustive"):
+        if not marked(item, "slow", "rest", "exhaustive"):
             files[item.nodeid.partition("::")[0]].append(item)
-    for name, grid in files.items():
+    seconds = recorded()
+    for name, tests in files.items():
+        grid = [item for item in tests if hasattr(item, "callspec")]
         cases = [case_of(item) for item in grid]
-        whole, costly = (
-            {case.test for case, item in zip(cases, grid, strict=True) if marked(item, mark)}
-            for mark in ("modes", "costly")
-        )
-        kept = set(cover(cases, f"{name} {CASES}", whole=whole, costly=costly))
-        for position, item in enumerate(grid):
-            if position not in kept:
-                item.add_marker(pytest.mark.rest)
+        whole = {case.test for case, item in zip(cases, grid, strict=True) if marked(item, "modes")}
+        kept = [grid[position] for position in cover(cases, f"{name} {CASES}", whole=whole)]
+        for item in set(grid).difference(kept):
+            item.add_marker(pytest.mark.rest)
+        of_tests: dict[str, list[pytest.Item]] = defaultdict(list)
+        for item in (*kept, *set(tests).difference(grid)):
+            of_tests[name_of(item.nodeid)].append(item)
+        for test in of_tests.keys() - whole:
+            limit(of_tests[test], seconds.get(test))

@@ -142,6 +142,18 @@ class HypothesisDraw:
         return layout(values)
 
 
+class SeededDraw(HypothesisDraw):
+    """Draw from a generator: the same values for each seed."""
+
+    def __init__(self, seed: int, *, plain: bool = False) -> None:
+        self._plain = plain
+        self._shifts = 0
+        self.rng = np.random.default_rng(seed)
+
+    def integer(self, low: int, high: int) -> int:
+        return int(self.rng.integers(low, high, endpoint=True))
+
+
 # -- indices ---------------------------------------------------------------------------------------------
 
 

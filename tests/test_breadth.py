@@ -14,7 +14,6 @@ WENGERT = benchmark("areas.libraries.wengert_library").LIBRARY
 
 
 @pytest.mark.parametrize("family", BREADTH.FAMILIES, ids=lambda family: family.function.__name__)
-@pytest.mark.costly
 def test_the_smallest_workload_of_a_family_compiles(family: Any) -> None:
     workload = family.smallest()
     case = workload.case()

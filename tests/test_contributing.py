@@ -107,7 +107,6 @@ def test_the_doors() -> None:
     ]
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("title", SECTIONS)
 def test_the_example_passes_its_tests(title: str, tmp_path: Path) -> None:
     copy = tmp_path / "copy"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
 import subprocess
 import sys
 from collections import Counter, defaultdict
@@ -14,7 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests import covers
 from tests.covers import Case, cover
+from tests.seconds import GATE, QUICK, cases_of, record_of, recorded, table
 
 pytest_plugins = ["pytester"]
 
@@ -61,17 +64,6 @@ def test_tests_that_keep_all_cases_count_for_their_values():
     assert len(set(kept)) == len(kept)
 
 
-def test_values_of_costly_tests_stay_in_half_the_share_of_them_and_each_test_keeps_a_case():
-    grid = [Case(f"test_{n}", (("size", i),)) for n in range(3) for i in range(100)]
-    short = [Case("test_short", (("name", i),)) for i in range(2)]
-    names = {case.test for case in (*grid, *short)}
-    kept = [(grid + short)[position] for position in cover(grid + short, "a file", 0.2, costly=names)]
-    assert {case.test for case in kept} == names
-    assert 15 < len(kept) < 45
-    cheap = Case("test_cheap", (("size", 7),))
-    assert 300 in cover([*grid, cheap], "a file", 0.2, costly=names)
-
-
 GRID = """
 import pytest
 
@@ -90,21 +82,50 @@ def test_forward(c): pass
 
 @pytest.mark.slow
 @pytest.mark.parametrize("a", [1, 2, 3])
-def test_long(a): pass
+def test_slow(a): pass
+
+@pytest.mark.parametrize("a", range(9))
+@pytest.mark.parametrize("b", range(9))
+def test_some(a, b): pass
+
+def test_long(): pass
 """
+#: Of 9 kept cases of `test_some`, the quick run takes 3, and the gate 4 more.
+SECONDS = {"test_some": QUICK / 3, "test_long": 2 * GATE}
 
 
-def test_the_longer_run_takes_what_the_quick_one_leaves(pytester: pytest.Pytester):
-    pytester.makepyfile(GRID)
-    marks = "".join(f"    {name}: a marker\n" for name in ("slow", "rest", "exhaustive", "modes(names)"))
-    pytester.makeini(f"[pytest]\nmarkers =\n{marks}")
+def test_the_longer_runs_take_what_the_quick_one_leaves(pytester: pytest.Pytester, monkeypatch):
+    path = pytester.makepyfile(GRID)
+    monkeypatch.setattr(covers, "GATE", 7 * QUICK / 3)
+    monkeypatch.setattr(covers, "recorded", lambda: {f"{path.name}::{k}": v for k, v in SECONDS.items()})
+    names = ("slow", "rest", "long", "exhaustive", "modes(names)")
+    pytester.makeini("[pytest]\nmarkers =\n" + "".join(f"    {name}: a marker\n" for name in names))
     pytester.makeconftest(
         "from tests.covers import mark_the_rest\n"
         "import pytest\n@pytest.hookimpl(tryfirst=True)\n"
         "def pytest_collection_modifyitems(items): mark_the_rest(items)"
     )
-    for chosen, count in {"not slow and not rest": 3 + 9 + 4, "rest": 6, "slow": 3}.items():
+    runs = {
+        "not slow and not rest and not long": 3 + 9 + 4 + 3,
+        "long": 4 + 1,
+        "rest": 6 + 72 + 2,
+        "slow": 3,
+    }
+    for chosen, count in runs.items():
         pytester.inline_run("-p", "no:xdist", "-m", chosen).assertoutcome(passed=count)
+
+
+def test_the_record_names_tests_that_are_there():
+    root = Path(__file__).parents[1]
+    for test in recorded():
+        file, name = test.split("::")[0], test.split("::")[-1].rpartition(".")[2]
+        assert re.search(rf"^\s*(?:def|class) {name}\b|\b{name} = ", (root / file).read_text(), re.M), test
+
+
+def test_a_record_holds_what_takes_longer_than_the_quick_run_gives():
+    cases = cases_of([f"{QUICK / 2} a.py::test_a[{n}]\n" for n in range(3)] + ["0.01 a.py::test_b\n"])
+    assert record_of(cases) == {"a.py::test_a": float(f"{QUICK / 2:.1g}")}
+    assert table(cases).splitlines()[-1].split() == ["0.5", "4", "all"]
 
 
 LISTING = """

@@ -45,7 +45,7 @@ FUNCTIONS: dict[str, tuple[Any, Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("gap", GAPS)
+@pytest.mark.parametrize("gap", [pytest.param(0.0, marks=pytest.mark.exhaustive), *GAPS[1:]])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_derivative_of_a_matrix_function(name: str, gap: float) -> None:
     f, g = FUNCTIONS[name]

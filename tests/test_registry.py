@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import itertools
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
-from tests.draws import HypothesisDraw, examples
+from tests.draws import CASES, HypothesisDraw, SeededDraw, examples
 from wengert.engine.core.dtypes import SHORT_NAMES, complex_dtype, dtype_of, is_complex, is_inexact
 from wengert.engine.core.errors import DtypeError
 from wengert.engine.core.shapes import shape_of
@@ -70,9 +71,13 @@ def each(primitives: Sequence[Primitive]) -> Any:
 
 
 def sampled(primitives: Sequence[Primitive], share: float = 1.0) -> Callable[[Callable[..., None]], Any]:
-    """Run a property on drawn samples of each primitive; a share of 0.5 halves the number of samples."""
+    """Run a property on drawn samples of each primitive; a share of 0.5 halves the number of samples.
+
+    The quick run takes few samples of each primitive through all of them (`check_operation`).
+    """
 
     def decorate(check: Callable[..., None]) -> Any:
+        @pytest.mark.rest
         @each(primitives)
         @examples(share * EXAMPLES)
         @given(data=st.data())
@@ -80,6 +85,7 @@ def sampled(primitives: Sequence[Primitive], share: float = 1.0) -> Callable[[Ca
             check(Sample(primitive, HypothesisDraw(data)))
 
         CHECKS.append((check, primitives))
+        test.check = check
         return test
 
     return decorate
@@ -169,6 +175,11 @@ def test_statement_is_complete(primitive: Primitive) -> None:
     assert REGISTRY[primitive.name] is primitive
     assert primitive.doc.strip() == primitive.doc != ""
     assert (primitive.samples is None) == isinstance(primitive.derivative, HigherOrder)
+    # A file's operands and parameters must fit these annotations (`exporting.checked`).
+    arguments = inspect.signature(primitive.type_rule).parameters.values()
+    assert all(one.annotation is not one.empty for one in arguments)
+    if isinstance(primitive.derivative, HigherOrder):
+        assert all(one.kind is not one.VAR_KEYWORD for one in arguments)
     if isinstance(primitive.derivative, NonDifferentiable):
         assert primitive.derivative.reason
 
@@ -267,7 +278,7 @@ def rounded(x: Any, dtype: Any) -> Any:
     return x.astype(complex_dtype(np.dtype(dtype)) if is_complex(x.dtype) else dtype)
 
 
-INTEGERS = ("int64", "int8", "uint8", "bool")
+INTEGERS = ("int64", "int8", "uint8", "uint64", "bool")
 
 
 @sampled([primitive for primitive in SMOOTH if primitive.elementwise], 0.5)
@@ -311,7 +322,6 @@ def test_no_derivative_passes_through_constants(sample: Sample) -> None:
     assert not any(map(np.any, pulled))
 
 
-@pytest.mark.modes("forward", "reverse")
 @sampled(SMOOTH)
 def test_first_derivatives(sample: Sample) -> None:
     point, direction, cotangent = sample.point, sample.direction(), sample.cotangent()
@@ -328,7 +338,6 @@ def test_first_derivatives(sample: Sample) -> None:
     assert_close(linear(*direction), pushed, 1e-12)
 
 
-@pytest.mark.modes("series")
 @sampled(SMOOTH, 0.1)
 def test_power_series_are_nested_forward_mode(sample: Sample) -> None:
     point, direction = sample.point, sample.direction()
@@ -366,7 +375,6 @@ def test_values_that_no_rule_reads_need_not_be_kept(sample: Sample) -> None:
             )
 
 
-@pytest.mark.modes("second order")
 @sampled(SMOOTH, 0.6)
 def test_second_derivatives(sample: Sample) -> None:
     point, direction, other, cotangent = (
@@ -434,7 +442,6 @@ def batched_operands(sample: Sample, operands: Sequence[Any]) -> Any:
             yield size, stacked, flags
 
 
-@pytest.mark.modes("batching")
 @sampled(SAMPLED)
 def test_batching_is_a_loop(sample: Sample) -> None:
     for size, operands, flags in batched_operands(sample, sample.operands):
@@ -496,7 +503,78 @@ def test_graph_of_derivatives_gives_what_eager_evaluation_gives(sample: Sample) 
     assert_close(staged(both, *point, *direction), both(*point, *direction), 1e-12)
 
 
-# -- all of this, longer ---------------------------------------------------------------------------------
+# -- all of this, shorter and longer ---------------------------------------------------------------------
+
+
+class FewDraw(SeededDraw):
+    """Draws arrays that have one of some numbers of elements."""
+
+    def __init__(self, seed: int, sizes: range) -> None:
+        super().__init__(seed)
+        self.sizes = sizes
+
+    def shape(self, min_rank: int = 0, max_rank: int = 3) -> tuple[int, ...]:
+        shapes = [super(FewDraw, self).shape(min_rank, max_rank) for _ in range(50)]
+        # The first that fits, if any does.
+        return min(shapes, key=lambda shape: math.prod(shape) not in self.sizes)
+
+
+#: What takes an operation through a mode; and of these, what takes three samples, one with one element or none.
+OF_MODES = [
+    test_first_derivatives,
+    test_second_derivatives,
+    test_power_series_are_nested_forward_mode,
+    test_batching_is_a_loop,
+    test_type_rule_follows_numpy_for_every_dtype,
+]
+FAST = [test_first_derivatives, test_batching_is_a_loop, test_type_rule_follows_numpy_for_every_dtype]
+#: Operations whose derivatives take long: the quick run takes them through these alone.
+HEAVY = {
+    "logm",
+    "logm_tangent",
+    "f_quantile",
+    "f_upper_quantile",
+    "betaincinv",
+    "betainccinv",
+    "student_slope",
+}
+HEAVY |= {"hyp2f1_by_a", "hyp2f1_by_b", "hyp2f1_by_c"}
+
+
+class FirstDraw(SeededDraw):
+    """Draws the first of all choices, a sample with several elements along several axes, of random values."""
+
+    def integer(self, low: int, high: int) -> int:
+        return low
+
+
+def check_operation(primitive: Primitive) -> None:
+    seed = int.from_bytes(primitive.name.encode(), "little") % 2**31 + 10 * CASES
+    modes, fast = ({test.check for test in tests} for tests in (OF_MODES, FAST))
+    is_heavy = primitive.name in HEAVY
+    some = FewDraw(seed, range(2, 7) if is_heavy else range(6, 17))
+    thrice = [FirstDraw(seed), some, FewDraw(seed, range(2))]
+    for check, primitives in CHECKS:
+        if primitive in primitives and (check in modes or not is_heavy):
+            for draw in thrice if check in fast and not is_heavy else [some]:
+                sample = Sample(primitive, draw)
+                try:
+                    check(sample)
+                except BaseException as error:
+                    error.add_note(f"{check.__name__}: {sample}")
+                    raise
+
+
+@pytest.mark.modes("batching", "forward", "reverse", "second order", "series")
+@each(SMOOTH)
+def test_a_smooth_operation(primitive: Primitive) -> None:
+    check_operation(primitive)
+
+
+@pytest.mark.modes("batching")
+@each(CONSTANT)
+def test_an_operation_without_a_derivative(primitive: Primitive) -> None:
+    check_operation(primitive)
 
 
 @pytest.mark.slow

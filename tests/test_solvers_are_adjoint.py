@@ -224,7 +224,6 @@ def test_every_public_solver_is_here() -> None:
 
 
 @pytest.mark.parametrize("name", SOLVERS)
-@pytest.mark.costly
 def test_the_modes_are_adjoint(name: str) -> None:
     solve = SOLVERS[name]
     rng = np.random.default_rng(0)

@@ -75,33 +75,15 @@ if TYPE_CHECKING:
     from wengert.sparse import sparse_jacobian as sparse_jacobian
     from wengert.testing import check_grads as check_grads
 
+_PACKAGES = """
+    array_api data estimators fit implicit inspect integrate linalg nn optim optimize parallel predict random report
+    scipy sparse testing train
+"""
+_CONTROL = "checkpoint cond custom_jvp custom_vjp fori_loop scan stop_gradient while_loop"
 #: Names that load on first use: the module, and the name in it (None: the module itself).
 _LATER: dict[str, tuple[str, str | None]] = {
-    **{
-        name: (f"wengert.{name}", None)
-        for name in (
-            *(
-                "array_api",
-                "data",
-                "estimators",
-                "fit",
-                "implicit",
-                "inspect",
-                "integrate",
-                "linalg",
-                "nn",
-                "optim",
-            ),
-            *("optimize", "parallel", "predict", "random", "report", "scipy", "sparse", "testing", "train"),
-        )
-    },
-    **{
-        name: ("wengert.engine.control", name)
-        for name in (
-            *("checkpoint", "cond", "custom_jvp", "custom_vjp"),
-            *("fori_loop", "scan", "stop_gradient", "while_loop"),
-        )
-    },
+    **{name: (f"wengert.{name}", None) for name in _PACKAGES.split()},
+    **{name: ("wengert.engine.control", name) for name in _CONTROL.split()},
     "check_grads": ("wengert.testing", "check_grads"),
     "derivative": ("wengert.engine.transforms.taylor_mode", "derivative"),
     "explore": ("wengert.explorer", "explore"),
@@ -120,69 +102,14 @@ _LATER: dict[str, tuple[str, str | None]] = {
 }
 
 __all__ = [
-    "Array",
-    "Constant",
-    "Dual",
-    "Variable",
-    "WengertError",
-    "array_api",
-    "check_grads",
-    "checkpoint",
-    "cond",
-    "custom_jvp",
-    "custom_vjp",
-    "data",
-    "derivative",
-    "errors",
-    "explore",
-    "export",
-    "fit",
-    "fori_loop",
-    "get_threads",
-    "gnvp",
-    "grad",
-    "hessian",
-    "hessp",
-    "hvp",
-    "implicit",
-    "inspect",
-    "integrate",
-    "jacfwd",
-    "jacobian",
-    "jacrev",
-    "jet",
-    "jit",
-    "jvp",
-    "laplacian",
-    "linalg",
-    "linear_solve",
-    "linearize",
-    "load",
-    "nn",
-    "no_grad",
-    "numpy",
-    "optim",
-    "optimize",
-    "parallel",
-    "random",
-    "scan",
-    "scipy",
-    "set_threads",
-    "source",
-    "sparse",
-    "sparse_hessian",
-    "sparse_jacobian",
-    "special",
-    "stop_gradient",
-    "testing",
-    "trace",
-    "train",
-    "tree",
-    "value_and_grad",
-    "vjp",
-    "vmap",
-    "while_loop",
-]
+    "Array", "Constant", "Dual", "Variable", "WengertError", "array_api", "check_grads", "checkpoint", "cond",
+    "custom_jvp", "custom_vjp", "data", "derivative", "errors", "explore", "export", "fit", "fori_loop",
+    "get_threads", "gnvp", "grad", "hessian", "hessp", "hvp", "implicit", "inspect", "integrate", "jacfwd",
+    "jacobian", "jacrev", "jet", "jit", "jvp", "laplacian", "linalg", "linear_solve", "linearize", "load", "nn",
+    "no_grad", "numpy", "optim", "optimize", "parallel", "random", "scan", "scipy", "set_threads", "source", "sparse",
+    "sparse_hessian", "sparse_jacobian", "special", "stop_gradient", "testing", "trace", "train", "tree",
+    "value_and_grad", "vjp", "vmap", "while_loop",
+]  # fmt: skip
 
 
 def __dir__() -> list[str]:

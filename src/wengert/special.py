@@ -13,6 +13,7 @@ import numpy as np
 from wengert.engine.array.array import operand
 from wengert.engine.array.substitutes import substitutes
 from wengert.engine.array.suggestions import INSTEAD
+from wengert.engine.core.docstrings import documented
 from wengert.engine.core.dtypes import INT64, dtype_of, is_complex
 from wengert.engine.core.errors import ArgumentError, message
 from wengert.engine.core.shapes import drop_axes, shape_of, size
@@ -83,6 +84,22 @@ def polygamma(n: int, x: Any) -> Any:
     return functions.polygamma(x, order=int(n)) if n else digamma(x)
 
 
+_elementwise = documented(
+    x="an array or a number, floating-point.", Returns="An array of the shape of ``x``."
+)
+_times_logarithm = documented(
+    x="the factors.",
+    y="the operands of the logarithm; both broadcast.",
+    Returns="An array of their common shape.",
+)
+_of_orders = documented(
+    n="orders, integers from 0; they have no derivative.",
+    x="a real array or number.",
+    derivative="return the derivative by ``x`` in its place.",
+    Returns="An array of the broadcast shape of ``n`` and ``x``.",
+)
+
+
 def _spherical(kind: str, n: Any, x: Any, derivative: bool, parity: int) -> Any:
     """Return a spherical Bessel function that is even or odd, as its order and ``parity`` say, or its derivative."""
     n, x = cast(operand(n), dtype=INT64), floating(operand(x))
@@ -92,16 +109,9 @@ def _spherical(kind: str, n: Any, x: Any, derivative: bool, parity: int) -> Any:
 
 
 @substitutes("scipy.special.spherical_jn")
+@_of_orders
 def spherical_jn(n: Any, x: Any, derivative: bool = False) -> Any:
     """Return the spherical Bessel function of the first kind, ``j_n(x) = sqrt(pi / 2x) J_(n+1/2)(x)``.
-
-    Args:
-        n: orders, integers from 0; they have no derivative.
-        x: a real array or number.
-        derivative: return ``j_n'(x)`` in its place.
-
-    Returns:
-        An array of the broadcast shape of ``n`` and ``x``.
 
     Example:
         >>> import scipy.special
@@ -112,16 +122,9 @@ def spherical_jn(n: Any, x: Any, derivative: bool = False) -> Any:
 
 
 @substitutes("scipy.special.spherical_yn")
+@_of_orders
 def spherical_yn(n: Any, x: Any, derivative: bool = False) -> Any:
     """Return the spherical Bessel function of the second kind, ``y_n(x) = sqrt(pi / 2x) Y_(n+1/2)(x)``.
-
-    Args:
-        n: orders, integers from 0; they have no derivative.
-        x: a real array or number.
-        derivative: return ``y_n'(x)`` in its place.
-
-    Returns:
-        An array of the broadcast shape of ``n`` and ``x``.
 
     Example:
         >>> import scipy.special
@@ -132,16 +135,9 @@ def spherical_yn(n: Any, x: Any, derivative: bool = False) -> Any:
 
 
 @substitutes("scipy.special.spherical_in")
+@_of_orders
 def spherical_in(n: Any, x: Any, derivative: bool = False) -> Any:
     """Return the modified spherical Bessel function of the first kind, ``i_n(x) = sqrt(pi / 2x) I_(n+1/2)(x)``.
-
-    Args:
-        n: orders, integers from 0; they have no derivative.
-        x: a real array or number.
-        derivative: return ``i_n'(x)`` in its place.
-
-    Returns:
-        An array of the broadcast shape of ``n`` and ``x``.
 
     Example:
         >>> import scipy.special
@@ -152,18 +148,11 @@ def spherical_in(n: Any, x: Any, derivative: bool = False) -> Any:
 
 
 @substitutes("scipy.special.spherical_kn")
+@_of_orders
 def spherical_kn(n: Any, x: Any, derivative: bool = False) -> Any:
     """Return the modified spherical Bessel function of the second kind, ``k_n(x) = sqrt(pi / 2x) K_(n+1/2)(x)``.
 
     Of negative arguments ``k_n(-x) = -(pi i_n(x) + (-1)^n k_n(x))`` (DLMF 10.47).
-
-    Args:
-        n: orders, integers from 0; they have no derivative.
-        x: a real array or number.
-        derivative: return ``k_n'(x)`` in its place.
-
-    Returns:
-        An array of the broadcast shape of ``n`` and ``x``.
 
     Example:
         >>> import scipy.special
@@ -195,14 +184,9 @@ def logit(p: Any) -> Any:
     return log(p) - log1p(negative(p))
 
 
+@_elementwise
 def softplus(x: Any) -> Any:
     """Return ``ln(1 + e^x)`` without overflow; its derivative is `expit`.
-
-    Args:
-        x: an array or a number, floating-point.
-
-    Returns:
-        An array of the shape of ``x``.
 
     Example:
         >>> float(softplus(1e4))
@@ -211,14 +195,9 @@ def softplus(x: Any) -> Any:
     return logaddexp(operand(x), 0.0)
 
 
+@_elementwise
 def log_expit(x: Any) -> Any:
     """Return ``ln(1 / (1 + e^-x))`` without overflow.
-
-    Args:
-        x: an array or a number, floating-point.
-
-    Returns:
-        An array of the shape of ``x``.
 
     Example:
         >>> float(log_expit(-1e4))
@@ -239,17 +218,11 @@ def _times_log(x: Any, y: Any, log_: Any, edge: float) -> Any:
     return times_log(x, y) if is_real else x * log_(y)
 
 
+@_times_logarithm
 def xlogy(x: Any, y: Any) -> Any:
     """Return ``x ln y``, and 0 at x = 0 unless y is NaN.
 
     The derivatives are ln y and x / y, also at x = 0. At x = y = 0, where ln y is infinite, both are 0.
-
-    Args:
-        x: the factors.
-        y: the operands of the logarithm; both broadcast.
-
-    Returns:
-        An array of their common shape.
 
     Example:
         >>> float(xlogy(0.0, 0.0))
@@ -259,15 +232,9 @@ def xlogy(x: Any, y: Any) -> Any:
     return _times_log(x, y, log, 0.0)
 
 
+@_times_logarithm
 def xlog1py(x: Any, y: Any) -> Any:
     """Return ``x ln(1 + y)``, and 0 at x = 0 unless y is NaN; derivatives as for `xlogy`.
-
-    Args:
-        x: the factors.
-        y: the operands of the logarithm; both broadcast.
-
-    Returns:
-        An array of their common shape.
 
     Example:
         >>> float(xlog1py(0.0, -1.0))
@@ -277,14 +244,9 @@ def xlog1py(x: Any, y: Any) -> Any:
     return _times_log(x, y, log1p, -1.0)
 
 
+@_elementwise
 def entr(x: Any) -> Any:
     """Return ``-x ln x``, 0 at x = 0 and -inf below; the derivative at 0, which is infinite, is taken as 0.
-
-    Args:
-        x: an array or a number, floating-point.
-
-    Returns:
-        An array of the shape of ``x``.
 
     Example:
         >>> float(entr(1.0))
@@ -429,13 +391,9 @@ def _entropy_of(x: Any, y: Any, inside: Callable[..., Any]) -> Any:
     return where(is_undefined, np.nan, where(is_inside, value, edge))
 
 
-def _rel_entr(x: Any, y: Any) -> Any:
-    return _entropy_of(x, y, rel_entropy)
-
-
 def _kl_div(x: Any, y: Any) -> Any:
     return _entropy_of(x, y, kl_divergence)
 
 
 BY_NAME.update(entr=entr, log_expit=log_expit, logit=logit, xlog1py=xlog1py, xlogy=xlogy)
-BY_NAME.update(rel_entr=_rel_entr, kl_div=_kl_div)
+BY_NAME.update(rel_entr=lambda x, y: _entropy_of(x, y, rel_entropy), kl_div=_kl_div)

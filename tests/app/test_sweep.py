@@ -10,18 +10,20 @@ import sys
 import pytest
 
 from tests.commands import Ended, end, start, wait_for
+from tests.commands import processes_without_pictures as processes_without_pictures  # a fixture
 from wengert.app import sweep
 from wengert.train import Run
 
 
-def write_settings(folder, images, epochs):
+def write_settings(folder, images, epochs, more=""):
     (folder / "mine.toml").write_text(
-        f'network = "mlp"\ndata = "mnist"\ndata-dir = "{images}"\nepochs = {epochs}\nbatch-size = 10\n'
+        f'network = "mlp"\ndata = "mnist"\ndata-dir = "{images}"\nepochs = {epochs}\nbatch-size = 10\n{more}'
     )
 
 
+@pytest.mark.usefixtures("processes_without_pictures")
 def test_a_failed_run_does_not_stop_the_others(tmp_path, small_mnist, wengert):
-    write_settings(tmp_path, small_mnist, 1)
+    write_settings(tmp_path, small_mnist, 1, "eager = true\n")
     ended = wengert("sweep", "mine.toml", "--grid", "lr=1e30,1e-2", "--workers", 2, "--out", "all")
     assert ended.code == 1
     assert ended.err.count("\n") == 1

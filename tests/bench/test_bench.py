@@ -204,6 +204,7 @@ def test_the_picture():
     assert plot.comparison([run(), run(JAX), run(seed=1)])[:4] == b"\x89PNG"
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_the_command(command, monkeypatch):
     monkeypatch.setattr(bench, "is_installed", lambda library: library == "wengert")
     options = "--data digits --limit 300 --epochs 2 --seeds 1 --threads 1,999 --networks rnn --out results"

@@ -16,7 +16,7 @@ from wengert.data import digits
 from wengert.train import TASKS
 from wengert.train.state import training_loss
 
-STEPS = 100
+STEPS = 25
 
 
 class Counter:

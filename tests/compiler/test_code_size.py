@@ -137,13 +137,11 @@ def check_size(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.costly
 def test_lines(seed: int) -> None:
     check_size(seed)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.costly
 def test_values(seed: int) -> None:
     check(drawn(seed, 7), argument(7), ulp=2000, scale=1.0)
 
@@ -154,6 +152,7 @@ def test_each_write(write: Write) -> None:
     check(program_of([write], 4), argument(4), ulp=200, scale=1.0)
 
 
+@pytest.mark.exhaustive
 def test_the_old_array_is_read_later() -> None:
     """A version of the array that a later step reads stays as it was."""
 

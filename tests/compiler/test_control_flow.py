@@ -42,7 +42,6 @@ def check_modes(function: Function, *point: Any, reverse: bool = True) -> None:
 
 
 @pytest.mark.parametrize("x", [0.7, -0.7])
-@pytest.mark.costly
 def test_cond(x: float) -> None:
     def function(x: Any, y: Any) -> Any:
         return wg.cond(x > 0, lambda x, y: (np.sin(y) * x, y), lambda x, y: (y * y, 2.0 * y + x), x, y)
@@ -71,7 +70,6 @@ def test_cond_of_examples() -> None:
 
 
 @pytest.mark.parametrize("limit", [0.0, 1.0, 100.0])
-@pytest.mark.costly
 def test_while_with_carries_of_several_shapes(limit: float) -> None:
     def function(x: Any, y: Any) -> Any:
         return wg.while_loop(
@@ -101,7 +99,6 @@ def test_while_of_examples() -> None:
 
 
 @pytest.mark.parametrize("upper", [0, 1, 5])
-@pytest.mark.costly
 def test_fori_with_known_and_with_unknown_bounds(upper: int) -> None:
     def function(x: Any) -> Any:
         return wg.fori_loop(0, upper, lambda i, v: np.sin(v) + 0.1 * i, x)
@@ -115,7 +112,6 @@ def test_fori_with_known_and_with_unknown_bounds(upper: int) -> None:
 
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("length", [0, 1, 2, 7])
-@pytest.mark.costly
 def test_scan_with_carries_that_swap(length: int, reverse: bool) -> None:
     def step(carry: Any, row: Any) -> Any:
         h, c = carry
@@ -129,7 +125,6 @@ def test_scan_with_carries_that_swap(length: int, reverse: bool) -> None:
 
 
 @pytest.mark.parametrize("length", [1, 4, 5])
-@pytest.mark.costly
 def test_scan_that_moves_carries_around(length: int) -> None:
     def function(a: Any, b: Any, rows: Any) -> Any:
         left = lambda s, x: ((s[1], s[2], s[3], s[0] * 0.5 + s[3]), None)  # noqa: E731
@@ -263,7 +258,6 @@ def test_rules_of_the_user() -> None:
 
 
 @pytest.mark.parametrize("place", [-8, -1, 0, 6, 7, -9, 100, 2**40])
-@pytest.mark.costly
 def test_positions_out_of_range_are_found_and_nothing_is_read(place: int) -> None:
     x, places = np.linspace(0, 1, 7), np.zeros(19, np.int64)
     places[17] = place
@@ -281,7 +275,6 @@ def test_positions_out_of_range_are_found_and_nothing_is_read(place: int) -> Non
 
 
 @pytest.mark.parametrize("place", [-3, 4, 2**31])
-@pytest.mark.costly
 def test_positions_to_write_at(place: int) -> None:
     def function(x: Any, i: Any) -> Any:
         y = x.copy()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import sys
 import threading
 import weakref
 from collections import Counter
@@ -41,42 +42,41 @@ def growth(work, first, count):
     return (resident() - before) / count
 """
 
-_DROPPED = """
-def work(number):
-    wg.jit(wg.grad(lambda x: np.sum(np.sin(x) * x + number)))(np.ones(5))
-
-print(growth(work, 20, COUNT))
-"""
-
-_SHAPES = """
+_SHAPES_AND_DROPPED = """
 import logging
 logging.disable(logging.WARNING)
-compiled = wg.jit(wg.grad(lambda x: np.sum(np.sin(x) * x)))
-print(growth(lambda number: compiled(np.ones(5 + number)), 30, COUNT))
+compiled = wg.jit(lambda x: x * 2)
+print(growth(lambda number: compiled(np.ones(5 + number)), 8, COUNT))
+
+def work(number):
+    wg.jit(wg.grad(lambda x: np.sum(x * x + number)))(np.ones(5))
+
+print(growth(work, 4, COUNT))
 """
 
 linux = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
 
 
-def grown(program: str, count: int, **environment: str) -> float:
-    """Return by how many kilobytes a process grows with each step."""
-    return float(output(_GROWTH + program.replace("COUNT", str(count)), timeout=600, **environment))
-
-
 @linux
-@pytest.mark.parametrize("count", [40, pytest.param(300, marks=pytest.mark.slow)])
-def test_dropped_functions_leave_nothing_behind(count: int) -> None:
-    assert grown(_DROPPED, count) < 20  # of 60 kilobytes that each had
+@pytest.mark.parametrize("count", [16, pytest.param(600, marks=pytest.mark.slow)])
+def test_shapes_beyond_the_bound_and_dropped_functions_leave_nothing_behind(count: int) -> None:
+    """Linkers make sixteen libraries each: so many steps grow by as much wherever they begin."""
+    program = _GROWTH + _SHAPES_AND_DROPPED.replace("COUNT", str(count))
+    shapes, dropped = map(float, output(program, timeout=600, WENGERT_SPECIALISATIONS="4").split())
+    assert shapes < 24  # of the 51 kilobytes that each has
+    assert dropped < 24  # of 70
 
 
-@linux
-@pytest.mark.parametrize("count", [40, pytest.param(600, marks=pytest.mark.slow)])
-def test_shapes_beyond_the_bound_leave_nothing_behind(count: int) -> None:
-    assert grown(_SHAPES, count, WENGERT_SPECIALISATIONS="16") < 45  # of 90 and more
+@pytest.fixture(scope="module")
+def what_all_share() -> None:
+    """Load what all programs share."""
+    shared = wg.jit(lambda x, n: np.linalg.svd(x)[1] * n, static_argnums=1)
+    for _ in range(2):
+        shared(np.eye(3), 2)
 
 
 @pytest.fixture
-def libraries(monkeypatch: pytest.MonkeyPatch) -> Iterator[weakref.WeakSet[Any]]:
+def libraries(what_all_share: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[weakref.WeakSet[Any]]:
     """Have what is loaded from now on, while the garbage collector is at rest."""
     loaded: weakref.WeakSet[Any] = weakref.WeakSet()
     usual = object_code.Library.__init__
@@ -85,9 +85,6 @@ def libraries(monkeypatch: pytest.MonkeyPatch) -> Iterator[weakref.WeakSet[Any]]
         usual(library, *arguments)
         loaded.add(library)
 
-    shared = wg.jit(lambda x, n: np.linalg.svd(x)[1] * n, static_argnums=1)
-    for _ in range(2):  # loads what all programs share
-        shared(np.eye(3), 2)
     monkeypatch.setattr(object_code.Library, "__init__", noted)
     gc.collect()
     gc.disable()
@@ -118,8 +115,8 @@ def calling(function: Callable[..., Any], *arguments: Any, **options: Any) -> Ca
 
 
 DROPPED: dict[str, Callable[[], None]] = {
-    "an entry": calling(lambda x: np.sum(np.sin(x)), np.ones(3)),
-    "on threads": calling(lambda x: np.exp(np.sin(x) * np.cos(x)), np.ones((400, 400))),
+    "an entry": calling(lambda x: np.sum(x * x), np.ones(3)),
+    "on threads": calling(lambda x: np.exp(x), np.ones((400, 400))),
     "a static argument": calling(lambda x, n: x * n, np.ones(3), 2, static_argnums=1),
     "NumPy": calling(lambda x: np.linalg.svd(x)[1], np.eye(5)),
     "a loop": calling(wg.grad(lambda x: wg.scan(lambda c, y: (c * y, None), 1.0, x)[0]), np.ones(4)),
@@ -142,8 +139,8 @@ def test_nothing_holds_the_nests_of_a_dropped_function(monkeypatch: pytest.Monke
         return sum(isinstance(one, (Apply, Buffer)) for one in gc.get_objects())
 
     before = count()
-    for number in range(5):
-        wg.jit(wg.grad(lambda x, number=number: np.sum(np.sin(x) * x + number)))(np.ones(7))
+    for number in range(2):
+        wg.jit(wg.grad(lambda x, number=number: np.sum(x * x + number)))(np.ones(7))
     assert count() <= before
 
 
@@ -166,20 +163,20 @@ def live() -> Counter[str]:
 
 
 def loop(x: Any) -> Any:
-    return wg.scan(lambda c, y: (c * y, np.sin(c)), 1.0, x)
+    return wg.scan(lambda c, y: (c * y, c), 1.0, x)
 
 
 VARIED: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
-    "an entry": (wg.grad(lambda x: np.sum(np.sin(x) * x)), {}),
+    "an entry": (wg.grad(lambda x: np.sum(x * x)), {}),
     "a loop": (wg.grad(lambda x: loop(x)[0]), {}),
     "NumPy": (lambda x: np.linalg.svd(np.outer(x, x))[1], {}),
     "donation": (lambda x: x + 1, {"donate": 0}),
     "an index": (lambda x: x[np.arange(len(x)) % 2], {}),
-    "complex": (lambda x: np.exp(x * 1j), {}),
+    "complex": (lambda x: x * 1j, {}),
 }
 
 
-@pytest.mark.parametrize("turns", [12, pytest.param(150, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("turns", [3, pytest.param(150, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", VARIED)
 def test_shapes_beyond_the_bound_leave_no_object(
     name: str, turns: int, monkeypatch: pytest.MonkeyPatch
@@ -200,7 +197,7 @@ def test_shapes_beyond_the_bound_leave_no_object(
         for size in range(1, 4):  # the same shapes at the end
             compiled(np.full(size, 0.5))
 
-    work(6)
+    work(3)
     before = live()
     work(turns)
     assert live() - before == Counter()
@@ -257,18 +254,18 @@ def test_calls_that_python_does_not_see_count_as_use(monkeypatch: pytest.MonkeyP
     function = Traced()
     for size in (1, 2, 3):
         function(size)
-    for size in range(4, 12):
+    for size in range(4, 8):
         for _ in range(3):
             function(1)
         function(size)
     function(1)
-    assert function.sizes == [*range(1, 12)]
+    assert function.sizes == [*range(1, 8)]
 
 
 def test_static_arguments_count_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "4")
     scaled = wg.jit(lambda x, n: x * n, static_argnums=1)
-    for n in range(20):
+    for n in range(7):
         np.testing.assert_array_equal(scaled(np.ones(3), n), np.full(3, n))
     assert "compiled for 4 types" in repr(scaled)
 
@@ -276,7 +273,7 @@ def test_static_arguments_count_too(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_freed_code_is_given_back(monkeypatch: pytest.MonkeyPatch, libraries: weakref.WeakSet[Any]) -> None:
     monkeypatch.setenv(VARIABLE, "2")
     compiled = wg.jit(lambda x: np.cumsum(x))
-    for size in range(1, 25):
+    for size in range(1, 7):
         compiled(np.ones(size))
         compiled(np.ones(size))
         assert len(libraries) <= 2
@@ -304,7 +301,7 @@ def test_a_specialisation_that_is_freed_while_it_runs(monkeypatch: pytest.Monkey
     monkeypatch.setenv(VARIABLE, "1")
     usual = Executable.host
     compiled = wg.jit(lambda x: np.linalg.svd(x)[1] * 2)
-    sizes, inside = iter(range(4, 9)), dict[int, Any]()
+    sizes, inside = iter(range(4, 6)), dict[int, Any]()
 
     def host(executable: Any, number: int, context: Any) -> None:
         for size in sizes:
@@ -314,15 +311,17 @@ def test_a_specialisation_that_is_freed_while_it_runs(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(Executable, "host", host)
     np.testing.assert_allclose(compiled(3 * np.eye(3)), [6, 6, 6])
-    assert {size: found.tolist() for size, found in inside.items()} == {n: [2.0] * n for n in range(4, 9)}
+    assert {size: found.tolist() for size, found in inside.items()} == {n: [2.0] * n for n in range(4, 6)}
 
 
 def test_threads_that_call_while_others_free(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "2")
     logging.getLogger("wengert.jit").disabled = True
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)  # threads take turns often
     functions = [
         (wg.jit(lambda x: np.cumsum(x)), np.cumsum),
-        (wg.jit(lambda x: np.sort(x)), np.sort),
+        (wg.jit(lambda x: -x), lambda x: -x),
         (wg.jit(lambda x: x + 1, donate=0), lambda x: x + 1),
     ]
     problems: list[BaseException] = []
@@ -330,9 +329,9 @@ def test_threads_that_call_while_others_free(monkeypatch: pytest.MonkeyPatch) ->
     def call(seed: int) -> None:
         draw = np.random.default_rng(seed)
         try:
-            for _ in range(40):
+            for _ in range(15):
                 compiled, plain = functions[draw.integers(3)]
-                x = draw.standard_normal(int(draw.integers(1, 6)))
+                x = draw.standard_normal(int(draw.integers(1, 5)))
                 expected = plain(x)
                 np.testing.assert_allclose(compiled(x), expected, rtol=1e-12)
         except BaseException as problem:
@@ -343,5 +342,6 @@ def test_threads_that_call_while_others_free(monkeypatch: pytest.MonkeyPatch) ->
         thread.start()
     for thread in threads:
         thread.join()
+    sys.setswitchinterval(usual)
     logging.getLogger("wengert.jit").disabled = False
     assert problems == []

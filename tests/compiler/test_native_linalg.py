@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
-from tests.compiler.comparing import check, eager
+from tests.compiler.comparing import assert_same, check, eager
 from tests.draws import examples
 from wengert.engine.machine import costs
 
@@ -98,7 +98,6 @@ def test_eigenvalues(seed: int, rows: int, lead: tuple[int, ...], scale: float) 
 
 
 @pytest.mark.parametrize("rows", [2, 7])
-@pytest.mark.costly
 def test_eigenvalues_of_special_matrices(rows: int) -> None:
     """Equal and nearly equal eigenvalues, those of Hilbert's matrix, of graded ones, and zeros."""
     n = np.arange(rows)
@@ -121,7 +120,6 @@ def test_eigenvalues_of_what_is_not_finite_are_nan() -> None:
 
 @pytest.mark.usefixtures("divided")
 @pytest.mark.parametrize("columns", [2, 5])
-@pytest.mark.costly
 def test_columns_that_depend_on_others_and_zeros(columns: int) -> None:
     a = np.ones((6, columns))
     a[:, 0] = 0
@@ -131,7 +129,6 @@ def test_columns_that_depend_on_others_and_zeros(columns: int) -> None:
 
 
 @pytest.mark.parametrize("scale", [1e-170, 1e170])
-@pytest.mark.costly
 def test_reflections_neither_overflow_nor_underflow(scale: float) -> None:
     a = drawn(0, 9, 7) * scale
     q, r = wg.jit(np.linalg.qr)(a)
@@ -156,7 +153,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 @pytest.mark.usefixtures("divided")
 @pytest.mark.parametrize("lead", [(), (6,)])
 @pytest.mark.parametrize("name", FUNCTIONS)
-@pytest.mark.costly
 def test_derivatives(name: str, lead: tuple[int, ...]) -> None:
     rng = np.random.default_rng(1)
     rows = 5 if lead else 7  # two blocks, or three
@@ -174,39 +170,42 @@ def test_derivatives(name: str, lead: tuple[int, ...]) -> None:
 @pytest.mark.parametrize(
     "name", ["solve", "inverse", "determinant", "sign and logarithm", "cholesky", "orthogonal"]
 )
-@pytest.mark.costly
 def test_float32_is_computed_in_float64_as_in_numpy(name: str) -> None:
     hilbert = np.array([[1 / (i + j + 1) for j in range(4)] for i in range(4)], "f4")
     check(FUNCTIONS[name], hilbert, np.ones((4, 1), "f4"), ulp=8)
 
 
 @pytest.mark.usefixtures("divided")
-@pytest.mark.parametrize("rows", [3, 5])
-@pytest.mark.costly
+@pytest.mark.parametrize("rows", [2, 4])  # a block, or two
 def test_what_cannot_be_factorised_raises_as_in_numpy(rows: int) -> None:
     singular = np.ones((5, rows, rows)) * np.eye(rows)
     singular[3, rows - 1] = 0
     for function, problem in (
-        (lambda a: np.linalg.solve(a, a), "Singular matrix"),
+        (lambda a: np.linalg.solve(a, a[..., :1]), "Singular matrix"),
         (np.linalg.inv, "Singular matrix"),
         (np.linalg.cholesky, "not positive definite"),
         (lambda a: wg.scipy.linalg.solve_triangular(a[3], a[0], lower=True), "singular matrix"),
     ):
         with pytest.raises(np.linalg.LinAlgError, match=problem):
             wg.jit(function)(singular)
-    for name in ("determinant", "sign and logarithm"):
-        with np.errstate(invalid="ignore"):
-            check(lambda a, name=name: FUNCTIONS[name](a, None), singular)
-    np.testing.assert_array_equal(
-        wg.jit(np.linalg.slogdet)(singular)[1], eager(np.linalg.slogdet, singular)[1]
-    )
+
+    def determinants(a: Any) -> Any:
+        return [
+            FUNCTIONS[name](a, None) for name in ("determinant", "sign and logarithm")
+        ], np.linalg.slogdet(a)[1]
+
+    found, logarithms = wg.jit(determinants)(singular)
+    expected, exact = eager(determinants, singular)
+    assert_same(found, expected)
+    np.testing.assert_array_equal(logarithms, exact)
 
 
 @pytest.mark.usefixtures("divided")
 def test_determinants_beyond_the_range_of_partial_products() -> None:
     a = np.diag([1e200, -1e200, 1e-300, 1e-250, 1e200, 1.0, 3.0])[[1, 0, 2, 4, 3, 6, 5]]
-    np.testing.assert_allclose(wg.jit(np.linalg.det)(a), 3e50, rtol=1e-12)
-    assert wg.jit(np.linalg.slogdet)(a)[0] == np.linalg.slogdet(a)[0]
+    determinant, sign = wg.jit(lambda a: (np.linalg.det(a), np.linalg.slogdet(a)[0]))(a)
+    np.testing.assert_allclose(determinant, 3e50, rtol=1e-12)
+    assert sign == np.linalg.slogdet(a)[0]
 
 
 def test_one_factorisation_serves_a_solution_and_its_derivative() -> None:

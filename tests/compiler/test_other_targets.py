@@ -124,7 +124,6 @@ def check_all() -> None:
 
 
 @pytest.mark.parametrize("vectors", ["avx2", "sse2"])
-@pytest.mark.costly
 def test_lesser_processors(vectors: str) -> None:
     widest = host().vector_bytes
     if platform.machine().lower() not in ("x86_64", "amd64") or named(vectors).vector_bytes >= widest:
@@ -150,7 +149,6 @@ INNER = {
 
 
 @pytest.mark.parametrize("name", [*INNER, "gradient of a convolution", "gather and scatter", "whole numbers"])
-@pytest.mark.costly
 def test_arm(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     target = named("aarch64")
     monkeypatch.setattr(specialisation, "host", lambda: target)

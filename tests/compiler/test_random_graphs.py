@@ -69,13 +69,11 @@ def threads() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("seed", [*range(GRAPHS * (CASES - 1), GRAPHS * (CASES - 1) + many(GRAPHS)), 10_952])
-@pytest.mark.costly
 def test_values_and_gradients(seed: int) -> None:
     check_seed(seed)
 
 
 @pytest.mark.parametrize("seed", range(3000, 3005))
-@pytest.mark.costly
 def test_threads_share_the_work_the_same_way_in_every_run(threads: None, seed: int) -> None:
     program = Program(seed, length(seed))
     integers, floats = program.arguments(np.float64)
@@ -101,7 +99,6 @@ def test_threads_share_the_work_the_same_way_in_every_run(threads: None, seed: i
 
 
 @pytest.mark.parametrize("seed", range(4000, 4005))
-@pytest.mark.costly
 def test_results_in_the_place_of_arguments(seed: int) -> None:
     program = Program(seed, length(seed))
     integers, floats = program.arguments(np.float64)

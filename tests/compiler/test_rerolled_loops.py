@@ -27,7 +27,6 @@ def assert_close(found: Any, expected: Any) -> None:
 
 @pytest.mark.parametrize("seed", range(100, 108))
 @pytest.mark.usefixtures("short_loops")
-@pytest.mark.costly
 def test_drawn_programs_with_gradients(seed: int) -> None:
     function, arguments = drawn(seed)
     step = wg.value_and_grad(function, argnums=ALL)
@@ -36,7 +35,6 @@ def test_drawn_programs_with_gradients(seed: int) -> None:
 
 @pytest.mark.parametrize("name", STATEMENTS)
 @pytest.mark.usefixtures("short_loops")
-@pytest.mark.costly
 def test_each_statement(name: str) -> None:
     function, arguments = program([name, "scalar"], 9), inputs(0, 9)
     step = wg.value_and_grad(function, argnums=ALL)

@@ -124,7 +124,6 @@ def check_draw(seed: int, *, small: bool) -> None:
 
 
 @pytest.mark.parametrize("seed", range(16))
-@pytest.mark.costly
 def test_large(seed: int) -> None:
     check_draw(seed, small=False)
 
@@ -136,6 +135,7 @@ def test_many_large(first: int) -> None:
         check_draw(seed, small=False)
 
 
+@pytest.mark.exhaustive
 def test_a_loop_inside_a_loop() -> None:
     """The derivatives add up blocks of examples, each a product in blocks: in one of them both loops are shared."""
     rng = np.random.default_rng(0)

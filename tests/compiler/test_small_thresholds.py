@@ -17,14 +17,12 @@ pytestmark = pytest.mark.usefixtures("small")
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.costly
 def test_programs(name: str) -> None:
     function, arguments = CASES[name]
     check(function, *arguments, ulp=300, scale=4.0)
 
 
 @pytest.mark.parametrize("seed", range(3, 15))
-@pytest.mark.costly
 def test_random_graphs(seed: int) -> None:
     check_seed(seed)
 
@@ -43,7 +41,6 @@ def test_neighbours() -> None:
 
 @pytest.mark.usefixtures("restored_threads")
 @pytest.mark.parametrize("seed", range(16))
-@pytest.mark.costly
 def test_shared_work(seed: int) -> None:
     wg.set_threads(2)
     check_draw(seed, small=True)

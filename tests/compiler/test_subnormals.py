@@ -89,7 +89,6 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("dtype", SMALL)
-@pytest.mark.costly
 def test_elementary_functions_need_no_subnormal_numbers(name: str, dtype: str) -> None:
     limits, r = np.finfo(dtype), np.random.default_rng(0)
     sizes = 2.0 ** r.uniform(limits.minexp, limits.maxexp - 0.01, 2000)
@@ -125,7 +124,7 @@ loop = wg.jit(lambda x, n: wg.fori_loop(0, n, lambda i, c: c * 0.5 + i * 1e-3, x
 for threads, count in ((1, 3), (2, 100_000)):
     wg.set_threads(threads)
     loop(np.ones(count), 2)
-    threading.Timer(0.15, os.kill, (os.getpid(), signal.SIGINT)).start()
+    threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
     try:
         loop(np.ones(count), 10**12)
     except KeyboardInterrupt:
@@ -265,4 +264,6 @@ def test_the_operation_that_made_a_subnormal_number() -> None:
     assert said[8] == f"exp: {message} [user.py:21]"
     assert said[9].startswith("reduce_sum: ")
     assert said[10] == "[0. 1.]"
-    assert output(CHECKED).splitlines()[0] == "3.0"
+    assert (
+        wg.jit(lambda x: np.sum((x * 1e-100) ** 2 + 1.0))(np.full(3, 1e-60)) == 3.0
+    )  # unless it is asked for

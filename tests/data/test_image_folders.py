@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.draws import many
 from wengert import random
 from wengert.data import DataError, DataNotFoundError, Stream, digits, image_folder, load_arrays, save_source
 from wengert.data.augment import crop, flip
@@ -138,7 +139,7 @@ def test_pictures_become_arrays(pictures, tmp_path):
 
 
 def test_a_run_on_arrays(arrays, wengert):
-    options = ("--batch-size", "10", "--epochs", "1", "--dry-run")
+    options = ("--batch-size", "10", "--epochs", "1", "--eager", "--dry-run")
     ended = wengert("train", "mlp", "--data", "arrays", "--data-dir", str(arrays), *options)
     assert ended.code == 0, ended.err
     assert "60 images to train, 20 to test" in ended.out
@@ -154,7 +155,7 @@ def test_a_run_on_arrays(arrays, wengert):
 def test_damaged_headers_are_named(tmp_path, seed):
     """Each damage of the first bytes ends in `DataError`, or leaves an array that NumPy reads."""
     rng, path = np.random.default_rng(seed), tmp_path / "images.npy"
-    for _ in range(20):
+    for _ in range(many(20)):
         np.save(path, np.zeros((3, 2)))
         content = bytearray(path.read_bytes())
         for place in rng.integers(8, 80, rng.integers(1, 4)):

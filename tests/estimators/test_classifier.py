@@ -105,7 +105,6 @@ def test_the_random_state_decides(iris):
         ("lion", "relu"),
     ],
 )
-@pytest.mark.costly
 def test_every_optimiser_and_activation_learns(iris, optimiser, activation):
     X, y = iris
     rate = {"sgd": 0.1, "lion": 0.003}.get(optimiser, 0.02)

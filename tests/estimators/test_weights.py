@@ -9,10 +9,14 @@ import numpy as np
 import pytest
 
 from tests.estimators.quick import quick, with_a_state_and_random_numbers
-from wengert import optim
+from wengert import nn, optim
 from wengert.engine.core.errors import ArgumentError
 
 # -- weights ---------------------------------------------------------------------------------------------
+
+
+def one_layer(rng, shape, classes):
+    return nn.Dense(*shape, classes, seed=rng)
 
 
 @pytest.mark.parametrize("compiled", [False, True])
@@ -20,7 +24,7 @@ def test_an_example_of_weight_2_counts_as_two(iris, compiled):
     """Steps use all examples, so that their order does not matter; weight 0 has no effect."""
     X, y = iris
     weights = np.random.default_rng(0).integers(0, 4, len(X))
-    chosen = {"batch_size": 1000, "epochs": 5, "compiled": compiled}
+    chosen = {"batch_size": 1000, "epochs": 5, "compiled": compiled, "network": one_layer}
     repeated = quick(**chosen).fit(X.repeat(weights, axis=0), y.repeat(weights))
     weighted = quick(**chosen).fit(X, y, sample_weight=weights)
     np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), rtol=1e-4, atol=1e-6)

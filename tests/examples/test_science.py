@@ -30,7 +30,6 @@ QUICK = [pytest.param(name, marks=[pytest.mark.slow] if i % 3 else []) for i, na
 
 
 @pytest.mark.parametrize("name", QUICK)
-@pytest.mark.costly
 def test_derivatives_are_those_of_differences_and_compiled_is_eager(name: str):
     goal, arguments = load(name).case()
     wg.check_grads(goal, arguments, order=1)

@@ -51,7 +51,7 @@ RNG = np.random.default_rng(0)
 def network(seed):
     """Return a small convolutional network in float64."""
     rng = np.random.default_rng(seed)
-    layers = (nn.Conv2D(1, 3, 3, seed=rng), nn.relu, nn.MaxPool2D(2), nn.Flatten(), nn.Dense(75, 4, seed=rng))
+    layers = (nn.Conv2D(1, 3, 3, seed=rng), nn.relu, nn.MaxPool2D(2), nn.Flatten(), nn.Dense(12, 4, seed=rng))
     return tree.map_tree(lambda leaf: leaf.astype(np.float64), nn.Chain(*layers))
 
 
@@ -77,13 +77,13 @@ CASES = {
         ({"w": RNG.normal(size=(3, 2)), "b": np.zeros(2)}, RNG.normal(size=(4, 3)), np.ones((4, 2))),
         ({"w": RNG.normal(size=(3, 2)), "b": np.ones(2)}, RNG.normal(size=(4, 3)), np.zeros((4, 2))),
     ),
-    "kalman": (kalman, (0.1, 1.0, np.arange(6.0)), (0.3, 0.5, RNG.normal(size=6))),
+    "kalman": (kalman, (0.1, 1.0, np.arange(3.0)), (0.3, 0.5, RNG.normal(size=3))),
     "scanned": (scanned, (0.5, np.arange(4.0)), (1.5, RNG.normal(size=4))),
     "gaussian": (gaussian, (np.array([0.1, 0.7, 2.0]), 0.5), (np.array([-1.0, 0.2, 0.4]), 0.9)),
     "cnn": (
         cnn,
-        (network(0), RNG.normal(size=(2, 1, 12, 12))),
-        (network(1), RNG.normal(size=(2, 1, 12, 12))),
+        (network(0), RNG.normal(size=(2, 1, 6, 6))),
+        (network(1), RNG.normal(size=(2, 1, 6, 6))),
     ),
     "checkpointed": (checkpointed, (0.5,), (1.25,)),
     "unchanged": (unchanged, (0.5,), (1.25,)),

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.draws import HypothesisDraw
+from tests.draws import SeededDraw
 from wengert.engine.core.dtypes import dtype_of
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.ir.graph import Equation, Graph, Var
@@ -16,23 +16,11 @@ from wengert.engine.primitive import REGISTRY
 from wengert.explorer.encoding import Encoder
 
 
-class SeededDraw(HypothesisDraw):
-    """Draws samples from a generator, the same ones for each seed."""
-
-    def __init__(self, seed: int) -> None:
-        self._plain = True
-        self._shifts = 0
-        self.rng = np.random.default_rng(seed)
-
-    def integer(self, low: int, high: int) -> int:
-        return int(self.rng.integers(low, high, endpoint=True))
-
-
 def sample(name: str, seed: int, single: bool = False) -> tuple[dict[str, Any], list[Any]]:
     """Return a program of one operation on drawn operands, and NumPy's results."""
     primitive = REGISTRY[name]
     assert primitive.samples is not None
-    operands, params = primitive.samples(SeededDraw(seed))
+    operands, params = primitive.samples(SeededDraw(seed, plain=True))
     if single:
         operands = tuple(x.astype(np.float32) if dtype_of(x) == np.float64 else x for x in operands)
     with warnings.catch_warnings():

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
+import runpy
 import sys
 from pathlib import Path
+
+import pytest
 
 from tests.browsers import browser as browser  # a fixture
 
@@ -23,16 +25,26 @@ def test_each_page_has_a_picture_in_the_documentation():
     assert all((DOCS / f"explore_{name}.png").is_file() for name in NAMES)
 
 
-def test_the_pages_of_the_programs_compute_all_their_numbers(browser, tmp_path):
-    subprocess.run([sys.executable, str(PAGES), str(tmp_path), "--no-pictures"], check=True, timeout=600)
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    """Return a folder with the pages, which the program has written in this process."""
+    monkeypatch.syspath_prepend(PAGES.parent)
+    monkeypatch.setattr(sys, "argv", [str(PAGES), str(tmp_path), "--no-pictures"])
+    runpy.run_path(str(PAGES), run_name="__main__")
+    for module in ("chromium", "lessons", "programs"):
+        del sys.modules[module]
+    return tmp_path
+
+
+def test_the_pages_of_the_programs_compute_all_their_numbers(browser, written):
     for name in NAMES:
-        text = (tmp_path / f"{name}.html").read_text("utf-8")
+        text = (written / f"{name}.html").read_text("utf-8")
         found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
         assert found is not None
         recorded = json.loads(found[1])
         assert recorded["recorded"] == {}, name  # no operation is left out
         assert "nests" in recorded["compiled"], name
-        browser.get((tmp_path / f"{name}.html").as_uri())
+        browser.get((written / f"{name}.html").as_uri())
         for mode in ("forward", "reverse", "adjoint", "nests"):
             browser.execute_script(f"choose('{mode}'); [1, 2, 5, 20, Infinity].forEach(go)")
         assert browser.get_log("browser") == [], name

@@ -64,9 +64,7 @@ def closed(browser):
     assert browser.get_log("browser") == []
 
 
-@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.costly
 def test_changed_inputs_give_wengerts_numbers(browser, tmp_path, name):
     fun, arguments, others = CASES[name]
     run = show(browser, explore(fun)(*arguments), tmp_path)
@@ -90,7 +88,7 @@ def test_changed_inputs_give_wengerts_numbers(browser, tmp_path, name):
     for mine, expected in zip(found["adjoints"], tree.leaves(gradients), strict=True):
         np.testing.assert_allclose(mine, np.ravel(expected), **near)
     assert float(found["text"].replace("−", "-")) == found["value"][0]
-    run("for (const mode of Object.keys(MOMENTS)) { choose(mode); [1, 2, 5, 20, Infinity].forEach(go); }")
+    run("for (const mode of Object.keys(MOMENTS)) { choose(mode); [1, 5, Infinity].forEach(go); }")
     closed(browser)
 
 
@@ -191,7 +189,6 @@ def test_the_trace_and_the_source_are_one_stop_each(browser, tmp_path):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [DESKTOP, PHONE])
 @pytest.mark.parametrize("mode", ["forward", "reverse", "adjoint", "nests"])
-@pytest.mark.costly
 def test_a_page_fits_and_can_be_read(browser, tmp_path, width, scheme, mode):
     fun, arguments, _ = CASES["loss"]
     run = show(browser, explore(fun)(*arguments), tmp_path, width, scheme)

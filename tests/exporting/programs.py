@@ -170,13 +170,13 @@ def marginal_likelihood() -> Case:
 
 
 def equations() -> Case:
-    """Return the solution of sixty equations, the sensitivity to the matrix, and its determinant."""
+    """Return the solution of twenty equations, the sensitivity to the matrix, and its determinant."""
 
     def f(a: Any, b: Any) -> Any:
         return np.sum(np.linalg.solve(a, b) ** 2) + np.linalg.slogdet(a)[1]
 
     r = np.random.default_rng(5)
-    return wg.value_and_grad(f), (r.normal(size=(60, 60)) + 10 * np.eye(60)[::-1], r.normal(size=60))
+    return wg.value_and_grad(f), (r.normal(size=(20, 20)) + 10 * np.eye(20)[::-1], r.normal(size=20))
 
 
 def least_squares() -> Case:
@@ -187,7 +187,7 @@ def least_squares() -> Case:
         return np.sum(np.cos(np.linalg.solve(r, q.T @ b)))
 
     r = np.random.default_rng(6)
-    return wg.value_and_grad(f), (r.normal(size=(50, 36)), r.normal(size=50))
+    return wg.value_and_grad(f), (r.normal(size=(12, 9)), r.normal(size=12))
 
 
 def order_statistics() -> Case:

@@ -56,7 +56,6 @@ def exported(tmp_path_factory) -> Exported:
 
 @needs_gcc
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.costly
 def test_the_test_program_finds_all_as_expected(exported, name, tmp_path) -> None:
     code = exported[name]
     test = code.with_name(f"{name}_test.c")
@@ -66,7 +65,6 @@ def test_the_test_program_finds_all_as_expected(exported, name, tmp_path) -> Non
 
 @needs_gcc
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.costly
 def test_bits_are_those_of_python(exported, name, tmp_path) -> None:
     fun, arguments = CASES[name]()
     jitted = fun if hasattr(fun, "report") else wg.jit(fun)
@@ -176,7 +174,6 @@ def test_a_state_is_updated_in_its_place(tmp_path) -> None:
 
 @pytest.mark.parametrize("name", ["branch", pytest.param("elementary_functions", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("target", NAMES)
-@pytest.mark.costly
 def test_every_target_makes_an_object_file(target, name, tmp_path) -> None:
     fun, arguments = CASES[name]()
     wg.export(fun, *arguments).c(tmp_path / "f", target=target)
@@ -185,7 +182,6 @@ def test_every_target_makes_an_object_file(target, name, tmp_path) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.costly
 def test_bits_on_aarch64(name, tmp_path) -> None:
     compiler, emulator = installed("aarch64-linux-gnu-gcc", "qemu-aarch64")
     fun, arguments = CASES[name]()
@@ -198,7 +194,6 @@ BOARD = ["-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16", 
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.costly
 def test_bits_on_a_microcontroller_without_a_system(name, tmp_path) -> None:
     fun, arguments = CASES[name]()
     wg.export(fun, *arguments).c(tmp_path / name, target="cortex-m4f")

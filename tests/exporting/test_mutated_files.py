@@ -29,6 +29,7 @@ from wengert.engine.ops.linalg.sparse_products import sparse_product
 from wengert.engine.ops.linalg.sparse_solution import sparse_solve
 from wengert.engine.primitive import OF_PROGRAMS, REGISTRY
 from wengert.engine.transforms.staging import evaluate
+from wengert.exporting import saved
 from wengert.exporting.checked import check_graph
 from wengert.exporting.saved import SavedFunctionError
 
@@ -58,9 +59,9 @@ def outcomes(folder: Path, first: int, last: int, *options: str) -> dict[str, in
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the guards are pages of POSIX")
 def test_a_share_of_the_mutants(folder) -> None:
-    found = outcomes(folder, 0, 4 * len(PROGRAMS))
-    assert found["refused"] > 40
-    assert found["ran"] > 5
+    found = outcomes(folder, 0, 2 * len(PROGRAMS), "plain")
+    assert found["refused"] > 20
+    assert found["ran"] > 2
 
 
 @pytest.mark.slow
@@ -219,7 +220,8 @@ def test_places_of_stored_elements_are_checked(seed) -> None:
     def solution(b: Any, data: Any, columns: Any, ends: Any) -> Any:
         return sparse_solve(b * part, data, columns, ends, transposed=transposed)
 
-    for function in (product, solution, wg.jit(product), wg.jit(solution)):
+    compiled = (wg.jit(product), wg.jit(solution)) if seed % 3 == 0 else ()
+    for function in (product, solution, *compiled):
         for places in ((bad_columns, ends), (columns, bad_ends)):
             with pytest.raises(OutOfRangeError):
                 function(b, data, *places)
@@ -257,8 +259,8 @@ def test_rows_of_turns_that_do_not_happen_are_zeros(seed) -> None:
 def test_no_member_unpacks_to_more_than_it_promises(folder, member) -> None:
     parts = members((folder / "constants.wg").read_bytes())
     path = folder / "long.wg"
-    path.write_bytes(file({**parts, member: parts[member] + b" " * 200_000_000}))
-    assert path.stat().st_size < 2_000_000
+    path.write_bytes(file({**parts, member: parts[member] + b" " * 20_000_000}))
+    assert path.stat().st_size < 200_000
     with pytest.raises(SavedFunctionError):
         wg.load(path)
 
@@ -276,11 +278,12 @@ def test_headers_are_compared_before_anything_is_read(folder, member, dtype, sha
         wg.load(path)
 
 
-def test_long_texts_of_one_letter_come_back(folder) -> None:
+def test_long_texts_of_one_letter_come_back(folder, monkeypatch) -> None:
     """A text that packs to less than a hundredth is stored as it is."""
+    monkeypatch.setattr(saved, "_FREE_TEXT", saved._FREE_TEXT // 4)
 
     def f(x: Any) -> Any:
-        return wg.fori_loop(0, 2, lambda i, c: c + np.zeros(400_000), x)
+        return wg.fori_loop(0, 2, lambda i, c: c + np.zeros(100_000), x)
 
-    path = wg.export(f, np.ones(400_000)).save(folder / "zeros.wg")
-    np.testing.assert_array_equal(wg.load(path)(np.ones(400_000)), np.ones(400_000))
+    path = wg.export(f, np.ones(100_000)).save(folder / "zeros.wg")
+    np.testing.assert_array_equal(wg.load(path)(np.ones(100_000)), np.ones(100_000))

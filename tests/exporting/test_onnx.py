@@ -23,7 +23,6 @@ def written(path: Any, fun: Any, *arguments: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", sorted(CASES.keys() - WITHOUT_ONNX.keys()))
-@pytest.mark.costly
 def test_programs_give_the_results_of_python(name) -> None:
     fun, arguments = CASES[name]()
     export = wg.export(fun, *arguments)
@@ -150,7 +149,6 @@ REFUSED = {("of_loop", "grad")}
     ("fun", "transform"),
     [(fun, kind) for fun in OF_PROGRAMS for kind in TRANSFORMS if (fun.__name__, kind) not in REFUSED],
 )
-@pytest.mark.costly
 def test_operations_of_programs(fun, transform, rng) -> None:
     changed = {
         "value": fun,
@@ -169,7 +167,6 @@ def of_minimum(x: Any) -> Any:
 
 
 @pytest.mark.parametrize("transform", [lambda fun: fun, lambda fun: wg.grad(lambda x: np.sum(fun(x) ** 2))])
-@pytest.mark.costly
 def test_minima_leave_to_the_accuracy_of_their_solver(transform, rng) -> None:
     fun, x = transform(of_minimum), rng.uniform(0.3, 1.5, 3)
     (found,) = run(wg.export(fun, x), {"x": x})

@@ -63,7 +63,6 @@ each_precision = pytest.mark.parametrize("dtype", ["float32", "float64"])
 
 @pytest.mark.parametrize("name", LAYERS)
 @each_precision
-@pytest.mark.costly
 def test_layers_and_their_gradients(name, dtype) -> None:
     layer, is_smooth = LAYERS[name][0], input_of(name).dtype.kind == "f"
     fun = wg.value_and_grad(weighted, argnums=(0, 1) if is_smooth else 0)
@@ -72,7 +71,6 @@ def test_layers_and_their_gradients(name, dtype) -> None:
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 @each_precision
-@pytest.mark.costly
 def test_activations_and_their_gradients(activation, dtype) -> None:
     fun = wg.value_and_grad(weighted, argnums=(0, 1))
     check(fun, lambda n: (nn.Lambda(activation), input_of("Lambda", n)), dtype)

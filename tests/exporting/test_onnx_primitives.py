@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import wengert as wg
-from tests.draws import HypothesisDraw, examples
+from tests.compiler.test_registry_compiled import seed_of
+from tests.draws import SHARE
+from tests.explorer.samples import SeededDraw
 from tests.exporting.onnx_models import assert_same, inputs_of, run
 from wengert.engine.core.dtypes import complex_dtype, dtype_of, is_complex, is_inexact
 from wengert.engine.core.errors import UnsupportedError
@@ -20,17 +20,17 @@ from wengert.exporting.onnx.graphs import has_form
 SAMPLED = [primitive for primitive in REGISTRY if primitive.samples is not None]
 LOWERED = [primitive for primitive in SAMPLED if has_form(primitive)]
 REFUSED = [primitive for primitive in SAMPLED if not has_form(primitive)]
-EXAMPLES = 3
+EXAMPLES = max(1, round(3 * SHARE))
 
 
 def each(primitives: list[Primitive]) -> Any:
     return pytest.mark.parametrize("primitive", primitives, ids=[primitive.name for primitive in primitives])
 
 
-def drawn(primitive: Primitive, data: st.DataObject, dtype: Any = np.float64) -> tuple[Any, Any]:
+def drawn(primitive: Primitive, seed: int, dtype: Any = np.float64) -> tuple[Any, Any]:
     """Return a drawn application of a primitive as a function, and its operands in a precision."""
     assert primitive.samples is not None
-    operands, params = primitive.samples(HypothesisDraw(data))
+    operands, params = primitive.samples(SeededDraw(seed))
     given = [
         x
         if not is_inexact(dtype_of(x))
@@ -43,22 +43,20 @@ def drawn(primitive: Primitive, data: st.DataObject, dtype: Any = np.float64) ->
 
 
 @each(LOWERED)
-@examples(EXAMPLES)
-@given(data=st.data())
-def test_the_runtime_computes_what_numpy_does(primitive, data) -> None:
-    function, operands = drawn(primitive, data, data.draw(st.sampled_from(["float32", "float64"])))
-    with np.errstate(all="ignore"):
-        expected = function(*operands)
-    export = wg.export(function, *operands)
-    assert_same(run(export, inputs_of(export, operands)), expected)
+def test_the_runtime_computes_what_numpy_does(primitive) -> None:
+    for number in range(EXAMPLES):
+        seed = seed_of(primitive, number)
+        function, operands = drawn(primitive, seed, ("float32", "float64")[seed % 2])
+        with np.errstate(all="ignore"):
+            expected = function(*operands)
+        export = wg.export(function, *operands)
+        assert_same(run(export, inputs_of(export, operands)), expected)
 
 
 @each(REFUSED)
-@examples(1)
-@given(data=st.data())
-def test_what_has_no_form_is_refused_by_name(primitive, data, tmp_path_factory) -> None:
-    function, operands = drawn(primitive, data)
-    path = tmp_path_factory.mktemp("refused") / "model.onnx"
+def test_what_has_no_form_is_refused_by_name(primitive, tmp_path) -> None:
+    function, operands = drawn(primitive, seed_of(primitive))
+    path = tmp_path / "model.onnx"
     with np.errstate(all="ignore"):
         export = wg.export(function, *operands)
     with pytest.raises(UnsupportedError, match=rf"{primitive.name}\b.*\[test_onnx_primitives.py:\d+"):

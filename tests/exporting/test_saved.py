@@ -86,7 +86,6 @@ class Scaled:
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.costly
 def test_a_saved_function_returns_the_same_bits(name, tmp_path) -> None:
     fun, arguments = CASES[name]()
     path = wg.export(fun, *arguments).save(tmp_path / "f.wg")
@@ -105,16 +104,11 @@ def run_in_another_process(program: str, folder: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_another_process_without_the_module_of_the_user(tmp_path) -> None:
+def test_another_process_without_the_module_of_the_user_loads_programs_with_solvers(tmp_path) -> None:
     (tmp_path / "user.py").write_text(USER)
-    run_in_another_process(SAVES, tmp_path)
+    run_in_another_process(SAVES + SAVES_SOLVERS, tmp_path)
     (tmp_path / "user.py").unlink()
-    run_in_another_process(LOADS, tmp_path)
-
-
-def test_another_process_loads_the_solvers_of_a_program(tmp_path) -> None:
-    run_in_another_process(SAVES_SOLVERS, tmp_path)
-    run_in_another_process(LOADS_SOLVERS, tmp_path)
+    run_in_another_process(LOADS_SOLVERS + LOADS, tmp_path)
 
 
 @pytest.mark.parametrize("mode", ["flip", "cut", "zero"])

@@ -47,7 +47,6 @@ def node(folder: Path, name: str, given: dict[str, list[str]]) -> dict[str, dict
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.costly
 def test_results_are_those_of_python(name, tmp_path) -> None:
     fun, arguments = CASES[name]()
     exported = wg.export(fun, *arguments)

@@ -126,21 +126,30 @@ DENSITIES: dict[str, tuple[Callable[[Any], Any], float, float]] = {
 """With a start and the mean."""
 
 
-@every_sampler
-@pytest.mark.parametrize("name", DENSITIES)
-@pytest.mark.costly
-def test_an_error_at_a_trial_point_is_a_divergence(name: str, sampler: Callable[..., Samples]) -> None:
+#: In the quick run each density and each sampler once, and one chain: two compile other programs for each alone.
+TRIALS = [
+    pytest.param("matrix", wg.fit.nuts, 1, marks=pytest.mark.exhaustive),
+    ("root", wg.fit.hmc, 1),
+    pytest.param("matrix", wg.fit.hmc, 2, marks=pytest.mark.rest),
+    pytest.param("root", wg.fit.nuts, 2, marks=pytest.mark.rest),
+]
+
+
+@pytest.mark.parametrize(("name", "sampler", "chains"), TRIALS)
+def test_an_error_at_a_trial_point_is_a_divergence(
+    name: str, sampler: Callable[..., Samples], chains: int
+) -> None:
     density, start, mean = DENSITIES[name]
-    samples = sampler(density, np.array([start]), key(3), draws=120, warmup=80, chains=2)
+    samples = sampler(density, np.array([start]), key(3), draws=120, warmup=80, chains=chains)
     x = samples.vectors[..., 0]
-    assert x.shape == (2, 120)
+    assert x.shape == (chains, 120)
     assert np.all(np.isfinite(samples.logdensity))
     assert samples.divergences > 0
     assert np.all(np.abs(x) < 1.0) if name == "matrix" else np.all(x > 0.0)
     assert abs(np.mean(x) - mean) < 0.6
 
 
-@every_sampler
+@pytest.mark.parametrize("sampler", [wg.fit.hmc, pytest.param(wg.fit.nuts, marks=pytest.mark.rest)])
 def test_draws_are_the_same_with_and_without_errors(sampler: Callable[..., Samples]) -> None:
     """A density of NaN is rejected by the compiled program, and one with an error by its Python."""
     size = {"draws": 12, "warmup": 12, "chains": 2}

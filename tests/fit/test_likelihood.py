@@ -74,12 +74,12 @@ def test_the_covariance_of_a_poisson_regression_is_that_of_fisher_scoring(seed: 
 
 
 def test_standard_errors_are_the_spread_of_estimates() -> None:
-    fits = [wg.fit.mle(POISSON, counts(seed), POISSON_START) for seed in range(60)]
+    fits = [wg.fit.mle(POISSON, counts(seed), POISSON_START) for seed in range(30)]
     levels = np.array([fit.estimates["level"] for fit in fits])
     errors = np.array([fit.standard_errors["level"] for fit in fits])
     assert abs(np.std(levels) / np.mean(errors) - 1.0) < 0.3
     inside = [fit.interval()[0]["level"] < 0.5 < fit.interval()[1]["level"] for fit in fits]
-    assert 51 <= sum(inside) <= 60
+    assert 26 <= sum(inside) <= 30
 
 
 @given(st.floats(-2, 2), st.floats(-6, 6))
@@ -119,16 +119,16 @@ def test_results_keep_the_container_of_the_start() -> None:
 
 
 def test_a_sum_of_log_densities_is_enough_for_all_but_the_bic_and_the_sandwich() -> None:
-    data = counts(1)
+    data, summed = counts(1), wg.jit(lambda p, d: np.sum(poisson(p, d)))
     whole = wg.fit.mle(POISSON, data, POISSON_START)
-    total = wg.fit.mle(lambda p, d: np.sum(poisson(p, d)), data, POISSON_START)
+    total = wg.fit.mle(summed, data, POISSON_START)
     np.testing.assert_allclose(total.covariance, whole.covariance)
     with pytest.raises(ArgumentError, match="observations"):
         _ = total.bic
-    counted = wg.fit.mle(lambda p, d: np.sum(poisson(p, d)), data, POISSON_START, observations=60)
+    counted = wg.fit.mle(summed, data, POISSON_START, observations=60)
     assert np.isclose(counted.bic, whole.bic)
     with pytest.raises(ArgumentError, match="robust"):
-        wg.fit.mle(lambda p, d: np.sum(poisson(p, d)), data, POISSON_START, robust=True)
+        wg.fit.mle(summed, data, POISSON_START, robust=True)
 
 
 def test_densities_may_build_arrays_by_numpy() -> None:

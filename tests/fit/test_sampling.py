@@ -28,6 +28,7 @@ PRECISION = np.linalg.inv(COVARIANCE)
 EFFECTS = np.array([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0])
 ERRORS = np.array([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0])
 SCHOOLS = {"mu": 0.0, "log_tau": 0.0, "z": np.zeros(8)}
+# Draws and warm-ups of whole hundreds, and one target for a density, share a compiled program.
 Sampler = Callable[..., Samples]
 
 
@@ -191,8 +192,8 @@ def test_a_key_gives_the_same_draws_and_another_key_others(sampler: Sampler) -> 
 
 def test_draws_do_not_depend_on_the_number_that_follow() -> None:
     """Chunks of other lengths make the same draws."""
-    short, long = (wg.fit.nuts(gaussian, {"x": np.zeros(3)}, key(0), draws=n, warmup=60) for n in (41, 97))
-    np.testing.assert_allclose(short.vectors, long.vectors[:, :41], rtol=1e-9)
+    short, long = (wg.fit.nuts(gaussian, {"x": np.zeros(3)}, key(0), draws=n, warmup=60) for n in (40, 97))
+    np.testing.assert_allclose(short.vectors, long.vectors[:, :40], rtol=1e-9)
 
 
 # -- parts -----------------------------------------------------------------------------------------------
@@ -239,7 +240,7 @@ def test_every_warm_up_has_windows_and_an_end(warmup: int) -> None:
 def test_the_step_size_reaches_the_target() -> None:
     means = [
         np.mean(wg.fit.nuts(gaussian, {"x": np.zeros(3)}, key(0), target=target).acceptance)
-        for target in (0.6, 0.95)
+        for target in (0.8, 0.95)
     ]
     assert means[0] < means[1]
     assert abs(means[1] - 0.95) < 0.04
@@ -249,7 +250,7 @@ def test_the_step_size_reaches_the_target() -> None:
 
 
 def test_the_table_has_a_row_for_each_element() -> None:
-    samples = wg.fit.nuts(eight_schools, SCHOOLS, key(0), draws=100, warmup=100)
+    samples = wg.fit.nuts(eight_schools, SCHOOLS, key(0), draws=100, warmup=100, target=0.9)
     title, table, *_ = str(samples).split("\n\n")
     columns, *rows = table.splitlines()
     assert title.startswith("4 chains of 100 draws")
@@ -263,7 +264,7 @@ def test_the_table_has_a_row_for_each_element() -> None:
 
 
 def test_starts_beside_the_support_are_drawn_again_nearer() -> None:
-    samples = wg.fit.nuts(
+    samples = wg.fit.hmc(
         lambda x: np.log(x) - x, 0.1, key(0), chains=8, draws=500, warmup=500, jitter=50.0, target=0.95
     )
     assert np.all(samples.draws > 0.0)
@@ -271,7 +272,7 @@ def test_starts_beside_the_support_are_drawn_again_nearer() -> None:
 
 
 def test_a_function_of_the_draws_has_its_own_diagnostics() -> None:
-    samples = wg.fit.nuts(eight_schools, SCHOOLS, key(0), draws=200, warmup=200)
+    samples = wg.fit.nuts(eight_schools, SCHOOLS, key(0), draws=200, warmup=200, target=0.9)
     effects = samples.map(lambda p: {"effects": p["mu"] + np.exp(p["log_tau"]) * p["z"], "half": p["mu"] / 2})
     draws = samples.draws
     expected = draws["mu"][..., None] + np.exp(draws["log_tau"])[..., None] * draws["z"]
@@ -322,14 +323,14 @@ def test_progress_shows_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) -> 
     written = []
     for stream in (io.StringIO(), Terminal()):
         monkeypatch.setattr(sys, "stderr", stream)
-        wg.fit.nuts(gaussian, {"x": np.zeros(3)}, key(0), draws=200, warmup=50)
+        wg.fit.nuts(gaussian, {"x": np.zeros(3)}, key(0), draws=200, warmup=100)
         written.append(stream.getvalue())
     assert not written[0]
     assert "nuts" in written[1]
 
 
 def test_arviz_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    samples = wg.fit.nuts(gaussian, {"x": np.zeros(3)}, key(0), draws=20, warmup=20)
+    samples = wg.fit.nuts(gaussian, {"x": np.zeros(3)}, key(0), draws=50, warmup=50)
     monkeypatch.setitem(sys.modules, "arviz", None)
     with pytest.raises(MissingExtraError, match="arviz"):
         samples.to_arviz()
@@ -338,7 +339,7 @@ def test_arviz_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.filterwarnings("ignore")
 def test_arviz_gets_all_draws() -> None:
     arviz = pytest.importorskip("arviz")
-    samples = wg.fit.nuts(eight_schools, SCHOOLS, key(0), draws=50, warmup=50)
+    samples = wg.fit.nuts(eight_schools, SCHOOLS, key(0), draws=50, warmup=50, target=0.9)
     data = samples.to_arviz()
     for name in SCHOOLS:
         np.testing.assert_array_equal(data.posterior[name], samples.draws[name])

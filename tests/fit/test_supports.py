@@ -71,7 +71,7 @@ def test_a_dirichlet_density_is_drawn_by_a_simplex() -> None:
         x, log_jacobian = wg.fit.simplex(p["z"])
         return np.sum((weights - 1.0) * np.log(x)) + log_jacobian
 
-    samples = wg.fit.nuts(dirichlet, {"z": np.zeros(2)}, key(0)).map(lambda p: wg.fit.simplex(p["z"])[0])
+    samples = wg.fit.hmc(dirichlet, {"z": np.zeros(2)}, key(0)).map(lambda p: wg.fit.simplex(p["z"])[0])
     assert samples.draws.shape == (4, 1000, 3)
     np.testing.assert_allclose(samples.draws.mean(axis=(0, 1)), weights / 8, atol=0.02)
     np.testing.assert_allclose(samples.draws.var(axis=(0, 1)), weights * (8 - weights) / (64 * 9), rtol=0.15)

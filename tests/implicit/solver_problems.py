@@ -63,10 +63,12 @@ def _narrow(x: Any, p: Any) -> Any:
 
 
 def _narrow_ends(p: float, near: Any) -> list[Any]:
-    y = 9.0
+    """Return both zeros, and the lowest point of the hyperbola's other branch, where x is negative."""
+    y, t = 9.0, -1e-2 * np.sqrt(p)
     for _ in range(60):
         y = -np.log(1.0001 - np.exp(-1e-4 * p / y))
-    return [np.array([1e-4 * p / y, y]), np.array([y, 1e-4 * p / y])]
+        t = -1e-2 * np.sqrt(p + 1e-4 * (2 * np.exp(-t) - 1.0001) * np.exp(-t) / t)
+    return [np.array([1e-4 * p / y, y]), np.array([y, 1e-4 * p / y]), np.array([t, t])]
 
 
 def _beale(x: Any, p: Any) -> Any:

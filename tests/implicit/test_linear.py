@@ -48,7 +48,6 @@ def test_derivatives_are_those_of_the_equation(solver: str, count: int, seed: in
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.costly
 def test_second_derivatives_batches_and_compiled_programs(solver: str) -> None:
     A, b = matrix_for(solver, 5, 3), rng.standard_normal(5)
 

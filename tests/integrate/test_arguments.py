@@ -151,7 +151,6 @@ def test_what_does_not_fit(given: dict[str, Any], error: type[Exception], words:
         ("t_eval", np.array([0.8, 0.3]), "t_eval must be sorted"),
     ],
 )
-@pytest.mark.costly
 def test_values_that_only_a_call_knows(name: str, bad: Any, words: str) -> None:
 
     def call(value: Any) -> Any:

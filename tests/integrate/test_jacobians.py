@@ -72,14 +72,12 @@ def test_what_the_equations_look_like() -> None:
 
 
 @pytest.mark.parametrize("fun", [heat, shuffled, far])
-@pytest.mark.costly
 def test_sparse_equations_are_the_dense_ones(fun: Any) -> None:
     expected = solved(fun, jac=dense(fun))
     np.testing.assert_allclose(solved(fun), expected, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("fun", [shuffled, far])
-@pytest.mark.costly
 def test_derivatives_of_sparse_equations(fun: Any) -> None:
     def loss(y0: Any, rate: Any, **given: Any) -> Any:
         return np.sum(solved(fun, y0, rate, **given) ** 2)
@@ -100,7 +98,6 @@ def test_examples_have_equations_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("run", [lambda f: f, wg.jit])
-@pytest.mark.costly
 def test_slopes_of_examples_whose_numbers_of_steps_differ(run: Any) -> None:
     def swing(t: Any, y: Any, rate: Any) -> Any:
         return np.stack([y[1], -rate * y[0] - 0.1 * y[1] ** 3])
@@ -116,7 +113,6 @@ def linear(t: Any, y: Any, rate: Any = 1.0) -> Any:
 
 
 @pytest.mark.parametrize("form", ["array", "function", "csr", "pattern", "full"])
-@pytest.mark.costly
 def test_jacobians_that_are_given(form: str) -> None:
     matrix = sparse.diags_array([30.0, -60.0, 30.0], offsets=[-1, 0, 1], shape=(COUNT, COUNT))
     given: dict[str, dict[str, Any]] = {

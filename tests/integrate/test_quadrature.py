@@ -102,7 +102,6 @@ def test_integrals_are_scipys(function: Function, low: float, high: float, exact
 
 
 @pytest.mark.parametrize("number", [0, 3, 4, 5, 8, 10, 11])
-@pytest.mark.costly
 def test_compiled_integrals_are_the_same(number: int) -> None:
     function, low, high, _ = INTEGRALS[number]
     np.testing.assert_allclose(
@@ -157,7 +156,6 @@ def test_each_component_is_accurate() -> None:
 
 
 @pytest.mark.parametrize("mode", [wg.grad, wg.jacfwd, lambda f: wg.jit(wg.grad(f))])
-@pytest.mark.costly
 def test_the_gradient_is_that_of_the_closed_form(mode: Any) -> None:
     np.testing.assert_allclose(
         mode(of_vector(damped))(POINT), wg.grad(of_vector(damped_form))(POINT), rtol=1e-12
@@ -167,7 +165,6 @@ def test_the_gradient_is_that_of_the_closed_form(mode: Any) -> None:
 @pytest.mark.parametrize(
     "mode", [wg.hessian, lambda f: wg.jacfwd(wg.grad(f)), lambda f: wg.jit(wg.hessian(f))]
 )
-@pytest.mark.costly
 def test_the_hessian_is_that_of_the_closed_form(mode: Any) -> None:
     expected = wg.hessian(of_vector(damped_form))(POINT)
     np.testing.assert_allclose(mode(of_vector(damped))(POINT), expected, rtol=1e-11)
@@ -190,7 +187,6 @@ def test_a_bound_has_the_integrand_as_its_derivative() -> None:
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.5, np.inf), (-np.inf, 0.5), (-np.inf, np.inf)])
-@pytest.mark.costly
 def test_infinite_ranges_have_derivatives(low: float, high: float) -> None:
     def mass(width: Any, shift: Any) -> Any:
         return quad(lambda x: np.exp(-(((x - shift) / width) ** 2)), low, high)[0]

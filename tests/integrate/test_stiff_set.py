@@ -319,7 +319,7 @@ def solved(problem: Problem, method: str) -> Any:
 
 
 def _marked(name: str) -> Any:
-    return pytest.param(name, marks=pytest.mark.slow if name == "ring modulator" else pytest.mark.costly)
+    return pytest.param(name, marks=[pytest.mark.slow] * (name == "ring modulator"))
 
 
 @pytest.mark.parametrize("name", [_marked(name) for name in PROBLEMS])

@@ -15,7 +15,6 @@ CASES = [*(f"convolution {number}" for number in range(5)), *(f"transposed {numb
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.costly
 def test_pytorchs_numbers(case, numbers):
     of = lambda name: numbers[f"{case}/{name}"]  # noqa: E731
     x, channels = of("x"), of("x").shape[1]

@@ -135,7 +135,6 @@ CELLS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", CELLS)
-@pytest.mark.costly
 def test_histograms_of_points_are_numpys(agrees: Any, name: str) -> None:
     options, weights = CELLS[name], RNG.uniform(0.5, 2.0, 40)
     agrees(lambda p: np.histogramdd(p, **options), POINTS)

@@ -134,13 +134,16 @@ def test_the_derivative_with_respect_to_the_rate():
 def test_other_parameters_do_not_change():
     """Integers, truth values and None in a model do not change, whatever their gradients."""
     model = {"w": np.array([1.0, 2.0], "f4"), "count": np.int64(3), "on": np.array([True]), "none": None}
-    for name, optimiser in OPTIMISERS.items():
-        for gone in (model, {**model, "count": None, "on": None}):
-            gradients = {**gone, "w": np.ones(2, "f4")}
-            state = optimiser.init(model)
-            after = model
-            for update in (optimiser.update, wg.jit(optimiser.update)):
-                after, state = update(gradients, state, after)
+
+    def updated(gradients, runs):
+        return {name: OPTIMISERS[name].update(gradients, state, p) for name, (p, state) in runs.items()}
+
+    for gone in (model, {**model, "count": None, "on": None}):
+        gradients = {**gone, "w": np.ones(2, "f4")}
+        runs = {name: (model, optimiser.init(model)) for name, optimiser in OPTIMISERS.items()}
+        for update in (updated, wg.jit(updated)):
+            runs = update(gradients, runs)
+        for name, (after, _) in runs.items():
             assert (after["count"], after["on"].tolist(), after["none"]) == (3, [True], None)
             assert (after["count"].dtype, after["on"].dtype) == (np.int64, bool)
             assert np.all(after["w"] < model["w"]), name

@@ -37,7 +37,6 @@ LINES: dict[str, Callable[[Any, Any], Any]] = {
 @pytest.mark.parametrize("name", LINES)
 @given(st.floats(0.1, 3.0), st.floats(-3.0, 3.0))
 @examples(60)
-@pytest.mark.costly
 def test_steps_satisfy_the_conditions_of_wolfe(name: str, shift: float, exponent: float) -> None:
     def value_and_slope(t: Any) -> Any:
         return wg.jvp(lambda t: LINES[name](t, shift), (np.float64(t),), (np.float64(1.0),))
@@ -83,7 +82,6 @@ STANDARD = {
 
 @every_solver
 @pytest.mark.parametrize("name", STANDARD)
-@pytest.mark.costly
 def test_minima_of_standard_functions(solve: Solver, name: str) -> None:
     fun, x0 = STANDARD[name]
     found = solve(fun, x0, gtol=1e-7, ftol=0.0)
@@ -157,7 +155,6 @@ def misfit(p: Any, y: Any) -> Any:
 
 
 @every_solver
-@pytest.mark.costly
 def test_many_problems_at_once_are_each_alone(solve: Solver) -> None:
     rng, count = np.random.default_rng(0), 4
     a, k = rng.uniform(0.5, 3.0, (count, 1)), rng.uniform(0.2, 2.0, (count, 1))

@@ -92,7 +92,6 @@ def check(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(FEW * (CASES - 1), FEW * CASES))
-@pytest.mark.exhaustive
 def test_fits_move_with_their_data(seed: int) -> None:
     check(seed)
 

@@ -202,11 +202,11 @@ from wengert import parallel
 def slow(x):
     with open("calls", "a") as file:
         file.write(f"{int(x)}\\n")
-    time.sleep(0.1)
+    time.sleep(0.05)
     return x * x
 
 if __name__ == "__main__":
-    result = parallel.map(slow, np.arange(60), workers=2, vectorized=False, chunk=2, journal="journal")
+    result = parallel.map(slow, np.arange(60), workers=int(sys.argv[1]), vectorized=False, chunk=2, journal="journal")
     print(*result)
 """
 
@@ -235,13 +235,13 @@ def test_a_killed_parent_leaves_no_worker_and_loses_only_the_chunks_in_hand(tmp_
     calls = tmp_path / "calls"
     environment = os.environ | {"SWEEP": str(tmp_path)}
     command = [sys.executable, "sweep.py"]
-    first = subprocess.Popen(command, cwd=tmp_path, env=environment)
+    first = subprocess.Popen([*command, "2"], cwd=tmp_path, env=environment)
     wait_for(lambda: calls.exists() and len(calls.read_text().split()) >= 10)
     first.kill()
     first.wait()
     wait_for(lambda: processes(f"SWEEP={tmp_path}") == 0)
     second = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+        [*command, "1"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
     )
     assert second.stdout.split() == [str(x * x) for x in range(60)]
     again = len(calls.read_text().split()) - 60

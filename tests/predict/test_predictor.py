@@ -47,6 +47,7 @@ def test_images_of_another_size_are_refused_where_the_network_does(run):
         Predictor.open(run).probabilities(np.zeros((2, 32, 30), np.uint8))
 
 
+@pytest.mark.usefixtures("no_pictures")
 @pytest.mark.parametrize("layer", ["nn.tanh", "nn.BatchNorm(8)"])
 def test_a_checkpoint_instead_of_a_model(wengert, small_mnist, tmp_path, learned, layer, monkeypatch):
     """The error for a diverged run names its checkpoint; the last checkpoint of a finished run has its model."""

@@ -19,7 +19,6 @@ MANY = 5000
 
 
 @pytest.mark.parametrize("seed", range(FEW))
-@pytest.mark.costly
 def test_programs_are_the_same_in_every_mode(seed: int) -> None:
     program = generate(seed)
     try:

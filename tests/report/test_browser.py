@@ -70,7 +70,6 @@ def show(browser, page, width, scheme="light"):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [DESKTOP, PHONE])
 @pytest.mark.parametrize("name", PAGES)
-@pytest.mark.costly
 def test_a_page_is_shown(browser, pages, name, width, scheme):
     show(browser, pages / f"{name}.html", width, scheme)
     run = browser.execute_script

@@ -134,6 +134,7 @@ def test_random_damage(profiled: Path, tmp_path: Path, name: str) -> None:
         assert len(text) < 1000
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_a_last_line_that_is_not_whole_is_left_out_and_told(
     profiled: Path, tmp_path: Path, wengert: Any, small_mnist: Path
 ) -> None:
@@ -154,6 +155,7 @@ def test_a_last_line_that_is_not_whole_is_left_out_and_told(
     assert Run.open(run).left_out == ""
 
 
+@pytest.mark.usefixtures("no_pictures")
 @pytest.mark.parametrize(
     "line", [b"[", b'{"kind": "epoch", "epoch": "one"}', b'{"kind": []}', b"[" * 100_000]
 )
@@ -173,6 +175,7 @@ def test_another_damaged_line_is_an_error_that_names_it(
     assert [result.epoch for result in Run.open(run).history] == [1, 2, 3, 4]
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_random_damage_of_checkpoints(
     profiled: Path, tmp_path: Path, wengert: Any, small_mnist: Path
 ) -> None:
@@ -188,6 +191,7 @@ def test_random_damage_of_checkpoints(
         ended.failed(1, "is damaged", "no undamaged checkpoint is left")
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_deeply_nested_files_are_damaged_ones(profiled: Path, tmp_path: Path, wengert: Any) -> None:
     for name in ("settings.json", "summary.json", "profile.json"):
         run = tmp_path / name.removesuffix(".json")

@@ -21,6 +21,12 @@ JUDGED = {
 }
 
 
+@pytest.fixture(scope="module")
+def text_of_cnn(runs):
+    """Return the text of a page that is only read."""
+    return Page(run_report(Run.open(runs / "cnn"))).text
+
+
 @pytest.mark.parametrize("network", JUDGED)
 def test_report(runs, network, wengert):
     ended = wengert("report", runs / network)
@@ -36,10 +42,9 @@ def test_report(runs, network, wengert):
     assert "f32[" in page.text
 
 
-def test_numbers_of_the_matrix(runs):
-    run = Run.open(runs / "cnn")
-    wrong = round(50 * (1 - run.history[-1].test_score))
-    assert f"{wrong} of 50 test images are classified incorrectly" in Page(run_report(run)).text
+def test_numbers_of_the_matrix(runs, text_of_cnn):
+    wrong = round(50 * (1 - Run.open(runs / "cnn").history[-1].test_score))
+    assert f"{wrong} of 50 test images are classified incorrectly" in text_of_cnn
 
 
 def test_steps_are_where_they_are_in_their_epoch(runs):
@@ -48,10 +53,9 @@ def test_steps_are_where_they_are_in_their_epoch(runs):
     assert [x for x, _ in step_points(run, "loss", 2)] == [0.5, 1.0, 1.5, 2.0, 2.5, 3.0]
 
 
-def test_where_the_time_went(runs):
+def test_where_the_time_went(runs, text_of_cnn):
     profile = json.loads((runs / "cnn" / "profile.json").read_text())
-    text = Page(run_report(Run.open(runs / "cnn"))).text
-    assert all(part in text for part in profile["typical_epoch"])
+    assert all(part in text_of_cnn for part in profile["typical_epoch"])
     assert "Time of a typical epoch" not in Page(run_report(Run.open(runs / "rnn"))).text
 
 

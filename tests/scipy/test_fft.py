@@ -94,11 +94,16 @@ def test_inverses(name: str) -> None:
 
 
 def test_dtypes_are_scipys() -> None:
-    for dtype in ("float32", "float16", "int32", "bool"):
-        x = (X > 0).astype(dtype)
-        for name in ("fft", "rfft", "fftn", "dct", "dstn"):
-            close(getattr(own, name)(x), getattr(theirs, name)(x), 1e-6)
-            assert wg.jit(getattr(own, name))(x).dtype == getattr(theirs, name)(x).dtype
+    names = ("fft", "rfft", "fftn", "dct", "dstn")
+
+    def transformed(*given: Any) -> Any:
+        return [[getattr(own, name)(x) for name in names] for x in given]
+
+    given = [(X > 0).astype(dtype) for dtype in ("float32", "float16", "int32", "bool")]
+    for x, rows, compiled in zip(given, transformed(*given), wg.jit(transformed)(*given), strict=True):
+        for name, found, other in zip(names, rows, compiled, strict=True):
+            close(found, getattr(theirs, name)(x), 1e-6)
+            assert other.dtype == getattr(theirs, name)(x).dtype
     assert own.dct(Z.astype("complex64")).dtype == theirs.dct(Z.astype("complex64")).dtype
     close(own.fftn(X, axes=()).real, theirs.fftn(X, axes=()), 0.0)
 

@@ -111,13 +111,39 @@ CALLS: dict[str, tuple[Any, ...]] = {
 
 
 @pytest.mark.parametrize("name", CALLS)
+@pytest.mark.exhaustive
 def test_functions(name: str) -> None:
     call, *arguments = CALLS[name]
 
     def scipys(*values: Any) -> Any:  # SciPy takes numbers for limits
         return call(theirs, *(x if np.ndim(x) else float(x) for x in values))
 
-    check(lambda *x: call(interpolate, *x), scipys, *arguments, rtol=1e-11)
+    check(lambda *x: call(interpolate, *x), scipys, *arguments, rtol=1e-11, compiled=False)
+
+
+#: One of each kind: the others compile the same systems of equations, intervals and polynomials.
+COMPILED = {
+    "CubicSpline conditions",
+    "PchipInterpolator",
+    "makima",
+    "BSpline",
+    "make_interp_spline quadratic",
+    "RectBivariateSpline points",
+    "interp1d nearest",
+    "RegularGridInterpolator",
+}
+
+
+@pytest.mark.parametrize(
+    "call", [pytest.param(name, marks=[] if name in COMPILED else [pytest.mark.rest]) for name in CALLS]
+)
+def test_compiled_functions(call: str) -> None:
+    function, *arguments = CALLS[call]
+
+    def own(*arguments: Any) -> Any:
+        return function(interpolate, *arguments)
+
+    close(wg.jit(own)(*arguments), own(*arguments), 1e-11)
 
 
 def test_periodic_splines() -> None:

@@ -36,7 +36,6 @@ def _refused(mode: str, function: Callable[[Any], Any], name: str, remedy: str) 
     assert "test_other_distributions.py:" in str(caught.value)
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_distribution_without_a_rule_is_named(name: str, mode: str) -> None:

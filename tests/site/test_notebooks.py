@@ -25,8 +25,9 @@ def cells(text: str) -> list[tuple[int, str]]:
 
 def notebooks() -> list[Any]:
     paths = sorted(NOTEBOOKS.glob("*.md"))
-    marks = {True: [pytest.mark.slow], False: [pytest.mark.exhaustive]}
-    return [pytest.param(path, id=path.stem, marks=marks[path.stem in LONG]) for path in paths]
+    return [
+        pytest.param(path, id=path.stem, marks=[pytest.mark.slow] * (path.stem in LONG)) for path in paths
+    ]
 
 
 @pytest.mark.filterwarnings("ignore:FigureCanvasAgg is non-interactive")

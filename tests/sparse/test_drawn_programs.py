@@ -58,7 +58,6 @@ def check(seed: int, *, compiled: bool) -> None:
 
 
 @pytest.mark.parametrize("seed", range(PROGRAMS))
-@pytest.mark.costly
 def test_programs_have_their_derivatives_in_the_pattern(seed: int) -> None:
     check(seed, compiled=seed % 5 == 0)
 

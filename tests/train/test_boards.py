@@ -26,7 +26,7 @@ def records(folder):
 def test_event_files(wengert, small_mnist, no_pictures, tmp_path):
     pytest.importorskip("tensorboardX")
     command = ("train", "mlp", *mnist(small_mnist), "--epochs", 2, "--log-every", 1, "--tensorboard")
-    assert wengert(*command, "--out", "run").code == 0
+    assert wengert(*command, "--eager", "--out", "run").code == 0
     from tensorboardX.proto.event_pb2 import Event
 
     actual = {}

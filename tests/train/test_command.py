@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from tests.commands import end, mnist, start, wait_for
+from wengert import nn
 from wengert.compiler.runtime.threads.team import get_threads
 from wengert.engine.core.tree import leaves
 from wengert.train import Run, reporters
@@ -122,9 +123,9 @@ def worse_and_worse(monkeypatch):
 def test_patience(quick, monkeypatch):
     worse_and_worse(monkeypatch)
     monkeypatch.setitem(TASKS, "mlp", TASKS["mlp"]._replace(classifies=False))
-    assert quick("--epochs", 9, "--patience", 9, "--out", "all").code == 0
+    assert quick("--eager", "--epochs", 9, "--patience", 9, "--out", "all").code == 0
     monkeypatch.setitem(TASKS, "mlp", TASKS["mlp"]._replace(classifies=True))
-    assert quick("--epochs", 9, "--patience", 2).code == 0
+    assert quick("--eager", "--epochs", 9, "--patience", 2).code == 0
     assert [result.epoch for result in Run.open("run").history] == [1, 2, 3], "all scores are equal"
     assert len(Run.open("all").history) == 9, "the losses always fall"
 
@@ -146,7 +147,6 @@ def test_the_best_model(quick, monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("keep", ["last", "best"])
-@pytest.mark.costly
 def test_a_run_goes_on_where_it_was(quick, monkeypatch, keep):
     """A run may be interrupted after any number of steps, within an epoch or between two."""
     options = (
@@ -195,7 +195,6 @@ def test_a_finished_run_goes_on_with_more_epochs(quick):
 
 
 @pytest.mark.parametrize(("limit", "steps"), [(1, 1), (30, 1), (100, 1), (150, 2), (1000, 2)])
-@pytest.mark.costly
 def test_the_first_images_alone(quick, limit, steps):
     ended = quick("--limit", limit, "--epochs", 2, "--batch-size", 100, "--log-every", 1)
     assert (ended.code, ended.err) == (0, "")
@@ -256,7 +255,6 @@ def test_other_images_are_noticed(quick, tmp_path, small_mnist):
 
 
 @pytest.mark.parametrize("part", ["json", "safetensors", "torn", "missing"])
-@pytest.mark.costly
 def test_a_damaged_checkpoint_is_named_and_the_one_before_is_used(quick, tmp_path, part):
     assert quick("--epochs", 3, "--out", "whole").code == 0
     assert quick("--epochs", 3).code == 0
@@ -303,15 +301,22 @@ def test_other_versions_are_reported(quick, tmp_path):
     assert "note      the run began with numpy 1.26.4, this is" in ended.out
 
 
+def tiny(rng):
+    """Return a network with files of some kilobytes."""
+    return nn.Chain(nn.Dense(784, 2, seed=rng), nn.relu, nn.Dense(2, 10, seed=rng))
+
+
 @pytest.mark.parametrize("keep", ["last", "best"])
-@pytest.mark.costly
 def test_a_kill_between_any_two_changes_of_files(quick, monkeypatch, tmp_path, keep):
     """A run resumes from the files on the disk before any rename or removal: a kill can leave no others."""
+    monkeypatch.setitem(TASKS, "mlp", TASKS["mlp"]._replace(build=tiny))
     options = (
         "--epochs",
         2,
+        "--limit",
+        20,
         "--batch-size",
-        100,
+        10,
         "--eager",
         "--save-every",
         0,

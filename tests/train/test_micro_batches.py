@@ -41,7 +41,6 @@ def trained(task, *, micro_batches, threads=1, compiled=True, **chosen):
     [TASKS["mlp"], STATEFUL, STATEFUL._replace(vary=shifts(1))],
     ids=["perceptron", "stateful layers", "augmentation"],
 )
-@pytest.mark.costly
 def test_threads_change_no_bit(task):
     before = wg.get_threads()
     one, two = (trained(task, micro_batches=4, threads=threads) for threads in (1, 2))
@@ -54,7 +53,6 @@ def test_threads_change_no_bit(task):
 
 @pytest.mark.parametrize("batch_size", [20, 100])  # the last batch has 10 of 20; the only one 90 of 100
 @pytest.mark.parametrize("micro_batches", [2, 4])
-@pytest.mark.costly
 def test_the_numbers_are_nearly_those_of_whole_batches(micro_batches, batch_size):
     whole = trained(TASKS["mlp"], micro_batches=1, batch_size=batch_size)
     parts = trained(TASKS["mlp"], micro_batches=micro_batches, batch_size=batch_size)

@@ -108,7 +108,6 @@ def run_ranks(count: int, program: list[str]) -> subprocess.CompletedProcess[str
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])
-@pytest.mark.costly
 def test_ranks_and_threads_change_no_bit(ranks, threads, job, reference, tmp_path):
     finished = end(job(ranks, "--threads", threads))
     assert (finished.code, finished.err) == (0, "")

@@ -48,7 +48,6 @@ def foreign(trained, monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("command", LOOKING, ids=lambda command: command[0])
-@pytest.mark.costly
 def test_a_program_of_somebody_else_is_run_where_that_is_asked_for(foreign, wengert, command):
     wengert(*command).failed(
         1, "run/model.py: opening the run would run this program", "read it and run/modules", "add --trust"

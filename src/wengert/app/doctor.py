@@ -55,7 +55,7 @@ def facts() -> Iterator[Fact]:
     yield Fact("needs", ", ".join(_versions(_NEEDED)))
     yield Fact("extras", ", ".join(_versions(_USEFUL)) or "none")
     yield Fact("processor", _processor())
-    yield Fact("threads", _threads())
+    yield Fact("threads", f"{get_threads()}; this process may use {available()} processors")
     yield Fact("cache", _cache())
     settings = [
         f"{name}={value}" for name, value in sorted(os.environ.items()) if name.startswith("WENGERT_")
@@ -76,10 +76,6 @@ def _processor() -> str:
     caches = f"caches of {target.level1 >> 10} KiB and {target.level2 >> 10} KiB"
     fused = "with" if target.has_fma else "without"
     return f"{target.cpu}, vectors of {8 * target.vector_bytes} bits, {fused} fused multiply-add, {caches}"
-
-
-def _threads() -> str:
-    return f"{get_threads()}; this process may use {available()} processors"
 
 
 def _cache() -> str:

@@ -207,14 +207,9 @@ def astype(x: Any, dtype: Any, copy: bool = True, device: Any = None) -> Any:
     return box.astype(dtype)
 
 
-def _along(operation: str, x: Any, axis: int) -> int:
-    """Return an axis counted from the first, or raise an error."""
-    return axis_index(operation, axis, len(shape_of(x)))
-
-
 def argsort(x: Any, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
     """Return the order of the elements along an axis; equal elements keep theirs, also in descending order."""
-    axis = _along("argsort", x, axis)
+    axis = axis_index("argsort", axis, len(shape_of(x)))
     if not descending:
         return np.argsort(x, axis=axis, stable=True)
     # The order of the reversed elements, reversed, keeps that of equal elements.

@@ -60,7 +60,7 @@ def image_folder(
     if min(size) < 1 or shard < 1:
         requirement = "height, width and shard must be at least 1"
         raise ArgumentError(message("image_folder", requirement, f"{size}, {shard}"))
-    _pillow()
+    pillow()
     folder = Path(path)
     if not folder.is_dir():
         raise DataNotFoundError(f"{folder} is not a folder")
@@ -85,7 +85,8 @@ def image_folder(
     return ImageFolder(Source(edges, read), tuple(place.name for place in places))
 
 
-def _pillow() -> Any:
+def pillow() -> Any:
+    """Return `PIL.Image`, or raise `MissingExtraError`."""
     try:
         from PIL import Image
     except ImportError:
@@ -97,7 +98,7 @@ def _read(file: Path, size: tuple[int, int], colour: bool) -> Any:
     from PIL import ImageOps
 
     try:
-        with _pillow().open(file, formats=_FORMATS) as picture:
+        with pillow().open(file, formats=_FORMATS) as picture:
             upright: Any = ImageOps.exif_transpose(picture)
             fitted = ImageOps.fit(upright.convert("RGB" if colour else "L"), (size[1], size[0]))
             pixels = np.asarray(fitted, np.uint8)

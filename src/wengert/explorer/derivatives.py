@@ -18,7 +18,7 @@ from wengert.engine.passes.dead import eliminate_dead
 from wengert.engine.passes.expand_programs import expand_programs
 from wengert.engine.passes.simplify import simplify
 from wengert.engine.primitive import REGISTRY, Linear, Partials
-from wengert.engine.transforms.forward_mode import jvp
+from wengert.engine.transforms.forward_mode import jvp, partial_operands
 from wengert.engine.transforms.reverse_mode import vjp
 from wengert.explorer.writer import ADJOINT, Writer
 from wengert.inspect.notation import passes
@@ -329,7 +329,8 @@ class _Local:
         rule, params = primitive.derivative, self.equation.params
         if isinstance(rule, Partials):
             partial: Any = rule.partials[position]
-            return partial(output, *operands, **params) if callable(partial) else partial
+            values = partial_operands(rule, (output, *operands))
+            return partial(*values, **params) if callable(partial) else partial
         if isinstance(rule, Linear) and primitive.elementwise:
             cotangent = self.equation.outputs[0].dtype.type(1)
             return rule.transpose(position, cotangent, operands, params)

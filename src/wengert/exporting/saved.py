@@ -42,7 +42,7 @@ from wengert.engine.core.errors import (
 )
 from wengert.engine.core.files import replacing
 from wengert.engine.core.shapes import size
-from wengert.engine.ir.graph import Equation, Graph
+from wengert.engine.ir.graph import Graph
 from wengert.engine.ir.parser import parse
 from wengert.engine.ir.types import TensorType, show, type_of
 from wengert.engine.transforms.staging import evaluate
@@ -149,7 +149,7 @@ def _constant(value: Any) -> Any:
 def _refuse_python(graph: Graph) -> None:
     """Raise `UnsupportedError` where an operation holds a Python function."""
     for equation in graph.equations:
-        if _holds_python(equation):
+        if any(_is_python(value) for value in equation.params.values()):
             requirement = (
                 "a custom rule, yours or that of wg.implicit, is a Python function, which cannot be saved"
             )
@@ -158,10 +158,6 @@ def _refuse_python(graph: Graph) -> None:
             raise UnsupportedError(located(text, equation.location))
         for inner in equation.graphs():
             _refuse_python(inner)
-
-
-def _holds_python(equation: Equation) -> bool:
-    return any(_is_python(value) for value in equation.params.values())
 
 
 def _is_python(value: Any) -> bool:

@@ -138,7 +138,7 @@ def can_follow(target: Target, like: Target) -> bool:
     """
     if like.has_avx512 and not target.has_avx512:  # its elementary functions have instructions of their own
         return False
-    return target.has_fma == like.has_fma or (target.has_fma and _architecture(target) == "x86_64")
+    return target.has_fma == like.has_fma or (target.has_fma and target.triple.split("-")[0] == "x86_64")
 
 
 def in_the_order_of(target: Target, like: Target) -> Target:
@@ -157,7 +157,3 @@ def in_the_order_of(target: Target, like: Target) -> Target:
     without = "-fma" if target.has_fma and not like.has_fma else ""
     features = ",".join(filter(None, [target.features, without]))
     return like._replace(triple=target.triple, cpu=target.cpu, features=features)
-
-
-def _architecture(target: Target) -> str:
-    return target.triple.split("-")[0]

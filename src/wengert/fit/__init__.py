@@ -21,17 +21,7 @@ from wengert.fit.sampling import hmc, nuts
 from wengert.fit.supports import bounded, ordered, positive, simplex
 
 __all__ = [
-    "Fit",
-    "Interval",
-    "Laplace",
-    "Samples",
-    "bounded",
-    "hmc",
-    "laplace",
-    "mle",
-    "nuts",
-    "ordered",
-    "positive",
+    "Fit", "Interval", "Laplace", "Samples", "bounded", "hmc", "laplace", "mle", "nuts", "ordered", "positive",
     "simplex",
-]
+]  # fmt: skip
 __dir__ = __all__.copy

@@ -35,13 +35,8 @@ class Adapted(NamedTuple):
 
 def begun(metric: Metric) -> Adapted:
     """Return the first state with some masses; also that after a window."""
-    step, zero = np.float64(_first_step(metric)), np.float64(0.0)
+    step, zero = np.float64(metric.inverse_mass.shape[-1] ** -0.25), np.float64(0.0)
     return Adapted(step, metric, np.log(10.0 * step), zero, zero, zero, Window.empty(metric))
-
-
-def _first_step(metric: Metric) -> float:
-    """Return a step size for a standard normal density, whose best one falls with the fourth root of its dimension."""
-    return metric.inverse_mass.shape[-1] ** -0.25
 
 
 def adapted(state: Adapted, phase: Any, position: Any, acceptance: Any, target: float) -> Adapted:

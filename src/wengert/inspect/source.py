@@ -21,18 +21,13 @@ from wengert.inspect.prelude import HELPERS, prelude
 from wengert.inspect.statements import Body, Names, Settings, Statement, needs_exact_scalars, written
 
 _TAKEN = {*keyword.kwlist, *HELPERS, "np", "wengert", "scipy", "constants", "float", "int", "bool"}
+_KERNELS = "differences incomplete orders orthogonal student"
+#: Modules whose functions a text may call, besides NumPy.
 _MODULES = (
-    "scipy.linalg",
-    "scipy.special",
-    "scipy.stats",
-    "wengert.engine.kernels.differences",
-    "wengert.engine.kernels.incomplete",
-    "wengert.engine.kernels.orders",
-    "wengert.engine.kernels.orthogonal",
-    "wengert.engine.kernels.student",
-    "wengert.random",
-    "wengert.special",
-)  # besides NumPy
+    *("scipy.linalg", "scipy.special", "scipy.stats"),
+    *(f"wengert.engine.kernels.{name}" for name in _KERNELS.split()),
+    *("wengert.random", "wengert.special"),
+)
 _PLAIN = (bool, int, float, complex, str, type(None))
 
 

@@ -64,65 +64,21 @@ from wengert.numpy.vectorizing import ndenumerate as ndenumerate
 from wengert.numpy.vectorizing import vectorize as vectorize
 
 #: The modules whose implementations are registered as they load.
-_FAMILIES = (
-    *(
-        bits,
-        finite_differences,
-        histograms,
-        in_place,
-        introspection,
-        joining,
-        linalg,
-        linear_algebra,
-        padding,
-        polynomials,
-    ),
-    *(products, reducing, selecting, sets, shaping, sorting, statistics, ufuncs, ufunc_methods),
-)
+_FAMILIES = [
+    bits, finite_differences, histograms, in_place, introspection, joining, linalg, linear_algebra, padding,
+    polynomials, products, reducing, selecting, sets, shaping, sorting, statistics, ufunc_methods, ufuncs,
+]  # fmt: skip
 newaxis = None
 take: Any = _FUNCTIONS[_np.take]  # NumPy's dispatches on the array alone, not on traced positions
 
 #: Names that need no dispatch: constants, types, functions of plain values alone, and `wengert.numpy`'s own objects.
-_PLAIN = frozenset(
-    {
-        *(
-            "pi",
-            "e",
-            "inf",
-            "nan",
-            "newaxis",
-            "linalg",
-            "ndarray",
-            "dtype",
-            "finfo",
-            "iinfo",
-            "isdtype",
-            "errstate",
-        ),
-        *(
-            "issubdtype",
-            "promote_types",
-            "isscalar",
-            "broadcast_shapes",
-            "s_",
-            "r_",
-            "c_",
-            "index_exp",
-            "ix_",
-        ),
-        *(
-            "indices",
-            "ndindex",
-            "ndenumerate",
-            "vectorize",
-            "asarray_chkfinite",
-            "tril_indices",
-            "triu_indices",
-            "diag_indices",
-        ),
-        *("unravel_index", "ravel_multi_index"),
-    }
-)
+_PLAIN_NAMES = """
+    pi e inf nan newaxis linalg ndarray dtype finfo iinfo isdtype errstate
+    issubdtype promote_types isscalar broadcast_shapes s_ r_ c_ index_exp ix_
+    indices ndindex ndenumerate vectorize asarray_chkfinite tril_indices triu_indices diag_indices
+    unravel_index ravel_multi_index
+"""
+_PLAIN = frozenset(_PLAIN_NAMES.split())
 
 
 def _offered(name: str, value: Any) -> bool:

@@ -41,31 +41,9 @@ from wengert.numpy.registry import (
 from wengert.numpy.shaping import broadcast_to_, expand_dims, moveaxis, reshaped
 
 __all__ = [
-    "arange",
-    "array",
-    "asanyarray",
-    "asarray",
-    "asarray_chkfinite",
-    "ascontiguousarray",
-    "asfortranarray",
-    "copy",
-    "empty",
-    "empty_like",
-    "eye",
-    "fromiter",
-    "full",
-    "full_like",
-    "geomspace",
-    "identity",
-    "linspace",
-    "logspace",
-    "meshgrid",
-    "ones",
-    "ones_like",
-    "require",
-    "tri",
-    "zeros",
-    "zeros_like",
+    "arange", "array", "asanyarray", "asarray", "asarray_chkfinite", "ascontiguousarray", "asfortranarray", "copy",
+    "empty", "empty_like", "eye", "fromiter", "full", "full_like", "geomspace", "identity", "linspace", "logspace",
+    "meshgrid", "ones", "ones_like", "require", "tri", "zeros", "zeros_like",
 ]  # fmt: skip
 
 

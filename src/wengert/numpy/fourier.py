@@ -83,16 +83,6 @@ def transformed(operation: str, x: Any, n: Any, axis: int, norm: str | None, sig
     return along(operation, as_complex(floating(x)), axis, transform, x)
 
 
-@implements(numpys.fft)
-def fft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
-    return transformed("np.fft.fft", a, n, axis, norm, -1)
-
-
-@implements(numpys.ifft)
-def ifft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
-    return transformed("np.fft.ifft", a, n, axis, norm, 1)
-
-
 # -- real sequences --------------------------------------------------------------------------------------
 
 
@@ -127,11 +117,6 @@ def to_real(operation: str, x: Any, n: Any, axis: int, norm: str | None) -> Any:
 
     x = operand(x)
     return along(operation, as_complex(floating(x)), axis, transform, x)
-
-
-@implements(numpys.rfft)
-def rfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
-    return from_real("np.fft.rfft", a, n, axis, norm)
 
 
 @implements(numpys.irfft)
@@ -185,26 +170,6 @@ def over_axes(operation: str, x: Any, s: Any, axes: Any, norm: Any, sign: int) -
     return x
 
 
-@implements(numpys.fftn)
-def fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
-    return over_axes("np.fft.fftn", a, s, axes, norm, -1)
-
-
-@implements(numpys.ifftn)
-def ifftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
-    return over_axes("np.fft.ifftn", a, s, axes, norm, 1)
-
-
-@implements(numpys.fft2)
-def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
-    return over_axes("np.fft.fft2", a, s, axes, norm, -1)
-
-
-@implements(numpys.ifft2)
-def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
-    return over_axes("np.fft.ifft2", a, s, axes, norm, 1)
-
-
 def from_real_over_axes(operation: str, x: Any, s: Any, axes: Any, norm: Any) -> Any:
     """Transform real numbers along several axes: half of the coefficients along the last one."""
     sizes, places = sizes_and_axes(operation, operand(x), s, axes)
@@ -223,25 +188,33 @@ def to_real_over_axes(operation: str, x: Any, s: Any, axes: Any, norm: Any) -> A
     return to_real(operation, x, sizes[-1], places[-1], norm)
 
 
-@implements(numpys.rfftn)
-def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
-    return from_real_over_axes("np.fft.rfftn", a, s, axes, norm)
+# -- NumPy's functions -----------------------------------------------------------------------------------
 
 
-@implements(numpys.irfftn)
-def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
-    return to_real_over_axes("np.fft.irfftn", a, s, axes, norm)
+def _implement(function: Any, transform: Callable[..., Any], *sign: int) -> None:
+    """Implement a transform along one axis, two or several, as its name says."""
+    name = f"np.fft.{function.__name__}"
+
+    def along_one(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
+        return transform(name, a, n, axis, norm, *sign)
+
+    def along_two(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
+        return transform(name, a, s, axes, norm, *sign)
+
+    def along_several(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
+        return transform(name, a, s, axes, norm, *sign)
+
+    implements(function)({"n": along_several, "2": along_two}.get(name[-1], along_one))
 
 
-@implements(numpys.rfft2)
-def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
-    return from_real_over_axes("np.fft.rfft2", a, s, axes, norm)
-
-
-@implements(numpys.irfft2)
-def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
-    return to_real_over_axes("np.fft.irfft2", a, s, axes, norm)
-
+_implement(numpys.fft, transformed, -1)
+_implement(numpys.ifft, transformed, 1)
+_implement(numpys.rfft, from_real)
+for _name in ("fft2", "fftn"):
+    _implement(getattr(numpys, _name), over_axes, -1)
+    _implement(getattr(numpys, f"i{_name}"), over_axes, 1)
+    _implement(getattr(numpys, f"r{_name}"), from_real_over_axes)
+    _implement(getattr(numpys, f"ir{_name}"), to_real_over_axes)
 
 # -- order of the coefficients ---------------------------------------------------------------------------
 

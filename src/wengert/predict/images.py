@@ -14,7 +14,7 @@ from wengert.data import DataError, DataNotFoundError, read_idx
 from wengert.data.dataset import SIZE
 from wengert.data.errors import damaged
 from wengert.data.idx import GZIP_MAGIC
-from wengert.engine.core.errors import MissingExtraError
+from wengert.data.image_folders import pillow
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -166,16 +166,8 @@ def _read_idx(path: str | os.PathLike[str], invert: bool) -> tuple[Array, bool]:
 # -- pictures --------------------------------------------------------------------------------------------
 
 
-def _pillow() -> Any:
-    try:
-        from PIL import Image
-    except ImportError:
-        raise MissingExtraError("pictures need Pillow: pip install 'wengert[images]'") from None
-    return Image
-
-
 def _read_picture(path: str, invert: bool) -> Array:
-    module = _pillow()
+    module = pillow()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", module.DecompressionBombWarning)  # our bound is lower
@@ -235,7 +227,7 @@ def _edges(images: Array) -> Array:
 
 def _fitted(image: Array, size: tuple[int, int]) -> Array:
     """Return an image resized to fit; the proportions stay, the rest is padded."""
-    module = _pillow()
+    module = pillow()
     from PIL import ImageOps
 
     height, width = size
@@ -247,7 +239,7 @@ def _fitted(image: Array, size: tuple[int, int]) -> Array:
 
 def _centred(image: Array, size: tuple[int, int]) -> Array:
     """Return the light drawing of an image with the size and position of MNIST's digits."""
-    module, placed = _pillow(), np.zeros(size, np.uint8)
+    module, placed = pillow(), np.zeros(size, np.uint8)
     ink = np.maximum(np.arange(256) - np.median(_edges(image)), 0)  # by level
     if not (most := ink[int(image.max())]):
         return placed

@@ -20,8 +20,6 @@ Example:
 
 from __future__ import annotations
 
-from typing import Any
-
 from wengert.scipy import (
     fft,
     integrate,
@@ -32,25 +30,10 @@ from wengert.scipy import (
     spatial,
     stats,
 )
-from wengert.scipy.registry import check_public as _check_public
-from wengert.scipy.registry import passed_through as _passed_through
+from wengert.scipy.registry import others_of as _others_of
 
 __all__ = [
-    "fft",
-    "integrate",
-    "interpolate",
-    "linalg",
-    "ndimage",
-    "signal",
-    "spatial",
-    "stats",
-]
+    "fft", "integrate", "interpolate", "linalg", "ndimage", "signal", "spatial", "stats",
+]  # fmt: skip
 __dir__ = __all__.copy
-
-
-def __getattr__(name: str) -> Any:
-    """Return a module of SciPy's that has no counterpart here."""
-    _check_public(__name__, name)
-    import scipy
-
-    return _passed_through(scipy, __name__, name)
+__getattr__ = _others_of(__name__)

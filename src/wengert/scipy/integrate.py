@@ -24,18 +24,11 @@ from wengert.engine.ops.comparison import equal, where
 from wengert.numpy.finite_differences import trapezoid as _trapezoid
 from wengert.numpy.registry import rank_of
 from wengert.numpy.shaping import part
-from wengert.scipy.registry import check_public, floats, number, passed_through
+from wengert.scipy.registry import floats, number, others_of
 
 __all__ = ["cumulative_simpson", "cumulative_trapezoid", "fixed_quad", "romb", "simpson", "trapezoid"]
 __dir__ = __all__.copy
-
-
-def __getattr__(name: str) -> Any:
-    """Return an object of SciPy's that Wengert does not follow."""
-    check_public(__name__, name)
-    from scipy import integrate as theirs
-
-    return passed_through(theirs, __name__, name)
+__getattr__ = others_of(__name__)
 
 
 def _over(a: Any, b: Any) -> Any:

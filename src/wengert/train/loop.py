@@ -24,15 +24,8 @@ from wengert.train.steps import Carry, Steps, groups
 from wengert.train.tasks import Task
 
 __all__ = [
-    "DivergedError",
-    "Outcome",
-    "Progress",
-    "Reporter",
-    "make_steps",
-    "parameter_count",
-    "steps_of",
-    "train",
-]
+    "DivergedError", "Outcome", "Progress", "Reporter", "make_steps", "parameter_count", "steps_of", "train",
+]  # fmt: skip
 
 
 class Progress(NamedTuple):

@@ -15,7 +15,6 @@ RNG = np.random.default_rng(6)
 
 @pytest.mark.parametrize("function", [np.sum, np.max, np.prod, lambda x: np.sum(np.exp(x), axis=-1), np.any])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
-@pytest.mark.costly
 def test_reductions_of_any_length(function: Callable[[Any], Any], dtype: Any) -> None:
     x = np.linspace(0.9, 1.1, 3 * 150).reshape(3, 150).astype(dtype)
     compiled = wg.jit(function)
@@ -25,7 +24,6 @@ def test_reductions_of_any_length(function: Callable[[Any], Any], dtype: Any) ->
 
 @pytest.mark.parametrize("place", [np.argmax, np.argmin])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.int64, np.bool_])
-@pytest.mark.costly
 def test_places_of_the_first_among_equals(place: Callable[[Any], Any], dtype: Any) -> None:
     x = RNG.integers(-3, 4, 300).astype(dtype)
     compiled = wg.jit(place)
@@ -36,7 +34,6 @@ def test_places_of_the_first_among_equals(place: Callable[[Any], Any], dtype: An
 
 @pytest.mark.parametrize("place", [np.argmax, np.argmin])
 @pytest.mark.parametrize("rest", [0.0, np.inf, -np.inf])
-@pytest.mark.costly
 def test_places_of_nan_and_infinities(place: Callable[[Any], Any], rest: float) -> None:
     compiled = wg.jit(place)
     for first in (0, 1, 17, 63, 64, 100, 129):
@@ -48,7 +45,6 @@ def test_places_of_nan_and_infinities(place: Callable[[Any], Any], rest: float) 
 
 @pytest.mark.parametrize("axis", [0, 1, 2, None])
 @pytest.mark.parametrize("shape", [(3, 70, 5), (5, 3, 70), (70, 5, 3), (2, 33, 40)])
-@pytest.mark.costly
 def test_places_along_an_axis(axis: int | None, shape: tuple[int, ...]) -> None:
     x = RNG.integers(-9, 9, shape).astype(np.float32)
     for place in (np.argmax, np.argmin):
@@ -74,7 +70,6 @@ def test_least_numbers() -> None:
     "function",
     [np.sum, np.mean, lambda x: np.sum(x, axis=0), lambda x: np.sum(np.pad(x, 1), axis=1), lambda x: x @ x.T],
 )
-@pytest.mark.costly
 def test_a_sum_of_negative_zeros_is_not_negative(function: Any) -> None:
     for shape in ((3, 3), (2, 17), (20, 40)):
         x = -np.zeros(shape)

@@ -56,7 +56,6 @@ FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
 @pytest.mark.parametrize("name", FUNCTIONS)
 @examples(2)
 @given(data=st.data())
-@pytest.mark.costly
 def test_values_and_derivatives_are_those_of_eager_mode(name: str, data: st.DataObject) -> None:
     rows, columns = data.draw(st.integers(3, 7)), data.draw(st.integers(1, 3))
     lead = data.draw(st.sampled_from([(), (3,), (2, 1)]))
@@ -90,7 +89,6 @@ def assert_same(found: Any, expected: Any, tolerance: float) -> None:
 @pytest.mark.parametrize("windowed", [0, 8])
 @examples(4)
 @given(data=st.data())
-@pytest.mark.costly
 def test_banded_matrices(windowed: int, data: st.DataObject) -> None:
     """LAPACK or nests solve the equations."""
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))

@@ -210,7 +210,6 @@ def test_an_entry_that_is_no_plain_file_is_missing(cache: Cache, tmp_path: Path)
 
 @posix_only
 @pytest.mark.parametrize("name", [f"{NAME}.bin", "key"])
-@pytest.mark.costly
 def test_a_pipe_among_the_entries_is_not_waited_for(cache: Cache, name: str) -> None:
     cache.put(NAME, b"code")
     assert cache.folder is not None

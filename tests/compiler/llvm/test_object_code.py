@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 import wengert as wg
 from tests.draws import examples
+from tests.heaps import young_heap as young_heap  # a fixture
 from wengert.compiler.llvm import disk_cache, object_code
 from wengert.compiler.llvm.host import host, identity, named
 from wengert.compiler.llvm.object_code import (
@@ -192,6 +193,7 @@ def test_constants_are_operands_of_the_instructions_that_use_them() -> None:
 
 
 @linux_only
+@pytest.mark.usefixtures("young_heap")
 def test_memory_is_given_back_with_the_library() -> None:
     library = load(compile_module(LINEAR.format(5, 6), host()))
     address = library.address("linear")
@@ -203,6 +205,7 @@ def test_memory_is_given_back_with_the_library() -> None:
 
 
 @linux_only
+@pytest.mark.usefixtures("young_heap")
 def test_many_libraries_take_no_memory_in_the_end() -> None:
     code = compile_module(LINEAR.format(5, 6), host())
 

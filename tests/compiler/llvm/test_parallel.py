@@ -171,7 +171,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 @pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
 @pytest.mark.parametrize("size", [20, 200])
-@pytest.mark.costly
 def test_a_function_a_part(function: Callable[..., Any], size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(costs, "COSTS", replace(costs.COSTS, module_part_characters=1))
     monkeypatch.setattr(parallel, "available", lambda: 3)

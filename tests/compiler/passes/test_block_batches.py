@@ -249,7 +249,6 @@ def test_blocks_do_not_read_more_than_they_save(
 
 
 @pytest.mark.parametrize("least", [1, 2, 8])
-@pytest.mark.costly
 def test_turns_read_matrices_for_several_examples(least: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The arrays of one example outgrow the cache, but a block of one would read the weights anew for each example."""
     monkeypatch.setattr(costs, "COSTS", replace(costs.COSTS, matrix_block_examples=least))

@@ -77,7 +77,6 @@ LONG: dict[str, tuple[Callable[..., Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", LONG)
-@pytest.mark.costly
 def test_long_programs_are_compiled(name: str) -> None:
     check(*LONG[name], ulp=200)
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import wengert as wg
 from tests.compiler.comparing import check
 from tests.draws import examples
+from wengert.compiler.llvm.host import host
 
 RNG = np.random.default_rng(0)
 
@@ -75,7 +76,6 @@ def along(function: Callable[..., Any], *arguments: Any, **options: Any) -> int:
 
 
 @pytest.mark.parametrize("name", JOINED)
-@pytest.mark.costly
 def test_joined(name: str) -> None:
     arguments = normal(300, 250), normal(300, 250)
     check(JOINED[name], *arguments, ulp=1000, scale=10.0)
@@ -104,7 +104,6 @@ def of_products(x: Any, y: Any) -> Any:
 @pytest.mark.parametrize(
     ("function", "loops"), [(of_different_arrays, 1), (of_positions, 2), (of_products, 2)]
 )
-@pytest.mark.costly
 def test_reductions_over_as_many_elements_share_a_loop(function: Callable[..., Any], loops: int) -> None:
     x, y = normal(30, 47), normal(30, 47)
     check(function, x, y, ulp=1000, scale=10.0)
@@ -147,20 +146,21 @@ def test_few_arrays_go_through_one_loop() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int64"])
-@pytest.mark.costly
 def test_short_rows(dtype: str) -> None:
     x = (9 * normal(30_000, 3)).astype(dtype)
     check(rows, x, x, ulp=100, scale=10.0)
-    assert along(rows, x, x) == 0
+    if 3 * x.itemsize < host().vector_bytes:
+        assert along(rows, x, x) == 0
 
 
 def test_small_maps_stay_apart() -> None:
     assert along(loss_and_gradient, normal(100, 25), normal(100, 25)) == 0
 
 
-@pytest.mark.parametrize("shape", [(65_537,), (1 << 17,), (1000, 67), (3, 43_691)])
+@pytest.mark.parametrize(
+    "shape", [pytest.param((65_537,), marks=pytest.mark.exhaustive), (1 << 17,), (1000, 67), (3, 43_691)]
+)
 @pytest.mark.parametrize("threads", [1, 2, 3])
-@pytest.mark.costly
 def test_the_rest_of_a_sum(shape: tuple[int, ...], threads: int) -> None:
     """Sums of more than whole parts, of more than whole vectors; the map is written everywhere, and once."""
     before = wg.get_threads()

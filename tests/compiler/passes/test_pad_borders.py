@@ -41,7 +41,6 @@ def case(name: str) -> tuple[Any, Any, Any, Any]:
 
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("name", SHAPES)
-@pytest.mark.costly
 def test_derivatives_of_convolutions(name: str) -> None:
     pullback, x, weight, g = case(name)
     check(pullback, x, weight, g, ulp=100, scale=8.0)

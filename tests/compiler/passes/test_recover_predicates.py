@@ -49,7 +49,6 @@ def written_at_first(function: Callable[..., Any], *arguments: Any) -> int:
 
 
 @pytest.mark.parametrize("name", [*TELLING, *SILENT])
-@pytest.mark.costly
 def test_gradients_are_those_of_eager_mode(name: str) -> None:
     gradient = wg.value_and_grad(loss({**TELLING, **SILENT}[name]), argnums=(0, 1))
     check(gradient, A, B, scale=100.0)

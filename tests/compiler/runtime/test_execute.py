@@ -112,9 +112,16 @@ def test_operations_left_to_numpy_among_others() -> None:
         return np.sum(np.sort(z, axis=0) * y), np.linalg.cholesky(x @ x.T + np.eye(99)), np.linalg.det(x)
 
     x = RNG.normal(size=(99, 99)) + 20 * np.eye(99)
-    assert_same(wg.jit(function)(x), function(x), ulp=1e5, scale=1.0)
-    gradient = wg.grad(lambda x: function(x)[0] + function(x)[1].sum() + function(x)[2])
-    assert_same(wg.jit(gradient)(x), gradient(x), ulp=1e6, scale=1.0)
+
+    def total(x: Any) -> Any:
+        results = function(x)
+        return results[0] + results[1].sum() + results[2], results
+
+    gradient = wg.grad(total, has_aux=True)
+    slopes, results = wg.jit(gradient)(x)
+    expected_slopes, expected = gradient(x)
+    assert_same(results, expected, ulp=1e5, scale=1.0)
+    assert_same(slopes, expected_slopes, ulp=1e6, scale=1.0)
 
 
 def test_memory_that_is_not_there(inverse: Any) -> None:
@@ -188,7 +195,7 @@ def test_the_operation_that_made_a_nan() -> None:
     assert re.fullmatch(r"sqrt: .* \[user.py:26\]", said[12])
     assert re.fullmatch(r"scatter_add: .* \[user.py:29\]", said[13])
     assert said[14:] == ["[ 2. nan]"]
-    assert "nan" in output(NAN_PROGRAM).splitlines()[0]
+    assert np.isnan(wg.jit(lambda x: np.sqrt(x - 1.0) * 2)(np.arange(3.0))[0])  # unless it is asked for
 
 
 @pytest.mark.parametrize("asked", ["nna", "nan,inf"])
@@ -217,7 +224,7 @@ import os, signal, threading, time
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 def interrupted(function, *args):
-    threading.Timer(0.15, os.kill, (os.getpid(), signal.SIGINT)).start()
+    threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
     start = time.perf_counter()
     try:
         function(*args)
@@ -303,7 +310,6 @@ def test_threads_inside_a_loop(threads: int) -> None:
 
 @pytest.mark.usefixtures("restored_threads")
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.costly
 def test_two_threads_of_pythons_call_one_function(threads: int) -> None:
     wg.set_threads(threads)
     compiled = wg.jit(wg.value_and_grad(model))  # and compile it at the same time
@@ -385,7 +391,7 @@ def test_a_call_allocates_its_results_and_little_else(training: Any) -> None:
         params, _ = step(params, x, y)
     tracemalloc.start()
     try:
-        for _ in range(100):
+        for _ in range(25):
             params, _ = step(params, x, y)
         _, most = tracemalloc.get_traced_memory()
         arrays = tracemalloc.DomainFilter(True, np.lib.tracemalloc_domain)
@@ -408,11 +414,10 @@ def test_native_code_calls_no_allocator(training: Any) -> None:
 
 def test_loss_falls(training: Any) -> None:
     step, params, x, y = training
-    x, y = x[:300], y[:300]
     mine = {name: value.copy() for name, value in params.items()}
     other = params
     losses: list[float] = []
-    for _ in range(20):
+    for _ in range(5):
         mine, value = step(mine, x, y)
         other, expected = dense_step(other, x, y)
         losses.append(value)

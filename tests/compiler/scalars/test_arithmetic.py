@@ -24,23 +24,30 @@ INNER = {"x": lambda x: x, "|x|": np.abs, "-|x|": lambda x: -np.abs(x), "x²": n
 @pytest.mark.parametrize("extremum", [np.maximum, np.minimum, np.fmax, np.fmin])
 def test_extrema_with_constants(extremum: Any, constant: float, inner: str) -> None:
     function = INNER[inner]
-    for dtype in (np.float64, np.float32):
-        x = VALUES.astype(dtype)
-        for program in (
-            lambda x: extremum(function(x), constant),
-            lambda x: extremum(constant, function(x)),
-            lambda x: extremum(function(x), constant) > 0.25,
-        ):
-            np.testing.assert_array_equal(wg.jit(program)(x), program(x))
+
+    def program(x: Any) -> Any:
+        y = function(x)
+        return extremum(y, constant), extremum(constant, y), extremum(y, constant) > 0.25
+
+    def programs(xs: Any) -> Any:
+        return [result for x in xs for result in program(x)]
+
+    both = [VALUES.astype(dtype) for dtype in (np.float64, np.float32)]
+    for found, expected in zip(wg.jit(programs)(both), programs(both), strict=True):
+        np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("initial", [0.0, -1.0, 1.0])
 def test_largest_magnitudes(initial: float) -> None:
-    for count in (0, 1, 2, 9, 40):
-        x = np.linspace(-2.0, 1.0, count)
-        largest = lambda x: np.max(np.abs(x), initial=initial)  # noqa: E731
-        assert wg.jit(largest)(x) == largest(x)
-        assert wg.jit(lambda x: -np.min(-np.abs(x), initial=-initial))(x) == largest(x)
+    def largest(x: Any) -> Any:
+        return np.max(np.abs(x), initial=initial)
+
+    def both_ways(xs: Any) -> Any:
+        return [(largest(x), -np.min(-np.abs(x), initial=-initial)) for x in xs]
+
+    arrays = [np.linspace(-2.0, 1.0, count) for count in (0, 1, 2, 9, 40)]
+    for found, x in zip(wg.jit(both_ways)(arrays), arrays, strict=True):
+        assert found == (largest(x), largest(x))
 
 
 def evaluated(primitives: Sequence[Primitive], operands: Sequence[Any]) -> dict[str, Any]:

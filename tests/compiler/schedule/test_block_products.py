@@ -55,7 +55,6 @@ def test_products_of_all_orders(
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
 @pytest.mark.parametrize("extents", [(130, 450, 61), (70, 64, 128), (257, 700, 40)])
-@pytest.mark.costly
 def test_products_in_blocks_of_the_caches(extents: tuple[int, int, int], dtype: str) -> None:
     x, y = factors(0, extents, True, True, dtype)
     np.testing.assert_array_equal(jit(product(True, True))(x, y), product(True, True)(x, y))
@@ -98,7 +97,6 @@ def cut_twice(x: Any, y: Any) -> Any:
         (np.matmul, [(3, 20, 40), (3, 40, 24)]),
     ],
 )
-@pytest.mark.costly
 def test_results_made_of_blocked_products(
     small: None, function: Callable[..., Any], shapes: list[tuple[int, ...]]
 ) -> None:

@@ -59,7 +59,6 @@ APART = {"of the product": of_the_product, "of another row": of_another_row, "ex
 
 
 @pytest.mark.parametrize("name", JOINED)
-@pytest.mark.costly
 def test_joined(name: str) -> None:
     arguments = normal(40, 50), normal(50), normal(40)
     check(JOINED[name], *arguments, ulp=100, scale=10.0)
@@ -67,7 +66,6 @@ def test_joined(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", APART)
-@pytest.mark.costly
 def test_apart(name: str) -> None:
     arguments = normal(40, 50), normal(50), normal(40)
     check(APART[name], *arguments, ulp=100, scale=10.0)
@@ -96,7 +94,6 @@ def training(optimiser: Any) -> Callable[..., Any]:
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("optimiser", [optim.sgd(0.02), optim.momentum(0.01), optim.adam(0.01)])
-@pytest.mark.costly
 def test_training(optimiser: Any, threads: int) -> None:
     """The step that reads what the one before it wrote, by rows and by columns."""
     widths = (70, 130, 96, 70)

@@ -25,7 +25,6 @@ from wengert.compiler.llvm.host import host
         (lambda x: np.sum(np.exp(-x * x) * np.sin(x) + np.sqrt(1 + x * x)), 4),
     ],
 )
-@pytest.mark.costly
 def test_a_sum_goes_on_in_as_many_parts_as_its_latency_needs(
     function: Callable[[Any], Any], vectors: int
 ) -> None:
@@ -47,7 +46,6 @@ def test_a_sum_goes_on_in_as_many_parts_as_its_latency_needs(
     ],
     ids=["tanh", "a choice", "a root", "a function of one number", "one after another"],
 )
-@pytest.mark.costly
 def test_vectors_of_functions_are_computed_as_one(function: Callable[[Any], Any], vectors: bool) -> None:
     x = np.linspace(-1, 1, 4096, dtype=np.float32)
     compiled = wg.jit(function)
@@ -61,19 +59,17 @@ def wave(x: Any) -> Any:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.costly
 def test_an_element_has_the_same_bits_wherever_it_stands(dtype: Any) -> None:
     x = np.linspace(-30, 30, 150).astype(dtype)
     compiled = wg.jit(wave)
     all_of_them = compiled(x)
-    for count in (1, 3, 4, 7, 15, 16, 31, 40, 63, 64, 65, 100, 128, 149):
+    for count in (1, 3, 4, 7, 16, 31, 64, 65, 149):
         np.testing.assert_array_equal(compiled(x[:count]), all_of_them[:count])
 
 
 @pytest.mark.parametrize(
     ("whole", "vectors"), [(1, 1), (2, 2), (3, 1), (4, 4), (5, 4), (6, 2), (7, 2), (8, 4)]
 )
-@pytest.mark.costly
 def test_as_many_vectors_as_leave_little(whole: int, vectors: int) -> None:
     x = np.ones(whole * host().vector_bytes // 4, np.float32)
     (nest,) = wg.jit(wave).report(x).nests
@@ -133,7 +129,6 @@ def test_sums_run_along_the_rows_of_arguments(
     ("rows", "tile"), [(30, "tile i x 8"), (7, "tile i x 7"), (2, "tile i x 2"), (1, "")]
 )
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
-@pytest.mark.costly
 def test_chains_that_lie_apart_go_on_at_once(rows: int, tile: str, dtype: Any) -> None:
     """The step of a cumulative sum waits for the one before in its row, not for those of other rows."""
 

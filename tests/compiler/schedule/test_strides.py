@@ -62,7 +62,6 @@ def _products(z: Any, w: Any) -> Any:
 @pytest.mark.parametrize(
     "shape", [(1,), (3,), (8,), (9,), (37,), (5, 6), (3, 17), (17, 3), (2, 3, 4)], ids=str
 )
-@pytest.mark.costly
 def test_complex_arrays_of_every_extent(shape: tuple[int, ...], dtype: str) -> None:
     z, w = ((RNG.normal(size=shape) + 1j * RNG.normal(size=shape)).astype(dtype) for _ in range(2))
     check(_products, z, w, ulp=100.0, scale=1.0)

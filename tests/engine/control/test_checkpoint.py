@@ -18,6 +18,7 @@ from tests.engine.control.running import (
     staged,
     write_down,
 )
+from tests.heaps import young_heap as young_heap  # a fixture
 from wengert.engine.core.errors import ConcreteError, DtypeError, LostDerivativeError
 from wengert.engine.transforms.staging import evaluate
 from wengert.engine.transforms.tape import Node
@@ -99,14 +100,16 @@ def peak(function: Any, x: Any) -> float:
     return result / x.nbytes
 
 
+@pytest.mark.usefixtures("young_heap")
 @pytest.mark.parametrize("program", [chain, closing])
 def test_memory_of_a_chain(program: Any) -> None:
-    x = np.ones(20_000)
+    x = np.ones(5_000)
     kept, saved = peak(wg.grad(program(plain)), x), peak(wg.grad(program(wg.checkpoint)), x)
     assert kept > 300
     assert saved < 80
 
 
+@pytest.mark.usefixtures("young_heap")
 def test_memory_of_second_derivatives() -> None:
     x = np.ones(2_000)
 
@@ -121,6 +124,7 @@ def live_nodes() -> int:
     return sum(isinstance(item, Node) for item in gc.get_objects())
 
 
+@pytest.mark.usefixtures("young_heap")
 def test_lines_of_the_list_that_stay_until_the_way_back() -> None:
     before = live_nodes()
     counts: list[int] = []

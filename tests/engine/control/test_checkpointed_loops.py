@@ -104,7 +104,6 @@ def test_while_loops_under_every_transform() -> None:
 
 
 @pytest.mark.parametrize("reverse", [False, True])
-@pytest.mark.costly
 def test_scans_under_every_transform(reverse: bool) -> None:
     check_everywhere(lambda x: filtered(x, reverse), lambda x: filtered_python(x, reverse), [(0.3,), (-0.8,)])
 

@@ -208,7 +208,6 @@ def test_text_of_a_graph() -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.costly
 def test_compiled_is_eager(seed: int) -> None:
     """A drawn linear map, with carries of several shapes, until a drawn limit is reached."""
     rng = np.random.default_rng(seed)

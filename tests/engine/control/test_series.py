@@ -88,7 +88,6 @@ KNOWN: dict[str, tuple[Function, Callable[[int, float], Any]]] = {
 
 
 @pytest.mark.parametrize("name", KNOWN)
-@pytest.mark.costly
 def test_known_derivatives(name: str) -> None:
     function, expected = KNOWN[name]
     for order in ORDERS:
@@ -98,7 +97,6 @@ def test_known_derivatives(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", KNOWN)
-@pytest.mark.costly
 def test_compiled_and_with_other_transforms(name: str) -> None:
     function, expected = KNOWN[name]
     points = np.array([0.4, 0.7])
@@ -213,7 +211,6 @@ def field(x: Any, **limits: Any) -> Any:
 
 
 @pytest.mark.parametrize("limits", [{}, {"max_bytes": 2000}])
-@pytest.mark.costly
 def test_the_laplacian_of_a_loop(limits: dict[str, int]) -> None:
     x = np.array([0.3, -0.8, 0.5])
 

@@ -66,7 +66,6 @@ work(wg, np)
 
 @pytest.mark.parametrize("cache", ["off", "kept"])
 @pytest.mark.parametrize("end", [AT_EXIT, DELETED, IN_A_CYCLE], ids=["atexit", "deleted", "cycle"])
-@pytest.mark.costly
 def test_when_the_interpreter_ends(end: str, cache: str, tmp_path: object) -> None:
     done = run(WORK + end, timeout=60, WENGERT_CACHE="off" if cache == "off" else str(tmp_path))
     assert (done.stdout.split(), done.returncode) == (RIGHT, 0), done.stderr

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+from fractions import Fraction
 from typing import Any
 
-import mpmath
 import numpy as np
 import pytest
 
@@ -67,22 +68,41 @@ def test_the_other_triangle_is_not_read(solve: Any, rng: Any) -> None:
     np.testing.assert_array_equal(before, kept)
 
 
+ONE = 2**400
+"""One, of the numbers with 400 binary places, which are integers."""
+
+
+def fixed(x: Any) -> Any:
+    return np.vectorize(lambda number: int(Fraction(number) * ONE), otypes=[object])(x)
+
+
+def inverted(root: Any) -> Any:
+    """Return the inverse of a triangle of numbers with 400 places."""
+    rows = len(root)
+    found = np.zeros((rows, rows), object)
+    for i in range(rows):
+        found[i, i] = ONE
+        found[i, : i + 1] = (found[i, : i + 1] * ONE - root[i, :i] @ found[:i, : i + 1]) // root[i, i]
+    return found
+
+
 def by_the_definition(solve: Any, root: Any, right: Any) -> Any:
-    """Return ``L low(L^-1 S L^-T)``, or that transposed, with fifty digits."""
-    with mpmath.workdps(50):
-        exact, x = mpmath.matrix(root.tolist()), mpmath.matrix(right.tolist())
-        inverse, rows = exact**-1, range(len(root))
+    """Return ``L low(L^-1 S L^-T)``, or that transposed, with more than a hundred digits."""
+    exact, x = fixed(root), fixed(right)
+    inverse = inverted(exact)
 
-        def low(x: Any) -> Any:
-            halves = {(i, j): x[i, j] / (1 + (i == j)) for i in rows for j in rows if j <= i}
-            return mpmath.matrix([[halves.get((i, j), 0) for j in rows] for i in rows])
+    def times(*factors: Any) -> Any:
+        return functools.reduce(lambda a, b: (a @ b) // ONE, factors)
 
-        if solve is tangent:
-            found = exact * low(inverse * x * inverse.T)
-        else:
-            half = low(exact.T * x)
-            found = low(inverse.T * (half + half.T) * inverse)
-        return np.array(found.tolist(), float)
+    def low(x: Any) -> Any:
+        return np.tril(x) - np.diag(np.diag(x) // 2)
+
+    if solve is tangent:
+        found = times(exact, low(times(inverse, x, inverse.T)))
+    else:
+        half = low(times(exact.T, x))
+        found = low(times(inverse.T, half + half.T, inverse))
+    return (found / ONE).astype(float)
 
 
 @pytest.mark.parametrize("solve", [tangent, cotangent])

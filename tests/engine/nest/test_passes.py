@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
@@ -166,6 +167,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[int, int]]] 
 }
 
 
+@functools.cache
 def passed(name: str) -> tuple[list[Any], list[tuple[str, Program]]]:
     """Return the leaves of a program's arguments, and the nests after each pass on nests."""
     function, arguments, places = PROGRAMS[name]
@@ -185,7 +187,11 @@ def test_results_stay_as_they_are(name: str) -> None:
     leaves, programs = passed(name)
     function, arguments, _ = PROGRAMS[name]
     expected = tree.leaves(function(*tree.map_tree(np.array, arguments)))
+    carried_out = ""
     for step, program in programs:
+        if text(program) == carried_out:
+            continue
+        carried_out = text(program)
         for result, other in zip(Interpreter(program)(*leaves), expected, strict=True):
             np.testing.assert_allclose(result, other, rtol=1e-9, atol=1e-12, err_msg=f"after {step}")
 

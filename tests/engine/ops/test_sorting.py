@@ -66,7 +66,6 @@ def assert_bits(actual: Any, expected: Any) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.costly
 def test_bits_are_those_of_numpys_stable_sort(
     dtype: str, method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -115,7 +114,6 @@ def test_high_digits_that_depend_on_one_another_do_not_suffice() -> None:
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2])
-@pytest.mark.costly
 def test_derivatives_and_batches_are_those_of_eager_mode(axis: int) -> None:
     x = np.round(np.random.default_rng(1).normal(size=(4, 5, 3)), 1)
     w = np.random.default_rng(2).normal(size=x.shape)

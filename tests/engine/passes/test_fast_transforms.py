@@ -61,7 +61,7 @@ def test_the_steps_of_a_length_are_short_and_make_it() -> None:
 def test_all_short_lengths(dtype: str) -> None:
     single = dtype == "complex64"
     counts = [24, 25, 37, 77, 121]
-    for count in counts if single else [*range(2, 18), 21, 24, 26, 37, 45, 82, 128, 143]:
+    for count in counts if single else [*range(2, 10), 11, 13, 16, 24, 26, 37, 45, 77]:
         z = normal(*[(), (3,), (2, 3), (9,)][count % 4], count, dtype=dtype)
         same((np.fft.fft, np.fft.ifft)[count % 3 == 0], z)
 
@@ -85,7 +85,9 @@ def longer(*shape: int) -> Any:
 
 
 @pytest.mark.parametrize("real", [False, True])
-@pytest.mark.parametrize("shape", [(6, 5), (37, 20), longer(33, 40), longer(47, 20), longer(3, 20, 67)])
+@pytest.mark.parametrize(
+    "shape", [(6, 5), (13, 8), longer(37, 20), longer(33, 40), longer(47, 20), longer(3, 20, 67)]
+)
 def test_several_axes_and_transposed_operands(shape: tuple[int, ...], real: bool) -> None:
     z = normal(*shape)
     z = z.real.copy() if real else z
@@ -106,7 +108,6 @@ def test_several_axes_and_transposed_operands(shape: tuple[int, ...], real: bool
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.costly
 def test_transforms_of_real_numbers(dtype: str) -> None:
     for count in [20, 66] if dtype == "float32" else [2, 3, 4, 9, 15, 16, 33, 37, 74, 100]:
         x = normal(*[(), (3,), (2, 3), (9,)][count % 4], count).real.astype(dtype)
@@ -120,7 +121,6 @@ def test_transforms_of_real_numbers(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("shape", [(8, 6), (12, 1), (82, 5), longer(33, 40), longer(3, 20, 70)])
-@pytest.mark.costly
 def test_transforms_of_real_numbers_along_several_axes(shape: tuple[int, ...]) -> None:
     x = normal(*shape).real.copy()
 
@@ -182,14 +182,13 @@ def test_lesser_processors(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.skip(f"this processor has no {level}")
     monkeypatch.setattr(specialisation, "host", lambda: named(level))
     for dtype in ("complex128", "complex64"):
-        for count in (35, 37, 96):
+        for count in (15, 13, 32):
             same(np.fft.fft, normal(3, count, dtype=dtype))
-        same(np.fft.fft2, normal(24, 20, dtype=dtype))
+        same(np.fft.fft2, normal(12, 10, dtype=dtype))
 
 
 @pytest.mark.parametrize("dtype", ["complex128", "complex64"])
 @pytest.mark.parametrize("count", [17, 37, 43, 47, 60, 77, 101, 243, 512])
-@pytest.mark.costly
 def test_errors_are_at_most_twice_those_of_pocketfft(dtype: str, count: int) -> None:
     pocketfft = pytest.importorskip("scipy.fft")  # NumPy's works in double precision
     z = normal(8, count, dtype=dtype)

@@ -50,7 +50,6 @@ def assert_same_values(before: Graph, after: Graph, arguments: Any) -> None:
 
 
 @pytest.mark.parametrize("seed", range(60))
-@pytest.mark.costly
 def test_drawn_programs_with_gradients_compute_the_same(seed: int) -> None:
     function, arguments = drawn(seed)
     graph = wg.trace(wg.value_and_grad(function, argnums=(0, 1, 2, 3)))(*arguments)

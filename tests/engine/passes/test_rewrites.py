@@ -97,6 +97,7 @@ VALUE_CHANGING = {
 }
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("lines", VALUE_CHANGING.values(), ids=VALUE_CHANGING)
 def test_what_may_change_a_value_stays(lines: str) -> None:
     before = graph(lines, "x: f64[2,3], y: f32[2,3]")

@@ -25,6 +25,8 @@ sys.path.append(str(Path(__file__).parents[3] / "docs" / "_extensions"))
 import reference  # pyright: ignore[reportMissingImports]
 
 START, P = np.array([0.5, 1.2]), 0.5
+NEAR = np.array([0.02, 0.52])
+"""A start near the minimum of `bowl`."""
 Case = Callable[[Any], Any]
 
 
@@ -125,8 +127,8 @@ SMOOTH: dict[str, Case] = {
     "integrate.cubature": lambda p: (
         integrate.cubature(lambda x: np.array([np.exp(-p * x[:, 0])])[0], [0.0], [1.0]).estimate
     ),
-    "optimize.lbfgs": lambda p: optimize.lbfgs(bowl, START, args=(p,), gtol=1e-10, ftol=0.0).x.sum(),
-    "optimize.newton_cg": lambda p: optimize.newton_cg(bowl, START, args=(p,)).x.sum(),
+    "optimize.lbfgs": lambda p: optimize.lbfgs(bowl, NEAR, args=(p,), gtol=1e-10, ftol=0.0).x.sum(),
+    "optimize.newton_cg": lambda p: optimize.newton_cg(bowl, NEAR, args=(p,)).x.sum(),
 }
 #: A number by each function that has no derivative with respect to p.
 PLAIN: dict[str, Case] = {
@@ -212,16 +214,22 @@ def test_each_public_function_that_takes_a_function_has_a_case() -> None:
     assert public_functions() - tested - TRANSFORMS.keys() - ELSEWHERE.keys() == set()
 
 
-def slope_of(case: Case) -> float:
-    return float(case(P + 1e-5) - case(P - 1e-5)) / 2e-5
+#: Functions that compile a program in each plain call, and none on duals.
+COMPILING = ("optimize.lbfgs", "optimize.newton_cg")
+
+
+def slope_of(name: str) -> float:
+    case = SMOOTH[name]
+    at = (lambda p: wg.jvp(case, (p,), (0.0,))[0]) if name in COMPILING else case
+    return float(at(P + 1e-5) - at(P - 1e-5)) / 2e-5
 
 
 @pytest.mark.parametrize("name", SMOOTH)
 def test_values_and_slopes(name: str) -> None:
     case = SMOOTH[name]
-    value = float(case(P))
-    np.testing.assert_allclose(wg.value_and_grad(case)(P), (value, slope_of(case)), rtol=2e-5)
-    np.testing.assert_allclose(wg.jvp(case, (P,), (1.0,))[1], slope_of(case), rtol=2e-5)
+    value, slope = float(case(P)), slope_of(name)
+    np.testing.assert_allclose(wg.value_and_grad(case)(P), (value, slope), rtol=2e-5)
+    np.testing.assert_allclose(wg.jvp(case, (P,), (1.0,))[1], slope, rtol=2e-5)
 
 
 @pytest.mark.parametrize("name", PLAIN)

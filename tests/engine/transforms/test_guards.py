@@ -51,6 +51,7 @@ def check(seed: int, x: Any, compiled: bool) -> None:
         agree(wg.jit(wg.grad(module_of(seed).program))(x), slope, 1e-4)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("start", range(0, 24, 8))
 def test_guards_choose_the_branch_of_numpys_values(start: int) -> None:
     for seed in range(start, start + 8):

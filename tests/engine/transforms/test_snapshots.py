@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.heaps import young_heap as young_heap  # a fixture
 from wengert.engine.transforms.snapshots import Snapshots
 
 LARGE = (80, 60)
@@ -44,6 +45,7 @@ def test_zeros_of_other_signs_are_other_values() -> None:
     assert snapshots.of(array) is not first
 
 
+@pytest.mark.usefixtures("young_heap")
 def test_copies_are_released() -> None:
     snapshots, array = Snapshots(), np.ones(LARGE)
     snapshots.of(array)

@@ -88,7 +88,7 @@ def freestanding(function: Function, name: str, target: Target) -> Freestanding:
     parts = [
         support_functions(program, target.triple),
         program,
-        *_constants(interface),
+        *[data(f"wengert.constant{slot}", _raw(value)) for slot, value in interface.constants],
         _entries(function, name, interface, len(errors)),
         _explanation(name, errors),
     ]
@@ -108,10 +108,6 @@ def data(name: str, raw: bytes, alignment: int = ALIGNMENT, kind: str = "interna
     """Return the definition of bytes in LLVM IR."""
     raw = raw or b"\0"
     return f'@{name} = {kind} [{len(raw)} x i8] c"{_bytes(raw)}", align {alignment}'
-
-
-def _constants(interface: Interface) -> list[str]:
-    return [data(f"wengert.constant{slot}", _raw(value)) for slot, value in interface.constants]
 
 
 def _raw(value: Any) -> bytes:

@@ -31,17 +31,9 @@ from wengert.engine.core.errors import message
 from wengert.engine.machine.target import Target
 
 __all__ = [
-    "definitions",
-    "erf",
-    "exponential",
-    "gamma",
-    "integer_power",
-    "logarithmic",
-    "power",
-    "supports",
-    "symbol",
+    "definitions", "erf", "exponential", "gamma", "integer_power", "logarithmic", "power", "supports", "symbol",
     "trigonometric",
-]
+]  # fmt: skip
 
 
 #: This attribute makes a function keep the caller's registers, on processors whose LLVM supports it (x86-64). A loop

@@ -330,7 +330,7 @@ def _lies_inside(index: Index, extent: int, cases: Sequence[Case]) -> bool:
         if low >= 0 and high + bound - 1 < extent:
             return True
     terms = _terms([index, *(condition for conditions, _ in cases for condition, _ in conditions)])
-    points = _points([_extent(term) for term in terms])
+    points = _points([max(term.extent, 1) for term in terms])
     values = dict(zip(terms, points, strict=True))
     wanted = np.ones(points.shape[1:], bool)
     for conditions, hold in cases:
@@ -416,10 +416,6 @@ def _terms(indices: Iterable[Index]) -> list[Any]:
             else:
                 distinct[term] = None
     return list(distinct)
-
-
-def _extent(term: Dim | Computed) -> int:
-    return max(term.extent, 1)
 
 
 def _points(extents: Sequence[int]) -> Any:

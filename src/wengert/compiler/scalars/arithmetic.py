@@ -48,14 +48,10 @@ def _negative(context: Context, x: Value) -> Value:
     return context.builder.fneg(x) if context.is_float else context.builder.binary("sub", like(x, 0), x)
 
 
-@operation("reciprocal", cost=DIVISION)
-def _reciprocal(context: Context, x: Value) -> Value:
-    return context.builder.fdiv(like(x, 1.0), x)
+operation("reciprocal", cost=DIVISION)(lambda context, x: context.builder.fdiv(like(x, 1.0), x))
 
 
-@operation("square")
-def _square(context: Context, x: Value) -> Value:
-    return _multiply(context, x, x)
+operation("square")(lambda context, x: _multiply(context, x, x))
 
 
 @operation("absolute", "fabs")
@@ -78,9 +74,7 @@ def _sign(context: Context, x: Value) -> Value:
     return b.select(b.compare("slt", x, zero), like(x, -1), positive) if context.is_signed else positive
 
 
-@operation("copysign")
-def _copysign(context: Context, x: Value, y: Value) -> Value:
-    return context.builder.intrinsic("copysign", x, y)
+operation("copysign")(lambda context, x, y: context.builder.intrinsic("copysign", x, y))
 
 
 MAX_POWER = 64

@@ -23,9 +23,7 @@ def _invert(context: Context, x: Value) -> Value:
     return context.builder.binary("xor", x, like(x, 1 if context.dtype.kind == "b" else -1))
 
 
-@operation("left_shift")
-def _left_shift(context: Context, x: Value, y: Value) -> Value:
-    return _shifted(context, "shl", x, y, like(x, 0))
+operation("left_shift")(lambda context, x, y: _shifted(context, "shl", x, y, like(x, 0)))
 
 
 @operation("right_shift")

@@ -43,9 +43,7 @@ for _name in ("and", "or", "xor"):
     operation(f"logical_{_name}")(partial(_logical, _name))
 
 
-@operation("logical_not")
-def _logical_not(context: Context, x: Value) -> Value:
-    return context.builder.negate(truth(context, x))
+operation("logical_not")(lambda context, x: context.builder.negate(truth(context, x)))
 
 
 def _always(context: Context, x: Value, value: bool) -> Value:
@@ -73,9 +71,7 @@ def _signbit(context: Context, x: Value) -> Value:
     return context.builder.compare("slt", bits, like(bits, 0))
 
 
-@operation("where")
-def _where(context: Context, condition: Value, x: Value, y: Value) -> Value:
-    return context.builder.select(condition, x, y)
+operation("where")(lambda context, condition, x, y: context.builder.select(condition, x, y))
 
 
 # -- conversion ------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable
 from types import MethodType
@@ -23,10 +24,6 @@ FAMILY = "_gen"
 LOADERS: list[Callable[[], Any]] = []
 
 
-#: Python strips the indentation of docstrings from 3.13 on.
-_INDENT = "" if sys.version_info >= (3, 13) else "    "
-
-
 def substitutes(*names: str) -> Callable[[FunctionT], FunctionT]:
     """Return a decorator that enters a function under the full names of the SciPy functions that it stands for.
 
@@ -42,8 +39,8 @@ def substitutes(*names: str) -> Callable[[FunctionT], FunctionT]:
 
     def enter(function: FunctionT) -> FunctionT:
         if function.__doc__:  # not with python -OO
-            reference = f"{_INDENT}Parameters and results: see `{names[0]}`."
-            function.__doc__ = f"{function.__doc__.rstrip()}\n\n{reference}\n"
+            reference = f"Parameters and results: see `{names[0]}`."
+            function.__doc__ = f"{inspect.cleandoc(function.__doc__)}\n\n{reference}\n"
         if names[0].startswith(ASKED):
             function = cast("FunctionT", laid_out(names[0], function))
         SUBSTITUTES.update(dict.fromkeys(names, function))

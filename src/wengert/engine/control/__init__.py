@@ -9,12 +9,5 @@ from wengert.engine.control.scan import scan
 from wengert.engine.control.while_loop import fori_loop, while_loop
 
 __all__ = [
-    "checkpoint",
-    "cond",
-    "custom_jvp",
-    "custom_vjp",
-    "fori_loop",
-    "scan",
-    "stop_gradient",
-    "while_loop",
-]
+    "checkpoint", "cond", "custom_jvp", "custom_vjp", "fori_loop", "scan", "stop_gradient", "while_loop",
+]  # fmt: skip

@@ -174,10 +174,6 @@ def adjoint_program(*, active: Flags, max_bytes: int, **params: Any) -> Graph:
     )
 
 
-def _evaluate(*operands: Any, **params: Any) -> tuple[Any, ...]:
-    return tuple(evaluate(adjoint_program(**params), *operands))
-
-
 def _apart(values: Values, body: Graph) -> tuple[list[Any], list[Any]]:
     """Return the values for the operands of the loop, and those for the cotangents."""
     count = 1 + len(body.inputs)
@@ -298,7 +294,7 @@ checkpointed_adjoint_primitive = primitive(
         "cotangent for each floating-point result"
     ),
     type_rule=_infer_adjoint,
-    evaluate=_evaluate,
+    evaluate=lambda *operands, **params: tuple(evaluate(adjoint_program(**params), *operands)),
     derivative=HigherOrder(extend=_extend_adjoint, pull=_pull_adjoint),
     batch=_batch_adjoint,
     lowering=ControlFlow(adjoint_program),

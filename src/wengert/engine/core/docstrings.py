@@ -36,7 +36,8 @@ def documented(terms: Mapping[str, str] | None = None, /, **texts: str) -> Calla
             return value
         function: Any = getattr(value, "__init__") if isinstance(value, type) else value  # noqa: B009
         code = function.__code__
-        parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        parameters = function.__signature__.parameters if hasattr(function, "__signature__") else own
         arguments = [f"{name}: {known[name]}" for name in parameters if name in known]
         shared = {"Args": "\n".join(arguments), **sections} if arguments else sections
         # Python 3.13 removes the indentation of docstrings, earlier versions keep it.

@@ -20,14 +20,10 @@ def _of_frame(x: Any) -> dict[str, Any]:
     return {"index": x.index, "columns": x.columns}
 
 
-def _of_data_array(x: Any) -> dict[str, Any]:
-    return {"coords": x.coords, "dims": x.dims, "name": x.name, "attrs": x.attrs}
-
-
 _KINDS: dict[tuple[str, str], Callable[[Any], dict[str, Any]]] = {
     ("pandas", "Series"): _of_series,
     ("pandas", "DataFrame"): _of_frame,
-    ("xarray", "DataArray"): _of_data_array,
+    ("xarray", "DataArray"): lambda x: {"coords": x.coords, "dims": x.dims, "name": x.name, "attrs": x.attrs},
 }
 """What each class has beside the values, by its library and its name: nothing here imports the library."""
 

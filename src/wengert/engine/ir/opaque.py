@@ -33,7 +33,7 @@ def register(target: Any, name: str = "") -> str:
         >>> find("clip_gradient") is rule
         True
     """
-    known = _name_of(target)
+    known = next((name for name, one in list(_objects.items()) if one is target), "")
     if known and name in ("", known):
         return known
     own = getattr(target, "__qualname__", repr(target))
@@ -50,10 +50,6 @@ def register(target: Any, name: str = "") -> str:
         requirement = "a parameter must be a number, string, dtype, tuple, graph or a weakly referable rule"
         raise GraphError(message("print", requirement, repr(target))) from None
     return chosen
-
-
-def _name_of(target: Any) -> str:
-    return next((name for name, one in list(_objects.items()) if one is target), "")
 
 
 def find(name: str) -> Any:

@@ -110,18 +110,13 @@ def _series(v: Array, x: Array, sign: float) -> tuple[Array, Array]:
 
     half, total, largest = np.log(0.5 * x), np.zeros_like(x), np.zeros_like(x)
     term, psi = np.ones_like(x), special.psi(v + 1)
-    for m in range(_count(x)):
+    for m in range(int(min(60 + 1.6 * _largest(np.abs(x)), 1000))):
         part = term * (half - psi)
         total, largest = total + part, np.maximum(largest, np.abs(part))
         psi = psi + 1 / (m + 1 + v)
         term = term * (sign * 0.25 * x * x) / ((m + 1) * (m + 1 + v))
     first: Array = special.gammasgn(v + 1) * np.exp(v * half - special.gammaln(v + 1))
     return first * total, largest / np.abs(total)
-
-
-def _count(x: Array) -> int:
-    """Return how many terms of a series in x^2 / 4 matter."""
-    return int(min(60 + 1.6 * _largest(np.abs(x)), 1000))
 
 
 def _is_first(v: Array, x: Array) -> Array:

@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from wengert.engine.core.docstrings import documented
 from wengert.engine.core.dtypes import FLOAT64, NUMPY_VALUE, check_known, dtype_of, is_float
 from wengert.engine.core.errors import ArgumentError, message
 from wengert.engine.kernels.tables import DIGAMMA_SERIES, LGAMMA_SERIES, MID, NEAR, STIRLING, table
@@ -27,6 +28,9 @@ __all__ = ["digamma", "erf", "erfc", "erfinv", "expit", "lgamma", "polygamma"]
 Array: TypeAlias = np.ndarray[Any, Any]
 
 _RUN = 1 << 14  # elements at a time: intermediate results stay in the cache
+_described = documented(
+    x="a number or an array.", Returns="A number or an array of the shape of ``x``; integers give float64."
+)
 
 
 def pointwise(function: Callable[..., Array]) -> Callable[..., Any]:
@@ -117,16 +121,11 @@ def ratio(x: Array, centre: float) -> Array:
 
 
 @pointwise
+@_described
 def erf(x: Array) -> Array:
     """Return the error function, 2 / sqrt(pi) times the integral of exp(-t**2) from 0 to x.
 
     For |x| < 1 a polynomial in x**2 times x, else 1 - erfc |x| with the sign of x. Within 2 ulp in float64.
-
-    Args:
-        x: a number or an array.
-
-    Returns:
-        A number or an array of the shape of ``x``; integers give float64.
 
     Example:
         >>> erf([0.5, -np.inf])
@@ -137,16 +136,11 @@ def erf(x: Array) -> Array:
 
 
 @pointwise
+@_described
 def erfc(x: Array) -> Array:
     """Return 1 - erf x, to full relative accuracy where erf x is nearly 1.
 
     Within 4 ulp in float64, as far as 26.5, where the result underflows.
-
-    Args:
-        x: a number or an array.
-
-    Returns:
-        A number or an array of the shape of ``x``; integers give float64.
 
     Example:
         >>> erfc([0.0, 10.0])
@@ -206,17 +200,12 @@ _DIRECT = 12  # terms of the series for polygamma, after which seven of the Eule
 
 
 @pointwise
+@_described
 def lgamma(x: Array) -> Array:
     """Return ln |Gamma(x)|, infinite at 0, -1, -2, ...
 
     A polynomial times (x - 1) (x - 2) up to 12.5, then Stirling's series; left of 0.5 the recurrence, and
     far left the reflection formula. In float64 within 4 ulp, or 1e-15 near the zeros left of 0.
-
-    Args:
-        x: a number or an array.
-
-    Returns:
-        A number or an array of the shape of ``x``; integers give float64.
 
     Example:
         >>> lgamma([0.5, 1.0, 101.0, -2.0])
@@ -230,18 +219,13 @@ def lgamma(x: Array) -> Array:
 
 
 @pointwise
+@_described
 def digamma(x: Array) -> Array:
     """Return the derivative of ln Gamma(x), NaN at -1, -2, ... and -+inf at +-0.
 
     A polynomial times (x - 1.4616...) up to 2.5, another up to 12.5, then Stirling's series; the reflection
     formula left of 0.5.
     In float64 within 6 ulp; near the zeros left of 0 within 1e-15 as far as -30, then 2 ulp of ln |x|.
-
-    Args:
-        x: a number or an array.
-
-    Returns:
-        A number or an array of the shape of ``x``; integers give float64.
 
     Example:
         >>> digamma([1.0, 0.0, -3.0])
@@ -378,16 +362,11 @@ def _series_left(x: Array, order: int) -> Array:
 
 
 @pointwise
+@_described
 def expit(x: Array) -> Array:
     """Return the logistic function 1 / (1 + exp(-x)), to full relative accuracy where it is nearly 0.
 
     Within 3 ulp in float64.
-
-    Args:
-        x: a number or an array.
-
-    Returns:
-        A number or an array of the shape of ``x``; integers give float64.
 
     Example:
         >>> expit([0.0, -100.0, np.inf])

@@ -265,17 +265,19 @@ Lowering = Elementwise | Pointwise | OnHost | Routine | Sorting | ControlFlow | 
 
 
 _WIDEN = "convert the array first"
-_OF_ANY_INTEGER = {
-    "equal",
-    "not_equal",
-    "less",
-    "less_equal",
-    "greater",
-    "greater_equal",
-    "cast",
-    "where",
-    "multiply_no_nan",
-}
+_OF_ANY_INTEGER = frozenset(
+    [
+        "equal",
+        "not_equal",
+        "less",
+        "less_equal",
+        "greater",
+        "greater_equal",
+        "cast",
+        "where",
+        "multiply_no_nan",
+    ]
+)
 
 
 def check_integers(operation: str, values: Sequence[Any], dtypes: Sequence[Dtype]) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Hashable
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -98,12 +98,18 @@ class _TextTrace(Trace):
 
 
 def _source(program: Callable[..., Any], *operands: str, **params: Any) -> str:
-    scalar = type_of(np.float64())
-    names = [f"operand{number}" for number in range(len(operands))]
-    with running(_TextTrace()) as trace:
-        result = program(*(trace.box(_Text(name, scalar)) for name in names), **params)
-    text = ast.unparse(ast.parse(result.state.text, mode="eval"))  # without needless parentheses
+    text = _source_of(program, len(operands), **params)
     return re.sub(r"\boperand(\d+)\b", lambda match: _enclosed(operands[int(match[1])]), text)
+
+
+@lru_cache(64)  # Python takes long for the parentheses of a long one
+def _source_of(program: Callable[..., Any], count: int, **params: Hashable) -> str:
+    """Return the source for operands that are called ``operand0``, ``operand1`` and so on."""
+    scalar = type_of(np.float64())
+    with running(_TextTrace()) as trace:
+        operands = [trace.box(_Text(f"operand{number}", scalar)) for number in range(count)]
+        result = program(*operands, **params)
+    return ast.unparse(ast.parse(result.state.text, mode="eval"))  # without needless parentheses
 
 
 def _number(value: Any) -> str:

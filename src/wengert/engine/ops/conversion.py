@@ -38,10 +38,15 @@ cast = primitive(
     elementwise=True,
 )
 
+
+def _same_type(x: TensorType) -> TensorType:
+    return x
+
+
 stop_gradient_primitive = primitive(
     name="stop_gradient",
     doc="x, through which no derivative passes",
-    type_rule=lambda x: x,
+    type_rule=_same_type,
     evaluate=lambda x: x,
     derivative=NonDifferentiable("the user stops the derivative"),
     batch=batch_elementwise,

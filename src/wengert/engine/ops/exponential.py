@@ -62,10 +62,6 @@ def _exponent_partial(out: Any, x: Any, y: Any) -> Any:
 _by_operator = operator_evaluation(np.power, operator.pow)
 
 
-def _power(x: Any, y: Any) -> Any:
-    return np.power(x, y) if getattr(x, "dtype", None) == BOOL else _by_operator(x, y)
-
-
 def _checked_exponent(operands: Sequence[Expression], location: str) -> Sequence[Expression]:
     """Require of the exponent of integers that it is not negative."""
     x, y = operands
@@ -92,7 +88,7 @@ power = elementwise(
     singular=[(0.0, 0.5), (0.0, -1.0), (-2.0, 3.0)],
     kinks=[(0.0, 0.0)],
     source="{0} ** {1}",
-    evaluate=_power,
+    evaluate=lambda x, y: np.power(x, y) if getattr(x, "dtype", None) == BOOL else _by_operator(x, y),
     lowering=Elementwise("power", ufunc_inputs(np.power), checked=_checked_exponent),
     unchecked=_unchecked_exponent,
 )
@@ -162,10 +158,6 @@ def _ldexp_type(x: TensorType, exponent: TensorType) -> TensorType:
     return ufunc_type("ldexp", np.ldexp)(x, exponent)
 
 
-def _ldexp_inputs(types: Sequence[TensorType], result: TensorType) -> Sequence[Dtype]:
-    return result.dtype, INT64
-
-
 def _ldexp_samples(draw: Draw) -> Any:
     x, exponent = draw.broadcastable(2)
     return (draw.array(x), draw.integers(exponent, -3, 3)), {}
@@ -186,7 +178,7 @@ ldexp = elementwise(
     doc="x 2^e for an integer e, rounded once: exact unless the result is subnormal or infinite",
     derivative=Linear(lambda cotangent, x, exponent: ldexp(cotangent, exponent), None),
     type_rule=_ldexp_type,
-    lowering=Elementwise("ldexp", _ldexp_inputs),
+    lowering=Elementwise("ldexp", lambda types, result: (result.dtype, INT64)),
     samples=_ldexp_samples,
 )
 

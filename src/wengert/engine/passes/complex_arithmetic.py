@@ -84,31 +84,6 @@ def _negated(x: Any) -> Any:
 # -- arithmetic ------------------------------------------------------------------------------------------
 
 
-@_states("add")
-def _add(x: Parts, y: Parts) -> Parts:
-    return Parts(_plus(x.re, y.re), _plus(x.im, y.im))
-
-
-@_states("subtract")
-def _subtract(x: Parts, y: Parts) -> Parts:
-    return Parts(_minus(x.re, y.re), _minus(x.im, y.im))
-
-
-@_states("negative")
-def _negative(z: Parts) -> Parts:
-    return Parts(_negated(z.re), _negated(z.im))
-
-
-@_states("positive", "stop_gradient")
-def _positive(z: Parts) -> Parts:
-    return z
-
-
-@_states("conjugate")
-def _conjugate(z: Parts) -> Parts:
-    return Parts(z.re, _negated(z.im))
-
-
 @_states("multiply")
 def product(x: Parts, y: Parts) -> Parts:
     """Return ``(ac - bd) + i (ad + bc)``."""
@@ -143,11 +118,6 @@ def _reciprocal(z: Parts) -> Parts:
     ratio = small / large
     divisor = large + small * ratio
     return Parts(where(by_real, 1.0, ratio) / divisor, -where(by_real, ratio, 1.0) / divisor)
-
-
-@_states("square")
-def _square(z: Parts) -> Parts:
-    return product(z, z)
 
 
 @_states("integer_power")
@@ -193,16 +163,6 @@ def _multiply_no_nan(x: Parts, y: Parts) -> Parts:
 # -- parts, comparison, logic ----------------------------------------------------------------------------
 
 
-@_states("real")
-def _real(z: Parts) -> Any:
-    return z.re
-
-
-@_states("imag")
-def _imag(z: Parts) -> Any:
-    return z.im
-
-
 @_states("absolute")
 def _absolute(z: Parts) -> Any:
     if z.re is None or z.im is None:
@@ -219,11 +179,6 @@ def _is_zero(z: Parts) -> Any:
 def _equal(x: Parts, y: Parts) -> Any:
     (a, b), (c, d) = both(x), both(y)
     return logical_and(equal(a, c), equal(b, d))
-
-
-@_states("not_equal")
-def _not_equal(x: Parts, y: Parts) -> Any:
-    return comparison.logical_not(_equal(x, y))
 
 
 def _ordered(strict: Any, last: Any) -> Callable[[Parts, Parts], Any]:
@@ -431,11 +386,6 @@ def _tanh(z: Parts) -> Parts:
     return Parts(re, where(is_far, multiply_no_nan(4 * (sin(b) * cos(b)), decay), t / divisor))
 
 
-@_states("tan")
-def _tan(z: Parts) -> Parts:
-    return turned_back(_tanh(turned(z)))
-
-
 def _roots(z: Parts) -> tuple[Parts, Parts]:
     """Return ``sqrt(1 - z)`` and ``sqrt(1 + z)``."""
     a, b = both(z)
@@ -460,11 +410,6 @@ def _arccos(z: Parts) -> Parts:
     return Parts(re, where(far, copysign(np.inf, -b), arcsinh(r * q - s * p)))
 
 
-@_states("arcsinh")
-def _arcsinh(z: Parts) -> Parts:
-    return turned_back(_arcsin(turned(z)))
-
-
 @_states("arccosh")
 def _arccosh(z: Parts) -> Parts:
     a, b = both(z)
@@ -487,11 +432,6 @@ def _arctanh(z: Parts) -> Parts:
     re = where(far, inverse, where(at_end, 0.5 * (_LN2 - log(y)), 0.25 * log1p(4 * x / distance)))
     angle = 0.5 * arctan2(2 * b_near, (1 - a_near) * (1 + a_near) - b_near * b_near)
     return Parts(copysign(re, a), where(far, copysign(math.pi / 2, b) + where(isinf(b), 0.0, n - n), angle))
-
-
-@_states("arctan")
-def _arctan(z: Parts) -> Parts:
-    return turned_back(_arctanh(turned(z)))
 
 
 # -- products over axes ----------------------------------------------------------------------------------
@@ -553,3 +493,22 @@ def _cumprod(z: Parts, axis: int, reverse: bool) -> Parts:
             z = _joined(axis, _range(z, axis, 0, step), moved)
         step *= 2
     return z
+
+
+# -- by other operations ---------------------------------------------------------------------------------
+
+OF_PARTS.update(
+    add=lambda x, y: Parts(_plus(x.re, y.re), _plus(x.im, y.im)),
+    subtract=lambda x, y: Parts(_minus(x.re, y.re), _minus(x.im, y.im)),
+    negative=lambda z: Parts(_negated(z.re), _negated(z.im)),
+    positive=lambda z: z,
+    stop_gradient=lambda z: z,
+    conjugate=lambda z: Parts(z.re, _negated(z.im)),
+    square=lambda z: product(z, z),
+    real=lambda z: z.re,
+    imag=lambda z: z.im,
+    not_equal=lambda x, y: comparison.logical_not(_equal(x, y)),
+    tan=lambda z: turned_back(_tanh(turned(z))),
+    arcsinh=lambda z: turned_back(_arcsin(turned(z))),
+    arctan=lambda z: turned_back(_arctanh(turned(z))),
+)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var, map_graphs
+from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.engine.ir.types import TensorType
 from wengert.engine.machine import costs
 from wengert.engine.nest.lowering import OnHost
@@ -21,7 +21,7 @@ from wengert.engine.passes.native_linalg import (
     native_equations,
     program_of,
 )
-from wengert.engine.passes.rewrite import inlined
+from wengert.engine.passes.rewrite import inlined, with_programs
 from wengert.engine.passes.simplify import simplify
 from wengert.engine.primitive import REGISTRY
 from wengert.engine.transforms.staging import stage
@@ -123,8 +123,7 @@ class _Writer:
                 results = self._results(operands, equation)
                 self.known.update(zip(equation.outputs, results, strict=True))
             else:
-                params = {name: map_graphs(self._inside, param) for name, param in equation.params.items()}
-                self.equations.append(replace(equation, operands=operands, params=params))
+                self.equations.append(with_programs(replace(equation, operands=operands), self._inside))
         outputs = tuple(map(self._atom, self.graph.outputs))
         return replace(
             self.graph, constants=tuple(self.constants), equations=tuple(self.equations), outputs=outputs

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var, map_graphs
+from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.engine.nest.lowering import ControlFlow
 from wengert.engine.passes.native_linalg import equations_of
-from wengert.engine.passes.rewrite import inlined
+from wengert.engine.passes.rewrite import inlined, with_programs
 from wengert.engine.passes.simplify import simplify
 from wengert.engine.primitive import REGISTRY
 from wengert.engine.transforms.staging import evaluate, stage
@@ -38,8 +38,7 @@ def _expanded(graph: Graph) -> Graph:
         operands = tuple(map(atom, equation.operands))
         written = _program(equation)
         if written is None:
-            params = {name: map_graphs(_expanded, param) for name, param in equation.params.items()}
-            equations.append(replace(equation, operands=operands, params=params))
+            equations.append(with_programs(replace(equation, operands=operands), _expanded))
             continue
         copy, _ = stage(lambda *values, graph=written: evaluate(graph, *values), [x.type for x in operands])
         inner = _expanded(copy)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -114,6 +115,13 @@ def with_programs(equation: Equation, change: Callable[[Graph], Graph]) -> Equat
         return equation
     params = {name: map_graphs(changed.__getitem__, param) for name, param in equation.params.items()}
     return replace(equation, params=params)
+
+
+def with_programs_inside(graph: Graph, change: Callable[[Graph], Graph]) -> Graph:
+    """Return a graph with the programs inside its equations changed, each once: the same object where none changes."""
+    change = functools.cache(change)
+    equations = tuple(with_programs(equation, change) for equation in graph.equations)
+    return graph if all(map(_is, equations, graph.equations)) else replace(graph, equations=equations)
 
 
 def inlined(

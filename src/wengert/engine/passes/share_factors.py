@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from wengert.engine.core.dtypes import dtype_of, is_inexact
-from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var, map_graphs
+from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.engine.machine import costs
 from wengert.engine.ops.linalg.banded_factors import banded_factors, banded_solution
 from wengert.engine.ops.linalg.blocked import Blocks
@@ -26,7 +26,7 @@ from wengert.engine.passes.native_linalg import (
     native_equations,
     takes_banded_factors,
 )
-from wengert.engine.passes.rewrite import inlined
+from wengert.engine.passes.rewrite import inlined, with_programs
 from wengert.engine.passes.simplify import simplify
 from wengert.engine.transforms.staging import stage
 
@@ -169,10 +169,8 @@ class _Sharing:
         for equation in self.graph.equations:
             how = self._factors(equation)
             if how is None:
-                params = {name: map_graphs(self._inside, param) for name, param in equation.params.items()}
-                equations.append(
-                    replace(equation, operands=tuple(map(atom, equation.operands)), params=params)
-                )
+                operands = tuple(map(atom, equation.operands))
+                equations.append(with_programs(replace(equation, operands=operands), self._inside))
                 continue
             matrix, transposed = self._matrix(equation)
             form = tuple(equation.params.items())

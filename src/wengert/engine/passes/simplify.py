@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from wengert.engine.ir.graph import Graph, map_graphs
+from wengert.engine.ir.graph import Graph
 from wengert.engine.passes.algebra import apply_algebra
 from wengert.engine.passes.common import merge_common
 from wengert.engine.passes.dead import eliminate_dead
 from wengert.engine.passes.fold import fold_constants
+from wengert.engine.passes.rewrite import with_programs_inside
 
 
 def simplify(graph: Graph) -> Graph:
@@ -26,26 +25,9 @@ def simplify(graph: Graph) -> Graph:
           return x
         }
     """
-    graph = _simplify_inside(graph)
+    graph = with_programs_inside(graph, simplify)
     while True:
         simpler = eliminate_dead(merge_common(apply_algebra(fold_constants(graph))))
         if simpler is graph:
             return graph
         graph = simpler
-
-
-def _simplify_inside(graph: Graph) -> Graph:
-    known: dict[Graph, Graph] = {}
-
-    def once(inner: Graph) -> Graph:
-        if inner not in known:
-            known[inner] = simplify(inner)
-        return known[inner]
-
-    if not any(True for equation in graph.equations for _ in equation.graphs()):
-        return graph
-    equations = [
-        replace(equation, params={name: map_graphs(once, param) for name, param in equation.params.items()})
-        for equation in graph.equations
-    ]
-    return replace(graph, equations=tuple(equations))

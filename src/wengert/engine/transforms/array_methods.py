@@ -116,12 +116,8 @@ def calling_methods(code: CodeType, scope: dict[str, Any]) -> CodeType:
     return _made.of(code, scope) or code
 
 
-def _code_with_calls(code: CodeType, scope: dict[str, Any]) -> CodeType | None:
-    return code_from_source(code, scope) if _may_need(code) else None
-
-
 #: By identity, because Python compares code without its file.
-_made = ByIdentity(_code_with_calls)
+_made = ByIdentity(lambda code, scope: code_from_source(code, scope) if _may_need(code) else None)
 
 
 def _may_need(code: CodeType) -> bool:

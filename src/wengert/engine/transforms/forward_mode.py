@@ -17,7 +17,7 @@ import numpy as np
 from wengert.engine.boxes import Box, State, Trace, is_sole, running, snapshot, state_of, unfollowed
 from wengert.engine.boxes import concrete as concrete_value
 from wengert.engine.core import tree
-from wengert.engine.core.dtypes import check_known, dtype_of, is_inexact
+from wengert.engine.core.dtypes import check_known, dtype_of, is_inexact, real_dtype
 from wengert.engine.core.errors import ArgumentError, message
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.ir.types import TensorType
@@ -181,9 +181,7 @@ def broadcast_like(tangent: Any, out: Any) -> Any:
 def push_partials(rule: Partials, out: Any, primals: Values, tangents: Values, params: Any) -> Any:
     """Return the tangent of an elementwise operation: the sum of its partials times the tangents."""
     total = None
-    values = (out, *primals)
-    if rule.singular:
-        values = as_numpy_scalars(values)
+    values = partial_operands(rule, (out, *primals))
     for partial, tangent in zip(rule.partials, tangents, strict=True):
         if tangent is None or partial is None:
             continue
@@ -205,12 +203,23 @@ def times_partial(direction: Any, partial: Any) -> Any:
     return strong_product(direction, partial)
 
 
-def as_numpy_scalars(values: Values) -> Values:
-    """Convert Python scalars, which raise where NumPy scalars give infinity, to the dtype of the first value."""
+def partial_operands(rule: Partials, values: Values) -> Values:
+    """Return an output and its operands as partial derivatives read them: integers become numbers of its precision.
+
+    Otherwise unsigned integers wrap around, and NumPy takes the logarithm of uint8 in half precision. Python's numbers
+    raise at singular points, where NumPy's give infinity.
+    """
+    # A sole integer operand has no derivative.
+    if not rule.reads or (len(values) == 2 and (not rule.singular or type(values[0]) is np.ndarray)):
+        return values
     for position, value in enumerate(values):
         if type(value) is float or type(value) is int:
-            values = [*values]
-            values[position] = dtype_of(values[0]).type(value)
+            converted = dtype_of(values[0]).type(value) if rule.singular else value
+        elif dtype_of(value).kind in "iub":
+            converted = cast(value, dtype=real_dtype(dtype_of(values[0])))
+        else:
+            continue
+        values = [*values[:position], converted, *values[position + 1 :]]
     return values
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from wengert.engine.boxes import inside_transform
 from wengert.engine.core import tree
+from wengert.engine.core.docstrings import documented
 from wengert.engine.core.dtypes import NDARRAY, dtype_of
 from wengert.engine.core.errors import ArgumentError, message
 from wengert.engine.core.shapes import Shape, shape_of, size
@@ -80,6 +81,20 @@ def _block(part: Any, shape: Shape) -> Any:
     return np.array(block)[()] if isinstance(block, NDARRAY) else block
 
 
+_described = documented(
+    fun="a function of arrays or containers of them.",
+    argnums="the positional argument to differentiate, or several.",
+    has_aux="the function returns ``(output, aux)``.",
+    chunk_size="how many directions, or outputs in reverse mode, to carry in one pass; by default up to 128, and all "
+    "inside of a transform. Fewer need less memory.",
+    holomorphic="the function is holomorphic, and the argument and the outputs are complex.",
+    Raises="""\
+ArgumentError: argnums names no argument, or chunk_size is not positive.
+DtypeError: an argument or an output is not floating-point, or complex without ``holomorphic``.""",
+)
+
+
+@_described
 def jacfwd(
     fun: Callable[..., Any],
     argnums: Argnums = 0,
@@ -92,21 +107,9 @@ def jacfwd(
 
     ``jacfwd(f)(x)[i, j] = d f(x)[i] / d x[j]``: best for few inputs and many outputs.
 
-    Args:
-        fun: a function of arrays or containers of them.
-        argnums: the positional argument to differentiate, or several.
-        has_aux: the function returns ``(output, aux)``.
-        chunk_size: how many directions to carry in one pass; by default up to 128, and all inside of a transform.
-            Fewer need less memory.
-        holomorphic: the function is holomorphic, and the argument and the outputs are complex.
-
     Returns:
         A function whose result has the containers of the output; each leaf is replaced by the containers of the
         argument, with arrays of shape ``output shape + argument shape``. With ``has_aux``: ``(jacobian, aux)``.
-
-    Raises:
-        ArgumentError: argnums names no argument, or chunk_size is not positive.
-        DtypeError: an argument or an output is not floating-point, or complex without ``holomorphic``.
 
     Example:
         >>> import numpy as np
@@ -144,6 +147,7 @@ def jacfwd(
     return named(jacobian_of, "jacfwd", fun)
 
 
+@_described
 def jacrev(
     fun: Callable[..., Any],
     argnums: Argnums = 0,
@@ -156,20 +160,8 @@ def jacrev(
 
     ``jacrev(f)(x)[i, j] = d f(x)[i] / d x[j]``: best for few outputs and many inputs.
 
-    Args:
-        fun: a function of arrays or containers of them.
-        argnums: the positional argument to differentiate, or several.
-        has_aux: the function returns ``(output, aux)``.
-        chunk_size: how many outputs to pull back in one pass; by default up to 128, and all inside of a transform.
-            Fewer need less memory.
-        holomorphic: the function is holomorphic, and the argument and the outputs are complex.
-
     Returns:
         A function with the results of `jacfwd`.
-
-    Raises:
-        ArgumentError: argnums names no argument, or chunk_size is not positive.
-        DtypeError: an argument or an output is not floating-point, or complex without ``holomorphic``.
 
     Example:
         >>> import numpy as np
@@ -207,6 +199,7 @@ def _by_rows(inputs: Inputs, recording: Recording, chunk_size: int | None) -> An
     return tree.unflatten(recording.structure, rows)
 
 
+@_described
 def jacobian(
     fun: Callable[..., Any],
     argnums: Argnums = 0,
@@ -221,19 +214,8 @@ def jacobian(
     for each input element. The function is recorded once, and run again in forward mode only if it has more outputs
     than inputs.
 
-    Args:
-        fun: a function of arrays or containers of them.
-        argnums: the positional argument to differentiate, or several.
-        has_aux: the function returns ``(output, aux)``.
-        chunk_size: as in `jacfwd` and `jacrev`.
-        holomorphic: the function is holomorphic, and the argument and the outputs are complex.
-
     Returns:
         A function with the results of `jacfwd`.
-
-    Raises:
-        ArgumentError: argnums names no argument, or chunk_size is not positive.
-        DtypeError: an argument or an output is not floating-point, or complex without ``holomorphic``.
 
     Example:
         >>> import numpy as np

@@ -37,7 +37,7 @@ from wengert.engine.transforms.arguments import (
     release,
     select_inputs,
 )
-from wengert.engine.transforms.forward_mode import as_numpy_scalars, times_partial
+from wengert.engine.transforms.forward_mode import partial_operands, times_partial
 from wengert.engine.transforms.staging import Walk
 from wengert.engine.transforms.substitution import attempt
 from wengert.engine.transforms.tape import LinearTrace, Node, Part, TapeTrace, box_of, boxes_of
@@ -245,9 +245,7 @@ class _Parts:
 
 
 def _pull_partials(rule: Partials, node: Node, cotangent: Any, cotangents: Cotangents) -> None:
-    values: Sequence[Any] = (node.value, *node.operands)
-    if rule.singular and not (type(node.value) is np.ndarray and len(values) == 2):
-        values = as_numpy_scalars(values)
+    values = partial_operands(rule, (node.value, *node.operands))
     params = node.params
     for parent, partial in zip(node.parents, rule.partials):  # noqa: B905 (strict takes longer)
         if parent is None or partial is None:

@@ -42,10 +42,6 @@ def _listed(value: Any) -> Any:
     return list(cast("Iterator[Any]", value)) if isinstance(value, Iterator) else value
 
 
-def _element(*arguments: Any) -> tuple[Any, ...]:
-    return tuple(map(original, arguments))
-
-
 def _elements(*arguments: Any) -> tuple[Any, ...]:
     return tuple(map(_originals, arguments))
 
@@ -56,7 +52,7 @@ def _assigned(key: Any, value: Any) -> tuple[Any, Any]:
 
 #: What the methods that write give to the user's container.
 _WRITES: dict[str, Callable[..., tuple[Any, ...]]] = {
-    **dict.fromkeys(_ELEMENT.split(), _element),
+    **dict.fromkeys(_ELEMENT.split(), lambda *arguments: tuple(map(original, arguments))),
     **dict.fromkeys(_ELEMENTS.split(), _elements),
     "__setitem__": _assigned,
 }

@@ -57,14 +57,7 @@ def _cond(call: Call, predicate: Value, *operands: Value, on_true: Graph, on_fal
 
 @lowers("while")
 def _while(
-    call: Call,
-    *operands: Value,
-    condition: Graph,
-    body: Graph,
-    tested: int,
-    fixed: int,
-    most: int | None = None,
-    max_bytes: int | None = None,
+    call: Call, *operands: Value, condition: Graph, body: Graph, tested: int, fixed: int, **limits: Any
 ) -> Sequence[Value]:
     writer = call.writer
     reads, given = operands[:tested], operands[tested : tested + fixed]
@@ -80,6 +73,7 @@ def _while(
         following = _converted(write(writer, body, [*given, *inner]), call.results)
         return [going(following), *following]
 
+    most = limits.get("most")
     limit = None if most is None else writer.constant(most, INT64)
     inputs = [limit, going(carries), *carries]
     return writer.nodes("Loop", inputs, _types(call.results), body=_body(writer, "turn", turn))

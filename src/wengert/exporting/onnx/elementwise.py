@@ -7,27 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from wengert.engine.core.dtypes import BOOL, INT64, Dtype
+from wengert.engine.core.dtypes import BOOL, INT64
 from wengert.engine.kernels.threefry import INJECTIONS, PARITY, ROTATIONS
 from wengert.exporting.onnx.softmax import log_softmax, softmax
-from wengert.exporting.onnx.table import Call, Single, lowers, lowers_each
+from wengert.exporting.onnx.table import Call, Single, lowers, lowers_by, lowers_each
 from wengert.exporting.onnx.values import Value
 
 _UNSIGNED = {1: np.dtype(np.uint8), 2: np.dtype(np.uint16), 4: np.dtype(np.uint32), 8: np.dtype(np.uint64)}
-
-
-def _unary(operator: str) -> Single:
-    def lowering(call: Call, x: Value) -> Value:
-        return x.unary(operator)
-
-    return lowering
-
-
-def _comparison(operator: str) -> Single:
-    def lowering(call: Call, x: Value, y: Value) -> Value:
-        return _ordered(x).binary(operator, _ordered(y), BOOL)
-
-    return lowering
 
 
 def _ordered(x: Value) -> Value:
@@ -35,26 +21,15 @@ def _ordered(x: Value) -> Value:
     return x.cast(np.dtype(np.uint8)) if x.dtype == BOOL else x
 
 
-def _truth(operator: str) -> Single:
-    def lowering(call: Call, x: Value, y: Value) -> Value:
-        return holds(x).logical(operator, holds(y))
-
-    return lowering
-
-
-def _bits(operator: str) -> Single:
-    def lowering(call: Call, x: Value, y: Value) -> Value:
-        return x.logical(operator, y)
-
-    return lowering
-
-
 def holds(x: Value) -> Value:
     """Return whether elements are not zero."""
     return x if x.dtype == BOOL else ~x.equals(0)
 
 
-lowers_each({"exp": "Exp", "log": "Log", "sqrt": "Sqrt", "sin": "Sin", "tanh": "Tanh"}, _unary)
+lowers_each(
+    {"exp": "Exp", "log": "Log", "sqrt": "Sqrt", "sin": "Sin", "tanh": "Tanh"},
+    lambda operator: lambda call, x: x.unary(operator),
+)
 lowers_each(
     {
         "equal": "Equal",
@@ -63,40 +38,37 @@ lowers_each(
         "greater": "Greater",
         "greater_equal": "GreaterOrEqual",
     },
-    _comparison,
+    lambda operator: lambda call, x, y: _ordered(x).binary(operator, _ordered(y), BOOL),
 )
-lowers_each({"logical_and": "And", "logical_or": "Or", "logical_xor": "Xor"}, _truth)
-lowers_each({"bitwise_and": "And", "bitwise_or": "Or", "bitwise_xor": "Xor"}, _bits)
-
-
-@lowers("not_equal")
-def _not_equal(call: Call, x: Value, y: Value) -> Value:
-    return ~x.equals(y)
-
-
-@lowers("logical_not")
-def _logical_not(call: Call, x: Value) -> Value:
-    return ~holds(x)
-
-
-@lowers("invert")
-def _invert(call: Call, x: Value) -> Value:
-    return ~x
-
-
-@lowers("cast")
-def _cast(call: Call, x: Value, dtype: Dtype) -> Value:
-    return holds(x) if dtype == BOOL else x.cast(dtype)
-
-
-@lowers("positive", "stop_gradient")
-def _positive(call: Call, x: Value) -> Value:
-    return x
-
-
-@lowers("where")
-def _where(call: Call, condition: Value, x: Value, y: Value) -> Value:
-    return holds(condition).choose(x, y)
+lowers_each(
+    {"logical_and": "And", "logical_or": "Or", "logical_xor": "Xor"},
+    lambda operator: lambda call, x, y: holds(x).logical(operator, holds(y)),
+)
+lowers_each(
+    {"bitwise_and": "And", "bitwise_or": "Or", "bitwise_xor": "Xor"},
+    lambda operator: lambda call, x, y: x.logical(operator, y),
+)
+lowers_by(
+    {
+        "not_equal": lambda call, x, y: ~x.equals(y),
+        "logical_not": lambda call, x: ~holds(x),
+        "invert": lambda call, x: ~x,
+        "cast": lambda call, x, dtype: holds(x) if dtype == BOOL else x.cast(dtype),
+        "positive": lambda call, x: x,
+        "stop_gradient": lambda call, x: x,
+        "where": lambda call, condition, x, y: holds(condition).choose(x, y),
+        "add": lambda call, x, y: x | y if x.dtype == BOOL else x + y,
+        "negative": lambda call, x: -x,
+        "square": lambda call, x: x * x,
+        "absolute": lambda call, x: x if x.dtype == BOOL else abs(x),
+        "fabs": lambda call, x: x if x.dtype == BOOL else abs(x),
+        "signbit": lambda call, x: negative_sign(x) if x.dtype.kind == "f" else x < 0,
+        "copysign": lambda call, x, y: with_sign_of(abs(x), y),
+        "isfinite": lambda call, x: ~(_isnan(call, x) | _isinf(call, x)),
+        "trunc": lambda call, x: with_sign_of(abs(x).unary("Floor"), x) if x.dtype.kind == "f" else x,
+        "power": lambda call, x, y: x.binary("Pow", y),
+    }
+)
 
 
 @lowers("require")
@@ -109,11 +81,6 @@ def _require(call: Call, x: Value, condition: Value, **params: Any) -> Value:
 
 
 # -- arithmetic ------------------------------------------------------------------------------------------
-
-
-@lowers("add")
-def _add(call: Call, x: Value, y: Value) -> Value:
-    return x | y if x.dtype == BOOL else x + y
 
 
 @lowers("subtract")
@@ -143,11 +110,6 @@ def _multiply_no_nan(call: Call, x: Value, y: Value) -> Value:
     return (x.equals(0) | y.equals(0)).choose(0, x * y)
 
 
-@lowers("negative")
-def _negative(call: Call, x: Value) -> Value:
-    return -x
-
-
 @lowers("reciprocal")
 def _reciprocal(call: Call, x: Value) -> Value:
     if x.dtype.kind == "f":
@@ -155,16 +117,6 @@ def _reciprocal(call: Call, x: Value) -> Value:
     is_zero = x.equals(0)
     smallest = np.iinfo(x.dtype).min if x.dtype.itemsize >= 4 else 0
     return is_zero.choose(smallest, 1 / is_zero.choose(1, x))
-
-
-@lowers("square")
-def _square(call: Call, x: Value) -> Value:
-    return x * x
-
-
-@lowers("absolute", "fabs")
-def _absolute(call: Call, x: Value) -> Value:
-    return x if x.dtype == BOOL else abs(x)
 
 
 @lowers("sign")
@@ -182,16 +134,6 @@ def with_sign_of(size: Value, x: Value) -> Value:
     return negative_sign(x).choose(-size, size)
 
 
-@lowers("signbit")
-def _signbit(call: Call, x: Value) -> Value:
-    return negative_sign(x) if x.dtype.kind == "f" else x < 0
-
-
-@lowers("copysign")
-def _copysign(call: Call, x: Value, y: Value) -> Value:
-    return with_sign_of(abs(x), y)
-
-
 @lowers("isnan")
 def _isnan(call: Call, x: Value) -> Value:
     return _state(call, x, "IsNaN")
@@ -206,11 +148,6 @@ def _state(call: Call, x: Value, operator: str) -> Value:
     if x.dtype.kind == "f":
         return x.unary(operator, BOOL)
     return call.writer.constant(False).expand(x.shape)
-
-
-@lowers("isfinite")
-def _isfinite(call: Call, x: Value) -> Value:
-    return ~(_isnan(call, x) | _isinf(call, x))
 
 
 def _extremum(operator: str) -> Single:
@@ -238,19 +175,10 @@ def _extremum_of_numbers(operator: str) -> Single:
 lowers_each({"fmax": "Max", "fmin": "Min"}, _extremum_of_numbers)
 
 
-def _rounding(operator: str) -> Single:
-    def lowering(call: Call, x: Value) -> Value:
-        return x.unary(operator) if x.dtype.kind == "f" else x
-
-    return lowering
-
-
-lowers_each({"floor": "Floor", "ceil": "Ceil", "rint": "Round"}, _rounding)
-
-
-@lowers("trunc")
-def _trunc(call: Call, x: Value) -> Value:
-    return with_sign_of(abs(x).unary("Floor"), x) if x.dtype.kind == "f" else x
+lowers_each(
+    {"floor": "Floor", "ceil": "Ceil", "rint": "Round"},
+    lambda operator: lambda call, x: x.unary(operator) if x.dtype.kind == "f" else x,
+)
 
 
 # -- quotients -------------------------------------------------------------------------------------------
@@ -317,11 +245,6 @@ def _integer_power(call: Call, x: Value, exponent: int) -> Value:
         square = square * square if left else square
     power = power if power is not None else x.like(1).expand(x.shape)
     return 1 / power if exponent < 0 else power
-
-
-@lowers("power")
-def _power(call: Call, x: Value, y: Value) -> Value:
-    return x.binary("Pow", y)
 
 
 # -- bits ------------------------------------------------------------------------------------------------

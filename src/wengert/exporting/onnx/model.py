@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -97,14 +97,10 @@ def _drop_unread(body: Body) -> set[str]:
             continue
         kept.append(node)
         read |= {name for name in node.inputs if name}
-        for inner in _bodies(node):
+        for inner in (value for value in node.attributes.values() if isinstance(value, Body)):
             read |= _drop_unread(inner)
     body.nodes = kept[::-1]
     return read
-
-
-def _bodies(node: Node) -> Iterator[Body]:
-    return (value for value in node.attributes.values() if isinstance(value, Body))
 
 
 class _Translation:

@@ -12,20 +12,13 @@ from wengert.exporting.onnx.kernels import carrier
 from wengert.exporting.onnx.table import Call, lowers
 from wengert.exporting.onnx.values import Padded, Value
 
-
-@lowers("reshape")
-def _reshape(call: Call, x: Value, shape: Shape) -> Value:
-    return x.reshape(shape)
+lowers("reshape")(lambda call, x, shape: x.reshape(shape))
 
 
-@lowers("transpose")
-def _transpose(call: Call, x: Value, permutation: tuple[int, ...]) -> Value:
-    return x.transpose(permutation)
+lowers("transpose")(lambda call, x, permutation: x.transpose(permutation))
 
 
-@lowers("broadcast_to")
-def _broadcast_to(call: Call, x: Value, shape: Shape) -> Value:
-    return x.expand(shape)
+lowers("broadcast_to")(lambda call, x, shape: x.expand(shape))
 
 
 @lowers("concatenate")

@@ -45,3 +45,9 @@ def lowers_each(names: dict[str, str], make: Callable[[str], Lowering]) -> None:
     """Register lowerings that differ in one word: ``{primitive: operator}``."""
     for name, operator in names.items():
         lowers(name)(make(operator))
+
+
+def lowers_by(lowerings: dict[str, Single]) -> None:
+    """Register lowerings by the names of their primitives."""
+    for name, lowering in lowerings.items():
+        lowers(name)(lowering)

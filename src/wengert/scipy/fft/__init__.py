@@ -9,8 +9,6 @@ Example:
 
 from __future__ import annotations
 
-from typing import Any
-
 from wengert.scipy.fft.cosines import dct, dctn, dst, dstn, idct, idctn, idst, idstn
 from wengert.scipy.fft.exponentials import (
     fft,
@@ -37,8 +35,7 @@ from wengert.scipy.fft.exponentials import (
     rfftfreq,
     rfftn,
 )
-from wengert.scipy.registry import check_public as _check_public
-from wengert.scipy.registry import passed_through as _passed_through
+from wengert.scipy.registry import others_of as _others_of
 
 __all__ = [
     "dct", "dctn", "dst", "dstn", "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "idct",
@@ -46,11 +43,4 @@ __all__ = [
     "irfftn", "next_fast_len", "rfft", "rfft2", "rfftfreq", "rfftn",
 ]  # fmt: skip
 __dir__ = __all__.copy
-
-
-def __getattr__(name: str) -> Any:
-    """Return an object of SciPy's that Wengert does not follow."""
-    _check_public(__name__, name)
-    from scipy import fft as theirs
-
-    return _passed_through(theirs, __name__, name)
+__getattr__ = _others_of(__name__)

@@ -26,6 +26,7 @@ from wengert.numpy import fourier
 from wengert.numpy.registry import floating, integers, rank_of
 from wengert.numpy.shaping import flip, part
 from wengert.scipy.fft.exponentials import distinct
+from wengert.scipy.registry import P, with_parameters_of
 
 # -- transforms along the last axis, without a norm ------------------------------------------------------
 
@@ -104,27 +105,15 @@ def _sine1(x: Any) -> Any:
     return -imag(_last(rdft(odd), 1, -1))
 
 
-def _sine2(x: Any) -> Any:
-    return _reversed(_cosine2(_alternating(x)))
-
-
-def _sine3(x: Any) -> Any:
-    return _alternating(_cosine3(_reversed(x)))
-
-
-def _sine4(x: Any) -> Any:
-    return _alternating(_cosine4(_reversed(x)))
-
-
 _TRANSFORMS: dict[tuple[str, int], Callable[[Any], Any]] = {
     ("dct", 1): _cosine1,
     ("dct", 2): _cosine2,
     ("dct", 3): _cosine3,
     ("dct", 4): _cosine4,
     ("dst", 1): _sine1,
-    ("dst", 2): _sine2,
-    ("dst", 3): _sine3,
-    ("dst", 4): _sine4,
+    ("dst", 2): lambda x: _reversed(_cosine2(_alternating(x))),
+    ("dst", 3): lambda x: _alternating(_cosine3(_reversed(x))),
+    ("dst", 4): lambda x: _alternating(_cosine4(_reversed(x))),
 }
 #: The type whose transform undoes that of a type.
 _INVERSE = {1: 1, 2: 3, 3: 2, 4: 4}
@@ -206,26 +195,24 @@ def _several(name: str, x: Any, type_: Any, s: Any, axes: Any, norm: Any, orthog
 
 
 _described = documented(
-    x="an array; of a complex one both parts are transformed.",
-    type="1, 2, 3 or 4.",
-    n="the length of the transform: `x` is cut, or filled up with zeros; None for its own length.",
-    s="the lengths along the axes; None, or -1 for one of them, for those of `x`.",
-    axis="the axis to transform along.",
-    axes="the axes to transform along; None for the last `len(s)`, or all.",
-    norm="which transform divides by the number of points, 2 n (2 n - 2 for `dct`, 2 n + 2 for `dst` of type 1): "
-    'the inverse ("backward"), both by its root ("ortho"), or the one that is not the inverse ("forward").',
     overwrite_x="accepted, and not used: `x` stays as it is.",
     workers="accepted, and not used: a compiled program has its own threads.",
-    orthogonalize='scale the first or last element, so that with `norm="ortho"` the matrix is orthogonal; None '
-    "for exactly that norm.",
-    Returns="An array.",
     Raises="ArgumentError: `type` or `norm` is unknown, or a length too small.",
 )
 
 
-@substitutes("scipy.fft.dct")
-@_described
-def dct(
+def _transform(template: Callable[P, tuple[Any, ...]]) -> Callable[[Callable[..., Any]], Callable[P, Any]]:
+    """Return a decorator of transforms with the parameters of a function, which returns those that are used."""
+
+    def decorate(transform: Callable[..., Any]) -> Callable[P, Any]:
+        enter = substitutes(f"scipy.fft.{transform.__name__}")
+        return enter(_described(with_parameters_of(template)(transform)))
+
+    return decorate
+
+
+@_transform
+def _one_axis(
     x: Any,
     type: int = 2,
     n: Any = None,
@@ -234,7 +221,26 @@ def dct(
     overwrite_x: bool = False,
     workers: Any = None,
     orthogonalize: Any = None,
-) -> Any:
+) -> tuple[Any, ...]:
+    return x, type, n, axis, norm, orthogonalize
+
+
+@_transform
+def _several_axes(
+    x: Any,
+    type: int = 2,
+    s: Any = None,
+    axes: Any = None,
+    norm: Any = None,
+    overwrite_x: bool = False,
+    workers: Any = None,
+    orthogonalize: Any = None,
+) -> tuple[Any, ...]:
+    return x, type, s, axes, norm, orthogonalize
+
+
+@_one_axis
+def dct(x: Any, type: int, n: Any, axis: int, norm: Any, orthogonalize: Any) -> Any:
     """Transform by cosines.
 
     ====  ===================================================================
@@ -276,18 +282,8 @@ def dctn(
     return _several("dct", x, type, s, axes, norm, orthogonalize)
 
 
-@substitutes("scipy.fft.idct")
-@_described
-def idct(
-    x: Any,
-    type: int = 2,
-    n: Any = None,
-    axis: int = -1,
-    norm: Any = None,
-    overwrite_x: bool = False,
-    workers: Any = None,
-    orthogonalize: Any = None,
-) -> Any:
+@_one_axis
+def idct(x: Any, type: int, n: Any, axis: int, norm: Any, orthogonalize: Any) -> Any:
     """Undo `dct` of the same type.
 
     Example:
@@ -297,18 +293,8 @@ def idct(
     return _one("idct", x, type, n, axis, norm, orthogonalize)
 
 
-@substitutes("scipy.fft.idctn")
-@_described
-def idctn(
-    x: Any,
-    type: int = 2,
-    s: Any = None,
-    axes: Any = None,
-    norm: Any = None,
-    overwrite_x: bool = False,
-    workers: Any = None,
-    orthogonalize: Any = None,
-) -> Any:
+@_several_axes
+def idctn(x: Any, type: int, s: Any, axes: Any, norm: Any, orthogonalize: Any) -> Any:
     """Undo `dctn` of the same type.
 
     Example:
@@ -319,18 +305,8 @@ def idctn(
     return _several("idct", x, type, s, axes, norm, orthogonalize)
 
 
-@substitutes("scipy.fft.dst")
-@_described
-def dst(
-    x: Any,
-    type: int = 2,
-    n: Any = None,
-    axis: int = -1,
-    norm: Any = None,
-    overwrite_x: bool = False,
-    workers: Any = None,
-    orthogonalize: Any = None,
-) -> Any:
+@_one_axis
+def dst(x: Any, type: int, n: Any, axis: int, norm: Any, orthogonalize: Any) -> Any:
     """Transform by sines.
 
     ====  ===================================================================
@@ -349,18 +325,8 @@ def dst(
     return _one("dst", x, type, n, axis, norm, orthogonalize)
 
 
-@substitutes("scipy.fft.dstn")
-@_described
-def dstn(
-    x: Any,
-    type: int = 2,
-    s: Any = None,
-    axes: Any = None,
-    norm: Any = None,
-    overwrite_x: bool = False,
-    workers: Any = None,
-    orthogonalize: Any = None,
-) -> Any:
+@_several_axes
+def dstn(x: Any, type: int, s: Any, axes: Any, norm: Any, orthogonalize: Any) -> Any:
     """Transform along several axes, by `dst` along each.
 
     Example:
@@ -371,18 +337,8 @@ def dstn(
     return _several("dst", x, type, s, axes, norm, orthogonalize)
 
 
-@substitutes("scipy.fft.idst")
-@_described
-def idst(
-    x: Any,
-    type: int = 2,
-    n: Any = None,
-    axis: int = -1,
-    norm: Any = None,
-    overwrite_x: bool = False,
-    workers: Any = None,
-    orthogonalize: Any = None,
-) -> Any:
+@_one_axis
+def idst(x: Any, type: int, n: Any, axis: int, norm: Any, orthogonalize: Any) -> Any:
     """Undo `dst` of the same type.
 
     Example:
@@ -392,18 +348,8 @@ def idst(
     return _one("idst", x, type, n, axis, norm, orthogonalize)
 
 
-@substitutes("scipy.fft.idstn")
-@_described
-def idstn(
-    x: Any,
-    type: int = 2,
-    s: Any = None,
-    axes: Any = None,
-    norm: Any = None,
-    overwrite_x: bool = False,
-    workers: Any = None,
-    orthogonalize: Any = None,
-) -> Any:
+@_several_axes
+def idstn(x: Any, type: int, s: Any, axes: Any, norm: Any, orthogonalize: Any) -> Any:
     """Undo `dstn` of the same type.
 
     Example:

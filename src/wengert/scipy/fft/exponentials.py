@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,16 +17,9 @@ from wengert.engine.core.shapes import axes_tuple
 from wengert.engine.ops.complex import as_complex, conjugate
 from wengert.numpy import fourier
 from wengert.numpy.registry import floating, integers, rank_of
-from wengert.scipy.registry import number
+from wengert.scipy.registry import P, number, with_parameters_of
 
 _TERMS = {
-    "x": "an array, real or complex.",
-    "n": "the length of the transform: `x` is cut, or filled up with zeros; None for its own length.",
-    "s": "the lengths along the axes; None, or -1 for one of them, for those of `x`.",
-    "axis": "the axis to transform along.",
-    "axes": "the axes to transform along; None for the last `len(s)`, or all.",
-    "norm": 'which transform divides by the number of points: the inverse ("backward"), both by its root ("ortho"), '
-    'or this one ("forward").',
     "overwrite_x": "accepted, and not used: `x` stays as it is.",
     "workers": "accepted, and not used: a compiled program has its own threads.",
     "plan": "must be None.",
@@ -43,6 +38,67 @@ def _check(operation: str, workers: Any, plan: Any) -> None:
         raise ArgumentError(message(operation, "workers must not be 0", "0"))
 
 
+def _transform(template: Callable[P, tuple[Any, ...]]) -> Callable[[Callable[..., Any]], Callable[P, Any]]:
+    """Return a decorator of transforms with the parameters of a function, which returns those that are used.
+
+    The first two are ``workers`` and ``plan``; the transform takes the others.
+    """
+
+    def decorate(transform: Callable[..., Any]) -> Callable[P, Any]:
+        name = transform.__name__
+
+        @functools.wraps(transform)
+        def checked(workers: Any, plan: Any, *operands: Any) -> Any:
+            _check(name, workers, plan)
+            return transform(*operands)
+
+        return substitutes(f"scipy.fft.{name}")(_described(with_parameters_of(template)(checked)))
+
+    return decorate
+
+
+@_transform
+def _one_axis(
+    x: Any,
+    n: Any = None,
+    axis: int = -1,
+    norm: Any = None,
+    overwrite_x: bool = False,
+    workers: Any = None,
+    *,
+    plan: Any = None,
+) -> tuple[Any, ...]:
+    return workers, plan, x, n, axis, norm
+
+
+@_transform
+def _two_axes(
+    x: Any,
+    s: Any = None,
+    axes: Any = (-2, -1),
+    norm: Any = None,
+    overwrite_x: bool = False,
+    workers: Any = None,
+    *,
+    plan: Any = None,
+) -> tuple[Any, ...]:
+    return workers, plan, x, s, axes, norm
+
+
+@_transform
+def _several_axes(
+    x: Any,
+    s: Any = None,
+    axes: Any = None,
+    norm: Any = None,
+    overwrite_x: bool = False,
+    workers: Any = None,
+    *,
+    plan: Any = None,
+) -> tuple[Any, ...]:
+    return workers, plan, x, s, axes, norm
+
+
 def distinct(operation: str, x: Any, s: Any, axes: Any, to_real: bool = False) -> tuple[list[int], list[int]]:
     """Return the lengths and the axes of a transform along several axes, which must differ."""
     sizes, places = fourier.sizes_and_axes(operation, x, s, axes, to_real)
@@ -50,143 +106,73 @@ def distinct(operation: str, x: Any, s: Any, axes: Any, to_real: bool = False) -
     return sizes, places
 
 
-def _is_empty(axes: Any) -> bool:
-    return axes is not None and not integers(axes)
-
-
 # -- one axis --------------------------------------------------------------------------------------------
 
 
-@substitutes("scipy.fft.fft")
-@_described
-def fft(
-    x: Any,
-    n: Any = None,
-    axis: int = -1,
-    norm: Any = None,
-    overwrite_x: bool = False,
-    workers: Any = None,
-    *,
-    plan: Any = None,
-) -> Any:
+@_one_axis
+def fft(x: Any, n: Any, axis: int, norm: Any) -> Any:
     """Transform along one axis, ``y_k = sum_j x_j e^(-2 pi i j k / n)``.
 
     Example:
         >>> fft(np.array([1.0, 2.0, 3.0, 4.0]))
         array([10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j])
     """
-    _check("fft", workers, plan)
     return fourier.transformed("fft", x, n, axis, norm, -1)
 
 
-@substitutes("scipy.fft.ifft")
-@_described
-def ifft(
-    x: Any,
-    n: Any = None,
-    axis: int = -1,
-    norm: Any = None,
-    overwrite_x: bool = False,
-    workers: Any = None,
-    *,
-    plan: Any = None,
-) -> Any:
+@_one_axis
+def ifft(x: Any, n: Any, axis: int, norm: Any) -> Any:
     """Undo `fft`, ``x_j = sum_k y_k e^(2 pi i j k / n) / n``.
 
     Example:
         >>> ifft(np.array([10.0, 0.0, 0.0, 0.0]))
         array([2.5+0.j, 2.5+0.j, 2.5+0.j, 2.5+0.j])
     """
-    _check("ifft", workers, plan)
     return fourier.transformed("ifft", x, n, axis, norm, 1)
 
 
-@substitutes("scipy.fft.rfft")
-@_described
-def rfft(
-    x: Any,
-    n: Any = None,
-    axis: int = -1,
-    norm: Any = None,
-    overwrite_x: bool = False,
-    workers: Any = None,
-    *,
-    plan: Any = None,
-) -> Any:
+@_one_axis
+def rfft(x: Any, n: Any, axis: int, norm: Any) -> Any:
     """Transform real numbers: the first n // 2 + 1 elements of `fft`, whose others are their conjugates.
 
     Example:
         >>> rfft(np.array([1.0, 2.0, 3.0, 4.0]))
         array([10.+0.j, -2.+2.j, -2.+0.j])
     """
-    _check("rfft", workers, plan)
     return fourier.from_real("rfft", x, n, axis, norm)
 
 
-@substitutes("scipy.fft.irfft")
-@_described
-def irfft(
-    x: Any,
-    n: Any = None,
-    axis: int = -1,
-    norm: Any = None,
-    overwrite_x: bool = False,
-    workers: Any = None,
-    *,
-    plan: Any = None,
-) -> Any:
+@_one_axis
+def irfft(x: Any, n: Any, axis: int, norm: Any) -> Any:
     """Undo `rfft`; the imaginary parts of elements that must be real are not read.
 
     Example:
         >>> irfft(np.array([10.0, -2.0 + 2.0j, -2.0]))
         array([1., 2., 3., 4.])
     """
-    _check("irfft", workers, plan)
     return fourier.to_real("irfft", x, n, axis, norm)
 
 
-@substitutes("scipy.fft.hfft")
-@_described
-def hfft(
-    x: Any,
-    n: Any = None,
-    axis: int = -1,
-    norm: Any = None,
-    overwrite_x: bool = False,
-    workers: Any = None,
-    *,
-    plan: Any = None,
-) -> Any:
+@_one_axis
+def hfft(x: Any, n: Any, axis: int, norm: Any) -> Any:
     """Transform the first half of a Hermitian sequence, ``x_(n - j) = conj(x_j)``, whose transform is real.
 
     Example:
         >>> hfft(np.array([1.0, 2.0j, 3.0]))
         array([ 4.,  2.,  4., -6.])
     """
-    _check("hfft", workers, plan)
-    return _hermitian("hfft", x, n, axis, norm)
+    return fourier.to_real("hfft", _conjugate(x), n, axis, _other("hfft", norm))
 
 
-@substitutes("scipy.fft.ihfft")
-@_described
-def ihfft(
-    x: Any,
-    n: Any = None,
-    axis: int = -1,
-    norm: Any = None,
-    overwrite_x: bool = False,
-    workers: Any = None,
-    *,
-    plan: Any = None,
-) -> Any:
+@_one_axis
+def ihfft(x: Any, n: Any, axis: int, norm: Any) -> Any:
     """Undo `hfft`.
 
     Example:
         >>> ihfft(np.array([4.0, 2.0, 4.0, -6.0]))
         array([1.-0.j, 0.+2.j, 3.-0.j])
     """
-    _check("ihfft", workers, plan)
-    return _from_hermitian("ihfft", x, n, axis, norm)
+    return conjugate(fourier.from_real("ihfft", x, n, axis, _other("ihfft", norm)))
 
 
 def _conjugate(x: Any) -> Any:
@@ -198,19 +184,11 @@ def _other(operation: str, norm: Any) -> str:
     return _OTHER[norm]
 
 
-def _hermitian(operation: str, x: Any, n: Any, axis: int, norm: Any) -> Any:
-    return fourier.to_real(operation, _conjugate(x), n, axis, _other(operation, norm))
-
-
-def _from_hermitian(operation: str, x: Any, n: Any, axis: int, norm: Any) -> Any:
-    return conjugate(fourier.from_real(operation, x, n, axis, _other(operation, norm)))
-
-
 # -- several axes ----------------------------------------------------------------------------------------
 
 
 def _over_axes(operation: str, x: Any, s: Any, axes: Any, norm: Any, sign: int) -> Any:
-    if _is_empty(axes):
+    if axes is not None and not integers(axes):
         return as_complex(floating(operand(x)))
     sizes, places = distinct(operation, operand(x), s, axes)
     return fourier.over_axes(operation, x, sizes, places, norm, sign)
@@ -226,18 +204,8 @@ def _to_real(operation: str, x: Any, s: Any, axes: Any, norm: Any) -> Any:
     return fourier.to_real_over_axes(operation, x, sizes, places, norm)
 
 
-@substitutes("scipy.fft.fft2")
-@_described
-def fft2(
-    x: Any,
-    s: Any = None,
-    axes: Any = (-2, -1),
-    norm: Any = None,
-    overwrite_x: bool = False,
-    workers: Any = None,
-    *,
-    plan: Any = None,
-) -> Any:
+@_two_axes
+def fft2(x: Any, s: Any, axes: Any, norm: Any) -> Any:
     """Transform along two axes, by `fft` along each.
 
     Example:
@@ -245,22 +213,11 @@ def fft2(
         array([[4.+0.j, 0.+0.j],
                [0.+0.j, 0.+0.j]])
     """
-    _check("fft2", workers, plan)
     return _over_axes("fft2", x, s, axes, norm, -1)
 
 
-@substitutes("scipy.fft.ifft2")
-@_described
-def ifft2(
-    x: Any,
-    s: Any = None,
-    axes: Any = (-2, -1),
-    norm: Any = None,
-    overwrite_x: bool = False,
-    workers: Any = None,
-    *,
-    plan: Any = None,
-) -> Any:
+@_two_axes
+def ifft2(x: Any, s: Any, axes: Any, norm: Any) -> Any:
     """Undo `fft2`.
 
     Example:
@@ -268,22 +225,11 @@ def ifft2(
         array([[1.+0.j, 0.+0.j],
                [0.+0.j, 0.+0.j]])
     """
-    _check("ifft2", workers, plan)
     return _over_axes("ifft2", x, s, axes, norm, 1)
 
 
-@substitutes("scipy.fft.rfft2")
-@_described
-def rfft2(
-    x: Any,
-    s: Any = None,
-    axes: Any = (-2, -1),
-    norm: Any = None,
-    overwrite_x: bool = False,
-    workers: Any = None,
-    *,
-    plan: Any = None,
-) -> Any:
+@_two_axes
+def rfft2(x: Any, s: Any, axes: Any, norm: Any) -> Any:
     """Transform real numbers along two axes: by `rfft` along the last one, by `fft` along the others.
 
     Example:
@@ -291,22 +237,11 @@ def rfft2(
         array([[4.+0.j, 0.+0.j],
                [0.+0.j, 0.+0.j]])
     """
-    _check("rfft2", workers, plan)
     return _from_real("rfft2", x, s, axes, norm)
 
 
-@substitutes("scipy.fft.irfft2")
-@_described
-def irfft2(
-    x: Any,
-    s: Any = None,
-    axes: Any = (-2, -1),
-    norm: Any = None,
-    overwrite_x: bool = False,
-    workers: Any = None,
-    *,
-    plan: Any = None,
-) -> Any:
+@_two_axes
+def irfft2(x: Any, s: Any, axes: Any, norm: Any) -> Any:
     """Undo `rfft2`.
 
     Example:
@@ -314,22 +249,11 @@ def irfft2(
         array([[1., 0.],
                [0., 0.]])
     """
-    _check("irfft2", workers, plan)
     return _to_real("irfft2", x, s, axes, norm)
 
 
-@substitutes("scipy.fft.hfft2")
-@_described
-def hfft2(
-    x: Any,
-    s: Any = None,
-    axes: Any = (-2, -1),
-    norm: Any = None,
-    overwrite_x: bool = False,
-    workers: Any = None,
-    *,
-    plan: Any = None,
-) -> Any:
+@_two_axes
+def hfft2(x: Any, s: Any, axes: Any, norm: Any) -> Any:
     """Transform along two axes: by `hfft` along the last one, by `fft` along the others.
 
     Example:
@@ -337,22 +261,11 @@ def hfft2(
         array([[4., 0.],
                [0., 0.]])
     """
-    _check("hfft2", workers, plan)
     return _to_real("hfft2", _conjugate(x), s, axes, _other("hfft2", norm))
 
 
-@substitutes("scipy.fft.ihfft2")
-@_described
-def ihfft2(
-    x: Any,
-    s: Any = None,
-    axes: Any = (-2, -1),
-    norm: Any = None,
-    overwrite_x: bool = False,
-    workers: Any = None,
-    *,
-    plan: Any = None,
-) -> Any:
+@_two_axes
+def ihfft2(x: Any, s: Any, axes: Any, norm: Any) -> Any:
     """Undo `hfft2`.
 
     Example:
@@ -360,22 +273,11 @@ def ihfft2(
         array([[1.-0.j, 0.-0.j],
                [0.-0.j, 0.-0.j]])
     """
-    _check("ihfft2", workers, plan)
     return conjugate(_from_real("ihfft2", x, s, axes, _other("ihfft2", norm)))
 
 
-@substitutes("scipy.fft.fftn")
-@_described
-def fftn(
-    x: Any,
-    s: Any = None,
-    axes: Any = None,
-    norm: Any = None,
-    overwrite_x: bool = False,
-    workers: Any = None,
-    *,
-    plan: Any = None,
-) -> Any:
+@_several_axes
+def fftn(x: Any, s: Any, axes: Any, norm: Any) -> Any:
     """Transform along several axes, by `fft` along each.
 
     Example:
@@ -383,22 +285,11 @@ def fftn(
         array([[4.+0.j, 0.+0.j],
                [0.+0.j, 0.+0.j]])
     """
-    _check("fftn", workers, plan)
     return _over_axes("fftn", x, s, axes, norm, -1)
 
 
-@substitutes("scipy.fft.ifftn")
-@_described
-def ifftn(
-    x: Any,
-    s: Any = None,
-    axes: Any = None,
-    norm: Any = None,
-    overwrite_x: bool = False,
-    workers: Any = None,
-    *,
-    plan: Any = None,
-) -> Any:
+@_several_axes
+def ifftn(x: Any, s: Any, axes: Any, norm: Any) -> Any:
     """Undo `fftn`.
 
     Example:
@@ -406,22 +297,11 @@ def ifftn(
         array([[1.+0.j, 0.+0.j],
                [0.+0.j, 0.+0.j]])
     """
-    _check("ifftn", workers, plan)
     return _over_axes("ifftn", x, s, axes, norm, 1)
 
 
-@substitutes("scipy.fft.rfftn")
-@_described
-def rfftn(
-    x: Any,
-    s: Any = None,
-    axes: Any = None,
-    norm: Any = None,
-    overwrite_x: bool = False,
-    workers: Any = None,
-    *,
-    plan: Any = None,
-) -> Any:
+@_several_axes
+def rfftn(x: Any, s: Any, axes: Any, norm: Any) -> Any:
     """Transform real numbers along several axes: by `rfft` along the last one, by `fft` along the others.
 
     Example:
@@ -429,22 +309,11 @@ def rfftn(
         array([[4.+0.j, 0.+0.j],
                [0.+0.j, 0.+0.j]])
     """
-    _check("rfftn", workers, plan)
     return _from_real("rfftn", x, s, axes, norm)
 
 
-@substitutes("scipy.fft.irfftn")
-@_described
-def irfftn(
-    x: Any,
-    s: Any = None,
-    axes: Any = None,
-    norm: Any = None,
-    overwrite_x: bool = False,
-    workers: Any = None,
-    *,
-    plan: Any = None,
-) -> Any:
+@_several_axes
+def irfftn(x: Any, s: Any, axes: Any, norm: Any) -> Any:
     """Undo `rfftn`.
 
     Example:
@@ -452,22 +321,11 @@ def irfftn(
         array([[1., 0.],
                [0., 0.]])
     """
-    _check("irfftn", workers, plan)
     return _to_real("irfftn", x, s, axes, norm)
 
 
-@substitutes("scipy.fft.hfftn")
-@_described
-def hfftn(
-    x: Any,
-    s: Any = None,
-    axes: Any = None,
-    norm: Any = None,
-    overwrite_x: bool = False,
-    workers: Any = None,
-    *,
-    plan: Any = None,
-) -> Any:
+@_several_axes
+def hfftn(x: Any, s: Any, axes: Any, norm: Any) -> Any:
     """Transform along several axes: by `hfft` along the last one, by `fft` along the others.
 
     Example:
@@ -475,22 +333,11 @@ def hfftn(
         array([[4., 0.],
                [0., 0.]])
     """
-    _check("hfftn", workers, plan)
     return _to_real("hfftn", _conjugate(x), s, axes, _other("hfftn", norm))
 
 
-@substitutes("scipy.fft.ihfftn")
-@_described
-def ihfftn(
-    x: Any,
-    s: Any = None,
-    axes: Any = None,
-    norm: Any = None,
-    overwrite_x: bool = False,
-    workers: Any = None,
-    *,
-    plan: Any = None,
-) -> Any:
+@_several_axes
+def ihfftn(x: Any, s: Any, axes: Any, norm: Any) -> Any:
     """Undo `hfftn`.
 
     Example:
@@ -498,7 +345,6 @@ def ihfftn(
         array([[1.-0.j, 0.-0.j],
                [0.-0.j, 0.-0.j]])
     """
-    _check("ihfftn", workers, plan)
     return conjugate(_from_real("ihfftn", x, s, axes, _other("ihfftn", norm)))
 
 
@@ -506,7 +352,6 @@ def ihfftn(
 
 
 @substitutes("scipy.fft.fftshift")
-@documented(x="an array.", axes="the axes to roll along; None for all.")
 def fftshift(x: Any, axes: Any = None) -> Any:
     """Roll the coefficient of frequency 0 into the middle.
 
@@ -518,7 +363,6 @@ def fftshift(x: Any, axes: Any = None) -> Any:
 
 
 @substitutes("scipy.fft.ifftshift")
-@documented(x="an array.", axes="the axes to roll along; None for all.")
 def ifftshift(x: Any, axes: Any = None) -> Any:
     """Undo `fftshift`.
 
@@ -530,8 +374,6 @@ def ifftshift(x: Any, axes: Any = None) -> Any:
 
 
 _FREQUENCIES = documented(
-    n="the length of the transform.",
-    d="the distance of neighbouring samples.",
     xp="must be None: the arrays are NumPy's.",
     device='must be None or "cpu".',
     Raises="ArgumentError: ``n`` is less than 1, or arrays of another library are asked for.",

@@ -10,8 +10,6 @@ Example:
 
 from __future__ import annotations
 
-from typing import Any
-
 from wengert.scipy.interpolate.bsplines import BSpline, make_interp_spline
 from wengert.scipy.interpolate.cubic import (
     Akima1DInterpolator,
@@ -28,8 +26,7 @@ from wengert.scipy.interpolate.fitpack import (
 )
 from wengert.scipy.interpolate.piecewise import PPoly
 from wengert.scipy.interpolate.tables import RegularGridInterpolator, interp1d, interpn
-from wengert.scipy.registry import check_public as _check_public
-from wengert.scipy.registry import passed_through as _passed_through
+from wengert.scipy.registry import others_of as _others_of
 
 __all__ = [
     "Akima1DInterpolator", "BSpline", "CubicHermiteSpline", "CubicSpline", "InterpolatedUnivariateSpline",
@@ -37,11 +34,4 @@ __all__ = [
     "UnivariateSpline", "interp1d", "interpn", "make_interp_spline", "pchip_interpolate",
 ]  # fmt: skip
 __dir__ = __all__.copy
-
-
-def __getattr__(name: str) -> Any:
-    """Return an object of SciPy's that Wengert does not follow."""
-    _check_public(__name__, name)
-    from scipy import interpolate as theirs
-
-    return _passed_through(theirs, __name__, name)
+__getattr__ = _others_of(__name__)

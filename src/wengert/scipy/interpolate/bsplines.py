@@ -95,13 +95,6 @@ class BSpline:
 
     Coefficients, points and knots have derivatives; knots that move apart from an equal one have those of one side.
 
-    Args:
-        t: the knots, which do not fall.
-        c: the coefficients, with further axes.
-        k: the degree.
-        extrapolate: True to use the first and the last piece beyond the ends, False for NaN, "periodic".
-        axis: the axis of the coefficients.
-
     Raises:
         ShapeError: the knots and the coefficients do not fit.
         ArgumentError: the knots fall, or are not finite.

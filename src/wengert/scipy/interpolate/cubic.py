@@ -8,6 +8,7 @@ import numpy as np
 
 from wengert.engine.array.substitutes import substitutes
 from wengert.engine.boxes import concrete
+from wengert.engine.core.docstrings import documented
 from wengert.engine.core.dtypes import dtype_of, is_complex
 from wengert.engine.core.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.engine.core.shapes import shape_of, size
@@ -20,6 +21,12 @@ from wengert.scipy.interpolate.piecewise import PPoly, check_samples, column, in
 
 _CONDITIONS = ("not-a-knot", "periodic", "clamped", "natural")
 
+_described = documented(
+    Raises="""\
+ShapeError: the shapes do not fit.
+ArgumentError: numbers are not finite, or the abscissas do not rise.""",
+)
+
 
 def _real_only(operation: str, y: Any) -> None:
     if is_complex(dtype_of(y)):
@@ -28,19 +35,9 @@ def _real_only(operation: str, y: Any) -> None:
 
 
 @substitutes("scipy.interpolate.CubicHermiteSpline")
+@_described
 class CubicHermiteSpline(PPoly):
     """The piecewise cubic with given values and slopes; samples, slopes, abscissas and points have derivatives.
-
-    Args:
-        x: the abscissas, which rise.
-        y: the samples.
-        dydx: the slopes, of the shape of ``y``.
-        axis: the axis of the samples.
-        extrapolate: True or None to use the first and the last piece beyond the ends, False for NaN, "periodic".
-
-    Raises:
-        ShapeError: the shapes do not fit.
-        ArgumentError: numbers are not finite, or the abscissas do not rise.
 
     Example:
         >>> float(CubicHermiteSpline([0.0, 1.0], [0.0, 1.0], [0.0, 0.0])(0.5))
@@ -68,24 +65,15 @@ class CubicHermiteSpline(PPoly):
 
 
 @substitutes("scipy.interpolate.CubicSpline")
+@_described
 class CubicSpline(CubicHermiteSpline):
     """The cubic spline through samples: twice continuously differentiable.
 
     Samples, abscissas, points and the values of end conditions have derivatives. The slopes solve a banded system,
     which SciPy's LAPACK does.
 
-    Args:
-        x: the abscissas, which rise.
-        y: the samples.
-        axis: the axis of the samples.
-        bc_type: the condition at both ends: "not-a-knot", "periodic", "clamped" or "natural"; or a pair of conditions,
-            of which each may also be ``(1, slope)`` or ``(2, second derivative)``.
-        extrapolate: True to use the first and the last piece beyond the ends, False for NaN, "periodic"; None for
-            "periodic" where ``bc_type`` is so, else True.
-
     Raises:
-        ShapeError: the shapes do not fit.
-        ArgumentError: numbers are not finite, the abscissas do not rise, or a condition is unknown.
+        ArgumentError: a condition is unknown.
 
     Example:
         >>> round(float(CubicSpline([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 8.0, 27.0])(1.5)), 9)
@@ -210,21 +198,14 @@ def _periodic_slopes(dx: Any, width: Any, chord: Any) -> Any:
 
 
 @substitutes("scipy.interpolate.PchipInterpolator")
+@_described
 class PchipInterpolator(CubicHermiteSpline):
     """The monotone piecewise cubic of Fritsch and Butland, with slopes that are harmonic means of those of the chords.
 
     Samples, abscissas and points have derivatives. Where the sign of a chord's slope changes, the slope is 0 and so is
     its derivative.
 
-    Args:
-        x: the abscissas, which rise.
-        y: the samples, real.
-        axis: the axis of the samples.
-        extrapolate: True or None to use the first and the last piece beyond the ends, False for NaN, "periodic".
-
     Raises:
-        ShapeError: the shapes do not fit.
-        ArgumentError: numbers are not finite, or the abscissas do not rise.
         DtypeError: the samples are complex.
 
     Example:
@@ -278,22 +259,15 @@ _NEGLIGIBLE = 1e-9
 
 
 @substitutes("scipy.interpolate.Akima1DInterpolator")
+@_described
 class Akima1DInterpolator(CubicHermiteSpline):
     """Akima's piecewise cubic, which follows flat parts without overshoot.
 
     Samples, abscissas and points have derivatives. Where the slope of the chords does not change on either side, the
     slope is the mean of its neighbours', and its derivative is that of the mean.
 
-    Args:
-        x: the abscissas, which rise.
-        y: the samples, real.
-        axis: the axis of the samples.
-        method: "akima" or "makima".
-        extrapolate: True to use the first and the last piece beyond the ends, False or None for NaN, "periodic".
-
     Raises:
-        ShapeError: the shapes do not fit.
-        ArgumentError: numbers are not finite, the abscissas do not rise, or the method is unknown.
+        ArgumentError: the method is unknown.
         DtypeError: the samples are complex.
 
     Example:

@@ -12,6 +12,7 @@ import numpy as np
 
 from wengert.engine.array.substitutes import substitutes
 from wengert.engine.boxes import concrete
+from wengert.engine.core.docstrings import documented
 from wengert.engine.core.errors import ArgumentError, UnsupportedError, message
 from wengert.engine.core.shapes import shape_of, size
 from wengert.engine.ir.types import show
@@ -121,22 +122,22 @@ def _through(operation: str, x: Any, y: Any, bbox: Any, degree: int) -> Any:
     return make_interp_spline(x, y, degree)
 
 
+_described = documented(
+    w="without effect.",
+    bbox="the ends, which must be None.",
+    check_finite="without effect: numbers that are known must be finite.",
+    Raises="""\
+ShapeError: the shapes do not fit.
+ArgumentError: the abscissas do not rise, or the degree or ``ext`` is unknown.""",
+)
+
+
 @substitutes("scipy.interpolate.InterpolatedUnivariateSpline")
+@_described
 class InterpolatedUnivariateSpline(_Univariate):
     """The spline through samples; samples, abscissas and points have derivatives.
 
-    Args:
-        x: the abscissas, which rise.
-        y: the samples.
-        w: without effect.
-        bbox: the ends, which must be None.
-        k: the degree, 1 to 5.
-        ext: what is beyond the ends: 0 to extrapolate, 1 for zeros, 2 for an error, 3 for the value at the end.
-        check_finite: without effect: numbers that are known must be finite.
-
     Raises:
-        ShapeError: the shapes do not fit.
-        ArgumentError: the abscissas do not rise, or the degree or ``ext`` is unknown.
         UnsupportedError: other ends are given.
 
     Example:
@@ -159,23 +160,15 @@ class InterpolatedUnivariateSpline(_Univariate):
 
 
 @substitutes("scipy.interpolate.UnivariateSpline")
+@_described
 class UnivariateSpline(_Univariate):
     """The spline through samples: `InterpolatedUnivariateSpline`, for ``s=0``.
 
     Args:
-        x: the abscissas, which rise.
-        y: the samples.
-        w: without effect.
-        bbox: the ends, which must be None.
-        k: the degree, 1 to 5.
         s: the smoothing, which must be 0.
-        ext: what is beyond the ends: 0 to extrapolate, 1 for zeros, 2 for an error, 3 for the value at the end.
-        check_finite: without effect: numbers that are known must be finite.
 
     Raises:
         UnsupportedError: the spline is to be smooth: its knots depend on the samples in steps.
-        ShapeError: the shapes do not fit.
-        ArgumentError: the abscissas do not rise, or the degree or ``ext`` is unknown.
 
     Example:
         >>> x = np.array([0.0, 1.0, 2.0, 3.0])
@@ -202,16 +195,6 @@ class UnivariateSpline(_Univariate):
 @substitutes("scipy.interpolate.LSQUnivariateSpline")
 class LSQUnivariateSpline(_Univariate):
     """A spline of least squares that SciPy made; a fit inside a transform is refused.
-
-    Args:
-        x: the abscissas.
-        y: the samples.
-        t: the knots.
-        w: the weights.
-        bbox: the ends.
-        k: the degree.
-        ext: what is beyond the ends.
-        check_finite: whether numbers are checked.
 
     Raises:
         UnsupportedError: always.
@@ -241,12 +224,7 @@ class RectBivariateSpline:
     Points beyond the edges have the value at the edge, as in SciPy.
 
     Args:
-        x: the coordinates of the lines along the first axis, which rise.
-        y: the coordinates of the lines along the second axis, which rise.
-        z: the values.
         bbox: the edges, which must be None.
-        kx: the degree along the first axis.
-        ky: the degree along the second axis.
         s: the smoothing, which must be 0.
         maxit: without effect.
 

@@ -95,12 +95,6 @@ class PPoly:
 
     Coefficients, breakpoints and points have derivatives. At a breakpoint the piece on its right counts.
 
-    Args:
-        c: the coefficients, the highest power first, then the pieces, then further axes.
-        x: the breakpoints, which rise.
-        extrapolate: True to use the first and the last piece beyond the ends, False for NaN, "periodic".
-        axis: the axis of the values along which they are interpolated.
-
     Raises:
         ShapeError: coefficients and breakpoints do not fit.
         ArgumentError: the breakpoints do not rise.

@@ -42,16 +42,9 @@ class interp1d:  # noqa: N801 (SciPy's name)
     derivative in points.
 
     Args:
-        x: the abscissas.
-        y: the samples.
-        kind: "linear", "nearest", "nearest-up", "previous", "next", "zero", "slinear", "quadratic", "cubic", or the
-            degree of a spline.
-        axis: the axis of the samples.
         copy: without effect.
         bounds_error: raise an error for points outside; None for True where ``fill_value`` is not "extrapolate". Points
             that are not known, as in `wg.jit`, get ``fill_value``.
-        fill_value: the value outside, a pair of those below and above, or "extrapolate".
-        assume_sorted: the abscissas rise; else they are sorted.
 
     Raises:
         ShapeError: the shapes do not fit, or there are too few samples.
@@ -202,11 +195,7 @@ class RegularGridInterpolator:
     that of the cell on its right.
 
     Args:
-        points: for each dimension the coordinates of the lines, which rise or fall.
-        values: the values on the grid, with further axes.
-        method: "linear", "nearest", "pchip", or the splines "slinear", "cubic" and "quintic".
         bounds_error: raise an error for points outside. Points that are not known, as in `wg.jit`, get ``fill_value``.
-        fill_value: the value outside; None to extrapolate.
         solver: without effect: the coefficients solve banded systems, one axis after the other.
         solver_args: without effect.
 

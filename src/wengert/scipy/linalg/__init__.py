@@ -10,8 +10,6 @@ Example:
 
 from __future__ import annotations
 
-from typing import Any
-
 from wengert.scipy.linalg.banded import cho_solve_banded, cholesky_banded, solve_banded, solveh_banded
 from wengert.scipy.linalg.equations import (
     det,
@@ -69,8 +67,7 @@ from wengert.scipy.linalg.special_matrices import (
     toeplitz,
 )
 from wengert.scipy.linalg.subspaces import null_space, orth
-from wengert.scipy.registry import check_public as _check_public
-from wengert.scipy.registry import passed_through as _passed_through
+from wengert.scipy.registry import others_of as _others_of
 
 __all__ = [
     "block_diag", "cho_factor", "cho_solve", "cho_solve_banded", "cholesky", "cholesky_banded", "circulant",
@@ -82,11 +79,4 @@ __all__ = [
     "tanm", "toeplitz",
 ]  # fmt: skip
 __dir__ = __all__.copy
-
-
-def __getattr__(name: str) -> Any:
-    """Return an object of SciPy's that Wengert does not follow."""
-    _check_public(__name__, name)
-    from scipy import linalg as theirs
-
-    return _passed_through(theirs, __name__, name)
+__getattr__ = _others_of(__name__)

@@ -14,8 +14,6 @@ Example:
 
 from __future__ import annotations
 
-from typing import Any
-
 from wengert.scipy.ndimage.filters import (
     convolve,
     convolve1d,
@@ -42,8 +40,7 @@ from wengert.scipy.ndimage.ranks import (
     rank_filter,
 )
 from wengert.scipy.ndimage.splines import spline_filter, spline_filter1d
-from wengert.scipy.registry import check_public as _check_public
-from wengert.scipy.registry import passed_through as _passed_through
+from wengert.scipy.registry import others_of as _others_of
 
 __all__ = [
     "affine_transform", "convolve", "convolve1d", "correlate", "correlate1d", "gaussian_filter",
@@ -53,11 +50,4 @@ __all__ = [
     "uniform_filter", "uniform_filter1d", "zoom",
 ]  # fmt: skip
 __dir__ = __all__.copy
-
-
-def __getattr__(name: str) -> Any:
-    """Return an object of SciPy's that Wengert does not follow."""
-    _check_public(__name__, name)
-    from scipy import ndimage as theirs
-
-    return _passed_through(theirs, __name__, name)
+__getattr__ = _others_of(__name__)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from wengert.scipy.ndimage.arguments import (
     stored,
 )
 from wengert.scipy.ndimage.filters import first_neighbours
-from wengert.scipy.registry import array, number
+from wengert.scipy.registry import array, number, with_parameters_of
 
 
 def _real(operation: str, x: Any) -> Any:
@@ -44,29 +45,48 @@ def _windows(
 
 
 def _along_one(
-    operation: str,
-    function: Any,
-    x: Any,
-    size: Any,
-    axis: int,
-    output: Any,
-    mode: Any,
-    cval: Any,
-    origin: Any,
-) -> Any:
+    operation: str, function: Any, x: Any, size: Any, axis: int, output: Any, mode: Any, cval: Any, origin: Any
+) -> Any:  # fmt: skip
     x, size = _real(operation, x), int(number(operation, "size", size))
     axis = axis_index(operation, axis, rank_of(x))
     if size < 1:
         raise ArgumentError(message(operation, "size must be at least 1", str(size)))
     if not all(shape_of(x)):
         return stored(operation, output, x, x)
-    return stored(
-        operation, output, x, function(_windows(operation, x, (axis,), (size,), mode, cval, origin), -1)
-    )
+    values = function(_windows(operation, x, (axis,), (size,), mode, cval, origin), -1)
+    return stored(operation, output, x, values)
 
 
-def _footprint(operation: str, size: Any, footprint: Any, axes: int) -> Any:
+class _Window(NamedTuple):
+    """The arguments of a filter along several axes."""
+
+    size: Any
+    footprint: Any
+    output: Any
+    mode: Any
+    cval: Any
+    origin: Any
+    axes: Any
+
+
+@with_parameters_of
+def _of_neighbours(
+    input: Any,
+    size: Any = None,
+    footprint: Any = None,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    origin: Any = 0,
+    *,
+    axes: Any = None,
+) -> tuple[Any, _Window]:
+    return input, _Window(size, footprint, output, mode, cval, origin, axes)
+
+
+def _footprint(operation: str, window: _Window, axes: int) -> Any:
     """Return which neighbours count, as known truth values."""
+    size, footprint = window.size, window.footprint
     if footprint is None and size is None:
         raise ArgumentError(message(operation, "size or footprint is needed"))
     if footprint is None:
@@ -79,42 +99,28 @@ def _footprint(operation: str, size: Any, footprint: Any, axes: int) -> Any:
     return marks
 
 
-def _neighbours(
-    operation: str, x: Any, marks: Any, axes: tuple[int, ...], mode: Any, cval: Any, origin: Any
-) -> Any:
+def _neighbours(operation: str, x: Any, marks: Any, axes: tuple[int, ...], window: _Window) -> Any:
     """Return the neighbours that count, along one further axis."""
-    windows = _windows(operation, x, axes, marks.shape, mode, cval, origin)
+    windows = _windows(operation, x, axes, marks.shape, window.mode, window.cval, window.origin)
     shape = shape_of(windows)[: rank_of(x)]
     return np.reshape(windows, (*shape, marks.size))[..., np.flatnonzero(marks)]
 
 
-def _extreme(
-    operation: str,
-    function: Any,
-    x: Any,
-    size: Any,
-    footprint: Any,
-    output: Any,
-    mode: Any,
-    cval: Any,
-    origin: Any,
-    axes: Any,
-) -> Any:
-    x = _real(operation, x)
-    chosen = axes_of(operation, axes, rank_of(x))
-    marks = _footprint(operation, size, footprint, len(chosen))
+def _extreme(operation: str, function: Any, x: Any, window: _Window) -> Any:
+    x, output = _real(operation, x), window.output
+    chosen = axes_of(operation, window.axes, rank_of(x))
+    marks = _footprint(operation, window, len(chosen))
     if not all(shape_of(x)):
         return stored(operation, output, x, x)
     if not marks.all():
-        values = function(_neighbours(operation, x, marks, chosen, mode, cval, origin), -1)
-        return stored(operation, output, x, values)
-    pairs = [
-        per_axis(operation, name, value, len(chosen)) for name, value in (("origin", origin), ("mode", mode))
-    ]
-    y = x
-    for axis, width, moved, extension in zip(chosen, marks.shape, *pairs, strict=True):
+        return stored(operation, output, x, function(_neighbours(operation, x, marks, chosen, window), -1))
+    modes, origins = (
+        per_axis(operation, name, getattr(window, name), len(chosen)) for name in ("mode", "origin")
+    )
+    y, dtype = x, dtype_named(output)
+    for axis, width, mode, origin in zip(chosen, marks.shape, modes, origins, strict=True):
         if width > 1:
-            y = _along_one(operation, function, y, width, axis, dtype_named(output), extension, cval, moved)
+            y = _along_one(operation, function, y, width, axis, dtype, mode, window.cval, origin)
     return stored(operation, output, x, y)
 
 
@@ -163,17 +169,8 @@ def maximum_filter1d(
 
 
 @substitutes("scipy.ndimage.minimum_filter")
-def minimum_filter(
-    input: Any,
-    size: Any = None,
-    footprint: Any = None,
-    output: Any = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    origin: Any = 0,
-    *,
-    axes: Any = None,
-) -> Any:
+@_of_neighbours
+def minimum_filter(x: Any, window: _Window) -> Any:
     """Return the least of the neighbours; equal ones share the derivative.
 
     Raises:
@@ -185,21 +182,12 @@ def minimum_filter(
         array([[0., 0.],
                [0., 1.]])
     """
-    return _extreme("minimum_filter", np.min, input, size, footprint, output, mode, cval, origin, axes)
+    return _extreme("minimum_filter", np.min, x, window)
 
 
 @substitutes("scipy.ndimage.maximum_filter")
-def maximum_filter(
-    input: Any,
-    size: Any = None,
-    footprint: Any = None,
-    output: Any = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    origin: Any = 0,
-    *,
-    axes: Any = None,
-) -> Any:
+@_of_neighbours
+def maximum_filter(x: Any, window: _Window) -> Any:
     """Return the greatest of the neighbours; equal ones share the derivative.
 
     Raises:
@@ -211,36 +199,25 @@ def maximum_filter(
         array([[1., 2.],
                [3., 3.]])
     """
-    return _extreme("maximum_filter", np.max, input, size, footprint, output, mode, cval, origin, axes)
+    return _extreme("maximum_filter", np.max, x, window)
 
 
 # -- other ranks -----------------------------------------------------------------------------------------
 
 
-def _ranked(
-    operation: str,
-    x: Any,
-    rank: Any,
-    size: Any,
-    footprint: Any,
-    output: Any,
-    mode: Any,
-    cval: Any,
-    origin: Any,
-    axes: Any,
-) -> Any:
+def _ranked(operation: str, x: Any, rank: Callable[[int], int], window: _Window) -> Any:
     """Return the neighbour of a rank, which is a function of their number."""
     x = _real(operation, x)
-    chosen = axes_of(operation, axes, rank_of(x))
-    marks = _footprint(operation, size, footprint, len(chosen))
+    chosen = axes_of(operation, window.axes, rank_of(x))
+    marks = _footprint(operation, window, len(chosen))
     count = int(marks.sum())
     place = rank(count)
     if not -count <= place < count:
         raise ArgumentError(message(operation, f"there are {count} neighbours", f"rank {place}"))
     if not all(shape_of(x)):
-        return stored(operation, output, x, x)
-    neighbours = _neighbours(operation, x, marks, chosen, mode, cval, origin)
-    return stored(operation, output, x, np.sort(neighbours, -1)[..., place])
+        return stored(operation, window.output, x, x)
+    neighbours = _neighbours(operation, x, marks, chosen, window)
+    return stored(operation, window.output, x, np.sort(neighbours, -1)[..., place])
 
 
 @substitutes("scipy.ndimage.rank_filter")
@@ -267,23 +244,13 @@ def rank_filter(
         array([3., 2., 2., 4.])
     """
     place = int(number("rank_filter", "rank", rank))
-    return _ranked(
-        "rank_filter", input, lambda count: place, size, footprint, output, mode, cval, origin, axes
-    )
+    window = _Window(size, footprint, output, mode, cval, origin, axes)
+    return _ranked("rank_filter", input, lambda count: place, window)
 
 
 @substitutes("scipy.ndimage.median_filter")
-def median_filter(
-    input: Any,
-    size: Any = None,
-    footprint: Any = None,
-    output: Any = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    origin: Any = 0,
-    *,
-    axes: Any = None,
-) -> Any:
+@_of_neighbours
+def median_filter(x: Any, window: _Window) -> Any:
     """Return the median of the neighbours; of an even number of them the greater one of the two in the middle.
 
     Raises:
@@ -294,18 +261,7 @@ def median_filter(
         >>> median_filter(np.array([3.0, 1.0, 2.0, 4.0]), 3)
         array([3., 2., 2., 4.])
     """
-    return _ranked(
-        "median_filter",
-        input,
-        lambda count: count // 2,
-        size,
-        footprint,
-        output,
-        mode,
-        cval,
-        origin,
-        axes,
-    )
+    return _ranked("median_filter", x, lambda count: count // 2, window)
 
 
 @substitutes("scipy.ndimage.percentile_filter")
@@ -342,4 +298,4 @@ def percentile_filter(
     def place(count: int) -> int:
         return count - 1 if share == 100 else int(count * share / 100.0)
 
-    return _ranked(operation, input, place, size, footprint, output, mode, cval, origin, axes)
+    return _ranked(operation, input, place, _Window(size, footprint, output, mode, cval, origin, axes))

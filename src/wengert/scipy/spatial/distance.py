@@ -32,21 +32,14 @@ from wengert.engine.ops.exponential import log, power
 from wengert.engine.ops.special.error_and_gamma import root, root_of_order
 from wengert.numpy.linear_algebra import inv
 from wengert.numpy.registry import is_box, rank_of
-from wengert.scipy.registry import array, check_public, doubles, passed_through
+from wengert.scipy.registry import array, doubles, others_of
 
 __all__ = [
     "braycurtis", "canberra", "cdist", "chebyshev", "cityblock", "correlation", "cosine", "euclidean",
     "jensenshannon", "mahalanobis", "minkowski", "pdist", "seuclidean", "sqeuclidean", "squareform",
 ]  # fmt: skip
 __dir__ = __all__.copy
-
-
-def __getattr__(name: str) -> Any:
-    """Return an object of SciPy's that Wengert does not follow."""
-    check_public(__name__, name)
-    from scipy.spatial import distance as theirs
-
-    return passed_through(theirs, __name__, name)
+__getattr__ = others_of(__name__)
 
 
 # -- metrics on vectors along the last axis, with broadcasting -------------------------------------------

@@ -13,10 +13,7 @@ Example:
 
 from __future__ import annotations
 
-from typing import Any
-
-from wengert.scipy.registry import check_public as _check_public
-from wengert.scipy.registry import passed_through as _passed_through
+from wengert.scipy.registry import others_of as _others_of
 from wengert.scipy.stats.circular import vonmises
 from wengert.scipy.stats.discrete import bernoulli, binom, geom, nbinom, poisson
 from wengert.scipy.stats.elementary import (
@@ -57,11 +54,4 @@ __all__ = [
     "rayleigh", "sem", "skew", "t", "uniform", "variation", "vonmises", "weibull_min", "wishart", "zscore",
 ]  # fmt: skip
 __dir__ = __all__.copy
-
-
-def __getattr__(name: str) -> Any:
-    """Return an object of SciPy's that Wengert does not follow."""
-    _check_public(__name__, name)
-    from scipy import stats as theirs
-
-    return _passed_through(theirs, __name__, name)
+__getattr__ = _others_of(__name__)

@@ -104,7 +104,37 @@ def _logarithm(probability: Rule, rest: Rule) -> Rule:
 _REQUIRED = ("cdf", "sf", "ppf", "mean", "var", "entropy")
 
 
-class Distribution:
+class Family:
+    """A family of distributions under the name that SciPy gives it."""
+
+    name: str
+    #: The functions with one argument before the parameters, and those of the parameters alone.
+    of_points: tuple[str, ...]
+    of_parameters: tuple[str, ...]
+
+    def _enter(self) -> None:
+        """Enter the family and its functions as substitutes for SciPy's."""
+        self.functions = self.of_points + self.of_parameters
+        SUBSTITUTES[f"scipy.stats.{self.name}"] = self
+        SUBSTITUTES.update({f"scipy.stats.{self.name}.{f}": getattr(self, f) for f in self.functions})
+
+    def __call__(self, *args: Any, **kwds: Any) -> Frozen:
+        """Return the distribution with these parameters."""
+        return Frozen(self, args, kwds)
+
+    def __repr__(self) -> str:
+        return f"<wengert.scipy.stats.{self.name}>"
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a function of SciPy's that Wengert does not follow, such as ``fit``."""
+        if name.startswith("_"):
+            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}", name=name, obj=self)
+        from scipy import stats
+
+        return getattr(getattr(stats, self.name), name)
+
+
+class Distribution(Family):
     """A family of distributions under the name, the parameters and the functions that SciPy gives it.
 
     Its functions take points or probabilities, then the shape parameters, the location and the scale, which broadcast,
@@ -126,9 +156,8 @@ class Distribution:
     placed: tuple[str, ...] = ("loc", "scale")
     #: The rule of its density, or of its probabilities.
     _stated = "logpdf"
-    #: The functions with one argument before the parameters, and those of the parameters alone.
-    of_points: tuple[str, ...] = ("cdf", "logcdf", "sf", "logsf", "ppf", "isf", "interval")
-    of_parameters: tuple[str, ...] = ("median", "support", "mean", "var", "std", "entropy", "rvs")
+    of_points = ("cdf", "logcdf", "sf", "logsf", "ppf", "isf", "interval")
+    of_parameters = ("median", "support", "mean", "var", "std", "entropy", "rvs")
 
     def __init__(
         self,
@@ -144,7 +173,6 @@ class Distribution:
         self.name = name
         self.__doc__ = doc
         self.shapes = shapes
-        self.functions = self.of_points + self.of_parameters
         self._support, self._inside, self._valid = support, inside, valid
         self._rules: dict[str, Any] = rules
         if is_symmetric:
@@ -159,24 +187,12 @@ class Distribution:
         rules.setdefault("isf", lambda q, *shapes: rules["ppf"](1.0 - q, *shapes))
         rules.setdefault("logcdf", _logarithm(rules["cdf"], rules["sf"]))
         rules.setdefault("logsf", _logarithm(rules["sf"], rules["cdf"]))
-        SUBSTITUTES[f"scipy.stats.{name}"] = self
-        SUBSTITUTES.update({f"scipy.stats.{name}.{f}": getattr(self, f) for f in self.functions})
+        self._enter()
 
     def __call__(self, *args: Any, **kwds: Any) -> Frozen:
         """Return the distribution with these parameters."""
         self._parameters("frozen", args, kwds)
-        return Frozen(self, args, kwds)
-
-    def __repr__(self) -> str:
-        return f"<wengert.scipy.stats.{self.name}>"
-
-    def __getattr__(self, name: str) -> Any:
-        """Return a function of SciPy's that Wengert does not follow, such as ``fit``."""
-        if name.startswith("_"):
-            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}", name=name, obj=self)
-        from scipy import stats
-
-        return getattr(getattr(stats, self.name), name)
+        return super().__call__(*args, **kwds)
 
     # -- arguments ---------------------------------------------------------------------------------------
 

@@ -138,10 +138,6 @@ geom = Discrete(
 )
 
 
-def _negative_binomial_log_mass(k: Any, n: Any, p: Any) -> Any:
-    return log_binomial_mass(n, k, p, 1.0 - p) + log(n / (n + k))
-
-
 def _negative_binomial_entropy(n: Any, p: Any) -> Any:
     """Return the entropy; ``E ln Gamma(n + K) - ln Gamma(n)`` is an integral like that of `_mean_log_factorial`."""
     mean, odds = n * (1.0 - p) / p, (1.0 - p) / p
@@ -161,7 +157,7 @@ nbinom = Discrete(
     shapes=("n", "p"),
     support=(0.0, INFINITY),
     valid=lambda n, p: all_of(greater(n, 0.0), greater(p, 0.0), less_equal(p, 1.0)),
-    logpmf=_negative_binomial_log_mass,
+    logpmf=lambda k, n, p: log_binomial_mass(n, k, p, 1.0 - p) + log(n / (n + k)),
     cdf=lambda k, n, p: betainc(n, k + 1.0, p),
     sf=lambda k, n, p: betaincc(n, k + 1.0, p),
     ppf=negative_binomial_quantile,

@@ -49,10 +49,6 @@ gamma = Continuous(
 )
 
 
-def _invgamma_mean(a: Any) -> Any:
-    return where(greater(a, 1.0), 1.0 / (where(greater(a, 1.0), a, 2.0) - 1.0), INFINITY)
-
-
 def _invgamma_variance(a: Any) -> Any:
     b = where(greater(a, 2.0), a, 3.0)
     return where(greater(a, 2.0), 1.0 / ((b - 1.0) ** 2 * (b - 2.0)), INFINITY)
@@ -69,7 +65,7 @@ invgamma = Continuous(
     sf=lambda z, a: gammainc(a, 1.0 / z),
     ppf=lambda q, a: 1.0 / gammainccinv(a, q),
     isf=lambda q, a: 1.0 / gammaincinv(a, q),
-    mean=_invgamma_mean,
+    mean=lambda a: where(greater(a, 1.0), 1.0 / (where(greater(a, 1.0), a, 2.0) - 1.0), INFINITY),
     var=_invgamma_variance,
     entropy=lambda a: a + lgamma(a) - (1.0 + a) * digamma(a),
 )
@@ -129,10 +125,6 @@ beta = Continuous(
 # -- ratios: f and t -------------------------------------------------------------------------------------
 
 
-def _f_log_density(z: Any, n: Any, m: Any) -> Any:
-    return from_end(z, 0.5 * n - 1.0, lambda z: log_f_density(z, n, m))
-
-
 def _f_mean(n: Any, m: Any) -> Any:
     m = where(greater(m, 2.0), m, 2.0)
     return m / (m - 2.0)
@@ -155,7 +147,7 @@ f = Continuous(
     shapes=("dfn", "dfd"),
     support=(0.0, INFINITY),
     inside=1.0,
-    logpdf=_f_log_density,
+    logpdf=lambda z, n, m: from_end(z, 0.5 * n - 1.0, lambda z: log_f_density(z, n, m)),
     cdf=lambda z, n, m: betainc(0.5 * n, 0.5 * m, n * z / (m + n * z)),
     sf=lambda z, n, m: betainc(0.5 * m, 0.5 * n, m / (m + n * z)),
     ppf=f_quantile,

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from wengert.engine.array.substitutes import SUBSTITUTES
 from wengert.engine.boxes import concrete
 from wengert.engine.core.errors import ArgumentError, ShapeError, UnsupportedError, message
 from wengert.engine.core.shapes import shape_of
@@ -27,7 +26,7 @@ from wengert.numpy.registry import integers, rank_of
 from wengert.random import normal, split
 from wengert.scipy.linalg import solve_triangular
 from wengert.scipy.registry import doubles
-from wengert.scipy.stats.base import INFINITY, Frozen, check_key, open_uniform, scipys_draws
+from wengert.scipy.stats.base import INFINITY, Family, check_key, open_uniform, scipys_draws
 from wengert.scipy.stats.discrete import mean_log_factorial
 from wengert.scipy.stats.elementary import LOG_TWO_PI
 from wengert.special import entr, softmax, xlogy
@@ -35,35 +34,15 @@ from wengert.special import entr, softmax, xlogy
 _cholesky: Any = np.linalg.cholesky
 
 
-class Multivariate:
+class Multivariate(Family):
     """A family of distributions of vectors or matrices, under the name and with the functions that SciPy gives it."""
 
-    name: str
-    #: The functions with one argument before the parameters, those of the parameters alone, and those that a
-    #: distribution with parameters has as attributes.
-    of_points: tuple[str, ...] = ("logpdf", "pdf")
-    of_parameters: tuple[str, ...]
+    of_points = ("logpdf", "pdf")
+    #: The functions that a distribution with parameters has as attributes.
     attributes: tuple[str, ...] = ()
 
     def __init__(self) -> None:
-        self.functions = self.of_points + self.of_parameters
-        SUBSTITUTES[f"scipy.stats.{self.name}"] = self
-        SUBSTITUTES.update({f"scipy.stats.{self.name}.{f}": getattr(self, f) for f in self.functions})
-
-    def __call__(self, *args: Any, **kwds: Any) -> Frozen:
-        """Return the distribution with these parameters."""
-        return Frozen(self, args, kwds)
-
-    def __repr__(self) -> str:
-        return f"<wengert.scipy.stats.{self.name}>"
-
-    def __getattr__(self, name: str) -> Any:
-        """Return a function of SciPy's that Wengert does not follow, such as ``fit``."""
-        if name.startswith("_"):
-            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}", name=name, obj=self)
-        from scipy import stats
-
-        return getattr(getattr(stats, self.name), name)
+        self._enter()
 
 
 def _squeezed(x: Any) -> Any:

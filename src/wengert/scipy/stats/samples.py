@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any, NamedTuple
 
@@ -25,20 +24,8 @@ from wengert.special import entr
 
 #: NumPy's mean, of which a checker knows no type for values inside transforms.
 _average: Any = np.mean
-_sample = functools.partial(
-    documented,
-    {
-        "a": "the samples; integers count as float64.",
-        "axis": "the axis of the samples; None for all elements.",
-        "ddof": "what is subtracted from the number of samples in the variance.",
-        "weights": "the weight of each sample, of the shape of ``a`` or along the axis; None for equal ones.",
-        "dtype": "the dtype in which to compute; None for that of ``a``.",
-        "bias": "False to correct the bias for samples of a normal distribution.",
-        "keepdims": "keep the axis with extent one.",
-        "nan_policy": "must be 'propagate'.",
-    },
-    Returns="An array without the axis.",
-    Raises="UnsupportedError: ``nan_policy`` is another one.",
+_sample = documented(
+    nan_policy="must be 'propagate'.", Raises="UnsupportedError: ``nan_policy`` is another one."
 )
 
 
@@ -71,7 +58,7 @@ def _mean(a: Any, axis: int, weights: Any, keepdims: bool) -> Any:
 
 
 @substitutes("scipy.stats.gmean")
-@_sample()
+@_sample
 def gmean(
     a: Any,
     axis: Any = 0,
@@ -92,7 +79,7 @@ def gmean(
 
 
 @substitutes("scipy.stats.hmean")
-@_sample()
+@_sample
 def hmean(
     a: Any,
     axis: Any = 0,
@@ -113,7 +100,7 @@ def hmean(
 
 
 @substitutes("scipy.stats.sem")
-@_sample()
+@_sample
 def sem(
     a: Any, axis: Any = 0, ddof: int = 1, nan_policy: str = "propagate", *, keepdims: bool = False
 ) -> Any:
@@ -128,7 +115,7 @@ def sem(
 
 
 @substitutes("scipy.stats.variation")
-@_sample()
+@_sample
 def variation(
     a: Any, axis: Any = 0, nan_policy: str = "propagate", ddof: int = 0, *, keepdims: bool = False
 ) -> Any:
@@ -143,7 +130,7 @@ def variation(
 
 
 @substitutes("scipy.stats.zscore")
-@_sample(Returns="An array of the shape of ``a``.")
+@_sample
 def zscore(a: Any, axis: Any = 0, ddof: int = 0, nan_policy: str = "propagate") -> Any:
     """Return the standard scores, ``(a - mean(a)) / std(a)``; NaN where all samples are equal.
 
@@ -168,7 +155,7 @@ def _standardised_moment(a: Any, axis: int, order: int, keepdims: bool) -> Any:
 
 
 @substitutes("scipy.stats.skew")
-@_sample()
+@_sample
 def skew(
     a: Any, axis: Any = 0, bias: bool = True, nan_policy: str = "propagate", *, keepdims: bool = False
 ) -> Any:
@@ -185,7 +172,7 @@ def skew(
 
 
 @substitutes("scipy.stats.kurtosis")
-@_sample(fisher="subtract 3, the kurtosis of normal distributions.")
+@_sample
 def kurtosis(
     a: Any,
     axis: Any = 0,
@@ -210,11 +197,7 @@ def kurtosis(
 
 
 @substitutes("scipy.stats.entropy")
-@_sample(
-    pk="probabilities, or numbers that are proportional to them.",
-    qk="probabilities of a second distribution, for the relative entropy; None for the entropy.",
-    base="the base of the logarithm; None for e.",
-)
+@_sample
 def entropy(
     pk: Any,
     qk: Any = None,
@@ -253,7 +236,7 @@ class DescribeResult(NamedTuple):
 
 
 @substitutes("scipy.stats.describe")
-@_sample(Returns="A named tuple: nobs, minmax, mean, variance, skewness, kurtosis.")
+@_sample
 def describe(
     a: Any, axis: Any = 0, ddof: int = 1, bias: bool = True, nan_policy: str = "propagate"
 ) -> DescribeResult:

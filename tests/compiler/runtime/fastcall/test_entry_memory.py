@@ -55,11 +55,9 @@ def test_references_and_memory(rosenbrock_entry: Any, wengert_entry: Any, scalar
     everything = compiled(lambda d: [d["x"], None, ({"two": d["x"]},)], {"x": POINT})
     x, number, value = POINT.copy(), 12345678901, 2.5
     objects = (x, number, value, None, np.float64, np.dtype(float), np.ndarray, True, rosenbrock_entry)
-    gc.collect()
-    counts = list(map(sys.getrefcount, objects))
 
     def work() -> None:
-        for _ in range(5_000):
+        for _ in range(1_000):
             rosenbrock_entry(x)
             wengert_entry(value, value)
             scalars(number, True, value)
@@ -67,9 +65,14 @@ def test_references_and_memory(rosenbrock_entry: Any, wengert_entry: Any, scalar
             served(x, 30)  # reports an error
             everything({"x": x})
 
+    def change() -> int:
+        counts = list(map(sys.getrefcount, objects))
+        work()
+        return max(abs(sys.getrefcount(x) - count) for x, count in zip(objects, counts, strict=True))
+
     assert tracked(work) < 10_000
-    for item, before in zip(objects, counts, strict=True):
-        assert abs(sys.getrefcount(item) - before) < 1_000  # one for each call would be 5,000
+    # One for each call would be 1,000; what earlier tests left may go meanwhile.
+    assert min(change() for _ in range(3)) < 200
 
 
 def test_the_code_lives_as_long_as_its_function() -> None:

@@ -196,7 +196,6 @@ def test_processes_of_a_pool_make_their_own_teams() -> None:
         "import threading; threading.Thread(target=code.rounds, args=(acquire(2), 10**12), daemon=True).start()",
     ],
 )
-@pytest.mark.costly
 def test_the_process_ends_whatever_the_workers_do(state: str) -> None:
     program = f"""
     with acquire(3) as team:

@@ -308,3 +308,12 @@ def test_scaled_bessel_functions_of_large_arguments_have_slopes(name: str) -> No
     x = 1e10
     expected = -0.5 * getattr(scipy.special, name)(x) / x
     assert wg.grad(getattr(scipy.special, name))(x) == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("name", ["gammainc", "gammaincc", "betaln", "stdtr", "xlogy", "kl_div"])
+def test_unsigned_integers_beyond_int64_count_as_their_values(name: str) -> None:
+    large, function = np.uint64(2**63 + 2**40), getattr(scipy.special, name)
+    found = wg.value_and_grad(lambda x: function(x, large))(0.5)
+    expected = wg.value_and_grad(lambda x: function(x, float(large)))(0.5)
+    np.testing.assert_allclose(found, expected, rtol=1e-14)
+    np.testing.assert_allclose(found[0], function(0.5, float(large)), rtol=1e-12)

@@ -19,7 +19,13 @@ from wengert.engine.ops.arithmetic import absolute, sign
 from wengert.engine.ops.comparison import not_equal, where
 from wengert.engine.ops.elementwise import batch_elementwise
 from wengert.engine.ops.exponential import exp, log
-from wengert.engine.ops.linalg.square import check_matrices, check_square, floating_dtype, solution_type
+from wengert.engine.ops.linalg.square import (
+    check_matrices,
+    check_square,
+    floating_dtype,
+    matrices,
+    solution_type,
+)
 from wengert.engine.ops.reduction import reduce_prod, reduce_sum
 from wengert.engine.ops.shape import slice_, whole
 from wengert.engine.primitive import OF_PROGRAMS, Draw, primitive
@@ -50,11 +56,6 @@ def _factors(a: Any) -> Any:
     return result
 
 
-def _square(draw: Draw) -> Any:
-    rows, lead = draw.integer(1, 4), draw.choice([(), (2,), (1, 2)])
-    return draw.array((*lead, rows, rows), -0.5, 0.5) + 2 * np.eye(rows)
-
-
 lu_factors = primitive(
     name="lu_factors",
     doc="L and U with P A^T = L U, with partial pivoting, in one matrix, transposed; below it the row that each row "
@@ -65,7 +66,7 @@ lu_factors = primitive(
     batch=batch_elementwise,
     lowering=OnHost("LAPACK computes it"),
     source="kept_factors({0})".format,
-    samples=lambda draw: ((_square(draw),), {}),
+    samples=lambda draw: ((matrices(draw),), {}),
 )
 
 
@@ -102,7 +103,7 @@ def _solution(packed: Any, b: Any, transposed: bool) -> Any:
 
 
 def _equations(draw: Draw) -> Any:
-    a = _square(draw)
+    a = matrices(draw)
     lead = draw.choice([a.shape[:-2], ()])
     b = draw.array((*lead, a.shape[-1], draw.integer(1, 2)))
     return (_factors(a), b), {"transposed": draw.choice([False, True])}
@@ -146,7 +147,7 @@ lu_inverse = primitive(
     batch=batch_elementwise,
     lowering=OnHost("LAPACK computes it"),
     source="inverse_by_factors({0})".format,
-    samples=lambda draw: ((_factors(_square(draw)),), {}),
+    samples=lambda draw: ((_factors(matrices(draw)),), {}),
 )
 
 # -- determinants ----------------------------------------------------------------------------------------

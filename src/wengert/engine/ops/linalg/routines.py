@@ -20,7 +20,7 @@ from wengert.engine.ir.types import TensorType, show, type_of
 from wengert.engine.kernels import lapack
 from wengert.engine.nest.routine import Given, Made, Memory, Routine, RoutineCall, Stacked
 from wengert.engine.ops.elementwise import align
-from wengert.engine.ops.linalg.square import check_square
+from wengert.engine.ops.linalg.square import check_square, matrices
 from wengert.engine.primitive import OF_PROGRAMS, Draw, Primitive, primitive
 
 _INT32 = np.dtype(np.int32)
@@ -130,11 +130,6 @@ def _check_exchanges(operation: str, exchanges: TensorType, count: int) -> None:
         raise ShapeError(message(operation, "the exchange of each row is required", show(exchanges)))
 
 
-def _square(draw: Draw) -> Any:
-    rows, lead = draw.integer(1, 4), draw.choice([(), (2,), (1, 2)])
-    return draw.array((*lead, rows, rows), -0.5, 0.5) + 2 * np.eye(rows)
-
-
 # -- LU factors ------------------------------------------------------------------------------------------
 
 
@@ -156,7 +151,7 @@ lapack_lu = _stated(
     "was exchanged with",
     _lu_type,
     Routine(_lu_call, (2,), (2, 1)),
-    lambda draw: ((_square(draw),), {}),
+    lambda draw: ((matrices(draw),), {}),
 )
 
 
@@ -189,7 +184,7 @@ def _lu_solution_call(
 
 
 def _lu_equations(draw: Draw) -> Any:
-    a = _square(draw)
+    a = matrices(draw)
     b = draw.array((*draw.choice([a.shape[:-2], ()]), draw.integer(1, 2), a.shape[-1]))
     return (*lapack_lu(a), b), {"transposed": draw.choice([False, True])}
 
@@ -224,7 +219,7 @@ lapack_lu_inverse = _stated(
     "the inverse of A from the factors of A",
     _lu_inverse_type,
     Routine(_lu_inverse_call, (2, 1), (2,)),
-    lambda draw: (lapack_lu(_square(draw)), {}),
+    lambda draw: (lapack_lu(matrices(draw)), {}),
 )
 
 # -- Cholesky factor and triangular equations ------------------------------------------------------------------
@@ -243,7 +238,7 @@ def _cholesky_call(a: TensorType, factor: TensorType, failed: TensorType) -> Rou
 
 
 def _positive(draw: Draw) -> Any:
-    a = _square(draw)
+    a = matrices(draw)
     return (a @ np.swapaxes(a, -1, -2),), {}
 
 
@@ -283,7 +278,7 @@ def _triangular_call(
 
 
 def _triangular_samples(draw: Draw) -> Any:
-    a = _square(draw)
+    a = matrices(draw)
     b = draw.array((*draw.choice([a.shape[:-2], ()]), a.shape[-1], draw.integer(1, 2)))
     return (a, b), {name: draw.choice([False, True]) for name in ("lower", "unit", "transposed")}
 

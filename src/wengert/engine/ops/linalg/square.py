@@ -101,7 +101,8 @@ def _lapack(program: Callable[..., Any], length: Callable[..., int] = unrolled.l
     return OnHost("LAPACK computes it", Expansion(program, length))
 
 
-def _matrices(draw: Draw) -> Any:
+def matrices(draw: Draw) -> Any:
+    """Draw square matrices that have an inverse."""
     rows, lead = draw.integer(1, 4), draw.choice([(), (2,), (1, 2)])
     return draw.array((*lead, rows, rows), -0.5, 0.5) + 2 * np.eye(rows)
 
@@ -132,7 +133,7 @@ def _stated(
         batch=batch_elementwise,
         lowering=lowering,
         source=source.format,
-        samples=lambda draw: ((_matrices(draw),), {}),
+        samples=lambda draw: ((matrices(draw),), {}),
         memory=stacked,
         unchecked=None if scalar else identity_elsewhere,
     )
@@ -190,7 +191,7 @@ def _solve_tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any) ->
 
 
 def _solve_samples(draw: Draw) -> Any:
-    a = _matrices(draw)
+    a = matrices(draw)
     lead = draw.choice([a.shape[:-2], ()])
     return (a, draw.array((*lead, a.shape[-1], draw.integer(1, 2)))), {}
 
@@ -213,7 +214,7 @@ solve = primitive(
 
 
 def _positive(draw: Draw) -> Any:
-    a = _matrices(draw)
+    a = matrices(draw)
     return a @ np.swapaxes(a, -1, -2)
 
 
@@ -267,7 +268,7 @@ def _of_factor(
         return kernel(np.asarray(factor, dtype), np.asarray(right, dtype))
 
     def samples(draw: Draw) -> Any:
-        factor = _matrices(draw)
+        factor = matrices(draw)
         return (factor, draw.array((*draw.choice([factor.shape[:-2], ()]), *factor.shape[-2:]))), {}
 
     return primitive(

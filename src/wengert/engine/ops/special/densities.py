@@ -59,8 +59,8 @@ def _deviance(k: Any, m: Any, d: Any) -> Any:
 
 
 @composed(
-    lambda out, x, y: -_log_ratio(y, x, 1.0 * y - x),  # unsigned integers do not wrap
-    lambda out, x, y: (1.0 * y - x) / y,
+    lambda out, x, y: -_log_ratio(y, x, y - x),
+    lambda out, x, y: (y - x) / y,
     domain=(0.5, 3.0),
     singular=[(1.0, 0.0)],
 )
@@ -74,11 +74,11 @@ def kl_divergence(x: Any, y: Any) -> Any:
     Returns:
         A number or an array.
     """
-    return _deviance(x, y, 1.0 * y - x)
+    return _deviance(x, y, y - x)
 
 
 @composed(
-    lambda out, x, y: 1.0 - _log_ratio(y, x, 1.0 * y - x),
+    lambda out, x, y: 1.0 - _log_ratio(y, x, y - x),
     lambda out, x, y: -(x / y),
     domain=(0.5, 3.0),
     singular=[(1.0, 0.0)],
@@ -93,11 +93,10 @@ def rel_entropy(x: Any, y: Any) -> Any:
     Returns:
         A number or an array.
     """
-    return -(x * _log_ratio(y, x, 1.0 * y - x))
+    return -(x * _log_ratio(y, x, y - x))
 
 
-# The factor makes a float64 of an integer: NumPy takes the logarithm of uint8 in half precision.
-@composed(lambda out, x, y: log(1.0 * y), lambda out, x, y: x / y, domain=(0.5, 3.0), singular=[(1.0, 0.0)])
+@composed(lambda out, x, y: log(y), lambda out, x, y: x / y, domain=(0.5, 3.0), singular=[(1.0, 0.0)])
 def times_log(x: Any, y: Any) -> Any:
     """Return ``x ln y``; the slope x / y does not overflow where 1 / y does.
 
@@ -137,7 +136,7 @@ def _mass_by_count(out: Any, k: Any, m: Any) -> Any:
 
 @composed(
     _mass_by_count,
-    lambda out, k, m: where(equal(k, 0.0), -1.0, (1.0 * k - m) / where(equal(k, 0.0), 1.0, m)),
+    lambda out, k, m: where(equal(k, 0.0), -1.0, (k - m) / where(equal(k, 0.0), 1.0, m)),
     domain=((0.5, 20.0), (0.5, 20.0)),
     singular=[(1.0, 0.0)],
 )
@@ -151,7 +150,7 @@ def log_poisson_mass(k: Any, m: Any) -> Any:
     Returns:
         A number or an array.
     """
-    return _log_mass(k, m, 1.0 * m - k)
+    return _log_mass(k, m, m - k)
 
 
 def log_gamma_density(a: Any, x: Any) -> Any:

@@ -46,7 +46,7 @@ def _power_slope(is_end: Any, log_x: Any, a: Any, probability: Any) -> Any:
 
 def _gamma_inverse(name: str, sign: int, doc: str) -> Primitive:
     def end(a: Any, y: Any) -> tuple[Any, Any, Any]:
-        below = 1.0 * y if sign > 0 else 1.0 - y
+        below = y if sign > 0 else 1.0 - y
         return (*_end(a, below, lgamma(a + 1.0)), below)
 
     def by_order(out: Any, a: Any, y: Any) -> Any:
@@ -80,7 +80,7 @@ gammainccinv = _gamma_inverse("gammainccinv", -1, "the inverse of gammaincc in x
 
 
 def _beta_end(a: Any, b: Any, below: Any) -> tuple[Any, Any]:
-    return _end(a, below, log(1.0 * a) + betaln(a, b))
+    return _end(a, below, log(a) + betaln(a, b))
 
 
 def _rates(a: Any, b: Any, x: Any, y: Any, below: Any, above: Any) -> tuple[Any, Any]:
@@ -90,7 +90,7 @@ def _rates(a: Any, b: Any, x: Any, y: Any, below: Any, above: Any) -> tuple[Any,
     is_inner = where(is_left, False, where(is_right, False, True))
     x, y = where(is_inner, x, 0.5), where(is_inner, y, 0.5)
     smaller = where(less(x, y), x, y)
-    size = exp(log_beta_density(1.0 * a, 1.0 * b, x, y))
+    size = exp(log_beta_density(a, b, x, y))
 
     def rate(order: tuple[int, int], at_left: Any, at_right: Any) -> Any:
         left = betainc_slope(a, b, where(is_lower, smaller, 0.5), order=order)
@@ -106,7 +106,7 @@ def _rates(a: Any, b: Any, x: Any, y: Any, below: Any, above: Any) -> tuple[Any,
 
 
 def _tails(p: Any, sign: int) -> tuple[Any, Any]:
-    return (1.0 * p, 1.0 - p) if sign > 0 else (1.0 - p, 1.0 * p)
+    return (p, 1.0 - p) if sign > 0 else (1.0 - p, p)
 
 
 def _beta_inverse(name: str, sign: int, doc: str, complement: Callable[..., Any]) -> Primitive:
@@ -124,7 +124,7 @@ def _beta_inverse(name: str, sign: int, doc: str, complement: Callable[..., Any]
         (is_left, log_x), (is_right, log_y) = _beta_end(a, b, below), _beta_end(b, a, above)
         is_end = where(is_left, True, is_right)
         x, y = where(is_end, 0.5, out), where(is_end, 0.5, complement(b, a, p))
-        inner = 1 / beta_slope_of(1.0 * a, 1.0 * b, x, y)
+        inner = 1 / beta_slope_of(a, b, x, y)
         left, right = _power_slope(is_left, log_x, a, below), _power_slope(is_right, log_y, b, above)
         return sign * where(is_left, left, where(is_right, right, inner))
 
@@ -165,7 +165,7 @@ def _f_slopes(sign: int) -> list[Callable[..., Any]]:
             _beta_end(0.5 * n, 0.5 * m, below),
             _beta_end(0.5 * m, 0.5 * n, above),
         )
-        ratio = log(1.0 * m) - log(1.0 * n)
+        ratio = log(m) - log(n)
         inner = exp(-log_f_density(where(is_left, 1.0, where(is_right, 1.0, out)), n, m))
         left = _power_slope(is_left, log_x + ratio, 0.5 * n, below)
         right = _power_slope(is_right, ratio - log_y, 0.5 * m, above)
@@ -210,7 +210,7 @@ def _student_end(df: Any, p: Any) -> tuple[Any, Any]:
 
 
 def _outside(p: Any) -> Any:
-    return where(less(p, 0.5), 1.0 * p, 1.0 - p)
+    return where(less(p, 0.5), p, 1.0 - p)
 
 
 def _student_by_df(out: Any, df: Any, p: Any) -> Any:
@@ -224,7 +224,7 @@ def _student_by_df(out: Any, df: Any, p: Any) -> Any:
 def _student_by_probability(out: Any, df: Any, p: Any) -> Any:
     is_far, log_z = _student_end(df, p)
     t = where(is_far, 1.0, out)
-    far = exp(-0.5 * (log_z + log(1.0 * df)) - log(where(is_far, _outside(p), 1.0)))
+    far = exp(-0.5 * (log_z + log(df)) - log(where(is_far, _outside(p), 1.0)))
     return where(is_far, far, 1 / student_density(df, t))
 
 

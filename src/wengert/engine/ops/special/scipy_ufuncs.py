@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.engine.core.dtypes import FLOAT64, dtype_of, is_complex, is_inexact
+from wengert.engine.core.dtypes import FLOAT64, INT64, UINT64, Dtype, dtype_of, is_complex, is_inexact
 from wengert.engine.core.errors import DtypeError, UnsupportedError, message
 from wengert.engine.core.shapes import broadcast
 from wengert.engine.ir.types import TensorType, promote, show, type_of
@@ -136,7 +136,17 @@ def stated(
 def _double(x: Any) -> Any:
     """Return an operand as SciPy takes it: an integer order, or a double."""
     array = np.asarray(x)
-    return array.astype(np.int64 if array.dtype.kind in "biu" else np.float64)
+    return array.astype(_taken(array.dtype))
+
+
+def _taken(dtype: Dtype) -> Dtype:
+    """Return the dtype in which SciPy takes an operand: int64 does not hold every uint64."""
+    return INT64 if dtype.kind in "biu" and dtype != UINT64 else FLOAT64
+
+
+def _signed(x: Any) -> Any:
+    """Return an operand of which an expression takes no sum that wraps around, and no root in half precision."""
+    return cast(x, dtype=_taken(dtype)) if (dtype := dtype_of(x)).kind in "iub" else x
 
 
 def _derivative(name: str, partials: Sequence[Any], singular: Sequence[Point], kinks: Sequence[Point]) -> Any:
@@ -154,7 +164,7 @@ def _derivative(name: str, partials: Sequence[Any], singular: Sequence[Point], k
                 hint = "pass wg.stop_gradient of it, or choose other argnums"
                 raise UnsupportedError(message(f"scipy.special.{name}", requirement, show(*primals), hint))
             with np.errstate(all="ignore"):
-                term = multiply_no_nan(moved, partial(out, *primals))
+                term = multiply_no_nan(moved, partial(out, *map(_signed, primals)))
             total = term if total is None else total + term
         return total
 

@@ -9,14 +9,14 @@ arrays. Turns at either end that differ, such as the first with its known state,
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+import functools
 
-from wengert.engine.ir.graph import Graph, map_graphs
+from wengert.engine.ir.graph import Graph
 from wengert.engine.machine import costs
 from wengert.engine.passes.dead import eliminate_dead
 from wengert.engine.passes.reroll.plan import Plan
 from wengert.engine.passes.reroll.write import IrregularError, Writer
+from wengert.engine.passes.rewrite import with_programs_inside
 
 
 def reroll_loops(graph: Graph) -> Graph:
@@ -40,25 +40,10 @@ def reroll_loops(graph: Graph) -> Graph:
           return v1
         }
     """
-    done: dict[Graph, Graph] = {}
 
+    @functools.cache
     def once(inner: Graph) -> Graph:
-        if inner not in done:
-            done[inner] = _rerolled(inner)
-        return done[inner]
-
-    def change(param: Any) -> Any:
-        return map_graphs(once, param)
-
-    def _rerolled(inner: Graph) -> Graph:
-        inner = _with_loops(inner)
-        if not any(True for equation in inner.equations for _ in equation.graphs()):
-            return inner
-        equations = (
-            replace(equation, params={name: change(param) for name, param in equation.params.items()})
-            for equation in inner.equations
-        )
-        return replace(inner, equations=tuple(equations))
+        return with_programs_inside(_with_loops(inner), once)
 
     return once(graph)
 
