@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from types import FrameType
 from typing import Any
 
@@ -14,7 +14,9 @@ import numpy as np
 from wengert.engine.boxes import GUARDED, Box
 from wengert.engine.ir.types import show
 from wengert.engine.staged.exchanged import refusal
-from wengert.engine.staged.regions import parts_of, root_of
+from wengert.engine.staged.objects import named, parts_of
+from wengert.engine.staged.regions import FLOW, root_of
+from wengert.engine.transforms.substitution import staged_call
 
 #: The folder of Wengert.
 _PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(__file__))), "")
@@ -37,7 +39,7 @@ class _Guard:
     def __call__(self, box: Box) -> None:
         """Raise an error if a write into the array is not allowed."""
         others = [other for other in (ref() for ref in self.others) if other is not None and other is not box]
-        if others and _is_seen(others):
+        if others and is_seen(others):
             requirement = "an array is written that, as only a run knows, another variable may show"
             raise refusal("setitem", requirement, show(box), "copy it where the names part: x = y.copy()")
 
@@ -62,12 +64,20 @@ def _note(root: Any, other: Any) -> None:
         if guard is None:
             guard = GUARDED[id(root)] = _Guard(root)
         guard.others.append(weakref.ref(other))
+    else:
+        FLOW.frozen.add([root])
 
 
-def _is_seen(arrays: list[Any]) -> bool:
-    """Return whether a variable of the program, or an object that it holds, shows one of some arrays."""
+def is_seen(arrays: Sequence[Any]) -> bool:
+    """Return whether a variable of the program, or an object that it holds, shows one of some arrays or containers.
+
+    Args:
+        arrays: the arrays and containers.
+    """
     wanted = {id(array) for array in arrays}
-    waiting = [value for frame in _frames() for value in frame.f_locals.values()]
+    waiting: list[Any] = []
+    for frame in _frames():
+        waiting += [*frame.f_locals.values(), *named(frame.f_code, frame.f_globals)]
     seen: set[int] = set()
     while waiting:
         item = waiting.pop()
@@ -76,8 +86,10 @@ def _is_seen(arrays: list[Any]) -> bool:
         seen.add(id(item))
         if len(seen) > _MOST:
             return True
+        if id(item) in wanted:
+            return True
         if isinstance(item, (Box, np.ndarray)):
-            if id(item) in wanted or id(root_of(item)) in wanted:
+            if id(root_of(item)) in wanted:
                 return True
         elif not isinstance(item, (str, int, float, type(None), type)):
             waiting += parts_of(item)
@@ -85,9 +97,9 @@ def _is_seen(arrays: list[Any]) -> bool:
 
 
 def _frames() -> Iterable[FrameType]:
-    """Yield the running functions that are not Wengert's."""
+    """Yield the running functions of the program that is being staged."""
     frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
-    while frame is not None:
+    while frame is not None and frame.f_code is not staged_call.__code__:
         if not frame.f_code.co_filename.startswith(_PACKAGE):
             yield frame
         frame = frame.f_back

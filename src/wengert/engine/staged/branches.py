@@ -16,7 +16,7 @@ from wengert.engine.control.recording import Recorded, Recorder
 from wengert.engine.control.subgraphs import convert_outputs, may_raise
 from wengert.engine.control.values import zeros
 from wengert.engine.core import tree
-from wengert.engine.core.errors import WengertError
+from wengert.engine.core.errors import IndexingError, WengertError
 from wengert.engine.core.shapes import size
 from wengert.engine.ir.types import TensorType, promote, show, type_of
 from wengert.engine.ops.comparison import logical_and, logical_not, logical_or, not_equal
@@ -41,6 +41,7 @@ from wengert.engine.staged.regions import (
     show_value,
     variables,
 )
+from wengert.engine.staged.shared import Made, freeze_shared
 from wengert.engine.transforms.staging import evaluate
 
 #: A second operand of `and` or `or` with at most so many operations is evaluated in any case, if it raises no error.
@@ -318,9 +319,9 @@ def _side(
         with running(Recorder()) as trace, recording(trace):
             try:
                 value = run(function) if function is not None else None
-            except WengertError:
-                raise
             except Exception as error:
+                if isinstance(error, WengertError) and not isinstance(error, IndexingError):
+                    raise
                 problem = error
             found: list[Place] = [*region.arrays(), *region.elements()] if problem is None else []
             places = {key_of(place): place for place in found}
@@ -358,7 +359,9 @@ def _staged(pred: Box, functions: Sequence[Callable[[], Any] | None], names: Seq
         give_up(box)
     if code is not None:
         FLOW.code = joined(FLOW.code, known(code(results)))
-    return value(results)
+    outcome = value(results)
+    freeze_shared(merge.made)
+    return outcome
 
 
 def _put(place: Place, value: Any) -> None:
@@ -369,7 +372,7 @@ def _put(place: Place, value: Any) -> None:
         put(place, value)
 
 
-Made = Callable[[Sequence[Any]], Any]
+Taking = Callable[[Sequence[Any]], Any]
 
 
 class _Merge:
@@ -380,8 +383,10 @@ class _Merge:
         self._pairs: list[tuple[Any, Any]] = []
         self._types: list[TensorType] = []
         self._shared: dict[int, list[Any]] = {}
+        self.made: list[Made] = []
+        """The containers that stand for those of either branch."""
 
-    def place(self, place: Place) -> Made:
+    def place(self, place: Place) -> Taking:
         """Add what a place holds; a branch that does not name it leaves it as it was."""
         key = key_of(place)
         before = content_of(place.content)
@@ -394,7 +399,7 @@ class _Merge:
 
     def content(
         self, name: str, yes: Content, no: Content, is_internal: bool, before: Content = NOTHING
-    ) -> Made:
+    ) -> Taking:
         """Add what a place holds after both branches; one that raises an exception leaves nothing."""
         problems = [side.problem is not None for side in self._sides]
         if any(problems):
@@ -420,18 +425,18 @@ class _Merge:
 
         return unsure
 
-    def _flag(self, yes: Any, no: Any) -> Made | None:
+    def _flag(self, yes: Any, no: Any) -> Taking | None:
         if yes is True and no is True:
             return None
         return self._leaf("", Leaf(yes, yes, None), Leaf(no, no, None))
 
-    def number(self, yes: Any, no: Any) -> Made | None:
+    def number(self, yes: Any, no: Any) -> Taking | None:
         """Add the number of an exception."""
         if type(yes) is int and type(no) is int and not (yes or no):
             return None
         return self._leaf("", Leaf(yes, yes, None), Leaf(no, no, None))
 
-    def _value(self, name: str, yes: Content, no: Content) -> Made:
+    def _value(self, name: str, yes: Content, no: Content) -> Taking:
         if yes.is_bound and no.is_bound and yes.structure != no.structure:
             got = f"{show_value(yes.value)} and {show_value(no.value)}"
             raise refusal("if", f"both branches must give {name} the same containers", got)
@@ -439,9 +444,16 @@ class _Merge:
         paths = tree.paths(structure, name)
         pairs = zip(paths, yes.leaves or [None] * len(paths), no.leaves or [None] * len(paths), strict=True)
         made = [self._leaf(path, one, other) for path, one, other in pairs]
-        return lambda results: tree.unflatten(structure, [leaf(results) for leaf in made])
+        of = [content.value for content in (yes, no) if content.is_bound]
 
-    def _leaf(self, path: str, yes: Leaf | None, no: Leaf | None) -> Made:
+        def value(results: Sequence[Any]) -> Any:
+            found = tree.unflatten(structure, [leaf(results) for leaf in made])
+            self.made.append(Made(found, of))
+            return found
+
+        return value
+
+    def _leaf(self, path: str, yes: Leaf | None, no: Leaf | None) -> Taking:
         if yes is None or no is None:
             one = yes or no
             assert one is not None

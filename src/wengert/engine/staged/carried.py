@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,10 +13,12 @@ from wengert.engine.core import tree
 from wengert.engine.core.dtypes import BOOL
 from wengert.engine.core.errors import WengertError
 from wengert.engine.ir.types import TensorType, show, type_of
-from wengert.engine.staged.aliases import link
+from wengert.engine.staged.aliases import is_seen, link
 from wengert.engine.staged.contents import Content, Leaf, Sharing, content_of, is_same
 from wengert.engine.staged.exchanged import give_up, refusal
+from wengert.engine.staged.frozen import mutable_parts
 from wengert.engine.staged.regions import (
+    FLOW,
     UNBOUND,
     Array,
     Place,
@@ -27,6 +30,7 @@ from wengert.engine.staged.regions import (
     root_of,
     show_value,
 )
+from wengert.engine.staged.shared import Made, freeze_shared
 
 _FLAG = TensorType(BOOL, ())
 
@@ -81,6 +85,12 @@ class Slot:
     """Whether the carry says if the place holds anything."""
     ends_bound: bool = True
     """Whether the place holds something after each turn."""
+    ended: Any = None
+    """What it held after the last turn that was traced."""
+    made: Made | None = None
+    """The containers that it holds at the beginning of the present turn, or after the loop."""
+    is_shared: bool = False
+    """Whether another variable may show its containers."""
 
     def __post_init__(self) -> None:
         if self.before.is_bound and self.place.is_carried:
@@ -123,6 +133,7 @@ class Slot:
             if leaf.is_written:
                 self._give_up(leaf, region)
         flag = next(inputs) if self.flagged else True
+        self.made = None
         if isinstance(self.place, Array):
             box = self.place.box
             region.written.setdefault(id(box), (box, box.owner, box.state))
@@ -130,8 +141,14 @@ class Slot:
         elif not self.place.is_carried or self.structure is None:
             put(self.place, UNBOUND)
         elif not self.before.is_bound or any(leaf.is_carried for leaf in self.leaves) or self.flagged:
-            value = tree.unflatten(self.structure, values)
+            value = self._made(values)
             put(self.place, value if flag is True else Unsure(value, flag))
+
+    def _made(self, values: list[Any]) -> Any:
+        assert self.structure is not None
+        value = tree.unflatten(self.structure, values)
+        self.made = Made(value, [self.before.value, self.ended])
+        return value
 
     def _give_up(self, leaf: CarriedLeaf, region: Region) -> None:
         root = leaf.leaf.root if leaf.leaf is not None else None
@@ -147,6 +164,9 @@ class Slot:
     def finish(self, content: Content, sharing: Sharing, region: Region) -> bool:
         """Compare what the place holds after a turn with the carry; return whether the carry had to change."""
         self.ends_bound = content.flag is True
+        self.ended = content.value
+        if content.value is self.before.value and content.flag is True and self.before.flag is True:
+            return False  # what changes inside are places of their own
         if not content.is_bound:
             if self.structure is None or self.flagged:
                 return False
@@ -229,7 +249,8 @@ class Slot:
 
     def outputs(self, content: Content) -> list[Any]:
         """Return its part of the carry after a turn."""
-        leaves: list[Any] = content.leaves or [None] * len(self.leaves)
+        is_whole = any(leaf.is_carried for leaf in self.leaves) and content.leaves
+        leaves: list[Any] = content.leaves if is_whole else [None] * len(self.leaves)
         found = [
             zeros(leaf.type) if now is None else now.value
             for leaf, now in zip(self.leaves, leaves, strict=True)
@@ -251,6 +272,7 @@ class Slot:
             if not isinstance(self.place, Array):
                 self._share(leaf, value)
         flag = next(results) if self.flagged else True
+        self.made = None
         if isinstance(self.place, Array):
             self.place.box.receive(boxed(values[0]))
         elif not self.place.is_live or self.structure is None:
@@ -259,7 +281,7 @@ class Slot:
                 UNBOUND if self.structure is not None or not self.place.is_live else self.place.content,
             )
         elif any(leaf.is_carried for leaf in self.leaves) or not self.before.is_bound or self.flagged:
-            value = tree.unflatten(self.structure, values)
+            value = self._made(values)
             is_bound = flag is True or (self.always and self.ends_bound)
             put(self.place, value if is_bound else Unsure(value, known(flag)))
 
@@ -282,6 +304,30 @@ def link_shared(slots: Iterable[Slot]) -> None:
     shared = [leaf for slot in slots for leaf in slot.leaves if leaf.is_shared and leaf.is_carried]
     for leaf in shared:
         link(leaf.box, [*leaf.others, *(other.box for other in shared if other is not leaf)])
+
+
+def freeze_made(slots: Iterable[Slot]) -> None:
+    """Let the containers not change that slots show, and other variables may show, too."""
+    slots = [slot for slot in slots if slot.made is not None]
+    found = freeze_shared([slot.made for slot in slots if slot.made is not None])
+    for slot in slots:
+        if slot.made is not None and (slot.is_shared or slot.made in found):
+            slot.is_shared = True
+            FLOW.frozen.add([*slot.made.parts, *slot.made.of])
+
+
+def note_shared(slots: Iterable[Slot]) -> bool:
+    """Note the containers at the end of a turn that others show, too; return whether there are new ones."""
+    ends = [(slot, mutable_parts(slot.ended)) for slot in slots if slot.made is not None]
+    counts = Counter(id(part) for _, parts in ends for part in parts)
+    changes = False
+    for slot, parts in ends:
+        befores = {id(part) for part in mutable_parts(slot.before.value)}
+        others = [part for part in parts if id(part) not in befores]
+        is_double = any(counts[id(part)] > 1 or part in FLOW.frozen for part in parts)
+        if not slot.is_shared and (is_double or (others and is_seen(others))):
+            slot.is_shared = changes = True
+    return changes
 
 
 def slot_of(place: Place, always: bool) -> Slot:

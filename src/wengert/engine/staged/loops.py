@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
-from wengert.engine.boxes import RUNNING, Box, running
+from wengert.engine.boxes import RUNNING, Box, recording, running
+from wengert.engine.control.recording import Recorder
 from wengert.engine.control.scan_primitive import scan_primitive
 from wengert.engine.control.subgraphs import convert_outputs
 from wengert.engine.control.values import fit
@@ -17,7 +18,7 @@ from wengert.engine.ir.graph import Graph
 from wengert.engine.ir.types import TensorType
 from wengert.engine.ops.comparison import equal, logical_and
 from wengert.engine.staged.branches import both_hold, clear, if_, truth
-from wengert.engine.staged.carried import link_shared, slot_of
+from wengert.engine.staged.carried import freeze_made, link_shared, note_shared, slot_of
 from wengert.engine.staged.contents import Content, Sharing, content_of
 from wengert.engine.staged.exchanged import give_up, refusal
 from wengert.engine.staged.iterables import Rows, rows_of
@@ -224,7 +225,9 @@ class _While(_Loop):
                     continue
             if self.info[1]:
                 raise refusal("while", "a global variable is assigned in a loop", hint="return the value")
-            _Staging(self, lambda _: run(self.body), self.test, None, None).stage()
+            staging = _Staging(self, lambda _: run(self.body), self.test, None, None)
+            staging.always = going is True
+            staging.stage()
             return
 
     def _becomes_unknown(self) -> bool:
@@ -238,6 +241,13 @@ class _While(_Loop):
         finally:
             FLOW.probing -= 1
         return found
+
+
+class _Turn(Recorder):
+    """Records a turn."""
+
+    name = "loop"
+    traced: ClassVar[bool] = True
 
 
 class _Staging:
@@ -316,6 +326,7 @@ class _Staging:
         for slot in self.slots.values():
             slot.start(inputs, region)
         link_shared(self.slots.values())
+        freeze_made(self.slots.values())
         if self.raises:
             FLOW.code = next(inputs)
         return number
@@ -324,8 +335,11 @@ class _Staging:
         """Trace a turn; return no graph if the carry had to change."""
         names = [slot.place for slot in self.slots.values() if isinstance(slot.place, Variable)]
         others = [name for name in self.loop.names if key_of(name) not in self.slots]
+        # Of a loop that may take no turn, operations on values from outside belong to the turns, too: else they would
+        # raise an exception, or have a derivative, where Python does not get to them.
+        inside = contextlib.nullcontext if self.always else recording
         with Region(self.loop.functions, [*names, *others]) as region:
-            with running(GraphTrace("loop")) as trace:
+            with running(_Turn()) as trace, inside(trace):
                 number = self._start(trace, self._types(), region)
                 code, FLOW.code = FLOW.code, 0
                 self.turn(number)
@@ -344,6 +358,7 @@ class _Staging:
             self.slots.pop(("array", key), None)
         for key in before:
             changes |= self.slots[key].finish(contents[key], sharing, region)
+        changes |= note_shared(self.slots.values())
         if not self.raises and (isinstance(code, Box) or code):
             self.raises = changes = True
         if changes:
@@ -389,6 +404,7 @@ class _Staging:
         if self.test_is_true and len(names) == 1:  # nothing else ends the loop
             put(self.slots["variable", names[0]].place, True)
         link_shared(self.slots.values())
+        freeze_made(self.slots.values())
         for box in self.exchanged.values():
             box.receive(box)
             give_up(box)

@@ -14,6 +14,7 @@ from wengert.engine.core.raised import enter
 from wengert.engine.ops.comparison import equal, not_equal, require_valid, where
 from wengert.engine.ops.reduction import reduce_all
 from wengert.engine.staged.exchanged import refusal
+from wengert.engine.staged.frozen import Frozen
 from wengert.engine.staged.regions import FLOW
 from wengert.engine.transforms.batching import BatchTrace
 from wengert.engine.transforms.staging import GraphTrace
@@ -97,12 +98,13 @@ def note(problem: Exception, happens: Any) -> None:
 @contextmanager
 def scope() -> Generator[None]:
     """Collect the exceptions that a function may raise."""
-    before = FLOW.code, FLOW.texts, FLOW.facts, FLOW.trying
+    before = {**vars(FLOW)}
     FLOW.code, FLOW.texts, FLOW.facts, FLOW.trying = 0, [], [], 0
+    FLOW.frozen, FLOW.spoiled = Frozen(), None
     try:
         yield
     finally:
-        FLOW.code, FLOW.texts, FLOW.facts, FLOW.trying = before
+        vars(FLOW).update(before)
 
 
 def checked(result: Any) -> Any:
@@ -112,12 +114,22 @@ def checked(result: Any) -> Any:
         result: what the function returns.
     """
     code = FLOW.code
+    FLOW.frozen.check()
+    if FLOW.spoiled is not None:
+        raise FLOW.spoiled
     if not isinstance(code, Box):
         return result
-    is_followed = any(isinstance(leaf, Box) for leaf in tree.leaves(result))
+    numbers = [leaf for leaf in tree.leaves(result) if is_number(leaf)]
+    is_followed = any(isinstance(leaf, Box) for leaf in numbers)
     for number, text in enumerate(FLOW.texts, 1):
         holds = not_equal(code, number)
-        if not is_followed or not _noted(holds, text):
+        if (is_followed or not numbers) and _noted(holds, text):
+            continue
+        if not numbers:
+            requirement = "a function that may raise an exception as only a run knows returns no number"
+            hint = "return one: a program raises an exception together with its results"
+            raise refusal("raise", requirement, text, hint)
+        else:
 
             def one(leaf: Any, holds: Any = holds, text: str = text) -> Any:
                 return (

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import threading
-import zlib
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from types import CellType, FunctionType, MethodType, ModuleType
-from typing import Any, NamedTuple, cast
-
-import numpy as np
+from types import CellType, FunctionType
+from typing import Any, NamedTuple
 
 from wengert.engine.boxes import OBSERVED, RUNNING, Box, Trace, boxed
 from wengert.engine.control.values import is_number
@@ -19,15 +16,16 @@ from wengert.engine.core.errors import StagingError
 from wengert.engine.ir.types import show, type_of
 from wengert.engine.staged.exchanged import give_up, is_given_up, refusal
 from wengert.engine.staged.exits import RETURNED, VALUE
-
-#: How many objects that a block reaches are compared.
-_MOST = 4096
-#: Python's containers, and NumPy's, of elements of any type.
-_DICT, _LIST, _SET, _ARRAY = cast("tuple[Any, Any, Any, Any]", (dict, list, set, np.ndarray))
-#: The packages whose objects are no part of a program.
-_OWN = ("wengert.engine", "wengert.compiler")
-#: A plain array of more bytes is compared by a checksum.
-_LARGE = 1 << 20
+from wengert.engine.staged.frozen import Frozen
+from wengert.engine.staged.objects import (
+    ARRAY,
+    DICT,
+    LIST,
+    content_of_object,
+    is_unchanged,
+    reached,
+    restore,
+)
 
 
 class _Unbound:
@@ -76,6 +74,10 @@ class _Flow(threading.local):
         """How many `try` statements are open."""
         self.probing = 0
         """How many loops are finding out whether they must be staged."""
+        self.frozen = Frozen()
+        """The objects that may be one, as only a run knows."""
+        self.spoiled: Exception | None = None
+        """The error of a change that could not be undone."""
 
 
 FLOW = _Flow()
@@ -189,13 +191,13 @@ class Element(NamedTuple):
     @property
     def content(self) -> Any:
         """The value, or `UNBOUND`."""
-        is_dict = isinstance(self.container, _DICT)
-        return (_DICT.__getitem__ if is_dict else _LIST.__getitem__)(self.container, self.key)
+        is_dict = isinstance(self.container, DICT)
+        return (DICT.__getitem__ if is_dict else LIST.__getitem__)(self.container, self.key)
 
     def replace(self, value: Any) -> None:
         """Give the element a value."""
-        is_dict = isinstance(self.container, _DICT)
-        (_DICT.__setitem__ if is_dict else _LIST.__setitem__)(self.container, self.key, value)
+        is_dict = isinstance(self.container, DICT)
+        (DICT.__setitem__ if is_dict else LIST.__setitem__)(self.container, self.key, value)
 
 
 Place = Variable | Array | Element
@@ -257,10 +259,11 @@ class Region:
 
     def __enter__(self) -> Region:
         self._before = [variable.content for variable in self.names]
-        self._containers = _contents(_reached(self.functions))
+        self._containers = [(item, content_of_object(item)) for item in reached(self.functions)]
         self._outer = RUNNING.written, RUNNING.born
         RUNNING.written, RUNNING.born = self.written, self.born
         self._code, FLOW.code = FLOW.code, 0
+        self._frozen = FLOW.frozen.names()
         OBSERVED.append(self)
         return self
 
@@ -274,8 +277,17 @@ class Region:
             variable.content = content
         for box, owner, state in self.written.values():
             box.owner, box.state = owner, state
+        changed: Exception | None = None
+        try:
+            FLOW.frozen.check()
+        except StagingError as found:
+            changed = found
         for container, before in self._containers:
-            _restore(container, before)
+            if not restore(container, before):
+                FLOW.spoiled = _changes(container)
+        FLOW.frozen.renew(self._frozen)
+        if changed is not None and problem[0] is None:
+            raise changed
 
     def arrays(self) -> list[Array]:
         """Return the arrays from outside that the block wrote."""
@@ -304,18 +316,14 @@ class Region:
 
 def _changed(container: Any, before: Any) -> list[Element]:
     """Return the elements of a container that differ from those before."""
-    now = _content(container)
-    if isinstance(container, _ARRAY):
-        if not _have_equal_bytes(now, before):
-            raise refusal(
-                "staging", "a plain array is written where only a run knows whether", show(container)
-            )
+    if is_unchanged(container, before):
         return []
-    if isinstance(container, _SET):
-        if now != before:
-            raise _grows(container)
-        return []
-    if isinstance(container, _LIST):
+    if isinstance(container, ARRAY):
+        raise refusal("staging", "a plain array is written where only a run knows whether", show(container))
+    if not isinstance(container, (dict, list)):
+        raise _changes(container)
+    now: Any = content_of_object(container)
+    if isinstance(container, LIST):
         now, before = _numbered(now), _numbered(before)
     if now.keys() != before.keys():
         raise _grows(container)
@@ -323,7 +331,7 @@ def _changed(container: Any, before: Any) -> list[Element]:
 
 
 def _numbered(items: Any) -> Any:
-    made: Any = dict(enumerate(items))
+    made: dict[int, Any] = dict(enumerate(items))
     return made
 
 
@@ -332,117 +340,18 @@ def _grows(container: Any) -> StagingError:
     return refusal("staging", requirement, hint="write into an array of fixed size: np.zeros(n)")
 
 
-def _contents(objects: Iterable[Any]) -> list[tuple[Any, Any]]:
-    return [(item, _content(item)) for item in objects]
-
-
-def _content(container: Any) -> Any:
-    """Return a copy of what a container holds; a large array is told from others by a checksum."""
-    if isinstance(container, _ARRAY):
-        return container.copy() if container.nbytes <= _LARGE else zlib.crc32(container.tobytes())
-    if isinstance(container, _DICT):
-        return dict(_DICT.items(container))
-    return (
-        [*_LIST.__iter__(container)] if isinstance(container, _LIST) else frozenset(_SET.__iter__(container))
-    )
-
-
-def _have_equal_bytes(one: Any, other: Any) -> bool:
-    return one == other if isinstance(one, int) else one.tobytes() == other.tobytes()
-
-
-def _restore(container: Any, before: Any) -> None:
-    now = _content(container)
-    if isinstance(container, _ARRAY):
-        if container.nbytes <= _LARGE and not _have_equal_bytes(now, before):
-            container[...] = before
-    elif isinstance(container, _DICT):
-        if now.keys() != before.keys() or any(now[key] is not before[key] for key in before):
-            _DICT.clear(container)
-            _DICT.update(container, before)
-    elif isinstance(container, _LIST):
-        _LIST.__setitem__(container, slice(None), before)
-    elif now != before:
-        _SET.clear(container)
-        _SET.update(container, before)
-
-
-def _reached(functions: Sequence[FunctionType]) -> list[Any]:
-    """Return the lists, dicts, sets, dicts of attributes and plain arrays that functions reach."""
-    waiting: list[Any] = [*functions]
-    seen: set[int] = set()
-    found: list[Any] = []
-    while waiting and len(seen) <= _MOST:
-        item = waiting.pop()
-        if id(item) in seen or isinstance(item, (Box, str, int, float, type(None), type)):
-            continue
-        seen.add(id(item))
-        if isinstance(item, (list, dict, set)) or (isinstance(item, np.ndarray) and _is_writeable(item)):
-            found.append(item)
-        waiting += parts_of(item)
-    return found
-
-
-def _is_writeable(array: Any) -> bool:
-    return array.flags.writeable and array.dtype.kind in "biufc"
-
-
-def parts_of(item: Any) -> Iterable[Any]:
-    """Return what an object holds."""
-    match item:
-        case dict():
-            return [*dict.values(cast("dict[Any, Any]", item))]
-        case list() | set() | tuple() | frozenset():
-            return cast("Iterable[Any]", item)
-        case MethodType():
-            return [item.__func__, item.__self__]
-        case FunctionType():
-            return _of_function(item)
-        case np.ndarray() | CellType() | ModuleType():
-            return []
-        case _:
-            return _attributes(item)
-
-
-def _attributes(item: Any) -> Iterable[Any]:
-    """Return the dict of an object's attributes; of Wengert's own objects the functions that they hold."""
-    kind = cast("type[Any]", type(item))
-    try:
-        held = object.__getattribute__(item, "__dict__") if kind.__dictoffset__ else None
-    except AttributeError:
-        held = None
-    if held is None or not kind.__module__.startswith(_OWN):
-        return [] if held is None else [held]
-    is_loop = kind.__module__.startswith(__package__ or "")
-    return [
-        value
-        for value in held.values()
-        if isinstance(value, (FunctionType, MethodType)) or (is_loop and hasattr(value, "functions"))
-    ]
-
-
-def _of_function(function: FunctionType) -> list[Any]:
-    held: list[Any] = [*(function.__defaults__ or ())]
-    for cell in function.__closure__ or ():
-        try:
-            held.append(cell.cell_contents)
-        except ValueError:
-            continue
-    scope = getattr(function.__globals__, "users", {})
-    names = (name for name in function.__code__.co_names if name in scope)
-    plain = (scope[name] for name in names)
-    return [
-        *held,
-        *(value for value in plain if isinstance(value, (list, dict, set, np.ndarray, FunctionType))),
-    ]
+def _changes(item: Any) -> StagingError:
+    name = f"class {item.__name__}" if isinstance(item, type) else type(item).__name__
+    requirement = f"an object changes where only a run knows whether: {name}"
+    return refusal("staging", requirement, hint="hold its numbers in variables, a list or an array")
 
 
 def root_of(value: Any) -> Any:
     """Return the array whose memory a value shows, or None."""
     if isinstance(value, Box):
         return (value.lens.root if value.lens is not None else value) if value.shape else None
-    if not isinstance(value, _ARRAY) or not value.shape:
+    if not isinstance(value, ARRAY) or not value.shape:
         return None
-    while isinstance(value.base, _ARRAY):
+    while isinstance(value.base, ARRAY):
         value = value.base
     return value

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.engine.boxes import Box, Trace, below, running, snapshot
+from wengert.engine.boxes import RUNNING, Box, Trace, below, running, snapshot
 from wengert.engine.core.dtypes import (
     BOOL,
     UINT64,
@@ -22,7 +22,7 @@ from wengert.engine.core.dtypes import (
     is_int64,
     show_integer,
 )
-from wengert.engine.core.errors import RangeError, message, user_location
+from wengert.engine.core.errors import RangeError, StagingError, message, user_location
 from wengert.engine.core.shapes import shape_of, size
 from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.engine.ir.types import TensorType, type_of
@@ -176,14 +176,22 @@ class GraphTrace(Trace):
         return Graph((*captured, *self.inputs), tuple(self.constants), tuple(self._kept(atoms)), atoms)
 
     def _checked(self, outputs: Sequence[Any]) -> Sequence[Any]:
-        """Have the smallest output depend on all checks: a program computes no value that no output depends on."""
-        if not (self.checks and outputs):
+        """Have the smallest output depend on all checks: a program computes no value that no output depends on.
+
+        In a part of a program, such as the body of a loop, each output does, because the program may drop any.
+        """
+        if not self.checks:
             return outputs
-        position = min(range(len(outputs)), key=lambda n: size(shape_of(outputs[n])))
-        value = outputs[position]
-        for holds, text in self.checks:
-            value = require_valid(value, holds, operation="raise", requirement=text)
-        return [*outputs[:position], value, *outputs[position + 1 :]]
+        if not outputs:
+            requirement = "a function that may raise an exception as only a run knows returns nothing"
+            hint = "return a number: a program raises an exception together with its results"
+            raise StagingError(message("raise", requirement, self.checks[0][1], hint))
+        found = [*outputs]
+        smallest = min(range(len(outputs)), key=lambda n: size(shape_of(outputs[n])))
+        for position in range(len(outputs)) if RUNNING.traced > 1 else [smallest]:
+            for holds, text in self.checks:
+                found[position] = require_valid(found[position], holds, operation="raise", requirement=text)
+        return found
 
     def _kept(self, outputs: Sequence[Atom]) -> Sequence[Equation]:
         """Return the equations without unused provisional ones."""

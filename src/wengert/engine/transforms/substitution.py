@@ -12,7 +12,6 @@ has the code, the defaults and the closure of its function. It looks a name up i
 
 from __future__ import annotations
 
-import builtins
 import contextlib
 import dis
 import functools
@@ -53,9 +52,10 @@ from wengert.engine.ops.special.scipy_ufuncs import of_scipy
 from wengert.engine.transforms.array_methods import calling_methods, method
 from wengert.engine.transforms.builtin_names import BUILTINS, LOSSES, has_attribute
 from wengert.engine.transforms.class_copies import COPIERS, alias_copy, class_copy, is_copied, object_copy
+from wengert.engine.transforms.copied_globals import GLOBALS, OWN_NAMES, Globals, scope_of
 from wengert.engine.transforms.guards import asks_for_types
 from wengert.engine.transforms.math_functions import of_math
-from wengert.engine.transforms.originals import FUNCTIONS, HOLDERS, Runs, contents, original
+from wengert.engine.transforms.originals import FUNCTIONS, HOLDERS, Runs, contents
 from wengert.engine.transforms.shared_containers import CONTAINERS, LOOKED_AT, SharedNamespace, View, shared
 
 ResultT = TypeVar("ResultT")
@@ -80,11 +80,6 @@ _NOT_ITERATIVE = ("rosen", "rosen_der", "rosen_hess", "rosen_hess_prod")
 _NAMESPACE = ".array_api_compat."
 #: Python's modules of mathematical functions.
 _MATHEMATICS = ("math", "cmath")
-#: What Python itself reads from the globals of a function.
-_OWN_NAMES = (
-    *("__name__", "__file__", "__package__", "__spec__", "__loader__", "__doc__", "__warningregistry__"),
-)
-
 
 # -- runs ------------------------------------------------------------------------------------------------
 
@@ -220,14 +215,14 @@ def current(
     staged = _staged_now()
     code = code_of(function) if ENABLED and (_NEEDY or staged) else None
     if code is not None and not _mode.staged and code in staged:
-        return functools.partial(_staged_call, function)
+        return functools.partial(staged_call, function)
     is_needy = ENABLED and (
         (code is not None and code in _NEEDY) or asks_for_types(function, *arguments, *options.values())
     )
     return _copied_call(function) if is_needy else function
 
 
-def _staged_call(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+def staged_call(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
     """Call the copy of a function with rewritten control flow."""
     (staging,) = STAGING
     _mode.staged = True
@@ -248,7 +243,7 @@ def _copied_call(function: Callable[..., Any]) -> Callable[..., Any]:
             try:
                 return contents(copied(*map(_argument, arguments), **named))
             finally:
-                for scope in list(_globals.values()):
+                for scope in list(GLOBALS.values()):
                     scope.give_back()
 
     return call
@@ -429,49 +424,6 @@ def _dispatched(function: Callable[..., Any], substitute: Callable[..., Any] | N
 # -- copies of the user's functions ----------------------------------------------------------------------
 
 
-class _Globals(dict[str, Any]):
-    """The globals of a copy: it looks each name up in the user's module, and returns what stands for the object.
-
-    Python writes the names of a `global` statement into this dictionary itself, until `give_back`.
-    """
-
-    def __init__(self, users: dict[str, Any]) -> None:
-        super().__init__({name: users[name] for name in _OWN_NAMES if name in users})
-        self.users = users
-        self["__builtins__"] = _Builtins(self)
-
-    def __missing__(self, name: str) -> Any:
-        if name in self.users:
-            return with_substitutes(self.users[name])
-        return BUILTINS.get(name) or vars(builtins)[name]
-
-    def give_back(self) -> None:
-        """Move what copies assigned to the user's module."""
-        for name in [name for name in self if name not in (*_OWN_NAMES, "__builtins__")]:
-            self.users[name] = original(self[name])
-            self.pop(name, None)
-
-
-class _Builtins(dict[str, Any]):
-    """The builtins of a copy: the body of a class and `eval` look a name up here, past the method of the globals."""
-
-    def __init__(self, scope: _Globals) -> None:
-        super().__init__({"__import__": _import})
-        self.scope = scope
-
-    def __missing__(self, name: str) -> Any:
-        return self.scope[name]
-
-
-def _import(*arguments: Any) -> Any:
-    # The user's own import statement.
-    return with_substitutes(vars(builtins)["__import__"](*arguments))
-
-
-#: The globals of copies by the identity of the user's, which they hold.
-_globals: weakref.WeakValueDictionary[int, _Globals] = weakref.WeakValueDictionary()
-
-
 @dataclass
 class _Copy:
     """The copy of a function, and the run that it was last brought up to date for."""
@@ -491,7 +443,7 @@ _assigned: weakref.WeakKeyDictionary[CodeType, frozenset[str]] = weakref.WeakKey
 
 def _function(function: FunctionType) -> Any:
     """Return the copy of a user's function."""
-    if isinstance(function.__globals__, _Globals):
+    if isinstance(function.__globals__, Globals):
         return function if function in FUNCTIONS else _again(function)
     if function.__code__ is DISPATCHED.__code__:
         return _dispatcher(function)
@@ -556,7 +508,7 @@ def _cells(made: FunctionType, function: FunctionType) -> Iterable[tuple[str, Ce
 def _without_contents(function: FunctionType) -> FunctionType:
     """Return a copy of a function whose own cells are empty, without defaults."""
     users, code = function.__globals__, function.__code__
-    scope = _globals.setdefault(id(users), _Globals(users))
+    scope = scope_of(users)
     cells = tuple(
         cell if _is_shared(code, name, cell) else CellType()
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True)
@@ -708,7 +660,7 @@ class _Module(ModuleType):
 
     def __init__(self, module: ModuleType) -> None:
         super().__init__(module.__name__, module.__doc__)
-        self.__dict__.update({name: vars(module)[name] for name in _OWN_NAMES if name in vars(module)})
+        self.__dict__.update({name: vars(module)[name] for name in OWN_NAMES if name in vars(module)})
         self.__dict__["_module"] = module
 
     def __getattr__(self, name: str) -> Any:
