@@ -116,6 +116,24 @@ def plain_array(x):
     return w[0] * x[0]
 
 
+def array_of_a_turn(x):
+    y, e = x.copy(), np.zeros(4)
+    n = 0
+    while n < 3 and x[n] < 2:
+        e = y if x[1] > 1 else np.ones(4)
+        n += 1
+    e[0] = 5.0
+    return y[0] * x[2]
+
+
+def array_of_an_inner_branch(x):
+    y, e = x.copy(), np.zeros(4)
+    if x[0] < 9:
+        e = y if x[1] < 9 else np.ones(4)
+    e[0] = 5.0
+    return y[0] * x[2]
+
+
 # -- objects that change where only a run knows whether --------------------------------------------------
 
 
@@ -168,6 +186,7 @@ def global_list_of_a_function(x):
 REFUSED = [
     *(chosen_list, chosen_list_read, chosen_dict, chosen_dataclass),
     *(list_of_a_loop, two_names_of_a_loop, list_before_a_loop, plain_array),
+    *(array_of_a_turn, array_of_an_inner_branch),
     *(class_attribute, slot, a_deque, iterator, generator, global_list_of_a_function),
 ]
 
@@ -301,6 +320,7 @@ def _written(seed: int) -> Any:
     """Return a random function that binds names to lists and changes these, in branches and loops."""
     rng = random.Random(seed)
     lines = ["def program(x):", "    a, b, c = [x[0], 1.0], [x[1], 2.0], [3.0, x[2]]", "    d = Held(a)"]
+    lines += ["    P[:] = 1.0", "    e = np.zeros(2)"]
 
     def statement(level: int) -> None:
         one, other = rng.sample(_VALUES, 2)
@@ -313,6 +333,10 @@ def _written(seed: int) -> Any:
             f"d.held[0] = {one}[1]",
             f"{one} = {one} if x[{rng.randint(0, 3)}] > {other}[0] else {other}",
             f"{one} = d.held",
+            f"P[{rng.randint(0, 1)}] = {rng.randint(0, 3)}",
+            f"e = P if x[{rng.randint(0, 3)}] > {other}[0] else np.ones(2)",
+            f"e[{rng.randint(0, 1)}] = {other}[0]",
+            f"{one}[0] = P[0] + e[1]",
         )
         kind = rng.random()
         if level < 3 and kind < 0.25:
@@ -326,15 +350,18 @@ def _written(seed: int) -> Any:
             statement(level + 1)
             statement(level + 1)
         else:
-            lines.append(at + rng.choices(simple, (1, 4, 4, 1, 2, 1, 1))[0])
+            lines.append(at + rng.choices(simple, (1, 4, 4, 1, 2, 1, 1, 1, 1, 1, 2))[0])
 
     for _ in range(4):
         statement(1)
-    lines.append("    return a[0] + 2 * b[0] + 3 * c[0] + 5 * a[1] + 7 * b[1] + 11 * c[1] + 13 * d.held[0]")
+    lines.append(
+        "    return P[0] + 17 * e[0] + 19 * e[1] + a[0] + 2 * b[0] + 3 * c[0] + 5 * a[1] + 7 * b[1] + 11 * c[1]"
+        " + 13 * d.held[0]"
+    )
     source = "\n".join(lines) + "\n"
     name = f"/random/objects_{seed}.py"
     linecache.cache[name] = len(source), None, source.splitlines(keepends=True), name
-    scope: dict[str, Any] = {"__name__": f"random_objects_{seed}", "Held": Held}
+    scope: dict[str, Any] = {"__name__": f"random_objects_{seed}", "Held": Held, "np": np, "P": np.ones(2)}
     exec(compile(source, name, "exec"), scope)
     return scope["program"]
 

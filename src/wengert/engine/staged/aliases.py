@@ -58,6 +58,18 @@ def link(array: Any, others: Iterable[Any]) -> None:
             _note(other, root)
 
 
+def linked(array: Any) -> list[Any]:
+    """Return the arrays that one may be, as only a run knows.
+
+    Args:
+        array: a box or a plain array, of which nothing is a view.
+    """
+    guard: Any = GUARDED.get(id(array)) if isinstance(array, Box) else None
+    if not isinstance(guard, _Guard):
+        return []
+    return [other for other in (ref() for ref in guard.others) if other is not None and other is not array]
+
+
 def _note(root: Any, other: Any) -> None:
     if isinstance(root, Box):
         guard: Any = GUARDED.get(id(root))

@@ -471,13 +471,10 @@ class _Merge:
         self._pairs.append(
             (zeros(type_) if yes is None else yes.value, zeros(type_) if no is None else no.value)
         )
-        shared = [
-            leaf
-            for leaf, side in zip((yes, no), self._sides, strict=True)
-            if leaf is not None and leaf.root is not None and side.sharing.is_shared(leaf)
-        ]
+        pairs = zip((yes, no), self._sides, strict=True)
+        shared = [root for leaf, side in pairs if leaf is not None for root in side.sharing.others(leaf)]
         if shared:
-            self._shared[position] = [leaf.root for leaf in shared]
+            self._shared[position] = shared
         return lambda results: results[position]
 
     def carried_out(self, pred: Box) -> Sequence[Any]:

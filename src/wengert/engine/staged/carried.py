@@ -228,9 +228,12 @@ class Slot:
             return changes
         if isinstance(leaf.box, Box) and id(leaf.box) in region.written and not leaf.is_written:
             leaf.is_written = changes = True
-        if sharing.is_shared(now) and not leaf.is_shared:
+        others = sharing.others(now)
+        known = {id(other) for other in leaf.others}
+        new = [other for other in others if region.is_outer(other) and id(other) not in known]
+        if new or (others and not leaf.is_shared):
             leaf.is_shared = changes = True
-            leaf.others += [now.root] if region.is_outer(now.root) else []
+            leaf.others += new
         return changes
 
     def _settle(self, path: str, leaf: CarriedLeaf, now: Leaf) -> bool:

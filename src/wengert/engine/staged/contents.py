@@ -11,6 +11,7 @@ import numpy as np
 from wengert.engine.boxes import Box, own
 from wengert.engine.control.values import is_number
 from wengert.engine.core import tree
+from wengert.engine.staged.aliases import linked
 from wengert.engine.staged.regions import UNBOUND, Region, Unsure, known, root_of
 
 
@@ -102,3 +103,7 @@ class Sharing:
     def is_shared(self, leaf: Leaf) -> bool:
         """Return whether another variable may show the array of a leaf."""
         return leaf.root is not None and (self._region.is_outer(leaf.root) or self._seen[id(leaf.root)] > 1)
+
+    def others(self, leaf: Leaf) -> list[Any]:
+        """Return the arrays that a leaf may be, as only a run knows, or that others may show."""
+        return [*([leaf.root] if self.is_shared(leaf) else []), *linked(leaf.root)]

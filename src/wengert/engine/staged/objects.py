@@ -254,7 +254,7 @@ def is_unchanged(item: Any, before: Any) -> bool:
     now: Any = content_of_object(item)
     if isinstance(item, ARRAY):
         return now == before if isinstance(now, int) else now.tobytes() == before.tobytes()
-    if isinstance(now, dict) and isinstance(before, dict):
+    if isinstance(now, DICT) and isinstance(before, DICT):
         return now.keys() == before.keys() and all(now[key] is before[key] for key in before)
     if isinstance(now, list):
         return len(now) == len(before) and all(map(_is, now, before))
