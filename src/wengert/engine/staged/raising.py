@@ -78,9 +78,20 @@ def _origin(problem: Exception) -> tuple[str, int, str]:
 
 def joined(before: Any, after: Any) -> Any:
     """Return the number of the first of two exceptions."""
+    _check_open(before, after)
     if not isinstance(before, Box):
         return before or _without_derivative(after)
     return _without_derivative(where(equal(before, 0), after, before))
+
+
+def _check_open(*codes: Any) -> None:
+    """Refuse the number of an exception inside of a loop or a branch that Wengert's own functions have traced."""
+    if any(isinstance(code, Box) and not code.owner.open for code in codes):
+        requirement = (
+            "a function that wg.scan, wg.cond or the like calls may raise an exception as only a run knows"
+        )
+        hint = "write Python's own loop or branch, or test the condition outside"
+        raise refusal("raise", requirement, FLOW.texts[-1] if FLOW.texts else "", hint)
 
 
 def _without_derivative(code: Any) -> Any:
@@ -119,6 +130,7 @@ def checked(result: Any) -> Any:
         raise FLOW.spoiled
     if not isinstance(code, Box):
         return result
+    _check_open(code)
     numbers = [leaf for leaf in tree.leaves(result) if is_number(leaf)]
     is_followed = any(isinstance(leaf, Box) for leaf in numbers)
     for number, text in enumerate(FLOW.texts, 1):
