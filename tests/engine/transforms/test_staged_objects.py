@@ -227,6 +227,25 @@ def global_of_a_function(x):
     return number * x[0]
 
 
+def variable_of_an_inner_function(x):
+    s = x[3]
+    n = 0
+
+    def add(v):
+        nonlocal s
+        if v > 0:
+            s += v * x[1]
+        else:
+            s = s * 0.5
+        return s
+
+    while n < 4 and x[n] < 2:
+        add(x[n])
+        n += 1
+    t = add(x[2]) if x[0] > 0 else s
+    return t + s + n
+
+
 def one_list_by_two_names(x):
     a = w = [1.0, 2.0]
     i = 0
@@ -253,6 +272,7 @@ def index_of_a_skipped_branch(x):
 
 STAGED = [
     *(attribute_of_a_global, attribute_of_a_function, global_of_a_function),
+    variable_of_an_inner_function,
     *(one_list_by_two_names, list_that_grows_after_a_loop, index_of_a_skipped_branch),
 ]
 

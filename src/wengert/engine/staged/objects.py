@@ -70,7 +70,7 @@ def reached(functions: Sequence[FunctionType]) -> list[Any]:
 
 
 def _is_mutable(item: Any) -> bool:
-    if isinstance(item, (list, dict, set, *_SEQUENCES, *_ITERATORS)):
+    if isinstance(item, (list, dict, set, CellType, *_SEQUENCES, *_ITERATORS)):
         return True
     if isinstance(item, np.ndarray):
         return item.flags.writeable and item.dtype.kind in "biufc"
@@ -174,7 +174,8 @@ def _of_function(function: FunctionType) -> list[Any]:
     if not is_copied_file(function.__code__.co_filename):
         return made
     scope = scope_of(function.__globals__)
-    return [*made, vars(function), scope, *named(function.__code__, scope)]
+    cells = function.__closure__ or ()
+    return [*made, *cells, vars(function), scope, *named(function.__code__, scope)]
 
 
 def named(code: CodeType, scope: Any) -> list[Any]:
@@ -227,6 +228,8 @@ def content_of_object(item: Any) -> Any:
         return [*LIST.__iter__(item)]
     if isinstance(item, SET):
         return frozenset(SET.__iter__(item))
+    if isinstance(item, CellType):
+        return _of_cell(item)
     if isinstance(item, _SEQUENCES):
         return list(cast("Any", item))
     if isinstance(item, _ITERATORS):
@@ -280,6 +283,8 @@ def restore(item: Any, before: Any) -> bool:
         item[...] = before
     elif isinstance(item, _ITERATORS):
         return False
+    elif isinstance(item, CellType):
+        _fill(item, before)
     elif isinstance(item, DICT):
         DICT.clear(item)
         DICT.update(item, before)
@@ -294,6 +299,13 @@ def restore(item: Any, before: Any) -> bool:
     else:
         _restore_attributes(item, before)
     return True
+
+
+def _fill(cell: CellType, content: list[Any]) -> None:
+    if content:
+        (cell.cell_contents,) = content
+    else:
+        del cell.cell_contents
 
 
 def _restore_attributes(item: Any, before: dict[str, Any]) -> None:

@@ -105,6 +105,20 @@ def known(value: Any) -> Any:
 # -- variables -------------------------------------------------------------------------------------------
 
 
+def _cell_content(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return UNBOUND
+
+
+def _fill_cell(cell: CellType, value: Any) -> None:
+    if value is not UNBOUND:
+        cell.cell_contents = value
+    elif _cell_content(cell) is not UNBOUND:
+        del cell.cell_contents
+
+
 class Variable(NamedTuple):
     """A variable that a block binds."""
 
@@ -118,17 +132,11 @@ class Variable(NamedTuple):
     @property
     def content(self) -> Any:
         """The value, or `UNBOUND`."""
-        try:
-            return self.cell.cell_contents
-        except ValueError:
-            return UNBOUND
+        return _cell_content(self.cell)
 
     @content.setter
     def content(self, value: Any) -> None:
-        if value is not UNBOUND:
-            self.cell.cell_contents = value
-        elif self.content is not UNBOUND:
-            del self.cell.cell_contents
+        _fill_cell(self.cell, value)
 
     @property
     def is_internal(self) -> bool:
@@ -186,16 +194,23 @@ class Element(NamedTuple):
     @property
     def name(self) -> str:
         """What messages call it."""
+        if isinstance(self.container, CellType):
+            return "a variable of an enclosing function"
         return f"[{self.key!r}] of a {type(self.container).__name__}"
 
     @property
     def content(self) -> Any:
         """The value, or `UNBOUND`."""
+        if isinstance(self.container, CellType):
+            return _cell_content(self.container)
         is_dict = isinstance(self.container, DICT)
         return (DICT.__getitem__ if is_dict else LIST.__getitem__)(self.container, self.key)
 
     def replace(self, value: Any) -> None:
         """Give the element a value."""
+        if isinstance(self.container, CellType):
+            _fill_cell(self.container, value)
+            return
         is_dict = isinstance(self.container, DICT)
         (DICT.__setitem__ if is_dict else LIST.__setitem__)(self.container, self.key, value)
 
@@ -259,7 +274,9 @@ class Region:
 
     def __enter__(self) -> Region:
         self._before = [variable.content for variable in self.names]
-        self._containers = [(item, content_of_object(item)) for item in reached(self.functions)]
+        own = {id(variable.cell) for variable in self.names}
+        found = [item for item in reached(self.functions) if id(item) not in own]
+        self._containers = [(item, content_of_object(item)) for item in found]
         self._outer = RUNNING.written, RUNNING.born
         RUNNING.written, RUNNING.born = self.written, self.born
         self._code, FLOW.code = FLOW.code, 0
@@ -320,6 +337,8 @@ def _changed(container: Any, before: Any) -> list[Element]:
         return []
     if isinstance(container, ARRAY):
         raise refusal("staging", "a plain array is written where only a run knows whether", show(container))
+    if isinstance(container, CellType):
+        return [Element(container, "")]
     if not isinstance(container, (dict, list)):
         raise _changes(container)
     now: Any = content_of_object(container)
