@@ -67,7 +67,9 @@ def linked(array: Any) -> list[Any]:
     guard: Any = GUARDED.get(id(array)) if isinstance(array, Box) else None
     if not isinstance(guard, _Guard):
         return []
-    return [other for other in (ref() for ref in guard.others) if other is not None and other is not array]
+    others = [other for other in (ref() for ref in guard.others) if other is not None and other is not array]
+    # What an earlier draft of a turn has made is gone.
+    return [other for other in others if not isinstance(other, Box) or other.owner.open]
 
 
 def _note(root: Any, other: Any) -> None:

@@ -106,4 +106,5 @@ class Sharing:
 
     def others(self, leaf: Leaf) -> list[Any]:
         """Return the arrays that a leaf may be, as only a run knows, or that others may show."""
-        return [*([leaf.root] if self.is_shared(leaf) else []), *linked(leaf.root)]
+        found = [root for root in linked(leaf.root) if self._region.is_outer(root) or self._seen[id(root)]]
+        return [*([leaf.root] if self.is_shared(leaf) else []), *found]
