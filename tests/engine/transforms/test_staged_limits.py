@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
+import io
+import itertools
+import random
 import sys
 import traceback
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -216,3 +220,46 @@ def test_random_gradients_equal_eager_ones(seed: int) -> None:
 def test_many_random_programs_equal_python(block: int) -> None:
     for seed in range(100 + 50 * block, 150 + 50 * block):
         _compare(lambda function: function, seed)
+
+
+# -- objects from which a call takes something -----------------------------------------------------------
+
+
+SOURCES: dict[str, tuple[Callable[[], Any], Callable[[Any], float]]] = {
+    "cycle": (lambda: itertools.cycle([1.0, 2.0, 3.0]), next),
+    "chain": (lambda: itertools.chain([1.0, 2.0], range(9)), next),
+    "reversed": (lambda: reversed([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), next),
+    "pairs": (lambda: zip(range(9), itertools.islice(range(9), 8), strict=False), lambda it: sum(next(it))),
+    "text": (lambda: io.StringIO("1\n2\n3\n4\n5\n6\n"), lambda file: float(file.readline())),
+    "bytes": (lambda: io.BytesIO(bytes(range(9))), lambda file: float(file.read(1)[0])),
+    "generator": (lambda: np.random.default_rng(0), lambda rng: rng.random()),
+    "state": (lambda: np.random.RandomState(0), lambda rng: rng.random_sample()),
+    "random": (lambda: random.Random(0), lambda rng: rng.random()),
+    "module": (lambda: None, lambda _: random.random()),
+    "numpy": (lambda: None, lambda _: np.random.random_sample()),
+}
+
+
+@pytest.mark.filterwarnings("ignore::wengert.errors.FrozenRandomWarning")
+@pytest.mark.parametrize("name", SOURCES)
+@pytest.mark.parametrize("branch", [False, True])
+def test_what_a_call_takes_out_of_an_object_is_not_staged(name: str, branch: bool) -> None:
+    make, take = SOURCES[name]
+
+    def in_a_branch(x, source):
+        y = x[0]
+        if x[0] > 0:
+            y = y + take(source)
+        return y + take(source)
+
+    def in_a_loop(x, source):
+        y = x[0]
+        k = 0
+        while y < x[3] + 3 and k < 5:
+            y = y + take(source)
+            k += 1
+        return y
+
+    function = in_a_branch if branch else in_a_loop
+    with pytest.raises(StagingError, match="only a run knows"):
+        wg.jit(partial(function, source=make()))(X)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import io
 import itertools
 import operator
+import random
 import zlib
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import CellType, CodeType, FunctionType, GeneratorType, MethodType, ModuleType
 from typing import Any, cast
 
@@ -32,14 +34,14 @@ _PLAIN: Any = (Box, str, bytes, int, float, complex, type(None), np.generic)
 #: What classes have beside the user's own attributes.
 _OF_CLASSES = ("__dict__", "__weakref__", "__doc__", "__module__", "__annotations__")
 _SEQUENCES = (deque, bytearray)
-#: Iterators whose position is known, and those that go on in others.
-_ITERATORS: Any = (
-    *(GeneratorType, itertools.count),
-    *map(
-        type, (iter([]), iter(()), iter(range(0)), iter(range(1 << 65)), iter(""), iter({}), iter({}.items()))
-    ),
-    *map(type, (iter({}.values()), iter(set[int]()), reversed([]))),
-)
+#: Iterators that go on in others, which are compared.
+_ADAPTERS = (zip, map, filter, enumerate)
+#: Generators of random numbers.
+_GENERATORS: Any = (np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random)
+
+
+#: The generators that functions of modules draw from.
+_OF_PROCESS = [function.__self__ for function in (random.random, np.random.random_sample)]
 
 
 def reached(functions: Sequence[FunctionType]) -> list[Any]:
@@ -50,7 +52,7 @@ def reached(functions: Sequence[FunctionType]) -> list[Any]:
     Args:
         functions: a block.
     """
-    waiting: list[Any] = [*functions]
+    waiting: list[Any] = [*functions, *_OF_PROCESS]
     seen: set[int] = set()
     found: list[Any] = []
     kept: list[Any] = []  # an object that is made here must not give its identity to another one
@@ -70,13 +72,21 @@ def reached(functions: Sequence[FunctionType]) -> list[Any]:
 
 
 def _is_mutable(item: Any) -> bool:
-    if isinstance(item, (list, dict, set, CellType, *_SEQUENCES, *_ITERATORS)):
+    if isinstance(item, (list, dict, set, CellType, *_SEQUENCES)) or _is_consumed(item):
         return True
     if isinstance(item, np.ndarray):
         return item.flags.writeable and item.dtype.kind in "biufc"
     if isinstance(item, type):
         return is_users_class(item)
     return bool(slots_of(type(item))) or _users_module(item) is not None
+
+
+def _is_consumed(item: Any) -> bool:
+    """Return whether a call takes something out of an object: an iterator, a file, a generator of random numbers."""
+    if isinstance(item, io.IOBase):
+        return not item.closed and item.readable()
+    is_iterator = isinstance(item, Iterator) and not isinstance(item, (*_ADAPTERS, type))
+    return isinstance(item, _GENERATORS) or (is_iterator and not is_users_class(type(item)))
 
 
 def is_users_class(kind: type) -> bool:
@@ -207,7 +217,7 @@ _PARTS: tuple[tuple[Any, Callable[[Any], Iterable[Any]]], ...] = (
     (CellType, _of_cell),
     (GeneratorType, _of_generator),
     (functools.partial, lambda item: [item.func, item.args, item.keywords]),
-    ((zip, map, filter, enumerate), lambda item: item.__reduce__()[1]),
+    (_ADAPTERS, lambda item: item.__reduce__()[1]),
     ((np.ndarray, bytearray, ModuleType), lambda _: []),
     (type, lambda item: [*vars(item).values()] if is_users_class(item) else []),
     ((staticmethod, classmethod), lambda item: [item.__func__]),
@@ -232,7 +242,7 @@ def content_of_object(item: Any) -> Any:
         return _of_cell(item)
     if isinstance(item, _SEQUENCES):
         return list(cast("Any", item))
-    if isinstance(item, _ITERATORS):
+    if _is_consumed(item):
         return _position(item)
     if isinstance(item, type):
         return {name: value for name, value in vars(item).items() if name not in _OF_CLASSES}
@@ -240,11 +250,25 @@ def content_of_object(item: Any) -> Any:
     return _slots(item) if module is None else dict(vars(module))
 
 
-def _position(iterator: Any) -> Any:
-    if isinstance(iterator, GeneratorType):
-        frame = cast("Any", iterator).gi_frame
-        return None if frame is None else {**frame.f_locals, "": frame.f_lasti}
-    return repr(iterator) if isinstance(iterator, itertools.count) else operator.length_hint(iterator)
+def _position(item: Any) -> Any:
+    """Return what tells how much was taken out of an object; a new object where it does not tell."""
+    match item:
+        case GeneratorType():
+            frame = cast("Any", item).gi_frame
+            return None if frame is None else {**frame.f_locals, "": frame.f_lasti}
+        case itertools.count():
+            return repr(item)
+        case random.Random():
+            return item.getstate()
+        case np.random.Generator():
+            return repr(item.bit_generator.state)
+        case np.random.RandomState() | np.random.BitGenerator():
+            return repr(item.get_state(legacy=False) if hasattr(item, "get_state") else item.state)
+        case io.IOBase() if item.seekable():
+            return item.tell()
+        case _:
+            left = operator.length_hint(item, -1)
+            return left if left >= 0 else object()
 
 
 def is_unchanged(item: Any, before: Any) -> bool:
@@ -281,7 +305,7 @@ def restore(item: Any, before: Any) -> bool:
         if isinstance(before, int):
             return False
         item[...] = before
-    elif isinstance(item, _ITERATORS):
+    elif _is_consumed(item):
         return False
     elif isinstance(item, CellType):
         _fill(item, before)
