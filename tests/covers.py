@@ -132,7 +132,7 @@ def mark_the_rest(items: Sequence[pytest.Item]) -> None:
     """Mark the cases that the quick run leaves out."""
     files: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
-        if not marked(item, "slow", "rest", "exhaustive"):
+        if not marked(item, "slow", "rest", "long", "exhaustive"):
             files[item.nodeid.partition("::")[0]].append(item)
     seconds = recorded()
     for name, tests in files.items():

@@ -125,7 +125,7 @@ def test_the_record_names_tests_that_are_there():
 def test_a_record_holds_what_takes_longer_than_the_quick_run_gives():
     cases = cases_of([f"{QUICK / 2} a.py::test_a[{n}]\n" for n in range(3)] + ["0.01 a.py::test_b\n"])
     assert record_of(cases) == {"a.py::test_a": float(f"{QUICK / 2:.1g}")}
-    assert table(cases).splitlines()[-1].split() == ["0.5", "4", "all"]
+    assert table(cases).splitlines()[-1].split() == [f"{1.5 * QUICK + 0.01:.1f}", "4", "all"]
 
 
 LISTING = """

@@ -6,6 +6,7 @@ import contextlib
 import inspect
 import itertools
 import math
+import random
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -35,9 +36,6 @@ SMOOTH = [primitive for primitive in SAMPLED if primitive not in CONSTANT]
 OF_MATRICES = {
     *(
         "inverse",
-        "lu_inverse",
-        "banded_solution",
-        "lu_solution",
         "solve",
         "cholesky",
         "cholesky_by_rows",
@@ -539,6 +537,7 @@ HEAVY = {
     "student_slope",
 }
 HEAVY |= {"hyp2f1_by_a", "hyp2f1_by_b", "hyp2f1_by_c"}
+HEAVY |= {"betainc", "betaincc", "betainc_slope", "log_beta_density", "log_binomial_mass", "log_f_density"}
 
 
 class FirstDraw(SeededDraw):
@@ -577,11 +576,19 @@ def test_an_operation_without_a_derivative(primitive: Primitive) -> None:
     check_operation(primitive)
 
 
+PAIRS = [pytest.param(c, p, id=f"{p.name}-{c.__name__}") for c, primitives in CHECKS for p in primitives]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("check", "primitive"), random.Random(CASES).sample(PAIRS, len(PAIRS) // 5))
+@examples(EXAMPLES)
+@given(data=st.data())
+def test_a_share(check: Callable[..., None], primitive: Primitive, data: st.DataObject) -> None:
+    check(Sample(primitive, HypothesisDraw(data)))
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("check", "primitive"),
-    [pytest.param(c, p, id=f"{p.name}-{c.__name__}") for c, primitives in CHECKS for p in primitives],
-)
+@pytest.mark.parametrize(("check", "primitive"), PAIRS)
 @examples(LONGER * EXAMPLES)
 @given(data=st.data())
 def test_longer(check: Callable[..., None], primitive: Primitive, data: st.DataObject) -> None:

@@ -196,9 +196,9 @@ class Classifier(ClassifierMixin, BaseEstimator):
         _check_classes(self, classes)
         first = not hasattr(self, "_seed")
         examples, labels = self._validated(X, y, reset=first)
-        if not np.all(known := np.isin(labels, self.classes_)):
+        if not np.all(is_known := np.isin(labels, self.classes_)):
             requirement = f"labels must be among the classes {self.classes_.tolist()}"
-            raise ArgumentError(message("Classifier", requirement, repr(labels[~known].tolist()[0])))
+            raise ArgumentError(message("Classifier", requirement, repr(labels[~is_known].tolist()[0])))
         if first:
             self._begin(examples)
         self._check_shape(examples)
@@ -412,15 +412,15 @@ def _whole(name: str, value: Any) -> int:
     return int(value)
 
 
-def _function(name: str, value: Any, known: dict[str, Callable[..., Any]]) -> Callable[..., Any]:
+def _function(name: str, value: Any, functions: dict[str, Callable[..., Any]]) -> Callable[..., Any]:
     """Return a function given as such or by name."""
     if callable(value):
         return value
-    if not isinstance(value, str) or value not in known:
-        requirement = f"{name} must be a function or one of {', '.join(known)}"
+    if not isinstance(value, str) or value not in functions:
+        requirement = f"{name} must be a function or one of {', '.join(functions)}"
         if isinstance(value, optim.Optimiser):
             got, hint = "an Optimiser", "for example optimiser=lambda rate: optim.adam(rate)"
         else:
             got, hint = repr(value), ""
         raise ArgumentError(message("Classifier", requirement, got, hint))
-    return known[value]
+    return functions[value]

@@ -69,7 +69,7 @@ def test_cond_of_examples() -> None:
 # -- while ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("limit", [0.0, 1.0, 100.0])
+@pytest.mark.parametrize("limit", [0.0, pytest.param(1.0, marks=pytest.mark.exhaustive), 100.0])
 def test_while_with_carries_of_several_shapes(limit: float) -> None:
     def function(x: Any, y: Any) -> Any:
         return wg.while_loop(

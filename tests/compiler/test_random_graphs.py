@@ -167,6 +167,7 @@ def test_two_sums_of_which_one_has_bounds() -> None:
     check(lambda _, x: wg.value_and_grad(function, 1)(_, x), 0.0, np.linspace(-1, 1, 45).reshape(5, 9))
 
 
+@pytest.mark.exhaustive
 def test_a_few_elements_added_to_many() -> None:
     def function(_: Any, x: Any) -> Any:
         few = np.tanh(np.outer(x[:5], x[:7]).sum(1)) * 0.2

@@ -193,8 +193,14 @@ def check_specials(primitive: Primitive, dtypes: Sequence[str], most: int | None
 
 
 @pytest.mark.exhaustive
-@each(ELEMENTWISE)
+@each([primitive for primitive in ELEMENTWISE if primitive.name not in DENSITIES])
 def test_special_values(primitive: Primitive) -> None:
+    check_specials(primitive, ("float64", "int8", "bool"))
+
+
+@pytest.mark.long
+@each([primitive for primitive in ELEMENTWISE if primitive.name in DENSITIES])
+def test_special_values_of_densities(primitive: Primitive) -> None:
     check_specials(primitive, ("float64", "int8", "bool"))
 
 

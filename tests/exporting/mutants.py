@@ -100,7 +100,7 @@ def outcome(path: Path) -> str:
     values = [
         x.item() if t.weak and hasattr(x, "item") else x for x, t in zip(values, saved.types, strict=True)
     ]
-    args, kwargs = tree.unflatten(saved.given, values)
+    args, kwargs = tree.unflatten(saved.accepted, values)
     try:
         results = function(*args, **kwargs)
     except (

@@ -39,7 +39,7 @@ def drawn_classes(seed: int) -> tuple[Any, bool]:
     return (x, y), False
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", [pytest.param(0, marks=pytest.mark.exhaustive), *range(1, 20)])
 def test_separated_data_are_reported(seed: int) -> None:
     data, is_separated = drawn_classes(seed)
     if not is_separated:

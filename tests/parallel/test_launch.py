@@ -85,3 +85,11 @@ def test_the_reason_of_a_death_is_told(job):
     note = "import os, sys; open(os.environ['WENGERT_JOB'] + '/died', 'w').write('rank 1: no memory'); sys.exit(1)"
     with pytest.raises(LaunchError, match=r"^rank 1: no memory; start it again"):
         run(job, note)
+
+
+def test_an_error_that_mpiexec_loses_is_shown(job, capfd):
+    lost = "import os; os.dup2(os.open(os.devnull, os.O_WRONLY), 2)"
+    fails = "from wengert.parallel.launch import explain; explain('wengert: too few'); os._exit(2)"
+    with pytest.raises(LaunchError):
+        run(job, f"{BEGIN}; {lost}; {fails}")
+    assert capfd.readouterr().err == "wengert: too few\n"

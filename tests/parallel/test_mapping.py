@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -218,8 +219,22 @@ def run(function: Counted, path, pool, **options):
     return parallel.map(function, np.arange(40), **options)
 
 
-def test_a_journal_keeps_finished_chunks(tmp_path, pool):
-    path, first = tmp_path / "journal", Counted(30)
+class AtOnce(ThreadPoolExecutor):
+    """Calls a function when it is submitted, so that all chunks in hand are finished when the first one is taken."""
+
+    def submit(self, function, /, *arguments, **options):
+        future = Future()
+        try:
+            future.set_result(function(*arguments, **options))
+        except Exception as problem:
+            future.set_exception(problem)
+        return future
+
+
+@pytest.mark.parametrize("executor", [AtOnce, partial(ThreadPoolExecutor, 1)], ids=["at once", "one thread"])
+@pytest.mark.parametrize("attempt", range(5))
+def test_a_journal_keeps_finished_chunks(tmp_path, executor, attempt):
+    path, first, pool = tmp_path / "journal", Counted(30), executor()
     with pytest.raises(parallel.MapError):
         run(first, path, pool, chunk=4)
     second = Counted()

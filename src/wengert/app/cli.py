@@ -24,7 +24,7 @@ from wengert.app.sweep import Point, begin_sweep, resume_sweep
 from wengert.app.train import resume_training, run_training, try_training
 from wengert.engine.core.blas_threads import limit_blas
 from wengert.engine.core.errors import WengertError
-from wengert.parallel.output import tell
+from wengert.parallel.launch import explain
 from wengert.train.reporters import labelled
 from wengert.train.runs import Run, absolute, resumed_settings, task_of
 from wengert.train.settings import OPTIONS, Option, Settings, SettingsError, read_settings
@@ -164,9 +164,9 @@ def train(
 
     Without options, the network has its paper's settings and learns digits that Wengert draws.
     """
-    given = {field: value for field, value in options.items() if value is not None}
+    chosen = {field: value for field, value in options.items() if value is not None}
     if network is not None:
-        given["task"] = network
+        chosen["task"] = network
     limit_blas()
     if ranks is not None:
         if dry_run:
@@ -176,10 +176,10 @@ def train(
         if settings is not None or out is not None or dry_run:
             raise click.UsageError("--resume cannot be combined with --settings, --out or --dry-run.")
         run = Run.open(resume, trust=trust)
-        return resume_training(run, resumed_settings(run, given))
+        return resume_training(run, resumed_settings(run, chosen))
     if trust:
         raise click.UsageError("--trust needs --resume; the file of --model is always run.")
-    complete = _complete(given, read_settings(settings) if settings is not None else {})
+    complete = _complete(chosen, read_settings(settings) if settings is not None else {})
     return try_training(complete) if dry_run else run_training(complete, out)
 
 
@@ -193,21 +193,21 @@ def check_data_dir(data: str, folder: str | None) -> None:
         raise click.UsageError("--data arrays needs --data-dir, the folder of the .npy files.")
 
 
-def _complete(given: dict[str, Any], written: dict[str, Any]) -> Settings:
+def _complete(chosen: dict[str, Any], written: dict[str, Any]) -> Settings:
     """Return the settings of a new run: from the command line, then from the file, then the network's own."""
-    if "task" in given and "model" in given:
+    if "task" in chosen and "model" in chosen:
         raise click.UsageError("NETWORK and --model cannot be combined.")
-    if "task" in given:
+    if "task" in chosen:
         written.pop("model", None)
-    if "model" in given:
+    if "model" in chosen:
         written.pop("task", None)
-    both = written | given
+    both = written | chosen
     if "task" in both and "model" in both:
         raise SettingsError("network and model cannot both be set")
     data = both.pop("data", "digits")
     check_data_dir(data, both.get("data_dir"))
-    known = {name: both[name] for name in ("recipe", "model") if name in both}
-    wanted = Settings(both.pop("task", "cnn"), data, 1, 1, 1.0, 0, **known)
+    static = {name: both[name] for name in ("recipe", "model") if name in both}
+    wanted = Settings(both.pop("task", "cnn"), data, 1, 1, 1.0, 0, **static)
     if wanted.model is not None and wanted.recipe != "paper":
         raise SettingsError("recipe cannot be combined with model: define a Task in the file instead")
     return task_of(wanted).settings(data, **both)
@@ -253,9 +253,9 @@ def sweep(
 
 def _arguments(written: dict[str, Any], point: dict[str, Any]) -> list[str]:
     """Return the options of ``wengert train`` for a point of a grid; raise `SettingsError` if it refuses them."""
-    given = {OPTIONS[name].field: value for name, value in point.items()}
-    complete = absolute(_complete(dict(given), dict(written)))
-    chosen = written | given | {"data_dir": complete.data_dir, "model": complete.model}
+    varied = {OPTIONS[name].field: value for name, value in point.items()}
+    complete = absolute(_complete(dict(varied), dict(written)))
+    chosen = written | varied | {"data_dir": complete.data_dir, "model": complete.model}
     arguments = [] if complete.model is not None else [complete.task]
     for name, option in OPTIONS.items():
         value = chosen.get(option.field)
@@ -377,9 +377,9 @@ def main(program: click.Command = command, name: str = "wengert") -> None:
         _fail("stopped by Ctrl-C", INTERRUPTED)
 
 
-def _alike(option: str, others: list[str]) -> list[str]:
+def _alike(option: str, candidates: list[str]) -> list[str]:
     """Return the options whose names differ little; click counts the dashes, too."""
-    names = {other.lstrip("-"): other for other in others}
+    names = {candidate.lstrip("-"): candidate for candidate in candidates}
     return [names[name] for name in difflib.get_close_matches(option.lstrip("-"), names, cutoff=0.7)]
 
 
@@ -388,6 +388,6 @@ def _line(problem: str) -> str:
 
 
 def _fail(problem: str, code: int) -> None:
-    tell(_line(problem))
+    explain(_line(problem))
     fail_job(code)
     sys.exit(code)

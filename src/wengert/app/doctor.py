@@ -48,7 +48,7 @@ class Check(NamedTuple):
 
 
 def facts() -> Iterator[Fact]:
-    """Yield what a report of a fault should say about this installation."""
+    """Yield the facts that a report of a fault should state about this installation."""
     yield Fact("wengert", f"{__version__} in {Path(__file__).parents[1]}")
     yield Fact("python", f"{platform.python_version()} in {sys.executable}")
     yield Fact("system", f"{platform.system()} {platform.release()} on {platform.machine()}")

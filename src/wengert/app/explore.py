@@ -26,15 +26,7 @@ _MARK = b'<meta name="generator" content="wengert explore">'
 def write_exploration(place: str, inputs: Sequence[str], out: str | None) -> Path:
     """Write the page of a function in a Python file, by default as NAME.html, and return its path.
 
-    Args:
-        place: the function, as ``FILE.py:NAME``.
-        inputs: its arguments: Python literals, or files of arrays (.npy, .npz).
-        out: the HTML file.
-
-    Raises:
-        SettingsError: the file or the function does not exist, or an input is neither a literal nor a file.
-        ExplorationError: the user's function fails.
-        RunError: the page cannot be written, or would replace a file that is not such a page.
+    The place is ``FILE.py:NAME``. Inputs are Python literals, or files of arrays (.npy, .npz).
     """
     file, colon, name = place.rpartition(":")
     if not (colon and name.isidentifier() and file.endswith(".py")):
@@ -83,8 +75,8 @@ def _function(file: Path, name: str) -> Callable[..., Any]:
         raise ExplorationError(f"{file} fails: {_told(problem)}") from problem
     value = vars(module).get(name)
     if not callable(value):
-        known = [key for key, one in vars(module).items() if _is_function_of(one, module)]
-        has = f"it has {', '.join(known)}" if known else "it has no function"
+        names = [key for key, member in vars(module).items() if _is_function_of(member, module)]
+        has = f"it has {', '.join(names)}" if names else "it has no function"
         raise SettingsError(f"{file} has no function {name}: {has}")
     return value
 
@@ -95,7 +87,7 @@ def _is_function_of(value: Any, module: ModuleType) -> bool:
 
 def _told(problem: Exception) -> str:
     """Return an error with the line of the user that it comes from."""
-    lines = [one for one in traceback.extract_tb(problem.__traceback__) if one.filename.endswith(".py")]
+    lines = [frame for frame in traceback.extract_tb(problem.__traceback__) if frame.filename.endswith(".py")]
     where = f" [{os.path.basename(lines[-1].filename)}:{lines[-1].lineno}]" if lines else ""
     return f"{type(problem).__name__}: {problem}{where}"
 

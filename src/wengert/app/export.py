@@ -37,13 +37,7 @@ class ExportOptions(NamedTuple):
 
 
 def export_run(folder: str, options: ExportOptions) -> list[Path]:
-    """Write the files, and return their paths.
-
-    Raises:
-        DataError: the folder holds no run, a damaged one, or one without a model.
-        ArgumentError: options do not go together.
-        UnsupportedError: an operation of the network cannot leave Python.
-    """
+    """Write the files, and return their paths."""
     if options.gradient and options.train_step:
         raise ArgumentError(message("export", "--gradient and --train-step exclude each other"))
     if options.target != "host" and options.kind != "c":

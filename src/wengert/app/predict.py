@@ -40,9 +40,6 @@ def run_prediction(
     """Print the predictions of a run's network.
 
     If a file cannot be read, it continues with the next; the exit code is then 1, otherwise 0.
-
-    Raises:
-        WengertError: the run cannot be used.
     """
     predictor = Predictor.open(run, trust=options.trust)
     failed, light = False, []

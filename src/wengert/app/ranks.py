@@ -14,10 +14,10 @@ from wengert._startup import INTERRUPTED, is_rank
 from wengert.engine.core.errors import MissingExtraError, WengertError
 from wengert.parallel import Group, GroupError
 from wengert.parallel.group import reason_of
-from wengert.parallel.launch import JOB, Job, check_size, find_mpiexec, note
+from wengert.parallel.launch import JOB, Job, check_size, explain, find_mpiexec, note
 from wengert.parallel.mpi import is_of_mpi, load
 from wengert.parallel.orphans import end_with_parent
-from wengert.parallel.output import label_lines, tell
+from wengert.parallel.output import label_lines
 from wengert.train.agreement import agree_on_target
 from wengert.train.reporters import labelled
 from wengert.train.settings import SettingsError
@@ -107,26 +107,21 @@ def _report(problem: BaseException, text: str, code: int) -> None:
         note("ended", str(code))
     elif note("died", text):
         return
-    tell(f"wengert: {text}")
+    explain(f"wengert: {text}")
 
 
 # -- in the launching process ----------------------------------------------------------------------------
 
 
 def launch(ranks: int, restarts: int, least: int) -> int:
-    """Run the present command line on several ranks, and return its exit code.
-
-    Raises:
-        SettingsError: fewer ranks than the least number are asked for.
-        LaunchError: mpiexec is missing, or a rank died and no restarts are left.
-    """
+    """Run the present command line on several ranks, and return its exit code."""
     if ranks < least:
         raise SettingsError(f"ranks is {ranks}, fewer than min-ranks, {least}")
-    given = without_options(sys.argv[1:], _OWN)
+    command = without_options(sys.argv[1:], _OWN)
 
     def program(folder: Path) -> Sequence[str]:
         run = folder / "run"
-        arguments = ["train", "--resume", run.read_text(), "--trust"] if run.exists() else given
+        arguments = ["train", "--resume", run.read_text(), "--trust"] if run.exists() else command
         return [sys.executable, "-m", "wengert", *arguments]
 
     job = Job(find_mpiexec(), lambda label, text: print(labelled(label, text), flush=True))
@@ -142,12 +137,12 @@ def without_options(arguments: Sequence[str], names: Sequence[str]) -> list[str]
         ... )
         ['train', '--lr=1', 'cnn']
     """
-    kept: list[str] = []
-    rest = iter(arguments)
-    for argument in rest:
+    retained: list[str] = []
+    remaining = iter(arguments)
+    for argument in remaining:
         name, equals, _ = argument.partition("=")
         if name not in names:
-            kept.append(argument)
+            retained.append(argument)
         elif not equals:
-            next(rest, None)
-    return kept
+            next(remaining, None)
+    return retained

@@ -17,12 +17,7 @@ _NARROWEST = 80
 
 
 def write_report(folder: str, out: str | None, *, trust: bool = False) -> Path:
-    """Write the page of a run, by default into its folder, and return its path.
-
-    Raises:
-        DataError: the folder holds no run, or a damaged one.
-        RunError: the page cannot be written, or would replace a file that is not a report.
-    """
+    """Write the page of a run, by default into its folder, and return its path."""
     path = _page(out, Path(folder) / REPORT)
     if out is not None:
         _protect(path)
@@ -31,12 +26,7 @@ def write_report(folder: str, out: str | None, *, trust: bool = False) -> Path:
 
 
 def write_comparison(folders: Sequence[str], out: str | None, *, trust: bool = False) -> Path:
-    """Print a table of runs, write their page, by default into the current folder, and return its path.
-
-    Raises:
-        DataError: a folder holds no run, or a damaged one.
-        RunError: the page cannot be written, or would replace a file that is not a report.
-    """
+    """Print a table of runs, write their page, by default into the current folder, and return its path."""
     path = _page(out, Path(COMPARISON))
     _protect(path)
     runs = [Run.open(folder, trust=trust) for folder in folders]

@@ -34,7 +34,7 @@ from wengert.app.cli import main
 main()"""
 """The process of a run, which saves a checkpoint and ends when the sweep ends."""
 _SECONDS_TO_SAVE = 60.0
-"""How long a run may take to save its checkpoint, before it is killed."""
+"""The time that a run may take to save its checkpoint, before it is killed."""
 
 
 class Point(NamedTuple):
@@ -55,13 +55,8 @@ class _Running(NamedTuple):
 def begin_sweep(points: Sequence[Point], workers: int | None, out: str | None) -> int:
     """Train all runs of a new sweep and compare them.
 
-    Args:
-        points: the runs.
-        workers: how many run at a time; by default one per processor.
-        out: a new folder; by default ``runs/sweep-DATE-TIME``.
-
-    Returns:
-        The exit code: 0; 1 if a run failed; 128 plus the number of the signal that ended the sweep.
+    By default one run per processor goes on at a time, in ``runs/sweep-DATE-TIME``. The exit code is 1 if a run failed,
+    and 128 plus the number of the signal that ended the sweep.
     """
     check_place(out)
     workers = min(workers or get_threads(), len(points))
@@ -79,11 +74,7 @@ def begin_sweep(points: Sequence[Point], workers: int | None, out: str | None) -
 
 
 def resume_sweep(folder: str, workers: int | None) -> int:
-    """Finish the runs of a sweep, those in progress from their checkpoints; see `begin_sweep`.
-
-    Raises:
-        DataError: the folder holds no sweep.
-    """
+    """Finish the runs of a sweep, those in progress from their checkpoints; see `begin_sweep`."""
     path = Path(folder)
     try:
         content = read_json(path / _SWEEP)
@@ -105,7 +96,7 @@ class _Sweep:
         self.folder, self.points, self.workers, self.threads = folder, points, workers, threads
         self.running: list[_Running] = []
         self.problems: dict[str, str] = {}
-        """Why runs failed, by name."""
+        """The reasons why runs failed, by name."""
 
     def run(self) -> int:
         """Start runs until all have ended, or a signal comes; then compare them."""

@@ -73,9 +73,6 @@ def run_training(settings: Settings, out: str | None) -> int:
     """Train, show the progress, and write everything into a folder, which is made once the data are loaded.
 
     The exit code is 0, or 128 plus the number of the signal that ended the run.
-
-    Raises:
-        WengertError: an expected failure; its message is one line.
     """
     with all_ranks() as group:
         group.from_first(lambda: check_place(out))

@@ -55,14 +55,14 @@ _OTHERS: dict[str, Callable[..., Any]] = {
 
 def __getattr__(name: str) -> Any:
     if name in _OTHERS:
-        found = _OTHERS[name]
+        implementation = _OTHERS[name]
     elif name in BY_NAME:
         from scipy.special import _ufuncs  # pyright: ignore[reportPrivateUsage]
 
-        found = getattr(_ufuncs, name, BY_NAME[name])
+        implementation = getattr(_ufuncs, name, BY_NAME[name])
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
-    globals()[name] = function = of_arrays(found)
+    globals()[name] = function = of_arrays(implementation)
     return function
 
 

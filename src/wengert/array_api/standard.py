@@ -18,25 +18,25 @@ DEVICE = "cpu"
 _PLAIN: Any = (np.ndarray, np.generic, bool, int, float, complex)
 
 
-def standard(value: Any, given: Sequence[Any] = ()) -> Any:
+def standard(value: Any, inputs: Sequence[Any] = ()) -> Any:
     """Return the result of a function as an array of the standard: a box, also of a number.
 
     Args:
         value: an array, a number, or a tuple of them; a named tuple keeps its fields.
-        given: the arguments of the function, which stay the same objects where it returns one.
+        inputs: the arguments of the function, which stay the same objects where it returns one.
 
     Example:
         >>> standard(np.float64(2.0)).shape
         ()
     """
     if isinstance(value, Box):
-        if value.owner is not CONSTANT or value.lens is not None or any(value is array for array in given):
+        if value.owner is not CONSTANT or value.lens is not None or any(value is x for x in inputs):
             return value
         return STANDARD.constant(value.state.value)
     if isinstance(value, _PLAIN):
         return STANDARD.constant(value)
     if isinstance(value, SEQUENCE):
-        items: Any = [standard(item, given) for item in value]  # pyright: ignore[reportUnknownVariableType]
+        items: Any = [standard(item, inputs) for item in value]  # pyright: ignore[reportUnknownVariableType]
         kind: Any = type(value)  # pyright: ignore[reportUnknownVariableType]
         return kind(*items) if hasattr(kind, "_fields") else kind(items)
     return value
@@ -65,18 +65,10 @@ def _constant(value: Any) -> Any:
 
 
 def declared(module: str, signatures: str, functions: dict[str, Callable[..., Any]]) -> dict[str, Any]:
-    """Return functions with the signatures of the standard.
+    """Return functions by their names, with the signatures of the standard.
 
-    A positional argument goes to the implementation by its place, and a keyword by its name, unless it is None by
-    default and left so, for which NumPy has other marks.
-
-    Args:
-        module: the name of the module that offers the functions.
-        signatures: one signature a line, such as ``sum(x, /, *, axis=None)``.
-        functions: the implementation of each name.
-
-    Returns:
-        The functions by their names.
+    ``signatures`` has one a line, such as ``sum(x, /, *, axis=None)``. A positional argument goes to the implementation
+    by its place, and a keyword by its name, unless it is None by default and left so, for which NumPy has other marks.
 
     Example:
         >>> table = declared("example", "total(x, /, *, axis=None)", {"total": np.sum})
@@ -126,16 +118,8 @@ def _names(listed: ast.arguments) -> list[str]:
 def as_array(value: Any, dtype: Any = None, copy: bool | None = None) -> Any:
     """Return an array of the standard of a number, an array, or nested sequences of them.
 
-    A box stays as it is, unless it is converted or copied. A plain array is copied: a later write to it must not change
-    the derivative.
-
-    Args:
-        value: the elements.
-        dtype: of the result.
-        copy: True copies a box as well; False raises an error where a copy is needed.
-
-    Raises:
-        ArgumentError: ``copy=False`` and the elements must be copied.
+    A box stays as it is, unless it is converted, or copied with ``copy=True``. A plain array is copied: a later write
+    to it must not change the derivative. ``copy=False`` raises `ArgumentError` where elements must be copied.
 
     Example:
         >>> as_array([1, 2]).dtype

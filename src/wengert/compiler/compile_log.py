@@ -62,11 +62,7 @@ def log_recompiled(function: Callable[..., Any], count: int, why: str) -> None:
 
 
 class Patience:
-    """Logs once that tracing or compiling a function takes long, while the user waits.
-
-    Args:
-        function: the user's function.
-    """
+    """Logs once that tracing or compiling the user's function takes long, while the user waits."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function

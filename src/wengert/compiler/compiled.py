@@ -50,9 +50,7 @@ def checked(options: Options) -> Options:
 class Compiled:
     """A graph compiled step by step; each step runs when its result is first asked for.
 
-    Args:
-        unit: the graph, before any pass or simplified.
-        signature: of the entry that Python calls, if the program can have one.
+    The ``signature`` is that of the entry that Python calls, if the program can have one.
     """
 
     unit: Unit

@@ -21,7 +21,7 @@ from wengert.engine.core.errors import ArgumentError, message
 from wengert.engine.transforms.frozen_random import Draws
 from wengert.engine.transforms.substitution import attempt, current
 
-#: How many specialisations a function keeps.
+#: The number of specialisations that a function keeps.
 VARIABLE = "WENGERT_SPECIALISATIONS"
 _USUAL = 256
 _MOST_ENTRIES = 16
@@ -49,17 +49,17 @@ class Served(NamedTuple):
     types: tuple[Any, ...]
     """Of the leaves, as `arguments.types_of` returns them."""
 
-    def fits(self, static: tuple[Any, ...], rest: tuple[Any, Any], leaves: list[Any]) -> bool:
+    def fits(self, static: tuple[Any, ...], containers: tuple[Any, Any], leaves: list[Any]) -> bool:
         """Return whether a call has the same static arguments and containers; append its leaves."""
         same = len(static) == len(self.static) and all(map(arguments.is_same, static, self.static))
-        return same and self.take(rest, leaves)
+        return same and self.take(containers, leaves)
 
 
 class Traced(NamedTuple):
     """A specialisation, and the arguments for which it was looked up."""
 
     specialisation: Specialisation
-    given: Given
+    request: Given
     paths: list[str]
     """The place of each leaf of the arguments, as ``params['w']``."""
     donated: list[int]
@@ -71,13 +71,8 @@ class Dispatch:
 
     It keeps `most_specialisations`, and frees the least recently used ones beyond these, with their native code. A
     running call holds its own specialisation. Threads take no lock: a thread that has stored a reference to a
-    specialisation checks afterwards whether it is still known, and removes the reference if not.
-
-    Args:
-        owner: the compiled function. It holds the dispatch, which refers to it weakly, so both are freed at once.
-        function: the user's function.
-        roles: its static and donated arguments.
-        options: of the compilation.
+    specialisation checks afterwards whether the dispatch still holds it, and removes the reference if not. The compiled
+    function, its ``owner``, holds the dispatch, which refers to it weakly, so both are freed at once.
     """
 
     def __init__(self, owner: Any, function: Callable[..., Any], roles: Roles, options: Options) -> None:
@@ -100,16 +95,16 @@ class Dispatch:
         """Execute a call that no entry serves."""
         if kwargs:
             args, kwargs = self.roles.in_places(args, kwargs)
-        static, rest = self.roles.divided(args, kwargs)
+        static, dynamic = self.roles.divided(args, kwargs)
         last, misfit = self._last, None
         leaves: list[Any] = []
-        if last is not None and last.fits(static, rest, leaves):
+        if last is not None and last.fits(static, dynamic, leaves):
             misfit = last.specialisation
             if (result := misfit.at_once(leaves)) is not MISFIT:
                 return result
             if arguments.types_of(leaves) == last.types:  # an array must be copied, say
                 return misfit(leaves)
-        leaves, structure = tree.flatten(rest)
+        leaves, structure = tree.flatten(dynamic)
         outer = arguments.outer_key_of(structure, static)
         newest = self._newest_for(outer)
         if newest is not None:
@@ -117,16 +112,16 @@ class Dispatch:
             served = newest.specialisation
             if served is not misfit and (result := served.at_once(leaves)) is not MISFIT:
                 return result
-        given = self._given(static, leaves, structure, outer)
-        if given is None:
+        request = self._given(static, leaves, structure, outer)
+        if request is None:
             return self._followed(args, kwargs)
-        specialisation = self._known.get(given.key) or self._specialised(given, args, kwargs)
+        specialisation = self._known.get(request.key) or self._specialised(request, args, kwargs)
         if specialisation.captured:  # it depends on a value that another transform follows
             return self._followed(args, kwargs)
         if not specialisation.is_loaded:
-            self._load(specialisation, given)
-        self._serve(specialisation, given, newest.take if newest is not None else tree.taker(structure))
-        return specialisation(given.leaves)
+            self._load(specialisation, request)
+        self._serve(specialisation, request, newest.take if newest is not None else tree.taker(structure))
+        return specialisation(request.leaves)
 
     def _followed(self, args: Any, kwargs: Any) -> Any:
         """Call the function itself inside another transform."""
@@ -136,16 +131,16 @@ class Dispatch:
     def traced(self, args: Any, kwargs: Any) -> Traced:
         """Return the specialisation for some arguments, which may not be compiled yet, and their leaves."""
         args, kwargs = self.roles.in_places(args, kwargs)
-        static, rest = self.roles.divided(args, kwargs)
-        leaves, structure = tree.flatten(rest)
-        given = self._given(static, leaves, structure, arguments.outer_key_of(structure, static))
-        if given is None:
+        static, dynamic = self.roles.divided(args, kwargs)
+        leaves, structure = tree.flatten(dynamic)
+        request = self._given(static, leaves, structure, arguments.outer_key_of(structure, static))
+        if request is None:
             raise ArgumentError(
                 message("jit", "inside another transform there is nothing compiled to look at")
             )
-        specialisation = self._known.get(given.key) or self._specialised(given, args, kwargs)
+        specialisation = self._known.get(request.key) or self._specialised(request, args, kwargs)
         paths = arguments.paths_of(self.function, structure, self.roles.static)
-        return Traced(specialisation, given, paths, self.roles.donated_leaves(structure, args, kwargs))
+        return Traced(specialisation, request, paths, self.roles.donated_leaves(structure, args, kwargs))
 
     def _newest_for(self, outer: Any) -> Served | None:
         """Return the path of the last call with these containers and static arguments, whatever its leaves."""
@@ -168,46 +163,47 @@ class Dispatch:
 
     # -- making ------------------------------------------------------------------------------------------
 
-    def _specialised(self, given: Given, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Specialisation:
+    def _specialised(self, request: Given, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Specialisation:
         bound = most_specialisations()
         self.roles.check(len(args))
         donated = [
             place
-            for place in self.roles.donated_leaves(given.structure, args, kwargs)
-            if isinstance(given.leaves[place], NDARRAY)
+            for place in self.roles.donated_leaves(request.structure, args, kwargs)
+            if isinstance(request.leaves[place], NDARRAY)
         ]
-        with self._patience.with_tracing(), self._draws.watched(*given.static):
+        with self._patience.with_tracing(), self._draws.watched(*request.static):
             specialisation = attempt(
-                self.function, lambda: Specialisation(self.roles.call, given, donated, self.options)
+                self.function, lambda: Specialisation(self.roles.call, request, donated, self.options)
             )
         if not specialisation.captured:
             self._made += 1
-            self._known[given.key] = specialisation
+            self._known[request.key] = specialisation
             self._keep(bound, specialisation)
         return specialisation
 
-    def _load(self, specialisation: Specialisation, given: Given) -> None:
+    def _load(self, specialisation: Specialisation, request: Given) -> None:
         with self._patience.with_compiling(specialisation.graph):
             specialisation.load()
-        others = [key for key, one in list(self._known.items()) if one is not specialisation]
+        others = [key for key, entry in list(self._known.items()) if entry is not specialisation]
 
         def why() -> str:
-            return arguments.difference(self.function, others[-1], given, self.roles.static)
+            return arguments.difference(self.function, others[-1], request, self.roles.static)
 
         log_compiled(
-            self.function, arguments.show_types(given.leaves), specialisation, why if others else None
+            self.function, arguments.show_types(request.leaves), specialisation, why if others else None
         )
         if others and is_often(self._made - 1):
             log_recompiled(self.function, self._made, why())
 
-    def _serve(self, found: Specialisation, given: Given, take: Callable[[Any, list[Any]], bool]) -> None:
+    def _serve(self, version: Specialisation, request: Given, take: Callable[[Any, list[Any]], bool]) -> None:
         """Let later calls of the same kind find a specialisation quickly."""
-        self._last = self._newest[given.outer_key] = Served(given.static, take, found, given.key[0])
-        if found.signature is not None and found not in self._entries and len(self._entries) < _MOST_ENTRIES:
-            self._entries[found] = None
-            self._put_before([found])
-        if self._known.get(given.key) is not found:  # another thread has freed it meanwhile
-            self._forget(found)
+        self._last = self._newest[request.outer_key] = Served(request.static, take, version, request.key[0])
+        entries = self._entries
+        if version.signature is not None and version not in entries and len(entries) < _MOST_ENTRIES:
+            entries[version] = None
+            self._put_before([version])
+        if self._known.get(request.key) is not version:  # another thread has freed it meanwhile
+            self._forget(version)
 
     def _put_before(self, specialisations: Sequence[Specialisation], *, anew: bool = False) -> None:
         """Put the entries of specialisations before those that calls try or, with ``anew``, in their place."""
@@ -215,10 +211,10 @@ class Dispatch:
         if owner is None:
             return
         call = self.call if anew else owner.__call__
-        for found in specialisations:
-            assert found.signature is not None
-            before, call = call, entry.make(found.signature, found.compiled.executable, call)
-            self._entries[found] = None if call is before else entry.Watch(call, found.signature)
+        for version in specialisations:
+            assert version.signature is not None
+            before, call = call, entry.make(version.signature, version.compiled.executable, call)
+            self._entries[version] = None if call is before else entry.Watch(call, version.signature)
         owner.__call__ = call
 
     # -- freeing -----------------------------------------------------------------------------------------
@@ -226,9 +222,9 @@ class Dispatch:
     def _keep(self, bound: int, newest: Specialisation) -> None:
         """Free the least recently used specialisations beyond a number of them."""
         while len(self._known) > bound:
-            for found, watch in list(self._entries.items()):
+            for version, watch in list(self._entries.items()):
                 if watch is not None and watch.has_served():
-                    found.touch()
+                    version.touch()
             others = [(key, entry) for key, entry in list(self._known.items()) if entry is not newest]
             if not others:
                 return
@@ -236,14 +232,14 @@ class Dispatch:
             self._known.pop(key, None)
             self._forget(oldest)
 
-    def _forget(self, found: Specialisation) -> None:
+    def _forget(self, version: Specialisation) -> None:
         """Drop every reference to a specialisation that is no longer known."""
         for key, served in list(self._newest.items()):
-            if served.specialisation is found:
+            if served.specialisation is version:
                 self._newest.pop(key, None)
         last = self._last
-        if last is not None and last.specialisation is found:
+        if last is not None and last.specialisation is version:
             self._last = None
-        if found in self._entries:
-            self._entries.pop(found, None)
+        if version in self._entries:
+            self._entries.pop(version, None)
             self._put_before(list(self._entries), anew=True)

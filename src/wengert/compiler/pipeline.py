@@ -273,12 +273,7 @@ def verifies() -> bool:
 def stages(unit: Unit, last: str = SCHEDULED) -> Iterator[tuple[str, Unit]]:
     """Yield the name of each pass that has not run yet, up to the last one named, and the unit after it.
 
-    Args:
-        unit: the program as far as it has come.
-        last: the name of the last pass to run.
-
-    Raises:
-        VerificationError: ``WENGERT_VERIFY=1``, and a pass returned nests that are not valid.
+    With ``WENGERT_VERIFY=1``, `VerificationError` if a pass returned nests that are not valid.
     """
     verify = Verifier() if verifies() else None
     names = [step.name for step in PASSES]

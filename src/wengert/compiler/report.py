@@ -200,11 +200,11 @@ def _nest(nest: Nest, scheduled: ScheduledNest, names: Names, turns: int) -> Nes
 
 def _moved(nest: Nest) -> int:
     """Return the bytes of the elements that a nest reads and writes, each once."""
-    found = [node for node in nest.nodes() if isinstance(node, Load)]
-    found += [Load(store.buffer, store.indices) for store in nest.stores]
+    accesses = [node for node in nest.nodes() if isinstance(node, Load)]
+    accesses += [Load(store.buffer, store.indices) for store in nest.stores]
     own = nest.own_dims()
     reached: Counter[Buffer] = Counter()
-    for load in {(load.buffer, load.indices): load for load in found}.values():
+    for load in {(load.buffer, load.indices): load for load in accesses}.values():
         reached[load.buffer] += math.prod(dim.extent for dim in own & free_dims(load))
     return sum(min(count, buffer.size) * buffer.dtype.itemsize for buffer, count in reached.items())
 
@@ -214,7 +214,7 @@ def costs(nest: Nest) -> Counter[str]:
 
     A shared value counts once; moves, conversions and the arithmetic of indices do not count.
     """
-    found: Counter[str] = Counter()
+    operations: Counter[str] = Counter()
     seen: set[int] = set()
     points = math.prod(dim.extent for dim in nest.dims)
 
@@ -224,13 +224,13 @@ def costs(nest: Nest) -> Counter[str]:
         seen.add(id(node))
         if isinstance(node, Reduce):
             times *= math.prod(dim.extent for dim in node.dims)
-            found[getattr(node.body, "location", "") or nest.location] += times
+            operations[getattr(node.body, "location", "") or nest.location] += times
         elif isinstance(node, Apply) and node.operation not in _MOVES:
-            found[node.location or nest.location] += times
+            operations[node.location or nest.location] += times
         for child in children(node):
             visit(child, times)
 
     for store in nest.stores:
-        found[nest.location] += points if store.combiner else 0
+        operations[nest.location] += points if store.combiner else 0
         visit(store.value, points * math.prod(dim.extent for dim in store.along))
-    return found
+    return operations

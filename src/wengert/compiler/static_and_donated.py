@@ -13,14 +13,7 @@ from wengert.engine.transforms.substitution import current
 
 
 class Roles:
-    """The static and the donated arguments of a function.
-
-    Args:
-        function: the user's.
-        static: the positions of the static ones.
-        names: the names of those that have no position.
-        donated: the positions of the donated ones.
-    """
+    """The static and the donated arguments of a function, by position; ``names`` are those that have no position."""
 
     def __init__(
         self,
@@ -38,10 +31,10 @@ class Roles:
         # Where the arguments stand in the function's own order, for each number of them and names that calls had.
         self._places: dict[Any, tuple[tuple[Any, ...], dict[str, Any]]] = {}
 
-    def check(self, given: int | None = None) -> None:
-        """Raise `ArgumentError` for a position without an argument, in a call with ``given`` positional ones."""
-        arguments.check_positions(self._function, "static_argnums", self.static, given)
-        arguments.check_positions(self._function, "donate", self._donated, given)
+    def check(self, count: int | None = None) -> None:
+        """Raise `ArgumentError` for a position without an argument, in a call with ``count`` positional ones."""
+        arguments.check_positions(self._function, "static_argnums", self.static, count)
+        arguments.check_positions(self._function, "donate", self._donated, count)
 
     def in_places(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
         """Put arguments that are given by name where static and donated ones are counted."""
@@ -66,8 +59,8 @@ class Roles:
         if kwargs and self._static_names:
             static += tuple(Named(name, kwargs[name]) for name in self._static_names if name in kwargs)
             kwargs = {name: value for name, value in kwargs.items() if name not in self._static_names}
-        rest = tuple(arg for n, arg in enumerate(args) if n not in self.static) if self.static else args
-        return static, (rest, kwargs)
+        dynamic = tuple(arg for n, arg in enumerate(args) if n not in self.static) if self.static else args
+        return static, (dynamic, kwargs)
 
     def call(self, static: Sequence[Any], positional: Sequence[Any], named: dict[str, Any]) -> Any:
         """Call the function, its static arguments put back in their places."""
@@ -84,10 +77,10 @@ class Roles:
         _, named = structure.children
         values = [(arg, n in self._donated) for n, arg in enumerate(args) if n not in self.static]
         values += [(kwargs[name], name in self._donated_names) for name in named.keys]
-        count, found = 0, list[int]()
+        count, positions = 0, list[int]()
         for value, is_donated in values:
             leaves = tree.leaves(value)
             if is_donated:
-                found += range(count, count + len(leaves))
+                positions += range(count, count + len(leaves))
             count += len(leaves)
-        return found
+        return positions

@@ -25,13 +25,10 @@ _LIMIT = 1 << 26  # more than any known file; a server must not fill the disk
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """The name and the SHA-256 of a file to download.
+    """A file to download: its name, the last part of its URL, and its SHA-256 in hexadecimal digits.
 
-    Attributes:
-        name: The last part of its URL.
-        sha256: The digest, in hexadecimal digits.
-        packed: Whether the digest is of the file as sent. Otherwise it is of the unpacked content, which is the same
-            at mirrors that compress differently.
+    The digest is of the file as sent, if ``packed``; otherwise of the unpacked content, which is the same at mirrors
+    that compress differently.
     """
 
     name: str

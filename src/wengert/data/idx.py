@@ -242,7 +242,7 @@ def _read_header(reader: _Reader) -> tuple[np.dtype[Any], tuple[int, ...]]:
     if first or second:
         raise reader.error(0, "an IDX magic number, which starts with 00 00", f"{first:02x} {second:02x}")
     if code not in _DTYPES:
-        codes = ", ".join(f"{known:02x} ({dtype})" for known, dtype in _DTYPES.items())
+        codes = ", ".join(f"{number:02x} ({dtype})" for number, dtype in _DTYPES.items())
         raise reader.error(2, f"a dtype code of {codes}", f"{code:02x}")
     if ndim > _MAX_DIMENSIONS:
         raise reader.error(3, f"at most {_MAX_DIMENSIONS} dimensions", str(ndim))

@@ -26,12 +26,9 @@ _WAYS_OUT = (
 
 @dataclass(frozen=True)
 class Source:
-    """The source of a data set.
+    """The class names of a data set, the URLs of folders with its files, and their names.
 
-    Attributes:
-        classes: The name of each class.
-        mirrors: URLs of the folders that hold the files.
-        files: Training images, training labels, test images, test labels.
+    These are training images, training labels, test images, test labels.
     """
 
     classes: tuple[str, ...]
@@ -189,9 +186,9 @@ def _cached(name: str, mirrors: Sequence[str], progress: Progress | None) -> lis
 
 def _check_identity(name: str, labels: Path) -> None:
     """Check that the labels are not those of another set with files of the same names."""
-    for other, source in SOURCES.items():
-        if other != name and source.files[1].matches(labels):
-            raise DataError(f"{labels}: expected {name}, got {other}; put it into a subfolder named {other}")
+    for twin, source in SOURCES.items():
+        if twin != name and source.files[1].matches(labels):
+            raise DataError(f"{labels}: expected {name}, got {twin}; put it into a subfolder named {twin}")
 
 
 def _read_pair(images_path: Path, labels_path: Path, classes: int) -> tuple[Array, Array]:

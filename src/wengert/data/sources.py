@@ -156,10 +156,10 @@ def _parquet(path: Path, columns: Sequence[str] | None) -> Source:
         file: Any = parquet.ParquetFile(path)
     except (ValueError, OSError) as problem:  # pyarrow's errors are both
         raise DataError(f"{path}: the file is damaged: {problem}") from None
-    known: list[str] = file.schema_arrow.names
-    chosen = list(known if columns is None else columns)
-    if missing := [name for name in chosen if name not in known]:
-        raise DataError(f"{path}: there is no column {missing[0]!r}; the columns are {', '.join(known)}")
+    available: list[str] = file.schema_arrow.names
+    chosen = list(available if columns is None else columns)
+    if missing := [name for name in chosen if name not in available]:
+        raise DataError(f"{path}: there is no column {missing[0]!r}; the columns are {', '.join(available)}")
     groups: list[int] = [file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)]
     edges = tuple(int(edge) for edge in np.cumsum([0, *groups]))
 
@@ -202,10 +202,10 @@ def _zarr(path: Path, columns: Sequence[str] | None) -> Source:
         raise DataError(f"{path}: the folder is not a Zarr store: {problem}") from None
     if hasattr(opened, "shape"):
         return _zarr_array(opened)
-    known: list[str] = sorted(opened.array_keys())
-    chosen = list(known if columns is None else columns)
-    if missing := [name for name in chosen if name not in known]:
-        raise DataError(f"{path}: there is no array {missing[0]!r}; the arrays are {', '.join(known)}")
+    available: list[str] = sorted(opened.array_keys())
+    chosen = list(available if columns is None else columns)
+    if missing := [name for name in chosen if name not in available]:
+        raise DataError(f"{path}: there is no array {missing[0]!r}; the arrays are {', '.join(available)}")
     return _joined({name: _zarr_array(opened[name]) for name in chosen})
 
 

@@ -75,8 +75,8 @@ class Stream:
 
     def __len__(self) -> int:
         """The number of batches of an epoch."""
-        whole, rest = divmod(len(self.source), self.batch_size)
-        return whole + bool(rest and not self.drop_last)
+        whole, remainder = divmod(len(self.source), self.batch_size)
+        return whole + bool(remainder and not self.drop_last)
 
     def batches(self, epoch: int = 0, start: int = 0) -> Generator[Any, None, None]:
         """Iterate over the batches of an epoch.
@@ -143,24 +143,24 @@ class Stream:
     def _batches(
         self, epoch: int, windows: list[list[tuple[int, int]]], first: int, skip: int
     ) -> Generator[Any, None, None]:
-        size, rest, held = self.batch_size, None, 0
+        size, partial, held = self.batch_size, None, 0
         for window in self._ahead(epoch, windows, first):
             place, count = skip, len(window.order)
             skip = 0
             if held:  # the batch that began in the window before
                 place = min(size - held, count)
-                rest = map_tree(lambda a, b: np.concatenate([a, b]), rest, window.take(0, place))
+                partial = map_tree(lambda a, b: np.concatenate([a, b]), partial, window.take(0, place))
                 held += place
                 if held == size:
-                    yield rest
+                    yield partial
                     held = 0
             while count - place >= size:
                 yield window.take(place, place + size)
                 place += size
             if place < count:
-                rest, held = window.take(place, count), count - place
+                partial, held = window.take(place, count), count - place
         if held and not self.drop_last:
-            yield rest
+            yield partial
 
     def _ahead(
         self, epoch: int, windows: list[list[tuple[int, int]]], first: int

@@ -468,8 +468,8 @@ def _check_operations(trace: Trace, kind: str) -> None:
         numbers = [_number(trace, value) for value in (*operands, *outputs)]
         if all(number is not None for number in numbers):
             aligned = all(shape_of(x) == shape_of(n) for x, n in zip(operands, numbers, strict=False))
-            known, made = numbers[: len(operands)], numbers[len(operands) :]
-            if is_made(kind, primitive.elementwise and aligned, known, made):
+            operand_numbers, made = numbers[: len(operands)], numbers[len(operands) :]
+            if is_made(kind, primitive.elementwise and aligned, operand_numbers, made):
                 raise error_of(kind)(message(primitive.name, requirement_of(kind)))
         return results
 

@@ -120,18 +120,18 @@ def strides_of(array: Any) -> tuple[int, ...]:
 
     What matters is the order of the axes, and which of them lie in one row with the next one.
     """
-    given = [stride // array.itemsize for stride in array.strides]
-    found = [0] * array.ndim
+    steps = [stride // array.itemsize for stride in array.strides]
+    strides = [0] * array.ndim
     span = within = 1  # of the axes before, in the found strides and in the given ones
-    for axis in sorted(range(array.ndim), key=lambda axis: (abs(given[axis]), -axis)):
-        stride, extent = abs(given[axis]), array.shape[axis]
+    for axis in sorted(range(array.ndim), key=lambda axis: (abs(steps[axis]), -axis)):
+        stride, extent = abs(steps[axis]), array.shape[axis]
         if extent < 2 or not stride:
             continue
         if stride < within:  # the axes overlap
-            return tuple(given)
-        found[axis] = span + (stride > within)
-        span, within = found[axis] * extent, stride * extent
-    return tuple([unit if stride >= 0 else -unit for unit, stride in zip(found, given, strict=True)])
+            return tuple(steps)
+        strides[axis] = span + (stride > within)
+        span, within = strides[axis] * extent, stride * extent
+    return tuple([unit if stride >= 0 else -unit for unit, stride in zip(strides, steps, strict=True)])
 
 
 def with_strides(shape: Shape, dtype: Dtype, strides: Sequence[int], *, holds_numbers: bool = False) -> Any:
@@ -154,14 +154,7 @@ def stand_in(array: Any) -> Any:
 
 
 def placed(rule: Rule, result: Any, operands: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Give the result of an operation the memory that it has in NumPy, and return it.
-
-    Args:
-        rule: the operation's.
-        result: a box, or a plain value.
-        operands: of the operation; some do not lie in rows, perhaps.
-        params: of the operation.
-    """
+    """Give the result of an operation the memory that it has in NumPy, and return it."""
     if isinstance(result, tuple):
         return tuple([placed(rule, each, operands, params) for each in cast("tuple[Any, ...]", result)])
     if isinstance(result, Box):
@@ -205,32 +198,24 @@ def outside(lead: Any, core: Any, dtype: Dtype = BOOL) -> Any:
     return with_strides((*lead.shape, *core.shape), dtype, strides)
 
 
-def in_order_of(other: Any, shape: Shape, dtype: Dtype = BOOL) -> Any:
+def in_order_of(model: Any, shape: Shape, dtype: Dtype = BOOL) -> Any:
     """Return memory without gaps of a shape, whose axes are in the order of the axes of another memory."""
-    axes = sorted(range(len(shape)), key=lambda axis: -abs(other.strides[axis]))
+    axes = sorted(range(len(shape)), key=lambda axis: -abs(model.strides[axis]))
     return rows(tuple([shape[axis] for axis in axes]), dtype).transpose(np.argsort(axes))
 
 
 def reduced(memories: Sequence[Any], shape: Shape, dtype: Dtype, /, *, axes: Shape) -> Any:
     """Return the memory of a reduction over axes."""
     (memory,) = memories
-    kept = [axis for axis in range(memory.ndim) if axis not in axes]
-    places = [kept.index(axis) if axis in kept else -1 for axis in range(memory.ndim)]
+    remaining = [axis for axis in range(memory.ndim) if axis not in axes]
+    places = [remaining.index(axis) if axis in remaining else -1 for axis in range(memory.ndim)]
     return iterated([memory], [list(range(memory.ndim)), places], "K", dtype)
 
 
 def stacked(
     memories: Sequence[Any], shape: Shape, dtype: Dtype, /, cores: Sequence[int] = (2, 2), **params: Any
 ) -> Any:
-    """Return the memory of a stack: each part lies in rows, the stack as those of the operands.
-
-    Args:
-        memories: of the operands.
-        shape: of the result.
-        dtype: of the result's memory.
-        cores: the number of axes of a part of each operand.
-        params: of the operation.
-    """
+    """Return the memory of a stack of operands: each part, of as many axes as in ``cores``, lies in rows."""
     stacks = [(x, x.ndim - core) for x, core in zip(memories, cores, strict=False) if x.ndim > core]
     parts = [
         with_strides(x.shape[:lead], BOOL, [stride // x.itemsize for stride in x.strides[:lead]])

@@ -93,12 +93,9 @@ class Derivatives:
 
 
 def differentiate(graph: Graph) -> Derivatives:
-    """Stage the values, tangents, partials and adjoints of a list.
+    """Stage the values, tangents, partials and adjoints of a primal list.
 
     The seeds of the adjoints are ones at each floating-point result.
-
-    Args:
-        graph: the primal list.
     """
     sweep = _Sweep(graph)
     sweep.run()
@@ -247,21 +244,17 @@ class _Sweep:
 
     def note_results(self) -> None:
         """Want the results, with their tangents and adjoints."""
-        for given in self.graph.outputs:
-            root = self.root(given)
+        for output in self.graph.outputs:
+            root = self.root(output)
             tangent = self.tangents.get(root) if isinstance(root, Var) else None
             adjoint = self.adjoints.get(root) if isinstance(root, Var) else None
-            self.outputs.append((root, self.want(given), tangent, adjoint))
+            self.outputs.append((root, self.want(output), tangent, adjoint))
 
 
 class _Local:
-    """The derivatives of one operation: its floating-point results by the operands at some positions.
+    """The derivatives of one operation: those of its results ``floats`` by its operands at ``positions``.
 
-    Args:
-        equation: the operation.
-        positions: those of the operands.
-        floats: those of the results.
-        constants: the constants of the list, whose values the rules of differentiation may read.
+    The rules of differentiation may read the values of the list's constants.
     """
 
     def __init__(
@@ -314,10 +307,10 @@ class _Local:
         equation = self.equation
 
         def operation(*chosen: Any) -> tuple[Any, ...]:
-            given = list(operands)
+            arguments = list(operands)
             for position, value in zip(self.positions, chosen, strict=True):
-                given[position] = value
-            result = REGISTRY[equation.primitive](*given, **equation.params)
+                arguments[position] = value
+            result = REGISTRY[equation.primitive](*arguments, **equation.params)
             results = cast("tuple[Any, ...]", result) if isinstance(result, tuple) else (result,)
             return tuple(results[position] for position in self.floats)
 

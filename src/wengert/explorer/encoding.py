@@ -119,16 +119,13 @@ class Encoder:
     """Writes a graph as data.
 
     An operation is ``[number of the primitive, operands, results, number of the parameters]``. A variable is its
-    number; a literal its number in a table, counted from -1 downwards. The results of an operation that the page does
-    not compute are held as recorded, and such an operation has no number of a primitive: null.
-
-    Args:
-        graph: the program.
-        known: the value of each variable; None for a program inside an operation, all of which must be computable.
+    number; a literal its number in a table, counted from -1 downwards. An operation that the page does not compute has
+    null in place of the primitive, and its results as recorded: a program inside an operation, for which ``values`` is
+    None, has no such operations.
     """
 
-    def __init__(self, graph: Graph, known: Mapping[Var, Any] | None) -> None:
-        self.known = known
+    def __init__(self, graph: Graph, values: Mapping[Var, Any] | None) -> None:
+        self.values = values
         self.types, self.primitives, self.params = Table(), Table(), Table()
         self.literals = Table()
         self.variables: dict[Var, int] = {}
@@ -171,9 +168,9 @@ class Encoder:
     def _hold(self, var: Var, value: Any = None) -> None:
         """Write a value down; note it as missing if it is too large."""
         if value is None:
-            if self.known is None:
+            if self.values is None:
                 return
-            value = self.known[var]
+            value = self.values[var]
         self.held[self.variables[var]] = tensor(value)
         if size(var.shape) > LARGEST or var.dtype not in _KNOWN:
             self.missing.add(var)
@@ -205,7 +202,7 @@ class Encoder:
             for var in equation.outputs:
                 self._hold(var)
             return [*before, [None, operands, results, 0]]
-        if self.known is not None:
+        if self.values is not None:
             self.work += _work(equation)
         primitive = self.primitives.number(equation.primitive)
         params = {name: self._param(value) for name, value in equation.params.items()}
@@ -227,7 +224,8 @@ class Encoder:
         for atom in (*equation.operands, *equation.outputs):
             if atom.type.dtype not in _KNOWN:
                 return f"numbers of {atom.type.dtype} are not computed in the page"
-            if isinstance(atom, Literal) and _is_beyond(atom.value):
+            value = atom.value if isinstance(atom, Literal) else 0
+            if isinstance(value, (int, np.integer)) and abs(int(value)) > _EXACT:
                 return "integers beyond 2^53 are not computed in the page"
         if any(var in self.missing for var in equation.operands):
             return "the page does not hold the large operands"
@@ -293,10 +291,6 @@ def _rounded(equation: Equation) -> Sequence[int]:
     dtypes = lowering.dtypes(types, equation.outputs[0].type)
     pairs = enumerate(zip(types, dtypes, strict=True))
     return [position for position, (type_, dtype) in pairs if dtype == FLOAT32 != type_.dtype]
-
-
-def _is_beyond(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and abs(int(value)) > _EXACT
 
 
 def _work(equation: Equation) -> int:

@@ -34,15 +34,9 @@ _LONGEST = 120
 
 
 def record(fun: Callable[..., Any], arguments: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the page of a function shows.
+    """Return the data that the page of a function shows.
 
-    Args:
-        fun: a function of arrays, numbers and containers of them.
-        arguments: those by position.
-        options: those by name.
-
-    Raises:
-        ArgumentError: no argument or no result is a floating-point number.
+    `ArgumentError` if no argument or no result is a floating-point number.
     """
     with Bar("explore") as bar:
         bar.stage("run the function")
@@ -75,9 +69,9 @@ class _Record:
         graph = derivatives.graph
         tangents = self._directions()
         with np.errstate(all="ignore"):
-            self.known = all_values(graph, [*self.listing.arguments, *tangents])
+            self.values = all_values(graph, [*self.listing.arguments, *tangents])
             self.primal = all_values(self.listing, self.listing.arguments)
-        self.encoder = Encoder(graph, self.known)
+        self.encoder = Encoder(graph, self.values)
         self.texts, self.places = Table(), Table()
         self.files = {
             file: position
@@ -167,11 +161,11 @@ class _Record:
 
     def constants(self) -> list[dict[str, Any]]:
         """Return the different arrays that the function holds: where the program has them, or their elements."""
-        known, values = self.encoder.variables, dict(self.listing.constants)
+        variables, values = self.encoder.variables, dict(self.listing.constants)
         constants: list[dict[str, Any]] = []
         for equal in self._constants.values():
             var = equal[0]
-            value = next((known[var] for var in equal if var in known), None)
+            value = next((variables[var] for var in equal if var in variables), None)
             elements = {"elements": tensor(values[var])} if value is None else {}
             named = {"label": self.labels[var], "type": type_text(var.type), "value": value}
             constants.append({**named, **elements})

@@ -38,7 +38,7 @@ def _lines(text: list[str], numbers: set[int]) -> list[tuple[int, str]]:
 
 
 def _blocks(text: list[str], numbers: Iterable[int]) -> Iterable[tuple[int, int]]:
-    """Yield the first and the last line of what holds each line: its function, or the lines around it."""
+    """Yield the first and the last line of the statement that holds each line: its function, or the lines around it."""
     functions: list[tuple[int, int]] = []
     try:
         nodes = ast.walk(ast.parse("".join(text)))

@@ -25,13 +25,10 @@ class _Located(GraphTrace):
 
 
 class Writer:
-    """A list under construction.
+    """A list under construction, with the constants to which programs are added.
 
-    A program is staged and simplified once for each key. Each occurrence is a copy with variables of its own, so that
-    a list of many equal operations takes little more time than a short one.
-
-    Args:
-        constants: the constants of the list to which programs are added.
+    A program is staged and simplified once for each key. Each occurrence is a copy with variables of its own, so that a
+    list of many equal operations takes little more time than a short one.
     """
 
     def __init__(self, constants: Sequence[tuple[Var, Any]]) -> None:
@@ -45,27 +42,23 @@ class Writer:
         function: Callable[..., Sequence[Any]],
         operands: Sequence[Atom],
         location: str = "",
-        known: Sequence[Var] = (),
+        first: Sequence[Var] = (),
     ) -> list[Atom]:
-        """Write a program, and return its results.
+        """Write a program, from values to a flat sequence of values, and return its results.
 
-        Args:
-            key: equal keys stand for equal programs, types of operands included.
-            function: the program, from values to a flat sequence of values.
-            operands: what it is applied to.
-            location: the user's line for all its equations.
-            known: its first results, which the list has already: they are neither computed again nor returned.
+        Equal keys stand for equal programs, types of operands included. The list has the ``first`` results
+        already: they are neither computed again nor returned.
         """
         program = self._programs.get(key)
         if program is None:
             program = self._programs[key] = self._staged(function, operands, location)
         atoms: dict[Atom, Atom] = dict(zip(program.inputs, operands, strict=True))
-        for output, value in zip(program.outputs, known, strict=False):
+        for output, value in zip(program.outputs, first, strict=False):
             atoms.setdefault(output, value)
         for equation in program.equations:
             if any(var not in atoms for var in equation.outputs):
                 self._copy(equation, atoms, location)
-        return [atoms.get(atom, atom) for atom in program.outputs[len(known) :]]
+        return [atoms.get(atom, atom) for atom in program.outputs[len(first) :]]
 
     def _staged(
         self, function: Callable[..., Sequence[Any]], operands: Sequence[Atom], location: str

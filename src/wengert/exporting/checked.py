@@ -29,11 +29,8 @@ _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 def check_graph(graph: Graph) -> None:
     """Check a graph from its inputs down: each type is the one that its operation infers, and every access is inside.
 
-    The nests of the graph are verified, so that no element outside of a value is read or written.
-
-    Raises:
-        GraphError: an operation is unknown, or has parameters or results of other types than its rules say.
-        Exception: an operation's own rule refuses its operands or parameters.
+    The nests of the graph are verified, so that no element outside of a value is read or written. `GraphError` for an
+    unknown operation, or for parameters or results of other types than its rules say.
     """
     _check_types(graph)
     Verifier()(lower(expand_programs(graph)), "load")
@@ -57,8 +54,8 @@ def _check_types(graph: Graph) -> None:
         operation = _operation(equation)
         _check_count(operation, equation)
         _check_parameters(operation, equation)
-        found = operation.infer(*(atom.type for atom in equation.operands), **equation.params)
-        inferred = (found,) if isinstance(found, TensorType) else tuple(found)
+        types = operation.infer(*(atom.type for atom in equation.operands), **equation.params)
+        inferred = (types,) if isinstance(types, TensorType) else tuple(types)
         stated = tuple(var.type for var in equation.outputs)
         if inferred != stated:
             requirement = f"{equation.primitive} must return {show(*inferred)}"
@@ -105,7 +102,7 @@ class _Stated(NamedTuple):
     """The operands and parameters that an operation takes."""
 
     operands: int | None
-    """How many operands; None for any number."""
+    """The number of operands; None for any number."""
     parameters: dict[str, tuple[Any, bool]]
     """The type of each parameter, and whether it is needed."""
 
@@ -145,9 +142,9 @@ def _fits(value: Any, hint: Any) -> bool:
     if origin is tuple:
         if type(value) is not tuple:
             return False
-        given = cast("tuple[Any, ...]", value)
-        wanted = parts[:1] * len(given) if parts[1:] == (...,) else parts
-        return len(given) == len(wanted) and all(map(_fits, given, wanted))
+        members = cast("tuple[Any, ...]", value)
+        wanted = parts[:1] * len(members) if parts[1:] == (...,) else parts
+        return len(members) == len(wanted) and all(map(_fits, members, wanted))
     if origin is Literal:
         return type(value) is str and value in parts
     if origin is np.dtype:

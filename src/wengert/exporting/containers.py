@@ -35,11 +35,7 @@ _PLAIN = (type(None), bool, int, float, str)
 
 
 def to_json(structure: tree.Structure) -> Any:
-    """Return a structure as JSON: None for a leaf.
-
-    Raises:
-        ArgumentError: a key or a setting is neither a number, a string, a tuple, a dtype nor a function by name.
-    """
+    """Return a structure as JSON: None for a leaf; `ArgumentError` for a key or a setting without a form in JSON."""
     kind = structure.kind
     if kind is None:
         return None
@@ -91,11 +87,11 @@ def _leaves() -> Any:
 def _kind(facts: Any, keys: tuple[Any, ...], settings: tuple[tuple[str, Any], ...]) -> type:
     if "module" not in facts:
         return _BUILTIN[facts["kind"]]
-    found = _imported(facts["module"], facts["name"])
+    imported = _imported(facts["module"], facts["name"])
     fields = tuple(facts.get("fields", ()))
     names = tuple(name for name, _ in settings)
-    if isinstance(found, type) and _has_fields(found, fields, keys, names):
-        return found
+    if isinstance(imported, type) and _has_fields(imported, fields, keys, names):
+        return imported
     if fields:
         entries: Any = [(field, Any) for field in fields]
         return cast("type", NamedTuple(facts["kind"], entries))
@@ -123,8 +119,8 @@ def _made(name: str, keys: tuple[str, ...], settings: tuple[str, ...]) -> type:
 def _imported(module: str, name: str) -> Any:
     """Return an object of a module that is imported, or is Wengert's own; None if there is none."""
     if module == "builtins":
-        found = getattr(builtins, name, None)
-        return found if isinstance(found, type) else None
+        builtin = getattr(builtins, name, None)
+        return builtin if isinstance(builtin, type) else None
     if module.partition(".")[0] in sys.stdlib_module_names - _HARMLESS:
         return None
     try:
@@ -163,13 +159,15 @@ def _value_from_json(value: Any) -> Any:
         case {"scalar": [name, number]}:
             return np.dtype(name).type(number)
         case {"object": [module, name]}:
-            found: Callable[..., Any] | None = _imported(module, name)
-            return f"{module}.{name}" if found is None else found
+            function: Callable[..., Any] | None = _imported(module, name)
+            return f"{module}.{name}" if function is None else function
         case _:
             return value
 
 
-def rearranged(leaves: Sequence[Any], given: tree.Structure, expected: tree.Structure) -> list[Any] | None:
+def rearranged(
+    leaves: Sequence[Any], structure: tree.Structure, expected: tree.Structure
+) -> list[Any] | None:
     """Return leaves in the order of a container with the same keys, of whatever class; None if keys differ.
 
     Example:
@@ -178,22 +176,22 @@ def rearranged(leaves: Sequence[Any], given: tree.Structure, expected: tree.Stru
         >>> rearranged(leaves, structure, structure)
         [2.0, 1.0]
     """
-    if given == expected:
+    if structure == expected:
         return list(leaves)
-    if expected.kind is None or given.kind is None or len(given.children) != len(expected.children):
+    if expected.kind is None or structure.kind is None or len(structure.children) != len(expected.children):
         return None
     start, parts = 0, dict[str, list[Any]]()
-    structures = dict(zip(_names(given), given.children, strict=True))
+    structures = dict(zip(_names(structure), structure.children, strict=True))
     for name, child in structures.items():
         stop = start + child.leaf_count()
         parts[name], start = list(leaves[start:stop]), stop
-    found: list[Any] = []
+    arranged: list[Any] = []
     for name, child in zip(_names(expected), expected.children, strict=True):
         part = rearranged(parts[name], structures[name], child) if name in parts else None
         if part is None:
             return None
-        found += part
-    return found
+        arranged += part
+    return arranged
 
 
 def _names(structure: tree.Structure) -> Sequence[str]:

@@ -68,7 +68,7 @@ class Saved:
 
     name: str
     graph: Graph
-    given: tree.Structure
+    accepted: tree.Structure
     returned: tree.Structure
     types: tuple[TensorType, ...]
     paths: tuple[str, ...]
@@ -91,12 +91,7 @@ class Saved:
 
 
 def save(functions: Sequence[Function], results: Sequence[Sequence[Any]], path: Path) -> None:
-    """Write functions, with their results at the example arguments, as one file: completely or not at all.
-
-    Raises:
-        UnsupportedError: an operation is a Python function: a custom rule of a derivative.
-        OSError: the file cannot be written.
-    """
+    """Write functions, with their results at the example arguments, as one file: completely or not at all."""
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
         stated: list[Any] = []
@@ -126,10 +121,10 @@ def _write_text(archive: zipfile.ZipFile, name: str, text: str) -> None:
 
 
 def _facts(function: Function) -> dict[str, Any]:
-    """Return what a file states of a function beside its graph."""
+    """Return the facts that a file states of a function beside its graph."""
     return {
         "name": function.name,
-        "arguments": to_json(function.given),
+        "arguments": to_json(function.accepted),
         "results": to_json(function.returned),
         "types": [[leaf.type.dtype.str, leaf.type.shape, leaf.type.weak] for leaf in function.arguments],
         "paths": [leaf.path for leaf in function.arguments],
@@ -227,7 +222,7 @@ def load(path: str | os.PathLike[str]) -> Jitted[..., Any]:
     def function(*args: Any, **kwargs: Any) -> Any:
         leaves, structure = tree.flatten((args, kwargs))
         for saved in functions:
-            ordered = rearranged(leaves, structure, saved.given)
+            ordered = rearranged(leaves, structure, saved.accepted)
             if ordered is not None and all(map(_is_of_type, ordered, saved.types)):
                 return saved(ordered)
         raise _misfit(functions, structure, leaves)
@@ -262,12 +257,7 @@ class _NewerFormatError(Exception):
 
 
 class _Members:
-    """The members of an archive, none of which is unpacked to more than it promises.
-
-    Args:
-        archive: the archive.
-        size: its bytes.
-    """
+    """The members of an archive of a number of bytes, none of which is unpacked to more than it promises."""
 
     def __init__(self, archive: zipfile.ZipFile, size: int) -> None:
         self._archive = archive
@@ -315,10 +305,10 @@ def _functions(members: _Members) -> list[Saved]:
         raise _NewerFormatError(f"format {head['format']}, written by Wengert {head['wengert']}")
     if not head["functions"]:
         raise GraphError("the file holds no function")
-    found = [_read(members, number, facts) for number, facts in enumerate(head["functions"], 1)]
-    if any(saved.donated != found[0].donated for saved in found):
+    functions = [_read(members, number, facts) for number, facts in enumerate(head["functions"], 1)]
+    if any(saved.donated != functions[0].donated for saved in functions):
         raise GraphError("the functions must donate the same arguments")
-    return found
+    return functions
 
 
 def _read(members: _Members, number: int, facts: Any) -> Saved:
@@ -333,7 +323,7 @@ def _read(members: _Members, number: int, facts: Any) -> Saved:
     saved = Saved(
         name=facts["name"],
         graph=replace(graph, inputs=graph.inputs[:cut], constants=bound),
-        given=from_json(facts["arguments"]),
+        accepted=from_json(facts["arguments"]),
         returned=from_json(facts["results"]),
         types=types,
         paths=tuple(facts["paths"]),
@@ -356,15 +346,15 @@ def _type(dtype: Any, shape: Any, weak: Any) -> TensorType:
 def _check_facts(saved: Saved) -> None:
     """Raise `GraphError` where names, counts and containers of a function do not fit its graph."""
     count, results = len(saved.types), saved.returned.leaf_count()
-    call = [part.kind for part in (saved.given, *saved.given.children)]
-    arguments = saved.given.children[0].children if call == [tuple, tuple, dict] else ()
+    call = [part.kind for part in (saved.accepted, *saved.accepted.children)]
+    arguments = saved.accepted.children[0].children if call == [tuple, tuple, dict] else ()
     whole = (*saved.donated, *saved.fixed)
     fits = (
         all(type(text) is str for text in (saved.name, *saved.paths))
         and all(type(number) is int for number in whole)
         and type(saved.flushes) is bool
         and all(type(type_.weak) is bool for type_ in saved.types)
-        and saved.given.leaf_count() == count == len(saved.paths)
+        and saved.accepted.leaf_count() == count == len(saved.paths)
         and results == len(saved.graph.outputs) + len(saved.fixed)
         and all(0 <= place < results for place in saved.fixed)
         and not any(value is None for value in saved.fixed.values())  # None is a container
@@ -374,7 +364,7 @@ def _check_facts(saved: Saved) -> None:
     if (
         not fits
         or call != [tuple, tuple, dict]
-        or not all(type(key) is str for key in saved.given.children[1].keys)
+        or not all(type(key) is str for key in saved.accepted.children[1].keys)
     ):
         raise GraphError("names, counts and containers must be those of the graph")
     _, again = tree.flatten(tree.unflatten(saved.returned, range(results)))
@@ -387,22 +377,22 @@ def _check_facts(saved: Saved) -> None:
 
 def _is_of_type(leaf: Any, expected: TensorType) -> bool:
     """Return whether an argument has the type of the example, or is a number that becomes it exactly."""
-    given = type_of(leaf)
-    if given.shape != expected.shape:
+    actual = type_of(leaf)
+    if actual.shape != expected.shape:
         return False
-    return given.dtype == expected.dtype or (
-        given.weak and np.can_cast(given.scalar, expected.dtype, "same_kind")
+    return actual.dtype == expected.dtype or (
+        actual.weak and np.can_cast(actual.scalar, expected.dtype, "same_kind")
     )
 
 
 def _converted(leaf: Any, expected: TensorType) -> Any:
     """Return an argument as a number of Python, or as an array, as the example was."""
-    given = type_of(leaf)
-    if given == expected:
+    actual = type_of(leaf)
+    if actual == expected:
         return leaf
     if expected.weak and isinstance(leaf, NUMPY_VALUE):
         return leaf.item()
-    if given.weak and not expected.weak and type(leaf) in (bool, int, float, complex):
+    if actual.weak and not expected.weak and type(leaf) in (bool, int, float, complex):
         return expected.dtype.type(leaf)
     if expected.weak and type(leaf) in (bool, int):
         return PYTHON_TYPE[expected.dtype.kind](leaf)
@@ -413,14 +403,14 @@ def _misfit(functions: Sequence[Saved], structure: tree.Structure, leaves: Seque
     """Return the error for arguments of other types than the examples."""
     name = functions[0].name
     for saved in functions:
-        ordered = rearranged(leaves, structure, saved.given)
+        ordered = rearranged(leaves, structure, saved.accepted)
         for path, type_, leaf in zip(saved.paths, saved.types, ordered or (), strict=ordered is not None):
             if not _is_of_type(leaf, type_):
                 kind = ShapeError if type_of(leaf).shape != type_.shape else DtypeError
                 return kind(
                     message(name, f"{path} must be {type_}, as the saved example", str(type_of(leaf)))
                 )
-    accepted = " or ".join(tree.show(saved.given) for saved in functions)
+    accepted = " or ".join(tree.show(saved.accepted) for saved in functions)
     return ShapeError(
         message(name, f"the arguments must be in containers like {accepted}", tree.show(structure))
     )

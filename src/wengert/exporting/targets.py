@@ -73,8 +73,8 @@ def target_named(name: str) -> Target:
         triple = _WINDOWS if name == "windows-x86-64" else _LINUX
         level = "x86-64-v3" if name == "windows-x86-64" else name
         cpu = "x86-64-v2" if level == "x86-64-v2" else None
-        found = named(_LEVELS[level])
-        return found._replace(triple=triple, cpu=cpu or found.cpu)
+        target = named(_LEVELS[level])
+        return target._replace(triple=triple, cpu=cpu or target.cpu)
     parts = str(name).split(":")
     if len(parts) == 3:
         _check_known(*parts)
@@ -98,11 +98,7 @@ machine.emit_object(module)
 
 
 def _check_known(triple: str, cpu: str, features: str) -> None:
-    """Check that LLVM knows the parts of a target.
-
-    Raises:
-        ArgumentError: LLVM does not know one of them.
-    """
+    """Raise `ArgumentError` if LLVM does not know a part of a target."""
     command = [sys.executable, "-c", _TRIAL, triple, cpu, features]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     lines = done.stderr.split("\n")
@@ -144,10 +140,8 @@ def can_follow(target: Target, like: Target) -> bool:
 def in_the_order_of(target: Target, like: Target) -> Target:
     """Return a target whose code does its operations in the order of another one's, for equal bits.
 
-    The vectors of the other target are operations on as many of this one's registers as they need.
-
-    Raises:
-        ArgumentError: the target cannot round as the other one does.
+    The vectors of the other target are operations on as many of this one's registers as they need. `ArgumentError` if
+    the target cannot round as the other one does.
     """
     if not can_follow(target, like):
         requirement = (

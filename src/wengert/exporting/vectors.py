@@ -103,11 +103,7 @@ class Native:
         self._entry = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * count)(entry)
 
     def __call__(self, values: Sequence[Any]) -> list[Any]:
-        """Return the results for arguments, which stay as they are.
-
-        Raises:
-            ArgumentError: the program reports an error.
-        """
+        """Return the results for arguments, which stay as they are; `ArgumentError` if the program reports an error."""
         function = self._function
         arguments = [np.array(x, leaf.type.dtype) for leaf, x in zip(function.arguments, values, strict=True)]
         results = [

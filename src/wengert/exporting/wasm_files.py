@@ -56,7 +56,8 @@ def resident(program: Freestanding) -> str:
     state = {function.arguments[number].name for number in function.places.values()}
     lines: list[str] = []
     for leaf, _ in parameters(function):
-        size = max(elements(leaf) * _item_bytes(leaf), 1)
+        dtype = leaf.type.dtype
+        size = max(elements(leaf) * dtype.itemsize // (2 if dtype.kind == "c" else 1), 1)
         if leaf.name in state:
             raw: Any = np.ascontiguousarray(values[leaf.name])
             lines.append(data(f"{name}.{leaf.name}", raw.tobytes(), ALIGNMENT, "global"))
@@ -72,10 +73,6 @@ define i32 @{name}.run() nounwind {{
     return "\n".join([program.text, *lines])
 
 
-def _item_bytes(leaf: Leaf) -> int:
-    return leaf.type.dtype.itemsize // (2 if leaf.type.dtype.kind == "c" else 1)
-
-
 # -- linking ---------------------------------------------------------------------------------------------
 
 
@@ -83,20 +80,15 @@ def _item_bytes(leaf: Leaf) -> int:
 def linker() -> list[str]:
     """Return the command of a linker for WebAssembly; an empty list if there is none."""
     for name in ("wasm-ld", *(f"wasm-ld-{version}" for version in range(30, 13, -1))):
-        if found := shutil.which(name):
-            return [found]
+        if path := shutil.which(name):
+            return [path]
     if importlib.util.find_spec("ziglang"):
         return [sys.executable, "-m", "ziglang", "wasm-ld"]
     return []
 
 
 def link(objects: bytes, programs: Sequence[Freestanding], stem: Path) -> bytes:
-    """Return the linked module.
-
-    Raises:
-        MissingExtraError: there is no linker; the object file is written, and the message has the command.
-        LinkError: the linker refuses the object file.
-    """
+    """Return the linked module; without a linker, the object file is written, and the error has the command."""
     exports = [f"--export={symbol}" for program in programs for symbol in _symbols(program)]
     flags = ["--no-entry", "--strip-all", "--gc-sections", "-O2", "-z", f"stack-size={_STACK}", *exports]
     if not linker():
@@ -106,10 +98,10 @@ def link(objects: bytes, programs: Sequence[Freestanding], stem: Path) -> bytes:
         hint = f"install wasm-ld (the package lld), or pip install 'wengert[wasm]', or run {command}"
         raise MissingExtraError(message("export", requirement, hint=hint))
     with tempfile.TemporaryDirectory() as folder:
-        given, made = Path(folder, "f.o"), Path(folder, "f.wasm")
-        given.write_bytes(objects)
+        source, made = Path(folder, "f.o"), Path(folder, "f.wasm")
+        source.write_bytes(objects)
         done = subprocess.run(
-            [*linker(), *flags, str(given), "-o", str(made)], capture_output=True, text=True, check=False
+            [*linker(), *flags, str(source), "-o", str(made)], capture_output=True, text=True, check=False
         )
         if done.returncode:
             raise LinkError(message("export", "the linker must accept the module", done.stderr.strip()))

@@ -13,7 +13,7 @@ from wengert.fit.metrics import Metric, Window
 _SHRINKAGE, _DELAY, _DECAY = 0.05, 10.0, 0.75
 """Gamma, t0 and kappa of Hoffman and Gelman (2014)."""
 SAMPLING, FAST, SLOW, LAST_SLOW, LAST = range(5)
-"""What a draw is for: the result; the step size; the masses, too; the end of a window; the end of the warm-up."""
+"""The purpose of a draw: the result; the step size; the masses, too; the end of a window; the end of the warm-up."""
 _BEGIN, _END, _WINDOW = 75, 50, 25
 """The draws before the windows, after them, and in the first window (Stan's)."""
 

@@ -121,7 +121,7 @@ def laplace(logdensity: Callable[..., Any], start: Any, args: Any = (), *, maxit
         0.992
     """
     potential = Potential("laplace", logdensity, start, as_tuple(args))
-    found = Laplace(potential, potential.mode(maxiter))
-    for doubt in found.warnings:
+    approximation = Laplace(potential, potential.mode(maxiter))
+    for doubt in approximation.warnings:
         warnings.warn(message("laplace", doubt), DoubtfulResultWarning, stacklevel=2)
-    return found
+    return approximation

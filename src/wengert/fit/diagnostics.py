@@ -92,8 +92,8 @@ def _effective_size(chains: Any) -> float:
     negative = np.flatnonzero(pairs <= 0.0)
     last = int(negative[0]) if len(negative) else len(pairs)
     sums = np.minimum.accumulate(pairs[:last])
-    rest = max(float(correlations[2 * last]), 0.0) if 2 * last < length else 0.0
-    time = max(-1.0 + 2.0 * float(np.sum(sums)) + rest, 1.0 / np.log10(total))
+    unpaired = max(float(correlations[2 * last]), 0.0) if 2 * last < length else 0.0
+    time = max(-1.0 + 2.0 * float(np.sum(sums)) + unpaired, 1.0 / np.log10(total))
     return total / time
 
 

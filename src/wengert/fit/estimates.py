@@ -39,7 +39,7 @@ class Fit:
         names: a name for each element of the parameters, in the order in which the start has them.
         robust: whether the covariance is the sandwich.
         warnings: sentences on what makes the fit doubtful: no maximum, or no standard error; the table ends with them.
-        success: whether there are none.
+        success: whether the list of warnings is empty.
     """
 
     def __init__(
@@ -187,10 +187,10 @@ class Fit:
 
     def _parts(self) -> tuple[str, list[str], list[list[str]]]:
         """Return the title, the names of the columns, and the rows."""
-        known = "" if self.observations is None else f"{self.observations} observations, "
+        count = "" if self.observations is None else f"{self.observations} observations, "
         bic = "" if self.observations is None else f", BIC {number(self.bic, 1.0)}"
         robust = "; robust standard errors" if self.robust else ""
-        title = f"{known}log-likelihood {number(self.loglikelihood, 1.0)}, AIC {number(self.aic, 1.0)}{bic}{robust}"
+        title = f"{count}log-likelihood {number(self.loglikelihood, 1.0)}, AIC {number(self.aic, 1.0)}{bic}{robust}"
         columns = ["parameter", "estimate", "std. error", "z", "95% from", "to"]
         lower, upper = self._wald(0.95)
         columns_of_numbers = np.stack([self._point.x, self._errors, lower, upper])[:, self._order]

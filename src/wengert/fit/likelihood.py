@@ -47,8 +47,8 @@ def mle(
 
     Returns:
         A `Fit`: ``success``, ``warnings``, ``estimates``, ``standard_errors``, ``covariance``, ``loglikelihood``,
-        ``aic``, ``bic``, ``interval``, ``profile``, ``delta``; print it as a table. What makes it doubtful, such as a
-        maximum at infinity of separated data, is in ``warnings``, and a `DoubtfulResultWarning`.
+        ``aic``, ``bic``, ``interval``, ``profile``, ``delta``; print it as a table. Doubts, such as a maximum at
+        infinity of separated data, are in ``warnings``, and a `DoubtfulResultWarning`.
 
     Raises:
         ArgumentError: the log-likelihood is not finite at the start, there is no observation, or ``robust`` gets one

@@ -73,8 +73,8 @@ class Dense(NamedTuple):
         trajectories as long as they may be.
         """
         size = covariance.shape[0]
-        known = np.eye(size, dtype=bool) | (count >= 2 * size)
-        raised = where(known, covariance, 0.0) + floor * np.eye(size)
+        is_estimated = np.eye(size, dtype=bool) | (count >= 2 * size)
+        raised = where(is_estimated, covariance, 0.0) + floor * np.eye(size)
         return Dense(raised, np.linalg.inv(np.linalg.cholesky(raised)).T)
 
 

@@ -25,7 +25,7 @@ _ROUNDING = 1e-13
 _SHORT, _BEND = 0.1, 4.0
 """A distance in standard errors, and the largest quotient of the loss of log density there and that of a parabola."""
 TRIAL_ERRORS = (ArithmeticError, ValueError, LimitError)
-"""What a log density raises where it is not defined: a singular matrix, a domain, a loop that does not end."""
+"""The errors of a log density where it is not defined: a singular matrix, a domain, a loop that does not end."""
 _LEAST_DAMPING, _MOST_DAMPING = 1e-4, 1e12
 _SINGULAR = 1e-12
 """The least eigenvalue of an information matrix with a unit diagonal."""

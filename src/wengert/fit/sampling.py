@@ -30,9 +30,9 @@ from wengert.random.sampling import uniform
 _CHUNK = 100
 """The most draws of one call of the program, between which progress shows."""
 _TRIES = 20
-"""How often a start is drawn anew; the last is the user's."""
+"""The number of starts that are tried; the last is the user's."""
 _STATISTICS = ("logdensity", "acceptance", "divergent", "leaps", "depth", "energy")
-"""What a draw comes with, in the order of `_row`."""
+"""The statistics of a draw, in the order of `_row`."""
 
 
 class _Chain(NamedTuple):
@@ -220,8 +220,8 @@ class _Sampler:
                 pieces.append(piece)
                 bar.show(min(first + length, total))
         moved = [np.concatenate(parts)[:total] for parts in zip(*pieces, strict=True)]
-        vectors, *rest = [np.swapaxes(part, 0, 1)[:, warmup:].copy() for part in moved]
-        statistics: dict[str, Any] = dict(zip(_STATISTICS, rest, strict=True))
+        vectors, *figures = [np.swapaxes(part, 0, 1)[:, warmup:].copy() for part in moved]
+        statistics: dict[str, Any] = dict(zip(_STATISTICS, figures, strict=True))
         statistics["warmup_leaps"] = np.sum(moved[1 + _STATISTICS.index("leaps")][:warmup], axis=0)
         statistics["step_size"] = states.adapted.step
         inverse_mass, order = states.adapted.metric.inverse_mass, self._flat.written_order

@@ -69,7 +69,7 @@ def bounded(z: Any, lower: Any = 0.0, upper: Any = 1.0) -> tuple[Any, Any]:
     _check_bounds(shape_of(z), lower, upper)
     has_lower, has_upper = np.isfinite(lower), np.isfinite(upper)
     has_both = has_lower & has_upper
-    if (known := concrete(has_both)) is not None and np.all(known):
+    if (flags := concrete(has_both)) is not None and np.all(flags):
         return _between(z, lower, upper - lower)
     dtype = np.result_type(*(getattr(value, "dtype", value) for value in (z, lower, upper)))
     choose: Any = np.where

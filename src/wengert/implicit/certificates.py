@@ -216,7 +216,7 @@ def looks_far(gradient: Callable[[Any], Any], x: Any, slope: Any, step: Any) -> 
 
 
 def require_certified(
-    operation: str, x: Any, found: Certificate, requirement: str = "", hint: str = ""
+    operation: str, x: Any, certificate: Certificate, requirement: str = "", hint: str = ""
 ) -> Any:
     """Return x, or have the program raise `LimitError` where it is not certified; with the numbers where known."""
     requirement = requirement or (
@@ -226,12 +226,12 @@ def require_certified(
         "begin nearer, scale unknowns and equations, give another tol; a multiple root, a function that is flat "
         "or has a kink there is not certified"
     )
-    holds, residual, step = map(concrete, found)
+    holds, residual, step = map(concrete, certificate)
     if holds is not None and not np.all(holds):
         worst = np.flatnonzero(~np.ravel(holds))[0]
         got = f"a residual of {np.ravel(residual)[worst]:.3g} and a step of {np.ravel(step)[worst]:.3g}"
         raise LimitError(message(operation, requirement, got, hint))
-    return require_end(x, found.holds, operation=operation, requirement=f"{requirement}; {hint}")
+    return require_end(x, certificate.holds, operation=operation, requirement=f"{requirement}; {hint}")
 
 
 def largest(x: Any) -> Any:

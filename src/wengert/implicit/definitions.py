@@ -74,8 +74,8 @@ def equations_of(operation: str, function: Callable[..., Any], x0: Any, args: An
     form = vector_of(operation, "x0", x0)[1]
     requirement = "the function must return values of the shapes of x0"
 
-    def residual(x: Any, *rest: Any) -> Any:
-        return form.vector(operation, "the result of the function", requirement, function(x, *rest))
+    def residual(x: Any, *parameters: Any) -> Any:
+        return form.vector(operation, "the result of the function", requirement, function(x, *parameters))
 
     check_callable(operation, function)
     return unknowns_of(operation, residual, x0, args)
@@ -86,22 +86,17 @@ def solution_of(
     equations: Equations,
     solve: Solve,
     linear: LinearSolve,
-    given: Callable[..., Any] | None = None,
+    objective: Callable[..., Any] | None = None,
     *,
     is_trusted: bool = False,
 ) -> Any:
-    """Return the solution as a function of the parameters: ``F_x x' = - F_p p'``.
+    """Return the solution of ``F(x, p) = 0`` as a function of the parameters: ``F_x x' = - F_p p'``.
 
-    Args:
-        operation: the name for messages.
-        equations: ``F(x, p) = 0``.
-        solve: finds x.
-        linear: solves the linear equations of the tangent.
-        given: what ``solve`` takes in place of the residual: the function whose gradient it is, which has a minimum.
-        is_trusted: whether ``solve`` gives no certificate; only a derivative then needs one.
+    ``solve`` finds x, by minimising ``objective`` where the equations are those of a gradient; ``linear`` solves the
+    equations of the tangent. Where ``solve`` is trusted, it gives no certificate, and only a derivative needs one.
     """
     residual = equations.residual
-    solvable = given or residual
+    solvable = objective or residual
 
     @custom_jvp
     def solution(start: Any, *parameters: Any) -> Any:
@@ -113,7 +108,12 @@ def solution_of(
         x = solution(start, *parameters)
         if is_trusted:
             x = certified(
-                operation, lambda x: residual(x, *parameters), linear, x, LOOSE, is_minimum=given is not None
+                operation,
+                lambda x: residual(x, *parameters),
+                linear,
+                x,
+                LOOSE,
+                is_minimum=objective is not None,
             )
         return x, tangent_of(residual, linear, x, parameters, tangents[1:])
 
@@ -133,8 +133,8 @@ def tangent_of(
     directions = [t for t, flag in zip(tangents, moves, strict=True) if flag]
 
     def of_parameters(*values: Any) -> Any:
-        given = iter(values)
-        return residual(x, *(next(given) if flag else p for p, flag in zip(parameters, moves, strict=True)))
+        moving = iter(values)
+        return residual(x, *(next(moving) if flag else p for p, flag in zip(parameters, moves, strict=True)))
 
     def product(vector: Any) -> Any:
         return jvp(lambda x: residual(x, *parameters), (x,), (vector,))[1]

@@ -90,8 +90,8 @@ def minimal_residuals(product: Product, b: Any, tolerance: float, most: int) -> 
     The form is that of Jiranek and Rozloznik (Adaptive version of simpler GMRES, 2010): the images of the directions
     are orthonormal, and the next direction is the residual while it falls, or else the last image.
     """
-    kept = min(_RESTART, b.shape[-1])
-    shape = (kept, *b.shape)
+    basis_size = min(_RESTART, b.shape[-1])
+    shape = (basis_size, *b.shape)
     goal = tolerance**2 * inner(b, b)
 
     def unfinished(state: Any) -> Any:
@@ -100,7 +100,7 @@ def minimal_residuals(product: Product, b: Any, tolerance: float, most: int) -> 
 
     def step(state: tuple[Any, ...]) -> Any:
         x, residual, directions, images, square, candidate, turn = state
-        slot = turn % kept
+        slot = turn % basis_size
         # A new cycle forgets the old directions.
         first = slot == 0
         images = where(first, 0.0, images)
@@ -112,7 +112,7 @@ def minimal_residuals(product: Product, b: Any, tolerance: float, most: int) -> 
             direction = direction - np.sum(shares * directions, axis=0)
         length = np.sqrt(inner(image, image))
         image, direction = _ratio(image, length), _ratio(direction, length)
-        here = np.arange(kept).reshape(kept, *(1,) * b.ndim) == slot
+        here = np.arange(basis_size).reshape(basis_size, *(1,) * b.ndim) == slot
         images, directions = where(here, image, images), where(here, direction, directions)
         share = where(square > goal, inner(image, residual), 0.0)
         x, residual = x + share * direction, residual - share * image

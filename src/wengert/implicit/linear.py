@@ -183,13 +183,13 @@ def solve_iteratively(
     type_ = strong(type_of(right))
     functions = [multiply] if transpose is None else [multiply, transpose]
     staged = [stage(lambda v, f=f: [f(v)], [type_]) for f in functions]
-    (graph, captured), *other = staged
+    (graph, captured), *transposes = staged
     result = graph.output_types[0]
     if result.dtype != type_.dtype:
         return solve_iteratively(solver, multiply, right.astype(result.dtype), limits, transpose)
     operands, transposed = list(captured), _transpose(graph)  # raises if the function is not linear
-    if other:
-        (transposed, more) = other[0]
+    if transposes:
+        (transposed, more) = transposes[0]
         operands += more
         graph = _padded(graph, [], list(transposed.input_types[:-1]))
         transposed = _padded(transposed, list(graph.input_types[: len(captured)]), [])
@@ -308,8 +308,8 @@ def _infer(
 ) -> tuple[TensorType, ...]:
     results = [strong(types[-1])]
     for program in (product, transposed):
-        found = program_types("linear_solve", program, types)
-        check_same_types("linear_solve", "the product", found, results)
+        outputs = program_types("linear_solve", program, types)
+        check_same_types("linear_solve", "the product", outputs, results)
     if solver not in SOLVERS:
         raise ArgumentError(message("linear_solve", f"the solver must be one of {SOLVERS}", repr(solver)))
     return tuple(results)

@@ -81,8 +81,8 @@ def minimum(
         (3.0, array([0.33333333, 0.33333333, 0.33333333]))
     """
 
-    def number(x: Any, *rest: Any) -> Any:
-        return objective_value("minimum", fun(x, *rest))
+    def number(x: Any, *parameters: Any) -> Any:
+        return objective_value("minimum", fun(x, *parameters))
 
     check_callable("minimum", fun)
     problem = unknowns_of("minimum", number, x0, args)
@@ -97,7 +97,7 @@ def minimum(
         raise ArgumentError(message("minimum", 'the solver must be "newton" or a function', repr(solver)))
     gradients = problem._replace(residual=grad(objective))
     trusted = callable(solver)
-    return solution_of("minimum", gradients, solve, linear_solve, given=objective, is_trusted=trusted)
+    return solution_of("minimum", gradients, solve, linear_solve, objective=objective, is_trusted=trusted)
 
 
 def _newton(

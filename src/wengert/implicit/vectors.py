@@ -33,10 +33,10 @@ class Form(NamedTuple):
             ShapeError: the requirement does not hold: the shapes differ.
             ArgumentError: the containers differ.
         """
-        vector, other = vector_of(operation, name, value)
-        if other.shapes != self.shapes:
-            raise ShapeError(message(operation, requirement, f"{other.shapes} for {self.shapes}"))
-        tree.check_same(operation, self.structure, other.structure)
+        vector, form = vector_of(operation, name, value)
+        if form.shapes != self.shapes:
+            raise ShapeError(message(operation, requirement, f"{form.shapes} for {self.shapes}"))
+        tree.check_same(operation, self.structure, form.structure)
         return vector
 
 

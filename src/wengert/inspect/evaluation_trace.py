@@ -76,28 +76,24 @@ def _aligned(lines: Sequence[Sequence[str]]) -> list[str]:
     return [" ".join(f"{cell:{width}}" for cell, width in row if width).rstrip() for row in rows]
 
 
-def tabulate(graph: Graph, places: Sequence[str], known: Mapping[Var, Any], digits: int) -> Table:
-    """Return the evaluation trace of a graph.
+def tabulate(graph: Graph, places: Sequence[str], values: Mapping[Var, Any], digits: int) -> Table:
+    """Return the evaluation trace of a graph with one floating-point scalar as its output.
 
-    Args:
-        graph: a graph with one floating-point scalar as its output.
-        places: the user's name of each input.
-        known: the value of each variable.
-        digits: the number of decimals to show.
+    ``places`` are the user's names of the inputs; numbers are shown with ``digits`` decimals.
     """
     if len(graph.outputs) != 1 or graph.outputs[0].type.shape or not is_inexact(graph.outputs[0].type.dtype):
         got = ", ".join(map(str, graph.output_types)) or "nothing"
         raise ArgumentError(message("table", "the function must return one floating-point scalar", got))
-    return Table(_Trace(eliminate_dead(graph), places, known, digits).rows(), digits)
+    return Table(_Trace(eliminate_dead(graph), places, values, digits).rows(), digits)
 
 
 class _Trace:
     """The steps of one graph, and the adjoints that the way back has reached so far."""
 
-    def __init__(self, graph: Graph, places: Sequence[str], known: Mapping[Var, Any], digits: int) -> None:
+    def __init__(self, graph: Graph, places: Sequence[str], values: Mapping[Var, Any], digits: int) -> None:
         self.graph = graph
         self.places = places
-        self.known = known
+        self.values = values
         self.digits = digits
         self.same: dict[Var, Atom] = {}
         self.symbols = {var: symbol(i + 1 - len(graph.inputs)) for i, var in enumerate(graph.inputs)}
@@ -126,7 +122,7 @@ class _Trace:
         return atom if isinstance(atom, Literal) else self.same.get(atom, atom)
 
     def value(self, atom: Atom) -> Any:
-        return atom.value if isinstance(atom, Literal) else self.known[atom]
+        return atom.value if isinstance(atom, Literal) else self.values[atom]
 
     def name(self, atom: Atom) -> str:
         atom = self.atom(atom)
@@ -147,7 +143,7 @@ class _Trace:
             forward: list[Step | None] = [None] * max(len(reverse) - 1, 0)
             rows += map(Row, [*forward, self.forward(equation)], reverse or [None])
         for var, place in reversed(list(zip(self.graph.inputs, self.places, strict=True))):
-            rows.append(Row(Step(self.symbols[var], place, "", self.known[var]), self.gradient(var, place)))
+            rows.append(Row(Step(self.symbols[var], place, "", self.values[var]), self.gradient(var, place)))
         return rows[::-1]
 
     def forward(self, equation: Equation) -> Step:
@@ -155,7 +151,7 @@ class _Trace:
         texts = [show(self.value(operand), self.digits) for operand in equation.operands]
         names = list(map(self.name, equation.operands))
         written, numbers = (formula(equation.primitive, row, equation.params) for row in (names, texts))
-        results = tuple(self.known[var] for var in equation.outputs)
+        results = tuple(self.values[var] for var in equation.outputs)
         shown = results[0] if len(results) == 1 else results
         symbols = ", ".join(self.symbols[var] for var in equation.outputs)
         return Step(symbols, written, "" if numbers == written else numbers, shown)
@@ -174,7 +170,7 @@ class _Trace:
         if not positions or not outputs:
             return []
         symbols = self.symbols[outputs[0]], list(map(self.name, equation.operands))
-        values = self.known[outputs[0]], list(map(self.value, equation.operands))
+        values = self.values[outputs[0]], list(map(self.value, equation.operands))
         steps: list[Step] = []
         for position, contribution in zip(positions, self._pull(equation, positions), strict=True):
             operand = self.atom(equation.operands[position])
@@ -195,10 +191,10 @@ class _Trace:
         operands = list(map(self.value, equation.operands))
 
         def operation(*chosen: Any) -> Any:
-            given = list(operands)
+            arguments = list(operands)
             for position, value in zip(positions, chosen, strict=True):
-                given[position] = value
-            return REGISTRY[equation.primitive](*given, **equation.params)
+                arguments[position] = value
+            return REGISTRY[equation.primitive](*arguments, **equation.params)
 
         results, pullback = vjp(operation, *(operands[position] for position in positions))
         seeds = [self.adjoints.get(var, np.zeros(var.shape, var.dtype)[()]) for var in equation.outputs]

@@ -80,12 +80,7 @@ class _Part:
 
 
 def layout(cluster: Cluster, size: Callable[[Node], Size]) -> Layout:
-    """Return the layout of the contents of a cluster.
-
-    Args:
-        cluster: the edges between its nodes, and between those of its clusters and its own, have no cycle.
-        size: the width and the height of a node.
-    """
+    """Return the layout of the contents of a cluster, whose edges, and those of its clusters, have no cycle."""
     parts, owner = _parts(cluster, size)
     edges = [item for item in cluster.items if isinstance(item, Edge)]
     _assign_layers(parts, edges, owner)
@@ -218,8 +213,8 @@ def _settle(row: Sequence[_Part], wanted: Sequence[float]) -> None:
     for part, want, taken in zip(row, wanted, room, strict=True):
         place, weight, count = want - taken, part.weight, 1
         while pools and pools[-1][0] >= place:
-            other, more, others = pools.pop()
-            place = (place * weight + other * more) / (weight + more)
+            mean, more, others = pools.pop()
+            place = (place * weight + mean * more) / (weight + more)
             weight, count = weight + more, count + others
         pools.append((place, weight, count))
     places = [place for place, _, count in pools for _ in range(count)]

@@ -103,9 +103,9 @@ class Listing(Graph):
             >>> print(path.read_text().splitlines()[0])
             digraph "<lambda>" {
         """
-        known = self.values() if values else {}
+        shown = self.values() if values else {}
         results = tree.paths(self.structure, "y")
-        render(graph_picture(self, self.name, self.places, results, known).text(), path)
+        render(graph_picture(self, self.name, self.places, results, shown).text(), path)
 
 
 def trace(fun: Callable[..., Any], static_argnums: int | Sequence[int] = ()) -> Callable[..., Listing]:
@@ -156,13 +156,8 @@ def listed(
 ) -> tuple[Listing, TraceT]:
     """Run a function in a trace that writes a graph, and return the list with the trace.
 
-    Args:
-        fun: the function.
-        new_trace: makes a trace; a second one, where the function has to run again.
-        new_input: ``(trace, value) -> box`` adds an input to the graph.
-        arguments: those by position.
-        options: those by name.
-        fixed: the positions of arguments that are constants of the list.
+    ``new_trace`` may be called twice, where the function has to run again. ``new_input`` adds an input to the graph and
+    returns its box. The arguments at the positions ``fixed`` are constants of the list.
     """
     bound = _bind(fun, arguments, options)
     call = _Call(bound, fixed)

@@ -54,13 +54,13 @@ def show(value: Any, digits: int = 3) -> str:
         >>> show(-0.28366), show(10.0), show(1.5e-7), show(np.array([1.0, 0.5])), show(np.zeros((30, 4)))
         ('-0.284', '10', '1.5e-07', '[1, 0.5]', 'f64[30,4]')
     """
-    known = concrete(value)
+    content = concrete(value)
     shape = shape_of(value)
-    if known is None or size(shape) > LISTED or not size(shape):
+    if content is None or size(shape) > LISTED or not size(shape):
         return str(type_of(value))
     if shape:
-        return f"[{', '.join(show(row, digits) for row in known)}]"
-    number: Any = known.item() if hasattr(known, "item") else known
+        return f"[{', '.join(show(row, digits) for row in content)}]"
+    number: Any = content.item() if hasattr(content, "item") else content
     if not isinstance(number, float) or not math.isfinite(number):
         return str(number)
     if number and not 10.0**-digits <= abs(number) < 1e6:
@@ -97,8 +97,8 @@ class Term(NamedTuple):
 def _infix(sign: str, left: Term, right: Term) -> Term:
     """Write a sum, a quotient or a relation."""
     name, rank = _INFIX.get(sign, (sign, _RELATION))
-    other = right.at(rank + (sign not in ("+", "*", "@")))
-    return Term(f"{left.at(rank, first=True)} {name} {other}", rank)
+    last = right.at(rank + (sign not in ("+", "*", "@")))
+    return Term(f"{left.at(rank, first=True)} {name} {last}", rank)
 
 
 def _times(left: Term, right: Term) -> Term:
@@ -217,14 +217,14 @@ def adjoint_term(
         partial: Any = rule.partials[position]
         if not callable(partial):
             return str(_times(adjoint, Term.of(show(partial))))
-        known = values[0], *values[1]
-        graph, _ = stage(lambda *given: [partial(*given, **params)], list(map(type_of, known)))
-        return str(_times(adjoint, _printed(graph, [Term.of(out), *names], known)))
+        arguments = values[0], *values[1]
+        graph, _ = stage(lambda *inputs: [partial(*inputs, **params)], list(map(type_of, arguments)))
+        return str(_times(adjoint, _printed(graph, [Term.of(out), *names], arguments)))
     if isinstance(rule, Linear) and primitive.elementwise:
-        known = np.ones_like(values[0]), *values[1]
+        arguments = np.ones_like(values[0]), *values[1]
         types = [type_of(values[0]), *map(type_of, values[1])]
-        graph, _ = stage(lambda bar, *given: [rule.transpose(position, bar, given, params)], types)
-        return str(_printed(graph, [adjoint, *names], known))
+        graph, _ = stage(lambda bar, *inputs: [rule.transpose(position, bar, inputs, params)], types)
+        return str(_printed(graph, [adjoint, *names], arguments))
     return ""
 
 
@@ -233,7 +233,7 @@ def _printed(graph: Graph, names: Sequence[Term], values: Sequence[Any]) -> Term
     terms = dict[Var, Term](zip(graph.inputs, names, strict=True))
     terms.update((var, Term.of(show(constant))) for var, constant in graph.constants)
     with np.errstate(all="ignore"):
-        known = all_values(graph, values)
+        results = all_values(graph, values)
 
     def term(atom: Atom) -> Term:
         if isinstance(atom, Var):
@@ -246,7 +246,7 @@ def _printed(graph: Graph, names: Sequence[Term], values: Sequence[Any]) -> Term
         condition = equation.operands[0]
         branch = None
         if equation.primitive == "where":
-            branch = _branch(condition.value if isinstance(condition, Literal) else known[condition])
+            branch = _branch(condition.value if isinstance(condition, Literal) else results[condition])
         written = list(map(term, equation.operands))
         if branch is not None or equation.primitive == "cast":
             terms[out] = written[branch or 0]
@@ -254,9 +254,9 @@ def _printed(graph: Graph, names: Sequence[Term], values: Sequence[Any]) -> Term
             square = _power(written[0].unsigned(), Term("2"))
             terms[out] = square._replace(negative=written[0].negative != written[1].negative)
         elif (program := _choice(equation)) is not None:
-            given = [x.value if isinstance(x, Literal) else known[x] for x in equation.operands]
-            inner, _ = stage(lambda *xs, f=program: [f(*xs)], list(map(type_of, given)))
-            terms[out] = _printed(inner, written, given)
+            operands = [x.value if isinstance(x, Literal) else results[x] for x in equation.operands]
+            inner, _ = stage(lambda *xs, f=program: [f(*xs)], list(map(type_of, operands)))
+            terms[out] = _printed(inner, written, operands)
         else:
             terms[out] = _operation(equation.primitive, written, equation.params)
     return term(graph.outputs[0])
@@ -271,13 +271,13 @@ def _choice(equation: Equation) -> Any:
 
 def all_values(graph: Graph, arguments: Sequence[Any]) -> dict[Var, Any]:
     """Return the value of each variable of a graph."""
-    known = {**dict[Var, Any](zip(graph.inputs, arguments, strict=True)), **dict(graph.constants)}
+    values = {**dict[Var, Any](zip(graph.inputs, arguments, strict=True)), **dict(graph.constants)}
     for equation in graph.equations:
-        operands = [atom.value if isinstance(atom, Literal) else known[atom] for atom in equation.operands]
+        operands = [atom.value if isinstance(atom, Literal) else values[atom] for atom in equation.operands]
         result = REGISTRY[equation.primitive](*operands, **equation.params)
         results = cast("tuple[Any, ...]", result) if isinstance(result, tuple) else (result,)
-        known.update(zip(equation.outputs, results, strict=True))
-    return known
+        values.update(zip(equation.outputs, results, strict=True))
+    return values
 
 
 def _branch(condition: Any) -> int | None:

@@ -86,8 +86,8 @@ def _regular(value: Any) -> str:
     return ""
 
 
-def _same(value: Any, other: Any) -> bool:
-    return value.tobytes() == other.tobytes()
+def _same(first: Any, second: Any) -> bool:
+    return first.tobytes() == second.tobytes()
 
 
 def as_product(operands: Sequence[str], extents: Any, accesses: Any, out: Any, shape: Any) -> str:

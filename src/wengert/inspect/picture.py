@@ -19,30 +19,22 @@ _LONGEST = 40
 
 
 def graph_picture(
-    graph: Graph, name: str, places: Sequence[str], results: Sequence[str], known: Mapping[Var, Any]
+    graph: Graph, name: str, places: Sequence[str], results: Sequence[str], values: Mapping[Var, Any]
 ) -> Picture:
-    """Return the picture of a graph.
-
-    Args:
-        graph: the graph.
-        name: the name of the picture.
-        places: the label of each input.
-        results: the label of each output.
-        known: values of the graph; the nodes show the scalars.
-    """
+    """Return the picture of a graph; its labels are those of inputs and outputs, and scalars with values show them."""
     picture = Picture(name)
-    _draw(picture, graph, places, results, known)
+    _draw(picture, graph, places, results, values)
     return picture
 
 
 def _draw(
-    picture: Picture, graph: Graph, places: Sequence[str], results: Sequence[str], known: Mapping[Var, Any]
+    picture: Picture, graph: Graph, places: Sequence[str], results: Sequence[str], values: Mapping[Var, Any]
 ) -> str:
     """Add a graph to a picture; return its last node."""
     name_of = names(graph)
     nodes: dict[Var, str] = {}
     for var, place in zip(graph.inputs, places, strict=True):
-        nodes[var] = picture.node("variable", _valued(place, var, known))
+        nodes[var] = picture.node("variable", _valued(place, var, values))
     for var, value in graph.constants:
         nodes[var] = picture.node("constant", show(value))
 
@@ -53,8 +45,8 @@ def _draw(
         if renames(equation) and isinstance(equation.operands[0], Var):
             nodes[equation.outputs[0]] = nodes[equation.operands[0]]
             continue
-        values = [_valued(name_of[var], var, known) for var in equation.outputs]
-        node = picture.node("operation", equation.primitive, _settings(equation), *values)
+        lines = [_valued(name_of[var], var, values) for var in equation.outputs]
+        node = picture.node("operation", equation.primitive, _settings(equation), *lines)
         nodes.update(dict.fromkeys(equation.outputs, node))
         for operand in equation.operands:
             picture.edge(start(operand), node, str(operand.type))
@@ -72,8 +64,8 @@ def _draw(
     return node
 
 
-def _valued(label: str, var: Var, known: Mapping[Var, Any]) -> str:
-    return f"{label} = {show(known[var])}" if var in known and not var.shape else label
+def _valued(label: str, var: Var, values: Mapping[Var, Any]) -> str:
+    return f"{label} = {show(values[var])}" if var in values and not var.shape else label
 
 
 def _settings(equation: Equation) -> str:

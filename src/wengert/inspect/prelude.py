@@ -269,53 +269,6 @@ def eigh_by_rotations(a, sweeps):
     return np.concatenate([values[..., None, :], vectors], -2)
 
 
-def kept_factors(a):
-    """Return L and U with P A^T = L U in one matrix, transposed, above the exchanges of rows."""
-    result = np.zeros((*a.shape[:-2], a.shape[-1] + 1, a.shape[-1]), a.dtype)
-    for position in np.ndindex(a.shape[:-2]):
-        factors, exchanged = scipy.linalg.lu_factor(a[position].T)
-        result[position][:-1], result[position][-1] = factors.T, exchanged
-    return result
-
-
-def solution_by_factors(packed, b, transposed):
-    """Return x with A x = b, or with A^T x = b, from the kept factors of A."""
-    lead = np.broadcast_shapes(packed.shape[:-2], b.shape[:-2])
-    result = np.array(np.broadcast_to(b, (*lead, *b.shape[-2:])))
-    packed = np.broadcast_to(packed, (*lead, *packed.shape[-2:]))
-    for position in np.ndindex(lead):
-        factors = packed[position][:-1].T, packed[position][-1].real.astype(int)
-        result[position] = scipy.linalg.lu_solve(factors, result[position], trans=0 if transposed else 1)
-    return result
-
-
-def kept_banded_factors(bands, lower, upper):
-    """Return L and U with P A = L U of banded matrices, by columns, above the exchanges of rows."""
-    count, width = bands.shape[-1], 2 * lower + upper + 1
-    result = np.zeros((*bands.shape[:-2], count + -(-count // width), width), bands.dtype)
-    for position in np.ndindex(bands.shape[:-2]):
-        columns = np.pad(bands[position], ((lower, 0), (0, 0)))
-        program = scipy.linalg.get_lapack_funcs("gbtrf", (columns,))
-        factors, exchanged, _ = program(columns, lower, upper)
-        result[position][:count] = factors.T
-        result[position][count:].reshape(-1)[:count] = exchanged
-    return result
-
-
-def solution_by_banded_factors(packed, b, lower, upper):
-    """Return x with A x = b from the kept factors of a banded matrix A."""
-    count, lead = b.shape[-2], np.broadcast_shapes(packed.shape[:-2], b.shape[:-2])
-    dtype = np.result_type(packed, b)
-    result = np.broadcast_to(b, (*lead, *b.shape[-2:])).astype(dtype)
-    packed = np.broadcast_to(packed, (*lead, *packed.shape[-2:])).astype(dtype)
-    for position in np.ndindex(lead):
-        columns = packed[position][:count].T
-        exchanged = packed[position][count:].reshape(-1)[:count].real.astype(int)
-        program = scipy.linalg.get_lapack_funcs("gbtrs", (columns,))
-        result[position] = program(columns, lower, upper, result[position], exchanged)[0]
-    return result
-
-
 def banded_substitution(factors, exchanges, b, lower, upper):
     """Return x with A x = b from LAPACK's factors of a banded matrix A, by columns; b and x are transposed."""
     lead = np.broadcast_shapes(factors.shape[:-2], b.shape[:-2])
@@ -327,11 +280,6 @@ def banded_substitution(factors, exchanges, b, lower, upper):
         columns, right = factors[position].T, result[position].T
         result[position] = program(columns, lower, upper, right, exchanges[position])[0].T
     return result
-
-
-def inverse_by_factors(packed):
-    """Return the inverse of A from its kept factors."""
-    return solution_by_factors(packed, np.eye(packed.shape[-1], dtype=packed.dtype), False)
 
 
 def stacked_sylvester(a, b, q):

@@ -72,12 +72,7 @@ def renames(equation: Equation) -> bool:
 
 
 class Names:
-    """Unique names.
-
-    Args:
-        taken: names that must not be used.
-        programs: names for functions only.
-    """
+    """Unique names, none of them ``taken``; names ``programs`` are for functions only."""
 
     def __init__(self, taken: Iterable[str], programs: Iterable[str] = ()) -> None:
         self._programs = set(programs)
@@ -204,7 +199,7 @@ class Body:
     def _operand(self, atom: Atom, equation: Equation) -> str:
         """Write an operand; a number beside a value of the same type needs no type."""
         if isinstance(atom, Literal) and REGISTRY[equation.primitive].elementwise:
-            beside = (other.type for other in equation.operands if isinstance(other, Var))
+            beside = (neighbour.type for neighbour in equation.operands if isinstance(neighbour, Var))
             if any(type_.dtype == atom.type.dtype and not type_.weak for type_ in beside):
                 return scalar_source(atom.value, exact=False)
         return self.atom(atom)

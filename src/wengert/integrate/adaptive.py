@@ -33,8 +33,8 @@ class Tolerances(NamedTuple):
     @property
     def of_derivatives(self) -> Tolerances:
         """The tolerances of the integrals of derivatives, which may have any scale."""
-        given = [tolerance for tolerance in (self.absolute, self.relative) if tolerance > 0]
-        return Tolerances(0.0, 0.0, max(self.of_size, min(given, default=0.0)))
+        positive = [tolerance for tolerance in (self.absolute, self.relative) if tolerance > 0]
+        return Tolerances(0.0, 0.0, max(self.of_size, min(positive, default=0.0)))
 
 
 class Outcome(NamedTuple):
@@ -51,18 +51,13 @@ def integrate(
 ) -> Outcome:
     """Integrate over the boxes of a partition, and split the worst of each example until the tolerances are met.
 
-    Args:
-        function: takes points of shape (k, m, d) and returns values of shape (k, m, n).
-        rule: the rule for each box.
-        lows: one corner of the boxes, of shape (r, m, d).
-        highs: the opposite corner.
-        limit: the largest number of boxes.
-        tolerances: of each component.
+    The function takes points of shape (k, m, d) and returns values of shape (k, m, n). ``lows`` and ``highs`` are
+    opposite corners of the boxes, of shape (r, m, d), of which there are at most ``limit``.
     """
     partition = _Partition(function, rule, shape_of(lows)[1:], tolerances)
     rows = partition.rows(lows, highs)
-    known = concrete(partition.is_done(rows))
-    if known is None or not np.all(known):
+    flags = concrete(partition.is_done(rows))
+    if flags is None or not np.all(flags):
         rows = while_loop(
             lambda state: (state["count"] < limit) & ~np.all(state["is_done"]),
             partition.split,

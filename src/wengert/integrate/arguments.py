@@ -85,18 +85,18 @@ def called(operation: str, name: str, function: Callable[..., Any], *arguments: 
     except TypeError:
         if _accepts(function, arguments):
             raise
-    given = f"{len(arguments)} arguments: t, y, and {len(arguments) - 2} of args"
+    signature = f"{len(arguments)} arguments: t, y, and {len(arguments) - 2} of args"
     names = ", ".join(inspect.signature(function).parameters)
-    raise DtypeError(message(operation, f"{name} must take {given}", f"a function of ({names})"))
+    raise DtypeError(message(operation, f"{name} must take {signature}", f"a function of ({names})"))
 
 
 def required(operation: str, value: Any, holds: Any, requirement: str, got: str = "", hint: str = "") -> Any:
     """Return a value for which a requirement holds, or raise `ArgumentError`, if need be when the program runs."""
-    known = concrete(holds)
-    if known is None:
+    flags = concrete(holds)
+    if flags is None:
         text = f"{requirement}; {hint}" if hint else requirement
         return require_argument(value, np.all(holds), operation=operation, requirement=text)
-    if not np.all(known):
+    if not np.all(flags):
         raise ArgumentError(message(operation, requirement, got or str(concrete(value)), hint))
     return value
 

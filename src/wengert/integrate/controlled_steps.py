@@ -106,9 +106,9 @@ class ControlledSteps:
 
     def _factor(self, error: Any, is_accepted: Any, was_rejected: Any) -> Any:
         exponent = -1 / (self.method.error_order + 1)
-        known = np.logical_and(error > 0, np.isfinite(error))
-        factor = _SAFETY * where(known, error, 1.0) ** exponent
-        factor = where(known, factor, where(error == 0, _MOST, _LEAST))
+        is_usable = np.logical_and(error > 0, np.isfinite(error))
+        factor = _SAFETY * where(is_usable, error, 1.0) ** exponent
+        factor = where(is_usable, factor, where(error == 0, _MOST, _LEAST))
         most = where(was_rejected, 1.0, _MOST)
         return where(is_accepted, np.minimum(factor, most), np.maximum(factor, _LEAST))
 

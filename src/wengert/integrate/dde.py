@@ -150,7 +150,7 @@ class _Past:
 
 
 _WHOLE = 1e-9
-"""How far from a whole number of steps a time may be to count as one."""
+"""The largest distance of a time from a whole number of steps that counts as one."""
 
 
 def _checked(delays: Sequence[Any], h: Any) -> list[Any]:
@@ -159,10 +159,10 @@ def _checked(delays: Sequence[Any], h: Any) -> list[Any]:
     checked: list[Any] = []
     for delay in delays:
         holds: Any = delay >= h * (1 - 1e-9)
-        known = concrete(holds)
-        if known is None:
+        flags = concrete(holds)
+        if flags is None:
             delay = require_end(delay, holds, operation="solve_dde", requirement=requirement)
-        elif not np.all(known):
+        elif not np.all(flags):
             got = f"{concrete(delay)} for steps of {concrete(h)}"
             raise ArgumentError(message("solve_dde", requirement, got, "give more steps"))
         checked.append(delay)

@@ -67,23 +67,23 @@ class Events:
 
 def _terminal(operation: str, event: Any) -> int:
     """Return after how many crossings an event ends the integration, 0 for never."""
-    given = getattr(event, "terminal", None)
+    setting = getattr(event, "terminal", None)
     try:
-        count = int(given or 0)
+        count = int(setting or 0)
     except (TypeError, ValueError):
         count = -1
-    if count < 0 or count != (given or 0):
+    if count < 0 or count != (setting or 0):
         requirement = "the attribute terminal of an event must be True, False or a number of crossings"
-        raise ArgumentError(message(operation, requirement, repr(given)))
+        raise ArgumentError(message(operation, requirement, repr(setting)))
     return count
 
 
 def _direction(operation: str, event: Any) -> float:
-    given = getattr(event, "direction", 0.0)
-    if not isinstance(given, (int, float, np.integer, np.floating)):
+    setting = getattr(event, "direction", 0.0)
+    if not isinstance(setting, (int, float, np.integer, np.floating)):
         requirement = "the attribute direction of an event must be 1 for upward, -1 for downward, or 0"
-        raise ArgumentError(message(operation, requirement, repr(given)))
-    return float(given)
+        raise ArgumentError(message(operation, requirement, repr(setting)))
+    return float(setting)
 
 
 class Place(NamedTuple):

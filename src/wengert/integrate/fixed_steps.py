@@ -28,21 +28,21 @@ def grid(operation: str, t_span: Sequence[Any], steps: int, t_eval: Any) -> Any:
     if steps < 1:
         raise ArgumentError(message(operation, "there must be at least one step", f"steps={steps}"))
     start, stop = (t * 1.0 for t in t_span)
-    known = concrete(start), concrete(stop)
-    if None not in known and known[0] >= known[1]:
-        raise ArgumentError(message(operation, "t_span must rise", f"{known[0]} to {known[1]}"))
+    ends = concrete(start), concrete(stop)
+    if None not in ends and ends[0] >= ends[1]:
+        raise ArgumentError(message(operation, "t_span must rise", f"{ends[0]} to {ends[1]}"))
     edges = start + (stop - start) * (np.arange(steps + 1) / steps)
     if t_eval is None:
         return edges
     times = asarray(t_eval) * 1.0
     if len(shape_of(times)) != 1:
         raise ShapeError(message(operation, "t_eval must have one axis", show(times)))
-    given = concrete(times)
-    if given is None or None in known:
+    plain = concrete(times)
+    if plain is None or None in ends:
         return np.sort(np.concatenate([edges, times]))
-    if np.any(given < known[0]) or np.any(given > known[1]):
-        got = f"{np.min(given)} to {np.max(given)}"
-        raise ArgumentError(message(operation, f"t_eval must lie between {known[0]} and {known[1]}", got))
+    if np.any(plain < ends[0]) or np.any(plain > ends[1]):
+        got = f"{np.min(plain)} to {np.max(plain)}"
+        raise ArgumentError(message(operation, f"t_eval must lie between {ends[0]} and {ends[1]}", got))
     return np.sort(np.concatenate([edges, times]))
 
 

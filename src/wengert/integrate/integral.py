@@ -138,14 +138,14 @@ class Problem(NamedTuple):
             "the integrand may have a singularity or a jump: split there with points, or give another tolerance; "
             "an infinite bound must be known, and no argument of vmap or jit"
         )
-        known, error = concrete(outcome.is_done), concrete(outcome.error)
-        if known is None or error is None:
+        flags, error = concrete(outcome.is_done), concrete(outcome.error)
+        if flags is None or error is None:
             holds = np.all(outcome.is_done)
             value = require_end(
                 outcome.value, holds, operation=self.operation, requirement=f"{requirement}; {hint}"
             )
             return outcome._replace(value=value)
-        if not np.all(known):
+        if not np.all(flags):
             raise LimitError(
                 message(self.operation, requirement, f"an error of {np.max(error, initial=0):.3g}", hint)
             )
@@ -159,11 +159,7 @@ Levels = tuple[tuple[int, tuple[bool, ...]], ...]
 def integral(integrand: Graph, constants: Values, ends: Values, problem: Problem) -> tuple[list[Any], Any]:
     """Return the integrals of the outputs of a program, and an estimate of their error.
 
-    Args:
-        integrand: its inputs are constants, then a point of shape (d,).
-        constants: the values of the constants.
-        ends: of the region.
-        problem: the region and how to integrate.
+    The inputs of the program are the constants, then a point of shape (d,).
     """
     *values, error = integral_primitive(
         *constants, *ends, integrand=integrand, problem=problem.parameter, levels=()
@@ -312,17 +308,17 @@ def _pull(primals: Values, active: Flags, integrand: Graph, levels: Levels, **pa
 
     def pullback(cotangents: Values) -> list[Any]:
         types = list(map(type_of, outputs))
-        given = cotangents_or_zeros(cotangents[:-1], types[:-1])
+        incoming = cotangents_or_zeros(cotangents[:-1], types[:-1])
         back, reached = vjp_graph(integrand, [*is_active, False])
         results: list[Any] = [None] * len(constants)
         if any(reached):
             *changes, _ = integral_primitive(
                 *constants,
-                *given,
+                *incoming,
                 *ends,
                 integrand=_of_moving(back, len(constants), 0),
                 problem=problem.of_derivatives.parameter,
-                levels=_widened(levels, lambda flags: [True] * len(given)),
+                levels=_widened(levels, lambda flags: [True] * len(incoming)),
             )
             results = spread(changes, reached[:-1])
         # Examples that share a constant share its cotangent.
@@ -336,7 +332,7 @@ def _pull(primals: Values, active: Flags, integrand: Graph, levels: Levels, **pa
                 there = _at_end(integrand, levels, constants, ends[position])
                 products = [
                     np.sum(np.reshape(cotangent * value, (*examples, size(type_.shape))), axis=-1)
-                    for cotangent, value, type_ in zip(given, there, integrand.output_types, strict=True)
+                    for cotangent, value, type_ in zip(incoming, there, integrand.output_types, strict=True)
                 ]
                 of_ends[position] = sign * sum(products[1:], products[0])
         return [*results, *of_ends]

@@ -136,10 +136,10 @@ def solve_ivp(
     watched = events_of(events)
     if watched and not chosen.error_order:
         raise ArgumentError(message(OPERATION, "events need a method that controls its steps", method))
-    given = arguments_of(OPERATION, args)
-    problem = problem_of(fun, t_span, y0, given, watched)
+    constants = arguments_of(OPERATION, args)
+    problem = problem_of(fun, t_span, y0, constants, watched)
     if chosen.is_implicit:
-        problem = _with_equations(problem, jac, jac_sparsity, given)
+        problem = _with_equations(problem, jac, jac_sparsity, constants)
     times = None if t_eval is None else times_of(problem, t_eval)
     asks_for_end = not (dense_output or watched) and is_end(problem, times)
     interpolates = (times is not None and not asks_for_end) or dense_output or bool(watched)
@@ -248,30 +248,30 @@ def _result(
     if failed is None:
         rows = rows.required(np.logical_not(last["is_small"]))
     sol = _dense_output(problem, rows)
-    found = find(problem.events, rows, last["has_ended"], problem.direction)
+    ending = find(problem.events, rows, last["has_ended"], problem.direction)
     if asks_for_end:
         t, y = _at_end(problem, rows, times, last)
     elif times is None:
-        t, y = _ends(problem, rows, found)
+        t, y = _ends(problem, rows, ending)
     else:
-        t, y = _at(problem, sol, times, found, bool(failed))
+        t, y = _at(problem, sol, times, ending, bool(failed))
     has_ended = concrete(last["has_ended"])
     status: Any = -1 if failed else where(last["has_ended"], 1, 0) if has_ended is None else int(has_ended)
-    known = status if has_ended is not None else 0
-    if failed or (known == 1 and times is not None and len(t) < len(times)):
-        _warn_of_derivatives(problem, y, rows, known)
+    code = status if has_ended is not None else 0
+    if failed or (code == 1 and times is not None and len(t) < len(times)):
+        _warn_of_derivatives(problem, y, rows, code)
     return OdeResult(
         t=t,
         y=y,
         sol=sol if dense_output else None,
-        t_events=found.times if problem.events.functions else None,
-        y_events=found.states if problem.events.functions else None,
+        t_events=ending.times if problem.events.functions else None,
+        y_events=ending.states if problem.events.functions else None,
         nfev=0,
         njev=0,
         nlu=0,
         status=status,
-        message=_MESSAGES[known],
-        success=known >= 0,
+        message=_MESSAGES[code],
+        success=code >= 0,
     )
 
 
@@ -313,20 +313,20 @@ def _at_end(problem: Problem, rows: Rows, times: Any, last: dict[str, Any]) -> t
     return times, np.broadcast_to(y[:, None], (*shape_of(y), len(times)))
 
 
-def _at(problem: Problem, sol: DenseOutput, times: Any, found: Found, failed: bool) -> tuple[Any, Any]:
+def _at(problem: Problem, sol: DenseOutput, times: Any, ending: Found, failed: bool) -> tuple[Any, Any]:
     """Return the times of the results up to the end of the integration, and the states."""
-    end = sol.end if failed else found.end
+    end = sol.end if failed else ending.end
     if end is None:
         return times, sol(times)
-    limit, given, direction = concrete(end), concrete(times), concrete(problem.direction)
-    if limit is not None and given is not None and direction is not None:
-        times = times[np.asarray(given) * direction <= limit * direction]
+    limit, plain, direction = concrete(end), concrete(times), concrete(problem.direction)
+    if limit is not None and plain is not None and direction is not None:
+        times = times[np.asarray(plain) * direction <= limit * direction]
         return times, sol(times)
-    is_late = np.logical_and(found.has_ended, problem.direction * (times - end) > 0)
+    is_late = np.logical_and(ending.has_ended, problem.direction * (times - end) > 0)
     return times, where(is_late, np.nan, sol(times))
 
 
-def _ends(problem: Problem, rows: Rows, found: Found) -> tuple[Any, Any]:
+def _ends(problem: Problem, rows: Rows, ending: Found) -> tuple[Any, Any]:
     """Return the ends of the steps that were taken, after the start; the last one is the event that ended them."""
     before, after, turns = concrete(rows.starts), concrete(rows.ends), concrete(rows.turns)
     if before is None or after is None or turns is None:
@@ -338,8 +338,8 @@ def _ends(problem: Problem, rows: Rows, found: Found) -> tuple[Any, Any]:
         ends, states = np.reshape(problem.stop, (1,)), np.reshape(_at_stop(problem), (1, -1))
     times = [np.reshape(problem.start, (1,)), ends]
     values = [np.reshape(problem.y, (1, -1)), states]
-    if found.end is not None:
-        at_end = _dense_output(problem, rows)(found.end)
-        times = [times[0], ends[:-1], np.reshape(found.end, (1,))]
+    if ending.end is not None:
+        at_end = _dense_output(problem, rows)(ending.end)
+        times = [times[0], ends[:-1], np.reshape(ending.end, (1,))]
         values = [values[0], states[:-1], np.reshape(at_end, (1, -1))]
     return np.concatenate(times), np.concatenate(values).T

@@ -57,16 +57,10 @@ _WIDEST_BAND = 48
 def equations_of(
     operation: str, rhs: Function, t: Any, y: Any, jac: Any, jac_sparsity: Any, args: Any
 ) -> Equations:
-    """Return the equations of the steps of an implicit method.
+    """Return the equations of the steps of an implicit method, at a time and a state of shape (n,).
 
-    Args:
-        operation: the name for errors.
-        rhs: the right-hand side.
-        t: a time.
-        y: a state, of shape (n,).
-        jac: None for the derivative of ``rhs``, a function ``(t, y, *args)`` of the Jacobian, or a constant one.
-        jac_sparsity: where elements of the derivative may be other than zero; None: wherever the program says so.
-        args: more arguments of the function.
+    ``jac``: None for the derivative of ``rhs``, a function ``(t, y, *args)`` of the Jacobian, or a constant one.
+    ``jac_sparsity``: where elements of the derivative may be other than zero; None: wherever the program says so.
     """
     count = shape_of(y)[0]
     if callable(jac):
@@ -123,8 +117,8 @@ def _checked(operation: str, jacobian: Any, count: int) -> Any:
 def _finite(operation: str, elements: Any, hint: str = "") -> Any:
     """Return the elements of a Jacobian, or raise an error if one is NaN: no step would be accepted."""
     holds = np.isfinite(elements)
-    known = concrete(holds)
-    got = "" if known is None else f"{np.size(known) - np.count_nonzero(known)} elements that are not"
+    flags = concrete(holds)
+    got = "" if flags is None else f"{np.size(flags) - np.count_nonzero(flags)} elements that are not"
     return required(operation, elements, holds, "jac must be finite", got, hint)
 
 
@@ -142,10 +136,12 @@ def _constant(operation: str, jac: Any, count: int) -> Equations:
 # -- patterns --------------------------------------------------------------------------------------------
 
 
-def _pattern_of(operation: str, given: Any, count: int) -> Any:
+def _pattern_of(operation: str, sparsity: Any, count: int) -> Any:
     """Return a pattern that a user gives, with the diagonal."""
     scipy = scipy_sparse(operation)
-    matrix = scipy.csr_array(given if hasattr(given, "tocsr") else array_of(operation, "jac_sparsity", given))
+    matrix = scipy.csr_array(
+        sparsity if hasattr(sparsity, "tocsr") else array_of(operation, "jac_sparsity", sparsity)
+    )
     if matrix.shape != (count, count):
         requirement = f"jac_sparsity must have the shape ({count}, {count})"
         raise ShapeError(message(operation, requirement, str(matrix.shape)))
@@ -259,9 +255,9 @@ def sparse(structure: Structure, elements: Function, rhs: Function | None = None
     """Return the equations of a sparse Jacobian, whose elements are a function of time and state."""
 
     def equations(t: Any, y: Any, shift: Any) -> tuple[Solve, Product]:
-        given = elements(t, y)
-        product = structure.product(given) if rhs is None else _derivative(rhs, t, y)
-        data = where(structure.is_diagonal, shift, 0.0) - given
+        partials = elements(t, y)
+        product = structure.product(partials) if rhs is None else _derivative(rhs, t, y)
+        data = where(structure.is_diagonal, shift, 0.0) - partials
         if structure.is_banded:
             return _within_band(structure, data), product
         columns, pointers = structure.columns, structure.pointers

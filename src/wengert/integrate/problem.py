@@ -30,7 +30,7 @@ _EPSILON = float(np.finfo(np.float64).eps)
 _LEAST_RTOL = 100 * _EPSILON
 """SciPy's smallest relative tolerance."""
 _SLACK = 4 * _EPSILON
-"""How far behind the ends a time of a result may be by rounding, relative to them."""
+"""The largest distance of a time of a result behind the ends by rounding, relative to them."""
 
 
 class Problem(NamedTuple):
@@ -162,8 +162,8 @@ def times_of(problem: Problem, t_eval: Any) -> Any:
     start, stop, direction = problem.start, problem.stop, problem.direction
     slack = _SLACK * np.maximum(np.abs(start), np.abs(stop))
     is_inside = np.logical_and((times - start) * direction >= -slack, (stop - times) * direction >= -slack)
-    known = concrete(times)
-    got = "" if known is None or not np.size(known) else f"{np.min(known)} to {np.max(known)}"
+    plain = concrete(times)
+    got = "" if plain is None or not np.size(plain) else f"{np.min(plain)} to {np.max(plain)}"
     ends = concrete(start), concrete(stop)
     between = "within t_span" if None in ends else f"between {ends[0]} and {ends[1]}"
     times = required(OPERATION, times, is_inside, f"t_eval must lie {between}", got)
@@ -173,8 +173,8 @@ def times_of(problem: Problem, t_eval: Any) -> Any:
 
 def is_end(problem: Problem, times: Any) -> bool:
     """Return whether all times are known to be the end, also in each derivative: no step is then interpolated."""
-    known, stop = constant(times), constant(problem.stop)
-    return not (known is None or stop is None) and bool(np.all(known == stop))
+    plain, stop = constant(times), constant(problem.stop)
+    return not (plain is None or stop is None) and bool(np.all(plain == stop))
 
 
 def tolerances_of(problem: Problem, rtol: Any, atol: Any, first_step: Any, max_step: Any) -> Tolerances:

@@ -70,16 +70,16 @@ def quad(
         >>> print(round(area(2.0), 9), round(wg.grad(area)(2.0), 9))
         3.544907702 1.772453851
     """
-    given = _arguments(args)
+    constants = _arguments(args)
     region, ends = _interval(a, b, points)
     if region.ends > limit + 1:
         raise ArgumentError(message("quad", "limit must be larger than the number of points", str(limit)))
     problem = Problem("quad", region, "gk21", limit, Tolerances(float(epsabs), float(epsrel)))
 
     def of_point(x: Any) -> Any:
-        return func(x[0], *given)
+        return func(x[0], *constants)
 
-    leaves = tree.leaves(given)
+    leaves = tree.leaves(constants)
     return _integral(of_point, ends, problem, any(isinstance(x, Box) for x in (*ends, *leaves)))
 
 
@@ -139,7 +139,7 @@ def cubature(
         >>> print(round(volume(2.0), 9), round(wg.grad(volume)(2.0), 9))
         0.479623484 0.239811742
     """
-    given = _arguments(args)
+    constants = _arguments(args)
     low, high = asarray(a) * 1.0, asarray(b) * 1.0
     if len(shape_of(low)) != 1 or shape_of(low) != shape_of(high) or not shape_of(low)[0]:
         raise ShapeError(message("cubature", "a and b must be vectors of the same length", show(low, high)))
@@ -155,13 +155,13 @@ def cubature(
         stretch = placed[0][1]
         for _, factor in placed[1:]:
             stretch = stretch * factor
-        values = asarray(f(np.reshape(point, (1, axes)), *given))
+        values = asarray(f(np.reshape(point, (1, axes)), *constants))
         if not shape_of(values) or shape_of(values)[0] != 1:
             requirement = "f must return a value for each of the points, which have the shape (k, d)"
             raise ShapeError(message("cubature", requirement, show(values)))
         return stretch * values[0]
 
-    leaves = tree.leaves(given)
+    leaves = tree.leaves(constants)
     followed = any(isinstance(x, Box) for x in (low, high, *leaves))
     estimate, error = _integral(of_unit, [], problem, followed)
     return CubatureResult(estimate, error, "converged", float(atol), float(rtol))
@@ -221,10 +221,10 @@ def _real(operation: str, value: Any) -> Any:
 
 def _sign_of_infinity(value: Any) -> int:
     """Return 1 or -1 for an infinite number that is known, else 0."""
-    known = concrete(value)
-    if known is None or shape_of(known) != () or not np.isinf(known):
+    plain = concrete(value)
+    if plain is None or shape_of(plain) != () or not np.isinf(plain):
         return 0
-    return 1 if known > 0 else -1
+    return 1 if plain > 0 else -1
 
 
 def _interval(a: Any, b: Any, points: Any) -> tuple[Region, list[Any]]:

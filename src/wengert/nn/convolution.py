@@ -233,8 +233,8 @@ def convolve_transposed(
     x = contract(y, weight, extents=space, accesses=(out, filter_access), out=image, shape=shape)
     if not any(map(any, cut)):
         return x
-    kept = [(low, n - low - high, 1) for n, (low, high) in zip(extents, cut, strict=True)]
-    return slice_(x, index=(*whole(shape)[:2], *kept))
+    ranges = [(low, n - low - high, 1) for n, (low, high) in zip(extents, cut, strict=True)]
+    return slice_(x, index=(*whole(shape)[:2], *ranges))
 
 
 # -- layers ----------------------------------------------------------------------------------------------

@@ -416,16 +416,16 @@ def _cuts(steps: int, truncate: int | None, reverse: bool) -> Any:
 def _scan_blocks(block: Any, start: State, rows: Any, size: int, reverse: bool) -> tuple[State, Any]:
     """Scan blocks of steps, counted from where the scan starts; the last may be shorter."""
     steps = shape_of(rows[0])[0]
-    count, rest = divmod(steps, size)
+    count, remainder = divmod(steps, size)
     if not count:
         return block(start, rows)
-    split = rest if reverse else steps - rest
+    split = remainder if reverse else steps - remainder
     lower, upper = (map_tree(lambda row: row[:split], rows), map_tree(lambda row: row[split:], rows))
     full, last = (upper, lower) if reverse else (lower, upper)
     full = map_tree(lambda row: np.reshape(row, (count, size, *shape_of(row)[1:])), full)
     state, outputs = scan(block, start, full, reverse=reverse)
     outputs = map_tree(lambda row: np.reshape(row, (count * size, *shape_of(row)[2:])), outputs)
-    if not rest:
+    if not remainder:
         return state, outputs
     state, more = block(state, last)
     pair = (more, outputs) if reverse else (outputs, more)

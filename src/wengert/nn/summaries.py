@@ -450,8 +450,8 @@ def _with_derivatives(application: _Application, layer: Any, values: Sequence[An
     depends = list(zip(application.depends, values, strict=True))
 
     def outputs(parameters: Sequence[Any], dependent: Sequence[Any]) -> Any:
-        rest = iter(dependent)
-        call_arguments = [next(rest) if differentiable else value for differentiable, value in depends]
+        remaining = iter(dependent)
+        call_arguments = [next(remaining) if differentiable else value for differentiable, value in depends]
         results = _forward(application, packed.rebuild(parameters), call_arguments)
         return tuple(leaf for leaf in results if is_followable(leaf))
 

@@ -507,8 +507,8 @@ def linspace(
     if num < 0:
         raise ArgumentError(message("linspace", "the number of values must not be negative", str(num)))
     _check_axis("linspace", axis, start, stop)
-    found = promote(type_of(start), type_of(stop))[0]
-    start, stop = (strong(end, found if is_inexact(found) else FLOAT64) for end in (start, stop))
+    common = promote(type_of(start), type_of(stop))[0]
+    start, stop = (strong(end, common if is_inexact(common) else FLOAT64) for end in (start, stop))
     intervals = num - 1 if endpoint else num
     width = stop - start
     numbers = strong(np.arange(num), dtype_of(width)).reshape((num, *(1,) * rank_of(width)))
@@ -560,9 +560,9 @@ def geomspace(
     ends = (start, stop)
     if any(end is not None and not np.all(end) for end in map(concrete, ends)):
         raise ArgumentError(message("geomspace", "the ends must not be zero", show(start, stop)))
-    found = np.result_type(FLOAT64, *map(dtype_of, ends), *([] if dtype is None else [np.dtype(dtype)]))
+    common = np.result_type(FLOAT64, *map(dtype_of, ends), *([] if dtype is None else [np.dtype(dtype)]))
     shape = broadcast("geomspace", shape_of(start), shape_of(stop))
-    start, stop = (broadcast_to(strong(end, found), shape=(1, *shape)) for end in ends)
+    start, stop = (broadcast_to(strong(end, common), shape=(1, *shape)) for end in ends)
     turn = np.sign(start)  # negative ends mirror positive ones; complex ones lie on a spiral
     values = turn * exp(linspace(log(np.abs(start))[0], log(stop / turn)[0], num, endpoint))
     has_last = endpoint and num > 1

@@ -38,7 +38,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     end_shape = (*shape_of(a)[:axis], 1, *shape_of(a)[axis + 1 :])
     before, after = (
         [] if end is None else [end if rank_of(end) else broadcast_to(end, shape=end_shape)]
-        for end in (None if given is None else operand(given) for given in (prepend, append))
+        for end in (None if addition is None else operand(addition) for addition in (prepend, append))
     )
     if before or after:
         a = concatenate_([*before, a, *after], axis)
@@ -52,9 +52,9 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     ary = ravel(operand(ary))
     differences = subtract(*_neighbours(ary, 0))
-    ends = (None if given is None else ravel(operand(given)) for given in (to_begin, to_end))
-    begin, end = ([] if given is None else [_fitting_end(given, ary)] for given in ends)
-    return concatenate_([*begin, differences, *end]) if begin or end else differences
+    ends = (None if end is None else ravel(operand(end)) for end in (to_begin, to_end))
+    before, after = ([] if end is None else [_fitting_end(end, ary)] for end in ends)
+    return concatenate_([*before, differences, *after]) if before or after else differences
 
 
 def _fitting_end(end: Any, ary: Any) -> Any:
@@ -145,5 +145,5 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.
         wrapped = where(logical_and(equal(wrapped, low), greater(steps, 0)), half, wrapped)
     near = less(size_to_compare(steps), period / 2 if discont is None else discont)
     added = cumsum(where(near, 0, wrapped - steps), axis)
-    first, rest = part(p, axis, slice(0, 1)), part(p, axis, slice(1, None))
-    return lay_like(concatenate_([strong(first, dtype), strong(rest + added, dtype)], axis), p)
+    first, later = part(p, axis, slice(0, 1)), part(p, axis, slice(1, None))
+    return lay_like(concatenate_([strong(first, dtype), strong(later + added, dtype)], axis), p)

@@ -144,21 +144,21 @@ def sizes_and_axes(
 ) -> tuple[list[int], list[int]]:
     """Return the length and the axis of each transform."""
     rank = rank_of(x)
-    given = None if s is None else integers(s)
+    requested = None if s is None else integers(s)
     if axes is None:
-        named: Sequence[int] = range(rank) if given is None else range(-len(given), 0)
+        named: Sequence[int] = range(rank) if requested is None else range(-len(requested), 0)
     else:
         named = integers(axes)
     places = [axis_index(operation, axis, rank) for axis in named]
     if not places:
         raise AxisError(message(operation, "at least one axis is required", show(x)))
-    if given is not None and len(given) != len(places):
+    if requested is not None and len(requested) != len(places):
         raise ArgumentError(message(operation, "s and axes must have the same length", f"{s}, {axes}"))
     sizes = [shape_of(x)[place] for place in places]
-    if given is None and to_real:
+    if requested is None and to_real:
         sizes[-1] = 2 * (sizes[-1] - 1)
-    if given is not None:
-        sizes = [own if size == -1 else size for own, size in zip(sizes, given, strict=True)]
+    if requested is not None:
+        sizes = [own if size == -1 else size for own, size in zip(sizes, requested, strict=True)]
     return sizes, places
 
 

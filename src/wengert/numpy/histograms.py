@@ -160,7 +160,7 @@ def _histogramdd(operation: str, sample: Any, bins: Any, range: Any, density: An
     if len(ends) != len(columns):
         requirement = f"range must have a pair of numbers for each of {len(columns)} columns"
         raise ArgumentError(message(operation, requirement, str(len(ends))))
-    edges = [_edges(operation, *given, None) for given in zip(columns, column_bins, ends, strict=True)]
+    edges = [_edges(operation, *options, None) for options in zip(columns, column_bins, ends, strict=True)]
     counts = _counted_cells(columns, edges, weights)
     if not density:
         return counts, edges

@@ -283,13 +283,13 @@ def _has_box(entry: Any) -> bool:
 
 def _directive(name: str, text: str, default: tuple[int, int, int]) -> tuple[int, int, int]:
     try:
-        given = tuple(map(int, text.split(",")))
+        numbers = tuple(map(int, text.split(",")))
     except ValueError:
-        given = ()
-    if not 1 <= len(given) <= 3:
+        numbers = ()
+    if not 1 <= len(numbers) <= 3:
         requirement = "a text must name axis, number of axes and where an array's own begin, such as '0,2,1'"
         raise ArgumentError(message(name, requirement, repr(text), "write np.concatenate or np.stack"))
-    axis, least, start = (*given, *default[len(given) :])
+    axis, least, start = (*numbers, *default[len(numbers) :])
     return axis, least, start
 
 

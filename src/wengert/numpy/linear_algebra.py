@@ -336,10 +336,10 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _NO_
             requirement = "the tolerance must be a number, or one for each matrix"
             raise ArgumentError(message("pinv", requirement, f"{show(a)}, {each!r}"))
         pairs = zip(a.reshape((-1, rows, columns)), np.ravel(each).tolist(), strict=True)
-        found = [pinv(matrix, one, hermitian) for matrix, one in pairs]
-        return np.stack(found).reshape((*leading, columns, rows))
-    tolerance = _tolerance("pinv", shape_of(a), dtype_of(a), rcond)
-    return decompositions.pinv(symmetric(a) if hermitian else a, rcond=tolerance)
+        inverses = [pinv(matrix, relative, hermitian) for matrix, relative in pairs]
+        return np.stack(inverses).reshape((*leading, columns, rows))
+    cutoff = _tolerance("pinv", shape_of(a), dtype_of(a), rcond)
+    return decompositions.pinv(symmetric(a) if hermitian else a, rcond=cutoff)
 
 
 @implements(np.linalg.lstsq)
@@ -359,12 +359,12 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     tolerance = _tolerance("lstsq", (rows, columns), dtype_of(a), rcond)
     tolerance = tolerance if tolerance >= 0 else float(np.finfo(dtype_of(a)).eps)
     x = decompositions.lstsq(a, right, rcond=tolerance)
-    rest = right - multiply(a, x)
-    residuals = sum_(squared_magnitude(rest), 0) if rows > columns else np.zeros(0, real_dtype(dtype_of(x)))
+    misfit = right - multiply(a, x)
+    residuals = sum_(squared_magnitude(misfit), 0) if rows > columns else np.zeros(0, real_dtype(dtype_of(x)))
     values = decompositions.svdvals(a)
     rank = cast(_rank(values, tolerance), dtype=np.dtype(np.int32))
-    known = concrete(rank)
-    if known is not None and known < columns:
+    plain_rank = concrete(rank)
+    if plain_rank is not None and plain_rank < columns:
         residuals = residuals[:0]
     return x if rank_of(b) == 2 else reshape(x, shape=(columns,)), residuals, rank, values
 

@@ -53,8 +53,8 @@ def roots(p: Any) -> Any:
     if not count:
         return np.zeros(zeros, dtype_of(p))
     below = np.eye(count, k=-1, dtype=dtype_of(p))[1:]
-    found = eigvals(concatenate_([reshape(-p[1:] / p[0], shape=(1, count)), below], 0))
-    return concatenate_([found, np.zeros(zeros, dtype_of(found))]) if zeros else found
+    eigenvalues = eigvals(concatenate_([reshape(-p[1:] / p[0], shape=(1, count)), below], 0))
+    return concatenate_([eigenvalues, np.zeros(zeros, dtype_of(eigenvalues))]) if zeros else eigenvalues
 
 
 @implements(np.vander)
@@ -86,10 +86,10 @@ def polysub(a1: Any, a2: Any) -> Any:
 
 def _of_one_degree(*polynomials: Any) -> list[Any]:
     """Return coefficients of equal number, with leading zeros."""
-    given = [p if rank_of(p) else reshape(p, shape=(1,)) for p in map(operand, polynomials)]
-    count = max(shape_of(p)[0] for p in given)
-    zeros = [np.zeros(count - shape_of(p)[0], dtype_of(p)) for p in given]
-    return [concatenate_([lead, p]) if len(lead) else p for lead, p in zip(zeros, given, strict=True)]
+    operands = [p if rank_of(p) else reshape(p, shape=(1,)) for p in map(operand, polynomials)]
+    count = max(shape_of(p)[0] for p in operands)
+    zeros = [np.zeros(count - shape_of(p)[0], dtype_of(p)) for p in operands]
+    return [concatenate_([lead, p]) if len(lead) else p for lead, p in zip(zeros, operands, strict=True)]
 
 
 def trimmed(p: Any) -> Any:
@@ -116,21 +116,21 @@ def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
     if not (shape_of(u)[0] and shape_of(v)[0]):
         raise ShapeError(message("polydiv", "polynomials must have coefficients", show(u, v)))
     dtype = np.result_type(dtype_of(u), dtype_of(v))
-    degree, rest = shape_of(v)[0] - 1, strong(u, dtype)
+    degree, remainder = shape_of(v)[0] - 1, strong(u, dtype)
     quotient: list[Any] = []
     scale = 1.0 / v[0]
     for place in range(max(shape_of(u)[0] - degree, 0)):
-        factor = scale * rest[place]
+        factor = scale * remainder[place]
         quotient.append(factor)
         zeros = np.zeros(shape_of(u)[0] - degree - 1 - place, dtype)
-        rest = rest - concatenate_([np.zeros(place, dtype), strong(factor * v, dtype), zeros])
-    first = min(len(quotient), shape_of(rest)[0] - 1)
-    values = concrete(rest)
+        remainder = remainder - concatenate_([np.zeros(place, dtype), strong(factor * v, dtype), zeros])
+    first = min(len(quotient), shape_of(remainder)[0] - 1)
+    values = concrete(remainder)
     if values is not None:  # as NumPy does, by rounding
         first = 0
         while first < len(values) - 1 and np.allclose(values[first], 0, rtol=1e-14):
             first += 1
-    return stack(quotient) if quotient else np.zeros(1, dtype), rest[first:]
+    return stack(quotient) if quotient else np.zeros(1, dtype), remainder[first:]
 
 
 @implements(np.poly)
@@ -163,7 +163,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
         raise ArgumentError(message("trim_zeros", 'trim must be "f", "b" or "fb"', repr(trim)))
     index = [slice(None)] * rank_of(filt)
     for dim in axes:
-        others = tuple(other for other in range(rank_of(filt)) if other != dim)
+        others = tuple(k for k in range(rank_of(filt)) if k != dim)
         places = np.flatnonzero(np.any(present, axis=others))
         if not len(places):
             index[dim] = slice(0, 0)

@@ -91,12 +91,12 @@ def _matmul_over(x1: Any, x2: Any, axes: Any) -> Any:
 @implements(np.dot)
 def dot(a: Any, b: Any, out: Any = None) -> Any:
     a, b = operand(a), operand(b)
-    rank, other = rank_of(a), rank_of(b)
-    if rank == 0 or other == 0:
+    rank_a, rank_b = rank_of(a), rank_of(b)
+    if rank_a == 0 or rank_b == 0:
         return multiply(strong(a), strong(b))
-    if rank <= 2 and other <= 2:
+    if rank_a <= 2 and rank_b <= 2:
         return matmul(a, b)
-    return _over_axes("dot", a, b, [rank - 1], [max(other - 2, 0)])
+    return _over_axes("dot", a, b, [rank_a - 1], [max(rank_b - 2, 0)])
 
 
 implements(np.vdot)(lambda a, b, /: dot(conjugate(ravel(a)), ravel(b)))
@@ -126,16 +126,18 @@ def outer(a: Any, b: Any, out: Any = None) -> Any:
 
 def _over_axes(operation: str, a: Any, b: Any, a_axes: Sequence[int], b_axes: Sequence[int]) -> Any:
     """Sum products over pairs of axes; the other axes of ``a`` come first, then those of ``b``."""
-    shape, other = shape_of(a), shape_of(b)
-    if len(a_axes) != len(b_axes) or any(shape[i] != other[j] for i, j in zip(a_axes, b_axes, strict=True)):
+    shape_a, shape_b = shape_of(a), shape_of(b)
+    if len(a_axes) != len(b_axes) or any(
+        shape_a[i] != shape_b[j] for i, j in zip(a_axes, b_axes, strict=True)
+    ):
         requirement = f"axes {list(a_axes)} and {list(b_axes)} must have the same extents"
         raise _shape_error(operation, requirement, a, b)
-    return product(_tensordot_subscripts(len(shape), len(other), tuple(a_axes), tuple(b_axes)), a, b)
+    return product(_tensordot_subscripts(len(shape_a), len(shape_b), tuple(a_axes), tuple(b_axes)), a, b)
 
 
 @lru_cache(maxsize=1024)
-def _tensordot_subscripts(rank: int, other: int, a_axes: tuple[int, ...], b_axes: tuple[int, ...]) -> str:
-    first, second = list(_AXES[:rank]), list(_AXES[rank : rank + other])
+def _tensordot_subscripts(rank: int, rank_b: int, a_axes: tuple[int, ...], b_axes: tuple[int, ...]) -> str:
+    first, second = list(_AXES[:rank]), list(_AXES[rank : rank + rank_b])
     for i, j in zip(a_axes, b_axes, strict=True):
         second[j] = first[i]
     free = [letter for axis, letter in enumerate(first) if axis not in a_axes]
@@ -146,24 +148,24 @@ def _tensordot_subscripts(rank: int, other: int, a_axes: tuple[int, ...], b_axes
 @implements(np.tensordot, np.linalg.tensordot)
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     a, b = operand(a), operand(b)
-    rank, other = rank_of(a), rank_of(b)
+    rank, rank_b = rank_of(a), rank_of(b)
     if is_sequence(axes) or np.ndim(axes):
-        left, right = _pairs_of_axes(axes, rank, other)
+        left, right = _pairs_of_axes(axes, rank, rank_b)
     else:
         count = int(axes)
-        if count > min(rank, other):
+        if count > min(rank, rank_b):
             raise _shape_error("tensordot", f"operands must have at least {count} axes", a, b)
         left, right = list(range(rank - count, rank)), list(range(count))
     return _over_axes("tensordot", a, b, left, right)
 
 
-def _pairs_of_axes(axes: Any, rank: int, other: int) -> tuple[list[int], list[int]]:
+def _pairs_of_axes(axes: Any, rank: int, rank_b: int) -> tuple[list[int], list[int]]:
     """Return the axes of each array that a pair names, of integers or of sequences."""
     if len(axes) != 2:
         requirement = "axes must be a number of axes, or those of one array and those of the other"
         raise ArgumentError(message("tensordot", requirement, repr(axes)))
     left = [axis_index("tensordot", axis, rank) for axis in integers(axes[0])]
-    right = [axis_index("tensordot", axis, other) for axis in integers(axes[1])]
+    right = [axis_index("tensordot", axis, rank_b) for axis in integers(axes[1])]
     if len(set(left)) != len(left) or len(set(right)) != len(right):
         raise ArgumentError(message("tensordot", "an axis may be named once only", repr(axes)))
     return left, right
@@ -180,8 +182,8 @@ def _over_last_axes(operation: str, terms: str, x1: Any, x2: Any) -> Any:
         raise _shape_error(operation, "inner dimensions must agree", x1, x2)
     lead = _AXES[: max(rank_of(x1) - left, rank_of(x2) - right)]
     mine, theirs = lead[len(lead) - rank_of(x1) + left :], lead[len(lead) - rank_of(x2) + right :]
-    found = product(f"{mine}{first},{theirs}{second}->{lead}{result}", x1, x2)
-    return placed(stacked, found, (x1, x2), {"cores": (left, right)}) if len(lead) > 1 else found
+    sums = product(f"{mine}{first},{theirs}{second}->{lead}{result}", x1, x2)
+    return placed(stacked, sums, (x1, x2), {"cores": (left, right)}) if len(lead) > 1 else sums
 
 
 @implements(*since("vecdot"))
@@ -371,7 +373,7 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
     terms, result = explicit(subscripts, tuple(map(rank_of, arrays)))
     if len(arrays) == 1 and result and set(terms[0]) == set(result):
         return _view(terms[0], result, arrays[0])  # in the operand's own dtype, as NumPy's
-    given = arrays
+    originals = arrays
     arrays = [strong(array, dtype) for array in arrays]  # NumPy makes arrays of Python's numbers
     steps = _steps(terms, result, tuple(map(shape_of, arrays)))
     for positions, step in steps:
@@ -380,7 +382,7 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
         arrays.append(product(step, *chosen))
     (value,) = arrays
     if len(result) > 1 and isinstance(value, Box):
-        memories, order = list(map(memory_of, given)), kwargs.get("order", "K")
+        memories, order = list(map(memory_of, originals)), kwargs.get("order", "K")
         lay(value, (_memory_of_path if optimize else _memory)(terms, result, memories, order, optimize))
     return value
 
@@ -402,8 +404,8 @@ def _memory_of_path(terms: Sequence[str], result: str, memories: list[Any], orde
         for term, x in zip(terms, memories, strict=True)
         for letter, n in zip(term, x.shape, strict=True)
     }
-    found = along_path(np.einsum, few, optimize=path, order=order)
-    return in_order_of(found, tuple([extents[letter] for letter in result]))
+    result_memory = along_path(np.einsum, few, optimize=path, order=order)
+    return in_order_of(result_memory, tuple([extents[letter] for letter in result]))
 
 
 def _memory(terms: Sequence[str], result: str, memories: list[Any], order: str, _: Any) -> Any:
@@ -484,9 +486,9 @@ def _steps(
         left = [term for position, term in enumerate(left) if position not in positions]
         wanted = set("".join(left) + result)
         read = dict.fromkeys("".join(chosen))
-        kept = "".join(letter for letter in read if letter in wanted) if left else result
-        steps.append((tuple(positions), f"{','.join(chosen)}->{kept}"))
-        left.append(kept)
+        remaining = "".join(letter for letter in read if letter in wanted) if left else result
+        steps.append((tuple(positions), f"{','.join(chosen)}->{remaining}"))
+        left.append(remaining)
     return steps
 
 

@@ -143,8 +143,8 @@ def _extremum(
     shape = shape_of(a)
     axes = reduced_axes(operation, axis, len(shape))
     if any(shape[dim] == 0 for dim in axes):
-        kept = keep_axes(shape, axes) if keepdims else drop_axes(shape, axes)
-        return broadcast_to(_as_initial(initial, a), shape=kept)
+        reduced_shape = keep_axes(shape, axes) if keepdims else drop_axes(shape, axes)
+        return broadcast_to(_as_initial(initial, a), shape=reduced_shape)
     return pair(reduce_over(primitive, operation, a, axis, keepdims), _as_initial(initial, a))
 
 

@@ -87,13 +87,13 @@ def _checked(implementation: Any, operation: str, refused: Sequence[str]) -> Cal
     parameters = ", ".join([*leading, *slash, *others, *star, *keywords, *more])
     arguments = ", ".join([*positional, *gathered, *(f"{name}={name}" for name in keywords), *more])
     without_out = re.sub(
-        r"(?<![\w*=])out\b(=out)?", lambda found: "out=None" if found[1] else "None", arguments
+        r"(?<![\w*=])out\b(=out)?", lambda match: "out=None" if match[1] else "None", arguments
     )
     allowed = " and ".join(f"{name} is None" for name in names)
-    given = ", ".join(f"{name}={name}" for name in names)
+    options = ", ".join(f"{name}={name}" for name in names)
     source = (
         f"lambda {parameters}: implementation({arguments}) if {allowed} "
-        f"else with_options(operation, lambda: implementation({without_out}), {given})"
+        f"else with_options(operation, lambda: implementation({without_out}), {options})"
     )
     scope = {"implementation": implementation, "operation": operation, "with_options": _with_options}
     checked = eval(compile(source, __file__, "eval"), scope)

@@ -141,10 +141,10 @@ def clip(
     return strong(result, dtype)
 
 
-def _bound(name: str, bound: Any, other: str, same: Any) -> Any:
+def _bound(name: str, bound: Any, alias: str, same: Any) -> Any:
     """Return a bound that has two names."""
     if bound is not None and same is not None:
-        raise ArgumentError(message("clip", f"{name} and {other} are one bound", "both"))
+        raise ArgumentError(message("clip", f"{name} and {alias} are one bound", "both"))
     return same if bound is None else bound
 
 

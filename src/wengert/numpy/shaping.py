@@ -61,8 +61,8 @@ def _is_copy(x: Box, shape: Shape) -> bool:
 def _by_rows(operation: str, order: Any, x: Any, orders: str) -> bool:
     """Report whether elements are read by rows, as opposed to columns."""
     if order not in tuple(orders):
-        given = ", ".join(map(repr, orders))
-        raise ArgumentError(message(operation, f"order must be one of {given}", repr(order)))
+        allowed = ", ".join(map(repr, orders))
+        raise ArgumentError(message(operation, f"order must be one of {allowed}", repr(order)))
     return order != "F" and (order == "C" or is_in_rows(x) or not memory_of(x).flags.fnc)
 
 
@@ -202,8 +202,8 @@ def expand_dims(a: Any, axis: Any) -> Any:
     named = integers(axis)
     rank = rank_of(a) + len(named)
     axes = axes_tuple("expand_dims", named, rank)
-    rest = iter(shape_of(a))
-    return reshaped(a, tuple(1 if dim in axes else next(rest) for dim in range(rank)))
+    extents = iter(shape_of(a))
+    return reshaped(a, tuple(1 if dim in axes else next(extents) for dim in range(rank)))
 
 
 def _at_least(arrays: tuple[Any, ...], pad: Callable[[Shape], Shape]) -> Any:

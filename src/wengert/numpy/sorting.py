@@ -125,9 +125,9 @@ def _sorted_last(operation: str, a: Any, axis: Any) -> tuple[Any, tuple[int, ...
     """
     shape = shape_of(a)
     axes = axes_of(operation, axis, len(shape))
-    rest = tuple(dim for dim in range(len(shape)) if dim not in axes)
-    lines = transpose(a, permutation=rest + axes)
-    lead, count = tuple(shape[dim] for dim in rest), size(tuple(shape[dim] for dim in axes))
+    leading = tuple(dim for dim in range(len(shape)) if dim not in axes)
+    lines = transpose(a, permutation=leading + axes)
+    lead, count = tuple(shape[dim] for dim in leading), size(tuple(shape[dim] for dim in axes))
     if not count and is_inexact(dtype_of(a)):
         return np.full((*lead, 1), np.nan, dtype_of(a)), axes
     return sort(reshape(lines, shape=(*lead, count))), axes
@@ -293,10 +293,10 @@ def _nanquantile(operation: str, a: Any, q: Any, axis: Any, method: str, keepdim
     floats = [type_of(x) for x in (a, q) if is_inexact(dtype_of(x))]
     dtype = promote(*floats)[0] if floats else FLOAT64
     q = reshape(strong(q, dtype), shape=(*lead, *(1,) * rank_of(count)))
-    found = reshape(_chosen(at, q, strong(count, dtype), method), shape=(*lead, *shape))
+    quantiles = reshape(_chosen(at, q, strong(count, dtype), method), shape=(*lead, *shape))
     if not lead or not shape:
-        return found
-    return np.moveaxis(np.moveaxis(found, 0, -1).copy(), -1, 0)  # NumPy makes it with this axis last
+        return quantiles
+    return np.moveaxis(np.moveaxis(quantiles, 0, -1).copy(), -1, 0)  # NumPy makes it with this axis last
 
 
 def _weighted(operation: str, a: Any, q: Any, axis: Any, method: str, keepdims: Any, weights: Any) -> Any:
@@ -314,13 +314,13 @@ def _weighted(operation: str, a: Any, q: Any, axis: Any, method: str, keepdims: 
             requirement = "weights must have the shape of the array or of its axis"
             raise ShapeError(message(operation, requirement, show(a, weights)))
         weights = reshape(weights, shape=tuple(n if dim in axes else 1 for dim, n in enumerate(shape)))
-    rest = tuple(dim for dim in range(len(shape)) if dim not in axes)
-    lines_shape = (*(shape[dim] for dim in rest), size(tuple(shape[dim] for dim in axes)))
+    leading = tuple(dim for dim in range(len(shape)) if dim not in axes)
+    lines_shape = (*(shape[dim] for dim in leading), size(tuple(shape[dim] for dim in axes)))
     lines, heavy = (
-        reshape(transpose(np.broadcast_to(x, shape), permutation=rest + axes), shape=lines_shape)
+        reshape(transpose(np.broadcast_to(x, shape), permutation=leading + axes), shape=lines_shape)
         for x in (a, strong(weights, FLOAT64))
     )
-    order = argsort(lines, axis=len(rest))
+    order = argsort(lines, axis=len(leading))
     ordered, heavy = take_along_axis(lines, order, -1), take_along_axis(heavy, order, -1)
     skips = operation.startswith("nan") and is_inexact(dtype_of(a))
     if skips:
@@ -361,8 +361,8 @@ def unique(
     results = np.unique(known("unique", ar), True, return_inverse, return_counts, axis, equal_nan=equal_nan)
     index = results[1]
     values = take(ravel(ar) if axis is None else ar, index, axis or 0)
-    rest = [*([index] if return_index else []), *results[2:]]
-    return (values, *rest) if rest else values
+    extras = [*([index] if return_index else []), *results[2:]]
+    return (values, *extras) if extras else values
 
 
 @implements(np.searchsorted)

@@ -173,12 +173,12 @@ def _observations(m: Any, rowvar: bool) -> Any:
     return m if rowvar else transposed(m)
 
 
-def _weights(name: str, given: Any, count: int) -> Any:
+def _weights(name: str, frequencies: Any, count: int) -> Any:
     """Return the weights of the observations, checked."""
-    if shape_of(given := operand(given)) != (count,):
+    if shape_of(frequencies := operand(frequencies)) != (count,):
         requirement = f"{name} must be {count} numbers, one an observation"
-        raise ShapeError(message("cov", requirement, show(given)))
-    values = concrete(weights := strong(given, FLOAT64))
+        raise ShapeError(message("cov", requirement, show(frequencies)))
+    values = concrete(weights := strong(frequencies, FLOAT64))
     if values is not None and np.any(np.less(values, 0)):
         raise ArgumentError(message("cov", f"{name} must not be negative", str(np.min(values))))
     return weights

@@ -94,9 +94,9 @@ def _reduceat(name: str, reduce: Callable[..., Any]) -> Callable[..., Any]:
 
 def _loop(ufunc: np.ufunc, x: Any, signature: Any, own: Any = None) -> Any:
     """Return the dtypes in which a ufunc combines elements of a value, or raise `DtypeError`."""
-    given: dict[str, Any] = {} if signature is None else {"signature": signature, "casting": "unsafe"}
+    requested: dict[str, Any] = {} if signature is None else {"signature": signature, "casting": "unsafe"}
     try:
-        return ufunc.resolve_dtypes((None, own or dtype_of(x), None), reduction=True, **given)
+        return ufunc.resolve_dtypes((None, own or dtype_of(x), None), reduction=True, **requested)
     except TypeError as problem:
         raise DtypeError(message(f"np.{ufunc.__name__}.reduce", str(problem).rstrip("."), show(x))) from None
 
@@ -116,9 +116,9 @@ def _identity(ufunc: np.ufunc, dtype: Any) -> Any:
 def _lines(x: Any, axes: tuple[int, ...]) -> Any:
     """Return a value with the axes to reduce as one last axis."""
     shape = shape_of(x)
-    rest = tuple(dim for dim in range(len(shape)) if dim not in axes)
+    leading = tuple(dim for dim in range(len(shape)) if dim not in axes)
     count = size(tuple(shape[dim] for dim in axes))
-    return reshape(transpose(x, permutation=rest + axes), shape=(*drop_axes(shape, axes), count))
+    return reshape(transpose(x, permutation=leading + axes), shape=(*drop_axes(shape, axes), count))
 
 
 def _by_halves(ufunc: np.ufunc) -> Callable[..., Any]:

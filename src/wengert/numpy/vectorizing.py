@@ -71,10 +71,12 @@ class vectorize:  # noqa: N801 (NumPy's name)
         arrays = [operand(args[place]) for place in places] + [operand(kwargs[name]) for name in named]
 
         def call(elements: Sequence[Any]) -> Any:
-            given = list(args)
+            values = list(args)
             for place, element in zip(places, elements, strict=False):
-                given[place] = element
-            return self.pyfunc(*given, **{**kwargs, **dict(zip(named, elements[len(places) :], strict=True))})
+                values[place] = element
+            return self.pyfunc(
+                *values, **{**kwargs, **dict(zip(named, elements[len(places) :], strict=True))}
+            )
 
         result = self._mapped(call, arrays)
         return result if self._signature else placed(_called, result, arrays, {})

@@ -63,9 +63,9 @@ def _check_rate(operation: str, rate: Any) -> None:
     requirement = "the rate must be a finite number >= 0, or a schedule"
     if not is_number(rate) or dtype_of(rate).kind not in "iuf" or shape_of(rate):
         raise ArgumentError(message(operation, requirement, show(rate) if is_number(rate) else repr(rate)))
-    known = concrete(rate)
-    if known is not None and not 0 <= known < math.inf:
-        raise ArgumentError(message(operation, requirement, str(known)))
+    value = concrete(rate)
+    if value is not None and not 0 <= value < math.inf:
+        raise ArgumentError(message(operation, requirement, str(value)))
 
 
 @_optimiser()
@@ -293,8 +293,8 @@ def averaged(optimiser: Optimiser, decay: float = 0.999) -> Optimiser:
         return AveragedState(copied, optimiser.init(parameters))
 
     def mean(a: Any, p: Any) -> Any:
-        kept = in_dtype_of(a, decay)
-        return kept * a + (1 - kept) * p
+        weight = in_dtype_of(a, decay)
+        return weight * a + (1 - weight) * p
 
     def update(gradients: Any, state: AveragedState, parameters: Any) -> tuple[Any, AveragedState]:
         parameters, inner = optimiser.update(gradients, state.inner, parameters)

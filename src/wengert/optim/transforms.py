@@ -260,11 +260,11 @@ def _truths(mask: Mask, parameters: Any) -> list[bool]:
     if callable(mask):
         return [bool(mask(leaf)) for leaf in leaves(parameters)]
     values, structure = flatten(mask)
-    known = dict(zip(paths(structure), values, strict=True))
+    truths = dict(zip(paths(structure), values, strict=True))
     names = paths(flatten(parameters)[1])
-    if unknown := [name for name in names if name not in known]:
+    if unknown := [name for name in names if name not in truths]:
         raise ArgumentError(message("masked", "the mask must have a value for each parameter", unknown[0]))
-    return [bool(known[name]) for name in names]
+    return [bool(truths[name]) for name in names]
 
 
 def _stateless(rule: Callable[..., Any]) -> Transform:
@@ -400,8 +400,8 @@ def clip_by_value(limit: float) -> Transform:
 def _mean(decay: Any, means: Any, values: Any) -> Any:
     def rule(m: Any, v: Any) -> Any:
         # Not m + (1 - d) (v - m), which loses v where m is much larger, and turns an infinite m into NaN.
-        kept = in_dtype_of(m, decay)
-        return kept * m + (1 - kept) * v
+        weight = in_dtype_of(m, decay)
+        return weight * m + (1 - weight) * v
 
     return map_leaves(rule, means, values)
 

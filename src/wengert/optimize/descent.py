@@ -18,7 +18,7 @@ from wengert.implicit.certificates import largest, looks_far, looks_least
 from wengert.optimize.line_search import Search, begun, judged
 
 RUNNING, CONVERGED, LIMIT, PRECISION, NOT_FINITE, UNBOUNDED, DOUBTFUL = -1, 0, 1, 2, 3, 4, 5
-"""What a status says; the numbers from 0 are those of `scipy.optimize`."""
+"""The message of each status; the numbers from 0 are those of `scipy.optimize`."""
 
 
 _REACH = 1e-2

@@ -18,7 +18,7 @@ from wengert.optimize.systems import System
 
 _WITH_JACOBIAN = ("hybr", "lm")
 _ORDERS = {"newton": 1, "halley": 2}
-"""How many derivatives each method of `root_scalar` uses."""
+"""The number of derivatives that each method of `root_scalar` uses."""
 
 
 @with_callbacks

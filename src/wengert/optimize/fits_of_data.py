@@ -43,14 +43,14 @@ class Fit(NamedTuple):
         start = self.equations.start
         linear = linear_solver("curve_fit", "direct", start, tolerance_of(start, None))
         slopes = self.equations._replace(residual=grad(half))
-        found = solution_of("curve_fit", slopes, solve, linear, given=residual, is_trusted=True)
-        x = vector_of("curve_fit", "the parameters", found)[0]
+        optimum = solution_of("curve_fit", slopes, solve, linear, objective=residual, is_trusted=True)
+        x = vector_of("curve_fit", "the parameters", optimum)[0]
         matrix = jacfwd(lambda x: residual(x, *parameters))(x)
         covariance = cast("Any", np.linalg.inv(matrix.T @ matrix))
         if not absolute_sigma:
             free = self.data - shape_of(x)[0]
             covariance = covariance * (2 * half(x, *parameters) / free if free > 0 else np.inf)
-        return found, covariance
+        return optimum, covariance
 
 
 def fit_of_data(
@@ -64,12 +64,12 @@ def fit_of_data(
 
     def residuals(p: Any, xdata: Any, ydata: Any, sigma: Any) -> Any:
         values = f(xdata, p) if is_container else f(xdata, *(p[n] for n in range(shape_of(p)[0])))
-        rest = np.ravel(values - ydata)
+        difference = np.ravel(values - ydata)
         if sigma is None:
-            return rest
+            return difference
         if len(shape_of(sigma)) < 2:
-            return rest / sigma
-        return cast("Any", np.linalg.solve(np.linalg.cholesky(sigma), rest))
+            return difference / sigma
+        return cast("Any", np.linalg.solve(np.linalg.cholesky(sigma), difference))
 
     start = np.ones(_count(f)) if p0 is None else p0
     equations = unknowns_of("curve_fit", residuals, start, (xdata, ydata, sigma))

@@ -188,18 +188,18 @@ def curve_fit(
         def solve(residuals: Callable[[Any], Any], x0: Any) -> Any:
             check_known_data(residuals(x0))
             model, zeros = _Model(lambda _, p: residuals(p), True, x0, fit.data), np.zeros(fit.data)
-            found = optimize.curve_fit(
+            optimum = optimize.curve_fit(
                 model.function, zeros, zeros, x0, None, *limits, jac=model.jacobian, **options
             )
-            return found[0]
+            return optimum[0]
 
-        found, covariance = fit.solved(solve, absolute_sigma)
-        result = (found if flat is None else flat.vector(found, "the parameters")), covariance
+        optimum, covariance = fit.solved(solve, absolute_sigma)
+        result = (optimum if flat is None else flat.vector(optimum, "the parameters")), covariance
     else:
         model = _Model(f, is_container, start, np.size(ydata))
-        given = xdata, ydata, None if flat is None else flat.known_start, sigma, *limits
+        operands = xdata, ydata, None if flat is None else flat.known_start, sigma, *limits
         jac = model.jacobian if jac is None else jac
-        result = optimize.curve_fit(model.function, *given, jac=jac, full_output=full_output, **options)
+        result = optimize.curve_fit(model.function, *operands, jac=jac, full_output=full_output, **options)
     if flat is None or not is_container:
         return result
     order: Any = flat.written_order

@@ -17,7 +17,7 @@ from wengert.engine.transforms.vectors import joined
 from wengert.optimize.flat import Flat
 
 LOWER, UPPER = -np.inf, np.inf
-"""What None stands for among lower and among upper limits."""
+"""The values of None among lower and among upper limits."""
 
 
 def checked_number(
@@ -33,10 +33,10 @@ def checked_number(
 
     A number that only a running program knows passes.
     """
-    known = concrete(value)
-    if known is None and (may_be_none or isinstance(value, Box)):
+    plain = concrete(value)
+    if plain is None and (may_be_none or isinstance(value, Box)):
         return
-    value = known
+    value = plain
     is_number = isinstance(value, (int, float, np.integer, np.floating)) or shape_of_array(value) == ()
     if is_number and (0 < value < np.inf if is_positive else value >= 0):
         return
@@ -133,14 +133,14 @@ def _collect(
             requirement = f"{path} must broadcast with {flat.name} to the shape {shape_of(variables)}"
             raise ArgumentError(message(flat.operation, requirement, show(values))) from None
         return
-    given = tree.children(limit)
-    if given is None:
-        given = dict.fromkeys(parts, limit)
-    if given.keys() != parts.keys():
+    children = tree.children(limit)
+    if children is None:
+        children = dict.fromkeys(parts, limit)
+    if children.keys() != parts.keys():
         requirement = f"{name} must have the containers of {flat.name}, {tree.show(flat.structure)}"
         raise ArgumentError(message(flat.operation, requirement, tree.show(tree.flatten(limit)[1])))
     for key, part in parts.items():
-        _collect(flat, part, given[key], absent, name, f"{path}[{key!r}]", collected)
+        _collect(flat, part, children[key], absent, name, f"{path}[{key!r}]", collected)
 
 
 def _numbers(flat: Flat, limit: Any, name: str, path: str) -> Any:

@@ -51,12 +51,7 @@ def begun(step: Any, value: Any, slope: Any) -> Search:
 def judged(search: Search, start: Any, start_slope: Any, value: Any, slope: Any) -> tuple[Any, Search]:
     """Return whether the step that was tried is accepted, and the search that goes on if it is not.
 
-    Args:
-        search: the search that tried ``search.step``.
-        start: the value at the beginning of the line.
-        start_slope: the slope there.
-        value: the value after the step; NaN and infinities count as too large.
-        slope: the slope there.
+    ``value`` and ``slope`` are those after the step; NaN and infinities count as too large.
     """
     step = search.step
     falls = value <= start + DECREASE * step * start_slope

@@ -89,7 +89,7 @@ def minimize(
     name = method if isinstance(method, str) else ""
     name = name.lower() or ("slsqp" if problem.constraints else "")
     uses = _used(method, name, problem)
-    given = _first_derivatives(problem, fun, args, uses, jac) | _second_derivatives(
+    derivatives = _first_derivatives(problem, fun, args, uses, jac) | _second_derivatives(
         problem, args, uses, hess, hessp
     )
     result = optimize.minimize(
@@ -100,9 +100,9 @@ def minimize(
         tol=tol,
         callback=callback_for(callback, problem.flat),
         options=checked_options("minimize", tol, options),
-        **given,
+        **derivatives,
     )
-    if bounds is None and not problem.constraints and given.get("jac") == problem.jac:
+    if bounds is None and not problem.constraints and derivatives.get("jac") == problem.jac:
         confirmed_minimum(result, problem.jac, problem.uncompiled_hess)
     return problem.solution(result)
 
@@ -146,15 +146,15 @@ def _second_derivatives(
     """Return the Hessian as a matrix or as products, the user's if there is one."""
     flat = problem.flat
     if hess is None and hessp is None:
-        given = {name: getattr(problem, name) for name in ("hess", "hessp") if name in uses}
-        return {"hess": problem.sparse_hess} if "sparse_hess" in uses else given
-    given = {"hess": hess}
+        derivatives = {name: getattr(problem, name) for name in ("hess", "hessp") if name in uses}
+        return {"hess": problem.sparse_hess} if "sparse_hess" in uses else derivatives
+    derivatives = {"hess": hess}
     if callable(hess):
-        given["hess"] = lambda x: hess(flat.container(x), *args)
+        derivatives["hess"] = lambda x: hess(flat.container(x), *args)
     if hessp is not None:
 
         def product(x: Any, p: Any) -> Any:
             return flat.vector(hessp(flat.container(x), flat.container(p), *args), "the product")
 
-        given["hessp"] = product
-    return given
+        derivatives["hessp"] = product
+    return derivatives

@@ -91,8 +91,8 @@ class Arguments(NamedTuple):
 
     def filled(self, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the arguments with other arrays."""
-        rest = iter(arrays)
-        leaves = [next(rest) if leaf is None else leaf for leaf in self.fixed]
+        unfilled = iter(arrays)
+        leaves = [next(unfilled) if leaf is None else leaf for leaf in self.fixed]
         return tree.unflatten(self.structure, leaves)
 
 
@@ -171,13 +171,13 @@ def passes_of(
     arguments = Arguments.of(owner, args)
     if not isinstance(owner, Jitted):
         return Passes(operation, fun, flat, arguments), arguments.arrays
-    kept: dict[Any, Passes] = vars(owner).setdefault("passes_for_solvers", {})
+    cache: dict[Any, Passes] = vars(owner).setdefault("passes_for_solvers", {})
     kinds: Any = tuple(map(type, arguments.fixed))
     key: Any = operation, flat.structure, tuple(flat.shapes), arguments[:2], kinds
     try:
-        known = kept.get(key)
+        passes = cache.get(key)
     except TypeError:  # an argument has no hash
         return Passes(operation, fun, flat, arguments), arguments.arrays
-    if known is None:
-        known = kept[key] = Passes(operation, fun, flat, arguments._replace(arrays=()))
-    return known, arguments.arrays
+    if passes is None:
+        passes = cache[key] = Passes(operation, fun, flat, arguments._replace(arrays=()))
+    return passes, arguments.arrays

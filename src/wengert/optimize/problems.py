@@ -141,15 +141,15 @@ class Problem:
 
     def _at(self, x: Any) -> tuple[Any, Any, Any]:
         """Return a point with the value and the gradient there."""
-        kept = self._kept
-        if kept is None or not np.array_equal(kept[0], x):
+        evaluation = self._kept
+        if evaluation is None or not np.array_equal(evaluation[0], x):
             point = np.array(self._vector(x))
             run = self._passes.get("value_and_grad", lambda: value_and_grad(self._passes.scalar))
             value, gradient = run(point, self._arrays)
-            kept = self._kept = (point, float(value), gradient)
+            evaluation = self._kept = (point, float(value), gradient)
             if not self._has_begun:
-                self._check_first(kept[1], gradient)
-        return kept
+                self._check_first(evaluation[1], gradient)
+        return evaluation
 
     def _check_first(self, value: float, gradient: Any = ()) -> None:
         """Raise `ArgumentError` if the objective or its gradient is NaN at the first point."""

@@ -28,12 +28,8 @@ def differentiable_end(
 ) -> End:
     """Return the end of a descent, with ``f_xx x' = - f_xp p'`` as its derivative by the parameters.
 
-    Args:
-        operation: the name for messages.
-        objective: ``(vector, *parameters) -> number``; values that it closes over are parameters, too.
-        start: the vector where the descent begins; it has no influence on the minimum.
-        parameters: arrays.
-        minimise: ``(function of a vector, start, whether examples of a batch differ) -> End``.
+    The objective ``(vector, *parameters) -> number`` may close over further parameters; the start has no influence on
+    the minimum. ``minimise``: ``(function of a vector, start, whether examples of a batch differ) -> End``.
     """
     problem = unknowns_of(operation, objective, start, parameters)
     function = problem.residual

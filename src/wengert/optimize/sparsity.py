@@ -22,14 +22,7 @@ def checked_choice(operation: str, sparse: Any) -> Any:
 
 
 def is_sparse(derivative: SparseDerivative, choice: Any, size: int, *arguments: Any) -> bool:
-    """Return whether a matrix is to be sparse, by the user's choice, or by its pattern for some arguments.
-
-    Args:
-        derivative: computes the sparse matrix.
-        choice: True, False or "auto".
-        size: the number of variables.
-        *arguments: of the derivative.
-    """
+    """Return whether a matrix is to be sparse, by the choice True, False or "auto" (by its pattern)."""
     if choice is not True and (choice is False or size < LEAST_VARIABLES):
         return False
     try:

@@ -18,10 +18,6 @@ class Balance:
     """Measures how long each process takes for a part, and divides the parts anew where that saves time.
 
     Processors differ, and some have other work. The sums have the same bits for all shares.
-
-    Args:
-        group: the processes.
-        reduction: adds their parts.
     """
 
     def __init__(self, group: Group, reduction: Reduction) -> None:

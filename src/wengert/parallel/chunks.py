@@ -82,13 +82,9 @@ def learn(key: str, content: bytes) -> None:
 
 
 def run(key: str, content: bytes | None, start: int, leaves: list[Array]) -> Result:
-    """Compute a chunk in a worker.
+    """Compute a chunk in a worker, from the item number ``start`` on.
 
-    Args:
-        key: of the work.
-        content: the packed `Work`; None: this process has got it by `learn`.
-        start: the number of the first item.
-        leaves: the items of the chunk.
+    The content is the packed `Work` of a key, or None if this process has got it by `learn`.
     """
     work = _known.get(key)
     if work is None:
@@ -121,13 +117,13 @@ def compute(work: Work, start: int, leaves: list[Array]) -> Done | Failed:
     structure: Structure | None = None
     for first, block in _blocks(leaves, work.block or 1):
         try:
-            values, found = flatten(_call(work, block))
+            values, containers = flatten(_call(work, block))
         except (Exception, SystemExit) as problem:
             return _failed(work, start + first, block, problem)
-        if structure is not None and found != structure:
+        if structure is not None and containers != structure:
             problem = TypeError("the results of two items have different containers")
             return _failure(start + first, start + first, problem)
-        structure = found
+        structure = containers
         parts.append(values)
     assert structure is not None
     join = np.concatenate if work.block else np.stack

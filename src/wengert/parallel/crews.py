@@ -20,7 +20,7 @@ class Crew(Protocol):
     """Workers that compute chunks."""
 
     workers: int
-    """How many."""
+    """The number of workers."""
 
     def submit(self, start: int, leaves: list[Array]) -> Future[Result]:
         """Compute a chunk."""
@@ -32,14 +32,7 @@ class Crew(Protocol):
 
 
 class Processes:
-    """A pool of new processes, which end with this one.
-
-    Args:
-        workers: how many.
-        threads: of each.
-        key: of the work.
-        content: the packed work.
-    """
+    """A pool of new processes, which end with this one, for the packed work of a key."""
 
     def __init__(self, workers: int, threads: int, key: str, content: bytes) -> None:
         self.workers = workers

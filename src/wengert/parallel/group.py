@@ -131,12 +131,12 @@ class Group:
             requirement = f"parts must be at least the number of processes, {self.size}"
             raise ArgumentError(message("sum", requirement, str(parts)))
         own = self.share(parts)
-        given = iter(summands)
-        first = next(given, None)
+        trees = iter(summands)
+        first = next(trees, None)
         reduction = self.reduction(Layout.of(first), parts)
         reduction.clear()
         count = 0
-        for count, tree in enumerate(itertools.chain([first], given) if first is not None else (), 1):
+        for count, tree in enumerate(itertools.chain([first], trees) if first is not None else (), 1):
             if count <= len(own):
                 reduction.add(own[count - 1], reduction.packed(tree))
         if count != len(own):
@@ -145,7 +145,7 @@ class Group:
         return reduction.layout.unpack(reduction.finish(reduction.layout.buffer()))
 
     def reduction(self, layout: Layout, parts: int) -> Reduction:
-        """Return what adds trees of a layout; the same one for the same layout and number of parts."""
+        """Return the reduction that adds trees of a layout; the same one for the same layout and number of parts."""
         key = layout, parts
         if key not in self._reductions:
             self.agree("the types of the summands", layout.described())
@@ -212,11 +212,11 @@ class Group:
             >>> Group().agree("the versions", "1.0")
         """
         values = self.gather((value, platform.node()))
-        for rank, (other, host) in enumerate(values):
-            if other != values[0][0]:
+        for rank, (own, host) in enumerate(values):
+            if own != values[0][0]:
                 raise GroupError(
                     f"{name} differ among the ranks: {values[0][0]} on rank 0 ({values[0][1]}), "
-                    f"{other} on rank {rank} ({host})"
+                    f"{own} on rank {rank} ({host})"
                 )
 
     def together(self, f: Callable[[], _T]) -> _T:

@@ -124,7 +124,10 @@ class _Digest:
         """Add the name of a class, and what the user's classes that it inherits from, itself among them, define."""
         self._text("class", kind.__module__, kind.__qualname__)
         for base in kind.__mro__:
-            members = {name: _function_in(member) for name, member in vars(base).items()}
+            members = {  # the functions of methods of any kind, and other members as they are
+                name: getattr(member, "fget", None) or getattr(member, "__func__", member)
+                for name, member in vars(base).items()
+            }
             functions = {name: part for name, part in members.items() if isinstance(part, FunctionType)}
             if any(is_users(function.__code__) for function in functions.values()):
                 named = sorted(name for name in members if name in functions or not name.startswith("__"))
@@ -145,8 +148,3 @@ class _Digest:
             self._text(pickle.dumps(value, protocol=5))
         except Exception:  # the kind must do
             self._text("opaque")
-
-
-def _function_in(member: Any) -> Any:
-    """Return the function of a method of any kind, and other members as they are."""
-    return getattr(member, "fget", None) or getattr(member, "__func__", member)

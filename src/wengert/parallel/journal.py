@@ -117,9 +117,9 @@ class Journal:
             raise self._no_journal() from None
         if not isinstance(before, dict) or "wengert journal" not in before:
             raise self._no_journal()
-        known = cast("dict[str, Any]", before)
-        different = next(name for name in {**now, **known} if known.get(name) != now.get(name))
-        requirement = f"{self._path} is the journal of other inputs: {different} is {known.get(different)!r}"
+        old = cast("dict[str, Any]", before)
+        different = next(name for name in {**now, **old} if old.get(name) != now.get(name))
+        requirement = f"{self._path} is the journal of other inputs: {different} is {old.get(different)!r}"
         hint = "give another file, or delete it to begin anew"
         raise ArgumentError(message("map", requirement, repr(now.get(different)), hint))
 
@@ -159,17 +159,9 @@ class Journal:
         return Record(facts["start"], leaves, _read_structure(facts["structure"]))
 
     def add(self, start: int, leaves: Sequence[np.ndarray[Any, Any]], structure: Structure) -> None:
-        """Append the results of the items from ``start`` on.
+        """Append the results of the items from ``start`` on; each array has a first axis of the items.
 
         A killed process loses none of them; a machine that stops may lose the last ones.
-
-        Args:
-            start: the number of the first item.
-            leaves: the arrays of the results, each with a first axis of the items.
-            structure: the containers of a result.
-
-        Raises:
-            JournalError: the file cannot be written.
         """
         arrays = [(leaf.dtype.str, leaf.shape) for leaf in leaves]
         facts = {"start": start, "arrays": arrays, "structure": _written_structure(structure)}

@@ -22,7 +22,7 @@ from wengert._startup import is_rank
 from wengert.engine.core.errors import MissingExtraError, WengertError
 from wengert.engine.core.files import replacing
 from wengert.parallel.orphans import end_with_parent
-from wengert.parallel.output import AT_ONCE
+from wengert.parallel.output import AT_ONCE, tell
 
 JOB, RANKS = "WENGERT_JOB", "WENGERT_RANKS"
 """Variables for the processes of a job: the folder of its notes, and their number."""
@@ -53,6 +53,19 @@ def note(name: str, text: str) -> bool:
             stream.write(text.encode())
             return True
     return False
+
+
+def explain(line: str) -> None:
+    """Print an error, and note it: what a process prints before it ends all others may not arrive.
+
+    Example:
+        >>> import contextlib, sys
+        >>> with contextlib.redirect_stderr(sys.stdout):
+        ...     explain("wengert: the loss became nan")
+        wengert: the loss became nan
+    """
+    note("error", f"{line}\n")
+    tell(line)
 
 
 def check_size(size: int) -> None:
@@ -100,12 +113,7 @@ class Mpiexec(NamedTuple):
 
 
 def find_mpiexec() -> Mpiexec:
-    """Return the ``mpiexec`` of this environment, else that of an installed wheel, else the one on the path.
-
-    Raises:
-        MissingExtraError: mpi4py is not installed.
-        LaunchError: there is no ``mpiexec``.
-    """
+    """Return the ``mpiexec`` of this environment, else that of an installed wheel, else the one on the path."""
     if importlib.util.find_spec("mpi4py") is None:
         raise MissingExtraError(f"--ranks needs mpi4py: {_HINT}")
     on_path = shutil.which("mpiexec")
@@ -145,16 +153,11 @@ class Attempt(NamedTuple):
     explains_itself: bool
     """Whether the processes have found one another, or have shown an error."""
     death: str
-    """Why a process died, if it could tell."""
+    """The reason why a process died, if it could tell."""
 
 
 class Job:
-    """Starts a program several times, again if some of its processes die.
-
-    Args:
-        mpiexec: starts them.
-        say: prints a label and a text.
-    """
+    """Starts a program several times, again if some of its processes die; ``say`` prints a label and a text."""
 
     def __init__(self, mpiexec: Mpiexec, say: Callable[[str, str], None]) -> None:
         self.mpiexec, self._say = mpiexec, say
@@ -167,16 +170,9 @@ class Job:
     ) -> int:
         """Run a program to its end, and return its exit code.
 
-        After a process dies, the job starts again with one process less, if ``least`` are left.
-
-        Args:
-            program: returns the command line, from the folder of the notes of earlier attempts.
-            ranks: the number of processes.
-            restarts: how often to start again.
-            least: the least number of processes.
-
-        Raises:
-            LaunchError: a process died, and there are no restarts left.
+        After a process dies, the job starts again with one process less, if ``least`` are left, up to ``restarts``
+        times; then `LaunchError`. ``program`` returns the command line, from the folder of the notes of earlier
+        attempts.
         """
         with tempfile.TemporaryDirectory(prefix="wengert-job-") as folder, self._signals_passed_on():
             self._folder = Path(folder)
@@ -204,8 +200,8 @@ class Job:
         return f"resume with wengert train --resume {run.read_text()} --ranks {ranks}"
 
     def _attempt(self, program: Sequence[str], ranks: int) -> Attempt:
-        ended, first, died = (self._folder / name for name in ("ended", "first", "died"))
-        for place in (ended, first, died):
+        ended, first, died, error = (self._folder / name for name in ("ended", "first", "died", "error"))
+        for place in (ended, first, died, error):
             place.unlink(missing_ok=True)
         environment = self.mpiexec.environment() | {JOB: str(self._folder), RANKS: str(ranks)}
         if not sys.stdout.isatty():
@@ -225,6 +221,8 @@ class Job:
             reader.start()
             status = self._process.wait()
             reader.join()
+        if error.exists() and not errors.has_shown:
+            errors.show(error.read_text())
         code = int(ended.read_text()) if ended.exists() else 0 if status == 0 else None
         death = died.read_text() if died.exists() else ""
         return Attempt(code, status, errors.kept, first.exists() or errors.has_shown, death)
@@ -268,9 +266,13 @@ class _Errors:
             elif (text := line.removeprefix(AT_ONCE)) not in self._own:
                 if text.startswith(_OWN):
                     self._own.add(text)
-                self.has_shown |= text.startswith(_OWN) or _TRACEBACK in text
-                sys.stderr.write(text)
-                sys.stderr.flush()
+                self.show(text)
+
+    def show(self, text: str) -> None:
+        """Show a line."""
+        self.has_shown |= text.startswith(_OWN) or _TRACEBACK in text
+        sys.stderr.write(text)
+        sys.stderr.flush()
 
 
 def _show(attempt: Attempt) -> None:

@@ -39,10 +39,7 @@ class Place(NamedTuple):
 class Buffer:
     """The numbers of a tree, or of consecutive lines of it, in one piece of memory; their views are made once.
 
-    Args:
-        content: the bytes.
-        runs: views of the numbers, one of each run of leaves of one dtype.
-        leaves: views of the leaves of a whole tree.
+    There is a view for each run of leaves of one dtype, and for each leaf of a whole tree.
     """
 
     __slots__ = "content", "leaves", "runs"
@@ -50,10 +47,10 @@ class Buffer:
     def __init__(self, content: Any, runs: Sequence[Any], leaves: Sequence[Any] = ()) -> None:
         self.content, self.runs, self.leaves = content, runs, leaves
 
-    def add(self, other: Buffer) -> Buffer:
+    def add(self, addend: Buffer) -> Buffer:
         """Add the numbers of a buffer of the same lines to those of this one, and return this one."""
         with np.errstate(all="ignore"):
-            for mine, theirs in zip(self.runs, other.runs, strict=True):
+            for mine, theirs in zip(self.runs, addend.runs, strict=True):
                 np.add(mine, theirs, out=mine)
         return self
 
@@ -79,11 +76,7 @@ class Layout:
 
     @classmethod
     def of(cls, tree: Any) -> Layout:
-        """Return the layout of a tree of numbers and arrays.
-
-        Raises:
-            DtypeError: a leaf is not a number.
-        """
+        """Return the layout of a tree of numbers and arrays."""
         leaves, structure = flatten(tree)
         places: list[Place] = []
         size = 0
@@ -125,12 +118,7 @@ class Layout:
         return runs
 
     def pack(self, tree: Any, buffer: Buffer) -> None:
-        """Copy the leaves of a tree into a buffer.
-
-        Raises:
-            ArgumentError: the tree has another structure.
-            ShapeError: a leaf has another shape or dtype.
-        """
+        """Copy the leaves of a tree into a buffer, if structure, shapes and dtypes agree."""
         leaves, structure = flatten(tree)
         if structure != self.structure:
             raise ArgumentError(message("sum", "all parts must have the same structure", str(structure)))

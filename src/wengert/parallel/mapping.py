@@ -28,7 +28,7 @@ from wengert.parallel.sweep import Sweep
 _BLOCKS = 256
 """A block is at most this part of all items, so that many workers get equal shares."""
 _LONGEST = 1024
-"""Longer blocks are no faster."""
+"""Longer blocks gain nothing."""
 
 
 def map(
@@ -101,11 +101,11 @@ def map(
     work = Work(f, structure, (block or _block(items)) if vectorized else 0)
     inputs = {} if journal is None else _inputs(work, leaves, items)
     with (
-        contextlib.nullcontext() if journal is None else contextlib.closing(Journal(journal, inputs)) as kept,
+        contextlib.nullcontext() if journal is None else contextlib.closing(Journal(journal, inputs)) as log,
         _crew(work, executor, workers, threads) as crew,
         Bar("map", items, progress) as bar,
     ):
-        return Sweep(work, leaves, items, crew, kept, bar, chunk).result()
+        return Sweep(work, leaves, items, crew, log, bar, chunk).result()
 
 
 def _count(leaves: list[Array]) -> int:

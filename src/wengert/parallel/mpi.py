@@ -18,11 +18,7 @@ _SMALL = 1 << 12
 
 
 def load() -> Any:
-    """Return mpi4py's module, which starts MPI.
-
-    Raises:
-        MissingExtraError: mpi4py, or the library of an MPI, is not installed.
-    """
+    """Return mpi4py's module, which starts MPI; `MissingExtraError` without it, or without the library of an MPI."""
     try:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as problem:  # RuntimeError: mpi4py found no MPI
@@ -47,10 +43,7 @@ def communicator_of_all() -> Any:
 class Exchange:
     """Finishes sums over the processes of a communicator: each process finishes the tree of one slice of the buffer.
 
-    Args:
-        communicator: of mpi4py.
-        layout: of the trees that are added.
-        shares: the consecutive parts of each process.
+    The shares are the consecutive parts of each process.
     """
 
     def __init__(self, communicator: Any, layout: Layout, shares: Sequence[range]) -> None:
@@ -72,12 +65,7 @@ class Exchange:
         }
 
     def finish(self, held: dict[Node, Buffer], out: Any) -> None:
-        """Write the sum over all processes into a buffer.
-
-        Args:
-            held: the sums of this process by their nodes.
-            out: the bytes of the buffer.
-        """
+        """Write the sum over all processes into the bytes of a buffer, from this process's sums by their nodes."""
         outgoing, incoming = self._packed(list(held.values())), self._received.of(self._incoming)
         if self._whole:
             self.communicator.Allgatherv([outgoing, self._sent.total, load().BYTE], incoming)

@@ -19,11 +19,8 @@ _KILL: int = getattr(signal, "SIGKILL", signal.SIGTERM)
 def end_with_parent(parent: int | None = None, number: int = _KILL) -> None:
     """Send this process a signal as soon as its parent ends, even by ``kill -9``.
 
-    Linux does it, when the thread ends that started this process; elsewhere a thread waits for the parent.
-
-    Args:
-        parent: the number of the parent, which may have ended already; by default, that of the parent now.
-        number: the signal.
+    Linux does it, when the thread ends that started this process; elsewhere a thread waits for the parent. A parent
+    that is named may have ended already.
     """
     parent = os.getppid() if parent is None else parent
     if sys.platform == "linux" and ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(number)) == 0:

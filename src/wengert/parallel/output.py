@@ -82,9 +82,7 @@ class Lines(io.TextIOBase):
 def label_lines(rank: int, *, is_launched: bool) -> None:
     """Let this process write whole lines; those of a process that is not the first one tell its rank.
 
-    Args:
-        rank: the number of this process.
-        is_launched: whether a launching process reads its stderr.
+    If a launching process reads its stderr, the process ``is_launched``.
     """
     label = f"rank {rank}: " if rank else ""
     if rank:

@@ -25,19 +25,11 @@ _UNWRITABLE = (pickle.PicklingError, TypeError, AttributeError, ValueError, Recu
 def packed(operation: str, function: Callable[..., Any], value: Any, *, shares_main: bool) -> bytes:
     """Return a value that holds a function as bytes for `unpacked` in another process of the same Python.
 
-    `pickle` writes the names of functions, and finds only functions of modules. Here a function without such a name
-    (a closure, a lambda, ``wg.grad(f)``) is written as its code, its closure, and the name of its module. A function of
-    the main module, which the other process may not have, is written with the global variables that it uses.
-
-    Args:
-        operation: the name in an error.
-        function: the user's function, for an error.
-        value: what to pack.
-        shares_main: whether the other process imports this program's main module, so that functions of that module
-            whose global variables cannot be written are found there by name.
-
-    Raises:
-        UnsupportedError: a part of the value cannot be written, for example an open file.
+    `pickle` writes the names of functions, and finds only functions of modules. Here a function without such a name (a
+    closure, a lambda, ``wg.grad(f)``) is written as its code, its closure, and the name of its module. A function of
+    the main module, which the other process may not have, is written with the global variables that it uses; if these
+    cannot be written and the other process ``shares_main``, it is found there by name. `UnsupportedError` names the
+    user's function if a part of the value cannot be written, for example an open file.
     """
     try:
         return _pickled(value, by_name=False)

@@ -18,13 +18,9 @@ from wengert.parallel.orphans import end_with_parent
 
 
 class Pool:
-    """Worker processes that have got the work at their start.
+    """Worker processes that have got the packed work at their start.
 
-    Args:
-        workers: the number of processes.
-        threads: of each, for compiled functions and for NumPy's linear algebra.
-        key: of the work.
-        content: the packed work.
+    The threads of each are for compiled functions and for NumPy's linear algebra.
     """
 
     def __init__(self, workers: int, threads: int, key: str, content: bytes) -> None:
@@ -45,11 +41,7 @@ class Pool:
             return self._executor.submit(*arguments)
 
     def close(self, *, at_once: bool) -> None:
-        """End the workers.
-
-        Args:
-            at_once: kill them; otherwise they are idle.
-        """
+        """End the workers: idle ones, or ``at_once`` by killing them."""
         processes: list[Any] = list((getattr(self._executor, "_processes", None) or {}).values())
         if at_once:
             for process in processes:

@@ -54,20 +54,14 @@ class _Chunk(NamedTuple):
     start: int
     stop: int
     losses: int = 0
-    """How often a worker died with it."""
+    """The number of workers that died with it."""
 
 
 class Sweep:
     """One `map`: the results so far, and the work that is left.
 
-    Args:
-        work: the function.
-        leaves: all items.
-        items: their number.
-        crew: the workers.
-        journal: has results of earlier processes, and gets those of this one.
-        bar: shows the progress.
-        chunk: the length of chunks; None: by time.
+    The journal has results of earlier processes, and gets those of this one. Chunks have a length of ``chunk``, or, if
+    it is None, one by time.
     """
 
     def __init__(
@@ -164,7 +158,9 @@ class Sweep:
         broken: BaseException | None = None
         while self._pending:
             done = wait(self._pending, return_when=FIRST_COMPLETED).done
-            for future in done:
+            for future in sorted(
+                done, key=_has_failed
+            ):  # a failure ends the sweep: keep the other results before
                 chunk = self._pending.pop(future)
                 try:
                     result = future.result()
@@ -243,3 +239,7 @@ class Sweep:
             raise MapError(f"{text}: all results must have the same shapes and dtypes", start)
         for whole, part in zip(self._results, leaves, strict=True):
             whole[start : start + len(part)] = part
+
+
+def _has_failed(future: Future[Result]) -> bool:
+    return future.cancelled() or future.exception() is not None or not isinstance(future.result(), Done)

@@ -105,10 +105,10 @@ class Predictor:
             except ShapeError as problem:
                 if images.shape[1:] == SIZE:
                     raise
-                learned, given = ("x".join(map(str, size)) for size in (SIZE, images.shape[1:]))
+                learned, actual = ("x".join(map(str, size)) for size in (SIZE, images.shape[1:]))
                 requirement = f"images must be {learned}, the network's input size"
                 reason = split_location(str(problem))[0].removesuffix(".")
-                raise ArgumentError(message("probabilities", requirement, given, reason)) from None
+                raise ArgumentError(message("probabilities", requirement, actual, reason)) from None
         expected = (len(images), len(self.classes))
         if shape_of(logits) != expected or not np.all(np.isfinite(logits)):
             got = f"{shape_of(logits)}, or numbers that are not finite"

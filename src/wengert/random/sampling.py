@@ -190,9 +190,9 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Any = None) -> Any:
         0.25
     """
     p = operand(p)
-    known = concrete(p)
-    if known is not None and not np.all((np.asarray(known) >= 0) & (np.asarray(known) <= 1)):
-        raise ArgumentError(message("bernoulli", "probabilities must lie in [0, 1]", str(known)))
+    values = concrete(p)
+    if values is not None and not np.all((np.asarray(values) >= 0) & (np.asarray(values) <= 1)):
+        raise ArgumentError(message("bernoulli", "probabilities must lie in [0, 1]", str(values)))
     shape = shape_for("bernoulli", shape, p)
     return less(_standard_uniform("bernoulli", key, shape, FLOAT64), cast(p, dtype=FLOAT64))
 
@@ -315,9 +315,9 @@ def _probabilities(p: Any, count: int) -> Any:
     p = operand(p)
     if shape_of(p) != (count,):
         raise ShapeError(message("choice", f"one probability for each of {count} is required", show(p)))
-    known = concrete(p)
-    if known is not None and not (np.all(np.asarray(known) >= 0) and abs(np.sum(known) - 1) < 1e-6):
-        raise ArgumentError(message("choice", "probabilities must be >= 0 and sum to 1", str(known)))
+    values = concrete(p)
+    if values is not None and not (np.all(np.asarray(values) >= 0) and abs(np.sum(values) - 1) < 1e-6):
+        raise ArgumentError(message("choice", "probabilities must be >= 0 and sum to 1", str(values)))
     return floating(p)
 
 

@@ -89,8 +89,8 @@ def _moderate(value: float) -> float:
 
 def axis_of(values: Sequence[float], *, most: float = math.inf) -> Axis:
     """Return an axis for numbers, logarithmic if they are positive and far apart."""
-    known = [_moderate(value) for value in values if math.isfinite(value)] or [0.0, 1.0]
-    low, high = min(known), max(known)
+    finite = [_moderate(value) for value in values if math.isfinite(value)] or [0.0, 1.0]
+    low, high = min(finite), max(finite)
     if high <= low:
         low, high = (0.9 * low, 1.1 * low) if low else (0.0, 1.0)
         low, high = min(low, high), max(low, high)
@@ -134,8 +134,8 @@ def chart(
 
 def _summary(title: str, curves: Sequence[Curve], write: Callable[[float], str]) -> str:
     """Describe the curves in words, for screen readers."""
-    known = [(curve.label, [y for _, y in curve.points if math.isfinite(y)]) for curve in curves]
-    return "; ".join([title, *(f"{label} ends at {write(values[-1])}" for label, values in known if values)])
+    finite = [(curve.label, [y for _, y in curve.points if math.isfinite(y)]) for curve in curves]
+    return "; ".join([title, *(f"{label} ends at {write(values[-1])}" for label, values in finite if values)])
 
 
 def _place(point: Point, along: Axis, up: Axis) -> Point:

@@ -49,9 +49,9 @@ def seconds_text(seconds: float) -> str:
         return f"{1000 * seconds:.2g} ms"
     if seconds < 99.5:
         return f"{seconds:.2g} s"
-    minutes, rest = divmod(round(seconds), 60)
+    minutes, remainder = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min {rest} s" if hours else f"{minutes} min {rest} s"
+    return f"{hours} h {minutes} min {remainder} s" if hours else f"{minutes} min {remainder} s"
 
 
 def setting_text(value: Any) -> str:

@@ -28,13 +28,7 @@ def note(text: str) -> Markup:
 
 
 class Section:
-    """A part of a page with a heading.
-
-    Args:
-        name: the target of links, ``#name``.
-        title: the heading, also in the table of contents.
-        content: markup; None is left out.
-    """
+    """A part of a page with a heading, and the target of links, ``#name``; content that is None is left out."""
 
     def __init__(self, name: str, title: str, *content: Markup | None) -> None:
         self.name, self.title = name, title

@@ -147,12 +147,7 @@ class TooLargeError(WengertError, ValueError):
 
 
 def network_graph(model: Any, inputs: Any) -> Markup:
-    """Draw the graph of a model.
-
-    Raises:
-        TooLargeError: the graph has too many operations to read.
-        WengertError: the model cannot be traced.
-    """
+    """Draw the graph of a model; `TooLargeError` if it has too many operations to read."""
     listing = trace(_applied)(model, inputs)
     if (count := len(listing.equations)) > _LARGEST:
         raise TooLargeError(f"it has {count:,} operations, and more than {_LARGEST} cannot be read.")
@@ -215,11 +210,11 @@ def _edges(cluster: Cluster) -> list[Edge]:
 
 def _label(node: Node, types: dict[str, str]) -> list[str]:
     """Return the lines of a node's label: its operation, then its parameters, its name and type."""
-    first, *rest = node.label
+    first, *details = node.label
     type_ = types.get(node.name, "")
     if node.kind == "constant" or not type_:
-        return [first, *rest]
-    return [first, *rest[:-1], f"{rest[-1]}: {type_}"] if rest else [first, type_]
+        return [first, *details]
+    return [first, *details[:-1], f"{details[-1]}: {type_}"] if details else [first, type_]
 
 
 def _node(box: Box, node: Node, types: dict[str, str]) -> Markup:
@@ -246,9 +241,9 @@ def _frame(box: Box, radius: int) -> Markup:
 
 def _line(line: Line) -> Markup:
     """Draw an edge as a smooth curve that is vertical at its ends and bends."""
-    (x, y), *rest = line.points
+    (x, y), *bends = line.points
     path = f"M{x:.1f} {y:.1f}"
-    for across, down in rest:
+    for across, down in bends:
         middle = (y + down) / 2
         path += f"C{x:.1f} {middle:.1f} {across:.1f} {middle:.1f} {across:.1f} {down:.1f}"
         x, y = across, down

@@ -5,19 +5,23 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+import re
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
+
+import numpy as np
 
 from wengert.engine.array.array import operand
+from wengert.engine.array.substitutes import substitutes
 from wengert.engine.boxes import concrete
+from wengert.engine.core.docstrings import documented
 from wengert.engine.core.dtypes import FLOAT64
 from wengert.engine.core.errors import ConcreteError, message
 from wengert.engine.ir.types import show
 from wengert.engine.ops.elementwise import check_real
 from wengert.numpy.registry import floating, strong
 
-P = ParamSpec("P")
 ResultT = TypeVar("ResultT")
 
 
@@ -44,32 +48,44 @@ def others_of(own: str) -> Callable[[str], Any]:
     return find
 
 
-def with_parameters_of(
-    template: Callable[P, tuple[Any, ...]],
-) -> Callable[[Callable[..., ResultT]], Callable[P, ResultT]]:
-    """Return a decorator that gives functions the parameters of another one, which returns their arguments.
+def signatures(
+    module: str, table: str, raises: str = ""
+) -> Callable[[Callable[..., ResultT]], Callable[..., ResultT]]:
+    """Return a decorator that gives functions SciPy's signatures, and enters them as substitutes for SciPy's.
+
+    A function gets all arguments by name, those that it does not need among them.
+
+    Args:
+        module: the name of SciPy's module.
+        table: the signatures, with further lines indented; functions with one signature share an entry.
+        raises: the errors of all functions, which the section "Raises" lists before those of each.
 
     Example:
-        >>> @with_parameters_of(lambda x, y=1, *, unused=None: (x, y))
-        ... def total(x, y):
+        >>> @signatures("scipy.example", "total product(x, y=1, *, unused=None)")
+        ... def total(x, y, **unused):
         ...     return x + y
         >>> total(2), inspect.signature(total)
         (3, <Signature (x, y=1, *, unused=None)>)
     """
-    own: Any = template
+    templates: dict[str, FunctionType] = {}
+    for entry in re.split(r"\n(?=\w)", inspect.cleandoc(table)):
+        names, parameters = entry.removesuffix(")").split("(", 1)
+        for name in names.split():
+            # Errors of a call with wrong arguments have the name of the function.
+            templates[name] = eval(f"(lambda {parameters}: locals())", {"np": np})
+            templates[name].__name__ = templates[name].__qualname__ = name
 
-    def decorate(function: Callable[..., ResultT]) -> Callable[P, ResultT]:
-        # Errors of a call with wrong arguments have the name of the function.
-        arguments = FunctionType(own.__code__, own.__globals__, function.__name__, own.__defaults__)
-        arguments.__kwdefaults__, arguments.__qualname__ = own.__kwdefaults__, function.__qualname__
+    def decorate(function: Callable[..., ResultT]) -> Callable[..., ResultT]:
+        template: Any = templates[function.__name__]
 
-        def call(*args: P.args, **kwargs: P.kwargs) -> ResultT:
-            return function(*arguments(*args, **kwargs))
+        def call(*args: Any, **kwargs: Any) -> ResultT:
+            return function(**template(*args, **kwargs))
 
         functools.update_wrapper(call, function, updated=())
         returned = function.__annotations__.get("return", inspect.Signature.empty)
-        call.__signature__ = inspect.signature(own).replace(return_annotation=returned)
-        return call
+        call.__signature__ = inspect.signature(template).replace(return_annotation=returned)
+        described = documented(Raises=raises)(call) if raises else call
+        return substitutes(f"{module}.{function.__name__}")(described)
 
     return decorate
 
@@ -92,8 +108,8 @@ def doubles(x: Any) -> Any:
 
 def number(operation: str, name: str, value: Any) -> Any:
     """Return a number that must be known, or raise `ConcreteError`."""
-    found = concrete(value)
-    if found is None:
+    plain = concrete(value)
+    if plain is None:
         hint = "name it in static_argnums of wg.jit, or let it be a number that no transform follows"
         raise ConcreteError(message(operation, f"{name} must be known", show(value), hint))
-    return found
+    return plain

@@ -42,7 +42,7 @@ class Value(NamedTuple):
     Of a value that depends on no input, and that is not known, both are None.
     """
 
-    known: Any = None
+    elements: Any = None
     sets: Any = None
 
 
@@ -118,7 +118,7 @@ class Reader:
 
     def _term(self, term: Dim | Computed) -> Any:
         if isinstance(term, Computed):
-            return self(term.expression).known
+            return self(term.expression).elements
         if term in self.fixed:
             return self._scalar(self.fixed[term])
         shape = [1] * len(self.axes)
@@ -128,8 +128,8 @@ class Reader:
     # -- expressions -------------------------------------------------------------------------------------
 
     def _load(self, node: Load) -> Value:
-        known, sets = self.values[node.buffer]
-        array = known if sets is None else sets
+        elements, sets = self.values[node.buffer]
+        array = elements if sets is None else sets
         if array is None or not array.size:
             return UNKNOWN
         places = [self._place(index, extent) for index, extent in zip(node.indices, array.shape, strict=True)]
@@ -159,8 +159,8 @@ class Reader:
 
     def _choice(self, condition: Value, yes: Value, no: Value) -> Value:
         """Return one of two values by a condition, either if it is not known."""
-        if condition.known is not None and yes.known is not None and no.known is not None:
-            return Value(np.where(condition.known, yes.known, no.known))
+        if condition.elements is not None and yes.elements is not None and no.elements is not None:
+            return Value(np.where(condition.elements, yes.elements, no.elements))
         return self._joined(choose(self.sets, condition, yes, no))
 
     def _joined(self, sets: Any) -> Value:
@@ -171,12 +171,12 @@ class Reader:
         if node.operation == "where":
             return self._choice(*values)
         if node.operation in CHECKS:
-            known = values[0].known
-            if node.operation == "position" and known is not None and not node.requirement:
-                return Value(np.where(known < 0, known + node.param, known))
+            positions = values[0].elements
+            if node.operation == "position" and positions is not None and not node.requirement:
+                return Value(np.where(positions < 0, positions + node.param, positions))
             return values[0]
-        if all(value.known is not None for value in values):
-            return self._evaluated(node, [value.known for value in values])
+        if all(value.elements is not None for value in values):
+            return self._evaluated(node, [value.elements for value in values])
         return self._joined(combine(self.sets, node.operation, values))
 
     def _evaluated(self, node: Apply, operands: Sequence[Any]) -> Value:
@@ -207,9 +207,9 @@ def choose(sets: IndexSets, condition: Value, yes: Value, no: Value) -> Any:
         return sets.merge(condition.sets, *either)
     if not either:
         return None
-    if condition.known is None:
+    if condition.elements is None:
         return sets.merge(*either)
-    return np.where(condition.known, *(EMPTY if value.sets is None else value.sets for value in (yes, no)))
+    return np.where(condition.elements, *(EMPTY if value.sets is None else value.sets for value in (yes, no)))
 
 
 def combine(sets: IndexSets, operation: str, values: Sequence[Value]) -> Any:
@@ -220,8 +220,8 @@ def combine(sets: IndexSets, operation: str, values: Sequence[Value]) -> Any:
     merged = sets.merge(*depends)
     if operation in PRODUCTS:
         for value in values:
-            if value.known is not None and not np.all(value.known):
-                merged = np.where(value.known != 0, merged, EMPTY)
+            if value.elements is not None and not np.all(value.elements):
+                merged = np.where(value.elements != 0, merged, EMPTY)
     return merged
 
 
@@ -238,32 +238,26 @@ def pointwise(
 ) -> Any:
     """Return the sets of the elements of a result that the rule of a lowering defines; None if there is no such rule.
 
-    Args:
-        sets: the sets of inputs.
-        lowering: of the operation.
-        out: the type of the result.
-        types: of the operands.
-        values: of the operands.
-        params: the parameters of the operation.
+    ``types`` and ``values`` are those of the operands, ``params`` those of the operation.
     """
     dims = tuple(map(Dim, out.shape))
     buffers = [Buffer(type_.dtype, type_.shape) for type_ in types]
     result = Buffer(out.dtype, out.shape)
-    known = dict(zip(buffers, values, strict=True))
+    inputs = dict(zip(buffers, values, strict=True))
     operands = map(Operand, types, buffers)
     indices = tuple(map(Index.of, dims))
     definition = lowering.rule(indices, Operand(out, result), *operands, **params)
     if isinstance(definition, Stages):
         return None
     if isinstance(definition, Definition):
-        return _Definition(sets, known, definition, result, dims).sets()
+        return _Definition(sets, inputs, definition, result, dims).sets()
     if isinstance(definition, Pieces):
         written = np.full(out.shape, EMPTY, np.int64)
-        reader = Reader(sets, known, definition.dims, [value for _, value in definition.stores])
+        reader = Reader(sets, inputs, definition.dims, [value for _, value in definition.stores])
         for places, value in definition.stores:
             _write(reader, definition.dims, written, places, reader(value).sets, "assign")
         return written
-    return _spread(Reader(sets, known, dims, [definition])(definition).sets, out.shape)
+    return _spread(Reader(sets, inputs, dims, [definition])(definition).sets, out.shape)
 
 
 def _spread(sets: Any, shape: Shape) -> Any:
@@ -322,8 +316,8 @@ class _Definition:
     def _widen(self, written: Any, roots: Sequence[Expression]) -> None:
         """Let each element depend on whatever any element of the result depends on."""
         reader = Reader(self.index_sets, {**self.values, self.result: UNKNOWN}, self.definition.dims, roots)
-        given = [written] if (value := reader(self.definition.value).sets) is None else [written, value]
-        every = np.concatenate([numbers.reshape(-1) for numbers in given])
+        operands = [written] if (value := reader(self.definition.value).sets) is None else [written, value]
+        every = np.concatenate([numbers.reshape(-1) for numbers in operands])
         written[...] = self.index_sets.reduce(every, (0,))[0]
 
 
@@ -339,16 +333,16 @@ def _write(
     def at_points(array: Any) -> Any:
         return np.broadcast_to(array.reshape(array.shape[: len(dims)]), points).reshape(-1)
 
-    kept = [1 if axis in anywhere else extent for axis, extent in enumerate(written.shape)]
+    extents = [1 if axis in anywhere else extent for axis, extent in enumerate(written.shape)]
     target = np.zeros(math.prod(points), np.int64)
     for axis, place in enumerate(places):
         position = 0 if place is None else at_points(place)
-        target = target * kept[axis] + position
+        target = target * extents[axis] + position
     if value is None:
-        united = np.full(math.prod(kept), EMPTY, np.int64)
+        united = np.full(math.prod(extents), EMPTY, np.int64)
     else:
-        united = sets.unite(target, at_points(value), math.prod(kept))
-    united = united.reshape(kept)
+        united = sets.unite(target, at_points(value), math.prod(extents))
+    united = united.reshape(extents)
     if combiner == "assign" and not anywhere:
         touched = np.zeros(written.shape, bool)
         touched.reshape(-1)[target] = True

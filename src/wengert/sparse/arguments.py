@@ -43,9 +43,9 @@ def call_of(operation: str, arguments: tuple[Any, ...], options: dict[str, Any])
             keys.append(_key(value))
     leaves = [values[place] for place in places]
 
-    def rebuild(given: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def rebuild(inputs: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         changed = list(values)
-        for place, value in zip(places, given, strict=True):
+        for place, value in zip(places, inputs, strict=True):
             changed[place] = value
         inside: Any = tree.unflatten(structure, changed)
         return inside

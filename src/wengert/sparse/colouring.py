@@ -182,9 +182,9 @@ def _densest(pattern: Any) -> tuple[int, Any]:
         0,
         *(1 << power for power in range(len(lengths).bit_length()) if 1 << power <= len(lengths)),
     }:
-        rest = int(lengths[order[count]]) if count < len(lengths) else 0
+        longest = int(lengths[order[count]]) if count < len(lengths) else 0
         members = pattern[order[:count]].indices
-        choices.append((rest + int(np.bincount(members).max(initial=0)), count))
+        choices.append((longest + int(np.bincount(members).max(initial=0)), count))
     bound, count = min(choices, default=(0, 0))
     dense = np.zeros(len(lengths), bool)
     dense[order[:count]] = True
@@ -195,14 +195,14 @@ def _for_dense_rows(pattern: Any, dense: Any) -> tuple[Any, Any]:
     """Return the colours of columns for the sparse rows, and those of the dense rows; None for no colours."""
     if not dense.any():
         return colour_columns(pattern), None
-    rest = _keep_rows(pattern, ~dense)
-    return (colour_columns(rest) if rest.nnz else None), colour_rows(_keep_rows(pattern, dense))
+    sparse_rows = _keep_rows(pattern, ~dense)
+    return (colour_columns(sparse_rows) if sparse_rows.nnz else None), colour_rows(_keep_rows(pattern, dense))
 
 
-def _keep_rows(pattern: Any, kept: Any) -> Any:
+def _keep_rows(pattern: Any, is_kept: Any) -> Any:
     """Return the pattern with other rows empty."""
-    lengths = np.where(kept, np.diff(pattern.indptr), 0)
-    chosen = np.repeat(kept, np.diff(pattern.indptr))
+    lengths = np.where(is_kept, np.diff(pattern.indptr), 0)
+    chosen = np.repeat(is_kept, np.diff(pattern.indptr))
     pointers = np.concatenate([[0], np.cumsum(lengths)])
     return type(pattern)((pattern.data[chosen], pattern.indices[chosen], pointers), shape=pattern.shape)
 
@@ -269,10 +269,10 @@ class _Stars:
         """Return the colours that would make a neighbour alike, or a path of four vertices of two colours."""
         bits, once, leaves = self.bits, self.once, self.leaves
         taken, several = once[vertex], self.twice[vertex]
-        for other in near:
-            bit = bits[other]
+        for neighbour in near:
+            bit = bits[neighbour]
             # The path vertex, other, x, y: none if other has no colour yet, but then other could not be coloured.
-            taken |= leaves[other] if bit and not bit & several else once[other]
+            taken |= leaves[neighbour] if bit and not bit & several else once[neighbour]
         return taken
 
     def _give(self, vertex: int, near: Sequence[int], bit: int) -> None:
@@ -280,17 +280,17 @@ class _Stars:
         bits, once, twice, leaves = self.bits, self.once, self.twice, self.leaves
         bits[vertex] = bit
         several = twice[vertex]
-        for other in near:
-            if bits[other] & several:
-                leaves[other] |= bit
-            if once[other] & bit:
-                if not twice[other] & bit:
-                    twice[other] |= bit
-                    self._note(other, bit)
-                if bits[other]:
-                    leaves[vertex] |= bits[other]
+        for neighbour in near:
+            if bits[neighbour] & several:
+                leaves[neighbour] |= bit
+            if once[neighbour] & bit:
+                if not twice[neighbour] & bit:
+                    twice[neighbour] |= bit
+                    self._note(neighbour, bit)
+                if bits[neighbour]:
+                    leaves[vertex] |= bits[neighbour]
             else:
-                once[other] |= bit
+                once[neighbour] |= bit
 
     def _note(self, centre: int, bit: int) -> None:
         """Note that a vertex has several neighbours of a colour, at each of them."""

@@ -13,7 +13,7 @@ class Compression(NamedTuple):
     """The directions of the products with a matrix, and where its elements are in the products.
 
     Products from the right have one direction for each colour of columns, those from the left one for each colour of
-    rows. What belongs to a side without colours is None.
+    rows. The fields of a side without colours are None.
     """
 
     columns: Any
@@ -35,10 +35,10 @@ def compress(pattern: Any, colouring: Colouring) -> Compression:
         across = np.argsort(columns * len(lengths) + rows, kind="stable")  # the elements across the diagonal
         line, colour = _either(right, rows, columns), _either(right, colour, colour[across])
         right = right | right[across]
-    other = _colours_of(colouring.rows, rows)
-    assert np.all(right | _stands_alone(columns, other)), "two elements have one place"
+    colours = _colours_of(colouring.rows, rows)
+    assert np.all(right | _stands_alone(columns, colours)), "two elements have one place"
     height, width = pattern.shape
-    from_left = colouring.column_count * height + other * width + columns
+    from_left = colouring.column_count * height + colours * width + columns
     return Compression(colouring.columns, colouring.rows, _either(right, colour * height + line, from_left))
 
 

@@ -37,10 +37,10 @@ class Walk(Protocol):
 
 def either(sets: IndexSets, yes: Value, no: Value) -> Value:
     """Return a value that is one of two."""
-    if yes.known is not None and no.known is not None and np.array_equal(yes.known, no.known):
+    if yes.elements is not None and no.elements is not None and np.array_equal(yes.elements, no.elements):
         return yes
-    given = [value.sets for value in (yes, no) if value.sets is not None]
-    return depending(sets.merge(*given)) if given else UNKNOWN
+    operands = [value.sets for value in (yes, no) if value.sets is not None]
+    return depending(sets.merge(*operands)) if operands else UNKNOWN
 
 
 def _inlined(name: str) -> Callable[[Walk, Equation, Sequence[Value]], Sequence[Value]]:
@@ -56,11 +56,11 @@ def _custom(walk: Walk, equation: Equation, operands: Sequence[Value]) -> Sequen
 
 
 def _cond(walk: Walk, equation: Equation, operands: Sequence[Value]) -> Sequence[Value]:
-    predicate, *given = operands
+    predicate, *arguments = operands
     branches = [equation.params["on_true"], equation.params["on_false"]]
-    if predicate.known is not None:
-        return walk.graph(branches[0 if predicate.known else 1], given)
-    yes, no = (walk.graph(branch, given) for branch in branches)
+    if predicate.elements is not None:
+        return walk.graph(branches[0 if predicate.elements else 1], arguments)
+    yes, no = (walk.graph(branch, arguments) for branch in branches)
     return [either(walk.sets, *pair) for pair in zip(yes, no, strict=True)]
 
 
@@ -94,10 +94,10 @@ class _Stacked:
 
     def set(self, turn: int, value: Value) -> None:
         """Set the result of a turn."""
-        if value.known is None:
+        if value.elements is None:
             self._known = None
         elif self._known is not None:
-            self._known[turn] = value.known
+            self._known[turn] = value.elements
         if value.sets is not None:
             self._sets[turn] = value.sets
 
@@ -123,11 +123,11 @@ class _Turn:
 
     def __call__(self, sets: IndexSets, inputs: Sequence[Value]) -> list[Value]:
         """Return the results of a turn with given inputs."""
-        given = [
+        operands = [
             np.full(size(shape), EMPTY) if value.sets is None else value.sets.reshape(-1)
             for value, shape in zip(inputs, self._inputs, strict=True)
         ]
-        united = sets.unite(self._groups, np.concatenate(given)[self._reads], self._count)
+        united = sets.unite(self._groups, np.concatenate(operands)[self._reads], self._count)
         ends = np.cumsum([size(shape) for shape in self._results])[:-1]
         parts = zip(np.split(united, ends), self._results, strict=True)
         return [depending(part.reshape(shape)) for part, shape in parts]
@@ -149,7 +149,7 @@ def _common_turn(
         values: list[Value] = []
         for place, (var, value) in enumerate(zip(body.inputs, inputs, strict=True)):
             carried = constants <= place < constants + count
-            if value.known is not None and (as_in_this_turn or place < constants):
+            if value.elements is not None and (as_in_this_turn or place < constants):
                 values.append(value)
             elif is_inexact(var.dtype) and (carried or value.sets is not None):
                 every = sets.single(np.arange(starts[place], starts[place + 1]))
@@ -171,10 +171,10 @@ def _common_turn(
 
 
 def _row(column: Value, turn: int) -> Value:
-    known, sets = column
+    elements, sets = column
     if sets is not None:
         return Value(sets=sets[turn])  # though this row may depend on nothing
-    return column if known is None else Value(known[turn])
+    return column if elements is None else Value(elements[turn])
 
 
 def _while(walk: Walk, equation: Equation, operands: Sequence[Value]) -> Sequence[Value]:
@@ -193,15 +193,15 @@ def _while(walk: Walk, equation: Equation, operands: Sequence[Value]) -> Sequenc
 
 def _widened(sets: IndexSets, inputs: Sequence[Value], shapes: Sequence[Shape]) -> list[Value]:
     """Let each result of a loop depend on whatever anything that its turns read depends on."""
-    given = [value.sets.reshape(-1) for value in inputs if value.sets is not None]
-    every = sets.reduce(np.concatenate(given), (0,)).reshape(())
+    operands = [value.sets.reshape(-1) for value in inputs if value.sets is not None]
+    every = sets.reduce(np.concatenate(operands), (0,)).reshape(())
     return [depending(np.broadcast_to(every, shape)) for shape in shapes]
 
 
 def _grown(sets: IndexSets, old: Value, new: Value) -> Value:
     """Return a value that is the old or the new one; the same object if the new one adds nothing."""
-    if old.known is not None:
-        same = new.known is not None and np.array_equal(old.known, new.known)
+    if old.elements is not None:
+        same = new.elements is not None and np.array_equal(old.elements, new.elements)
         return old if same else either(sets, old, new)
     if new.sets is None:
         return old

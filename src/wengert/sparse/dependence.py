@@ -53,7 +53,7 @@ class Dependence:
     def equation(self, equation: Equation, operands: Sequence[Value]) -> Sequence[Value]:
         """Return the values of the results of an equation."""
         primitive, params, outputs = REGISTRY[equation.primitive], equation.params, equation.outputs
-        if all(value.known is not None for value in operands):
+        if all(value.elements is not None for value in operands):
             return _known(primitive, operands, params, len(outputs))
         if isinstance(primitive.lowering, ControlFlow) and primitive.name in RULES:
             return RULES[primitive.name](self, equation, operands)
@@ -123,7 +123,7 @@ def _known(
     results: list[Value] = []
 
     def compute() -> None:
-        outputs = primitive.evaluate(*(value.known for value in operands), **params)
+        outputs = primitive.evaluate(*(value.elements for value in operands), **params)
         results.extend(map(Value, map(np.asarray, outputs if isinstance(outputs, tuple) else (outputs,))))
 
     return results if evaluated(compute) and len(results) == count else [UNKNOWN] * count

@@ -72,8 +72,8 @@ class IndexSets:
     def merge(self, *arrays: Any) -> Any:
         """Return the union of the sets of each element of arrays that broadcast."""
         merged = arrays[0]
-        for other in arrays[1:]:
-            merged = self._merge(merged, other)
+        for array in arrays[1:]:
+            merged = self._merge(merged, array)
         return merged
 
     def _merge(self, left: Any, right: Any) -> Any:
@@ -95,9 +95,9 @@ class IndexSets:
         axes = tuple(axis for axis in axes if numbers.shape[axis] != 1)
         if not axes:
             return numbers
-        kept = [1 if axis in axes else extent for axis, extent in enumerate(numbers.shape)]
-        groups = np.broadcast_to(np.arange(size(tuple(kept))).reshape(kept), numbers.shape)
-        return self.unite(groups.reshape(-1), numbers.reshape(-1), size(tuple(kept))).reshape(kept)
+        extents = [1 if axis in axes else extent for axis, extent in enumerate(numbers.shape)]
+        groups = np.broadcast_to(np.arange(size(tuple(extents))).reshape(extents), numbers.shape)
+        return self.unite(groups.reshape(-1), numbers.reshape(-1), size(tuple(extents))).reshape(extents)
 
     def unite(self, groups: Any, numbers: Any, count: int) -> Any:
         """Return the union of the sets of each group.
@@ -111,8 +111,8 @@ class IndexSets:
         keys = np.unique((groups * np.int64(len(self)) + numbers)[numbers != EMPTY])
         groups, numbers = np.divmod(keys, len(self))
         result[groups[numbers == ALL]] = ALL
-        kept = result[groups] != ALL
-        groups, numbers = groups[kept], numbers[kept]
+        is_limited = result[groups] != ALL
+        groups, numbers = groups[is_limited], numbers[is_limited]
         starts = np.flatnonzero(np.diff(groups, prepend=-1))
         lengths = np.diff(starts, append=len(groups))
         result[groups[starts]] = numbers[starts]
@@ -123,10 +123,10 @@ class IndexSets:
             which, first = _distinct(listed, pointers)
             chosen = np.zeros(len(pointers) - 1, bool)
             chosen[first] = True
-            kept = np.repeat(chosen, np.diff(pointers))
+            is_member = np.repeat(chosen, np.diff(pointers))
             ends = np.cumsum(np.diff(pointers)[chosen])
             place = np.cumsum(chosen) - 1
-            united = self._append(listed[kept], np.concatenate([[0], ends]))
+            united = self._append(listed[is_member], np.concatenate([[0], ends]))
             result[groups[starts[several]]] = united[place[first[which]]]
         return result
 
@@ -151,9 +151,9 @@ class IndexSets:
         result[:within][old] = largest[old]
         new = ~old & ~whole
         result[:within][new] = len(self) + np.arange(int(new.sum()))
-        kept = rows.indices[np.repeat(new, lengths)]
+        members = rows.indices[np.repeat(new, lengths)]
         self._starts.extend(self._members.count + np.cumsum(lengths[new]))
-        self._members.extend(kept)
+        self._members.extend(members)
         return result
 
     def _largest(self, numbers: Any, pointers: Any) -> tuple[Any, Any]:

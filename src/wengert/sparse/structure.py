@@ -99,21 +99,21 @@ class Structure:
                 return pattern, mode
         return _sorted(self._dependence(types, self._linear.reverse, height, width).T.tocsr()), mode
 
-    def _dependence(self, types: Sequence[TensorType], multiply: Multiply, given: int, result: int) -> Any:
+    def _dependence(self, types: Sequence[TensorType], multiply: Multiply, inputs: int, result: int) -> Any:
         """Return the pattern of products with a direction: one row for each element of the result."""
 
         def product(*values: Any) -> list[Any]:
             *leaves, direction = values
-            rows = multiply(self._rebuild(leaves), reshape(direction, shape=(1, given))).rows
+            rows = multiply(self._rebuild(leaves), reshape(direction, shape=(1, inputs))).rows
             return [reshape(rows, shape=(result,))]
 
-        graph, captured = stage(product, [*types, TensorType(FLOAT64, (given,))], self._linear.operation)
-        sets = IndexSets(given)
+        graph, captured = stage(product, [*types, TensorType(FLOAT64, (inputs,))], self._linear.operation)
+        sets = IndexSets(inputs)
         unknown = [UNKNOWN] * (len(captured) + len(types))
-        direction = Value(sets=sets.single(np.arange(given)))
+        direction = Value(sets=sets.single(np.arange(inputs)))
         (value,) = Dependence(sets).graph(eliminate_dead(graph), [*unknown, direction])
         numbers = np.full(result, EMPTY, np.int64) if value.sets is None else value.sets
-        self._check_count(int(sets.lengths(numbers).sum()), given, result)
+        self._check_count(int(sets.lengths(numbers).sum()), inputs, result)
         return _sorted(sets.rows(numbers))
 
     def _check_count(self, count: int, *shape: int) -> None:

@@ -27,9 +27,6 @@ def agree_on_target(group: Group) -> None:
     """Let all processes compile for the processor that all of them have: other vectors add in another order.
 
     One process, or several on equal processors, change nothing.
-
-    Raises:
-        ArgumentError: the processors have no code in common.
     """
     targets = group.gather(host())
     if len(set(targets)) > 1:

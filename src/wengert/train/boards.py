@@ -107,8 +107,8 @@ class MLflow:
                 client.update_run(self.run, status="RUNNING")
                 return
             experiment = os.environ.get("MLFLOW_EXPERIMENT_NAME", "wengert")
-            known = client.get_experiment_by_name(experiment)
-            number = known.experiment_id if known else client.create_experiment(experiment)
+            existing = client.get_experiment_by_name(experiment)
+            number = existing.experiment_id if existing else client.create_experiment(experiment)
             self.run = client.create_run(number, run_name=start.folder.name).info.run_id
             self._id.write_text(self.run, "utf-8")
         for name, value in start.settings._asdict().items():
@@ -126,7 +126,7 @@ class MLflow:
 class _Kind(NamedTuple):
     open: Callable[[Start], Board]
     module: str
-    """What it needs; the extra has the name of the board."""
+    """The module that it needs; the extra has the name of the board."""
 
 
 _KINDS: dict[str, _Kind] = {
@@ -150,12 +150,7 @@ def check_boards(settings: Settings) -> None:
 
 
 class Boards:
-    """The boards of a run.
-
-    Args:
-        boards: those that are open.
-        steps: of an epoch.
-    """
+    """The open boards of a run with a number of steps in each epoch."""
 
     def __init__(self, boards: Sequence[Board] = (), steps: int = 1) -> None:
         self._boards, self._steps = boards, steps

@@ -38,14 +38,9 @@ _PLAIN = ("epoch", "step", "loss", "score", "seconds", "first_loss", "random")
 
 
 class Checkpoints:
-    """The checkpoints of one run.
+    """The checkpoints of one run, in a folder that the first `save` makes.
 
-    Args:
-        folder: their folder; the first `save` makes it.
-        task: of the run.
-        settings: of the run.
-        steps: of an epoch.
-        data: a checksum of the images and labels.
+    ``steps`` are those of an epoch; ``data`` is a checksum of the images and labels.
     """
 
     def __init__(self, folder: Path, task: Task, settings: Settings, steps: int, data: int) -> None:
@@ -54,8 +49,7 @@ class Checkpoints:
     def save(self, state: State) -> Path:
         """Save a state, remove the checkpoints that need not stay, and return the JSON file.
 
-        Raises:
-            RunError: the files cannot be written; earlier checkpoints stay.
+        A failure leaves the earlier checkpoints.
         """
         with writing(self.folder):
             self.folder.mkdir(exist_ok=True)
@@ -85,26 +79,24 @@ class Checkpoints:
 
     def _remove_old(self, state: State) -> None:
         files = checkpoints_in(self.folder)
-        kept = set(files[:_ALWAYS])
+        retained = set(files[:_ALWAYS])
         epoch_ends = [path for path in files if self._epoch(path) is not None]
         if isinstance(self.settings.keep, int):
-            kept.update(epoch_ends[: self.settings.keep])
+            retained.update(epoch_ends[: self.settings.keep])
         elif self.settings.keep == "best":
             best = best_epoch(state.history, self.task.classifies)
-            kept.update(path for path in epoch_ends if self._epoch(path) == best)
+            retained.update(path for path in epoch_ends if self._epoch(path) == best)
         remove_partial(self.folder)
         for path in self.folder.glob("step-*"):
-            if path.with_suffix(".json") not in kept:
+            if path.with_suffix(".json") not in retained:
                 with contextlib.suppress(OSError):  # an old checkpoint does no harm
                     path.unlink()
 
     def newest(self, start: State) -> tuple[State | None, list[str]]:
-        """Return the newest state that is not damaged, or None if there are no checkpoints, and the problems.
+        """Return the newest state that is not damaged, or None without checkpoints, and the problems.
 
-        Damaged newer checkpoints are renamed, so that they do not look newer than the next ones.
-
-        Raises:
-            DataError: the run learned other images, or all of its checkpoints are damaged.
+        Damaged newer checkpoints are renamed, so that they do not look newer than the next ones. `DataError` if the run
+        learned other images, or all of its checkpoints are damaged.
         """
         problems: list[str] = []
         damaged: list[Path] = []

@@ -88,11 +88,7 @@ class JsonLines:
         self.path = path
 
     def add(self, *lines: dict[str, Any]) -> None:
-        """Append lines; if the disk is full, none of them.
-
-        Raises:
-            RunError: they cannot be written.
-        """
+        """Append lines; if the disk is full, none of them."""
         if not lines:
             return
         text = "".join(json.dumps(line) + "\n" for line in lines).encode()
@@ -107,11 +103,7 @@ class JsonLines:
                 raise
 
     def read(self) -> list[dict[str, Any]]:
-        """Return the lines without a damaged last line, which a killed process may leave.
-
-        Raises:
-            DataError: another line is damaged.
-        """
+        """Return the lines without a damaged last line, which a killed process may leave."""
         lines, problems, is_last = self.examined()
         if problems and not is_last:
             raise DataError(f"{problems[0]}; remove the line to continue without it")
@@ -135,11 +127,7 @@ class JsonLines:
         return Examined(lines, problems, len(problems) == 1 and damaged == last)
 
     def go_back(self, epoch: int, step: int, history: Sequence[EpochResult]) -> list[str]:
-        """Restore the file as it was after a step of an epoch; return the problems with damaged lines, now left out.
-
-        Raises:
-            RunError: the file cannot be written.
-        """
+        """Restore the file as it was after a step of an epoch; return the problems with damaged lines, now left out."""
         lines, problems, _ = self.examined()
         steps = [line for line in lines if not is_epoch(line)]
         before = [line for line in steps if (line["epoch"], line["step"]) <= (epoch, step)]

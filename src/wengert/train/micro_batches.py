@@ -56,16 +56,9 @@ class _Sum(NamedTuple):
 
 
 class MicroBatchSteps(Steps):
-    """Takes training steps in micro-batches, shared by the processes of a group and by threads.
+    """Takes training steps in micro-batches of ``size`` examples, shared by the processes of a group and by threads.
 
-    Args:
-        task: the network and its loss.
-        optimiser: makes the update.
-        size: examples of a micro-batch.
-        group: the processes.
-        threads: how many micro-batches a process computes at a time.
-        compiled: whether to compile.
-        stopwatch: measures where the time goes.
+    A process computes as many micro-batches at a time as it has threads.
     """
 
     def __init__(
@@ -137,7 +130,7 @@ class MicroBatchSteps(Steps):
         return self._update(carry, added, np.float64(len(row) / self.size))
 
     def _sum(self, summand: Callable[[int], Summand], parts: int) -> _Sum:
-        """Return what adds some number of micro-batches, after computing one of them, which compiles."""
+        """Return the reduction that adds some number of micro-batches, after computing one of them, which compiles."""
         layout = Layout.of(summand(0))
         self.processes.agree("the types of the gradients", layout.described())
         reduction = Reduction(layout, parts, self.processes.communicator)

@@ -82,9 +82,9 @@ class EpochLines:
             self._bar.__enter__()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *details: object) -> None:
         if self._bar is not None:
-            self._bar.__exit__(kind, *rest)
+            self._bar.__exit__(kind, *details)
 
     def on_steps(self, progress: Progress, state: State) -> None:
         """Show nothing."""

@@ -52,12 +52,7 @@ _NEEDED = set(Settings._fields) - Settings._field_defaults.keys()
 
 
 def task_of(settings: Settings, source: Path | None = None) -> Task:
-    """Return the task that a run trains.
-
-    Raises:
-        SettingsError: the settings name a network or a file that does not exist.
-        ModelError: the user's file fails.
-    """
+    """Return the task that a run trains."""
     if settings.model is None:
         return task_named(settings.task, settings.recipe)
     return user_task(settings.model, source)
@@ -69,20 +64,15 @@ def drawn_counts(settings: Settings) -> dict[str, int]:
 
 
 def dataset_of(settings: Settings, *, tested_only: bool = False) -> Dataset:
-    """Return the images that a run learns.
-
-    Raises:
-        DataNotFoundError: the files do not exist.
-        DataError: the files are damaged.
-    """
+    """Return the images that a run learns."""
     if settings.data == "digits":
         return digit_set(**drawn_counts(settings) | ({"train": 0} if tested_only else {}))
     is_own = settings.data == "arrays"
     dataset = load_arrays(settings.data_dir or ".") if is_own else load(settings.data, settings.data_dir)
     shape = dataset.train_images.shape[1:]
     if settings.model is None and shape != SIZE:
-        learned, given = ("x".join(map(str, size)) for size in (SIZE, shape))
-        raise DataError(f"{settings.task} learns images of {learned}; got {given}: give your own --model")
+        learned, actual = ("x".join(map(str, size)) for size in (SIZE, shape))
+        raise DataError(f"{settings.task} learns images of {learned}; got {actual}: give your own --model")
     images, labels = (part[: settings.limit] for part in (dataset.train_images, dataset.train_labels))
     return replace(dataset, train_images=images, train_labels=labels)
 
@@ -94,11 +84,7 @@ def absolute(settings: Settings) -> Settings:
 
 
 def resumed_settings(run: Run, changed: dict[str, Any]) -> Settings:
-    """Return a run's settings with some of them changed.
-
-    Raises:
-        SettingsError: a changed setting is fixed for a run.
-    """
+    """Return a run's settings with some of them changed; `SettingsError` for those that are fixed for a run."""
     before, wanted = absolute(run.settings), absolute(run.settings._replace(**changed))
     for option in OPTIONS.values():
         value = getattr(before, option.field)
@@ -187,8 +173,8 @@ class RunFolder:
 
     def describe(self, settings: Settings, began: datetime | None) -> None:
         """Write the settings and the start of the run, if known, and record the program that it trains."""
-        known = {} if began is None else {"began": began.isoformat(timespec="seconds")}
-        self.write_json(SETTINGS, settings._asdict() | {"versions": versions()} | known)
+        start = {} if began is None else {"began": began.isoformat(timespec="seconds")}
+        self.write_json(SETTINGS, settings._asdict() | {"versions": versions()} | start)
         source = self.path / SOURCE
         if settings.model is not None and source.exists():
             remember(source, self.path / MODULES, settings.model)
@@ -344,14 +330,14 @@ class Run:
         except SettingsError as problem:
             raise DataError(f"{path / SETTINGS}: {problem}") from None
         versions: Any = content.get("versions")
-        known = cast("dict[str, Any]", versions) if isinstance(versions, dict) else {}
+        recorded = cast("dict[str, Any]", versions) if isinstance(versions, dict) else {}
         began: Any = content.get("began")
         try:
             began = datetime.fromisoformat(began)
         except (TypeError, ValueError):
             began = None
-        known = {name: version for name, version in known.items() if isinstance(version, str)}
-        return cls(path, settings, task, known, began)
+        recorded = {name: version for name, version in recorded.items() if isinstance(version, str)}
+        return cls(path, settings, task, recorded, began)
 
     @property
     def _lines(self) -> JsonLines:
@@ -438,11 +424,11 @@ def _content(path: Path) -> dict[str, Any]:
 
 
 def _settings(content: dict[str, Any], file: Path) -> Settings:
-    known = {field: content[field] for field in Settings._fields if field in content}
-    missing = [option.name for option in OPTIONS.values() if option.field in _NEEDED - known.keys()]
+    values = {field: content[field] for field in Settings._fields if field in content}
+    missing = [option.name for option in OPTIONS.values() if option.field in _NEEDED - values.keys()]
     if missing:
         raise DataError(f"{file}: the file is damaged: it lacks {', '.join(missing)}")
-    settings = Settings(**known)
+    settings = Settings(**values)
     for option in OPTIONS.values():
         value = getattr(settings, option.field)
         if value is not None or option.field in _NEEDED:

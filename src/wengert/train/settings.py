@@ -15,7 +15,7 @@ from wengert import optim
 from wengert.engine.core.errors import ArgumentError, message
 from wengert.optim import schedules
 
-#: Where images come from; the package itself draws the digits; arrays are the user's own.
+#: The origin of the images; the package itself draws the digits; arrays are the user's own.
 DATA = ("digits", "mnist", "fashion-mnist", "arrays")
 
 
@@ -139,9 +139,9 @@ class Descent(NamedTuple):
 
     def __call__(self, rate: float, steps: int) -> optim.Optimiser:
         """Return the optimiser for a run of ``steps`` steps with the peak rate ``rate``."""
-        for field, known in (("optimiser", OPTIMISERS), ("schedule", SCHEDULES)):
-            if (name := getattr(self, field)) not in known:
-                requirement = f"the {field} must be one of {', '.join(known)}"
+        for field, choices in (("optimiser", OPTIMISERS), ("schedule", SCHEDULES)):
+            if (name := getattr(self, field)) not in choices:
+                requirement = f"the {field} must be one of {', '.join(choices)}"
                 raise ArgumentError(message("Descent", requirement, repr(name)))
         optimiser = OPTIMISERS[self.optimiser](SCHEDULES[self.schedule](rate, steps))
         return optimiser if self.clip is None else optim.chain(optim.clip_by_norm(self.clip), optimiser)

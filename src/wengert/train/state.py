@@ -123,8 +123,7 @@ def unreachable_layer(value: Any) -> tuple[Any, Any] | None:
 def initial_layer_state(model: Any, rng: np.random.Generator) -> LayerState | None:
     """Return the layer state before the first step; None if the layers are functions of their input.
 
-    Raises:
-        ModelError: training cannot reach a stateful layer.
+    `ModelError` if training cannot reach a stateful layer.
     """
     if (pair := unreachable_layer(model)) is not None:
         layer, holder = (type(value).__name__ for value in pair)

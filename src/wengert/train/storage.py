@@ -97,12 +97,7 @@ def parsed(content: bytes) -> dict[str, Any]:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Return the JSON object in a file.
-
-    Raises:
-        DataError: the file does not hold a JSON object.
-        OSError: the file cannot be read.
-    """
+    """Return the JSON object in a file; `DataError` if it holds something else."""
     try:
         return parsed(path.read_bytes())
     except ValueError as problem:
@@ -132,8 +127,8 @@ def save_model(path: str | os.PathLike[str], model: Any) -> None:
         >>> load_model(path, nn.Dense(2, 3, seed=1)).weight.shape
         (2, 3)
     """
-    given: Any = path
-    if not isinstance(given, str | os.PathLike):
+    place: Any = path
+    if not isinstance(place, str | os.PathLike):
         hint = "write save_model(path, model)" if isinstance(model, str | os.PathLike) else ""
         raise DtypeError(
             message("save_model", "the first argument must be a path", type(path).__name__, hint)
@@ -199,11 +194,7 @@ def _checksum(arrays: dict[str, Any]) -> str:
 
 
 def restored(arrays: dict[str, Any], where: str, **trees: Any) -> list[Any]:
-    """Return trees of the structures of the named ones with the arrays of a file.
-
-    Raises:
-        DataError: the file has other names, shapes or dtypes.
-    """
+    """Return trees of the structures of the named ones with the arrays of a file, if names, shapes and dtypes agree."""
     flat = {name: flatten(tree) for name, tree in trees.items()}
     names = {name: paths(structure, name) for name, (_, structure) in flat.items()}
     expected = {path for tree_paths in names.values() for path in tree_paths}
@@ -233,12 +224,7 @@ def _as(value: Any, array: Any, name: str, where: str) -> Any:
 
 
 def read_arrays(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the arrays of a file by name.
-
-    Raises:
-        DataError: the file is damaged.
-        FileNotFoundError: the file does not exist.
-    """
+    """Return the arrays of a file by name; `DataError` if it is damaged."""
     return decoded(Path(path).read_bytes(), os.fspath(path))
 
 

@@ -305,8 +305,8 @@ class Task(NamedTuple):
         """
         names = "epochs", "batch_size", "rate", "recipe"
         own: dict[str, Any] = {name: getattr(self, name) for name in names} | {"seed": 0}
-        given = {name: value for name, value in chosen.items() if value is not None}
-        settings = Settings(self.name, data, **(own | given))
+        changed = {name: value for name, value in chosen.items() if value is not None}
+        settings = Settings(self.name, data, **(own | changed))
         for option in OPTIONS.values():
             value = getattr(settings, option.field)
             if value is not None:
@@ -325,15 +325,15 @@ class Task(NamedTuple):
                 choosing an optimiser.
         """
         names = "optimiser", "schedule", "clip"
-        given = {name: value for name in names if (value := getattr(settings, name)) is not None}
-        if not given:
+        changed = {name: value for name in names if (value := getattr(settings, name)) is not None}
+        if not changed:
             return with_steps(self.optimiser)
         if isinstance(self.optimiser, Descent):
-            return self.optimiser._replace(**given)
-        if "optimiser" not in given:
+            return self.optimiser._replace(**changed)
+        if "optimiser" not in changed:
             requirement = "choose an optimiser, too: the Task makes its own"
-            raise SettingsError(f"{' and '.join(given)}: {requirement}")
-        return Descent(**given)
+            raise SettingsError(f"{' and '.join(changed)}: {requirement}")
+        return Descent(**changed)
 
 
 TASKS: dict[str, Task] = {
@@ -390,6 +390,6 @@ def task_named(name: str, recipe: str = "paper") -> Task:
     if recipe == "paper":
         return TASKS[name]
     if (name, recipe) not in RECIPES:
-        known = ", ".join(["paper", *(other for network, other in RECIPES if network == name)])
-        raise SettingsError(f"recipe must be one of {known} for {name}; got {recipe!r}")
+        recipes = ", ".join(["paper", *(variant for network, variant in RECIPES if network == name)])
+        raise SettingsError(f"recipe must be one of {recipes} for {name}; got {recipe!r}")
     return RECIPES[name, recipe]

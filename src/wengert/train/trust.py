@@ -7,12 +7,12 @@ starts it. So ``wengert train`` records in the user's state folder which program
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from wengert.compiler.llvm import disk_cache
 from wengert.engine.core.errors import WengertError
 from wengert.engine.core.private_files import add_line, make_folder, read_own, state_folder, weakness
 
@@ -62,15 +62,11 @@ def _known() -> set[str]:
 
 def _digest(source: Path, modules: Path, place: str) -> str | None:
     """Return the digest of all files that an import could run; None if they are not all plain files and folders."""
-    digest = hashlib.sha256()
     try:
-        for name, content in [("place", place.encode()), *_contents(source, modules)]:
-            for part in (name.encode(), content):
-                digest.update(len(part).to_bytes(8, "little"))
-                digest.update(part)
+        files = [part for file in _contents(source, modules) for part in file]
+        return disk_cache.key("place", place, *files)
     except (OSError, ValueError):
         return None
-    return digest.hexdigest()
 
 
 def _contents(source: Path, modules: Path) -> Iterator[tuple[str, bytes]]:

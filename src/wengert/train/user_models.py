@@ -38,10 +38,6 @@ def user_task(place: str, source: Path | None = None) -> Task:
 
     ``source`` is a copy of the file to run instead; its imports are searched for in the folder `MODULES` beside it,
     then beside the original.
-
-    Raises:
-        SettingsError: the file does not exist, or does not define the name.
-        ModelError: the file fails.
     """
     file, colon, name = place.rpartition(":")
     if not (colon and name.isidentifier() and file.endswith(".py")):

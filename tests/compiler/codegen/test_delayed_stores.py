@@ -80,7 +80,7 @@ def compiled_at_once(function: Callable[..., Any], *given: Any) -> Any:
         return wg.jit(lambda *given: function(*given))(*given)
 
 
-@pytest.mark.parametrize("columns", [256, 259, 250, 272])
+@pytest.mark.parametrize("columns", [256, 259, pytest.param(250, marks=pytest.mark.exhaustive), 272])
 def test_what_lies_beside_a_result_stays(columns: int) -> None:
     w, v, x, g = arguments(61, columns, 128)
     room = np.full((2, w.size + 64), 7, np.float32)

@@ -23,7 +23,10 @@ def test_reductions_of_any_length(function: Callable[[Any], Any], dtype: Any) ->
 
 
 @pytest.mark.parametrize("place", [np.argmax, np.argmin])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.int64, np.bool_])
+@pytest.mark.parametrize(
+    "dtype",
+    [np.float32, pytest.param(np.float64, marks=pytest.mark.exhaustive), np.int32, np.int64, np.bool_],
+)
 def test_places_of_the_first_among_equals(place: Callable[[Any], Any], dtype: Any) -> None:
     x = RNG.integers(-3, 4, 300).astype(dtype)
     compiled = wg.jit(place)

@@ -221,6 +221,7 @@ def programs(draw: st.DrawFn) -> Program:
     return Program((given_,), (), (out,), tuple(steps))
 
 
+@pytest.mark.exhaustive
 @given(programs())
 @examples(150)
 def test_plans_of_drawn_programs(program: Program) -> None:

@@ -82,6 +82,15 @@ def test_a_complex_matrix_and_one_in_a_loop() -> None:
 
     np.testing.assert_allclose(wg.jit(wg.grad(of_complex))(a), wg.grad(of_complex)(a), rtol=0, atol=1e-12)
     assert set(operations(wg.grad(of_complex), a)) == {"on_pairs"}  # Python carries out what is complex
+    with pytest.raises(np.linalg.LinAlgError, match=r"solve: Singular matrix; got c128\[65,65\]"):
+        wg.jit(wg.grad(of_complex))(np.ones((ROWS, ROWS), complex))
+    stack, both = (
+        drawn(3) + 1j * drawn(3),
+        wg.jit(lambda a: np.abs(inverse(a)) + np.sum(np.abs(linalg.inv(a)))),
+    )
+    np.testing.assert_allclose(
+        both(stack), np.abs(inverse(stack)) + np.sum(np.abs(linalg.inv(stack))), rtol=1e-10
+    )
 
     def in_a_loop(a: Any) -> Any:
         return wg.fori_loop(0, 2, lambda i, x: linalg.solve(a, linalg.solve(a, x)), RIGHT)
@@ -112,7 +121,6 @@ def test_a_singular_matrix() -> None:
 
 def test_without_scipy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lapack, "is_available", lambda: False)
-    monkeypatch.setattr("wengert.engine.passes.share_factors._has_scipy", lambda: False)
     monkeypatch.setattr("wengert.engine.kernels.triangular.routine", lambda *names: None)
     assert operations(wg.grad(solution), drawn()) == ["solve", "solve"]
     a = drawn()
@@ -133,7 +141,7 @@ def test_routines_are_found_by_dtype() -> None:
 
 def of_bands(bands: Any) -> Any:
     """Solve three times with one banded matrix."""
-    x = solve_banded((2, 1), bands, np.ones(bands.shape[-1]))
+    x = solve_banded((2, 1), bands, np.ones(bands.shape[-1], bands.dtype))
     for _ in range(2):
         x = solve_banded((2, 1), bands, np.sin(x))
     return np.sum(x**2)
@@ -151,3 +159,10 @@ def test_banded_matrices() -> None:
     np.testing.assert_allclose(wg.jit(wg.vmap(of_bands))(stack), list(map(of_bands, stack)), rtol=1e-12)
     with pytest.raises(np.linalg.LinAlgError, match=r"^solve_banded: Singular matrix"):
         wg.jit(of_bands)(np.zeros((4, 9)))
+    turned = stack * np.exp(1j * np.arange(9))
+    single = turned.astype(np.complex64)
+    for matrices, rtol in ((turned, 1e-12), (single, 1e-4)):
+        expected = [of_bands(x) for x in matrices]
+        np.testing.assert_allclose(wg.jit(wg.vmap(of_bands))(matrices), expected, rtol=rtol)
+    with pytest.raises(np.linalg.LinAlgError, match=r"^solve_banded: Singular matrix"):
+        wg.jit(of_bands)(np.zeros((4, 9), complex))

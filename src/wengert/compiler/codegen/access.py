@@ -38,7 +38,7 @@ class Point(NamedTuple):
 
     def offset(self, dim: Dim) -> int:
         """Return the offset along a dimension."""
-        return next((offset for other, offset in self.offsets if other is dim), 0)
+        return next((offset for axis, offset in self.offsets if axis is dim), 0)
 
 
 class Emitter(ABC):
@@ -63,7 +63,7 @@ class Emitter(ABC):
         """The dimensions of the conditions of the guards around the code."""
         self.tile: Mapping[Dim, int] = {}
         """The points that are computed together."""
-        self.rest = 0
+        self.masked = 0
         """The elements of the last vector that exist, where it is not whole; else 0."""
         self.reduced: dict[tuple[int, Any], Value] = {}
         """The values of reductions, by node and point."""
@@ -95,19 +95,15 @@ class Emitter(ABC):
         """Emit for a single point, in other turns of some loops; no value computed so far holds there."""
         return self.using(counters={**self.counters, **counters}, tile={}, _known=[{}])
 
-    def unreported(self) -> AbstractContextManager[None]:
-        """Report no index that lies outside: the result is not read."""
-        return self.using(reports=False)
-
     def wide(self, vectors: int) -> AbstractContextManager[None]:
         """Compute several vectors as one."""
         return self.using(width=self.width * vectors)
 
     def recall(self, key: Any) -> Value | None:
         """Return the value with a key that dominates this point, or None."""
-        for known in reversed(self._known):
-            if key in known:
-                return known[key]
+        for scope in reversed(self._known):
+            if key in scope:
+                return scope[key]
         return None
 
     def remember(self, key: Any, value: Value) -> Value:
@@ -155,9 +151,9 @@ class Emitter(ABC):
     def index(self, index: Index, point: Point) -> Value:
         """Return an index as a number: a vector where it depends on the lanes."""
         key = ("index", index, point.offsets, point.mask)
-        known = self.recall(key)
-        if known is not None:
-            return known
+        number = self.recall(key)
+        if number is not None:
+            return number
         total: Value | None = None
         fixed = index.offset
         for term, coefficient in index.terms:
@@ -216,9 +212,8 @@ class Emitter(ABC):
     ) -> tuple[Value, int | None, Value | None]:
         """Return where an element lies, for the first of the lanes.
 
-        Returns:
-            The address, the distance between neighbouring lanes in elements, and None; or, where a computed index
-            differs from lane to lane, the address of the buffer, None, and the position of every lane.
+        The result is the address, the distance between neighbouring lanes in elements, and None; or, where a computed
+        index differs from lane to lane, the address of the buffer, None, and the position of every lane.
         """
         layout = self.layouts[buffer]
         position = linear(layout, indices) - self.starts.get(buffer, 0)
@@ -248,9 +243,9 @@ class Emitter(ABC):
 
     def _moved(self, key: tuple[Any, ...], scalar: str, distance: Value, factor: int = 1) -> Value:
         """Return the address some elements from the one in a key."""
-        known = self.recall(key)
-        if known is not None:
-            return known
+        address = self.recall(key)
+        if address is not None:
+            return address
         return self.remember(key, self.builder.element(key[1], scalar, self.times(distance, factor)))
 
     def _depth(self, term: Term) -> int:
@@ -344,7 +339,7 @@ class Emitter(ABC):
         """Return how many lanes exist, from the first on; 0 where others do."""
         if point.mask is None:
             return self.width
-        return self.rest if self.rest and point.mask == first_lanes(self.rest, self.width) else 0
+        return self.masked if self.masked and point.mask == first_lanes(self.masked, self.width) else 0
 
     def _backwards(self, pointer: Value, buffer: Buffer, count: int) -> Value:
         """Load elements of which the first lane takes the last one."""
@@ -400,17 +395,17 @@ class Emitter(ABC):
     def _mixed(self, rows: list[Value], number: int) -> Value:
         """Return one vector of the elements of any number of vectors lane after lane."""
         width, count = self.width, len(rows)
-        found = rows[0]
+        mixed = rows[0]
         for turn, row in enumerate(rows):
             places = [(number * width + lane) // count for lane in range(width)]
             owners = [(number * width + lane) % count for lane in range(width)]
-            kept = places if turn == 1 else range(width)
+            earlier = places if turn == 1 else range(width)
             lanes = [
                 width + place if owner == turn else old
-                for place, owner, old in zip(places, owners, kept, strict=True)
+                for place, owner, old in zip(places, owners, earlier, strict=True)
             ]
-            found = self.builder.shuffle(found, lanes, row) if turn else found
-        return found
+            mixed = self.builder.shuffle(mixed, lanes, row) if turn else mixed
+        return mixed
 
     def _store_first(self, value: Value, pointer: Value, buffer: Buffer, count: int) -> None:
         """Store the first elements of a vector, or all."""

@@ -23,10 +23,8 @@ from wengert.engine.nest.nest import Nest
 class DelayedStores:
     """The sums that the previous tile left in memory, and the code that stores its results.
 
-    Args:
-        evaluator: the evaluator, at the beginning of its function.
-        nest: the nest, with one reduction.
-        tile: the points of a whole tile along each dimension; along the lanes, vectors.
+    The ``evaluator`` is at the beginning of its function; the ``nest`` has one reduction. ``tile`` has the points of a
+    whole tile along each dimension; along the lanes, vectors.
     """
 
     def __init__(self, evaluator: Evaluator, nest: Nest, tile: Mapping[Dim, int]) -> None:
@@ -42,7 +40,7 @@ class DelayedStores:
         self.kind = evaluator.kind(self.node.dtype, evaluator.width)
         self.sums = self._on_stack(f"[{self.points} x {self.kind}]", self.kind.bytes)
         self.counters = {dim: self._on_stack("i64", 8) for dim in nest.dims}
-        """Where the previous tile began."""
+        """The first point of the previous tile."""
         self.pending = self._on_stack("i1", 1)
         self.builder.store(constant(I1, 0), self.pending, 1)
 
@@ -111,10 +109,10 @@ class DelayedStores:
 
     def _offsets(self, number: Value) -> dict[Dim, Value]:
         """Return the offsets of the point with a number."""
-        b, offsets, rest = self.builder, dict[Dim, Value](), number
+        b, offsets, remainder = self.builder, dict[Dim, Value](), number
         for dim, count in reversed(list(self.tile.items())):
-            digit = b.binary("urem", rest, constant(I64, count))
-            rest = b.binary("udiv", rest, constant(I64, count))
+            digit = b.binary("urem", remainder, constant(I64, count))
+            remainder = b.binary("udiv", remainder, constant(I64, count))
             offsets[dim] = b.binary("mul", digit, constant(I64, self._step(dim)))
         return offsets
 

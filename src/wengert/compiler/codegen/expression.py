@@ -42,8 +42,8 @@ class Evaluator(Emitter):
         key = self.key(node, point)
         if isinstance(node, Reduce):
             return self.reduced[key]
-        known = self.recall(key)
-        return self.remember(key, self._emit(node, point)) if known is None else known
+        value = self.recall(key)
+        return self.remember(key, self._emit(node, point)) if value is None else value
 
     def _emit(self, node: Expression, point: Point) -> Value:
         match node:
@@ -167,10 +167,10 @@ class Evaluator(Emitter):
                 value = self.value(node.body, self._masked(point, varying))
                 if varying is None or self._vanishes_outside(node):
                     return value
-                rest = otherwise or self.value(
+                alternative = otherwise or self.value(
                     node.otherwise, self._masked(point, self.builder.negate(varying))
                 )
-            yes, no, _ = self.aligned([value, rest, varying])
+            yes, no, _ = self.aligned([value, alternative, varying])
             return self.builder.select(varying, yes, no)
 
         def outer() -> Value:
@@ -195,8 +195,8 @@ class Evaluator(Emitter):
         value = self._branch(uniform, inner, outer, lanes)
         inside = b.both(b.widened(uniform, lanes), varying)
         with self._inside_guard(node):
-            rest = self.value(node.otherwise, self._masked(point, b.negate(inside)))
-        yes, no, _ = self.aligned([value, rest, inside])
+            alternative = self.value(node.otherwise, self._masked(point, b.negate(inside)))
+        yes, no, _ = self.aligned([value, alternative, inside])
         return b.select(inside, yes, no)
 
     def _conditions(self, node: Guard, point: Point) -> tuple[Value | None, Value | None]:
@@ -230,8 +230,8 @@ class Evaluator(Emitter):
         return all(isinstance(factor, Load) and self.lanes in self.dims(factor) for factor in factors)
 
     def _both(self, x: Value, y: Value) -> Value:
-        known = self.recall(("both", x, y))
-        return known or self.remember(("both", x, y), self.builder.both(x, y))
+        test = self.recall(("both", x, y))
+        return test or self.remember(("both", x, y), self.builder.both(x, y))
 
     def _branch(
         self, condition: Value, inner: Callable[[], Value], outer: Callable[[], Value], lanes: int
@@ -254,5 +254,5 @@ class Evaluator(Emitter):
             return None
         value = self.index(index, point)
         key = ("inside", value, extent)
-        known = self.recall(key)
-        return known or self.remember(key, self.builder.compare("ult", value, constant(value.kind, extent)))
+        test = self.recall(key)
+        return test or self.remember(key, self.builder.compare("ult", value, constant(value.kind, extent)))

@@ -57,16 +57,8 @@ def build(
 ) -> Module:
     """Return the module of a scheduled program.
 
-    Args:
-        program: the program.
-        layouts: the layout of each buffer.
-        memory: the arena.
-        schedules: the schedule of each nest.
-        target: the processor.
-        flags: LLVM's flags on floating-point arithmetic.
-        take: takes each part of the program but the last, as soon as it is complete.
-        flush_subnormals: whether operations take subnormal numbers as zeros, on a processor that can.
-        hosted: whether Python calls the program, and not a program in another language.
+    ``flags`` are LLVM's on floating-point arithmetic. ``take`` gets each part of the program but the last, as soon as
+    it is complete. A program that is not ``hosted`` is called from another language.
     """
     constants = [buffer for buffer, _ in program.constants]
     buffers = dict.fromkeys([*program.inputs, *constants, *program.outputs])

@@ -27,7 +27,7 @@ class _Range(NamedTuple):
     first: Value
     end: Value
     levels: int
-    """How many levels the tiles span."""
+    """The number of levels that the tiles span."""
 
 
 class _Level(NamedTuple):
@@ -38,7 +38,7 @@ class _Level(NamedTuple):
     """Points of a tile; along the lanes, elements."""
     full: int
     """Whole tiles."""
-    rest: int
+    remainder: int
     """Points beyond them; along the lanes, whole vectors."""
     masked: int
     """Elements beyond those, less than a vector."""
@@ -47,7 +47,7 @@ class _Level(NamedTuple):
 
     @property
     def tiles(self) -> int:
-        return self.full + bool(self.rest or self.masked)
+        return self.full + bool(self.remainder or self.masked)
 
 
 class _Window(NamedTuple):
@@ -61,13 +61,10 @@ class _Window(NamedTuple):
 def emit_nest(
     name: str, nest: Nest, schedule: Schedule, passed: NestArguments, module: ModuleBuilder, *, shared: bool
 ) -> tuple[str, int]:
-    """Emit the function of a nest.
+    """Emit the function of a nest, and return its text and how many tiles of its outer dimensions threads share.
 
     The function takes the status word, the first tile and the one after the last, and the arguments ``passed``. If the
     nest is not ``shared``, it is one tile.
-
-    Returns:
-        The text, and how many tiles threads share: those of the outermost dimensions, one after another.
     """
     return _NestEmitter(nest, schedule, passed, module).run(name, shared)
 
@@ -130,14 +127,14 @@ class _NestEmitter:
     def _level(self, dim: Dim) -> _Level:
         factor = self.schedule.tile.get(dim, 1)
         if dim is not self.schedule.lanes:
-            full, rest = divmod(dim.extent, factor)
-            return _Level(dim, factor, full, rest, 0)
+            full, remainder = divmod(dim.extent, factor)
+            return _Level(dim, factor, full, remainder, 0)
         width = self.schedule.width
         vectors, masked = divmod(dim.extent, width)
         if masked and is_padded(self.nest, dim, width, self.module.layouts):
             vectors, masked = vectors + 1, 0
-        full, rest = divmod(vectors, factor)
-        return _Level(dim, factor * width, full, rest, masked)
+        full, remainder = divmod(vectors, factor)
+        return _Level(dim, factor * width, full, remainder, masked)
 
     def _levels(
         self, levels: Sequence[_Level], depth: int, counts: dict[Dim, int], part: _Range | None = None
@@ -174,10 +171,10 @@ class _NestEmitter:
                     self._hoist_places(level.dim, inner)
                     self._levels(levels, depth + 1, inner, self._inner(part, depth, below, tile))
                     del self.evaluator.counters[level.dim]
-        if level.rest or level.masked:
-            rest = {**counts, level.dim: level.rest + bool(level.masked)}
+        if level.remainder or level.masked:
+            partial = {**counts, level.dim: level.remainder + bool(level.masked)}
             with nullcontext() if last is None else b.only_if(last):
-                self._rest(levels, depth, rest, part, below)
+                self._rest(levels, depth, partial, part, below)
 
     def _blocks(
         self, levels: Sequence[_Level], depth: int, counts: dict[Dim, int], part: _Range | None
@@ -227,7 +224,7 @@ class _NestEmitter:
             ahead = run.ahead * level.step
             for offset in range(ahead) if first else range(ahead, ahead + level.step):
                 point = b.intrinsic("smin", b.binary("add", begin, constant(I64, offset)), last)
-                with evaluator.elsewhere({level.dim: point}), evaluator.unreported():
+                with evaluator.elsewhere({level.dim: point}), evaluator.using(reports=False):
                     evaluator.prefetch(run.load, Point(()), run.size, costs.COSTS.prefetch_cache_level)
 
     def _hoist_places(self, dim: Dim, counts: Mapping[Dim, int]) -> None:
@@ -237,7 +234,7 @@ class _NestEmitter:
         """
         for place in self.places:
             dims = self.evaluator.dims(place)
-            single = all(counts.get(other, 1) == 1 for other in dims)
+            single = all(counts.get(place_dim, 1) == 1 for place_dim in dims)
             if dim in dims and single and dims <= self.evaluator.counters.keys() - {self.schedule.lanes}:
                 self.evaluator.value(place, Point(()))
 

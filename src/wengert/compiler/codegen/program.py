@@ -37,13 +37,7 @@ _TEAM_PARAMETERS = "ptr %frame, i64 %first, i64 %last, i64 %index"
 
 
 def main_function(steps: Sequence[Step], module: ModuleBuilder, new: Collection[Buffer]) -> str:
-    """Return the function that runs a program; emit the others that it calls.
-
-    Args:
-        steps: the steps of the program.
-        module: collects the functions.
-        new: the results in new memory.
-    """
+    """Return the function that runs a program, and emit the others; the results ``new`` are in new memory."""
     emitter = _StepEmitter(module, ())
     emitter.begin(Value("%args", POINTER), constant(I64, 0))
     builder = emitter.builder
@@ -308,8 +302,8 @@ class _StepEmitter:
         if count is None or turns == 1:
             self._check_for_interrupt()
         else:
-            rest = b.binary("and", count, constant(I64, turns - 1))
-            with b.only_if(b.compare("eq", rest, constant(I64, turns - 1))):
+            turn = b.binary("and", count, constant(I64, turns - 1))
+            with b.only_if(b.compare("eq", turn, constant(I64, turns - 1))):
                 self._check_for_interrupt()
         either = b.either(b.load(stop, I64, 8), b.load(self.status, I64, 8))
         return b.compare("ne", either, constant(I64, 0))

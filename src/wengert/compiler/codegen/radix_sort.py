@@ -68,9 +68,9 @@ def _lowest_digit(b: Builder, plan: SortPlan) -> Value:
     Two words have the same value of a digit with the probability ``sum_i (count_i / count)^2``.
     """
     total = b.convert("sitofp", _COUNT, "double")
-    found = [constant(I64, plan.digits - 1), total]
-    with b.loop(_ZERO, constant(I64, plan.digits), carried=found) as turn:
-        lowest, ties = found
+    best = [constant(I64, plan.digits - 1), total]
+    with b.loop(_ZERO, constant(I64, plan.digits), carried=best) as turn:
+        lowest, ties = best
         number = b.binary("sub", constant(I64, plan.digits - 1), turn)
         own = b.element(_COUNTS, "i32", b.binary("shl", number, constant(I64, plan.digit_bits)))
         squares = [_ZERO]
@@ -78,9 +78,9 @@ def _lowest_digit(b: Builder, plan: SortPlan) -> Value:
             count = b.convert("zext", b.load(b.element(own, "i32", place), I32, 4), "i64")
             squares[0] = b.binary("add", squares[0], b.binary("mul", count, count))
         same = b.convert("sitofp", squares[0], "double")
-        found[0] = b.select(b.compare("ogt", ties, constant(F64, _FEW_TIES)), number, lowest)
-        found[1] = b.fdiv(b.fmul(ties, same), b.fmul(total, total))
-    return found[0]
+        best[0] = b.select(b.compare("ogt", ties, constant(F64, _FEW_TIES)), number, lowest)
+        best[1] = b.fdiv(b.fmul(ties, same), b.fmul(total, total))
+    return best[0]
 
 
 def _insert(b: Builder, plan: SortPlan, words: Value, places: Value) -> Value:
@@ -113,9 +113,9 @@ def _insert_one(b: Builder, plan: SortPlan, words: Value, places: Value, place: 
         (here,) = loop.values
         loop.leave_if(b.compare("sle", here, _ZERO))
         previous = b.binary("sub", here, _ONE)
-        other = b.load(b.element(words, scalar, previous), Kind(scalar), size)
-        loop.leave_if(b.compare("sle", other, word))
-        b.store(other, b.element(words, scalar, here), size)
+        neighbour = b.load(b.element(words, scalar, previous), Kind(scalar), size)
+        loop.leave_if(b.compare("sle", neighbour, word))
+        b.store(neighbour, b.element(words, scalar, here), size)
         if plan.words.pairs:
             b.store(b.load(b.element(places, "i32", previous), I32, 4), b.element(places, "i32", here), 4)
         loop.again(previous)

@@ -88,7 +88,8 @@ class Reduction:
             accumulator.position for accumulator in self.accumulators
         ):  # the first of equal elements counts
             return list(self.dims)
-        guarded = {dim for node, _, _ in self.accumulators for dim in _guarded_dims(node)}
+        conditions = (index for node, _, _ in self.accumulators for index, _ in _conditions([node]))
+        guarded = {dim for index in conditions for dim in index.dims()}
         unrolled = self.schedule.unrolled - guarded
         return sorted(self.dims, key=lambda dim: (dim in unrolled, dim is lanes, dim not in guarded))
 
@@ -141,25 +142,25 @@ class Reduction:
         if not dims:
             self._step(values, offsets, mask)
             return
-        dim, *rest = dims
+        dim, *inner = dims
         if dim is self.schedule.lanes:
-            self._lane_loops(dim, rest, values, offsets)
+            self._lane_loops(dim, inner, values, offsets)
             return
         bounds = self._bounds(dim)
         if dim in self.schedule.unrolled and bounds is None:
             for n in range(dim.extent):
-                self._loops(rest, values, (*offsets, (dim, n)) if n else offsets, mask)
+                self._loops(inner, values, (*offsets, (dim, n)) if n else offsets, mask)
             return
-        steps = 1 if rest or bounds else self.schedule.steps
+        steps = 1 if inner or bounds else self.schedule.steps
         whole = dim.extent - dim.extent % steps
         start, stop = bounds or (constant(I64, 0), constant(I64, whole))
         if whole:
             with self._loop(dim, start, stop, values, steps):
                 for n in range(steps):
-                    self._loops(rest, values, (*offsets, (dim, n)) if n else offsets, mask)
+                    self._loops(inner, values, (*offsets, (dim, n)) if n else offsets, mask)
         self.evaluator.counters[dim] = constant(I64, whole)
         for n in range(dim.extent - whole):
-            self._loops(rest, values, (*offsets, (dim, n)) if n else offsets, mask)
+            self._loops(inner, values, (*offsets, (dim, n)) if n else offsets, mask)
         del self.evaluator.counters[dim]
 
     @contextmanager
@@ -174,40 +175,40 @@ class Reduction:
 
     def _interleaved(self, dims: Sequence[Dim], values: list[Value], delayed: DelayedStores) -> None:
         """Emit the loops in parts, and before each part store a result of the previous tile."""
-        dim, *rest = dims
+        dim, *inner = dims
         b, steps = self.builder, dim.extent // delayed.points
         first, end = constant(I64, 0), constant(I64, delayed.points)
         with b.loop(first, end, carried=values) as number, self.evaluator.scope():
             delayed.store_previous(number)
             start = b.binary("mul", number, constant(I64, steps))
             with self._loop(dim, start, b.binary("add", start, constant(I64, steps)), values):
-                self._loops(rest, values)
+                self._loops(inner, values)
         with self._loop(dim, constant(I64, delayed.points * steps), constant(I64, dim.extent), values):
-            self._loops(rest, values)
+            self._loops(inner, values)
 
-    def _lane_loops(self, dim: Dim, rest: Sequence[Dim], values: list[Value], offsets: Offsets) -> None:
+    def _lane_loops(self, dim: Dim, inner: Sequence[Dim], values: list[Value], offsets: Offsets) -> None:
         """Emit the loop along the lanes: several vectors at a time, then the rest in the first of them."""
         evaluator, width, start = self.evaluator, self.schedule.width, constant(I64, 0)
         turns, left = divmod(dim.extent, self.width)
         if turns == 1:
             evaluator.counters[dim] = start
             with evaluator.scope(), evaluator.wide(self.schedule.vectors):
-                self._loops(rest, values, offsets)
+                self._loops(inner, values, offsets)
             del evaluator.counters[dim]
         elif turns:
             with (
                 self._loop(dim, start, constant(I64, turns * self.width), values, self.width),
                 evaluator.wide(self.schedule.vectors),
             ):
-                self._loops(rest, values, offsets)
+                self._loops(inner, values, offsets)
         if not left:
             return
         first = [self.builder.window(value, 0, width) for value in values]
         evaluator.counters[dim] = start
         for vector in range(left // width):
-            self._loops(rest, first, (*offsets, (dim, turns * self.width + vector * width)))
+            self._loops(inner, first, (*offsets, (dim, turns * self.width + vector * width)))
         if tail := left % width:
-            self._loops(rest, first, (*offsets, (dim, dim.extent - tail)), first_lanes(tail, width))
+            self._loops(inner, first, (*offsets, (dim, dim.extent - tail)), first_lanes(tail, width))
         del evaluator.counters[dim]
         values[:] = map(self._with_first, values, first)
 
@@ -228,15 +229,15 @@ class Reduction:
             if dim not in {*index.dims()} or not self._is_bound(index):
                 continue
             # 0 <= rest + c d < extent
-            rest = self.evaluator.index(
+            base = self.evaluator.index(
                 index.substitute(lambda t, d=dim: Index(0) if t is d else None), Point(())
             )
             if index.coefficient(dim) == 1:
-                low = b.binary("sub", constant(I64, 0), rest)
-                high = b.binary("sub", constant(I64, extent), rest)
+                low = b.binary("sub", constant(I64, 0), base)
+                high = b.binary("sub", constant(I64, extent), base)
             else:
-                low = b.binary("sub", rest, constant(I64, extent - 1))
-                high = b.binary("add", rest, constant(I64, 1))
+                low = b.binary("sub", base, constant(I64, extent - 1))
+                high = b.binary("add", base, constant(I64, 1))
             start = low if start is None else b.intrinsic("smax", start, low)
             stop = high if stop is None else b.intrinsic("smin", stop, high)
         if start is None or stop is None:
@@ -352,7 +353,3 @@ def _conditions(nodes: Sequence[Reduce]) -> Iterator[tuple[Index, int]]:
         body = nodes[0].body
         if isinstance(body, Guard) and is_zero(body.otherwise):
             yield from body.conditions
-
-
-def _guarded_dims(node: Reduce) -> set[Dim]:
-    return {dim for index, _ in _conditions([node]) for dim in index.dims()}

@@ -63,11 +63,11 @@ class _Emitter:
                 b.call(
                     "llvm.memcpy.p0.p0.i64", to, places[source], size, Value("false", Kind("i1")), result=None
                 )
-            given = [
+            passed = [
                 address or self._address(argument, places)
                 for address, argument in zip(numbers, calls.call.arguments, strict=True)
             ]
-            b.call(symbol(calls.call.name), *given, result=None)
+            b.call(symbol(calls.call.name), *passed, result=None)
         if serial:
             b.call(SERIAL[1], package, result=None)
 

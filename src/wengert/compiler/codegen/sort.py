@@ -82,11 +82,11 @@ class _SortEmitter:
         whole = extent - extent % plan.lanes if step == 1 else 0
 
         def chunks(use: Callable[[_Chunk], Value | None]) -> Value | None:
-            b, found = self.builder, None
+            b, flags = self.builder, None
             for first, last, lanes in ((0, whole, plan.lanes), (whole, extent, 1)):
                 if first < last:
-                    found = self._either(
-                        found,
+                    flags = self._either(
+                        flags,
                         self._looped(
                             first,
                             last,
@@ -101,7 +101,7 @@ class _SortEmitter:
                             ),
                         ),
                     )
-            return found
+            return flags
 
         if not plan.by_digits:
             self._fill(extent // plan.lanes)
@@ -143,12 +143,15 @@ class _SortEmitter:
     def _looped(self, first: int, last: int, step: int, use: Callable[[Value], Value | None]) -> Value | None:
         """Use chunks in a loop; return whether any use found something."""
         b = self.builder
-        found: list[Value] = [constant(I1, 0)] if self.repairs else []
-        with b.loop(constant(I64, first), constant(I64, last), step, carried=found) as i:
-            one = use(i)
-            if one is not None and found:
-                found[0] = b.either(found[0], _any(b, one))
-        return found[0] if found else None
+        lost: list[Value] = [constant(I1, 0)] if self.repairs else []
+        with b.loop(constant(I64, first), constant(I64, last), step, carried=lost) as i:
+            flag = use(i)
+            if flag is not None and lost:
+                single = flag.kind.lanes == 1
+                lost[0] = b.either(
+                    lost[0], flag if single else b.intrinsic("vector.reduce.or", flag, result=I1)
+                )
+        return lost[0] if lost else None
 
     def _either(self, x: Value | None, y: Value | None) -> Value | None:
         return y if x is None else x if y is None else self.builder.either(x, y)
@@ -240,10 +243,6 @@ def _counted(b: Builder, first: Value, lanes: int) -> Value:
     if lanes == 1:
         return first
     return b.binary("add", b.splat(first, lanes), constants(Kind("i64", lanes), range(lanes)))
-
-
-def _any(b: Builder, flags: Value) -> Value:
-    return flags if flags.kind.lanes == 1 else b.intrinsic("vector.reduce.or", flags, result=I1)
 
 
 # -- zeros and NaNs --------------------------------------------------------------------------------------

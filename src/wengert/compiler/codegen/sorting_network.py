@@ -62,18 +62,18 @@ class Network(NamedTuple):
             if not across:
                 vectors[number] = self._within_vector(b, vectors[number], lanes)
             elif number < partner:
-                other = self._permuted(b, vectors[partner], lanes)
-                vectors[number], larger = exchanged(b, vectors[number], other)
+                mirrored = self._permuted(b, vectors[partner], lanes)
+                vectors[number], larger = exchanged(b, vectors[number], mirrored)
                 vectors[partner] = self._permuted(b, larger, lanes)
 
     def _within_vector(self, b: Builder, x: Item, mask: int) -> Item:
-        other, top = self._permuted(b, x, mask), 1 << mask.bit_length() - 1
+        permuted, top = self._permuted(b, x, mask), 1 << mask.bit_length() - 1
         upper = [bool(lane & top) for lane in range(self.kind.lanes)]
         if not self.pairs:
-            return merged(b, *exchanged(b, x, other), upper)
+            return merged(b, *exchanged(b, x, permuted), upper)
         bits = ", ".join(f"i1 {str(is_upper).lower()}" for is_upper in upper)
-        swap = b.binary("xor", above(b, x, other), Value(f"<{bits}>", self.kind.of("i1")))
-        return tuple(b.select(swap, q, p) for p, q in zip(x, other, strict=True))
+        swap = b.binary("xor", above(b, x, permuted), Value(f"<{bits}>", self.kind.of("i1")))
+        return tuple(b.select(swap, q, p) for p, q in zip(x, permuted, strict=True))
 
     def _permuted(self, b: Builder, x: Item, mask: int) -> Item:
         if not mask:
@@ -135,8 +135,8 @@ class Network(NamedTuple):
             with b.loop(start, half) as place:
                 low = self._addresses(b, b.binary("add", base, place))
                 high = self._addresses(b, b.binary("sub", last, place))
-                other = self._permuted(b, self._load(b, high), self.spread - 1)
-                smaller, larger = exchanged(b, self._load(b, low), other)
+                mirrored = self._permuted(b, self._load(b, high), self.spread - 1)
+                smaller, larger = exchanged(b, self._load(b, low), mirrored)
                 self._store(b, smaller, low)
                 self._store(b, self._permuted(b, larger, self.spread - 1), high)
 

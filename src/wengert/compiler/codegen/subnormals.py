@@ -55,11 +55,9 @@ def can_flush(target: Target) -> bool:
 
 
 class Flush:
-    """Flushes subnormal numbers in a function up to `end`, except in the code within `outside`.
+    """Flushes subnormal numbers from the first block of a function up to `end`, except in the code within `outside`.
 
-    Args:
-        builder: of the function, in its first block.
-        target: the processor; one without flags keeps subnormal numbers.
+    On a processor without flags they stay.
     """
 
     def __init__(self, builder: Builder, target: Target) -> None:
@@ -67,9 +65,9 @@ class Flush:
         self._register = _register(target)
         if self._register is None:
             return
-        given = self._read(self._register)
-        self._given = given
-        self._flushing = self._with_flags(given, self._register)
+        caller = self._read(self._register)
+        self._given = caller
+        self._flushing = self._with_flags(caller, self._register)
         self._write(self._flushing)
 
     def end(self) -> None:
@@ -96,9 +94,9 @@ class Flush:
     def _place(self, register: _Register) -> Value:
         return self._builder.emit(f"alloca {register.kind}, align 4", Kind("ptr"))
 
-    def _with_flags(self, given: Value, register: _Register) -> Value:
+    def _with_flags(self, caller: Value, register: _Register) -> Value:
         b = self._builder
-        word = b.load(given, register.kind, 4) if register.in_memory else given
+        word = b.load(caller, register.kind, 4) if register.in_memory else caller
         flushing = b.either(word, constant(register.kind, register.flags))
         if not register.in_memory:
             return flushing

@@ -41,9 +41,8 @@ class Tile:
     def write(self, counts: Mapping[Dim, int], masked: int) -> None:
         """Compute the points of a tile, and store their results or delay the stores.
 
-        Args:
-            counts: points along each dimension; along the lanes, vectors.
-            masked: elements of the last vector that exist, if it is not whole; else 0.
+        ``counts`` are the points along each dimension; along the lanes, vectors. The last vector has ``masked``
+        elements, if it is not whole.
         """
         evaluator, schedule, lanes = self.evaluator, self.schedule, self.schedule.lanes
         vectors = 0 if lanes is None or self.groups or masked else counts.get(lanes, 0)
@@ -55,7 +54,7 @@ class Tile:
             return
         points = self._points(counts, masked)
         delayed = self.delayed if self.delayed and self.delayed.takes(points) else None
-        evaluator.tile, evaluator.rest = counts, masked
+        evaluator.tile, evaluator.masked = counts, masked
         with evaluator.scope():
             for load, point in itertools.product(schedule.prefetches.results, points):
                 evaluator.prefetch_line(load, point)

@@ -44,7 +44,7 @@ class Function:
     results: tuple[Leaf, ...]
     values: tuple[Any, ...]
     """The example arguments."""
-    given: tree.Structure
+    accepted: tree.Structure
     """The containers of the arguments: those by position, and those by name."""
     returned: tree.Structure
     """The containers of the results, constant ones among them."""
@@ -81,8 +81,7 @@ class Function:
 def typed(fun: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Function:
     """Return a function for arguments of the types of some examples.
 
-    Raises:
-        ArgumentError: the function does not accept the examples, or depends on a value that another transform follows.
+    `ArgumentError` if it does not accept them, or depends on a value that another transform follows.
     """
     jitted: Jitted[..., Any] = fun if isinstance(fun, Jitted) else jit(fun)  # pyright: ignore[reportUnknownVariableType]
     try:
@@ -92,36 +91,37 @@ def typed(fun: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any
             raise
         requirement = "an example for each argument of the function must follow it"
         raise ArgumentError(message("export", requirement, hint=f"Python says: {error}")) from error
-    found = traced.specialisation
-    if found.captured:
+    version = traced.specialisation
+    if version.captured:
         requirement = "a function that depends on a value of another transform cannot leave"
         raise ArgumentError(
             message("export", requirement, name_of(fun), "export it outside of the transform")
         )
     unused = Names()
     arguments = tuple(
-        Leaf(unused.like(path), path, type_) for path, type_ in zip(traced.paths, found.types, strict=True)
+        Leaf(unused.like(path), path, type_) for path, type_ in zip(traced.paths, version.types, strict=True)
     )
-    returned = _types(found.outputs, found.graph, found.fixed)
-    places = _places(traced.given.structure, found.types, frozenset(traced.donated), found.outputs, returned)
-    paths = tree.paths(found.outputs, "out", fields=True)
+    returned = _types(version.outputs, version.graph, version.fixed)
+    structure, donated = traced.request.structure, frozenset(traced.donated)
+    places = _places(structure, version.types, donated, version.outputs, returned)
+    paths = tree.paths(version.outputs, "out", fields=True)
     results = tuple(
         Leaf(arguments[places[n]].name if n in places else unused.like(paths[leaf]), paths[leaf], type_)
         for n, (leaf, type_) in enumerate((leaf, type_) for leaf, type_ in enumerate(returned) if type_)
     )
     return Function(
         name=name_of(fun),
-        traced=found.traced(),
-        unit=replace(found.compiled.unit, places=places),
+        traced=version.traced(),
+        unit=replace(version.compiled.unit, places=places),
         arguments=arguments,
         results=results,
         values=tuple(
-            np.array(x, type_.dtype) for x, type_ in zip(traced.given.leaves, found.types, strict=True)
+            np.array(x, type_.dtype) for x, type_ in zip(traced.request.leaves, version.types, strict=True)
         ),
-        given=traced.given.structure,
-        returned=found.outputs,
-        fixed=found.fixed,
-        donated=_donated_arguments(traced.given.structure, frozenset(traced.donated)),
+        accepted=structure,
+        returned=version.outputs,
+        fixed=version.fixed,
+        donated=_donated_arguments(structure, donated),
     )
 
 
@@ -138,16 +138,16 @@ def _accepts(fun: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, 
     return True
 
 
-def _donated_arguments(given: tree.Structure, donated: frozenset[int]) -> tuple[int, ...]:
+def _donated_arguments(structure: tree.Structure, donated: frozenset[int]) -> tuple[int, ...]:
     """Return the numbers of the arguments by position whose leaves are donated."""
-    found: list[int] = []
+    numbers: list[int] = []
     start = 0
-    for number, child in enumerate(given.children[0].children):
+    for number, child in enumerate(structure.children[0].children):
         leaves = range(start, start + child.leaf_count())
         start = leaves.stop
         if leaves and donated.issuperset(leaves):
-            found.append(number)
-    return tuple(found)
+            numbers.append(number)
+    return tuple(numbers)
 
 
 def _types(structure: tree.Structure, graph: Graph, fixed: Mapping[int, Any]) -> list[TensorType | None]:
@@ -157,7 +157,7 @@ def _types(structure: tree.Structure, graph: Graph, fixed: Mapping[int, Any]) ->
 
 
 def _places(
-    given: tree.Structure,
+    structure: tree.Structure,
     types: Sequence[TensorType],
     donated: frozenset[int],
     returned: tree.Structure,
@@ -168,7 +168,7 @@ def _places(
     free = list(_parts(returned))
     places: dict[int, int] = {}
     taken: set[int] = set()
-    for start, part in _parts(given):
+    for start, part in _parts(structure):
         leaves = range(start, start + part.leaf_count())
         if not leaves or not donated.issuperset(leaves) or taken & set(leaves):
             continue
@@ -186,7 +186,7 @@ def _same_types(
     leaves: range, types: Sequence[TensorType], results: range, result_types: Sequence[TensorType | None]
 ) -> bool:
     pairs = ((types[leaf], result_types[result]) for leaf, result in zip(leaves, results, strict=True))
-    return all(other is not None and one[:2] == other[:2] for one, other in pairs)
+    return all(result is not None and argument[:2] == result[:2] for argument, result in pairs)
 
 
 def _parts(structure: tree.Structure) -> Iterator[tuple[int, tree.Structure]]:

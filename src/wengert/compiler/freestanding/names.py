@@ -23,7 +23,7 @@ _MATHEMATICS = """acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos 
 expm1 fabs fdim floor fma fmax fmin fmod frexp gamma hypot ilogb j0 j1 jn ldexp lgamma llrint llround log log10
 log1p log2 logb lrint lround modf nan nearbyint nextafter nexttoward pow remainder remquo rint round scalbln
 scalbn significand sin sinh sqrt tan tanh tgamma trunc y0 y1 yn"""
-#: What other headers of C and the test program define.
+#: Names that other headers of C and the test program define.
 _LIBRARY = """BUFSIZ EOF HUGE_VAL INFINITY NAN NULL abort abs atexit atof atoi atol bcmp bcopy bsearch bzero
 calloc div errno exit fclose feof ferror fflush ffs fgetc fgets finite fopen fpclassify fprintf fputc fputs
 fread free freopen fscanf fseek ftell fwrite getc getchar getenv gets index isfinite isinf isnan isnormal labs
@@ -55,11 +55,7 @@ class Names:
 
 
 def check_function(name: str) -> None:
-    """Check that C and C++ can call a function by a name.
-
-    Raises:
-        ArgumentError: it is not an identifier, a keyword, or a name of C's library.
-    """
+    """Raise `ArgumentError` for a name that is not an identifier, is a keyword, or is in C's library."""
     if not _IDENTIFIER.fullmatch(name):
         requirement = "the last part of the path must be an identifier of C, without an ending"
         usual = re.sub(r"[^A-Za-z0-9_]+", "_", PurePath(name).stem).strip("_")

@@ -52,16 +52,12 @@ class Freestanding:
 def parameters(function: Function) -> list[tuple[Leaf, bool]]:
     """Return the leaves whose addresses an entry takes, and whether it writes there: each address once."""
     written = frozenset(function.places.values())
-    found = [(leaf, n in written) for n, leaf in enumerate(function.arguments)]
-    return found + [(leaf, True) for n, leaf in enumerate(function.results) if n not in function.places]
+    leaves = [(leaf, n in written) for n, leaf in enumerate(function.arguments)]
+    return leaves + [(leaf, True) for n, leaf in enumerate(function.results) if n not in function.places]
 
 
 def freestanding(function: Function, name: str, target: Target) -> Freestanding:
-    """Compile a function to LLVM IR that needs no other code.
-
-    Raises:
-        UnsupportedError: an operation calls NumPy.
-    """
+    """Compile a function to LLVM IR that needs no other code; `UnsupportedError` where an operation calls NumPy."""
     unit = advance(function.unit_for(target), SCHEDULED)
     flushes = unit.options.flush_subnormals and can_flush(target)
     module = build(
@@ -117,8 +113,8 @@ def _raw(value: Any) -> bytes:
 
 def _entries(function: Function, name: str, interface: Interface, errors: int) -> str:
     """Write the two entries, and the function behind both, which makes the block of addresses."""
-    given = parameters(function)
-    passed = [f"ptr %p{n}" for n in range(len(given))]
+    leaves = parameters(function)
+    passed = [f"ptr %p{n}" for n in range(len(leaves))]
     arena = "wengert.arena"
     common = ", ".join([*passed, "ptr %arena"])
     own = ", ".join([*passed, f"ptr @{arena}"])

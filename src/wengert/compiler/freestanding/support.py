@@ -291,20 +291,20 @@ _SHIFTS = (
 
 def _filled(text: str, values: Mapping[str, object]) -> str:
     """Return a text with values in the places of ``<NAME>``."""
-    return re.sub(r"<(\w+)>", lambda found: str(values[found[1]]), text)
+    return re.sub(r"<(\w+)>", lambda place: str(values[place[1]]), text)
 
 
 def support_functions(program: str, triple: str) -> str:
     """Return the functions that a program may need on a processor, as LLVM IR that keeps them."""
-    texts, kept = list[str](), list[str]()
+    texts, retained = list[str](), list[str]()
     for text, names in _needed(program, triple):
         texts.append(text)
-        kept += names
-    if not kept:
+        retained += names
+    if not retained:
         return ""
-    names = ", ".join(f"ptr @{name}" for name in kept)
+    names = ", ".join(f"ptr @{name}" for name in retained)
     attribute = (
-        f'@llvm.compiler.used = appending global [{len(kept)} x ptr] [{names}], section "llvm.metadata"'
+        f'@llvm.compiler.used = appending global [{len(retained)} x ptr] [{names}], section "llvm.metadata"'
     )
     return "\n".join(["\n".join(_once(texts, program)), attribute])
 

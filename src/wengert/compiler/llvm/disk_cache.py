@@ -91,7 +91,7 @@ class Entry(NamedTuple):
     """A file of the cache."""
 
     used: float
-    """When it was read or written last, in seconds since 1970."""
+    """The time when it was read or written last, in seconds since 1970."""
     size: int
     """Bytes."""
     path: str

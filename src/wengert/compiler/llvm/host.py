@@ -92,10 +92,10 @@ def _chosen(name: str) -> Target:
     usual = "leave it unset for all that this processor has"
     if name not in _LEVELS:
         raise ArgumentError(message(VARIABLE, "must be avx512, avx2 or sse2", repr(name), usual))
-    other = named(name)
-    if not _is_x86() or other.vector_bytes > own.vector_bytes or other.has_fma > own.has_fma:
+    requested = named(name)
+    if not _is_x86() or requested.vector_bytes > own.vector_bytes or requested.has_fma > own.has_fma:
         raise ArgumentError(message(VARIABLE, "must be what this processor can run", repr(name), usual))
-    return other
+    return requested
 
 
 _agreed: list[Target] = []
@@ -169,8 +169,7 @@ def _code_generator(target: Target) -> llvm.TargetMachine:
 def borrowed(target: Target) -> Generator[llvm.TargetMachine]:
     """Yield a code generator for a target that no other thread uses.
 
-    Position-independent code within two gigabytes reads a constant relative to the instruction, in the same
-    instruction that uses it.
+    Position-independent code within two gigabytes reads a constant in the same instruction that uses it.
     """
     try:
         machine = _MACHINES[target].pop()

@@ -227,13 +227,13 @@ class Builder:
     def call(self, name: str, *operands: Value, result: Kind | None, inline: bool = False) -> Value:
         """Call a function by name, declaring it; ``inline`` copies it to the call if it is in the same module."""
         types = ", ".join(str(operand.kind) for operand in operands)
-        given = ", ".join(map(str, operands))
+        passed = ", ".join(map(str, operands))
         self.declared.add(f"declare {result or 'void'} @{name}({types})")
         attribute = " alwaysinline" if inline else ""
         if result is None:
-            self.do(f"call void @{name}({given}){attribute}")
+            self.do(f"call void @{name}({passed}){attribute}")
             return Value("", Kind("void"))
-        return self.emit(f"call {result} @{name}({given}){attribute}", result)
+        return self.emit(f"call {result} @{name}({passed}){attribute}", result)
 
     # -- comparison and choice ---------------------------------------------------------------------------
 
@@ -302,8 +302,8 @@ class Builder:
         chosen = list(places)
         limit, kind = x.kind.lanes * (1 if y is None else 2), Kind(x.kind.scalar, len(chosen))
         numbers = ", ".join(f"i32 {n}" if n < limit else "i32 poison" for n in chosen)
-        other = y or Value("poison", x.kind)
-        return self.emit(f"shufflevector {x}, {other}, <{len(chosen)} x i32> <{numbers}>", kind)
+        second = y or Value("poison", x.kind)
+        return self.emit(f"shufflevector {x}, {second}, <{len(chosen)} x i32> <{numbers}>", kind)
 
     # -- memory ------------------------------------------------------------------------------------------
 

@@ -162,13 +162,7 @@ def compile_module(ir_text: str, target: Target, symbols: Collection[str] = ()) 
 def object_file(ir_text: str, target: Target, more: Iterable[str] = ()) -> bytes:
     """Compile modules of LLVM IR to one object file of the target's system, for its linker.
 
-    Args:
-        ir_text: the first module.
-        target: the processor and the system.
-        more: further modules; their internal functions may have the names of others.
-
-    Raises:
-        CompileError: LLVM does not accept a module.
+    Internal functions of different modules may have the same names. `CompileError` if LLVM does not accept a module.
     """
     with _module(ir_text, target, more) as (module, machine):
         _optimise(module, [function.name for function in module.functions], machine)
@@ -178,17 +172,17 @@ def object_file(ir_text: str, target: Target, more: Iterable[str] = ()) -> bytes
 
 def _objects(code: bytes) -> Iterator[tuple[list[str], bytes]]:
     """Yield the names of the exported functions and the image of each object file in object code."""
-    rest = code
+    tail = code
     while True:
-        if len(rest) < _HEAD.size:
+        if len(tail) < _HEAD.size:
             raise RuntimeError("it is not complete")
-        named, size = _HEAD.unpack_from(rest)
+        named, size = _HEAD.unpack_from(tail)
         start = _HEAD.size + named
-        names, image, rest = rest[_HEAD.size : start], rest[start : start + size], rest[start + size :]
+        names, image, tail = tail[_HEAD.size : start], tail[start : start + size], tail[start + size :]
         if len(image) < size:
             raise RuntimeError("it is not complete")
         yield names.decode().split(), image
-        if not rest:
+        if not tail:
             return
 
 
@@ -247,15 +241,10 @@ _LINKERS = _Linkers()
 
 
 def load(object_code: bytes, symbols: Mapping[str, int] = _NO_SYMBOLS) -> Library:
-    """Link object code into this process.
+    """Link the results of `compile_module` into this process, one after the other for modules that call each other.
 
-    Args:
-        object_code: the results of `compile_module`, in this process or another one, one after the other for several
-            modules that call each other.
-        symbols: addresses of the functions that the process itself does not export.
-
-    Raises:
-        CompileError: the object code is damaged, or calls a function that does not exist.
+    ``symbols`` has the addresses of the functions that the process does not export. `CompileError` if the code is
+    damaged, or calls a function that does not exist.
     """
     builder = llvm.JITLibraryBuilder().add_current_process()
     for name, address in symbols.items():

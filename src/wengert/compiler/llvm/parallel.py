@@ -60,9 +60,7 @@ if hasattr(os, "register_at_fork"):
 class Compilation:
     """Compiles modules, each of which may call functions of earlier ones. Use it in a ``with`` statement.
 
-    Args:
-        target: the processor.
-        symbols: returns the names of other functions that modules may call; any thread may call it.
+    ``symbols`` returns the names of other functions that modules may call; any thread may call it.
     """
 
     def __init__(self, target: Target, symbols: Callable[[], Collection[str]]) -> None:
@@ -98,11 +96,7 @@ class Compilation:
                 self._threads.remove(thread)
 
     def finish(self, ir_text: str) -> bytes:
-        """Return the code of all modules, with the last one, for `wengert.compiler.llvm.object_code.load`.
-
-        Raises:
-            CompileError: LLVM refused a module; the error is that of the first one.
-        """
+        """Return the code of all modules, with the last one, for `load`; raise the error of the first one refused."""
         self._waiting.put((self._count, ir_text))
         self._close()
         self._work()
@@ -136,8 +130,8 @@ class Compilation:
                 continue
             number, ir_text = task
             try:
-                known = {*self._symbols(), *self._defined}
-                self._codes[number] = compile_module(ir_text, self._target, known)
+                names = {*self._symbols(), *self._defined}
+                self._codes[number] = compile_module(ir_text, self._target, names)
             except Exception as problem:  # `finish` raises it
                 self._problems[number] = problem
         self._waiting.put(None)  # for the others

@@ -57,12 +57,7 @@ def supports(name: str, kind: Kind) -> bool:
 def definitions(names: Iterable[tuple[str, Kind]], target: Target | None = None) -> tuple[str, set[str]]:
     """Return the text of functions and of the functions that they call, each once, and their declarations.
 
-    Args:
-        names: the names of functions and the types of their operands.
-        target: the processor; without one, the code uses no optional instructions.
-
-    Raises:
-        KeyError: There is no such function.
+    Names come with the types of their operands. Without a target, the code uses no optional instructions.
     """
     texts: list[str] = []
     declared: set[str] = set()

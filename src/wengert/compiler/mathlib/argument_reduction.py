@@ -87,11 +87,11 @@ def lanewise_definition(kind: Kind) -> str:
     high, low, n = (Value("poison", part) for part in (kind, kind, kind.integer))
     for lane in range(kind.lanes):
         x = Value("%x", kind) if kind.lanes == 1 else builder.extract(Value("%x", kind), lane)
-        r, rest, count = _scalar_reduction(builder, x)
+        r, r_low, count = _scalar_reduction(builder, x)
         if kind.lanes == 1:
-            high, low, n = r, rest, count
+            high, low, n = r, r_low, count
         else:
-            high, low, n = (builder.insert(*pair, lane) for pair in ((high, r), (low, rest), (n, count)))
+            high, low, n = (builder.insert(*pair, lane) for pair in ((high, r), (low, r_low), (n, count)))
     _return(builder, _struct(kind), high, low, n)
     body = "\n".join(builder.lines)
     return f"define internal {_struct(kind)} @{_NAME}.{kind.suffix}({kind} %x) noinline cold nounwind {{\n{body}\n}}\n"
@@ -101,13 +101,13 @@ def _scalar_reduction(builder: Builder, x: Value) -> tuple[Value, Value, Value]:
     """Return the reduction of one number in its own type."""
     wide = x if x.kind == _DOUBLE else builder.convert("fpext", x, "double")
     parts = builder.emit(f"call {_SCALAR} @{_NAME}({wide})", _DOUBLE)
-    r, rest = (builder.emit(f"extractvalue {_SCALAR} {parts.text}, {i}", _DOUBLE) for i in (0, 1))
+    r, r_low = (builder.emit(f"extractvalue {_SCALAR} {parts.text}, {i}", _DOUBLE) for i in (0, 1))
     count = builder.emit(f"extractvalue {_SCALAR} {parts.text}, 2", I64)
     if x.kind == _DOUBLE:
-        return r, rest, count
+        return r, r_low, count
     first = builder.convert("fptrunc", r, "float")
-    rest = builder.fsub(r, builder.convert("fpext", first, "double"))
-    return first, builder.convert("fptrunc", rest, "float"), builder.convert("trunc", count, "i32")
+    r_low = builder.fsub(r, builder.convert("fpext", first, "double"))
+    return first, builder.convert("fptrunc", r_low, "float"), builder.convert("trunc", count, "i32")
 
 
 def _return(builder: Builder, struct: str, *parts: Value) -> None:
@@ -127,9 +127,9 @@ def scalar_definition(*, has_fma: bool) -> tuple[str, set[str]]:
     negative = bits < 0
     half = constant(_I128, 1 << 125)
     n = writer.binary("lshr", writer.binary("add", window, half), constant(_I128, 126))
-    rest = writer.binary("sub", window, writer.binary("shl", n, constant(_I128, 126)))
-    below = Term(writer, writer.compare("slt", rest, constant(_I128, 0)))
-    size = writer.intrinsic("abs", rest, constant(I1, 0))
+    fraction = writer.binary("sub", window, writer.binary("shl", n, constant(_I128, 126)))
+    below = Term(writer, writer.compare("slt", fraction, constant(_I128, 0)))
+    size = writer.intrinsic("abs", fraction, constant(I1, 0))
     zeros = writer.intrinsic("ctlz", size, constant(I1, 0))
     size = writer.binary("shl", size, writer.binary("and", zeros, constant(_I128, 127)))
     high, low = _times_half_pi(writer, size, zeros)
@@ -172,13 +172,13 @@ def _times_half_pi(writer: Writer, size: Value, zeros: Value) -> tuple[Term, Ter
 
     def part(shift: int, exponent: int) -> Term:
         piece = writer.convert("trunc", writer.binary("lshr", size, constant(_I128, shift)), "i64")
-        kept = Term(writer, piece) & ((1 << 53) - 1)
-        return kept.convert("uitofp", "double") * 2.0**exponent
+        digits = Term(writer, piece) & ((1 << 53) - 1)
+        return digits.convert("uitofp", "double") * 2.0**exponent
 
     first, second = part(75, 75 - 126), part(22, 22 - 126)
-    half_pi, rest = (part / 2 for part in table("PI", 53))
+    half_pi, half_pi_low = (part / 2 for part in table("PI", 53))
     high = first * half_pi
-    low = first.fma(half_pi, -high) + first.muladd(rest, second * half_pi)
+    low = first.fma(half_pi, -high) + first.muladd(half_pi_low, second * half_pi)
     exponent = Term(writer, writer.convert("trunc", zeros, "i64"))
     scale = ((1023 - exponent) << 52).as_float()
     high, low = quick_two_sum(high * scale, low * scale)

@@ -27,13 +27,13 @@ def erf(x: Term) -> Term:
     size = abs(x)
     if x.digits == 24:
         tame = size.at_most(3.95)
-        rest = exp(-(tame * polynomial(tame, table("ERF_TAIL", 24))))
+        complement = exp(-(tame * polynomial(tame, table("ERF_TAIL", 24))))
     else:
         tame = size.at_most(6.0)
         inverse = 1.0 / (tame + 3.0)
         scaled = polynomial(1.0 - 6.0 * inverse, table("ERFC_NEAR", 53)) * inverse
-        rest = exp(-(tame * tame)) * scaled
-    return _near(x).where(size < 1.0, (1.0 - rest).sign_of(x))
+        complement = exp(-(tame * tame)) * scaled
+    return _near(x).where(size < 1.0, (1.0 - complement).sign_of(x))
 
 
 @elementary(wide=True, cost=30)
@@ -44,8 +44,8 @@ def erfc(x: Term) -> Term:
     powers = table("ERFC", 53) if x.digits == 53 else table("ERFC_SINGLE", 36)
     bottom, lost = two_sum(tame, x.number(0.5))
     inverse = 1.0 / bottom
-    rest = polynomial((tame - 3.0) / (tame + 3.0), powers)
-    p, p_low = quick_two_sum(x.number(39 / 64), rest)
+    correction = polynomial((tame - 3.0) / (tame + 3.0), powers)
+    p, p_low = quick_two_sum(x.number(39 / 64), correction)
     factor, error = two_product(p, inverse)
     error = factor.muladd(inverse.fma(-bottom, 1.0) - inverse * lost, p_low.muladd(inverse, error))
     square, square_low = two_product(tame, tame)
@@ -66,8 +66,8 @@ def erfinv(y: Term) -> Term:
     digits = y.digits
     w = -log((1.0 - size) * (size + 1.0))
     root = w.sqrt()
-    rest = polynomial(w - 3.0, table("ERFINV", digits))
-    first, last = quick_two_sum(y.number(23 / 16), rest)
+    correction = polynomial(w - 3.0, table("ERFINV", digits))
+    first, last = quick_two_sum(y.number(23 / 16), correction)
     near = size.muladd(first, size * last)
     tail = root * polynomial(root - 4.2, table("ERFINV_TAIL", digits))
     result = near.where(w < 6.0, tail)

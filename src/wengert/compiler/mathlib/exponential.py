@@ -70,17 +70,17 @@ def twice_exp(r: Term) -> Term:
     """Return 2 exp r for |r| <= ln 2 / 2."""
     if r.digits == 24:
         return horner(r, [2 * c for c in (1.0, 1.0, *table("EXP_SHORT", 24))])
-    rest = polynomial(r, [2 * c for c in table("EXP", r.digits)])
-    return (r * r).muladd(rest, r + r) + 2.0
+    tail = polynomial(r, [2 * c for c in table("EXP", r.digits)])
+    return (r * r).muladd(tail, r + r) + 2.0
 
 
 def looked_up(r: Term, n: Term) -> Term:
     """Return 2^(n / parts) exp r up to a power of 2, as s (1 + q): q includes the rounding error of s."""
     parts, powers = parts_of(r), table("EXP_SIXTEENTHS" if r.digits == 24 else "EXP_EIGHTHS", r.digits)
     lost = table("LOST_ROOTS_OF_2", parts)
-    rest = (r * r).muladd(polynomial(r, powers), r + registers.chosen(n, lost))
+    correction = (r * r).muladd(polynomial(r, powers), r + registers.chosen(n, lost))
     root = registers.chosen(n, table("ROOTS_OF_2", parts))
-    return root.muladd(rest, root)
+    return root.muladd(correction, root)
 
 
 def power(r: Term, count: Term, n: Term, x: Term, unit: float) -> Term:
@@ -101,8 +101,8 @@ def exp_of_sum(x: Term, low: Term, factor: tuple[Term, Term] | None = None) -> T
     r, count, n = reduced(confined(x, math.log(2)))
     r, error = quick_two_sum(r, low)
     first, last = quick_two_sum(x.number(2.0), r + r)
-    rest = (r * r).muladd(polynomial(r, [2 * c for c in table("EXP", x.digits)]), last + (error + error))
-    significand, lost = quick_two_sum(first, rest)
+    tail = (r * r).muladd(polynomial(r, [2 * c for c in table("EXP", x.digits)]), last + (error + error))
+    significand, lost = quick_two_sum(first, tail)
     if factor is not None:
         significand = significand.muladd(factor[0], significand.muladd(factor[1], lost * factor[0]))
     return times_two_to(count, n, significand, x, math.log(2))
@@ -122,20 +122,20 @@ def expm1(x: Term) -> Term:
     form = format_of(x)
     tame = x.at_least(-(form.fraction + 3) * math.log(2)).at_most((form.bias + 1.25) * math.log(2))
     r, _, n = reduced(tame)
-    rest = (r * r) * polynomial(r, table("EXP", x.digits))
+    tail = (r * r) * polynomial(r, table("EXP", x.digits))
     half = power_of_two(n - 1, x)
     # |2^n - 1| exceeds |2^n r| unless n = 0, where the sum is exact.
     main, error = quick_two_sum(half - 0.5, half * r)
-    result = main + half.muladd(rest, error)
+    result = main + half.muladd(tail, error)
     return x.where(abs(x) < 2.0 ** -(form.fraction + 2), result + result)
 
 
 @elementary()
 def tanh(x: Term) -> Term:
     """Return tanh |x| = e / (e + 2), e = exp(2 |x|) - 1; below 0.34, |x| + (e - 2 |x| - e tanh |x|) / 2."""
-    size, e, rest, inverse = _of_double(x)
+    size, e, tail, inverse = _of_double(x)
     ratio = e * inverse
-    near = ratio.muladd(-e, rest).muladd(0.5, size)
+    near = ratio.muladd(-e, tail).muladd(0.5, size)
     return near.where(size < 0.34, ratio).sign_of(x)
 
 
@@ -158,10 +158,10 @@ def _of_double(x: Term) -> tuple[Term, Term, Term, Term]:
     count, n = nearest(double.muladd(1 / math.log(2), -0.5), 1.0)
     high, low = table("LN2", x.precision)
     r = count.muladd(-low, count.muladd(-high, double))
-    rest = (r * r) * polynomial(r, table("EXP_UP", x.digits))
+    tail = (r * r) * polynomial(r, table("EXP_UP", x.digits))
     power = power_of_two(n, x)
-    e = power.muladd(r + rest, power - 1.0)
-    return size, e, rest, 1.0 / (e + 2.0)
+    e = power.muladd(r + tail, power - 1.0)
+    return size, e, tail, 1.0 / (e + 2.0)
 
 
 @elementary()
@@ -188,10 +188,10 @@ def _half_exp(x: Term) -> Term:
         return twice_exp(r) * power_of_two(n - 2, x)
     r, _, n = reduced(x.at_most((form.bias + 3) * math.log(2)))
     first, last = quick_two_sum(x.number(2.0), r + r)
-    rest = (r * r).muladd(polynomial(r, [2 * c for c in table("EXP", x.digits)]), last)
+    tail = (r * r).muladd(polynomial(r, [2 * c for c in table("EXP", x.digits)]), last)
     large = x > (form.bias - 1) * math.log(2)
     power = power_of_two((n - 8).where(large, n) - 2, x)
-    return ((first + rest) * power) * x.number(256.0).where(large, 1.0)
+    return ((first + tail) * power) * x.number(256.0).where(large, 1.0)
 
 
 @elementary()

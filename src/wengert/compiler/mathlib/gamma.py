@@ -29,8 +29,8 @@ def _ratio(x: Term, centre: float) -> Term:
 def _fraction(x: Term) -> Term:
     """Return x less the nearest integer; 0 for numbers so large that they are integers."""
     form = format_of(x)
-    rest = x - ((x + form.magic) - form.magic)
-    return rest.where(abs(x) < 2.0 ** (form.fraction - 1), 0.0)
+    fraction = x - ((x + form.magic) - form.magic)
+    return fraction.where(abs(x) < 2.0 ** (form.fraction - 1), 0.0)
 
 
 def _lgamma_tail(x: Term, digits: int) -> Term:
@@ -40,17 +40,10 @@ def _lgamma_tail(x: Term, digits: int) -> Term:
     high, low = two_sum(e * first, f)
     high, low = quick_two_sum(high, low + correction(f, e * last))
     inverse = 1.0 / x
-    rest = inverse * polynomial(inverse * inverse, table("LGAMMA_TAIL", digits)) + STIRLING
+    series = inverse * polynomial(inverse * inverse, table("LGAMMA_TAIL", digits)) + STIRLING
     product, error = two_product(x - 0.5, high - 1.0)
-    result = product + (error + (x - 0.5).muladd(low, rest))
+    result = product + (error + (x - 0.5).muladd(low, series))
     return x.number(math.inf).where(product.equals(math.inf), result)
-
-
-def _product_before(above: Term) -> tuple[Term, Term]:
-    """Return above (above - 1) in two parts."""
-    below, lost = two_sum(above, above.number(-1.0))
-    product, error = two_product(above, below)
-    return product, above.muladd(lost, error)
 
 
 def _product_of_sums(x: Term, x_low: Term, y: Term, y_low: Term) -> Term:
@@ -67,11 +60,13 @@ def lgamma(x: Term) -> Term:
     small, reflected = size < 0.5, x <= -0.5
     t = (x + 1.0).where(small, size)
     above = x.where(small, t - 1.0)  # t - 1, exact
-    product, error = _product_before(above)
-    rest = polynomial(_ratio(t, NEAR), table("LGAMMA", digits))
-    near = _product_of_sums(product, error, number(9 / 16), rest)
-    rest = polynomial(_ratio(t, MID), table("LGAMMA_MID", digits))
-    mid = _product_of_sums(product, error, number(17 / 64), rest)
+    below, lost = two_sum(above, number(-1.0))
+    product, error = two_product(above, below)
+    error = above.muladd(lost, error)
+    correction = polynomial(_ratio(t, NEAR), table("LGAMMA", digits))
+    near = _product_of_sums(product, error, number(9 / 16), correction)
+    correction = polynomial(_ratio(t, MID), table("LGAMMA_MID", digits))
+    mid = _product_of_sums(product, error, number(17 / 64), correction)
     far = _lgamma_tail(t.at_least(12.0), digits)
     value = near.where(t < 2.5, mid.where(t < 12.5, far))
     f = _fraction(t)
@@ -91,13 +86,13 @@ def digamma(x: Term) -> Term:
     t = (x + 1.0).where(small, size)
     high, low = table("DIGAMMA_ROOT")
     offset, error = two_sum(x.where(small, t - 1.0), number(1.0 - high))
-    rest = polynomial(_ratio(t, NEAR), table("DIGAMMA", digits))
-    near = _product_of_sums(offset, error - low, number(9 / 8), rest)
+    correction = polynomial(_ratio(t, NEAR), table("DIGAMMA", digits))
+    near = _product_of_sums(offset, error - low, number(9 / 8), correction)
     mid = polynomial(_ratio(t, MID), table("DIGAMMA_MID", digits)) + 3 / 2
     inverse = 1.0 / t
     square = inverse * inverse
-    rest = inverse.muladd(0.5, square * polynomial(square, table("DIGAMMA_TAIL", digits)))
-    value = near.where(t < 2.5, mid.where(t < 12.5, log(t) - rest))
+    tail = inverse.muladd(0.5, square * polynomial(square, table("DIGAMMA_TAIL", digits)))
+    value = near.where(t < 2.5, mid.where(t < 12.5, log(t) - tail))
     f = _fraction(x)
     bent = f * polynomial(f * f, table("COTANGENT", digits)) - 1.0 / f
     bent = number(math.nan).where(f.equals(0.0), bent)

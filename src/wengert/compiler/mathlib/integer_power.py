@@ -9,12 +9,7 @@ NAME = "power"
 
 
 def definition(kind: Kind, symbol: str) -> tuple[str, set[str]]:
-    """Return the text of the function ``x ** n`` for n >= 0, which wraps as NumPy's, and its declarations.
-
-    Args:
-        kind: the type of both operands.
-        symbol: the name of the function.
-    """
+    """Return the text of the function ``x ** n`` for n >= 0, which wraps as NumPy's, and its declarations."""
     lanes, scalar = kind.lanes, kind.scalar
     one, zero, truth = constant(kind, 1).text, constant(kind, 0).text, kind.of("i1")
     reduce = f"llvm.vector.reduce.or.{kind.suffix}"

@@ -26,13 +26,13 @@ _BITS_OF_ROOT_HALF = {32: 0x3F3504F3, 64: 0x3FE6A09E667F3BCD}
 def exponent_and_fraction(x: Term) -> tuple[Term, Term]:
     """Return e, a float, and f = m - 1 for a positive x; a float32 number is not subnormal in float64."""
     form = format_of(x)
-    root, one = _BITS_OF_ROOT_HALF[x.kind.bits], form.bias << form.fraction
+    root, bits_of_one = _BITS_OF_ROOT_HALF[x.kind.bits], form.bias << form.fraction
     unit = 2.0**form.fraction
     zero = x.number(unit + form.bias)
     if x.digits != 36:
         tiny = x < form.least
         x, zero = (x * unit).where(tiny, x), x.number(unit + form.bias + form.fraction).where(tiny, zero)
-    shifted = x.bits() + (one - root)
+    shifted = x.bits() + (bits_of_one - root)
     m = ((shifted & ((1 << form.fraction) - 1)) + root).as_float()
     # The exponent becomes the last bits of a number whose unit in the last place is 1.
     e = (shifted.logical_shift(form.fraction) | x.number(unit).bits()).as_float()
@@ -52,8 +52,8 @@ def correction(f: Term, small: Term | None = None) -> Term:
     """Return log (1 + f) - f plus a small term."""
     square = f * f
     if f.digits == 24:
-        rest = (square * f) * polynomial(f, table("LOG", 24))
-        return square.muladd(-0.5, rest if small is None else rest + small)
+        tail = (square * f) * polynomial(f, table("LOG", 24))
+        return square.muladd(-0.5, tail if small is None else tail + small)
     s = f / (f + 2.0)
     z = s * s
     half = square * 0.5
@@ -113,15 +113,15 @@ def log10(x: Term) -> Term:
 @elementary()
 def logaddexp(x: Term, y: Term) -> Term:
     """Return log (exp x + exp y) = max(x, y) + log1p(exp(-|x - y|))."""
-    rest = log1p(exp(-abs(x - y)))
-    return (x + math.log(2)).where(x.equals(y), x.at_least(y) + rest)
+    excess = log1p(exp(-abs(x - y)))
+    return (x + math.log(2)).where(x.equals(y), x.at_least(y) + excess)
 
 
 @elementary()
 def logaddexp2(x: Term, y: Term) -> Term:
     """Return log2 (2^x + 2^y) = max(x, y) + log1p(2^(-|x - y|)) / log 2."""
-    rest = log1p(exp2(-abs(x - y)))
-    return (x + 1.0).where(x.equals(y), rest.muladd(1 / math.log(2), x.at_least(y)))
+    excess = log1p(exp2(-abs(x - y)))
+    return (x + 1.0).where(x.equals(y), excess.muladd(1 / math.log(2), x.at_least(y)))
 
 
 # -- hyperbolic inverses ------------------------------------------------------------------------------------------
@@ -130,8 +130,8 @@ def logaddexp2(x: Term, y: Term) -> Term:
 def _root_of_sum(high: Term, low: Term) -> tuple[Term, Term]:
     """Return the square root of high + low in two parts."""
     root = high.sqrt()
-    rest = root.fma(-root, high) + low
-    return root, (rest / (root + root)).where(high > 0.0, 0.0)
+    residual = root.fma(-root, high) + low
+    return root, (residual / (root + root)).where(high > 0.0, 0.0)
 
 
 @elementary()
@@ -144,9 +144,9 @@ def arcsinh(x: Term) -> Term:
     tame = size.at_most(2.0**30)
     square, error = two_product(tame, tame)
     total, lost = two_sum(square, x.number(1.0))
-    root, rest = _root_of_sum(total, lost + error)
+    root, root_low = _root_of_sum(total, lost + error)
     argument, lost = quick_two_sum(root, tame)
-    argument, low = size.where(far, argument), x.number(0.0).where(far, lost + rest)
+    argument, low = size.where(far, argument), x.number(0.0).where(far, lost + root_low)
     result = log_of_sum(argument, low)
     result = (result + math.log(2)).where(far, result)
     result = size.where(~(size < math.inf), result)
@@ -160,10 +160,10 @@ def arccosh(x: Term) -> Term:
     t = x.at_most(2.0**30) - 1.0
     square, error = two_product(t, t)
     total, lost = two_sum(t + t, square)
-    root, rest = _root_of_sum(total, lost + error)
+    root, root_low = _root_of_sum(total, lost + error)
     part, lost = two_sum(root, t)
     argument, more = two_sum(x.number(1.0), part)
-    low = (lost + rest) + more
+    low = (lost + root_low) + more
     argument, low = x.where(far, argument), x.number(0.0).where(far, low)
     result = log_of_sum(argument, low)
     result = (result + math.log(2)).where(far, result)
@@ -180,9 +180,9 @@ def arctanh(x: Term) -> Term:
     one = x.number(1.0)
     below = one - size
     ratio = (size + size) / below
-    rest = ratio.fma(-below, size + size) / below
+    ratio_low = ratio.fma(-below, size + size) / below
     argument, lost = two_sum(one, ratio)
-    result = (log_of_sum(argument, lost + rest) * 0.5).sign_of(x)
+    result = (log_of_sum(argument, lost + ratio_low) * 0.5).sign_of(x)
     result = near.where(size < 0.5, result)
     limit = x.number(math.inf).where(size.equals(1.0), math.nan).sign_of(x)
     return result.where(size < 1.0, limit)

@@ -88,8 +88,8 @@ def power(x: Term, y: Term) -> Term:
     result = (-result).where((x.bits() < 0) & odd, result)
     undefined = ((x < 0.0) & (x > -math.inf) & ~whole & ~infinite) | x.is_nan() | y.is_nan()
     result = number(math.nan).where(undefined, result)
-    one = x.equals(1.0) | y.equals(0.0) | (infinite & size.equals(1.0))
-    return number(1.0).where(one, result)
+    is_one = x.equals(1.0) | y.equals(0.0) | (infinite & size.equals(1.0))
+    return number(1.0).where(is_one, result)
 
 
 @elementary(wide=True)
@@ -117,9 +117,9 @@ def cbrt(x: Term) -> Term:
     size = abs(x)
     e, f = exponent_and_fraction(size)
     third, n = nearest(e, 1 / 3)
-    rest = e - third * 3.0
+    remainder = e - third * 3.0
     two, half = x.number(2.0), x.number(0.5)
-    m = (f + 1.0) * two.where(rest > 0.0, half.where(rest < 0.0, 1.0))
+    m = (f + 1.0) * two.where(remainder > 0.0, half.where(remainder < 0.0, 1.0))
     y = polynomial(m, table("CBRT", 53))
     h = 1.0 - (m * y) * (y * y)
     y = y.muladd(h * h.muladd(h.muladd(14 / 81, 2 / 9), 1 / 3), y)

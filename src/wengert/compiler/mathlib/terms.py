@@ -31,11 +31,8 @@ def elementary(
 ) -> Callable[[_Write], _Write]:
     """Register a function of terms as the code of the scalar operation of the same name.
 
-    Args:
-        cost: its cost, in additions.
-        wide: whether float32 numbers are computed in float64.
-        inline: whether the body replaces each call.
-        rare: whether calls are rare, and must cost nothing where they are not made; of one operand.
+    Its cost is in additions. A ``wide`` one computes float32 in float64; an ``inline`` one's body replaces each call.
+    Calls of a ``rare`` one, of one operand, must cost nothing where they are not made.
     """
 
     def register(write: _Write) -> _Write:
@@ -146,9 +143,9 @@ class Term:
         """Return a constant of the same type."""
         return Term(self.writer, constant(self.kind, number))
 
-    def operand(self, other: Term | Number) -> Value:
+    def operand(self, term: Term | Number) -> Value:
         """Return the value of another term, or a number as one of the same type."""
-        return other.value if isinstance(other, Term) else constant(self.kind, other)
+        return term.value if isinstance(term, Term) else constant(self.kind, term)
 
     __add__, __radd__ = _arithmetic("add")
     __sub__, __rsub__ = _arithmetic("sub")
@@ -162,21 +159,21 @@ class Term:
     def __neg__(self) -> Term:
         return Term(self.writer, self.writer.fneg(self.value))
 
-    def logical_shift(self, other: int) -> Term:
+    def logical_shift(self, count: int) -> Term:
         """Shift to the right and fill with zeros."""
-        return Term(self.writer, self.writer.binary("lshr", self.value, self.operand(other)))
+        return Term(self.writer, self.writer.binary("lshr", self.value, self.operand(count)))
 
     def __invert__(self) -> Term:
         return self ^ (-1 if self.kind.scalar != "i1" else 1)
 
-    def equals(self, other: Term | Number) -> Term:
+    def equals(self, value: Term | Number) -> Term:
         """Return where the values are equal; NaN equals nothing."""
         condition = "oeq" if self.kind.is_float else "eq"
-        return Term(self.writer, self.writer.compare(condition, self.value, self.operand(other)))
+        return Term(self.writer, self.writer.compare(condition, self.value, self.operand(value)))
 
-    def below(self, other: Term | Number) -> Term:
+    def below(self, bound: Term | Number) -> Term:
         """Return where an integer is less than another, both taken as unsigned."""
-        return Term(self.writer, self.writer.compare("ult", self.value, self.operand(other)))
+        return Term(self.writer, self.writer.compare("ult", self.value, self.operand(bound)))
 
     def is_nan(self) -> Term:
         """Return where the value is NaN."""
@@ -212,9 +209,9 @@ class Term:
     def __abs__(self) -> Term:
         return self.call("fabs")
 
-    def sign_of(self, other: Term | Number) -> Term:
+    def sign_of(self, signed: Term | Number) -> Term:
         """Return the size of this value with the sign of another."""
-        return self.call("copysign", other)
+        return self.call("copysign", signed)
 
     def sqrt(self) -> Term:
         """Return the square root, correctly rounded."""

@@ -109,8 +109,8 @@ def tan(x: Term) -> Term:
         [a.where(odd, b) for a, b in zip(*pair, strict=True)] for pair in ((cosine, sine), (sine, cosine))
     )
     ratio = top / bottom
-    rest = ratio.fma(-bottom, top) + ratio.muladd(-bottom_low, top_low)
-    result = ratio + rest / bottom
+    residual = ratio.fma(-bottom, top) + ratio.muladd(-bottom_low, top_low)
+    result = ratio + residual / bottom
     result = (-result).where(odd, result)
     return x.where(x.equals(0.0), result)
 
@@ -133,12 +133,12 @@ def _arctangent(top: Term, bottom: Term) -> Term:
     divisor = top.where(last, (top + bottom).where(first, bottom))
     t = dividend / divisor
     z = t * t
-    rest = (t * z) * polynomial(z, table("ARCTAN", top.digits))
+    tail = (t * z) * polynomial(z, table("ARCTAN", top.digits))
     high, low = table("PI", top.precision)
     base = number(high / 2).where(last, number(high / 4).where(first, 0.0))
     base_low = number(low / 2).where(last, number(low / 4).where(first, 0.0))
     main, error = quick_two_sum(base, t)
-    return (main + (rest + (error + base_low))).where(first, t + rest)
+    return (main + (tail + (error + base_low))).where(first, t + tail)
 
 
 @elementary()
@@ -179,19 +179,19 @@ def _arcsine_parts(x: Term) -> tuple[Term, Term, Term]:
 @elementary()
 def arcsin(x: Term) -> Term:
     """Return arcsin x = pi/2 - 2 arcsin sqrt((1 - x) / 2) for x > 1/2."""
-    small, t, rest = _arcsine_parts(x)
+    small, t, tail = _arcsine_parts(x)
     high, low = table("PI", x.precision)
-    far = high / 2 - (t * 2.0 - rest.muladd(-2.0, low / 2))
-    return (t + rest).where(small, far).sign_of(x)
+    far = high / 2 - (t * 2.0 - tail.muladd(-2.0, low / 2))
+    return (t + tail).where(small, far).sign_of(x)
 
 
 @elementary()
 def arccos(x: Term) -> Term:
     """Return arccos x = pi/2 - arcsin x for |x| <= 1/2, else 2 arcsin sqrt((1 - |x|) / 2), or pi less that."""
-    small, t, rest = _arcsine_parts(x)
+    small, t, tail = _arcsine_parts(x)
     high, low = table("PI", x.precision)
-    rest_signed = rest.sign_of(x)
-    near = high / 2 - (t.sign_of(x) + (rest_signed - low / 2))
-    twice, twice_rest = t + t, rest + rest
-    far = (high - (twice + (twice_rest - low))).where(x < 0.0, twice + twice_rest)
+    signed_tail = tail.sign_of(x)
+    near = high / 2 - (t.sign_of(x) + (signed_tail - low / 2))
+    twice, twice_tail = t + t, tail + tail
+    far = (high - (twice + (twice_tail - low))).where(x < 0.0, twice + twice_tail)
     return near.where(small, far)

@@ -224,7 +224,7 @@ class _Block:
 
         def change(node: Expression) -> Expression:
             if isinstance(node, Reduce) and dim in node.dims:
-                dims = tuple(inner if other is dim else other for other in node.dims)
+                dims = tuple(inner if axis is dim else axis for axis in node.dims)
                 return replace(node, dims=dims, body=_guarded(exists, node.body))
             if isinstance(node, Load):
                 return self._load(node, inner, exists)
@@ -234,9 +234,7 @@ class _Block:
 
         rewrite = Rewriter(change, lambda term: example if term is dim else None)
         stores = tuple(self._store(store, rewrite, inner) for store in nest.stores)
-        return replace(
-            nest, dims=tuple(inner if other is dim else other for other in nest.dims), stores=stores
-        )
+        return replace(nest, dims=tuple(inner if axis is dim else axis for axis in nest.dims), stores=stores)
 
     def _load(self, node: Load, inner: Dim, exists: tuple[tuple[Index, int], ...]) -> Expression:
         if node.buffer in self.totals:

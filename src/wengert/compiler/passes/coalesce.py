@@ -67,11 +67,11 @@ class _Names:
 
 def _resident(steps: Sequence[Step]) -> set[Buffer]:
     """Return the buffers that a long loop uses in each turn, and whose rows do not begin where cache lines do."""
-    found: set[Buffer] = set()
+    resident: set[Buffer] = set()
     for step in all_steps(steps):
         if isinstance(step, Loop) and step.counter.extent >= costs.COSTS.resident_loop_turns:
-            found.update(buffer for buffer in (*reads(step), *writes(step)) if _lies_badly(buffer))
-    return found
+            resident.update(buffer for buffer in (*reads(step), *writes(step)) if _lies_badly(buffer))
+    return resident
 
 
 def _lies_badly(buffer: Buffer) -> bool:
@@ -82,9 +82,9 @@ def _lies_badly(buffer: Buffer) -> bool:
 
 def _without_copies(steps: Sequence[Step], names: Mapping[Buffer, Buffer]) -> tuple[Step, ...]:
     """Return the steps without copies of a buffer to itself."""
-    kept = (
+    retained = (
         step
         for step in steps
         if (pair := whole_copy(step)) is None or len({names.get(buffer, buffer) for buffer in pair}) == 2
     )
-    return tuple(map_blocks(step, lambda block: _without_copies(block, names)) for step in kept)
+    return tuple(map_blocks(step, lambda block: _without_copies(block, names)) for step in retained)

@@ -57,5 +57,5 @@ def _grid(value: Any) -> Grid | None:
     for axis, stride in enumerate(strides):
         total = total + stride * np.arange(
             value.shape[axis], dtype=object if value.dtype.itemsize == 8 else None
-        ).reshape([-1 if other == axis else 1 for other in range(value.ndim)])
+        ).reshape([-1 if number == axis else 1 for number in range(value.ndim)])
     return Grid(Index(offset), tuple(strides), value.dtype) if np.array_equal(total, value) else None

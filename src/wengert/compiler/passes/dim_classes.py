@@ -31,8 +31,8 @@ class _Classes:
             member, parent = above, parents[above]
         return parent
 
-    def join(self, one: object, other: object) -> None:
-        self._parent[self.find(one)] = self.find(other)
+    def join(self, first: object, second: object) -> None:
+        self._parent[self.find(first)] = self.find(second)
 
 
 def _followed(nest: Nest) -> Iterator[tuple[Buffer, int, Dim]]:
@@ -67,10 +67,8 @@ def lane_class(program: Program) -> LaneClass | None:
 def map_classes(program: Program, in_rows: Callable[[Nest], bool] = lambda nest: False) -> list[LaneClass]:
     """Return the classes of axes that could be lanes, that which is a map dimension of the most work first.
 
-    Args:
-        program: the nests.
-        in_rows: whether a nest goes along the rows of arrays, if these are long: reductions, but not of blocks of a
-            batch, which have few rows.
+    ``in_rows`` tells whether a nest goes along the rows of arrays, if these are long: reductions, but not of blocks of
+    a batch, which have few rows.
     """
     nests = [step for step in all_steps(program.steps) if isinstance(step, Nest)]
     classes = _Classes()

@@ -49,13 +49,13 @@ def fuse(program: Program) -> Program:
 
     1. A producer goes into its consumers where computing it again costs less than a pass over memory; a reduction goes
        into a consumer that reads each of its results once (an epilogue).
-    2. Consumers that read just the element that a nest has at hand become further stores of that nest.
+    2. Consumers that read only the element that a nest computes become further stores of that nest.
     """
-    kept = program.outside()
+    retained = program.outside()
     count = Counter(buffer for nest in all_nests(program.steps) for buffer in nest.writes())
     mutable = {buffer for buffer, times in count.items() if times > 1}
-    mutable |= kept & set(count) & set(program.inputs)
-    block = _Fusion(list(program.steps), kept | mutable)
+    mutable |= retained & set(count) & set(program.inputs)
+    block = _Fusion(list(program.steps), retained | mutable)
     block.run()
     used = {buffer for step in block.steps for buffer in reads(step)}
     constants = tuple(pair for pair in program.constants if pair[0] in used)
@@ -75,9 +75,9 @@ class _Definition(NamedTuple):
 class _Fusion:
     """One list of steps; producers of this list are inlined here and in the steps inside it."""
 
-    def __init__(self, steps: list[Step], kept: set[Buffer]) -> None:
+    def __init__(self, steps: list[Step], retained: set[Buffer]) -> None:
         self.steps = steps
-        self.kept = kept
+        self.retained = retained
         self.gone: set[int] = set()
         """The positions of producers that were inlined."""
         self.definitions: dict[Buffer, _Definition] = {}
@@ -106,18 +106,18 @@ class _Fusion:
         self.steps[:] = (step for position, step in enumerate(self.steps) if position not in self.gone)
         self._remove_dead()
         self._hoist_scalars()
-        fuse_consumers(self.steps, self.kept)
+        fuse_consumers(self.steps, self.retained)
         self._remove_dead()
 
     def _inside(self, step: Step) -> Step:
-        others = (other for n, other in enumerate(self.steps) if n not in self.gone and other is not step)
-        kept = self.kept | touched(others)
+        others = (near for n, near in enumerate(self.steps) if n not in self.gone and near is not step)
+        retained = self.retained | touched(others)
         if isinstance(step, (Branch, While)):
-            kept.update(step.controls)
+            retained.update(step.controls)
 
         def fused(block: tuple[Step, ...]) -> tuple[Step, ...]:
-            beside = (other for blocks in inner_blocks(step) if blocks is not block for other in blocks)
-            inner = _Fusion(list(block), kept | touched(beside))
+            beside = (near for blocks in inner_blocks(step) if blocks is not block for near in blocks)
+            inner = _Fusion(list(block), retained | touched(beside))
             inner.run()
             return tuple(inner.steps)
 
@@ -151,7 +151,7 @@ class _Fusion:
 
     def _is_definition(self, nest: Nest) -> bool:
         store = nest.stores[0]
-        if len(nest.stores) > 1 or store.buffer in self.kept or nest.sequential or store.combiner:
+        if len(nest.stores) > 1 or store.buffer in self.retained or nest.sequential or store.combiner:
             return False
         if store.buffer in store.value.facts.buffers:
             return False
@@ -169,7 +169,7 @@ class _Fusion:
             return store.buffer not in reads_whole(consumer)
         if not isinstance(consumer, Nest):
             return False
-        # What the consumer overwrites may be read at the very element only, and not in a reduction.
+        # The producer may read an array that the consumer overwrites at the very element only, and in no reduction.
         merged = _with_definitions(consumer, {store.buffer: _Definition(0, producer, store)})
         assert isinstance(merged, Nest)
         return all(
@@ -189,7 +189,7 @@ class _Fusion:
         if not isinstance(step, Nest) or step.sequential or any(store.combiner for store in step.stores):
             return False
         inside = {id(load) for node in step.reductions() for load in loads_of(store.buffer, node.body)}
-        reads_of_result = [load for one in step.stores for load in loads_of(store.buffer, one.value)]
+        reads_of_result = [load for reading in step.stores for load in loads_of(store.buffer, reading.value)]
         if len({load.indices for load in reads_of_result}) != 1 or any(
             id(load) in inside for load in reads_of_result
         ):
@@ -215,7 +215,7 @@ class _Fusion:
     def _remove_dead(self) -> None:
         changed = True
         while changed:
-            used = self.kept | {buffer for step in self.steps for buffer in reads(step)}
+            used = self.retained | {buffer for step in self.steps for buffer in reads(step)}
             alive = [
                 step
                 for step in self.steps
@@ -355,7 +355,7 @@ def _adapted(nest: Nest, used: Mapping[Buffer, _Definition]) -> tuple[Nest, Buff
     Otherwise each link of a chain of operations would rewrite the whole chain.
     """
     own = max(
-        (one for one in used.values() if one.has_one_user),
+        (definition for definition in used.values() if definition.has_one_user),
         key=lambda producer: producer.store.value.facts.depth,
         default=None,
     )

@@ -13,17 +13,17 @@ from wengert.engine.nest.nest import Nest, Step, Store, reads, writes
 from wengert.engine.nest.rewrite import rewrite_store, substitute_dims
 
 
-def fuse_consumers(steps: list[Step], kept: set[Buffer]) -> None:
-    """Fuse consumers into nests; drop stores that no step reads and that are not kept."""
-    _Merging(steps, kept).run()
+def fuse_consumers(steps: list[Step], retained: set[Buffer]) -> None:
+    """Fuse consumers into nests; drop stores that no step reads and that need not stay."""
+    _Merging(steps, retained).run()
 
 
 class _Merging:
     """Steps that keep their positions while some are fused into others."""
 
-    def __init__(self, steps: list[Step], kept: set[Buffer]) -> None:
+    def __init__(self, steps: list[Step], retained: set[Buffer]) -> None:
         self.steps = steps
-        self.kept = kept
+        self.retained = retained
         self.gone: set[int] = set()
         self.readers: dict[Buffer, set[int]] = {}
         """The positions of the steps that read a buffer."""
@@ -101,7 +101,7 @@ class _Merging:
         stores = tuple(
             store
             for store in nest.stores
-            if store.buffer in self.kept or self.readers.get(store.buffer, set()) - {position}
+            if store.buffer in self.retained or self.readers.get(store.buffer, set()) - {position}
         )
         if stores and len(stores) < len(nest.stores):
             self._forget(position)
@@ -153,23 +153,23 @@ def _size(nest: Nest) -> int:
     return sum(root.facts.depth + len(root.facts.buffers) for root in nest.roots())
 
 
-def _depth(node: Expression, made: Mapping[Buffer, Store], known: dict[int, int]) -> int:
+def _depth(node: Expression, made: Mapping[Buffer, Store], depths: dict[int, int]) -> int:
     """Return the depth of an expression after loads give way to the values made."""
     if made.keys().isdisjoint(node.facts.buffers):
         return node.facts.depth
     if isinstance(node, Load) and node.buffer in made:
         return made[node.buffer].value.facts.depth
-    if id(node) not in known:
-        known[id(node)] = 1 + max(_depth(child, made, known) for child in node.facts.children)
-    return known[id(node)]
+    if id(node) not in depths:
+        depths[id(node)] = 1 + max(_depth(child, made, depths) for child in node.facts.children)
+    return depths[id(node)]
 
 
 def _renamed(producer: Nest, mapping: Mapping[Term, Index]) -> Nest:
     """Return a producer with the dimensions of a consumer that are mapped to its own."""
-    given: dict[Term, Index] = {
+    substitution: dict[Term, Index] = {
         own: Index.of(theirs) for theirs, index in mapping.items() for own in index.dims()
     }
-    return substitute_dims(producer, given)
+    return substitute_dims(producer, substitution)
 
 
 def _only_in_place(producer: Nest, stores: Sequence[Store], overwritten: set[Buffer]) -> bool:
@@ -192,10 +192,10 @@ def same_domain(store: Store, load: Load, producer: Nest, consumer: Nest) -> dic
         if len(target.terms) != len(index.terms) or target.offset or index.offset:
             return None
         pairs = zip(_by_coefficient(target), _by_coefficient(index), strict=True)
-        for (mine, coefficient), (theirs, other) in pairs:
+        for (mine, coefficient), (theirs, factor) in pairs:
             if not isinstance(mine, Dim) or not isinstance(theirs, Dim):
                 return None
-            if coefficient != other or mine.extent != theirs.extent:
+            if coefficient != factor or mine.extent != theirs.extent:
                 return None
             if mapping.setdefault(theirs, Index.of(mine)) != Index.of(mine):
                 return None

@@ -2,7 +2,7 @@
 
 The value of a loss is a sum, ``sum over i of f(x[i])``, and its gradient a map of the same elements, ``f'(x[i])``. Two
 nests move these through the processor twice, and through memory what both need. So sums over the same elements share
-their loops, and a large map is carried out along the way of a sum, which is then split like any other. Within a nest,
+their loops, and the loops of a sum carry out a large map; the sum is then split like any other. Within a nest,
 reductions share a loop whatever they read: else only one of them could run along the lanes.
 """
 
@@ -41,17 +41,15 @@ def fuse_map_reduce(program: Program) -> Program:
 
 def _tallied(steps: Sequence[Step]) -> tuple[Step, ...]:
     # The arrays of a batch block are in the cache already.
-    done: list[Step | None] = [step if _is_block(step) else map_blocks(step, _tallied) for step in steps]
+    done: list[Step | None] = [
+        step if isinstance(step, Loop) and step.shared else map_blocks(step, _tallied) for step in steps
+    ]
     _unite(done)
     maps = [place for place, step in enumerate(done) if isinstance(step, Nest) and _is_large_map(step)]
     for place, step in enumerate(done) if maps else ():
         if isinstance(step, Nest) and sums_over(step):
             _take_up(done, place, step, maps)
     return tuple(step for step in done if step is not None)
-
-
-def _is_block(step: Step) -> bool:
-    return isinstance(step, Loop) and step.shared
 
 
 def _is_large_map(nest: Nest) -> bool:
@@ -74,7 +72,7 @@ def _with_common_dims(nest: Nest) -> Nest:
         )
         arrays = {load.buffer for load in _loads((first, node)) if load.buffer.size > 1}
         entangled = any(
-            other.dims != node.dims and not {*other.dims}.isdisjoint(node.dims) for other in nodes
+            partner.dims != node.dims and not {*partner.dims}.isdisjoint(node.dims) for partner in nodes
         )
         if first.dims != node.dims and not entangled and len(arrays) <= costs.COSTS.streamed_arrays:
             substitution: dict[Term, Index] = dict(zip(node.dims, map(Index.of, first.dims), strict=True))
@@ -177,31 +175,31 @@ def _renamed(
 
 def _take_up(steps: list[Step | None], place: int, sums: Nest, maps: Sequence[int]) -> None:
     """Fuse maps into sums, the nearest first; None marks the place of a fused step."""
-    for other in sorted(maps, key=lambda number: abs(number - place)):
-        mapped = steps[other]
+    for position in sorted(maps, key=lambda number: abs(number - place)):
+        mapped = steps[position]
         if not isinstance(mapped, Nest) or not _is_large_map(mapped):  # other sums may have taken it up
             continue
         if not _go_together(sums, mapped):
             continue
-        both = _join(sums, mapped, is_first=other < place)
+        both = _join(sums, mapped, is_first=position < place)
         if both is None:
             continue
-        first, last = sorted((place, other))
+        first, last = sorted((place, position))
         between = [step for step in steps[first + 1 : last] if step is not None]
-        earlier, later = (mapped, sums) if other < place else (sums, mapped)
+        earlier, later = (mapped, sums) if position < place else (sums, mapped)
         if can_pass(later, between):
             goal = first
         elif can_pass(earlier, between):
             goal = last
         else:
             continue
-        steps[place] = steps[other] = None
+        steps[place] = steps[position] = None
         steps[goal] = sums = both
         place = goal
 
 
 def _join(sums: Nest, mapped: Nest, *, is_first: bool) -> Nest | None:
-    """Return sums that carry out a map, if some run over its points; its results are then at hand."""
+    """Return sums that carry out a map, if some run over its points; its results are then in registers."""
     rows = math.prod(dim.extent for dim in sums.dims)
     moved = next(
         (
@@ -239,14 +237,9 @@ def _moved(sums: Nest, mapped: Nest, over: tuple[Dim, ...], nodes: Sequence[Redu
         return []
     rewrite = Rewriter(replace_term=substitution.get)
     stores = [replace(rewrite_store(store, rewrite), along=over) for store in mapped.stores]
-    inner = _innermost(stores) | {dim for load in _loads(nodes) for dim in _last(load.indices)}
+    read = [*_loads(nodes), *(load for store in stores for load in loads(store.value))]
+    inner = {dim for access in (*read, *stores) for dim in _last(access.indices)}
     return stores if len(inner) == 1 and inner <= set(over) else []
-
-
-def _innermost(stores: Sequence[Store]) -> set[Dim]:
-    """Return the dimensions along which neighbouring elements lie."""
-    read = (load.indices for store in stores for load in loads(store.value))
-    return {dim for indices in (*read, *(store.indices for store in stores)) for dim in _last(indices)}
 
 
 def _last(indices: Sequence[Index]) -> set[Dim]:

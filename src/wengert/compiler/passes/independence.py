@@ -28,7 +28,7 @@ class Parts:
     inside: list[Step] = field(default_factory=list[Step])
     after: list[Step] = field(default_factory=list[Step])
     extent: int = 0
-    """How many examples there are."""
+    """The number of examples."""
     dims: dict[Nest, Dim | None] = field(default_factory=dict[Nest, Dim | None])
     """The dimension of the examples of each nest inside; None for what is the same for all."""
     made: dict[Buffer, int] = field(default_factory=dict[Buffer, int])
@@ -67,13 +67,7 @@ def is_loop_nest(step: Step) -> bool:
 
 
 def split_by_example(steps: Sequence[Step], batch: LaneClass, outside: set[Buffer]) -> Parts:
-    """Return the parts of a run of nests and loops.
-
-    Args:
-        steps: the run.
-        batch: the axes and dimensions along which the examples lie.
-        outside: the buffers that others see.
-    """
+    """Return the parts of a run of nests and loops, of which others see the buffers ``outside``."""
     run = _Run(batch, outside)
     for step in steps:
         run.place(step)
@@ -174,7 +168,7 @@ class _Run:
         if len(summed) != 1 or len(nest.stores) != 1 or nest.sequential or nest.stores[0].combiner:
             return None
         node, dim = summed[0]
-        others = point_count(other for other in node.dims if other is not dim)
+        others = point_count(axis for axis in node.dims if axis is not dim)
         if node.combiner != "add" or others < costs.COSTS.blocked_sum_terms or not self._fits(dim):
             return None
         if not self._reads_own_part(nest, dim, self.parts.made):

@@ -15,7 +15,7 @@ from wengert.engine.nest.nest import Branch, Loop, Nest, Program, Step, While, i
 from wengert.engine.nest.rewrite import bijection
 
 Sides: TypeAlias = "frozenset[int]"
-"""Which of two sets of buffers hold a live value."""
+"""Those of two sets of buffers that hold a live value."""
 
 
 class Interference:
@@ -35,8 +35,8 @@ class Interference:
         inside = [self._note(inner) for block in inner_blocks(step) for inner in block]
         own = step.controls if isinstance(step, (Branch, While)) else ()
         leaf = () if inner_blocks(step) else (*reads(step), *writes(step))
-        self.touched[id(step)] = found = frozenset(own).union(leaf, *inside)
-        return found
+        self.touched[id(step)] = buffers = frozenset(own).union(leaf, *inside)
+        return buffers
 
     def between(self, first: Iterable[Buffer], second: Iterable[Buffer]) -> bool:
         """Return whether two sets of buffers interfere; the buffers of each set share memory already."""
@@ -117,11 +117,11 @@ class _Pair:
             self.conflicts = True
         return live - self._of(_overwritten(step)) | read
 
-    def _is_lost(self, step: Step, other: int, live: Sides, read: Sides) -> bool:
-        """Return whether a step that writes one side would overwrite a live value of the other."""
-        if other in live:
+    def _is_lost(self, step: Step, side: int, live: Sides, read: Sides) -> bool:
+        """Return whether a step that writes the other side would overwrite a live value of this one."""
+        if side in live:
             return True
-        return other in read and not keeps_apart(step, self._members(other), self._members(1 - other))
+        return side in read and not keeps_apart(step, self._members(side), self._members(1 - side))
 
     def _members(self, side: int) -> frozenset[Buffer]:
         return frozenset(buffer for buffer, of in self.side.items() if of == side)
@@ -140,7 +140,7 @@ def keeps_apart(step: Step, read: Container[Buffer], written: Container[Buffer])
     ):
         return False
     dims, loads = frozenset(step.dims), [load for load in step.loads() if load.buffer in read]
-    for store in (one for one in step.stores if one.buffer in written):
+    for store in (candidate for candidate in step.stores if candidate.buffer in written):
         axes = [axis for axis, index in enumerate(store.indices) if not dims.isdisjoint(_dims_of(index))]
         if not dims.issubset(store.indices[axis].only for axis in axes):
             return False

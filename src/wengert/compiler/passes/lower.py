@@ -57,14 +57,10 @@ from wengert.engine.transforms.staging import stage
 def lower(graph: Graph, donated: Mapping[int, int] | None = None, *, contract: bool = True) -> Program:
     """Return the program of a graph.
 
-    A value has one rounding, which is settled here: a product whose only use is a sum becomes a part of that sum, and
-    is not rounded itself; every other product is. So wherever later passes compute a value again, it has the same bits,
-    and what compares it decides the same.
-
-    Args:
-        graph: what to carry out.
-        donated: for a result, the position of the argument in whose place it is written.
-        contract: whether products become parts of sums.
+    A value has one rounding, which is settled here: a product whose only use is a sum becomes a part of that sum,
+    unless ``contract`` is false, and is not rounded itself; every other product is. So wherever later passes compute a
+    value again, it has the same bits, and comparisons decide the same. ``donated`` maps a result to the position of the
+    argument in whose place it is written.
     """
     constants: list[tuple[Buffer, Any]] = []
     inputs = tuple(Buffer(var.dtype, var.shape, var.name or f"x{n}") for n, var in enumerate(graph.inputs, 1))
@@ -269,8 +265,8 @@ class _Block:
             shared = counter is counters[0]
             steps = (Loop(counter, False, steps, equation.location, shared=shared),)
         self.steps += steps
-        if stages.rest is not None:
-            self.stages(equation, stages.rest)
+        if stages.remainder is not None:
+            self.stages(equation, stages.remainder)
 
     def in_order(self, equation: Equation, stages: Sequence[Stage]) -> tuple[Step, ...]:
         """Return the steps of stages, and loops around those that are repeated."""

@@ -44,9 +44,7 @@ _REPEATED = {"add", "maximum", "minimum", "logical_and", "logical_or"}
 def narrow(program: Program, fast: bool = False) -> Program:
     """Return the program with smaller loops and buffers that computes the same; itself if there is nothing to do.
 
-    Args:
-        program: the nests.
-        fast: take all zeros for absent ones: there is nothing infinite and no NaN, and no zero has a sign.
+    ``fast`` takes all zeros for absent ones: no number is infinite or NaN, and zeros have no sign.
     """
     steps = list(program.steps)
     if fast:
@@ -171,8 +169,8 @@ def _zero_passes(node: Apply, position: int, operand: Guard) -> bool:
     return node.operation in ("positive", "cast")
 
 
-def _is_same_zero(one: Guard, other: Guard) -> bool:
-    first, second = one.otherwise, other.otherwise
+def _is_same_zero(outer: Guard, inner: Guard) -> bool:
+    first, second = outer.otherwise, inner.otherwise
     return is_zero(first) and is_zero(second) and is_positive_zero(first) == is_positive_zero(second)
 
 

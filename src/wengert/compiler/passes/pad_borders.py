@@ -41,9 +41,7 @@ Condition = tuple[Index, int]
 def pad_borders(program: Program, fast: bool = False) -> Program:
     """Return the program with copies of arrays that sums read up to their borders.
 
-    Args:
-        program: the nests.
-        fast: there is nothing infinite and no NaN.
+    If ``fast``, all numbers are finite.
     """
     lanes, fixed = lane_class(program), ordinary_buffers(program)
 

@@ -48,7 +48,7 @@ class _Test(NamedTuple):
     operation: str
     number: Any
     position: int
-    """Which operand the number is."""
+    """The position of the number among the operands."""
 
     @classmethod
     def of(cls, node: Expression) -> tuple[_Test, Expression] | None:
@@ -80,24 +80,25 @@ def _choices(nests: Sequence[Nest], outside: Collection[Buffer]) -> Iterator[tup
         once = [
             store for store in nest.stores if times[store.buffer] == 1 and not (store.combiner or store.along)
         ]
-        for kept, other in itertools.permutations(once, 2):
-            together = kept.indices == other.indices and kept.buffer.shape == other.buffer.shape
-            test = _chosen_by(other.value, kept.value) if together and kept.buffer not in outside else None
-            if test is not None:
-                yield kept.buffer, _Choice(test, other.buffer)
+        for tested, chosen in itertools.permutations(once, 2):
+            together = tested.indices == chosen.indices and tested.buffer.shape == chosen.buffer.shape
+            if together and tested.buffer not in outside:
+                test = _chosen_by(chosen.value, tested.value)
+                if test is not None:
+                    yield tested.buffer, _Choice(test, chosen.buffer)
 
 
-def _chosen_by(value: Expression, kept: Expression) -> _Test | None:
+def _chosen_by(value: Expression, tested: Expression) -> _Test | None:
     """Return the test of a choice between another value and a number, if it gives the same answer for the result."""
-    if not (isinstance(value, Apply) and value.operation == "where" and value.dtype == kept.dtype):
+    if not (isinstance(value, Apply) and value.operation == "where" and value.dtype == tested.dtype):
         return None
     condition, *branches = value.operands
     comparison = _Test.of(condition)
-    if comparison is None or comparison[1] is not kept:
+    if comparison is None or comparison[1] is not tested:
         return None
     test = comparison[0]
     for holds, number, same in ((True, *branches), (False, *reversed(branches))):
-        if isinstance(number, Const) and same is kept and test.holds(number) == holds:
+        if isinstance(number, Const) and same is tested and test.holds(number) == holds:
             return test
     return None
 

@@ -16,7 +16,7 @@ from wengert.engine.nest.nest import Nest, Store
 def sums_over(nest: Nest) -> dict[tuple[Dim, ...], list[Reduce]]:
     """Return the sums of elementwise operands in a nest, by their dimensions, over which no other reduction runs.
 
-    There are no such sums in a nest that accumulates.
+    A nest that accumulates has no such sums.
     """
     if nest.sequential or nest.accumulates:
         return {}
@@ -52,13 +52,10 @@ def substitutions(
     operands: Iterable[Load],
     domain: Collection[Dim],
 ) -> Iterator[dict[Term, Index]]:
-    """Yield the substitutions that turn a map's access to an array into that of an operand of a reduction.
+    """Yield the substitutions of a map's dimensions that turn its access into that of an operand of a reduction.
 
-    Args:
-        dims: the dimensions of the map, which are substituted.
-        access_maps: the access map of each array of the map.
-        operands: the loads of the reduction.
-        domain: the dimensions of the reduction's domain, to which the dimensions of the map correspond one to one.
+    Each array of the map has one access map. The dimensions of the map correspond one to one to those of the
+    reduction's domain.
     """
     for operand in operands:
         if (source := access_maps.get(operand.buffer)) is None:

@@ -31,11 +31,11 @@ def _sunk(steps: Sequence[Step], outside: set[Buffer], target: Target) -> tuple[
     while later:
         step, *later = later
         if isinstance(step, Loop):
-            others = touched(other for other in steps if other is not step)
+            others = touched(prior for prior in steps if prior is not step)
             step = replace(step, steps=_sunk(step.steps, outside | others, target))
             for stack in dict.fromkeys(writes(step)):
                 is_large = stack.size * stack.dtype.itemsize > target.level2
-                if is_large and stack not in outside and not any(stack in reads(other) for other in done):
+                if is_large and stack not in outside and not any(stack in reads(prior) for prior in done):
                     totals, step, later = _sink(step, later, stack)
                     done += map(clearing, totals)
         done.append(step)
@@ -45,8 +45,7 @@ def _sunk(steps: Sequence[Step], outside: set[Buffer], target: Target) -> tuple[
 def _sink(loop: Loop, later: list[Step], stack: Buffer) -> tuple[list[Buffer], Loop, list[Step]]:
     """Move the sums over a stack into its loop, unless later steps read the stack in another way.
 
-    Returns:
-        The totals, the loop, and the later steps, which read the totals.
+    Return the totals, the loop, and the later steps, which read the totals.
     """
     unchanged: tuple[list[Buffer], Loop, list[Step]] = [], loop, later
     row = _row_store(loop, stack)
@@ -81,8 +80,7 @@ def _row_store(loop: Loop, stack: Buffer) -> Store | None:
 def _split(step: Step, stack: Buffer, counter: Dim) -> tuple[Nest, Nest] | None:
     """Split a nest whose only use of a stack is a sum over its rows.
 
-    Returns:
-        The nest that adds the part of one turn to a total, and the remainder, which reads the total.
+    The first nest adds the part of one turn to a total, and the second, the remainder, reads the total.
     """
     if not isinstance(step, Nest) or len(step.stores) != 1 or step.sequential or step.stores[0].combiner:
         return None
@@ -104,7 +102,7 @@ def _of_turn(partial: Nest, dim: Dim, counter: Dim) -> Nest:
 
     def without_dim(node: Expression) -> Expression:
         if isinstance(node, Reduce) and dim in node.dims:
-            return replace(node, dims=tuple(other for other in node.dims if other is not dim))
+            return replace(node, dims=tuple(axis for axis in node.dims if axis is not dim))
         return node
 
     rewrite = Rewriter(without_dim, lambda term: Index(0, ((counter, 1),)) if term is dim else None)

@@ -54,7 +54,7 @@ def _bounded(nest: Nest) -> list[Reduce]:
 
 
 def _every(dim: Dim, stride: int, first: int) -> Index:
-    """Return every so manyth point of a dimension."""
+    """Return the points of a dimension at a stride, from a first one on."""
     return Index.of(Dim(len(range(first, dim.extent, stride)), dim.name)) * stride + first
 
 

@@ -151,8 +151,8 @@ def _long_in_parts(nest: Nest, together: Mapping[tuple[Dim, ...], Sequence[Reduc
 def _cut(dims: Sequence[Dim], nodes: Sequence[Reduce]) -> tuple[tuple[Dim, ...], Dim, int]:
     """Return how to cut sums into parts that lie in one piece of memory, as far as may be.
 
-    Returns:
-        The dimensions of which each point has parts of its own, the dimension that is cut, and the points of a part.
+    These are the dimensions of which each point has parts of its own, the dimension that is cut, and the points of a
+    part.
     """
     read = list({load for node in nodes for load in loads(node.body)})
     outward = sorted(dims, key=lambda dim: -sum(_stride(load, dim) for load in read))
@@ -185,11 +185,8 @@ def _stride(load: Load, dim: Dim) -> int:
 class _Part:
     """A part of a dimension: rewrites reductions over the dimension to run over the part, with sharing kept.
 
-    Args:
-        dim: the dimension.
-        inner: the dimension of the part.
-        index: where this is in the whole.
-        outer: dimensions of which each point has parts of its own.
+    The dimension ``inner`` runs over the part, whose place in the whole is ``index``. Each point of the dimensions
+    ``outer`` has parts of its own.
     """
 
     def __init__(self, dim: Dim, inner: Dim, index: Index, outer: Sequence[Dim] = ()) -> None:
@@ -213,20 +210,15 @@ class _Part:
 def in_parts(
     nest: Nest, nodes: Sequence[Reduce], dim: Dim, count: int, size: int, outer: Sequence[Dim] = ()
 ) -> tuple[Nest, Nest]:
-    """Return the nest that makes the partial sums, and the nest that adds them up with the rest.
+    """Return the nest that makes ``count`` partial sums of ``size`` points each, and the nest that adds them up.
 
-    Args:
-        nest: where the reductions stand.
-        nodes: reductions over the same dimensions.
-        dim: the one of these that is cut.
-        count: how many parts there are.
-        size: the points of each.
-        outer: others of these, of which each point has parts of its own.
+    All reductions have the same dimensions, ``dim`` and ``outer`` among them. Each point of the latter has its own
+    parts.
     """
     part, inner = Dim(count, "part"), Dim(size, dim.name)
     left = Dim(dim.extent - count * size, dim.name)
     whole = _Part(dim, inner, Index.of(part) * size + Index.of(inner), outer)
-    rest = _Part(dim, left, Index.of(left) + count * size)
+    remainder = _Part(dim, left, Index.of(left) + count * size)
     fresh = {dim: Dim(dim.extent, dim.name) for dim in (*outer, *nest.dims)}
     moved = Rewriter(replace_term=lambda term: Index.of(fresh[term]) if term in fresh else None)  # pyright: ignore[reportArgumentType]
     dims = (*map(fresh.__getitem__, outer), part, *map(fresh.__getitem__, nest.dims))
@@ -239,7 +231,7 @@ def in_parts(
         element = Load(buffer, tuple(map(Index.of, (*again, *nest.dims))))
         totals[node] = Reduce(node.combiner, tuple(again), element, node.dtype)
         if left.extent:
-            totals[node] = Apply(node.combiner, (totals[node], rest.over(node)), node.dtype)
+            totals[node] = Apply(node.combiner, (totals[node], remainder.over(node)), node.dtype)
     along = [store for store in nest.stores if store.along and store.along == nodes[0].dims]
     stores += (rewrite_store(whole.along(store), moved) for store in along)
     origin = (*nest.origin, "parts")
@@ -250,5 +242,5 @@ def in_parts(
 
     rewrite = Rewriter(change)
     after = [replace(store, value=rewrite(store.value)) for store in nest.stores if store not in along]
-    after += (rest.along(store) for store in along if left.extent)
+    after += (remainder.along(store) for store in along if left.extent)
     return parts, replace(nest, stores=tuple(after))

@@ -17,12 +17,7 @@ from wengert.engine.nest.nest import Host, Nest, Program, Step, Store, map_block
 
 
 def add_value_checks(program: Program, kind: str) -> Program:
-    """Return the program, not yet fused, that reports the first number of a class that an operation makes.
-
-    Args:
-        program: the program.
-        kind: the class: one of `CLASSES`.
-    """
+    """Return the program, not yet fused, that reports the first number of one of `CLASSES` that an operation makes."""
     return replace(program, steps=_Checks(kind).all_watched(program.steps))
 
 
@@ -103,7 +98,7 @@ _TESTS = {"nan": _is_nan, "subnormal": _is_subnormal}
 
 
 def _either(x: Expression, y: Expression) -> Expression:
-    for one, other in ((x, y), (y, x)):
-        if isinstance(one, Const):
-            return one if one.value else other
+    for flag, partner in ((x, y), (y, x)):
+        if isinstance(flag, Const):
+            return flag if flag.value else partner
     return Apply("logical_or", (x, y), BOOL)

@@ -77,15 +77,7 @@ class Verifier:
         self._known: dict[int, Nest] = {}
 
     def __call__(self, program: Program, name: str) -> None:
-        """Check a program.
-
-        Args:
-            program: the result of a pass.
-            name: the pass.
-
-        Raises:
-            VerificationError: it names the pass, the invariant and the step.
-        """
+        """Raise a `VerificationError` with pass, invariant and step, if the result of a pass is not valid."""
         written = {*program.inputs, *(buffer for buffer, _ in program.constants)}
         self._steps(program.steps, written, frozenset(), name)
         for buffer in program.outputs:
@@ -158,13 +150,7 @@ def _fail(name: str, problem: str, step: Step) -> NoReturn:
 
 
 class _Nest:
-    """The checks of one nest.
-
-    Args:
-        nest: the nest.
-        counters: those of the loops around it.
-        name: the pass that made it.
-    """
+    """The checks of one nest, which a pass ``name`` made, inside loops with the counters."""
 
     def __init__(self, nest: Nest, counters: frozenset[Dim], name: str) -> None:
         self.nest = nest
@@ -325,7 +311,7 @@ def _index_structure(index: Index) -> Any:
 
 def _lies_inside(index: Index, extent: int, cases: Sequence[Case]) -> bool:
     """Return whether an index lies in ``[0, extent)`` in some cases."""
-    for condition, bound in (one for conditions, hold in cases if hold for one in conditions):
+    for condition, bound in (pair for conditions, hold in cases if hold for pair in conditions):
         low, high = (index - condition).bounds
         if low >= 0 and high + bound - 1 < extent:
             return True
@@ -342,13 +328,7 @@ def _lies_inside(index: Index, extent: int, cases: Sequence[Case]) -> bool:
 
 
 def _is_injective(indices: Sequence[Index], parallel: Sequence[Dim], dims: Sequence[Dim]) -> bool:
-    """Return whether points that differ in a parallel dimension have different elements.
-
-    Args:
-        indices: the element of a point.
-        parallel: the dimensions that run at the same time.
-        dims: all dimensions that vary.
-    """
+    """Return whether points that differ in a parallel dimension have different elements, where all dimensions vary."""
     unknown, wanted = _parts(dims), _parts(parallel)
     affine = [index for index in indices if index.is_affine]
     while unknown & wanted:

@@ -32,7 +32,7 @@ class _Write(NamedTuple):
     before: Load | Const
     """An element of the array before."""
     written: Nest | None
-    """The nest of the elements that change; None if there are none."""
+    """The nest of the elements that change; None if no element changes."""
     is_small: bool
     """Whether it changes at most half of the elements."""
     adds: bool
@@ -98,8 +98,8 @@ def _adding(nest: Nest, whole: Mapping[Buffer, Nest], length: Mapping[Buffer | N
             pass
         case _:
             return None
-    for before, other in ((x, y), (y, x)):
-        added = whole.get(other.buffer)
+    for before, partner in ((x, y), (y, x)):
+        added = whole.get(partner.buffer)
         part = added and added.stores[0]
         if before.buffer in length and added and part and isinstance(part.value, Guard) and part.value.absent:
             if not is_zero(part.value.otherwise):

@@ -148,20 +148,22 @@ def _parameters(function: Callable[..., Any], *, follow_wrapped: bool = True) ->
 
 
 def check_positions(
-    function: Callable[..., Any], option: str, positions: Sequence[int], given: int | None = None
+    function: Callable[..., Any], option: str, positions: Sequence[int], passed: int | None = None
 ) -> None:
     """Raise `ArgumentError` where an option names the position of an argument that does not exist.
 
-    A call with ``given`` arguments by position may have more than the signature of the function names.
+    A call with ``passed`` arguments by position may have more than the signature of the function names.
     """
-    names, is_all = _parameters(function, follow_wrapped=given is not None)
-    if given is None and not is_all:
+    names, is_all = _parameters(function, follow_wrapped=passed is not None)
+    if passed is None and not is_all:
         return
-    count = max(given or 0, len(names))
+    count = max(passed or 0, len(names))
     beyond = [position for position in positions if position >= count]
     if beyond:
         takes = (
-            "there is no argument" if given is None else f"the call has {given} by position, and no argument"
+            "there is no argument"
+            if passed is None
+            else f"the call has {passed} by position, and no argument"
         )
         got = f"{option}={beyond[0] if len(beyond) == 1 else tuple(beyond)}"
         raise ArgumentError(message("jit", f"{takes} {beyond[0]}", got, "positions count from 0"))
@@ -178,9 +180,9 @@ def places_of(
         return (), ()
     parameters = _signature(function)
     if parameters is not None and all(p.kind is not inspect.Parameter.VAR_KEYWORD for p in parameters):
-        known = {parameter.name for parameter in parameters if parameter.kind in _BY_NAME}
+        accepted = {parameter.name for parameter in parameters if parameter.kind in _BY_NAME}
         for name in every:
-            if name not in known:
+            if name not in accepted:
                 raise ArgumentError(message("jit", f"there is no argument {name!r}", f"{option}={names!r}"))
     positions, _ = _parameters(function)
     others = tuple(name for name in every if name not in positions)
@@ -273,19 +275,19 @@ def _shown(key: Any) -> str:
     return str(key if isinstance(key, TensorType) else TensorType(*key[:2]))
 
 
-def difference(function: Callable[..., Any], last: Any, given: Given, static: Sequence[int]) -> str:
+def difference(function: Callable[..., Any], last: Any, request: Given, static: Sequence[int]) -> str:
     """Return the text that explains how a call differs from an earlier one with the key ``last``."""
     types, (structure, fixed, _) = last
-    if structure != given.structure:
-        return f"the containers are now {tree.show(given.structure)}, before {tree.show(structure)}"
-    names = names_of(function, given.structure, static)
-    for before, leaf, name in zip(types, given.leaves, names, strict=True):
+    if structure != request.structure:
+        return f"the containers are now {tree.show(request.structure)}, before {tree.show(structure)}"
+    names = names_of(function, request.structure, static)
+    for before, leaf, name in zip(types, request.leaves, names, strict=True):
         if before != _type_key(leaf):
             now, then = donation.describe(leaf), _shown(before)
             return f"{name} is now {now}, before {then if now != then else 'in another order in memory'}"
-    if len(fixed) != len(given.static):
+    if len(fixed) != len(request.static):
         return "another number of static arguments is given"
-    for number, (before, value) in enumerate(zip(fixed, given.static, strict=True)):
+    for number, (before, value) in enumerate(zip(fixed, request.static, strict=True)):
         if before != _exactly(value):
             name, now = value if isinstance(value, Named) else (f"argument {static[number]}", value)
             return f"{name}, which is static, is now {textwrap.shorten(repr(now), 60)}"

@@ -29,20 +29,17 @@ _MOST_STEPS = 10_000
 _NUMPY_MESSAGE = re.compile(r"index -?\d+ is out of bounds for axis \d+ with size \d+")
 
 
-def explained(problem: IndexingError, graph: Graph, known: Mapping[Var, Any]) -> IndexingError:
-    """Return the error with the index, the size of the axis and the line; ``problem`` itself if no index is found.
+def explained(problem: IndexingError, graph: Graph, arguments: Mapping[Var, Any]) -> IndexingError:
+    """Return the error with the index, the size of the axis and the line; ``problem`` itself if no index lies outside.
 
-    Args:
-        problem: the error of the compiled program.
-        graph: the program.
-        known: the arguments that have not been overwritten.
+    The ``arguments`` are those that have not been overwritten.
     """
-    return _first_outside(graph, known) or problem
+    return _first_outside(graph, arguments) or problem
 
 
-def _first_outside(graph: Graph, known: Mapping[Var, Any]) -> IndexingError | None:
+def _first_outside(graph: Graph, arguments: Mapping[Var, Any]) -> IndexingError | None:
     """Run the operations that compute indices, up to the first index outside, and return its error."""
-    values = {**known, **dict(graph.constants)}
+    values = {**arguments, **dict(graph.constants)}
     needed = _needed(graph)
     definitions = {var: equation for equation in graph.equations for var in equation.outputs}
     for equation in graph.equations:

@@ -16,11 +16,11 @@ from wengert.engine.core.dtypes import NDARRAY
 from wengert.engine.core.errors import ArgumentError, message
 from wengert.engine.ir.types import type_of
 
-#: How many donated arrays are remembered before the freed ones are removed.
+#: The number of donated arrays that are remembered before the freed ones are removed.
 _MANY = 1000
 
 COUNT = np.zeros(1, np.int64)
-"""How many donated arrays are remembered; native code reads the number."""
+"""The number of donated arrays that are remembered; native code reads the number."""
 _given_up: dict[int, weakref.ref[Any]] = {}
 _many = _MANY
 _lock = threading.Lock()
@@ -39,8 +39,8 @@ def give_up(arrays: Sequence[Any]) -> None:
             array.flags.writeable = False
         _given_up.update(zip(map(id, arrays), map(weakref.ref, arrays), strict=True))
         if len(_given_up) > _many:
-            for key, known in list(_given_up.items()):
-                if known() is None:
+            for key, reference in list(_given_up.items()):
+                if reference() is None:
                     del _given_up[key]
             _many = max(_MANY, 2 * len(_given_up))
         COUNT[0] = len(_given_up)

@@ -19,12 +19,7 @@ from wengert.engine.core.errors import ConcreteError, DtypeError, message
 
 
 def constants(leaves: Sequence[Any], structure: tree.Structure) -> dict[int, Any]:
-    """Return the results that are constants, by position.
-
-    Raises:
-        ConcreteError: a result is text made from a traced value.
-        DtypeError: a result is an iterator, or holds a traced value out of sight.
-    """
+    """Return the results that are constants, by position; refuse text made from traced values, and iterators."""
     fixed = {number: leaf for number, leaf in enumerate(leaves) if _is_constant(leaf)}
     if fixed:
         names = tree.paths(structure, "the result")

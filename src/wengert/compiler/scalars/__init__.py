@@ -36,13 +36,7 @@ def is_native(operation: str, inputs: Sequence[Dtype], result: Dtype, param: int
 
 
 def emit(context: Context, operation: str, operands: Sequence[Value]) -> Value:
-    """Write the instructions of an operation.
-
-    Args:
-        context: the builder to write to, and the dtypes.
-        operation: the name of a native operation, see `is_native`.
-        operands: values with the same number of lanes.
-    """
+    """Write the instructions of a native operation on values with the same number of lanes."""
     emitter = EMITTERS.get(operation)
     if emitter is not None:
         return emitter(context, *operands)

@@ -163,21 +163,23 @@ def _fmod(context: Context, x: Value, y: Value) -> Value:
     if context.is_float:
         return b.binary("frem", x, y)
     divisor, unsafe = _safe_divisor(context, y)
-    rest = b.binary("srem" if context.is_signed else "urem", x, divisor)
-    return b.select(unsafe, like(x, 0), rest)
+    remainder = b.binary("srem" if context.is_signed else "urem", x, divisor)
+    return b.select(unsafe, like(x, 0), remainder)
 
 
 @operation("remainder", cost=DIVISION)
 def _remainder(context: Context, x: Value, y: Value) -> Value:
     b = context.builder
-    rest = _fmod(context, x, y)
+    remainder = _fmod(context, x, y)
     if not (context.is_float or context.is_signed):
-        return rest
+        return remainder
     if not context.is_float:
-        wrong = b.both(b.compare("ne", rest, like(x, 0)), _signs_differ(context, rest, y))
-        return b.select(wrong, b.binary("add", rest, y), rest)
-    moved = b.select(_signs_differ(context, rest, y), b.fadd(rest, y), rest)
-    return b.select(b.compare("oeq", rest, like(x, 0.0)), b.intrinsic("copysign", like(x, 0.0), y), moved)
+        wrong = b.both(b.compare("ne", remainder, like(x, 0)), _signs_differ(context, remainder, y))
+        return b.select(wrong, b.binary("add", remainder, y), remainder)
+    moved = b.select(_signs_differ(context, remainder, y), b.fadd(remainder, y), remainder)
+    return b.select(
+        b.compare("oeq", remainder, like(x, 0.0)), b.intrinsic("copysign", like(x, 0.0), y), moved
+    )
 
 
 @operation("floor_divide", cost=DIVISION)
@@ -188,8 +190,8 @@ def _floor_divide(context: Context, x: Value, y: Value) -> Value:
     divisor, _ = _safe_divisor(context, y)
     if not context.is_signed:
         return b.select(b.compare("eq", y, zero), zero, b.binary("udiv", x, divisor))
-    quotient, rest = b.binary("sdiv", x, divisor), b.binary("srem", x, divisor)
-    down = b.both(b.compare("ne", rest, zero), _signs_differ(context, rest, divisor))
+    quotient, remainder = b.binary("sdiv", x, divisor), b.binary("srem", x, divisor)
+    down = b.both(b.compare("ne", remainder, zero), _signs_differ(context, remainder, divisor))
     quotient = b.select(down, b.binary("sub", quotient, like(x, 1)), quotient)
     quotient = b.select(b.compare("eq", y, like(x, -1)), b.binary("sub", zero, x), quotient)
     return b.select(b.compare("eq", y, zero), zero, quotient)
@@ -198,9 +200,9 @@ def _floor_divide(context: Context, x: Value, y: Value) -> Value:
 def _floor_divide_floats(context: Context, x: Value, y: Value) -> Value:
     """Divide x less the remainder, and round: exact where x / y itself would round up to an integer."""
     b, zero = context.builder, like(x, 0.0)
-    rest = b.binary("frem", x, y)
-    quotient = b.fdiv(b.fsub(x, rest), y)
-    inexact = b.both(b.compare("une", rest, zero), _signs_differ(context, rest, y))
+    remainder = b.binary("frem", x, y)
+    quotient = b.fdiv(b.fsub(x, remainder), y)
+    inexact = b.both(b.compare("une", remainder, zero), _signs_differ(context, remainder, y))
     quotient = b.select(inexact, b.fsub(quotient, like(x, 1.0)), quotient)
     low = b.intrinsic("floor", quotient)
     low = b.select(b.compare("ogt", b.fsub(quotient, low), like(x, 0.5)), b.fadd(low, like(x, 1.0)), low)

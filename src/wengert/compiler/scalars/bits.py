@@ -54,12 +54,12 @@ def _ldexp(context: Context, x: Value, exponent: Value) -> Value:
     b, form = context.builder, Format(x.kind)
     lowest, highest = 1 - form.bias, form.bias
     step = lowest + form.fraction + 1
-    rest = _within(b, exponent, 2 * step + lowest, 3 * highest)
+    remainder = _within(b, exponent, 2 * step + lowest, 3 * highest)
     for _ in range(2):
-        capped = _least(b, rest, highest)
-        power = b.select(b.compare("slt", rest, like(rest, lowest)), like(rest, step), capped)
-        x, rest = b.fmul(x, _power_of_two(b, power, x.kind)), b.binary("sub", rest, power)
-    return b.fmul(x, _power_of_two(b, _within(b, rest, lowest, highest), x.kind))
+        capped = _least(b, remainder, highest)
+        power = b.select(b.compare("slt", remainder, like(remainder, lowest)), like(remainder, step), capped)
+        x, remainder = b.fmul(x, _power_of_two(b, power, x.kind)), b.binary("sub", remainder, power)
+    return b.fmul(x, _power_of_two(b, _within(b, remainder, lowest, highest), x.kind))
 
 
 def _within(b: Builder, number: Value, low: int, high: int) -> Value:

@@ -38,12 +38,7 @@ EMITTERS: dict[str, Emitter] = {}
 
 
 def operation(*names: str, cost: int = 1) -> Callable[[Emitter], Emitter]:
-    """Register the emitter of scalar operations.
-
-    Args:
-        names: the names of the operations.
-        cost: the cost of one, in additions.
-    """
+    """Register the emitter of scalar operations, each of which costs that many additions."""
 
     def register(emitter: Emitter) -> Emitter:
         EMITTERS.update(dict.fromkeys(names, emitter))

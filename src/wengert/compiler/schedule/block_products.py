@@ -63,7 +63,7 @@ class _Tile(NamedTuple):
     lanes: Dim
     width: int
     """Elements of all vectors together."""
-    other: Dim
+    across: Dim
     points: int
     price: float
     """Cycles for each multiplication."""
@@ -71,7 +71,7 @@ class _Tile(NamedTuple):
     @property
     def panels(self) -> dict[Dim, int]:
         """The elements of a panel along a dimension."""
-        return {self.lanes: self.width, self.other: self.points}
+        return {self.lanes: self.width, self.across: self.points}
 
 
 def blocked_product(nest: Nest, layouts: dict[Buffer, Layout], target: Target) -> list[Step] | None:
@@ -82,7 +82,7 @@ def blocked_product(nest: Nest, layouts: dict[Buffer, Layout], target: Target) -
     product = _product(nest)
     if product is None:
         return None
-    tile = min(_tiles(product, nest, layouts, target), key=lambda found: found.price, default=None)
+    tile = min(_tiles(product, nest, layouts, target), key=lambda candidate: candidate.price, default=None)
     if tile is None or not _pays(product, tile):
         return None
     cut = _cut(product, tile.panels, target)
@@ -119,7 +119,7 @@ def _joined_sums(nest: Nest) -> Nest:
     return replace(nest, stores=tuple(rewrite_store(store, rewrite) for store in nest.stores))
 
 
-# -- what is a product -----------------------------------------------------------------------------------
+# -- recognition -----------------------------------------------------------------------------------------
 
 
 def _product(nest: Nest) -> _Product | None:
@@ -179,15 +179,16 @@ def _tiles(
     """Yield the tiles whose sums fit the registers, with either side along the lanes."""
     model, width = costs.COSTS, target.lanes(vector_item_bytes(nest))
     steps = math.prod(dim.extent for dim in product.summed)
-    for side, other in itertools.permutations(product.sides):
-        for lanes, across in itertools.product(side.own, other.own):
+    for side, partner in itertools.permutations(product.sides):
+        for lanes, across in itertools.product(side.own, partner.own):
             writing = _writing(nest, lanes, width, layouts) / steps
             for vectors, points in itertools.product(range(1, model.panel_vectors + 1), model.panel_points):
                 count = vectors * points
                 operands = vectors * len(side.factors) + 1
                 if count * len(product.sums) + operands > target.registers:
                     continue
-                loading = (vectors * len(side.factors) + points * len(other.factors)) * model.near_load_cycles
+                loads = vectors * len(side.factors) + points * len(partner.factors)
+                loading = loads * model.near_load_cycles
                 computing = max(count * product.terms, model.latency_operations) / 2
                 filled = vectors * width
                 cut = _cut(product, {lanes: filled, across: points}, target)
@@ -219,7 +220,7 @@ def _waste(dim: Dim, panel: int, least: int) -> float:
 
 def _pays(product: _Product, tile: _Tile) -> bool:
     """Return whether enough is computed with each element of a factor for its copy to pay."""
-    several = tile.lanes.extent > tile.width or tile.other.extent > tile.points
+    several = tile.lanes.extent > tile.width or tile.across.extent > tile.points
     least = min(math.prod(dim.extent for dim in side.own) for side in product.sides)
     return several and least >= costs.COSTS.packed_side
 
@@ -365,7 +366,7 @@ def _block(sums: Sequence[Reduce], cut: _Cut, start: Index, extent: int) -> dict
     dim = Dim(extent, cut.dim.name)
     substitution: dict[Term, Index] = {cut.dim: start + Index.of(dim)}
     rewrite = Rewriter(replace_term=substitution.get)
-    dims = tuple(dim if other is cut.dim else other for other in sums[0].dims)
+    dims = tuple(dim if axis is cut.dim else axis for axis in sums[0].dims)
     return {node: replace(node, dims=dims, body=rewrite(node.body)) for node in sums}
 
 

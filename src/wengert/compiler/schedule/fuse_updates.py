@@ -2,7 +2,7 @@
 
 The backward pass of a dense layer on one example reads the weights, ``dx[i] = sum over o of g[o] w[i, o]``, and adds
 an outer product to them, ``w[i, o] -= rate x[i] g[o]``. There is an operation or two for each element, and the time is
-that of moving the matrix. So the update is carried out along the way of the sum. Threads then share the rows of the
+that of moving the matrix. So the loops of the sum carry out the update. Threads then share the rows of the
 matrix, which stay in the cache of the thread that wrote them; a product that sums over the rows, in the forward pass,
 sums over parts of them, so that each thread reads rows it has.
 """
@@ -64,7 +64,7 @@ def _joined(steps: Sequence[Step], layouts: Mapping[Buffer, Layout], target: Tar
 
 
 def _has_rows(product: Nest) -> bool:
-    """Return whether a product has enough sums for an update on their way to pay."""
+    """Return whether a product has enough sums for an update inside their loops to pay."""
     return math.prod(dim.extent for dim in product.dims) >= costs.COSTS.update_rows
 
 

@@ -63,37 +63,32 @@ def with_lanes(shape: Sequence[int], axis: int, width: int) -> Layout:
         >>> layout.strides, layout.size
         ((1, 560, 112), 3360)
     """
-    padded = -(-shape[axis] // width) * width
-    strides = [1] * len(shape)
-    count = padded
-    for other in reversed(range(len(shape))):
-        if other != axis:
-            strides[other] = count
-            count *= shape[other]
-    return Layout(tuple(strides), count, axis)
+    strides, count = _around(shape, axis, -(-shape[axis] // width) * width)
+    return Layout(strides, count, axis)
 
 
 def with_panels(shape: Sequence[int], axis: int, panel: int, *, across: bool = False) -> Layout:
     """Return the layout with one axis in panels: a tile of a product reads one contiguous piece.
 
-    Args:
-        shape: of the buffer.
-        axis: the one that is cut.
-        panel: elements of a panel.
-        across: whether they are read one by one.
+    The elements of a panel are read one by one, if ``across``.
 
     Example:
         >>> with_panels((784, 300), 1, 64).size == 784 * 320
         True
     """
-    strides = [1] * len(shape)
-    count = panel
-    for other in reversed(range(len(shape))):
-        if other != axis:
-            strides[other] = count
-            count *= shape[other]
+    strides, count = _around(shape, axis, panel)
     pieces = -(-shape[axis] // panel)
-    return Layout(tuple(strides), count * pieces, axis, panel, shape[axis], across)
+    return Layout(strides, count * pieces, axis, panel, shape[axis], across)
+
+
+def _around(shape: Sequence[int], innermost: int, extent: int) -> tuple[tuple[int, ...], int]:
+    """Return the strides around an innermost axis of some extent, and the number of all elements."""
+    strides, count = [1] * len(shape), extent
+    for axis in reversed(range(len(shape))):
+        if axis != innermost:
+            strides[axis] = count
+            count *= shape[axis]
+    return tuple(strides), count
 
 
 def choose_layouts(program: Program, target: Target) -> dict[Buffer, Layout]:

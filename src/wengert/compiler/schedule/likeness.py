@@ -22,9 +22,7 @@ _NEW = "new"
 class Likeness:
     """The key of a nest under construction, and the numbers of the objects in it.
 
-    Args:
-        layouts: of the buffers.
-        starts: the element of a buffer from which offsets count; the first one by default.
+    Offsets in a buffer count from the element in ``starts``, or else from the first.
     """
 
     def __init__(self, layouts: Mapping[Buffer, Layout], starts: Mapping[Buffer, int] | None = None) -> None:

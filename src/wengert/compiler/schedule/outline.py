@@ -70,14 +70,7 @@ def outline_key(
     layouts: Mapping[Buffer, Layout],
     passed: NestArguments,
 ) -> tuple[Any, ...]:
-    """Return the key that nests without checks share if they have the same code.
-
-    Args:
-        nest: the nest.
-        schedule: how it is carried out.
-        layouts: of its buffers.
-        passed: the arguments of its function.
-    """
+    """Return the key that nests without checks share if they have the same code."""
     likeness = Likeness(layouts, dict(zip(passed.buffers, passed.starts, strict=True)))
     likeness.add_dims(passed.counters)
     likeness.add_nest(nest)

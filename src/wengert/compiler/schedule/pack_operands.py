@@ -40,7 +40,7 @@ class _Around(NamedTuple):
 
     turns: int
     changing: set[Buffer]
-    """What it writes."""
+    """The buffer that it writes."""
 
 
 class _Choice(NamedTuple):

@@ -42,11 +42,11 @@ class Lines(NamedTuple):
     """The lines of an array along an axis."""
 
     outer: int
-    """How many groups of lines lie one after the other."""
+    """The number of groups of lines that lie one after the other."""
     extent: int
     """The elements of a line."""
     inner: int
-    """How many lines of a group begin next to each other: the distance of the elements of a line."""
+    """The number of lines of a group that begin next to each other: the distance of the elements of a line."""
 
 
 class SortPlan(NamedTuple):

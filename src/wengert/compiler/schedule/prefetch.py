@@ -38,7 +38,7 @@ class IndirectRun(NamedTuple):
     size: int
     """Their bytes that are prefetched."""
     ahead: int
-    """How many turns of the loop before."""
+    """The number of turns of the loop before."""
 
 
 class Prefetches(NamedTuple):
@@ -62,13 +62,7 @@ def choose_prefetches(
 ) -> Prefetches:
     """Return the loads to prefetch: those of buffers that are larger than the processor's own caches.
 
-    Args:
-        nest: the nest.
-        lanes: its lanes.
-        order: its loops.
-        layouts: where elements lie.
-        target: the processor.
-        tile_bytes: the bytes of a tile along the lanes.
+    A tile has ``tile_bytes`` along the lanes.
     """
     runs: dict[Dim, tuple[IndirectRun, ...]] = {}
     for load in nest.loads():

@@ -39,13 +39,13 @@ def choose_tile(
     if len(fixed) > 1:
         return {dim: factor for dim, factor in fixed.items() if factor > 1}
     if not reductions:
-        other = transposed_dim(nest, lanes, width, layouts)
-        return {**({other: width} if other else {}), **fixed}
+        transposed = transposed_dim(nest, lanes, width, layouts)
+        return {**({transposed: width} if transposed else {}), **fixed}
     main = max(reductions, key=lambda node: math.prod(dim.extent for dim in node.dims))
     bounding = {dim for node in reductions for dim in guarded_dims(node, lanes)}
     follows = free_dims(main.body) - bounding
     dims = sorted((dim for dim in nest.dims if dim in follows), key=lambda dim: dim is not lanes)
-    step = _Step(main, dims, lanes, width, layouts, target)
+    step = _Step(main, dims, lanes, width, target)
     if lanes in main.dims and not fixed and step.reads_rows():
         return {}
     taps = math.prod(dim.extent for dim in main.dims if dim in unrolled)
@@ -131,21 +131,10 @@ def _factors(dim: Dim, is_lanes: bool, width: int, *, whole: bool) -> list[int]:
 
 
 class _Step:
-    """One step of the reduction that takes longest.
-
-    Args:
-        node: the reduction.
-        dims: the dimensions of the nest that it follows.
-    """
+    """One step of the reduction that takes longest, which follows dimensions of the nest."""
 
     def __init__(
-        self,
-        node: Reduce,
-        dims: Sequence[Dim],
-        lanes: Dim | None,
-        width: int,
-        layouts: Mapping[Buffer, Layout],
-        target: Target,
+        self, node: Reduce, dims: Sequence[Dim], lanes: Dim | None, width: int, target: Target
     ) -> None:
         self.node = node
         self.dims = dims

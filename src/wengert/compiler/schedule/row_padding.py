@@ -11,14 +11,7 @@ from wengert.engine.nest.nest import Nest, Store
 
 
 def is_padded(nest: Nest, dim: Dim, width: int, layouts: Mapping[Buffer, Layout]) -> bool:
-    """Return whether all rows along the lanes are padded to whole vectors, and no check reads the padding.
-
-    Args:
-        nest: the nest.
-        dim: the dimension along the lanes.
-        width: elements of a vector.
-        layouts: where buffers lie.
-    """
+    """Return whether all rows along the lanes are padded to whole vectors, and no check reads the padding."""
     for node in nest.nodes():
         if isinstance(node, Load) and not _reaches(node.buffer, node.indices, dim, width, layouts):
             return False

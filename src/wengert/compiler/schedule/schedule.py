@@ -51,7 +51,7 @@ class Schedule:
     delays_stores: bool = False
     """Whether the results of a tile are written while the reductions of the next one run."""
     vectors: int = 1
-    """How many vectors are computed as one, an operation of each in turn: those of a tile, or of a reduction's turn."""
+    """Vectors that are computed as one, an operation of each in turn: those of a tile, or of a reduction's turn."""
 
 
 def choose_schedule(nest: Nest, layouts: Mapping[Buffer, Layout], target: Target) -> Schedule:
@@ -111,13 +111,14 @@ def instruction_count(nest: Nest, layouts: Mapping[Buffer, Layout], target: Targ
 
 def _costs(nest: Nest, width: int, layouts: Mapping[Buffer, Layout]) -> dict[Dim | None, float]:
     """Return the cost of each choice of lanes."""
-    dims = [dim for dim in _lane_candidates(nest) if dim.extent >= 2]
+    reduced = dict.fromkeys(dim for node in nest.reductions() for dim in node.dims)
+    parallel = (dim for dim in nest.dims if dim not in nest.sequential)
+    dims = [dim for dim in (*parallel, *reduced) if dim.extent >= 2]
     if nest.sequential and not has_functions(nest):  # chains whose elements lie apart go on one by one
         positions = [linear(layouts[buffer], indices) for buffer, indices in nest.accesses()]
         dims = [dim for dim in dims if any(abs(position.coefficient(dim)) == 1 for position in positions)]
-    candidates = [None, *dims]
-    known = _Known()
-    return {dim: _cost(nest, dim, width, layouts, known) for dim in candidates}
+    cache = _Known()
+    return {dim: _cost(nest, dim, width, layouts, cache) for dim in (None, *dims)}
 
 
 def vector_item_bytes(nest: Nest) -> int:
@@ -125,11 +126,6 @@ def vector_item_bytes(nest: Nest) -> int:
     dtypes = {store.buffer.dtype for store in nest.stores} | {node.dtype for node in nest.nodes()}
     floats = [dtype.itemsize for dtype in dtypes if dtype.kind == "f"]
     return min(floats) if floats else max(4, *(dtype.itemsize for dtype in dtypes), 4)
-
-
-def _lane_candidates(nest: Nest) -> list[Dim]:
-    reduced = [dim for node in nest.reductions() for dim in node.dims]
-    return [dim for dim in nest.dims if dim not in nest.sequential] + list(dict.fromkeys(reduced))
 
 
 class _Facts(NamedTuple):
@@ -145,21 +141,18 @@ class _Known(dict[Expression, _Facts]):
 
     def __missing__(self, expression: Expression) -> _Facts:
         nodes = list(walk(expression))
-        reductions = tuple(node for node in nodes if isinstance(node, Reduce) and node is not expression)
+        inner = [node for node in nodes if isinstance(node, Reduce) and node is not expression]
+        outer = [expression] if isinstance(expression, Reduce) else []
         facts = self[expression] = _Facts(
             sum(isinstance(node, Apply) for node in nodes),
             tuple(node for node in nodes if isinstance(node, Load)),
-            tuple((node, self[node.body]) for node in (*reductions, *_itself(expression))),
+            tuple((node, self[node.body]) for node in inner + outer),
         )
         return facts
 
 
-def _itself(expression: Expression) -> tuple[Reduce, ...]:
-    return (expression,) if isinstance(expression, Reduce) else ()
-
-
 def _cost(
-    nest: Nest, lanes: Dim | None, width: int, layouts: Mapping[Buffer, Layout], known: _Known
+    nest: Nest, lanes: Dim | None, width: int, layouts: Mapping[Buffer, Layout], cache: _Known
 ) -> float:
     """Return about how many instructions a nest takes with a dimension along vectors."""
     points = math.prod(dim.extent for dim in nest.dims)
@@ -171,12 +164,12 @@ def _cost(
     joining = {store: joined_cost(group) for group in joined for store in group}
     for store in nest.stores:
         if store.along:
-            total += points * _along_cost(nest, store, lanes, width, layouts, known)
+            total += points * _along_cost(nest, store, lanes, width, layouts, cache)
             continue
         stride = linear(layouts[store.buffer], store.indices).coefficient(lanes) if mapped and lanes else 1
         writing = 1.0 if stride == 1 or not mapped else width * costs.COSTS.strided_access_cost
         writing = joining.get(store, writing)
-        facts = known[store.value]
+        facts = cache[store.value]
         total += points * shrink * (writing + facts.applies)
         for node, inner in facts.reductions:
             total += points * _reduction_cost(node, inner, lanes, width, layouts, mapped)
@@ -194,15 +187,15 @@ def _along_cost(
     lanes: Dim | None,
     width: int,
     layouts: Mapping[Buffer, Layout],
-    known: _Known,
+    cache: _Known,
 ) -> float:
     """Return the cost of a store along a reduction at one point of the nest; loads of the reductions are free."""
     steps = math.prod(dim.extent for dim in store.along)
     stride = linear(layouts[store.buffer], store.indices).coefficient(lanes) if lanes else 1
     writing = 1.0 if stride == 1 or lanes is None else width * costs.COSTS.strided_access_cost
-    facts = known[store.value]
+    facts = cache[store.value]
     at_hand = {
-        load for store in nest.stores for _, inner in known[store.value].reductions for load in inner.loads
+        load for store in nest.stores for _, inner in cache[store.value].reductions for load in inner.loads
     }
     reading = sum(_load_cost(load, lanes, width, layouts) for load in facts.loads if load not in at_hand)
     return steps * _shrink(lanes, width) * (writing + facts.applies + reading)

@@ -49,14 +49,14 @@ def schedule_nests(
 ) -> dict[Nest, ScheduledNest]:
     """Return the schedule of each nest of a program; nests that are alike have one, which is chosen once."""
     scheduled: dict[Nest, ScheduledNest] = {}
-    known: dict[Any, tuple[Nest, list[Any]]] = {}
+    representatives: dict[Any, tuple[Nest, list[Any]]] = {}
     for step in all_steps(program.steps):
         if not isinstance(step, Nest) or step in scheduled:
             continue
         nest = collapse_loops(step, layouts)
         likeness = Likeness(layouts)
         likeness.add_nest(nest)
-        first, met = known.setdefault(likeness.key, (step, likeness.met))
+        first, met = representatives.setdefault(likeness.key, (step, likeness.met))
         if first is step:
             scheduled[step] = ScheduledNest(nest, choose_schedule(nest, layouts, target))
         else:

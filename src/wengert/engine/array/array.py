@@ -201,11 +201,11 @@ class Array(Conversions):
     # -- errors and texts ---------------------------------------------------------------------------------
 
     def _unsupported(self, function: Any, part: str = "", hint: str = "") -> UnsupportedError:
-        known = concrete(self) is not None and not on_graph(self)
-        if reason := without_derivative(function, known):
+        has_value = concrete(self) is not None and not on_graph(self)
+        if reason := without_derivative(function, has_value):
             return unsupported(function, part, *reason)
         hint = instead_of_distribution() or hint
-        if known:
+        if has_value:
             return unsupported(function, part, "Wengert has no derivative for this", hint or OTHERWISE)
         requirement = f"this needs concrete values, and a {self.owner.name} knows only their type here"
         return unsupported(function, part, requirement, hint or UNFOLLOWED)
@@ -434,8 +434,10 @@ class Array(Conversions):
     def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
         """Return the array itself for its device, as `np.ndarray.to_device`."""
         if device != self.device or stream is not None:
-            given = repr(device) if stream is None else f"stream={stream!r}"
-            raise ArgumentError(message("to_device", 'the one device is "cpu", which has no streams', given))
+            requested = repr(device) if stream is None else f"stream={stream!r}"
+            raise ArgumentError(
+                message("to_device", 'the one device is "cpu", which has no streams', requested)
+            )
         return self
 
 

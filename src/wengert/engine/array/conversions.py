@@ -59,12 +59,12 @@ def _is_formatted(frame: FrameType) -> bool:
     return is_operation and code[position + 1] in _REMAINDERS
 
 
-def _lost(name: str, hint: str, traced: str = _OUTSIDE, known: Callable[..., Any] | None = None) -> Any:
-    """Return a method that raises an error, except for constants if ``known`` is given."""
+def _lost(name: str, hint: str, traced: str = _OUTSIDE, on_constant: Callable[..., Any] | None = None) -> Any:
+    """Return a method that raises an error, except for constants if ``on_constant`` is given."""
 
     def method(self: Conversions, *arguments: Any, **options: Any) -> Any:
-        if known is not None and self.owner.plain:
-            return known(self.state.value, *arguments, **options)
+        if on_constant is not None and self.owner.plain:
+            return on_constant(self.state.value, *arguments, **options)
         self.owner.check_open(name)
         if on_graph(self):
             raise self.without_value(name, way_out(name) or traced)
@@ -162,11 +162,17 @@ class Conversions(Operators):
         hint = "write wengert.numpy.take(x, i), or wengert.numpy.array(x)[i]"
         return np.array(self._concrete(name, hint), dtype=dtype)
 
-    __dlpack__ = _lost("from_dlpack", _EXPORTED, known=lambda x, **options: np.array(x).__dlpack__(**options))
-    __dlpack_device__ = _lost("from_dlpack", _EXPORTED, known=lambda x: x.__dlpack_device__())
-    item = _lost("item()", "leave x as it is, or write wg.stop_gradient(x).item()", known=np.ndarray.item)
+    __dlpack__ = _lost(
+        "from_dlpack", _EXPORTED, on_constant=lambda x, **options: np.array(x).__dlpack__(**options)
+    )
+    __dlpack_device__ = _lost("from_dlpack", _EXPORTED, on_constant=lambda x: x.__dlpack_device__())
+    item = _lost(
+        "item()", "leave x as it is, or write wg.stop_gradient(x).item()", on_constant=np.ndarray.item
+    )
     tolist = _lost(
-        "tolist()", "iterate over the array, or write wg.stop_gradient(x).tolist()", known=np.ndarray.tolist
+        "tolist()",
+        "iterate over the array, or write wg.stop_gradient(x).tolist()",
+        on_constant=np.ndarray.tolist,
     )
 
     def __reduce__(self) -> Any:
@@ -175,4 +181,4 @@ class Conversions(Operators):
         return self._not_pickled()
 
     _not_pickled = _lost("pickle", "pickle the value: wg.stop_gradient(x)")
-    tobytes = _lost("tobytes()", "write wg.stop_gradient(x).tobytes()", known=np.ndarray.tobytes)
+    tobytes = _lost("tobytes()", "write wg.stop_gradient(x).tobytes()", on_constant=np.ndarray.tobytes)

@@ -37,9 +37,6 @@ class Flat:
 
     Reading copies; writing changes the array, and repeats values that are too few.
 
-    Args:
-        array: the array.
-
     Example:
         >>> import numpy as np
         >>> import wengert as wg

@@ -133,10 +133,10 @@ def parse(shape: Shape, index: Any, *, checked: bool = True) -> Subscript:
     """
     first = index[0] if type(index) is tuple and index else index  # pyright: ignore[reportUnknownVariableType]
     if type(first) is not np.ndarray:
-        found = _parse_basic(shape, index)
+        subscript = _parse_basic(shape, index)
     else:
-        found = None if checked else _parse_arrays(shape, index)
-    return found or _parse(shape, index, checked)
+        subscript = None if checked else _parse_arrays(shape, index)
+    return subscript or _parse(shape, index, checked)
 
 
 _NUMBER_OR_NONE = (int, type(None))
@@ -169,10 +169,12 @@ def _parse_basic(shape: Shape, index: Any) -> Subscript | None:
             is_whole = False
         else:
             return None
-    rest = shape[len(basic) :]
-    if not rest:
+    trailing = shape[len(basic) :]
+    if not trailing:
         return _subscript((tuple(basic), tuple(result), (), False, tuple(part), is_whole))
-    return _subscript(((*basic, *_whole(rest)), (*result, *rest), (), False, (*part, *rest), is_whole))
+    return _subscript(
+        ((*basic, *_whole(trailing)), (*result, *trailing), (), False, (*part, *trailing), is_whole)
+    )
 
 
 def _subscript(fields: tuple[Any, ...]) -> Subscript:
@@ -316,16 +318,16 @@ def is_mask_without_value(index: Any, shape: Shape) -> bool:
 
 
 def _positions(mask: Any) -> list[Any]:
-    known = concrete(mask)
-    if known is None:
+    values = concrete(mask)
+    if values is None:
         hint = (
             "write np.where(mask, x, 0), whose shape does not depend on the mask; "
             "for x[mask] = y[mask], x = np.where(mask, y, x); for x[mask] *= 2, x = np.where(mask, x * 2, x)"
         )
         raise ConcreteError(message("getitem", "a mask needs concrete values here", hint=hint))
-    if np.ndim(known) == 0:
-        return [_Truth(bool(known))]
-    return list(np.nonzero(known))
+    if np.ndim(values) == 0:
+        return [_Truth(bool(values))]
+    return list(np.nonzero(values))
 
 
 def _integer(entry: Any, axis: int, extent: int) -> int:
@@ -352,15 +354,15 @@ def _positions_along(entry: Any, axis: int, extent: int, checked: bool) -> Any:
     if dtype_of(entry).kind not in "iu":
         got, hint = str(dtype_of(entry)), "write x[i.astype(int)]"
         raise IndexingError(message("getitem", "index arrays must hold integers", got, hint))
-    known = concrete(entry)
-    if known is None:
+    values = concrete(entry)
+    if values is None:
         return signed(entry)
     if (
         (checked or entry.dtype == _UNSIGNED)
-        and known.size
-        and (known.min() < -extent or known.max() >= extent)
+        and values.size
+        and (values.min() < -extent or values.max() >= extent)
     ):
-        bad = known[(known < -extent) | (known >= extent)].flat[0]
+        bad = values[(values < -extent) | (values >= extent)].flat[0]
         raise _outside(bad, axis, extent)
     return entry
 
@@ -421,8 +423,8 @@ def _memory(x: Box, subscript: Subscript) -> Any:
     if (is_in_rows(x) and result == tuple(range(len(result)))) or not size(subscript.shape):
         return None
     part = memory_of(x)[numpy_index(subscript.basic)].reshape(subscript.shape)
-    rest = np.empty_like(part.transpose(order)[(0,) * len(arrays)], BOOL)
-    return outside(rows(lead), rest).transpose(result)
+    remainder = np.empty_like(part.transpose(order)[(0,) * len(arrays)], BOOL)
+    return outside(rows(lead), remainder).transpose(result)
 
 
 def _permuted(x: Any, order: tuple[int, ...]) -> Any:
@@ -431,16 +433,16 @@ def _permuted(x: Any, order: tuple[int, ...]) -> Any:
 
 def _arrays_first(subscript: Subscript) -> tuple[tuple[int, ...], list[Any]]:
     axes = [axis for axis, _ in subscript.arrays]
-    rest = [axis for axis in range(len(subscript.shape)) if axis not in axes]
-    return (*axes, *rest), [array for _, array in subscript.arrays]
+    remaining = [axis for axis in range(len(subscript.shape)) if axis not in axes]
+    return (*axes, *remaining), [array for _, array in subscript.arrays]
 
 
 def _result_order(subscript: Subscript, arrays: list[Any]) -> tuple[int, ...]:
     """Return the permutation that moves the arrays' axes from the front to their position in NumPy's result."""
     rank = len(broadcast("getitem", *map(shape_of, arrays)))
-    rest = len(subscript.shape) - len(arrays)
+    remaining = len(subscript.shape) - len(arrays)
     before = 0 if subscript.in_front else subscript.arrays[0][0]
-    return (*range(rank, rank + before), *range(rank), *range(rank + before, rank + rest))
+    return (*range(rank, rank + before), *range(rank), *range(rank + before, rank + remaining))
 
 
 def write(x: Any, subscript: Subscript, value: Any) -> Any:

@@ -65,13 +65,13 @@ def _product() -> tuple[Any, Any]:
     return forward, reflected
 
 
-def _factor(box: Operators, other: Any) -> Any:
+def _factor(box: Operators, factor: Any) -> Any:
     """Return the other factor of a product, or raise an error where Python would repeat a list."""
-    if isinstance(other, SEQUENCE) and box.weak and box.dtype.kind in "iu":
-        requirement = f"a concrete number is needed to repeat a {type(other).__name__}"
+    if isinstance(factor, SEQUENCE) and box.weak and box.dtype.kind in "iu":
+        requirement = f"a concrete number is needed to repeat a {type(factor).__name__}"
         hint = "name it in static_argnums of wg.jit, or multiply wengert.numpy.array of it"
         raise ConcreteError(message("multiply", requirement, str(box.type), hint))
-    return operand(other)
+    return operand(factor)
 
 
 def _in_place(primitive: Primitive) -> Any:

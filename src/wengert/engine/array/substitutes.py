@@ -16,9 +16,9 @@ FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 SUBSTITUTES: dict[str, Callable[..., Any]] = {}
 #: Wengert's module for NumPy, which enters itself.
 MODULES: dict[str, Any] = {}
-#: What stands for classes of Python and NumPy in a second run; `wengert.engine.transforms.builtin_names` fills it.
+#: Substitutes for classes of Python and NumPy in a second run; `wengert.engine.transforms.builtin_names` fills it.
 STAND_INS: dict[Any, Any] = {}
-#: How the names of the classes of SciPy's distributions end.
+#: The ends of the names of the classes of SciPy's distributions.
 FAMILY = "_gen"
 #: Functions that load the modules that fill the table; it is complete after them.
 LOADERS: list[Callable[[], Any]] = []
@@ -54,9 +54,6 @@ def substitute_for(function: Any) -> Callable[..., Any] | None:
 
     SciPy defines its functions in private modules, such as `scipy.integrate._quadrature`. A family of
     distributions is an object, such as `scipy.stats.norm` of the class `norm_gen`.
-
-    Args:
-        function: any object.
 
     Example:
         >>> import numpy as np
@@ -109,5 +106,5 @@ def class_name(value: Any) -> tuple[str, str]:
 
 def name_of_substitute(function: Callable[..., Any]) -> str:
     """Return the name under which a program reaches a function of the table, such as ``wengert.scipy.linalg.expm``."""
-    names = [name for name, other in SUBSTITUTES.items() if other is function]
+    names = [name for name, candidate in SUBSTITUTES.items() if candidate is function]
     return f"wengert.{names[0]}".replace("wengert.scipy.special.", "wengert.special.")

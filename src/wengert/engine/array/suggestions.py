@@ -152,13 +152,13 @@ _WITHOUT_DERIVATIVES = {
 }
 
 
-def without_derivative(function: Any, known: bool) -> tuple[str, str] | None:
+def without_derivative(function: Any, has_value: bool) -> tuple[str, str] | None:
     """Return requirement and hint for a NumPy function that cannot have derivatives; None for others."""
     name = getattr(function, "__name__", "")
     if function is not getattr(np, name, None) or name not in _WITHOUT_DERIVATIVES:
         return None
     requirement, for_known, for_others = _WITHOUT_DERIVATIVES[name]
-    return requirement, for_known if known else for_others
+    return requirement, for_known if has_value else for_others
 
 
 def advised(hint: str) -> str:
@@ -287,9 +287,9 @@ def _instead_of_call(call: ast.Call, frame: FrameType, operation: str) -> str:
     if function is getattr(np.linalg, name, _NOTHING):
         return _of_list(f"numpy.linalg.{name}", function, call, frame, operation)
     if function is getattr(math, name, _NOTHING):
-        other = _OF_MATH.get(name) or ("" if name in _UNLIKE_NUMPYS else counterpart(name))
+        replacement = _OF_MATH.get(name) or ("" if name in _UNLIKE_NUMPYS else counterpart(name))
         known_only = "write it with NumPy: math computes with known numbers"
-        return f"write {other} for math.{name}" if other else known_only
+        return f"write {replacement} for math.{name}" if replacement else known_only
     return _of_foreign(function)
 
 
@@ -356,8 +356,8 @@ def counterpart(*names: str) -> str:
 
 def instead_of(*names: str) -> str:
     """Return a hint for a function without a derivative, by its names; an empty string without a counterpart."""
-    other = counterpart(*names)
-    return f"write {other}" if other else ""
+    replacement = counterpart(*names)
+    return f"write {replacement}" if replacement else ""
 
 
 def _instead_of_table() -> str:
@@ -384,10 +384,12 @@ def instead_of_package(otherwise: str) -> str:
     function = _called()
     if _module_of(function).partition(".")[0] != package and running:
         function = running[-1]  # SciPy wraps its functions: the first behind the wrappers
-    other = _substitute(function) or _of_same_meaning(function) or _of_room(function) or _instead_of_table()
-    name = "" if other else _full_name(function)
+    replacement = (
+        _substitute(function) or _of_same_meaning(function) or _of_room(function) or _instead_of_table()
+    )
+    name = "" if replacement else _full_name(function)
     place = name and f" in {name}"
-    return f"{_PACKAGES.get(package, package)} computes with plain arrays{place}: {other or otherwise}"
+    return f"{_PACKAGES.get(package, package)} computes with plain arrays{place}: {replacement or otherwise}"
 
 
 def instead_of_distribution() -> str:
@@ -400,12 +402,12 @@ def instead_of_distribution() -> str:
     name = family_name(owner)
     called = f"scipy.stats.{name}" + (f".{method}" if method[0] != "_" else "")
     substitute_for(owner)  # fills the table
-    found = {full: getattr(own, "functions", None) for full, own in SUBSTITUTES.items()}
-    families: dict[str, tuple[str, ...]] = {full: names for full, names in found.items() if names}
-    known = families.get(f"scipy.stats.{name}")
-    if method in (known or ()):
+    functions = {full: getattr(own, "functions", None) for full, own in SUBSTITUTES.items()}
+    families: dict[str, tuple[str, ...]] = {full: names for full, names in functions.items() if names}
+    family_methods = families.get(f"scipy.stats.{name}")
+    if method in (family_methods or ()):
         return ""
-    room, names = (f"scipy.stats.{name}", known) if known else ("scipy.stats", families)
+    room, names = (f"scipy.stats.{name}", family_methods) if family_methods else ("scipy.stats", families)
     others = ", ".join(sorted(full.rpartition(".")[2] for full in names))
     return (
         f"Wengert has no rule for {called}: write its formula with {_OWN}, or take of wengert.{room} {others}"

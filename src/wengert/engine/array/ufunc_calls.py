@@ -80,11 +80,11 @@ def _loop(ufunc: np.ufunc, operands: list[Any], dtype: Any, signature: Any, cast
     if dtype is not None:
         signature = (*(None,) * ufunc.nin, *(np.dtype(dtype),) * ufunc.nout)
     try:
-        given = {} if signature is None else {"signature": signature}
-        found: Any = ufunc.resolve_dtypes((*kinds, *(None,) * ufunc.nout), casting=casting, **given)
+        options = {} if signature is None else {"signature": signature}
+        dtypes: Any = ufunc.resolve_dtypes((*kinds, *(None,) * ufunc.nout), casting=casting, **options)
     except TypeError as problem:
         raise DtypeError(message(f"np.{ufunc.__name__}", str(problem).rstrip("."), show(*operands))) from None
-    return found
+    return dtypes
 
 
 def truth_values(operation: str, condition: Any) -> Any:
@@ -109,9 +109,9 @@ def _chosen(ufunc: np.ufunc, mask: Any, result: Any, out: Any) -> Any:
     for value, target in zip(results, targets, strict=True):
         shape = broadcast(operation, shape_of(value), shape_of(mask))
         zero = dtype_of(value).type(0)
-        other = zero if target is None else _target(operation, target)
+        fallback = zero if target is None else _target(operation, target)
         value = broadcast_to(value, shape=shape) if shape != shape_of(value) else value
-        chosen.append(where(mask, value, cast(other, dtype=dtype_of(value))))
+        chosen.append(where(mask, value, cast(fallback, dtype=dtype_of(value))))
     return tuple(chosen) if isinstance(result, tuple) else chosen[0]
 
 

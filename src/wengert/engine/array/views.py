@@ -27,12 +27,6 @@ def view_of(base: Any, result: Any, view: View, index: Any = None) -> Any:
     """Make ``result`` a view of ``base`` through a `Lens`: a write to either changes both.
 
     A value without axes that is not a view, such as a sum, is a number for NumPy and has no views.
-
-    Args:
-        base: the value of which the result is a part; only boxes have views.
-        result: the value of the part.
-        view: the part.
-        index: the subscript that made the view, if one did.
     """
     if not isinstance(base, Box):
         return result
@@ -196,8 +190,8 @@ def axes_between(index: Index, shape: Shape) -> Axes | None:
     )
     if indexed_shape(without_ones) != tuple([extent for extent in shape if extent != 1]):
         return None
-    kept = iter([axis for axis, entry in enumerate(without_ones) if isinstance(entry, tuple)])
-    return Axes(without_ones, tuple([None if extent == 1 else next(kept) for extent in shape]))
+    sliced = iter([axis for axis, entry in enumerate(without_ones) if isinstance(entry, tuple)])
+    return Axes(without_ones, tuple([None if extent == 1 else next(sliced) for extent in shape]))
 
 
 @lru_cache(maxsize=4096)
@@ -238,11 +232,11 @@ class _Steps(NamedTuple):
 @lru_cache(maxsize=4096)
 def _steps(axes: Axes, shape: Shape) -> _Steps:
     index, order = axes
-    kept = [axis for axis, entry in enumerate(index) if isinstance(entry, tuple)]
-    permutation = tuple([kept.index(axis) for axis in order if axis is not None])
+    sliced = [axis for axis, entry in enumerate(index) if isinstance(entry, tuple)]
+    permutation = tuple([sliced.index(axis) for axis in order if axis is not None])
     extents = indexed_shape(index)
     moved = tuple([extents[axis] for axis in permutation])
-    extent_of = dict(zip(kept, extents, strict=True))
+    extent_of = dict(zip(sliced, extents, strict=True))
     viewed = tuple([1 if axis is None else extent_of[axis] for axis in order])
     is_whole = index == tuple([(0, extent, 1) for extent in shape])
     return _Steps(is_whole, None if list(permutation) == sorted(permutation) else permutation, moved, viewed)

@@ -149,9 +149,9 @@ def until_all_done(
     """Return the operands of a scan of all examples, its parameters that differ, and how many carries it adds first."""
     body, constants, carries = params["body"], params["constants"], params["carries"]
     reverse, stops = params["reverse"], bool(params.get("stops"))
-    given, before = parts(operands[1:], constants, carries), parts(batched[1:], constants, carries)
-    carried = [x if flag else repeat(x, size) for x, flag in zip(given.carries, before.carries, strict=True)]
-    columns = [exchange(x) if flag else x for x, flag in zip(given.slices, before.slices, strict=True)]
+    groups, before = parts(operands[1:], constants, carries), parts(batched[1:], constants, carries)
+    carried = [x if flag else repeat(x, size) for x, flag in zip(groups.carries, before.carries, strict=True)]
+    columns = [exchange(x) if flag else x for x, flag in zip(groups.slices, before.slices, strict=True)]
     most = reduce_max(operands[0], axes=(0,)) if batched[0] else operands[0]
     first = most - 1 if reverse else np.int64(0)
     going = [reduce_any(carried[0], axes=(0,))] if stops else []
@@ -161,7 +161,7 @@ def until_all_done(
         "constants": 1 + constants,
         "carries": added + carries,
     }
-    return [most, operands[0], *given.constants, *going, first, *carried, *columns], changes, added
+    return [most, operands[0], *groups.constants, *going, first, *carried, *columns], changes, added
 
 
 @memoized
@@ -187,8 +187,8 @@ def _guarded(
     leading = 1 + stops
 
     def step(turns: Any, *values: Any) -> list[Any]:
-        fixed, rest = values[:constants], values[constants:]
-        number, carried = rest[leading - 1], rest[leading:]
+        fixed, varying = values[:constants], values[constants:]
+        number, carried = varying[leading - 1], varying[leading:]
         taken = less(number, turns)
         if stops:
             taken = logical_and(taken, carried[0])
@@ -206,10 +206,8 @@ def _source(
     turns: str, *operands: str, body: Graph, constants: int, carries: int, reverse: bool, **params: Any
 ) -> str:
     fixed, carried, columns = (", ".join(part) for part in parts(operands, constants, carries))
-    given = f"{turns}, [{fixed}], [{carried}], [{columns}]"
-    return (
-        f"bounded_scan(body, {given}, length={params['length']}, reverse={reverse}, stops={params['stops']})"
-    )
+    arguments = f"{turns}, [{fixed}], [{carried}], [{columns}]"
+    return f"bounded_scan(body, {arguments}, length={params['length']}, reverse={reverse}, stops={params['stops']})"
 
 
 bounded_scan_primitive = primitive(

@@ -27,8 +27,6 @@ class Carry:
     """The carry of a loop: a container whose leaves keep their types.
 
     Args:
-        operation: the name of the loop.
-        value: the initial carry.
         counts: whether ``value`` is a pair: the loop's own counter, and the user's carry.
     """
 
@@ -154,12 +152,12 @@ def objects_behind(value: Any) -> Iterator[Any]:
     while waiting:
         item = waiting.popleft()
         yield item
-        for other in () if isinstance(item, Box) else _referents(item):
+        for referent in () if isinstance(item, Box) else _referents(item):
             if len(seen) == _MAX_OBJECTS:
                 break
-            if id(other) not in seen:
-                seen[id(other)] = other
-                waiting.append(other)
+            if id(referent) not in seen:
+                seen[id(referent)] = referent
+                waiting.append(referent)
 
 
 def _referents(value: Any) -> Sequence[Any]:

@@ -80,10 +80,10 @@ def checkpoint(fun: F) -> F:
             return outputs
 
         recorded = attempt(fun, lambda: record(run, leaves))
-        if all(value is not None for value in recorded.known):
-            _first[recorded.graph] = recorded.known
+        if all(value is not None for value in recorded.values):
+            _first[recorded.graph] = recorded.values
         results: Values = ()
-        if recorded.known:
+        if recorded.values:
             results = checkpoint_primitive(*recorded.captured, *leaves, program=recorded.graph)
         return tree.unflatten(structures[-1], results)
 
@@ -119,17 +119,17 @@ _first: weakref.WeakKeyDictionary[Graph, list[Any]] = weakref.WeakKeyDictionary(
 
 
 def _evaluate(*operands: Any, program: Graph) -> tuple[Any, ...]:
-    known = _first.pop(program, None)
-    return tuple(evaluate(program, *operands) if known is None else known)
+    results = _first.pop(program, None)
+    return tuple(evaluate(program, *operands) if results is None else results)
 
 
 def _extend(algebra: Algebra, primals: Values, parts: Values, program: Graph) -> Any:
     if not any(isinstance(value, Box) for value in (*primals, *parts)):
-        outputs, found = evaluate_over(algebra, program, primals, parts)
-        return tuple(outputs), found
-    given = [part is not None for part in parts]
-    moving, reached = extended_graph(program, algebra, given)
-    results = checkpoint_primitive(*primals, *select(parts, given), program=moving)
+        outputs, output_parts = evaluate_over(algebra, program, primals, parts)
+        return tuple(outputs), output_parts
+    present = [part is not None for part in parts]
+    moving, reached = extended_graph(program, algebra, present)
+    results = checkpoint_primitive(*primals, *select(parts, present), program=moving)
     count = len(program.outputs)
     return results[:count], spread(results[count:], reached)
 
@@ -144,8 +144,8 @@ def _pull(primals: Values, active: Flags, program: Graph) -> Any:
         back, reached = vjp_graph(program, active)
         if not any(reached):
             return [None] * len(active)
-        given = cotangents_or_zeros(cotangents, program.output_types)
-        return spread(checkpoint_primitive(*primals, *given, program=back), reached)
+        seeds = cotangents_or_zeros(cotangents, program.output_types)
+        return spread(checkpoint_primitive(*primals, *seeds, program=back), reached)
 
     return outputs, pullback
 

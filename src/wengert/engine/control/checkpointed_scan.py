@@ -127,8 +127,8 @@ def pullback_of(primals: Values, active: Flags, **params: Any) -> Any:
 
     def pullback(cotangents: Values) -> list[Any]:
         types = _infer(*map(type_of, primals), **params)
-        given = cotangents_or_zeros(cotangents, [*map(strong, types)])
-        results = checkpointed_adjoint_primitive(*primals, *given, active=tuple(flags), **params)
+        seeds = cotangents_or_zeros(cotangents, [*map(strong, types)])
+        results = checkpointed_adjoint_primitive(*primals, *seeds, active=tuple(flags), **params)
         return [None, *spread(results, flags)]
 
     return pullback
@@ -192,23 +192,28 @@ class _Extended:
         self.operands = [Node(x) if flag else None for x, flag in zip(operands, active, strict=True)]
         self.extras = [None if x is None else Node(x) for x in extras]
         with running(TapeTrace()) as self.trace:
-            given = boxes_of(self.trace, operands, self.operands)
+            boxes = boxes_of(self.trace, operands, self.operands)
             along = [
                 None if node is None else boxes_of(self.trace, [x], [node])[0]
                 for x, node in zip(extras, self.extras, strict=True)
             ]
-            values, found = evaluate_over(algebra, loop, given, along)
-        results = zip(values, grouped(found, len(values)), loop.output_types, strict=True)
-        self.results = [[value, *rest] for value, rest, type_ in results if is_inexact(type_.dtype)]
+            values, output_parts = evaluate_over(algebra, loop, boxes, along)
+        results = zip(values, grouped(output_parts, len(values)), loop.output_types, strict=True)
+        self.results = [
+            [value, *value_parts] for value, value_parts, type_ in results if is_inexact(type_.dtype)
+        ]
 
     def walk_back(self, cotangents: Sequence[Values]) -> list[list[Any]]:
         """Return the cotangents of each operand and its parts, from those of each result and its parts."""
         pairs = zip(itertools.chain(*self.results), itertools.chain(*cotangents), strict=True)
         states = [(state_of(self.trace, x), cotangent) for x, cotangent in pairs if cotangent is not None]
         seeds = [(state.node, cotangent) for state, cotangent in states if state is not None]
-        found = walk_back(seeds, [*self.operands, *self.extras])
+        adjoints = walk_back(seeds, [*self.operands, *self.extras])
         count = len(self.operands)
-        return [[x, *rest] for x, rest in zip(found[:count], grouped(found[count:], count), strict=True)]
+        return [
+            [x, *cotangent_parts]
+            for x, cotangent_parts in zip(adjoints[:count], grouped(adjoints[count:], count), strict=True)
+        ]
 
 
 def _extend_adjoint(
@@ -224,20 +229,20 @@ def _extend_adjoint(
     ]
     loop = _Extended(algebra, operands, filled, flags, params)
     rows = zip(cotangents, grouped(extras[split:], len(cotangents)), strict=True)
-    found = select(loop.walk_back([[*reversed(rest), value] for value, rest in rows]), flags)
+    pulled = select(loop.walk_back([[*reversed(higher_parts), value] for value, higher_parts in rows]), flags)
     values = [
         or_zero(group[-1], strong(type_of(x)))
-        for group, x in zip(found, select(operands, flags), strict=True)
+        for group, x in zip(pulled, select(operands, flags), strict=True)
     ]
-    return tuple(values), [part for group in found for part in group[-2::-1]]
+    return tuple(values), [part for group in pulled for part in group[-2::-1]]
 
 
 def _pull_adjoint(primals: Values, wanted: Flags, *, active: Flags, **params: Any) -> Any:
     operands, cotangents = _apart(primals, params["body"])
     results = checkpointed_adjoint_primitive(*primals, active=active, **params)
 
-    def pullback(given: Values) -> list[Any]:
-        directions = [None, *spread(given, active)]
+    def pullback(seeds: Values) -> list[Any]:
+        directions = [None, *spread(seeds, active)]
         loop = _Extended(DUAL_NUMBERS, operands, directions, wanted[: len(operands)], params)
         moved = [value for value, _ in loop.walk_back([(None, cotangent) for cotangent in cotangents])]
         tangents = [tangent for _, tangent in loop.results]
@@ -251,14 +256,14 @@ def _batch_adjoint(
 ) -> Any:
     """Give each active operand an axis of examples, so that each example has cotangents of its own."""
     body, active, carries = params["body"], params["active"], params["carries"]
-    (operands, cotangents), (flags, given) = (_apart(x, body) for x in (values, batched))
+    (operands, cotangents), (flags, cotangent_flags) = (_apart(x, body) for x in (values, batched))
     forced = [False, *active]
     operands = [
         repeat(x, size) if force and not flag else x
         for x, flag, force in zip(operands, flags, forced, strict=True)
     ]
     flags = list(map(max, flags, forced))
-    cotangents = [x if flag else repeat(x, size) for x, flag in zip(cotangents, given, strict=True)]
+    cotangents = [x if flag else repeat(x, size) for x, flag in zip(cotangents, cotangent_flags, strict=True)]
     inexact = [is_inexact(type_.dtype) for type_ in body.output_types]
     count = sum(inexact[:carries])
     cotangents = [*cotangents[:count], *map(exchange, cotangents[count:])]
@@ -279,12 +284,12 @@ def _all_at_once(
 ) -> tuple[list[Any], dict[str, Any]]:
     """Return the operands of a scan of all examples, which take the same turns, and the parameters that differ."""
     body, constants, carries = params["body"], params["constants"], params["carries"]
-    given, before = parts(operands[1:], constants, carries), parts(batched[1:], constants, carries)
-    carried = [x if flag else repeat(x, size) for x, flag in zip(given.carries, before.carries, strict=True)]
-    columns = [exchange(x) if flag else x for x, flag in zip(given.slices, before.slices, strict=True)]
+    groups, before = parts(operands[1:], constants, carries), parts(batched[1:], constants, carries)
+    carried = [x if flag else repeat(x, size) for x, flag in zip(groups.carries, before.carries, strict=True)]
+    columns = [exchange(x) if flag else x for x, flag in zip(groups.slices, before.slices, strict=True)]
     flags = [*before.constants, *[True] * carries, *before.slices]
     program, _ = batch_graph(body, size, flags, [True] * len(body.outputs))
-    return [operands[0], *given.constants, *carried, *columns], {"body": program}
+    return [operands[0], *groups.constants, *carried, *columns], {"body": program}
 
 
 checkpointed_adjoint_primitive = primitive(

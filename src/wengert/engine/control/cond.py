@@ -153,9 +153,9 @@ def _both(transform: Callable[..., Transformed], graphs: Sequence[Graph], *conte
 def _extend(algebra: Algebra, primals: Values, parts: Values, on_true: Graph, on_false: Graph) -> Any:
     """Carry the parts of elements of an algebra along; the predicate does not read them."""
     parts = parts[algebra.size :]
-    given = [part is not None for part in parts]
-    (yes, no), reached = _both(extended_graph, (on_true, on_false), algebra, given)
-    results = cond_primitive(*primals, *select(parts, given), on_true=yes, on_false=no)
+    present = [part is not None for part in parts]
+    (yes, no), reached = _both(extended_graph, (on_true, on_false), algebra, present)
+    results = cond_primitive(*primals, *select(parts, present), on_true=yes, on_false=no)
     count = len(on_true.outputs)
     return results[:count], spread(results[count:], reached)
 
@@ -167,8 +167,8 @@ def _pull(primals: Values, active: Flags, on_true: Graph, on_false: Graph) -> An
     def pullback(cotangents: Values) -> list[Any]:
         if not any(reached):
             return [None] * len(active)
-        given = cotangents_or_zeros(cotangents, on_true.output_types)
-        return [None, *spread(cond_primitive(*primals, *given, on_true=yes, on_false=no), reached)]
+        seeds = cotangents_or_zeros(cotangents, on_true.output_types)
+        return [None, *spread(cond_primitive(*primals, *seeds, on_true=yes, on_false=no), reached)]
 
     return outputs, pullback
 

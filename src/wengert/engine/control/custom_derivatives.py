@@ -182,14 +182,14 @@ class BatchedCall:
             outputs, residuals = self.call.forward(self.operands(trace, primals))
             leaves, structure = tree.flatten(residuals)
             flags = [state_of(trace, leaf) is not None for leaf in leaves]
-            kept = [trace.value(leaf) if flag else leaf for leaf, flag in zip(leaves, flags, strict=True)]
-            return self.outputs(trace, outputs), (kept, flags, list(map(is_weak, leaves)), structure)
+            saved = [trace.value(leaf) if flag else leaf for leaf, flag in zip(leaves, flags, strict=True)]
+            return self.outputs(trace, outputs), (saved, flags, list(map(is_weak, leaves)), structure)
 
     def backward(self, residuals: Any, cotangents: Values) -> list[Any]:
         """Apply a backward function to all examples; operands that the examples share get the sum."""
-        kept, flags, weak, structure = residuals
+        saved, flags, weak, structure = residuals
         with running(BatchTrace(self.size)) as trace:
-            rows = zip(kept, flags, weak, strict=True)
+            rows = zip(saved, flags, weak, strict=True)
             leaves = [trace.box(Batched(x, scalar)) if flag else x for x, flag, scalar in rows]
             inside = [trace.box(Batched(cotangent)) for cotangent in cotangents]
             results = self.call.backward(tree.unflatten(structure, leaves), inside)
@@ -220,10 +220,10 @@ class CustomFunction:
         if not self.has_rule:
             hint = f"define it: {self.name}.def{self.operation.removeprefix('custom_')}"
             raise ArgumentError(message(repr(self), "the function has no rule yet", hint=hint))
-        given = self._positional(arguments, options)
-        chosen = tuple(x for number, x in enumerate(given) if number not in self.nondiff_argnums)
+        values = self._positional(arguments, options)
+        chosen = tuple(x for number, x in enumerate(values) if number not in self.nondiff_argnums)
         operands, packed = pack(chosen, is_followable)
-        settings = [given[number] for number in self.nondiff_argnums]
+        settings = [values[number] for number in self.nondiff_argnums]
         call = self.call_type(self, packed, settings, list(map(type_of, operands)))
         results = _bind(self.primitive, call, operands)
         return tree.unflatten(call.structure, results)
@@ -305,10 +305,10 @@ def _is_linear(rule: Derivative, values: Values, params: Mapping[str, Any]) -> b
         return joint and all(rule.linear_in(position) for position, flag in enumerate(moving) if flag)
     if isinstance(rule, Partials):
         unknown = _Unknown()
-        known = [unknown if flag else value for flag, value in zip(moving, values, strict=True)]
+        states = [unknown if flag else value for flag, value in zip(moving, values, strict=True)]
         for partial in select(rule.partials, moving):
             try:
-                factor = partial(unknown, *known, **params) if callable(partial) else partial
+                factor = partial(unknown, *states, **params) if callable(partial) else partial
             except (TypeError, ValueError, AttributeError):  # the partial derivative reads an unknown value
                 return False
             if factor is None or factor is unknown:

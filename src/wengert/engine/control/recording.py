@@ -99,7 +99,7 @@ class Recorded(NamedTuple):
     graph: Graph
     captured: list[Any]
     """The values of other transforms that the function closes over: the graph's first inputs."""
-    known: list[Any]
+    values: list[Any]
     """The values of the outputs, None if not known."""
 
 
@@ -108,5 +108,5 @@ def record(function: Callable[..., Sequence[Any]], arguments: Sequence[Any]) -> 
     with running(Recorder()) as trace, recording(trace):
         outputs = function(*map(trace.argument, arguments))
         graph = trace.finish(outputs)
-        known = list(map(concrete, outputs))
-    return Recorded(graph, trace.captured, known)
+        values = list(map(concrete, outputs))
+    return Recorded(graph, trace.captured, values)

@@ -130,29 +130,29 @@ class Recomputed:
 
     def run(self, turns: Any, operands: Values, cotangents: Values) -> list[Any]:
         """Return the cotangents of the active operands, given one for each floating-point result."""
-        given = parts(operands, self.constants, self.carries)
+        groups = parts(operands, self.constants, self.carries)
         spread_out = spread(cotangents, self.inexact)
         carried = select(spread_out[: self.carries], self.active.carries)
         rows = [x for x in spread_out[self.carries :] if x is not None]
-        sums = [zeros(strong(type_of(x))) for x in select(given.constants, self.active.constants)]
-        slices = [zeros(strong(type_of(x))) for x in select(given.slices, self.active.slices)]
-        kept = [self._first_of(x) for x in given.carries]
+        sums = [zeros(strong(type_of(x))) for x in select(groups.constants, self.active.constants)]
+        slices = [zeros(strong(type_of(x))) for x in select(groups.slices, self.active.slices)]
+        saved = [self._first_of(x) for x in groups.carries]
         count = len(sums), len(carried)
 
         def turn_back(end: Any, top: Any, positions: Any, *state: Any) -> list[Any]:
-            kept, so_far = state[: self.carries], parts(state[self.carries :], *count)
-            top, positions, kept, values = self._restored(turns, given, end, top, positions, kept)
+            saved, so_far = state[: self.carries], parts(state[self.carries :], *count)
+            top, positions, saved, values = self._restored(turns, groups, end, top, positions, saved)
             end = end - 1
             row = self._row(turns, end)
-            inputs = [*given.constants, *values, *(gather(x, row) for x in given.slices)]
+            inputs = [*groups.constants, *values, *(gather(x, row) for x in groups.slices)]
             arriving = self._arriving(so_far.carries, rows, row)
             of = parts(evaluate(self.back, *inputs, *arriving), *count)
             sums = [total + term for total, term in zip(so_far.constants, of.constants, strict=True)]
             slices = [add_at(x, term, row) for x, term in zip(so_far.slices, of.slices, strict=True)]
             top = where(less(gather(positions, top), end), top, top - 1)
-            return [end, top, positions, *kept, *sums, *of.carries, *slices]
+            return [end, top, positions, *saved, *sums, *of.carries, *slices]
 
-        start = [turns, np.int64(0), np.zeros(self.slots, np.int64), *kept, *sums, *carried, *slices]
+        start = [turns, np.int64(0), np.zeros(self.slots, np.int64), *saved, *sums, *carried, *slices]
         results = repeat_while(lambda end, *state: greater(end, 0), turn_back, start, self.raises)
         return results[3 + self.carries :]
 
@@ -171,15 +171,15 @@ class Recomputed:
         return [*first, *(gather(x, row) for x in rows)]
 
     def _restored(
-        self, turns: Any, given: Any, end: Any, top: Any, positions: Any, kept: Values
+        self, turns: Any, groups: Any, end: Any, top: Any, positions: Any, saved: Values
     ) -> tuple[Any, Any, Any, list[Any]]:
         """Return the state before turn ``end - 1``, and the checkpoints that are kept on the way there."""
 
         def advanced(position: Any, target: Any, values: Values) -> list[Any]:
             def step(position: Any, *values: Any) -> list[Any]:
                 row = self._row(turns, position)
-                rows = (gather(x, row) for x in given.slices)
-                return [position + 1, *evaluate(self.advance, *given.constants, *values, *rows)]
+                rows = (gather(x, row) for x in groups.slices)
+                return [position + 1, *evaluate(self.advance, *groups.constants, *values, *rows)]
 
             state = [position, *values]
             return repeat_while(lambda position, *_: less(position, target), step, state, self.raises)
@@ -188,22 +188,22 @@ class Recomputed:
             return logical_and(greater(end - position, 2), less(top, self.slots - 1))
 
         def keep(position: Any, top: Any, positions: Any, *state: Any) -> list[Any]:
-            kept, values = state[: self.carries], state[self.carries :]
+            saved, values = state[: self.carries], state[self.carries :]
             target = position + split(end - position, self.slots - top)
             position, *values = advanced(position, target, values)
             top = top + 1
             positions = scatter(positions, position, top)
-            kept = [scatter(x, value, top) for x, value in zip(kept, values, strict=True)]
-            return [position, top, positions, *kept, *values]
+            saved = [scatter(x, value, top) for x, value in zip(saved, values, strict=True)]
+            return [position, top, positions, *saved, *values]
 
-        values = [gather(x, top) for x in kept]
+        values = [gather(x, top) for x in saved]
         position = gather(positions, top)
         position, top, positions, *state = repeat_while(
-            is_far, keep, [position, top, positions, *kept, *values]
+            is_far, keep, [position, top, positions, *saved, *values]
         )
-        kept, values = state[: self.carries], state[self.carries :]
+        saved, values = state[: self.carries], state[self.carries :]
         _, *values = advanced(position, end - 1, values)
-        return top, positions, kept, values
+        return top, positions, saved, values
 
 
 @memoized

@@ -102,8 +102,8 @@ def scan_carry(
     order = range(count - 1, -1, -1) if reverse else range(count)
     for done, position in enumerate(order if staged is None else ()):
         if any(map(on_graph, [*carry.leaves, *(rows[-1] if rows else columns)])):
-            rest = slice(0, count - done) if reverse else slice(done, count)
-            columns = [column if not done else column[rest] for column in columns]
+            remainder = slice(0, count - done) if reverse else slice(done, count)
+            columns = [column if not done else column[remainder] for column in columns]
             break
         value, row = call(carry.value, [_row(column, position) for column in columns])
         carry.step(value)

@@ -70,13 +70,13 @@ def infer_scan(
     *types: TensorType, body: Graph, constants: int, carries: int, length: int, reverse: bool, unroll: int = 1
 ) -> tuple[TensorType, ...]:
     """Return the types of the results of a scan."""
-    given = parts(types, constants, carries)
-    if min(constants, carries, length) < 0 or any(type_.shape[:1] != (length,) for type_ in given.slices):
+    groups = parts(types, constants, carries)
+    if min(constants, carries, length) < 0 or any(type_.shape[:1] != (length,) for type_ in groups.slices):
         requirement = f"the slices must have {length} rows, and the operands be counted"
         raise GraphError(message("scan", requirement, show(*types)))
-    rows = [TensorType(type_.dtype, type_.shape[1:]) for type_ in given.slices]
-    outputs = program_types("scan", body, [*given.constants, *given.carries, *rows])
-    check_same_types("scan", "the first results of a step", outputs[:carries], given.carries)
+    rows = [TensorType(type_.dtype, type_.shape[1:]) for type_ in groups.slices]
+    outputs = program_types("scan", body, [*groups.constants, *groups.carries, *rows])
+    check_same_types("scan", "the first results of a step", outputs[:carries], groups.carries)
     stacked = (TensorType(type_.dtype, (length, *type_.shape)) for type_ in outputs[carries:])
     return (*outputs[:carries], *stacked)
 
@@ -96,8 +96,8 @@ def _evaluate(
 
 def reach(marks: Sequence[int], *, body: Graph, constants: int, carries: int, **params: Any) -> list[int]:
     """Return the marks of the results of a scan, given those of its operands."""
-    given, results = fixed_point(functools.partial(propagate, body), marks, constants, carries)
-    return [*given[constants : constants + carries], *results[carries:]]
+    input_marks, results = fixed_point(functools.partial(propagate, body), marks, constants, carries)
+    return [*input_marks[constants : constants + carries], *results[carries:]]
 
 
 # -- algebras --------------------------------------------------------------------------------------------
@@ -135,23 +135,23 @@ def extend_scan(
         for part, type_, flag in zip(extras, types, each_part(algebra, carrying), strict=True)
     ]
     moving[algebra.size * end :] = _by_step(algebra, moving[algebra.size * end :])
-    given = [part is not None for part in moving]
+    present = [part is not None for part in moving]
     forced = each_part(algebra, active[constants:end] + [False] * (results - carries))
-    program, reached = extended_graph(body, algebra, given, forced)
-    inputs = _sections(program.inputs[:count], spread(program.inputs[count:], given), constants, end)
+    program, reached = extended_graph(body, algebra, present, forced)
+    inputs = _sections(program.inputs[:count], spread(program.inputs[count:], present), constants, end)
     outputs = _sections(program.outputs[:results], spread(program.outputs[results:], reached), carries)
     split = algebra.size * carries
     values = run(
         *_sections(primals, moving, constants, end),
         body=subgraph(program, inputs, outputs),
-        constants=constants + sum(given[: algebra.size * constants]),
+        constants=constants + sum(present[: algebra.size * constants]),
         carries=carries + sum(reached[:split]),
         **params,
     )
-    last, rest = carries + sum(reached[:split]), results + sum(reached[:split])
-    found = [*values[carries:last], *values[rest:]]
-    found = spread(found, reached)
-    return (*values[:carries], *values[last:rest]), [*found[:split], *_by_step(algebra, found[split:])]
+    last, tail = carries + sum(reached[:split]), results + sum(reached[:split])
+    moved = [*values[carries:last], *values[tail:]]
+    moved = spread(moved, reached)
+    return (*values[:carries], *values[last:tail]), [*moved[:split], *_by_step(algebra, moved[split:])]
 
 
 def _by_step(algebra: Algebra, extras: Values) -> list[Any]:
@@ -200,25 +200,14 @@ def pull_scan(
     carries: int,
     **params: Any,
 ) -> Any:
-    """Scan forward and keep the residuals; the pullback scans in the opposite direction.
-
-    Args:
-        run: carries out a scan forward.
-        run_back: returns what carries out a scan backward, given the results of the scan forward.
-        primals: the operands.
-        active: whether each operand has a derivative.
-        body: the step.
-        constants: the number of constants.
-        carries: the number of carries.
-        params: the other parameters.
-    """
+    """Scan forward and keep the residuals; the pullback scans in the opposite direction."""
     active = active_inputs(functools.partial(propagate, body), active, constants, carries)
     adjoint = adjoint_graph(body, active)
     residuals = _residuals(adjoint, constants, carries)
     inputs, outputs = adjoint.graph.inputs[: len(active)], adjoint.graph.outputs[: len(adjoint.followed)]
-    given = parts(primals, constants, carries)
-    fixed = evaluate(subgraph(adjoint.graph, inputs[:constants], residuals.fixed), *given.constants)
-    sliced = [given.slices[inputs[constants + carries :].index(var)] for var in residuals.sliced]
+    groups = parts(primals, constants, carries)
+    fixed = evaluate(subgraph(adjoint.graph, inputs[:constants], residuals.fixed), *groups.constants)
+    sliced = [groups.slices[inputs[constants + carries :].index(var)] for var in residuals.sliced]
     forward = subgraph(adjoint.graph, inputs, (*outputs, *residuals.stacked))
     results = run(*primals, body=forward, constants=constants, carries=carries, **params)
     back_scan = run_back(results)
@@ -251,9 +240,9 @@ def _backward(adjoint: Adjoint, residuals: _Residuals, active: Flags, constants:
     the constants. It slices the other residuals and the cotangents of the stacked results, and returns the cotangents
     of the slices.
     """
-    count, given = len(active), len(adjoint.followed)
+    count, followed_count = len(active), len(adjoint.followed)
     arriving = adjoint.graph.inputs[count:]
-    step = subgraph(adjoint.graph, (*residuals.in_order(), *arriving), adjoint.graph.outputs[given:])
+    step = subgraph(adjoint.graph, (*residuals.in_order(), *arriving), adjoint.graph.outputs[followed_count:])
     flags = parts(active, constants, carries)
     carrying, summing = sum(flags.carries), sum(flags.constants)
     types = adjoint.graph.input_types[:count]
@@ -289,10 +278,10 @@ def batch_scan(run: Run, size: int, operands: Values, batched: Flags, params: Ma
     flags = active_inputs(functools.partial(batched_outputs, body), batched, constants, carries)
     forced = flags[constants:end] + [False] * (len(body.outputs) - carries)
     program, reached = batch_graph(body, size, flags, forced)
-    given = parts(zip(operands, batched, flags, strict=True), constants, carries)
-    columns = [exchange(x) if before else x for x, before, _ in given.slices]
-    carried = [repeat(x, size) if flag and not before else x for x, before, flag in given.carries]
-    results = run(*(x for x, _, _ in given.constants), *carried, *columns, **{**params, "body": program})
+    groups = parts(zip(operands, batched, flags, strict=True), constants, carries)
+    columns = [exchange(x) if before else x for x, before, _ in groups.slices]
+    carried = [repeat(x, size) if flag and not before else x for x, before, flag in groups.carries]
+    results = run(*(x for x, _, _ in groups.constants), *carried, *columns, **{**params, "body": program})
     rows = [exchange(x) if flag else x for x, flag in zip(results[carries:], reached[carries:], strict=True)]
     types = [*body.output_types[:carries], *map(strong, body.output_types[carries:])]
     return batch_results((*results[:carries], *rows), reached, size, types)

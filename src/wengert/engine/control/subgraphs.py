@@ -40,10 +40,10 @@ def memoized(transform: F) -> F:
 
     @functools.wraps(transform)
     def transformed(graph: Graph, *options: Any) -> Any:
-        given = [tuple(cast("Iterable[Any]", x)) if isinstance(x, (list, tuple)) else x for x in options]
-        key = transformed, *given
+        hashable = [tuple(cast("Iterable[Any]", x)) if isinstance(x, (list, tuple)) else x for x in options]
+        key = transformed, *hashable
         if key not in graph.derived:
-            graph.derived[key] = transform(graph, *given)
+            graph.derived[key] = transform(graph, *hashable)
         return graph.derived[key]
 
     return transformed  # pyright: ignore[reportReturnType]
@@ -56,8 +56,8 @@ def select(values: Iterable[Any], flags: Flags) -> list[Any]:
 
 def spread(values: Iterable[Any], flags: Flags) -> list[Any]:
     """Return the next value for each flag that is set, and None for the others: the inverse of `select`."""
-    given = iter(values)
-    return [next(given) if flag else None for flag in flags]
+    supply = iter(values)
+    return [next(supply) if flag else None for flag in flags]
 
 
 def or_zero(value: Any, type_: TensorType) -> Any:
@@ -67,8 +67,8 @@ def or_zero(value: Any, type_: TensorType) -> Any:
 
 def subgraph(graph: Graph, inputs: Sequence[Var], outputs: Values) -> Graph:
     """Return the part of a graph that computes ``outputs`` from ``inputs``."""
-    given = set(inputs)
-    equations = tuple(equation for equation in graph.equations if given.isdisjoint(equation.outputs))
+    bound = set(inputs)
+    equations = tuple(equation for equation in graph.equations if bound.isdisjoint(equation.outputs))
     return eliminate_dead(Graph(tuple(inputs), graph.constants, equations, tuple(outputs)))
 
 
@@ -121,8 +121,10 @@ def _sources(graph: Graph) -> list[list[int]]:
     """Return, for each output, the positions of the inputs from which a derivative may reach it."""
     marks = {var: 1 << position if is_inexact(var.dtype) else 0 for position, var in enumerate(graph.inputs)}
     for equation in graph.equations:
-        given = [marks.get(atom, 0) if isinstance(atom, Var) else 0 for atom in equation.operands]
-        results = _marks_of_results(equation, given) if any(given) else [0] * len(equation.outputs)
+        operand_marks = [marks.get(atom, 0) if isinstance(atom, Var) else 0 for atom in equation.operands]
+        results = (
+            _marks_of_results(equation, operand_marks) if any(operand_marks) else [0] * len(equation.outputs)
+        )
         for var, mark in zip(equation.outputs, results, strict=True):
             marks[var] = mark if is_inexact(var.dtype) else 0
     outputs = [marks.get(atom, 0) if isinstance(atom, Var) else 0 for atom in graph.outputs]
@@ -156,13 +158,15 @@ def fixed_point(
         first: the position of the first carry.
         count: the number of carries.
     """
-    given = list(marks)
+    input_marks = list(marks)
     while True:
-        results = step(given)
-        grown = [old | new for old, new in zip(given[first : first + count], results[:count], strict=True)]
-        if grown == given[first : first + count]:
-            return given, results
-        given[first : first + count] = grown
+        results = step(input_marks)
+        grown = [
+            old | new for old, new in zip(input_marks[first : first + count], results[:count], strict=True)
+        ]
+        if grown == input_marks[first : first + count]:
+            return input_marks, results
+        input_marks[first : first + count] = grown
 
 
 def active_inputs(step: Callable[[Marks], Marks], flags: Flags, first: int, count: int) -> list[bool]:
@@ -195,7 +199,9 @@ def have_parts(parts: Values, count: int) -> list[bool]:
 
 
 @memoized
-def extended_graph(graph: Graph, algebra: Algebra, given: Flags, forced: Flags | None = None) -> Transformed:
+def extended_graph(
+    graph: Graph, algebra: Algebra, present: Flags, forced: Flags | None = None
+) -> Transformed:
     """Return the graph that computes outputs and their parts over an algebra, and which parts are not zero.
 
     Its inputs are those of ``graph``, then the given parts of the inputs; its outputs are those of ``graph``, then
@@ -205,7 +211,7 @@ def extended_graph(graph: Graph, algebra: Algebra, given: Flags, forced: Flags |
     reached: list[bool] = []
 
     def run(*values: Any) -> list[Any]:
-        outputs, parts = evaluate_over(algebra, graph, values[:count], spread(values[count:], given))
+        outputs, parts = evaluate_over(algebra, graph, values[:count], spread(values[count:], present))
         types = types_of_parts(algebra, map(type_of, outputs))
         for position, (part, type_) in enumerate(zip(parts, types, strict=True)):
             if part is None and forced and forced[position] and is_inexact(type_.dtype):
@@ -213,7 +219,7 @@ def extended_graph(graph: Graph, algebra: Algebra, given: Flags, forced: Flags |
         reached[:] = [part is not None for part in parts]
         return outputs + select(parts, reached)
 
-    types = select(types_of_parts(algebra, graph.input_types), given)
+    types = select(types_of_parts(algebra, graph.input_types), present)
     return _closed(*stage(run, [*graph.input_types, *types])), reached
 
 
@@ -258,7 +264,9 @@ def unchecked_graph(graph: Graph) -> Graph:
     """Return the graph that raises no error where its first input, one more than those of ``graph``, is false."""
 
     def run(counts: Any, *inputs: Any) -> list[Any]:
-        return evaluate(graph, *inputs, prepare=lambda x, *given: x.without_errors(counts, *given))
+        return evaluate(
+            graph, *inputs, prepare=lambda x, *application: x.without_errors(counts, *application)
+        )
 
     return _closed(*stage(run, [TensorType(BOOL, ()), *graph.input_types]))
 

@@ -30,11 +30,11 @@ def program_types(operation: str, program: Graph, types: Sequence[TensorType]) -
 
 
 def check_same_types(
-    operation: str, what: str, found: Sequence[TensorType], expected: Sequence[TensorType]
+    operation: str, what: str, actual: Sequence[TensorType], expected: Sequence[TensorType]
 ) -> None:
     """Raise `GraphError` where types differ in more than whether they are weak."""
-    if [type_[:2] for type_ in found] != [type_[:2] for type_ in expected]:
-        raise GraphError(message(operation, f"{what} must be {show(*expected)}", show(*found)))
+    if [type_[:2] for type_ in actual] != [type_[:2] for type_ in expected]:
+        raise GraphError(message(operation, f"{what} must be {show(*expected)}", show(*actual)))
 
 
 def is_number(leaf: Any) -> bool:
@@ -90,7 +90,7 @@ def separate(values: Sequence[Any]) -> list[Any]:
     separated: list[Any] = []
     for value in values:
         is_view = value.lens if isinstance(value, Box) else getattr(value, "base", None) is not None
-        separated.append(own(value) if is_view or any(value is other for other in separated) else value)
+        separated.append(own(value) if is_view or any(value is earlier for earlier in separated) else value)
     return separated
 
 
@@ -108,10 +108,10 @@ def predicate(operation: str, value: Any) -> Any:
         requirement = "the predicate must be one truth value"
         raise ShapeError(message(operation, requirement, got, "reduce it: np.all, np.any"))
     if isinstance(value, Box):
-        known = concrete(value)
-        if known is None:
+        truth = concrete(value)
+        if truth is None:
             return value if value.dtype == np.bool_ else not_equal(value, 0)
-        value = known
+        value = truth
     return bool(value)
 
 

@@ -267,12 +267,12 @@ def _infer(
     most: int | None = None,
     max_bytes: int | None = None,
 ) -> tuple[TensorType, ...]:
-    given = parts(types, tested, fixed)
-    going = program_types("while", condition, [*given.tested, *given.carries])
+    groups = parts(types, tested, fixed)
+    going = program_types("while", condition, [*groups.tested, *groups.carries])
     if len(going) != 1 or going[0].shape or min(tested, fixed) < 0:
         raise GraphError(message("while", "the condition must be a scalar", show(*going)))
-    results = program_types("while", body, [*given.fixed, *given.carries])
-    check_same_types("while", "the results of the body", results, given.carries)
+    results = program_types("while", body, [*groups.fixed, *groups.carries])
+    check_same_types("while", "the results of the body", results, groups.carries)
     return results
 
 
@@ -285,12 +285,12 @@ def _evaluate(
     most: int | None = None,
     max_bytes: int | None = None,
 ) -> tuple[Any, ...]:
-    given = parts(operands, tested, fixed)
-    carry = given.carries
+    groups = parts(operands, tested, fixed)
+    carry = groups.carries
     for _ in itertools.count() if most is None else range(most):
-        if not evaluate(condition, *given.tested, *carry)[0]:
+        if not evaluate(condition, *groups.tested, *carry)[0]:
             break
-        carry = evaluate(body, *given.fixed, *carry)
+        carry = evaluate(body, *groups.fixed, *carry)
     return tuple(carry)
 
 
@@ -315,12 +315,12 @@ def _extend(
     extra, moving = program.inputs[count:], sum(reading)
     inputs = (*program.inputs[:fixed], *extra[:moving], *program.inputs[fixed:count], *extra[moving:])
     types = types_of_parts(algebra, body.output_types)
-    given = parts(primals, tested, fixed)
+    groups = parts(primals, tested, fixed)
     results = while_primitive(
-        *given.tested,
-        *given.fixed,
+        *groups.tested,
+        *groups.fixed,
         *select(of_fixed, reading),
-        *given.carries,
+        *groups.carries,
         *select(map(or_zero, of_carries, types), carrying),
         condition=subgraph(
             condition, (*condition.inputs, *map(Var, select(types, carrying))), condition.outputs
@@ -334,8 +334,8 @@ def _extend(
 
 
 def _reach(marks: Sequence[int], *, body: Graph, tested: int, fixed: int, **params: Any) -> list[int]:
-    given, _ = fixed_point(functools.partial(propagate, body), marks[tested:], fixed, len(body.outputs))
-    return given[fixed:]
+    input_marks, _ = fixed_point(functools.partial(propagate, body), marks[tested:], fixed, len(body.outputs))
+    return input_marks[fixed:]
 
 
 # -- reverse mode ----------------------------------------------------------------------------------------
@@ -359,10 +359,10 @@ def _pull(
     if length is None:
         outputs = while_primitive(*primals, condition=condition, body=body, tested=tested, fixed=fixed)
         return outputs, functools.partial(_refuse, user_location())
-    given, flags = parts(primals, tested, fixed), parts(active, tested, fixed)
-    (going,) = evaluate(condition, *given.tested, *given.carries)
+    groups, flags = parts(primals, tested, fixed), parts(active, tested, fixed)
+    (going,) = evaluate(condition, *groups.tested, *groups.carries)
     results, pullback = pull_bounded(
-        [np.int64(length), *given.tested, *given.fixed, going, np.int64(0), *given.carries],
+        [np.int64(length), *groups.tested, *groups.fixed, going, np.int64(0), *groups.carries],
         [False, *flags.tested, *flags.fixed, False, False, *flags.carries],
         body=_counting_step(condition, body, tested, fixed),
         constants=tested + fixed,
@@ -373,8 +373,8 @@ def _pull(
     )
 
     def pull_back(cotangents: Values) -> list[Any]:
-        found = pullback([None, None, *cotangents])
-        return [*found[1 : 1 + tested + fixed], *found[3 + tested + fixed :]]
+        pulled = pullback([None, None, *cotangents])
+        return [*pulled[1 : 1 + tested + fixed], *pulled[3 + tested + fixed :]]
 
     return results[2:], pull_back
 
@@ -398,11 +398,11 @@ def _recompute(
 ) -> Any:
     """Count the turns; the pullback carries them out again, with a budget for their states."""
     number, *outputs = _counted(primals, condition, body, tested, fixed, **limits)
-    given, flags = parts(primals, tested, fixed), parts(active, tested, fixed)
+    groups, flags = parts(primals, tested, fixed), parts(active, tested, fixed)
     if limits.get("most") is not None:
-        number = ended(limits["most"], evaluate(condition, *given.tested, *outputs)[0], number)
+        number = ended(limits["most"], evaluate(condition, *groups.tested, *outputs)[0], number)
     pullback = pullback_of(
-        [number, *given.fixed, *given.carries],
+        [number, *groups.fixed, *groups.carries],
         [False, *flags.fixed, *flags.carries],
         body=body,
         constants=fixed,
@@ -445,10 +445,10 @@ def _counting_step(condition: Graph, body: Graph, tested: int, fixed: int) -> Gr
     """Return a step that also carries whether another one follows, and the number of steps."""
 
     def run(*values: Any) -> list[Any]:
-        given = parts(values, tested, fixed)
-        _, number, *carries = given.carries
-        results = evaluate(body, *given.fixed, *carries)
-        (going,) = evaluate(condition, *given.tested, *results)
+        groups = parts(values, tested, fixed)
+        _, number, *carries = groups.carries
+        results = evaluate(body, *groups.fixed, *carries)
+        (going,) = evaluate(condition, *groups.tested, *results)
         return [going, number + 1, *results]
 
     types = parts([*condition.input_types[:tested], *body.input_types], tested, fixed)
@@ -467,17 +467,17 @@ def _batch(op: Primitive, size: int, operands: Values, batched: Flags, params: M
     active = active_inputs(step, batched[tested:], fixed, len(body.outputs))
     carrying = active[fixed:]
     test, (several,) = batch_graph(condition, size, [*flags.tested, *carrying])
-    given = parts(operands, tested, fixed)
+    groups = parts(operands, tested, fixed)
     if several:
         carrying = [True] * len(carrying)
         test, program = _until_all_done(body, condition, size, flags.tested, flags.fixed)
-        given = given._replace(fixed=[*given.tested, *given.fixed])
+        groups = groups._replace(fixed=[*groups.tested, *groups.fixed])
     else:
         program, _ = batch_graph(body, size, active, carrying)
-    rows = zip(given.carries, flags.carries, carrying, strict=True)
+    rows = zip(groups.carries, flags.carries, carrying, strict=True)
     started = [repeat(x, size) if flag and not before else x for x, before, flag in rows]
-    updated = {**params, "condition": test, "body": program, "fixed": len(given.fixed)}
-    results = op(*given.tested, *given.fixed, *started, **updated)
+    updated = {**params, "condition": test, "body": program, "fixed": len(groups.fixed)}
+    results = op(*groups.tested, *groups.fixed, *started, **updated)
     return batch_results(results, carrying, size, body.output_types)
 
 
@@ -499,9 +499,9 @@ def _until_all_done(
     idle = Graph(body.inputs, (), (), body.inputs[fixed:])
 
     def step(*values: Any) -> list[Any]:
-        given = parts(values, tested, fixed)
-        operands, batched = [*given.fixed, *given.carries], [*reading, *carrying]
-        return choose(size, going(given), (body, idle), operands, batched)
+        groups = parts(values, tested, fixed)
+        operands, batched = [*groups.fixed, *groups.carries], [*reading, *carrying]
+        return choose(size, going(groups), (body, idle), operands, batched)
 
     types = batched_types(condition.input_types, size, [*testing, *carrying])
     body_types = batched_types(body.input_types, size, [*reading, *carrying])

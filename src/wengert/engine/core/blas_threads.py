@@ -34,10 +34,10 @@ def thread_number(package: str) -> ThreadNumber | None:
         >>> number is None or number.get() >= 1
         True
     """
-    found = importlib.util.find_spec(package)
-    if found is None or not found.origin:
+    spec = importlib.util.find_spec(package)
+    if spec is None or not spec.origin:
         return None
-    folder = Path(found.origin).parent
+    folder = Path(spec.origin).parent
     beside = folder.with_name(f"{package}.libs")
     for path in (*beside.glob("*openblas*"), *folder.glob(".dylibs/*openblas*")):
         try:

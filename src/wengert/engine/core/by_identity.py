@@ -12,9 +12,6 @@ ValueT = TypeVar("ValueT")
 class ByIdentity(Generic[ValueT]):
     """A table from objects to facts, by identity; an entry goes when its object goes.
 
-    Args:
-        make: computes the fact of an object.
-
     Example:
         >>> lengths = ByIdentity(len)
         >>> lengths.of(frozenset([1, 2]))

@@ -24,9 +24,6 @@ def is_copied_file(filename: str) -> bool:
 
     Those of NumPy, SciPy, Wengert and Python have none, but for NumPy's polynomials. Those of an installed package do
     if it is written in Python alone, and computes with NumPy, SciPy or `math`.
-
-    Args:
-        filename: of a module.
     """
     if not is_foreign_file(filename):
         return True
@@ -39,11 +36,7 @@ def is_copied_file(filename: str) -> bool:
 
 
 def is_copied_class(kind: type) -> bool:
-    """Return whether the file of a class is one whose functions have copies.
-
-    Args:
-        kind: any class.
-    """
+    """Return whether the file of a class is one whose functions have copies."""
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
     return kind.__module__ == "__main__" or (isinstance(file, str) and is_copied_file(file))
 

@@ -29,7 +29,7 @@ def documented(terms: Mapping[str, str] | None = None, /, **texts: str) -> Calla
         ['Return', '``2', 'x``.', 'Args:', 'x:', 'a', 'number.', 'Returns:', 'A', 'number.']
     """
     sections = {name: text for name, text in texts.items() if name in _SECTIONS}
-    known = {**(terms or {}), **texts}
+    descriptions = {**(terms or {}), **texts}
 
     def decorate(value: T) -> T:
         if value.__doc__ is None:  # Python omits docstrings under -OO
@@ -38,7 +38,7 @@ def documented(terms: Mapping[str, str] | None = None, /, **texts: str) -> Calla
         code = function.__code__
         own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         parameters = function.__signature__.parameters if hasattr(function, "__signature__") else own
-        arguments = [f"{name}: {known[name]}" for name in parameters if name in known]
+        arguments = [f"{name}: {descriptions[name]}" for name in parameters if name in descriptions]
         shared = {"Args": "\n".join(arguments), **sections} if arguments else sections
         # Python 3.13 removes the indentation of docstrings, earlier versions keep it.
         summary, *parts = _HEADING.split(inspect.cleandoc(value.__doc__))

@@ -20,7 +20,6 @@ import re
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
@@ -29,7 +28,7 @@ import numpy as np
 from wengert.engine.core import notebooks
 from wengert.engine.core.notebooks import readable, source_line
 
-_PACKAGE = str(Path(__file__).absolute().parents[2]) + os.sep
+_PACKAGE = os.path.abspath(__file__).removesuffix(os.path.join("engine", "core", "errors.py"))
 #: The user's line at the end of a message; a cell of a notebook with its source.
 _LOCATION = re.compile(r" \[(?:cell \d+, line \d+: .*|[^\[\]]*)\]$")
 #: The command line, which is not the user's code.
@@ -353,15 +352,15 @@ def message(operation: str, requirement: str, got: str = "", hint: str = "") -> 
         text += f"; got {got}"
     if hint:
         text += f"; {hint}"
-    location, other = user_location(), _in_between()
-    return f"{text}.{_bracketed(location, other and f' ({other})')}"
+    location, between = user_location(), _in_between()
+    return f"{text}.{_bracketed(location, between and f' ({between})')}"
 
 
-def _bracketed(location: str, other: str = "") -> str:
+def _bracketed(location: str, between: str = "") -> str:
     """Return the user's line as the end of a message; with its source if it is in a cell of a notebook."""
     location = readable(location)
     source = source_line(location)
-    return f" [{location}{source and f': {source}'}{other}]" if location else ""
+    return f" [{location}{source and f': {source}'}{between}]" if location else ""
 
 
 def split_location(text: str) -> tuple[str, str]:

@@ -12,12 +12,6 @@ def start(helper: threading.Thread) -> str:
     The system may have no more threads. An ending interpreter refuses new threads since Python 3.12; in earlier
     versions the new thread would wait for Python's lock forever, and its caller for the thread.
 
-    Args:
-        helper: the thread.
-
-    Returns:
-        The reason, or an empty string.
-
     Example:
         >>> helper = threading.Thread(target=print, args=("here",))
         >>> start(helper) or helper.join()

@@ -25,7 +25,7 @@ _KINDS: dict[tuple[str, str], Callable[[Any], dict[str, Any]]] = {
     ("pandas", "DataFrame"): _of_frame,
     ("xarray", "DataArray"): lambda x: {"coords": x.coords, "dims": x.dims, "name": x.name, "attrs": x.attrs},
 }
-"""What each class has beside the values, by its library and its name: nothing here imports the library."""
+"""The parts of each class beside the values, by its library and its name: nothing here imports the library."""
 
 
 def _reader(kind: type[Any]) -> Callable[[Any], dict[str, Any]] | None:

@@ -78,8 +78,8 @@ def table(
     kinds = ["text" if column < texts else "number" for column in range(len(head))]
     titles = (element("th", title, scope="col", class_=kind) for title, kind in zip(head, kinds, strict=True))
     body: list[Markup] = []
-    for first, *rest in rows:
-        cells = (element("td", cell, class_=kind) for cell, kind in zip(rest, kinds[1:], strict=True))
+    for first, *values in rows:
+        cells = (element("td", cell, class_=kind) for cell, kind in zip(values, kinds[1:], strict=True))
         body.append(element("tr", element("th", first, scope="row", class_=kinds[0]), *cells))
     parts = element("thead", element("tr", *titles)), element("tbody", *body)
     return scrollable(element("table", element("caption", caption), *parts, **attributes), caption)
@@ -114,7 +114,6 @@ class TableText(str):
     """A text that a notebook shows as a table.
 
     Args:
-        text: the text.
         caption: of the table.
         head: the names of the columns.
         rows: the cells.

@@ -37,12 +37,12 @@ def is_notebook() -> bool:
 @functools.lru_cache(maxsize=1)
 def _cells(running: Any, execution: int, files: int) -> dict[str, int]:
     """Return the numbers of the cells by the names of their files; a new execution or file asks again."""
-    found: dict[str, int] = {}
+    cells: dict[str, int] = {}
     for file in list(linecache.cache):
         label = running.compile.format_code_name(file)
         if label is not None and (number := re.search(r"\d+", label[1])):
-            found[os.path.basename(file)] = int(number[0])
-    return found
+            cells[os.path.basename(file)] = int(number[0])
+    return cells
 
 
 def _number_of(name: str) -> int | None:

@@ -104,11 +104,7 @@ def _is_private_group(number: int) -> bool:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder, and missing folders above it, for this user alone.
-
-    Raises:
-        OSError: it cannot be made.
-    """
+    """Make a folder, and missing folders above it, for this user alone."""
     for path in reversed((folder, *folder.parents)):
         with contextlib.suppress(FileExistsError):
             if not path.is_dir():
@@ -123,9 +119,7 @@ def make_folder(folder: Path) -> None:
 def read_own(path: Path, *, hidden: bool = False) -> bytes | None:
     """Return the contents of a regular file that only this user can write; None for a missing or any other file.
 
-    Args:
-        path: the file.
-        hidden: whether others must not be able to read it, either.
+    A ``hidden`` file is one that others must not be able to read, either.
     """
     try:
         number = os.open(path, os.O_RDONLY | _FLAGS)
@@ -149,12 +143,7 @@ def _is_own(facts: os.stat_result, forbidden: int) -> bool:
 
 
 def write_own(path: Path, data: bytes, *, only_new: bool = False) -> None:
-    """Write a file for this user alone, atomically.
-
-    Args:
-        path: the file, in an existing folder.
-        data: the contents.
-        only_new: whether to keep an existing file, if the system supports hard links.
+    """Write a file for this user alone, atomically; ``only_new`` keeps an existing one, if the system has hard links.
 
     Raises:
         OSError: it cannot be written, or exists already.
@@ -213,9 +202,6 @@ def made_secret(path: Path) -> bytes | None:
     """Return the secret in a file; make a new one if it is missing or damaged.
 
     If several processes make one at the same time, all return the first.
-
-    Raises:
-        OSError: it cannot be written.
     """
     # Before the file is read: one that another process makes meanwhile is not a damaged one.
     was_there = os.path.lexists(path)

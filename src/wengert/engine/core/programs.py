@@ -63,7 +63,7 @@ def importing_from(folders: Sequence[Path]) -> Generator[None, None, None]:
         sys.modules.pop(name, None)
     _loaded.clear()
     places = [str(folder.resolve()) for folder in folders]
-    known, writes = set(sys.modules), sys.dont_write_bytecode
+    modules, writes = set(sys.modules), sys.dont_write_bytecode
     sys.path[:0] = places
     sys.dont_write_bytecode = True  # the folders hold only files of the user and of the run
     importlib.invalidate_caches()
@@ -73,7 +73,7 @@ def importing_from(folders: Sequence[Path]) -> Generator[None, None, None]:
         sys.dont_write_bytecode = writes
         for place in places:
             sys.path.remove(place)
-        for name in sys.modules.keys() - known:
+        for name in sys.modules.keys() - modules:
             file = getattr(sys.modules[name], "__file__", None) or ""
             if any(file.startswith(place + os.sep) for place in places):
                 _loaded.add(name)

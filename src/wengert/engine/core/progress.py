@@ -28,9 +28,9 @@ def duration(seconds: float) -> str:
         >>> duration(65.2), duration(3600)
         ('1:05', '1:00:00')
     """
-    minutes, rest = divmod(round(seconds), 60)
+    minutes, remainder = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+    return f"{hours}:{minutes:02}:{remainder:02}" if hours else f"{minutes}:{remainder:02}"
 
 
 def is_watched() -> bool:
@@ -57,7 +57,7 @@ class State(NamedTuple):
     """The progress of an operation."""
 
     label: str
-    """What is done."""
+    """The work's name."""
     done: float
     total: float | None
     """None: the operation has stages, and no count."""
@@ -211,7 +211,7 @@ class Bar:
                 self._drawer = None
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *details: object) -> None:
         self._ended.set()
         if self._drawer is not None:
             self._drawer.join()

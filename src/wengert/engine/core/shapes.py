@@ -75,18 +75,18 @@ def drop_axes(shape: Shape, axes: Sequence[int]) -> Shape:
 
 def keep_axes(shape: Shape, axes: Sequence[int]) -> Shape:
     """Return ``shape`` with extent one at ``axes``."""
-    kept = list(shape)
+    extents = list(shape)
     for axis in axes:
-        kept[axis] = 1
-    return tuple(kept)
+        extents[axis] = 1
+    return tuple(extents)
 
 
 def resolve_reshape(shape: Shape, target: Any) -> Shape:
     """Return the shape of ``reshape(target)``, with the value for -1, or raise `ShapeError`."""
     extents = list(map(operator.index, target if isinstance(target, SEQUENCE) else [target]))
     count = math.prod(shape)
-    if extents.count(-1) == 1 and (known := -math.prod(extents)) and count % known == 0:
-        extents[extents.index(-1)] = count // known
+    if extents.count(-1) == 1 and (stated_size := -math.prod(extents)) and count % stated_size == 0:
+        extents[extents.index(-1)] = count // stated_size
     if min(extents, default=0) < 0 or math.prod(extents) != count:
         got = f"{show(shape)} -> {target}"
         raise ShapeError(message("reshape", "the number of elements must stay the same", got))

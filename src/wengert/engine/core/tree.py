@@ -387,8 +387,8 @@ def map_tree(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
     """
     values, structure = flatten(tree)
     columns = [values]
-    for other in others:
-        other_values, other_structure = flatten(other)
+    for partner in others:
+        other_values, other_structure = flatten(partner)
         check_same("map_tree", structure, other_structure)
         columns.append(other_values)
     return unflatten(structure, [function(*row) for row in zip(*columns, strict=True)])

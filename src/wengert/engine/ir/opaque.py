@@ -33,9 +33,9 @@ def register(target: Any, name: str = "") -> str:
         >>> find("clip_gradient") is rule
         True
     """
-    known = next((name for name, one in list(_objects.items()) if one is target), "")
-    if known and name in ("", known):
-        return known
+    current = next((name for name, holder in list(_objects.items()) if holder is target), "")
+    if current and name in ("", current):
+        return current
     own = getattr(target, "__qualname__", repr(target))
     wanted = re.sub(r"[^\w.]+", "_", name or own).strip("_")
     chosen, number = wanted, 1

@@ -65,15 +65,15 @@ def _tokens(source: str) -> list[_Token]:
     tokens: list[_Token] = []
     position, line = 0, 1
     while position < len(source):
-        found = _TOKEN.match(source, position)
-        if found is None:
+        match = _TOKEN.match(source, position)
+        if match is None:
             shown = source[position : position + 10].split("\n")[0]
             raise _problem("this is not part of a graph", repr(shown), line)
-        assert found.lastgroup is not None
-        if found.lastgroup != "space":
-            tokens.append(_Token(found.lastgroup, found.group(), line))
-        line += found.group().count("\n")
-        position = found.end()
+        assert match.lastgroup is not None
+        if match.lastgroup != "space":
+            tokens.append(_Token(match.lastgroup, match.group(), line))
+        line += match.group().count("\n")
+        position = match.end()
     return [*tokens, _Token("end", "", line)]
 
 
@@ -104,9 +104,9 @@ class _Parser:
 
     def at(self, text: str) -> bool:
         """Go past the next token if it is this one."""
-        found = self.peek().text == text
-        self.position += found and self.peek().kind != "end"
-        return found
+        matches = self.peek().text == text
+        self.position += matches and self.peek().kind != "end"
+        return matches
 
     def expect(self, text: str) -> None:
         """Go past the next token, which must be this one."""
@@ -116,8 +116,8 @@ class _Parser:
     def fail(self, wanted: str) -> NoReturn:
         """Raise `GraphError` for the next token."""
         token = self.peek()
-        found = repr(token.text) if token.text else "the end"
-        raise _problem(f"{wanted} is expected", found, token.line)
+        actual = repr(token.text) if token.text else "the end"
+        raise _problem(f"{wanted} is expected", actual, token.line)
 
     def made(self, make: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         """Return the value that a function makes of parsed text, or raise `GraphError`."""
@@ -149,19 +149,19 @@ class _Parser:
     def data_section(self) -> dict[int, bytes]:
         """Read the section of data, which comes last, before all else."""
         pairs = enumerate(itertools.pairwise(self.tokens))
-        start = next((i for i, (one, two) in pairs if (one.text, two.text) == ("data", "{")), None)
+        start = next((i for i, (word, two) in pairs if (word.text, two.text) == ("data", "{")), None)
         if start is None:
             return {}
         self.position = start + 2
-        found: dict[int, bytes] = {}
+        arrays: dict[int, bytes] = {}
         while not self.at("}"):
             number = self.integer()
             self.expect(":")
-            found[number] = self.made(base64.b64decode, self.take("string")[1:-1], validate=True)
+            arrays[number] = self.made(base64.b64decode, self.take("string")[1:-1], validate=True)
         self.expect("")
         self.tokens[start:] = [_Token("end", "", self.tokens[start].line)]
         self.position = 0
-        return found
+        return arrays
 
     def graph(self) -> Graph:
         """Read ``graph(inputs) { lines }``."""

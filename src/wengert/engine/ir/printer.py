@@ -39,12 +39,7 @@ RESERVED = {*keyword.kwlist, *SHORT_NAMES.values(), "graph", "data", "summary", 
 
 
 def text(graph: Graph, full: bool = False) -> str:
-    """Write a graph down.
-
-    Args:
-        graph: the graph.
-        full: write down constants of any size, and locations as they are; by default constants of more than 4096
-            elements are summed up, and cells of a notebook have their numbers.
+    """Write a graph down; a ``full`` text has all constants, as in `Graph.text`, and locations as they are.
 
     Example:
         >>> from wengert.engine.ir.types import type_of
@@ -101,13 +96,13 @@ def names(graph: Graph) -> dict[Var, str]:
         >>> list(names(Graph((x,), (), (), (x,))).values())
         ['x1']
     """
-    found: dict[Var, str] = {}
+    labels: dict[Var, str] = {}
     taken = set(RESERVED)
     for number, var in enumerate(graph.inputs, 1):
-        found[var] = _unused(var.name if var.name.isidentifier() else f"x{number}", taken)
-    _enumerate("c", (var for var, _ in graph.constants), found, taken)
-    _enumerate("v", (var for equation in graph.equations for var in equation.outputs), found, taken)
-    return found
+        labels[var] = _unused(var.name if var.name.isidentifier() else f"x{number}", taken)
+    _enumerate("c", (var for var, _ in graph.constants), labels, taken)
+    _enumerate("v", (var for equation in graph.equations for var in equation.outputs), labels, taken)
+    return labels
 
 
 def _unused(name: str, taken: set[str]) -> str:
@@ -117,13 +112,13 @@ def _unused(name: str, taken: set[str]) -> str:
     return name
 
 
-def _enumerate(letter: str, variables: Iterable[Var], found: dict[Var, str], taken: set[str]) -> None:
+def _enumerate(letter: str, variables: Iterable[Var], labels: dict[Var, str], taken: set[str]) -> None:
     number = 0
     for var in variables:
         number += 1
         while f"{letter}{number}" in taken:
             number += 1
-        found[var] = f"{letter}{number}"
+        labels[var] = f"{letter}{number}"
 
 
 def scalar(value: Any) -> str:
@@ -228,8 +223,8 @@ def _canonical(value: Any) -> bool:
         return _canonical(value.real) and _canonical(value.imag)
     if value.dtype.kind != "f":
         return True
-    found = np.abs(value[np.isnan(value)])
-    return found.tobytes() == np.full_like(found, np.nan).tobytes()
+    nans = np.abs(value[np.isnan(value)])
+    return nans.tobytes() == np.full_like(nans, np.nan).tobytes()
 
 
 def _summary(value: Any) -> str:

@@ -65,8 +65,8 @@ def _read(where: str, atoms: Iterable[Any], defined: set[Var]) -> None:
                 got = f"{atom.value!r}: {atom.type} in {where}"
                 raise _problem("a literal must be a scalar of its type", got)
         elif atom not in defined:
-            known = f"a {atom.type}" if isinstance(atom, Var) else repr(atom)
-            raise _problem("a value must be defined before its use", f"{known} in {where}")
+            description = f"a {atom.type}" if isinstance(atom, Var) else repr(atom)
+            raise _problem("a value must be defined before its use", f"{description} in {where}")
 
 
 def _problem(requirement: str, got: str) -> GraphError:

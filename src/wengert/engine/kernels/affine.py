@@ -133,11 +133,11 @@ def colliding_dims(access: Access, dims: Iterable[int], extents: Sequence[int]) 
         >>> colliding_dims(((0, ((0, 1), (1, 1))),), dims=(0, 1), extents=(13, 3))
         (1,)
     """
-    kept: list[int] = []
+    separate: list[int] = []
     for dim in sorted(dims, key=lambda dim: -extents[dim]):
-        if is_injective(access, (*kept, dim), extents):
-            kept.append(dim)
-    return tuple(dim for dim in dims if dim not in kept)
+        if is_injective(access, (*separate, dim), extents):
+            separate.append(dim)
+    return tuple(dim for dim in dims if dim not in separate)
 
 
 def row_major(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:

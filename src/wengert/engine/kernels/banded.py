@@ -59,10 +59,6 @@ def _check(failed: int) -> None:
 def indefinite_minor(bands: Array, lower: bool) -> int:
     """Return the order of the first leading minor that is not positive definite, of stacked Hermitian matrices, or 0.
 
-    Args:
-        bands: the diagonals on one side.
-        lower: whether they are those of the lower triangle.
-
     Example:
         >>> indefinite_minor(np.array([[4.0, 1.0], [2.0, 0.0]]), lower=True)
         2

@@ -228,7 +228,7 @@ def _cut(extents: Dims, accesses: Sequence[Access], out: Access, out_shape: Dims
     whole = {dim for dim in written if _axis_of(dim, extents[dim], out, out_shape) is not None}
     for access in (*accesses, out):
         dims = dims_of(access) & read
-        if any(dims <= dims_of(other) for other in (*accesses, out) if other is not access):
+        if any(dims <= dims_of(partner) for partner in (*accesses, out) if partner is not access):
             continue
         size = math.prod(extents[dim] for dim in dims)
         choices = dims & (whole | (read - written))

@@ -18,7 +18,7 @@ from wengert.engine.kernels.tables import DIGAMMA_SERIES
 Array: TypeAlias = np.ndarray[Any, Any]
 _where: Any = np.where
 
-#: How many terms of the recurrence lead to Stirling's series.
+#: The number of terms of the recurrence that lead to Stirling's series.
 _STEPS = 13
 
 

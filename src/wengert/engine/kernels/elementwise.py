@@ -49,10 +49,10 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
     return chosen if chosen.ndim else chosen[()]
 
 
-def _into(ufunc: Any, own: Any, other: Any) -> Any:
+def _into(ufunc: Any, own: Any, operand: Any) -> Any:
     """Return ``ufunc(own, other)``, in the memory of ``own`` where the result fits there."""
-    fits = own.shape == np.broadcast_shapes(own.shape, other.shape)
-    return ufunc(own, other, out=own) if fits else ufunc(own, other)
+    fits = own.shape == np.broadcast_shapes(own.shape, operand.shape)
+    return ufunc(own, operand, out=own) if fits else ufunc(own, operand)
 
 
 def _is_zero(value: Any) -> bool:
@@ -60,8 +60,8 @@ def _is_zero(value: Any) -> bool:
     return isinstance(value, (int, float)) and value == 0 and not np.signbit(value)
 
 
-def extremum_share(out: Any, mine: Any, other: Any) -> Any:
-    """Return 1 where ``out`` is ``mine``, 1/2 where it is ``other`` as well, and 0 elsewhere, in the dtype of ``out``.
+def extremum_share(out: Any, mine: Any, rival: Any) -> Any:
+    """Return 1 where ``out`` is ``mine``, 1/2 where it is ``rival`` as well, and 0 elsewhere, in the dtype of ``out``.
 
     Example:
         >>> import numpy as np
@@ -70,7 +70,7 @@ def extremum_share(out: Any, mine: Any, other: Any) -> Any:
         array([0.5, 0. , 1. ])
     """
     is_mine = np.equal(mine, out)
-    is_tie = is_mine & np.equal(other, out)
+    is_tie = is_mine & np.equal(rival, out)
     dtype: Any = np.result_type(out)
     if not isinstance(is_tie, NDARRAY):
         return dtype.type(0.5 if is_tie else is_mine)

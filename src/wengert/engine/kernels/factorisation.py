@@ -19,9 +19,6 @@ NEGLIGIBLE = 2.0**-500
 def cholesky_by_rows(a: Array, requirement: str) -> Array:
     """Return the lower triangular L with ``L L^T = A``, or raise the requirement that A be positive definite.
 
-    Raises:
-        MatrixError: a pivot is not positive.
-
     Example:
         >>> cholesky_by_rows(np.array([[4.0, 2.0], [2.0, 5.0]]), "it must be positive definite")
         array([[2., 0.],
@@ -29,11 +26,11 @@ def cholesky_by_rows(a: Array, requirement: str) -> Array:
     """
     factor = np.zeros_like(a)
     for j in range(len(a)):
-        rest = a[j:, j] - factor[j:, :j] @ factor[j, :j]
-        if rest[0] <= 0:
+        column = a[j:, j] - factor[j:, :j] @ factor[j, :j]
+        if column[0] <= 0:
             raise MatrixError(requirement)
-        factor[j, j] = np.sqrt(rest[0])
-        factor[j + 1 :, j] = rest[1:] / factor[j, j]
+        factor[j, j] = np.sqrt(column[0])
+        factor[j + 1 :, j] = column[1:] / factor[j, j]
     return factor
 
 
@@ -48,8 +45,8 @@ def substitution(t: Array, b: Array, lower: bool, unit: bool) -> Array:
     x = b.copy()
     count = len(t)
     for i in range(count) if lower else range(count - 1, -1, -1):
-        known = slice(0, i) if lower else slice(i + 1, count)
-        x[i] -= t[i, known] @ x[known]
+        solved = slice(0, i) if lower else slice(i + 1, count)
+        x[i] -= t[i, solved] @ x[solved]
         if not unit:
             with np.errstate(all="ignore"):
                 x[i] /= t[i, i]
@@ -88,10 +85,10 @@ def householder_by_columns(a: Array) -> Array:
     packed = np.concatenate([a, np.zeros((1, columns))])
     for j in range(columns):
         x = packed[j:rows, j]
-        alpha, rest = x[0], float(np.linalg.norm(x[1:]))
-        if rest == 0:
+        alpha, norm = x[0], float(np.linalg.norm(x[1:]))
+        if norm == 0:
             continue
-        beta = -np.copysign(np.hypot(alpha, rest), alpha)
+        beta = -np.copysign(np.hypot(alpha, norm), alpha)
         mirror = np.append(1.0, x[1:] / (alpha - beta))
         tau = (beta - alpha) / beta
         others = packed[j:rows, j + 1 :]
@@ -118,20 +115,20 @@ def eigh_by_rotations(a: Array, sweeps: int) -> Array:
     scale = 1.0 if LEAST_SCALE < largest < LARGEST_SCALE or largest == 0 else largest
     a, vectors, rows = a / scale, np.eye(count), np.arange(count)
     for step in range(sweeps * len(pairs := partners(count))):
-        other = pairs[step % len(pairs)]
-        gap, twice = a[other, other] - a[rows, rows], a[rows, other] + a[other, rows]
-        upper = np.where(gap == 0, rows < other, gap > 0)
+        partner = pairs[step % len(pairs)]
+        gap, twice = a[partner, partner] - a[rows, rows], a[rows, partner] + a[partner, rows]
+        upper = np.where(gap == 0, rows < partner, gap > 0)
         length = np.abs(gap) + np.sqrt(gap * gap + twice * twice)
-        zero = (np.abs(twice) < NEGLIGIBLE) | (rows == other)
+        zero = (np.abs(twice) < NEGLIGIBLE) | (rows == partner)
         tangent = np.where(zero, 0.0, twice / np.where(zero, 1.0, np.where(upper, length, -length)))
         cosine = 1.0 / np.sqrt(1.0 + tangent * tangent)
         sine = tangent * cosine
         values = a[rows, rows] - 0.5 * tangent * twice
-        a = cosine[:, None] * a - sine[:, None] * a[other]
-        a = cosine * a - sine * a[:, other]
-        a[rows, other] = 0.0
+        a = cosine[:, None] * a - sine[:, None] * a[partner]
+        a = cosine * a - sine * a[:, partner]
+        a[rows, partner] = 0.0
         a[rows, rows] = values
-        vectors = cosine * vectors - sine * vectors[:, other]
+        vectors = cosine * vectors - sine * vectors[:, partner]
     order = np.argsort(np.diagonal(a), kind="stable")
     return np.concatenate([np.diagonal(a)[None, order] * scale, vectors[:, order]])
 
@@ -140,8 +137,8 @@ def partners(count: int) -> Array:
     """Return, for each step of a sweep, the row that each row is paired with, itself for none: all pairs once."""
     odd = pairings(count)
     rows, steps = np.arange(count), np.arange(odd)[:, None]
-    other = np.where(rows < odd, (steps - rows) % odd, steps * ((odd + 1) // 2) % odd)
-    return np.where((other == rows) & (count % 2 == 0), count - 1, other)
+    partner = np.where(rows < odd, (steps - rows) % odd, steps * ((odd + 1) // 2) % odd)
+    return np.where((partner == rows) & (count % 2 == 0), count - 1, partner)
 
 
 def pairings(count: int) -> int:

@@ -155,12 +155,12 @@ def total(factor: Factor, dims: Collection[int], space: Space) -> Factor:
     """
     if not dims:
         return factor
-    rest = tuple(dim for dim in factor.order if dim not in dims)
+    remaining = tuple(dim for dim in factor.order if dim not in dims)
     summed = tuple(dim for dim in factor.order if dim in dims)
-    turn = transpose(factor.dims, summed + rest)
-    one_by_one = factor.order[-1] in dims and space.size(dims) <= _SLICES < space.size(rest)
+    turn = transpose(factor.dims, summed + remaining)
+    one_by_one = factor.order[-1] in dims and space.size(dims) <= _SLICES < space.size(remaining)
     add = _add_slices(space.shape(summed)) if one_by_one else _add_reduce(len(summed), space.dtype)
-    return computed(rest, then(factor.evaluate, turn, add), space)
+    return computed(remaining, then(factor.evaluate, turn, add), space)
 
 
 def _add_slices(shape: Dims) -> Step:
@@ -181,25 +181,20 @@ def _add_reduce(rank: int, dtype: np.dtype[Any]) -> Step:
 
 
 def product(
-    left: Factor, right: Factor, kept: Collection[int], order: Dims, forced: bool, space: Space
+    left: Factor, right: Factor, needed: Collection[int], order: Dims, forced: bool, space: Space
 ) -> Factor:
-    """Return the product of two factors, summed over their common dimensions that are not ``kept``.
+    """Return the product of two factors, summed over their common dimensions that are not ``needed`` for later.
 
-    Args:
-        left: One factor.
-        right: The other.
-        kept: The dimensions that are needed later; those of one factor only are among them.
-        order: The dimensions of the final result, outermost first.
-        forced: Whether to store the product in that order at the price of copying the factors.
-        space: The iteration space.
+    The dimensions of one factor only are among those. ``order`` holds the dimensions of the final result, outermost
+    first; if ``forced``, the product is stored in it at the price of copying the factors.
     """
     shared, free = {*left.dims} & {*right.dims}, {*left.dims} ^ {*right.dims}
     lead = max(left, right, key=lambda factor: (factor.windowed, space.size(factor.dims)))
-    if shared.issubset(kept):
+    if shared.issubset(needed):
         whole = len(lead.dims) == len(shared | free) and not forced
         return _multiply(left, right, lead.order if whole else _sorted(shared | free, order), space)
-    summed = tuple(dim for dim in lead.order if dim in shared and dim not in kept)
-    batch = _sorted(shared & set(kept), order if forced else lead.order)
+    summed = tuple(dim for dim in lead.order if dim in shared and dim not in needed)
+    batch = _sorted(shared & set(needed), order if forced else lead.order)
     if not free and lead.order[-1] in batch:
         return _dots(left, right, batch, space)
     inner = next((dim for dim in reversed(order) if dim in free), None)

@@ -17,10 +17,10 @@ def routine(name: str, dtype: str) -> Callable[..., Any] | None:
     except ImportError:
         return None
     library = blas if name in ("trsm", "trmm") else lapack
-    return getattr(library, _LETTERS[dtype] + name)
+    return getattr(library, LETTERS[dtype] + name)
 
 
-_LETTERS = {"f": "s", "d": "d", "F": "c", "D": "z"}
+LETTERS = {"f": "s", "d": "d", "F": "c", "D": "z"}
 _MODULES = ("blas", "lapack")
 
 

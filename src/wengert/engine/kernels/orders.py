@@ -26,7 +26,7 @@ Function = Callable[..., Any]
 _where: Any = np.where
 
 
-#: How far the phase of an integrand may turn on an interval with that many nodes.
+#: The angle by which the phase of an integrand may turn on an interval with that many nodes.
 _TURN = 200.0
 #: The largest order and argument of the Bessel functions of the first and second kind; beyond, the result is NaN.
 _FARTHEST = 2e5
@@ -46,17 +46,12 @@ def _by_elements(function: Function) -> Function:
 
 
 def _largest(x: Array) -> float:
-    """Return the largest element, but for NaN; 0 where there is none."""
+    """Return the largest element, but for NaN; 0 for no element."""
     return float(np.fmax.reduce(x, initial=0.0))
 
 
 def _over_angles(integrand: Function, turn: Array) -> Array:
-    """Return ``1/pi int_0^pi`` of a function of angles, an element in each row.
-
-    Args:
-        integrand: the function.
-        turn: how far its phase turns.
-    """
+    """Return ``1/pi int_0^pi`` of a function of angles, an element in each row."""
     count = 1 + int(min(_largest(turn), _FARTHEST) / _TURN)
     width = math.pi / count
     nodes, weights = gauss_legendre(240)
@@ -209,20 +204,28 @@ def kv_order(v: Array, x: Array, *, scaled: bool) -> Array:
 
 
 def _hypergeometric(above: list[Array], below: list[Array], x: Array, position: int, terms: int) -> Array:
-    """Return the derivative of ``sum_n (a)_n ... / (b)_n ... x^n / n!`` by one parameter of the two lists."""
+    """Return the derivative of ``sum_n (a)_n ... / (b)_n ... x^n / n!`` by one parameter of the two lists.
+
+    It ends before ``terms`` where all that follow are too small to be added.
+    """
     parameters = [*above, *below]
+    turn = -min(float(np.fmin.reduce(p, initial=0.0)) for p in parameters)  # from here on no factor is near 0
     parameter, is_above = parameters.pop(position), position < len(above)
     others = len(above) - is_above
     term, slope, total = np.ones_like(x), np.zeros_like(x), np.zeros_like(x)
     for n in range(terms):
         total = total + slope
-        rest = x / (n + 1)
-        for number, other in enumerate(parameters):
-            rest = rest * (other + n) if number < others else rest / (other + n)
+        factor = x / (n + 1)
+        for number, shift in enumerate(parameters):
+            factor = factor * (shift + n) if number < others else factor / (shift + n)
         # term_(n+1) = term_n ratio_n, and its derivative
-        ratio = rest * (parameter + n) if is_above else rest / (parameter + n)
-        ratio_slope = rest if is_above else -ratio / (parameter + n)
+        ratio = factor * (parameter + n) if is_above else factor / (parameter + n)
+        ratio_slope = factor if is_above else -ratio / (parameter + n)
         term, slope = term * ratio, slope * ratio + term * ratio_slope
+        if n % 16 == 15 and n > turn:
+            small = np.abs(term) + np.abs(slope) <= 2.0**-60 * np.abs(total)
+            if np.all((small & (np.abs(ratio) < 1)) | np.isnan(total)):
+                break
     return total
 
 
@@ -230,10 +233,11 @@ def _hypergeometric(above: list[Array], below: list[Array], x: Array, position: 
 def hyp1f1_order(a: Array, b: Array, x: Array, *, position: int) -> Array:
     """Return the derivative of ``1F1(a; b; x)`` by a or b; for x < 0 by Kummer's transformation."""
     terms = int(min(max(60.0, 4.0 * float(np.max(np.abs(x), initial=0.0))), 2000.0))
-    direct = _hypergeometric([a], [b], x, position, terms)
+    direct = _hypergeometric([a], [b], np.maximum(x, 0.0), position, terms)
     # 1F1(a; b; x) = e^x 1F1(b - a; b; -x)
-    by_first = _hypergeometric([b - a], [b], -x, 0, terms)
-    kummer = -by_first if position == 0 else by_first + _hypergeometric([b - a], [b], -x, 1, terms)
+    opposite = np.maximum(-x, 0.0)
+    by_first = _hypergeometric([b - a], [b], opposite, 0, terms)
+    kummer = -by_first if position == 0 else by_first + _hypergeometric([b - a], [b], opposite, 1, terms)
     return _where(x >= 0, direct, np.exp(x) * kummer)
 
 
@@ -245,13 +249,14 @@ def hyp2f1_order(a: Array, b: Array, c: Array, x: Array, *, position: int) -> Ar
     """
     from scipy.special import hyp2f1
 
-    rest = c - a - b
+    excess = c - a - b
     psi = digamma_difference
-    at_one = (psi(rest, b), psi(rest, a), psi(c - a, a) - psi(rest, a))[position]
-    gauss = _where(rest > 0, hyp2f1(a, b, c, 1.0) * at_one, np.nan)
-    direct = _hypergeometric([a, b], [c], x, position, 700)
+    at_one = (psi(excess, b), psi(excess, a), psi(c - a, a) - psi(excess, a))[position]
+    gauss = _where(excess > 0, hyp2f1(a, b, c, 1.0) * at_one, np.nan)
+    direct = _hypergeometric([a, b], [c], _where((x >= 0) & (x <= 0.95), x, 0.0), position, 700)
     # 2F1(a, b; c; x) = (1 - x)^-a 2F1(a, c - b; c; x / (x - 1))
     y, power = x / (x - 1), (1 - x) ** -a
+    y = _where((x < 0) & (y <= 0.95), y, _where(x < 0, np.nan, 0.0))
     if position == 0:
         value = hyp2f1(a, c - b, c, y)
         pfaff = power * (_hypergeometric([a, c - b], [c], y, 0, 700) - np.log1p(-x) * value)
@@ -261,7 +266,7 @@ def hyp2f1_order(a: Array, b: Array, c: Array, x: Array, *, position: int) -> Ar
         by_both = [_hypergeometric([a, c - b], [c], y, n, 700) for n in (1, 2)]
         pfaff = power * (by_both[0] + by_both[1])
     inside = _where(x <= 0.95, direct, _where(x == 1, gauss, np.nan))
-    return _where(x >= 0, inside, _where(y <= 0.95, pfaff, np.nan))
+    return _where(x >= 0, inside, pfaff)
 
 
 @_by_elements

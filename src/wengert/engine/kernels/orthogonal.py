@@ -61,10 +61,7 @@ def _completed(
 ) -> Callable[..., Array]:
     """Return SciPy's function, continued for fractional degrees to where its series lose digits.
 
-    Args:
-        name: SciPy's name.
-        derivative: of the degree, the parameters and x.
-        parameters: returns those of Jacobi's equation from those of the function.
+    ``derivative`` takes the degree, the parameters and x; ``parameters`` returns those of Jacobi's equation.
     """
 
     def evaluate(*operands: Array) -> Array:

@@ -31,13 +31,13 @@ def _each(function: Callable[[Array], Array], a: Array) -> Array:
     a = a.astype(np.result_type(a, np.float64))
     result = np.empty_like(a)
     for position in np.ndindex(a.shape[:-2]):
-        found = _called(function, a[position]) if a.shape[-1] else a[position]
-        if found.dtype.kind == "c" and a.dtype.kind == "f":
-            if not np.allclose(found.imag, 0, atol=1e3 * np.finfo(a.dtype).eps * np.max(np.abs(found))):
+        value = _called(function, a[position]) if a.shape[-1] else a[position]
+        if value.dtype.kind == "c" and a.dtype.kind == "f":
+            if not np.allclose(value.imag, 0, atol=1e3 * np.finfo(a.dtype).eps * np.max(np.abs(value))):
                 requirement = "the principal value of a real matrix with eigenvalues <= 0 is not real"
                 raise np.linalg.LinAlgError(f"{requirement}; pass a.astype(complex)")
-            found = found.real
-        result[position] = found
+            value = value.real
+        result[position] = value
     return result
 
 

@@ -17,14 +17,6 @@ _MOST_INT32 = 2**31 - 1
 def product(x: Any, data: Any, columns: Any, pointers: Any, width: int, transposed: bool) -> Any:
     """Return the product of a matrix, or of its transpose, and an array; half precision is summed in single.
 
-    Args:
-        x: an array, whose first axis is summed over.
-        data: the elements, row after row.
-        columns: the column of each element.
-        pointers: the start of each row, and the end of the last one.
-        width: the number of columns.
-        transposed: whether the matrix is transposed.
-
     Raises:
         OutOfRangeError: a column or a row lies outside of the arrays.
     """
@@ -42,9 +34,9 @@ def _of_scipy(x: Any, data: Any, columns: Any, pointers: Any, width: int, transp
         (data, columns, pointers), shape=(len(pointers) - 1, width)
     )
     matrix = matrix.T if transposed else matrix
-    rest = x.shape[1:]
-    result = matrix @ (x if len(rest) < 2 else x.reshape(len(x), math.prod(rest)))
-    return result.reshape(matrix.shape[0], *rest)
+    trailing = x.shape[1:]
+    result = matrix @ (x if len(trailing) < 2 else x.reshape(len(x), math.prod(trailing)))
+    return result.reshape(matrix.shape[0], *trailing)
 
 
 def of_numpy(x: Any, data: Any, columns: Any, pointers: Any, width: int, transposed: bool) -> Any:

@@ -12,20 +12,13 @@ from wengert.engine.core.errors import MissingExtraError, message
 from wengert.engine.kernels.sparse import inside
 
 _KEPT = 4
-"""How many factors are kept: a derivative of a solution has the matrix of the solution, or its transpose."""
+"""The number of factors that stay: a derivative of a solution has the matrix of the solution, or its transpose."""
 _factors: OrderedDict[bytes, Any] = OrderedDict()
 _lock = threading.Lock()
 
 
 def solution(b: Any, data: Any, columns: Any, pointers: Any, *, transposed: bool) -> Any:
     """Return x with ``A x = b``, or with ``A^T x = b``; half precision is solved in single.
-
-    Args:
-        b: an array, whose first axis has an element for each row.
-        data: the elements, row after row.
-        columns: the column of each element.
-        pointers: the start of each row, and the end of the last one.
-        transposed: whether the matrix is transposed.
 
     Raises:
         OutOfRangeError: a column or a row lies outside of the matrix.
@@ -61,11 +54,11 @@ def _factor(data: Any, columns: Any, pointers: Any) -> Any:
 def _digest(*arrays: Any) -> bytes:
     import hashlib  # loads OpenSSL, which takes as long as ten modules of ours
 
-    found = hashlib.blake2b(digest_size=16)
+    digest = hashlib.blake2b(digest_size=16)
     for array in arrays:
-        found.update(f"{array.dtype}{array.shape}".encode())
-        found.update(np.ascontiguousarray(array).data)
-    return found.digest()
+        digest.update(f"{array.dtype}{array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.digest()
 
 
 def _factorise(data: Any, columns: Any, pointers: Any) -> Any:

@@ -37,7 +37,7 @@ def pointwise(function: Callable[..., Array]) -> Callable[..., Any]:
     """Extend a function of a one-dimensional float64 array to the operands of a ufunc.
 
     Floats keep their dtype, rounded once from the result in float64; integers and booleans give float64. A
-    scalar or 0-d array gives a NumPy scalar. There are no warnings: the value itself is infinite, NaN or 0.
+    scalar or 0-d array gives a NumPy scalar. It does not warn: the value itself is infinite, NaN or 0.
 
     Raises:
         DtypeError: The operand is complex or not numeric.
@@ -100,8 +100,8 @@ def polynomial(coefficients: Sequence[float], x: Array) -> Any:
     """Sum ``coefficients[k] * x**k`` by Horner's rule."""
     # A Python float is much faster than an array of one element.
     variable = x.item() if isinstance(x, NUMPY_VALUE) and x.size == 1 else x
-    *rest, total = coefficients
-    for coefficient in reversed(rest):
+    *lower, total = coefficients
+    for coefficient in reversed(lower):
         total = total * variable + coefficient
     return total
 
@@ -235,17 +235,13 @@ def digamma(x: Array) -> Array:
 
 
 def polygamma(n: int, x: Any) -> Any:
-    """Return the derivative of digamma of order ``n``, infinite at 0, -1, -2, ...
+    """Return the derivative of digamma of an order from 0 to 150, infinite at 0, -1, -2, ...
 
         psi_n(x) = (-1)^(n+1) n! sum_k 1 / (x + k)^(n+1),   k = 0, 1, 2, ...
 
     Some terms are summed, the Euler-Maclaurin formula gives the rest. As in SciPy, a pole has the sign that
     the function has to its right. In float64 the relative error is below 1e-13, left of 0 that of the
-    largest term.
-
-    Args:
-        n: The order, from 0 (digamma itself) to 150; beyond, terms that cancel may overflow.
-        x: A scalar or array.
+    largest term. Beyond order 150, terms that cancel may overflow.
 
     Raises:
         ArgumentError: ``n`` is not an integer in this range.
@@ -291,17 +287,19 @@ def _lgamma_by_product(x: Array) -> Array:
 
 def _lgamma_left(x: Array) -> Array:
     """Return ln |pi / (x sin(pi x))| - ln Gamma(-x)."""
-    rest = x - np.rint(x)
-    reflected = np.log(np.pi / np.abs(x * np.sin(np.pi * rest))) - _lgamma_tail(-x)
+    fraction = x - np.rint(x)
+    reflected = np.log(np.pi / np.abs(x * np.sin(np.pi * fraction))) - _lgamma_tail(-x)
     return np.where(x == np.rint(x), np.inf, reflected)
 
 
 def _digamma_left(x: Array) -> Array:
     """Return psi(1 - x) - pi cot(pi x)."""
-    rest = x - np.rint(x)
-    reflected = by_range(1 - x, _EDGES, _PIECES) - 1 / rest + rest * fitted("COTANGENT", rest * rest)
+    fraction = x - np.rint(x)
+    reflected = (
+        by_range(1 - x, _EDGES, _PIECES) - 1 / fraction + fraction * fitted("COTANGENT", fraction * fraction)
+    )
     poles = np.where(x < 0, np.nan, np.copysign(np.inf, -x))
-    return np.where(rest == 0, poles, reflected)
+    return np.where(fraction == 0, poles, reflected)
 
 
 def _digamma_near(x: Array) -> Array:
@@ -340,21 +338,21 @@ def _term(x: Array, order: int, exponent: int) -> Array:
 def _series(x: Array, order: int) -> Array:
     """Return order! times the sum of 1 / (x + k)**(order + 1) for x >= 0."""
     direct = _term(x + np.arange(_DIRECT).reshape(-1, *[1] * x.ndim), order, order + 1).sum(axis=0)
-    rest = x + _DIRECT
-    inverse = 1 / rest
+    shifted = x + _DIRECT
+    inverse = 1 / shifted
     terms = enumerate(DIGAMMA_SERIES)
     bernoulli = [term * math.comb(order + 1 + 2 * j, 2 * j + 1) for j, term in terms]
     correction = inverse * (0.5 + inverse * polynomial(bernoulli, inverse * inverse))
-    return direct + _term(rest, order, order) * (1 / order + correction)
+    return direct + _term(shifted, order, order) * (1 / order + correction)
 
 
 def _series_left(x: Array, order: int) -> Array:
     """Return the sum over all integers k, which is periodic in x, less that over k < 0; for x < 0."""
-    rest = x - np.rint(x)
-    size = np.abs(rest)
+    fraction = x - np.rint(x)
+    size = np.abs(fraction)
     parity = 1 if order % 2 else -1
     everywhere = _series(size, order) + parity * _series(1 - size, order)
-    result = np.where(rest < 0, parity, 1) * everywhere - parity * _series(1 - x, order)
+    result = np.where(fraction < 0, parity, 1) * everywhere - parity * _series(1 - x, order)
     return np.where(x == np.rint(x), np.inf, result)
 
 
@@ -384,7 +382,8 @@ def expit_slope(x: Array) -> Array:
         >>> print(round(expit_slope(40.0) * 1e18, 4))
         4.2484
     """
-    return _slope(x, 1.0)
+    decay = np.exp(-np.abs(x))
+    return decay / np.square(1 + decay)
 
 
 @narrow
@@ -395,14 +394,8 @@ def tanh_slope(x: Array) -> Array:
         >>> print(round(tanh_slope(20.0) * 1e17, 4))
         1.6993
     """
-    return _slope(2 * x, 2.0)
-
-
-def _slope(x: Array, top: float) -> Array:
-    """Return ``e^-|x| (top / (1 + e^-|x|))^2``."""
-    decay = np.exp(-np.abs(x))
-    quotient = top / (1 + decay)
-    return decay * quotient * quotient
+    decay = np.exp(-2 * np.abs(x))
+    return 4 * decay / np.square(1 + decay)
 
 
 def _rounded_once(program: Callable[..., Any]) -> Callable[..., Any]:

@@ -7,10 +7,11 @@ float64 arithmetic, and 53. Constants in several parts, whose sum they are, are 
 
 from __future__ import annotations
 
+import io
 import json
 import math
+import os
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 #: The centres, which are geometric means, of the ranges [0.5, 2.5] and [2.5, 12.5] of the gamma functions.
@@ -38,4 +39,5 @@ def table(name: str, precision: int | None = None) -> tuple[float, ...]:
 @cache
 def _tables() -> dict[str, Any]:
     # Not by `open`, which is no more where a program is compiled while the interpreter ends.
-    return json.loads(Path(__file__).with_name("tables.json").read_text("utf-8"))
+    with io.FileIO(os.path.join(os.path.dirname(__file__), "tables.json")) as file:
+        return json.loads(file.read())

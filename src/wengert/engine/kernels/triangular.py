@@ -96,16 +96,16 @@ class Triangular:
         for position in np.ndindex(x.shape[:-2]):
             right = x[position]
             by_columns = right.flags.f_contiguous
-            given = right if by_columns else right.T
+            target = right if by_columns else right.T
             matrix, lower = (t[position], self.lower)
             if not matrix.flags.f_contiguous:
                 matrix, lower = matrix.T, not lower
             transposed = by_columns == (lower != self.lower)
-            found = self.trsm(
-                1.0, matrix, given, side=not by_columns, lower=lower, trans_a=transposed, overwrite_b=True
+            solution = self.trsm(
+                1.0, matrix, target, side=not by_columns, lower=lower, trans_a=transposed, overwrite_b=True
             )
-            if found is not given:
-                right[...] = found if by_columns else found.T
+            if solution is not target:
+                right[...] = solution if by_columns else solution.T
 
     def _solve_whole(self, x: Array) -> None:
         """Solve by the inverse, and refine once: as accurate as substitution."""
@@ -124,10 +124,6 @@ _ROWS = 128
 
 def tangent(factor: Array, right: Array) -> Array:
     """Return the lower triangular T with ``T L^T + L T^T = S``: ``L low(L^-1 S L^-T)``, low halving the diagonal.
-
-    Args:
-        factor: stacked matrices L, of which the lower triangle is read.
-        right: stacked matrices S, of which the lower triangle is read; the leading axes broadcast.
 
     Example:
         >>> tangent(np.eye(2), np.array([[2.0, 0.0], [3.0, 4.0]]))
@@ -148,10 +144,6 @@ def tangent(factor: Array, right: Array) -> Array:
 
 def cotangent(factor: Array, right: Array) -> Array:
     """Return the lower triangular B with ``(B + B^T) L = G``: ``low(L^-T (W + W^T) L^-1)`` for ``W = low(L^T G)``.
-
-    Args:
-        factor: stacked matrices L, of which the lower triangle is read.
-        right: stacked matrices G, of which the lower triangle is read; the leading axes broadcast.
 
     Example:
         >>> cotangent(np.eye(2), np.array([[2.0, 0.0], [3.0, 4.0]]))

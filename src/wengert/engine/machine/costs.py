@@ -423,6 +423,6 @@ def leaves_loop(stacked: int, total: int) -> bool:
     return stacked <= COSTS.distributed_bytes_share * 2 * total
 
 
-def stacks_fit(new: int, kept: int) -> bool:
+def stacks_fit(new: int, retained: int) -> bool:
     """Return whether a loop may make new stacks, beside the bytes that it keeps for all of its turns anyway."""
-    return new <= max(COSTS.distributed_bytes, kept)
+    return new <= max(COSTS.distributed_bytes, retained)

@@ -56,15 +56,15 @@ def _bytes(size: str) -> int:
 def cache_sizes(folder: Path = _CACHES) -> tuple[int, int]:
     """Return the bytes of the two private levels of data cache, as Linux reports them; otherwise usual sizes."""
     usable = min(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0
-    found: dict[int, int] = {}
+    sizes: dict[int, int] = {}
     for index in sorted(folder.glob(f"cpu{usable}/cache/index*")):
         try:
             kind, level = ((index / name).read_text().strip() for name in ("type", "level"))
             if kind in ("Data", "Unified"):
-                found[int(level)] = _bytes((index / "size").read_text())
+                sizes[int(level)] = _bytes((index / "size").read_text())
         except (OSError, ValueError):
             continue
-    return found.get(1) or _USUAL_CACHES[0], found.get(2) or _USUAL_CACHES[1]
+    return sizes.get(1) or _USUAL_CACHES[0], sizes.get(2) or _USUAL_CACHES[1]
 
 
 def available() -> int:

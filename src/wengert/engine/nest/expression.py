@@ -46,9 +46,9 @@ class Facts(NamedTuple):
     children: tuple[Expression, ...]
     """The expressions directly inside it, those in computed indices included."""
     depth: int
-    """How many nodes lie one inside another."""
+    """The number of nodes that lie one inside another."""
     buffers: tuple[Buffer, ...]
-    """What it loads, each once, computed indices included."""
+    """The loads, each once, computed indices included."""
     dims: frozenset[Dim]
     """The dimensions in its indices and of its reductions."""
     has_reductions: bool
@@ -68,9 +68,9 @@ class Node:
         try:
             return self._facts
         except AttributeError:
-            found = _facts_of(self)  # pyright: ignore[reportArgumentType]
-            object.__setattr__(self, "_facts", found)
-            return found
+            facts = _facts_of(self)  # pyright: ignore[reportArgumentType]
+            object.__setattr__(self, "_facts", facts)
+            return facts
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -320,14 +320,14 @@ def indices_of(node: Expression) -> Iterator[Index]:
 
 def free_dims(expression: Expression) -> set[Dim]:
     """Return the dimensions that the value of an expression depends on."""
-    found: set[Dim] = set()
+    free: set[Dim] = set()
     bound: set[Dim] = set()
     for node in walk(expression):
         for index in indices_of(node):
-            found.update(index.dims())
+            free.update(index.dims())
         if isinstance(node, Reduce):
             bound.update(node.dims)
-    return found - bound
+    return free - bound
 
 
 class Rewriter:
@@ -354,11 +354,11 @@ class Rewriter:
 
     def __call__(self, node: Expression) -> Expression:
         """Return the expression rebuilt."""
-        known = self._done.get(id(node))
-        if known is None:
+        entry = self._done.get(id(node))
+        if entry is None:
             new = self._changed(node) if self.concerns(node.facts) else node
-            known = self._done[id(node)] = (node, new)
-        return known[1]
+            entry = self._done[id(node)] = (node, new)
+        return entry[1]
 
     def index(self, index: Index) -> Index:
         """Return an index rebuilt."""
@@ -382,9 +382,9 @@ class Rewriter:
                 same = all(a is b for a, b in zip(new, operands, strict=True))
                 return node if same else replace(node, operands=new)
             case Load(indices=indices):
-                found = tuple(map(self.index, indices))
-                same = all(a is b for a, b in zip(found, indices, strict=True))
-                return node if same else replace(node, indices=found)
+                rebuilt = tuple(map(self.index, indices))
+                same = all(a is b for a, b in zip(rebuilt, indices, strict=True))
+                return node if same else replace(node, indices=rebuilt)
             case Iota(index=index):
                 changed = self.index(index)
                 return node if changed is index else replace(node, index=changed)
@@ -416,20 +416,20 @@ def instantiate(
     expression: Expression, dims: Sequence[Dim], indices: Sequence[Index], *, rename: bool = True
 ) -> Expression:
     """Return an expression at other indices; its reductions get dimensions of their own."""
-    given: dict[Any, Index] = dict(zip(dims, indices, strict=True))
+    replacements: dict[Any, Index] = dict(zip(dims, indices, strict=True))
     renamed: dict[Dim, Dim] = {}
     if rename and expression.facts.has_reductions:
         for node in walk(expression):
             if isinstance(node, Reduce):
                 renamed.update({dim: Dim(dim.extent, dim.name) for dim in node.dims})
-        given.update({old: Index.of(new) for old, new in renamed.items()})
-    return _renaming(given, renamed)(expression)
+        replacements.update({old: Index.of(new) for old, new in renamed.items()})
+    return _renaming(replacements, renamed)(expression)
 
 
-def _renaming(given: Mapping[Any, Index], renamed: Mapping[Dim, Dim]) -> Rewriter:
+def _renaming(replacements: Mapping[Any, Index], renamed: Mapping[Dim, Dim]) -> Rewriter:
     def change(node: Expression) -> Expression:
         if isinstance(node, Reduce) and renamed:
             return replace(node, dims=tuple(renamed.get(dim, dim) for dim in node.dims))
         return node
 
-    return Rewriter(change, given.get, lambda facts: not facts.dims.isdisjoint(given))
+    return Rewriter(change, replacements.get, lambda facts: not facts.dims.isdisjoint(replacements))

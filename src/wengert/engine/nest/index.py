@@ -121,20 +121,20 @@ class Index:
             return Index(0)
         period = divisor * modulus
         # Multiples of the period do not count.
-        kept = Index(self.offset % period, tuple((t, c) for t, c in self.terms if c % period))
+        reduced = Index(self.offset % period, tuple((t, c) for t, c in self.terms if c % period))
         coarse = Index(
-            kept.offset // divisor,
-            tuple((t, c // divisor) for t, c in kept.terms if c % divisor == 0),
+            reduced.offset // divisor,
+            tuple((t, c // divisor) for t, c in reduced.terms if c % divisor == 0),
         )
-        fine = Index(kept.offset % divisor, tuple((t, c) for t, c in kept.terms if c % divisor))
+        fine = Index(reduced.offset % divisor, tuple((t, c) for t, c in reduced.terms if c % divisor))
         low, high = fine.bounds
         if low < 0 or high >= divisor:
             return Index.of(Digit(self, divisor, modulus))
         low, high = coarse.bounds
         if low < 0 or high >= modulus:
             # Digits are defined for non-negative indices.
-            short = divisor == 1 and kept.bounds[0] >= 0
-            return Index.of(Digit(kept if short else self, divisor, modulus))
+            short = divisor == 1 and reduced.bounds[0] >= 0
+            return Index.of(Digit(reduced if short else self, divisor, modulus))
         return coarse
 
     def at(self, value: Callable[[Dim | Computed], Any]) -> Any:
@@ -155,11 +155,11 @@ class Index:
 
     def substitute(self, replace: Callable[[Term], Index | None]) -> Index:
         """Return the index with terms replaced; None keeps a term."""
-        found = [_replaced(term, replace) for term, _ in self.terms]
-        if all(new is None for new in found):
+        replaced = [_replaced(term, replace) for term, _ in self.terms]
+        if all(new is None for new in replaced):
             return self
         result = Index(self.offset)
-        for (term, coefficient), new in zip(self.terms, found, strict=True):
+        for (term, coefficient), new in zip(self.terms, replaced, strict=True):
             result += (Index.of(term) if new is None else new) * coefficient
         return result
 
@@ -273,28 +273,28 @@ def reshaped(indices: tuple[Index, ...], new: tuple[int, ...], old: tuple[int, .
 
     The axes are taken in the smallest groups of equal size, so that what a reshape does not touch stays as it is.
     """
-    found: list[Index] = []
+    result: list[Index] = []
     left, right = 0, 0
     while left < len(new) or right < len(old):
         start, begin = left, right
-        product, other = 1, 1
+        product, old_size = 1, 1
         if left < len(new):
             product, left = new[left], left + 1
         if right < len(old):
-            other, right = old[right], right + 1
-        while product != other:
-            if product < other and left < len(new):
+            old_size, right = old[right], right + 1
+        while product != old_size:
+            if product < old_size and left < len(new):
                 product, left = product * new[left], left + 1
-            elif product > other and right < len(old):
-                other, right = other * old[right], right + 1
+            elif product > old_size and right < len(old):
+                old_size, right = old_size * old[right], right + 1
             else:
                 break
         position = flatten(indices[start:left], new[start:left])
         if right - begin == 1:
-            found.append(position)
+            result.append(position)
         else:
-            found += unflatten(position, old[begin:right])
-    return tuple(found)
+            result += unflatten(position, old[begin:right])
+    return tuple(result)
 
 
 def follows(index: Index, own: Collection[Dim] | None = None) -> Dim | None:

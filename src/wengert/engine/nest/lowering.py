@@ -164,8 +164,8 @@ class Stages:
     counters: tuple[Dim, ...]
     """The counters of the loops, outermost first."""
     nests: tuple[Stage, ...]
-    rest: Stages | None = None
-    """What computes the elements of the result that these leave out."""
+    remainder: Stages | None = None
+    """The stages of the elements of the result that these leave out."""
 
 
 class Elementwise:
@@ -225,7 +225,7 @@ class OnHost:
     """The compiled program calls the primitive's ``evaluate(*operands, **params)``, as eager mode does.
 
     Args:
-        reason: why there is no native form.
+        reason: the reason against a native form.
         expansion: the program that replaces the call where it is short.
     """
 
@@ -287,9 +287,6 @@ def check_integers(operation: str, values: Sequence[Any], dtypes: Sequence[Dtype
         operation: its name; comparisons, conversions and choices take any integer.
         values: the operands, None for those that are not known.
         dtypes: the dtypes they are converted to.
-
-    Raises:
-        RangeError: an integer does not fit.
     """
     for value, dtype in zip(values, dtypes, strict=True):
         if type(value) is int and is_limited(operation, dtype):

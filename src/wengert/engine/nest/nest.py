@@ -47,9 +47,9 @@ class Nest:
         return self._read[0]
 
     def _find_reads(self) -> tuple[Buffer, ...]:
-        found = dict.fromkeys(buffer for root in self.roots() for buffer in root.facts.buffers)
-        found.update((store.buffer, None) for store in self.stores if store.combiner)
-        return tuple(found)
+        buffers = dict.fromkeys(buffer for root in self.roots() for buffer in root.facts.buffers)
+        buffers.update((store.buffer, None) for store in self.stores if store.combiner)
+        return tuple(buffers)
 
     def writes(self) -> list[Buffer]:
         """Return the buffers that it writes."""
@@ -170,7 +170,7 @@ class Host:
     operands: tuple[Buffer | Any, ...]
     outputs: tuple[Buffer, ...]
     weak: tuple[bool, ...]
-    """Which of the operands are numbers of Python's."""
+    """Whether each operand is a number of Python's."""
     location: str = ""
     check: str = ""
     """The class of floats, one of `CLASSES`, of which it must make none."""
@@ -186,7 +186,7 @@ class Sort:
     positions: Buffer | None
     location: str = ""
     memory: Buffer | None = None
-    """What it works in, once that is planned."""
+    """The memory that it works in, once that is planned."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -197,7 +197,7 @@ class Call:
     operands: tuple[Buffer, ...]
     outputs: tuple[Buffer, ...]
     memory: Buffer | None
-    """What the routine works in."""
+    """The memory that the routine works in."""
     location: str = ""
 
 
@@ -309,14 +309,14 @@ def writes(step: Step) -> Sequence[Buffer]:
 
 
 def _uses(step: Loop | Branch | While) -> _Uses:
-    known = step._uses  # pyright: ignore[reportPrivateUsage]
-    if not known:
+    uses = step._uses  # pyright: ignore[reportPrivateUsage]
+    if not uses:
         inside = [inner for block in inner_blocks(step) for inner in block]
         own = () if isinstance(step, Loop) else step.controls
         read = (*(buffer for inner in inside for buffer in reads(inner)), *own)
         written = tuple(buffer for inner in inside for buffer in writes(inner))
-        known.append(_Uses(read, written, frozenset(own).union(*map(reads_whole, inside))))
-    return known[0]
+        uses.append(_Uses(read, written, frozenset(own).union(*map(reads_whole, inside))))
+    return uses[0]
 
 
 def reads_whole(step: Step) -> frozenset[Buffer]:

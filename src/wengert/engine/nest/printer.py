@@ -94,11 +94,11 @@ def step_lines(step: Step, names: Names) -> Iterator[str]:
             yield f"  while {names.buffer(predicate)}:"
             yield from (f"  {line}" for line in _indented(steps, names))
         case Host(primitive=primitive, operands=operands, outputs=outputs):
-            given = ", ".join(names.buffer(x) if isinstance(x, Buffer) else repr(x) for x in operands)
-            yield f"{', '.join(map(names.buffer, outputs))} = numpy {primitive}({given})"
+            arguments = ", ".join(names.buffer(x) if isinstance(x, Buffer) else repr(x) for x in operands)
+            yield f"{', '.join(map(names.buffer, outputs))} = numpy {primitive}({arguments})"
         case Call(calls=calls, operands=operands, outputs=outputs):
-            made, given = (", ".join(map(names.buffer, buffers)) for buffers in (outputs, operands))
-            yield f"{made} = {calls.call.name}({given})"
+            made, arguments = (", ".join(map(names.buffer, buffers)) for buffers in (outputs, operands))
+            yield f"{made} = {calls.call.name}({arguments})"
         case Sort(operand=operand, axis=axis, values=values, positions=positions):
             made = [(name, buffer) for name, buffer in (("sort", values), ("argsort", positions)) if buffer]
             results, how = (
@@ -137,18 +137,18 @@ def _repeated(nest: Nest) -> list[Expression]:
     """Return the values that a long nest computes once and would write several times, those inside others first."""
     sizes: dict[int, int] = {}
     times: dict[int, int] = {}
-    found: list[Expression] = []
+    repeated: list[Expression] = []
 
     def measure(node: Expression) -> int:
         times[id(node)] = times.get(id(node), 0) + 1
         if id(node) not in sizes:
             sizes[id(node)] = 1 + sum(map(measure, node.facts.children))
-            found.append(node)
+            repeated.append(node)
         return sizes[id(node)]
 
     if sum(map(measure, nest.roots())) < _LONG:
         return []
-    return [node for node in found if times[id(node)] > 1 and sizes[id(node)] > _SHORT]
+    return [node for node in repeated if times[id(node)] > 1 and sizes[id(node)] > _SHORT]
 
 
 def _store(store: Store, names: Names) -> str:

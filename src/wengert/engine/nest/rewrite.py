@@ -184,4 +184,6 @@ def can_pass(step: Step, others: Iterable[Step]) -> bool:
     """Return whether a step may be carried out before others that stand before it."""
     written = set(writes(step))
     used = written.union(reads(step))
-    return all(used.isdisjoint(writes(other)) and written.isdisjoint(reads(other)) for other in others)
+    return all(
+        used.isdisjoint(writes(following)) and written.isdisjoint(reads(following)) for following in others
+    )

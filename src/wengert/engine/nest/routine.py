@@ -57,9 +57,11 @@ class Routine:
         made: the number of axes of each result's matrix.
     """
 
-    def __init__(self, call: Callable[..., RoutineCall], given: Sequence[int], made: Sequence[int]) -> None:
+    def __init__(
+        self, call: Callable[..., RoutineCall], operand_axes: Sequence[int], made: Sequence[int]
+    ) -> None:
         self.call = call
-        self.given = tuple(given)
+        self.given = tuple(operand_axes)
         self.made = tuple(made)
 
     def stacked(self, operands: Sequence[TensorType], results: Sequence[TensorType], params: Any) -> Stacked:
@@ -74,7 +76,7 @@ class Routine:
         return Stacked(
             self.call(*inner, **params),
             math.prod(lead),
-            tuple(_strides(given, lead) for given in leads),
+            tuple(_strides(own_lead, lead) for own_lead in leads),
             tuple(math.prod(type_.shape) * type_.dtype.itemsize for type_ in inner),
         )
 
@@ -104,14 +106,14 @@ class Stacked(NamedTuple):
         return self.sizes[array] * sum(steps)
 
 
-def _strides(given: Shape, lead: Shape) -> tuple[Stride, ...]:
+def _strides(shape: Shape, lead: Shape) -> tuple[Stride, ...]:
     """Return the strides of a stack of matrices that broadcasts to another one."""
-    if given == lead:
+    if shape == lead:
         return (Stride(1, max(math.prod(lead), 1), 1),) if lead else ()
     strides = list[Stride]()
     divisor = stride = 1
     for place, extent in enumerate(reversed(lead)):
-        own = given[-1 - place] if place < len(given) else 1
+        own = shape[-1 - place] if place < len(shape) else 1
         if own > 1:
             strides.append(Stride(divisor, extent, stride))
         divisor, stride = divisor * extent, stride * own

@@ -17,8 +17,8 @@ def split_digits(nest: Nest) -> Nest:
     """
     if not _takes_digits(nest):
         return nest
-    while (found := next(_digits(nest), None)) is not None:
-        dim, divisor = found
+    while (digit := next(_digits(nest), None)) is not None:
+        dim, divisor = digit
         outer, inner = Dim(dim.extent // divisor, dim.name), Dim(divisor, dim.name)
         nest = substitute_dims(nest, {dim: Index.of(outer) * inner.extent + Index.of(inner)})
     return nest
@@ -52,8 +52,8 @@ def _split_of(part: Digit) -> Iterator[tuple[Dim, int]]:
             yield from _split_of(term)
         elif isinstance(term, Dim) and part.index.offset % max(coefficient, 1) == 0 and coefficient > 0:
             for point in (part.divisor * part.modulus, part.divisor):
-                size, rest = divmod(point, coefficient)
-                if rest == 0 and 1 < size < term.extent and term.extent % size == 0:
+                size, remainder = divmod(point, coefficient)
+                if remainder == 0 and 1 < size < term.extent and term.extent % size == 0:
                     yield term, size
 
 

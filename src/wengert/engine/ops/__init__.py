@@ -21,7 +21,6 @@ from wengert.engine.ops.fourier import (
 )
 from wengert.engine.ops.linalg import (
     banded,
-    banded_factors,
     banded_nests,
     ldl,
     lu,
@@ -45,7 +44,7 @@ from wengert.engine.ops.special import (
 )
 
 __all__ = [
-    "arithmetic", "banded", "banded_factors", "banded_nests", "bessel", "comparison", "complex", "complex_variable",
+    "arithmetic", "banded", "banded_nests", "bessel", "comparison", "complex", "complex_variable",
     "compositions", "contraction", "conversion", "discrete_quantiles", "elementwise", "error_and_gamma",
     "exponential", "gammas", "incomplete", "indexing", "integers", "ldl", "lu", "matrix_functions", "orders",
     "pivoting", "quantiles", "random", "reduction", "routines", "scipy_functions", "shape", "sparse_solution",

@@ -148,14 +148,14 @@ copysign = elementwise(
 )
 
 
-def _winner(out: Any, mine: Any, other: Any) -> Any:
+def _winner(out: Any, mine: Any, rival: Any) -> Any:
     number = dtype_of(out).type
-    return where(equal(mine, out), where(equal(other, out), number(0.5), number(1.0)), number(0.0))
+    return where(equal(mine, out), where(equal(rival, out), number(0.5), number(1.0)), number(0.0))
 
 
-def _share_type(out: TensorType, mine: TensorType, other: TensorType) -> TensorType:
-    shape = broadcast("extremum_share", out.shape, mine.shape, other.shape)
-    return TensorType(out.dtype, shape, out.weak and mine.weak and other.weak)
+def _share_type(out: TensorType, mine: TensorType, rival: TensorType) -> TensorType:
+    shape = broadcast("extremum_share", out.shape, mine.shape, rival.shape)
+    return TensorType(out.dtype, shape, out.weak and mine.weak and rival.weak)
 
 
 extremum_share = elementwise(
@@ -240,8 +240,8 @@ def _integer_power_type(x: TensorType, exponent: int) -> TensorType:
         check_integers("power", [exponent], [x.dtype])
     if exponent == 2 and x.dtype == BOOL and not x.weak:  # NumPy squares truth values as bytes
         return x._replace(dtype=np.square.resolve_dtypes((BOOL, None))[-1])
-    other = x if exponent == 2 and not x.weak else TensorType(INT64, (), True)
-    return same_type("integer_power")(x, other)._replace(weak=x.weak)
+    exponent_type = x if exponent == 2 and not x.weak else TensorType(INT64, (), True)
+    return same_type("integer_power")(x, exponent_type)._replace(weak=x.weak)
 
 
 def _integer_power(x: Any, exponent: int) -> Any:

@@ -85,10 +85,10 @@ def _scaling(factors: Sequence[Any], maps: Sequence[Access], out: Access, extent
     """
     if len(factors) != 2 or len(out) < len(extents) or dtype_of(factors[0]) != dtype_of(factors[1]):
         return None
-    found = _scaling_terms(tuple(map(shape_of, factors)), tuple(maps), out, tuple(extents), shape)
-    if found is None:
+    scaling = _scaling_terms(tuple(map(shape_of, factors)), tuple(maps), out, tuple(extents), shape)
+    if scaling is None:
         return None
-    terms, result = found
+    terms, result = scaling
     return multiply_no_nan(*(_aligned(x, term, result) for term, x in zip(terms, factors, strict=True)))
 
 
@@ -192,11 +192,11 @@ def _solve(i: Sequence[Index], shape: Shape, extents: tuple[int, ...], out: Acce
         if any(d in taken and d != dimension for d, _ in terms):
             return None
         sign = next(c for d, c in terms if d == dimension)
-        rest = i[axis] - offset
-        for other, coefficient in terms:
-            if other != dimension:
-                rest = rest - positions[other] * coefficient
-        positions[dimension] = solution = rest * sign
+        residual = i[axis] - offset
+        for loop_dim, coefficient in terms:
+            if loop_dim != dimension:
+                residual = residual - positions[loop_dim] * coefficient
+        positions[dimension] = solution = residual * sign
         low, high = solution.bounds
         if low < 0 or high >= extents[dimension]:
             conditions.append((solution, extents[dimension]))

@@ -168,11 +168,7 @@ def align(
 ) -> list[Any]:
     """Return the operands with as many leading axes for all batched ones, so that broadcasting aligns their batch axes.
 
-    Args:
-        size: of the batch.
-        operands: the batched ones have the batch axis first.
-        batched: whether each operand is.
-        inner: the number of axes of each operand, the last ones, that do not broadcast; by default equal for all.
+    The batch axis comes first. The last axes of each operand, as many as ``inner`` says, do not broadcast.
     """
     inner = inner or [0] * len(operands)
     leading = [len(shape_of(x)) - flag - n for x, flag, n in zip(operands, batched, inner, strict=True)]
@@ -247,7 +243,7 @@ def elementwise(
             under its name.
         source: the NumPy expression, with ``{0}`` for the first operand, or a function that returns it.
         params: the parameters of samples.
-        operands: the number of operands, where there are no partials to count.
+        operands: the number of operands, without partials to count.
         type_rule: replaces the rule of the ufunc, or "floats keep their dtype".
         samples: replaces the samples from ``domain``.
         lowering: replaces the scalar operation of the same name.
@@ -260,14 +256,14 @@ def elementwise(
     domains: Sequence[Any] = domain if isinstance(domain[0], tuple) else [domain] * count
     inputs = ufunc_inputs(ufunc) if ufunc else None
     plain = function if ufunc or type_rule else of_real(name, function)
-    given = evaluate or (operator_evaluation(function, operator) if operator else evaluation(plain))
+    evaluator = evaluate or (operator_evaluation(function, operator) if operator else evaluation(plain))
     if params:  # their types, by which saved programs are checked
-        given.__annotations__ |= {name: function.__annotations__[name] for name in params}
+        evaluator.__annotations__ |= {name: function.__annotations__[name] for name in params}
     operation = primitive(
         name=name,
         doc=doc or inspect.getdoc(function),
         type_rule=type_rule or (ufunc_type(name, ufunc) if ufunc else float_type(name)),
-        evaluate=given,
+        evaluate=evaluator,
         derivative=derivative or Partials(*partials, singular=singular, kinks=kinks, at_once=at_once),
         batch=batch_elementwise,
         lowering=lowering or Elementwise(name, inputs, program=native),
@@ -276,7 +272,7 @@ def elementwise(
         elementwise=True,
         operands=_operand_names(partials, count),
         parameters=tuple(params or ()),
-        of_arrays=given if evaluate else operator or plain,
+        of_arrays=evaluator if evaluate else operator or plain,
         unchecked=unchecked,
     )
     if ufunc:

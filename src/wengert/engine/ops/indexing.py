@@ -65,13 +65,13 @@ def _add_each(target: Any, indices: Sequence[Any], y: Any) -> None:
     ):
         np.add.at(target, tuple(indices), y)
         return
-    rest = target.shape[len(indices) :]
+    trailing = target.shape[len(indices) :]
     lead = np.broadcast_shapes(*map(np.shape, indices))
     rows = np.broadcast_to(_rows(indices, target.shape), lead).reshape(-1)
-    values = np.broadcast_to(y, (*lead, *rest)).reshape(len(rows), size(rest))
+    values = np.broadcast_to(y, (*lead, *trailing)).reshape(len(rows), size(trailing))
     is_flat = target.flags.c_contiguous
     total = (target if is_flat else np.zeros(target.shape, target.dtype)).reshape(-1)
-    columns = np.arange(size(rest))
+    columns = np.arange(size(trailing))
     turn = max(1, _PIECE // max(1, len(columns)))
     for start in range(0, len(rows), turn):
         positions = rows[start : start + turn, None] * len(columns) + columns
@@ -206,10 +206,10 @@ def _last_writer_lowering(i: Sequence[Index], result: Operand, *indices: Operand
     dims = tuple(map(Dim, taken))
     mine = [Index.of(dim) for dim in dims]
     target = (*_positions(mine, shape, indices), *i[len(indices) :])
-    kept = tuple(dim for index in i[len(indices) :] for dim in index.dims())
+    trailing = tuple(dim for index in i[len(indices) :] for dim in index.dims())
     number = Iota(flatten(mine, taken))
     start = Const(np.int64(-1), INT64)
-    return Definition((*kept, *dims), target, number, "assign", lambda i: start, frozenset(dims))
+    return Definition((*trailing, *dims), target, number, "assign", lambda i: start, frozenset(dims))
 
 
 def _within_type(x: TensorType, *, count: int, operation: str, requirement: str) -> TensorType:

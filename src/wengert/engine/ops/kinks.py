@@ -24,13 +24,7 @@ _HINT = "write a smooth program, such as x**2 for abs(x)**2 and np.sum(x**2) for
 
 
 def slope_at(operation: str, slope: Any, distance: Any) -> Any:
-    """Return a slope that is a choice where ``distance`` is 0: to differentiate it there warns.
-
-    Args:
-        operation: the operation that has the kink.
-        slope: the partial derivative, with the choice at the kink.
-        distance: a value that is 0 at the kink alone.
-    """
+    """Return a slope that is a choice where ``distance`` is 0: to differentiate it there warns."""
     is_followed = isinstance(distance, Box) and not distance.owner.staging
     return chosen_slope(slope, distance, operation=operation) if is_followed else slope
 

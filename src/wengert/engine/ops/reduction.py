@@ -62,8 +62,10 @@ def _reduction(combiner: str) -> Pointwise:
 
 def _with_axes(i: Sequence[Index], axes: Axes, dims: Sequence[Dim]) -> list[Index]:
     """Return the indices of an operand: those of the result, and dimensions along the reduced axes."""
-    kept, reduced = iter(i), dict(zip(axes, dims, strict=True))
-    return [Index.of(reduced[axis]) if axis in reduced else next(kept) for axis in range(len(i) + len(axes))]
+    remaining, reduced = iter(i), dict(zip(axes, dims, strict=True))
+    return [
+        Index.of(reduced[axis]) if axis in reduced else next(remaining) for axis in range(len(i) + len(axes))
+    ]
 
 
 def _source(name: str) -> Callable[..., str]:
@@ -93,16 +95,16 @@ def _product_tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any, 
     """Multiply in pairs, ``(a, da)(b, db) = (a b, a db + b da)``: exact with zeros among the factors."""
     (x,), (dx,) = primals, tangents
     shape = shape_of(x)
-    kept = tuple(axis for axis in range(len(shape)) if axis not in axes)
-    flat = (*(shape[axis] for axis in kept), size(tuple(shape[axis] for axis in axes)))
-    x, dx = (reshape(transpose(value, permutation=kept + axes), shape=flat) for value in (x, dx))
+    remaining = tuple(axis for axis in range(len(shape)) if axis not in axes)
+    flat = (*(shape[axis] for axis in remaining), size(tuple(shape[axis] for axis in axes)))
+    x, dx = (reshape(transpose(value, permutation=remaining + axes), shape=flat) for value in (x, dx))
     while (extent := shape_of(x)[-1]) > 1:
         half = extent // 2
-        a, b, rest = (_last(x, 0, half), _last(x, half, half), _last(x, 2 * half, extent % 2))
+        a, b, unpaired = (_last(x, 0, half), _last(x, half, half), _last(x, 2 * half, extent % 2))
         da, db, drest = (_last(dx, 0, half), _last(dx, half, half), _last(dx, 2 * half, extent % 2))
-        x = concatenate(a * b, rest, axis=len(kept))
-        dx = concatenate(multiply_no_nan(a, db) + multiply_no_nan(b, da), drest, axis=len(kept))
-    return reduce_sum(dx, axes=(len(kept),))
+        x = concatenate(a * b, unpaired, axis=len(remaining))
+        dx = concatenate(multiply_no_nan(a, db) + multiply_no_nan(b, da), drest, axis=len(remaining))
+    return reduce_sum(dx, axes=(len(remaining),))
 
 
 def _last(x: Any, start: int, extent: int) -> Any:
@@ -348,8 +350,8 @@ def _shift(x: Any, axis: int, distance: int, reverse: bool, fill: float) -> Any:
     index = whole(shape)
     index[axis] = (distance if reverse else 0, shape[axis] - distance, 1)
     filler = np.full((*shape[:axis], distance, *shape[axis + 1 :]), fill, dtype=dtype_of(x))
-    kept = slice_(x, index=tuple(index))
-    return concatenate(kept, filler, axis=axis) if reverse else concatenate(filler, kept, axis=axis)
+    retained = slice_(x, index=tuple(index))
+    return concatenate(retained, filler, axis=axis) if reverse else concatenate(filler, retained, axis=axis)
 
 
 cumulative_product = primitive(

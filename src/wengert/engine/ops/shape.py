@@ -110,7 +110,7 @@ transpose = primitive(
 
 def _broadcast_type(x: TensorType, shape: Shape) -> TensorType:
     fits = len(x.shape) <= len(shape) and all(
-        mine in (1, other) for mine, other in zip(x.shape[::-1], shape[::-1], strict=False)
+        mine in (1, target) for mine, target in zip(x.shape[::-1], shape[::-1], strict=False)
     )
     if not fits:
         raise ShapeError(message("broadcast_to", f"the operand must broadcast to {shape}", show(x)))
@@ -167,7 +167,7 @@ def _concatenate_type(*types: TensorType, axis: int) -> TensorType:
 
 
 def _split_cotangent(position: int, cotangent: Any, *operands: Any, axis: int) -> Any:
-    wanted = [other == position for other in range(len(operands))]
+    wanted = [place == position for place in range(len(operands))]
     return _split_cotangents(wanted, cotangent, *operands, axis=axis)[position]
 
 

@@ -36,7 +36,7 @@ def along(x: Any, positions: Any, axis: int) -> Any:
     shape = shape_of(positions)
     grids: list[Any] = []
     for number, extent in enumerate(shape):
-        lying = tuple(extent if number == other else 1 for other in range(len(shape)))
+        lying = tuple(extent if number == place else 1 for place in range(len(shape)))
         grids.append(positions if number == axis else np.arange(extent).reshape(lying))
     return gather(x, *grids)
 

@@ -18,7 +18,7 @@ from wengert.engine.ir.types import type_of
 from wengert.engine.passes.rewrite import Rewrite, negative_zero, positive_zero
 from wengert.engine.primitive import REGISTRY
 
-#: What a rule returns: a value that stands for the result, another equation for it, or None.
+#: The result of a rule: a value that stands for the result, another equation for it, or None.
 Found: TypeAlias = "Atom | Equation | None"
 Rule: TypeAlias = "Callable[[Rewrite, Equation], Found]"
 
@@ -44,14 +44,14 @@ def apply_algebra(graph: Graph) -> Graph:
 class _Algebra(Rewrite):
     def visit(self, equation: Equation) -> Equation | Sequence[Atom]:
         rule = _RULES.get(equation.primitive)
-        found = rule(self, equation) if rule else None
-        if found is None:
+        result = rule(self, equation) if rule else None
+        if result is None:
             return _without_broadcasts(self, equation)
-        if isinstance(found, Equation):
-            return found
-        if found.type == equation.outputs[0].type:
-            return [found]
-        return _as_cast(equation, found) or equation
+        if isinstance(result, Equation):
+            return result
+        if result.type == equation.outputs[0].type:
+            return [result]
+        return _as_cast(equation, result) or equation
 
 
 def _rule(*primitives: str) -> Callable[[Rule], Rule]:
@@ -266,10 +266,10 @@ def _joined(walk: Rewrite, equation: Equation) -> Found:
 def _pairs(walk: Rewrite, equation: Equation) -> Found:
     """Return the array of which the operands are the two columns."""
     columns = [walk.definition(operand, "slice") for operand in equation.operands]
-    found = {column.operands[0] for column in columns if column is not None}
-    if None in columns or len(found) != 1:
+    sources = {column.operands[0] for column in columns if column is not None}
+    if None in columns or len(sources) != 1:
         return None
-    (x,) = found
+    (x,) = sources
     if x.type != equation.outputs[0].type:
         return None
     wanted = [(*_whole(x.type.shape)[:-1], number) for number in range(2)]

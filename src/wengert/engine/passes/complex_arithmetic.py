@@ -186,8 +186,8 @@ def _ordered(strict: Any, last: Any) -> Callable[[Parts, Parts], Any]:
 
     def compare(x: Parts, y: Parts) -> Any:
         (a, b), (c, d) = both(x), both(y)
-        known = logical_and(equal(b, b), equal(d, d))  # NumPy compares nothing with a NaN
-        return logical_or(logical_and(strict(a, c), known), logical_and(equal(a, c), last(b, d)))
+        ordered = logical_and(equal(b, b), equal(d, d))  # NumPy compares nothing with a NaN
+        return logical_or(logical_and(strict(a, c), ordered), logical_and(equal(a, c), last(b, d)))
 
     return compare
 
@@ -324,10 +324,10 @@ def _sqrt(z: Parts) -> Parts:
     a, b = a * scale, b * scale
     half = sqrt(0.5 * absolute(a) + 0.5 * hypot(a, b))
     is_zero = equal(half, 0)
-    other = absolute(b) / (2 * where(is_zero, 1.0, half))
+    second = absolute(b) / (2 * where(is_zero, 1.0, half))
     is_right = greater_equal(a, 0)
     far = isinf(b)  # infinite in the imaginary part: so is the root, in both
-    re, im = where(is_right, half, other), where(is_right, other, half)
+    re, im = where(is_right, half, second), where(is_right, second, half)
     return Parts(where(far, np.inf, re * back), copysign(where(far, np.inf, im * back), b))
 
 
@@ -381,8 +381,8 @@ def _tanh(z: Parts) -> Parts:
     q = 1 + t * t
     divisor = 1 + q * (s * s)
     decay = exp(-2 * absolute(a))
-    one = copysign(where(isinf(a), 1.0, 1.0 + (b - b)), a)
-    re = where(is_far, one, q * s * cosh(near) / divisor)
+    unit = copysign(where(isinf(a), 1.0, 1.0 + (b - b)), a)
+    re = where(is_far, unit, q * s * cosh(near) / divisor)
     return Parts(re, where(is_far, multiply_no_nan(4 * (sin(b) * cos(b)), decay), t / divisor))
 
 
@@ -472,10 +472,10 @@ def _reduce_prod(z: Parts, axes: tuple[int, ...]) -> Parts:
             z = Parts(np.ones(shape, dtype_of(z.re)), np.zeros(shape, dtype_of(z.re)))
         while count > 1:
             half = count // 2
-            rest = [_range(z, axis, 2 * half, 1)] if count % 2 else []
+            unpaired = [_range(z, axis, 2 * half, 1)] if count % 2 else []
             z = product(_range(z, axis, 0, half), _range(z, axis, half, half))
-            z = _joined(axis, z, *rest) if rest else z
-            count = half + len(rest)
+            z = _joined(axis, z, *unpaired) if unpaired else z
+            count = half + len(unpaired)
     return Parts(*(reduction.reduce_sum(part, axes=axes) for part in z))
 
 

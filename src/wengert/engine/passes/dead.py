@@ -19,16 +19,16 @@ def eliminate_dead(graph: Graph) -> Graph:
         }
     """
     live: set[Var] = set()
-    kept: list[Equation] = []
+    retained: list[Equation] = []
     _mark(graph.outputs, live)
     for equation in reversed(graph.equations):
         if not live.isdisjoint(equation.outputs):
-            kept.append(equation)
+            retained.append(equation)
             _mark(equation.operands, live)
     constants = tuple((var, value) for var, value in graph.constants if var in live)
-    if len(kept) == len(graph.equations) and len(constants) == len(graph.constants):
+    if len(retained) == len(graph.equations) and len(constants) == len(graph.constants):
         return graph
-    return replace(graph, constants=constants, equations=tuple(reversed(kept)))
+    return replace(graph, constants=constants, equations=tuple(reversed(retained)))
 
 
 def _mark(atoms: Iterable[Atom], live: set[Var]) -> None:

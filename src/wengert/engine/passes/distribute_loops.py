@@ -88,7 +88,6 @@ class _Loop:
     """A loop whose sums of products may leave it.
 
     Args:
-        equation: the loop.
         zeros: arrays of zeros: sums that begin with them are their products alone.
     """
 
@@ -137,8 +136,8 @@ class _Loop:
         leaves = list(self._leaves(total, carry.type))
         if carry not in leaves or any(leaf.type != carry.type for leaf in leaves):
             return []
-        found = [term for leaf in leaves if leaf is not carry and (term := self._term(leaf)) is not None]
-        return found if len(found) == len(leaves) - 1 else []
+        terms = [term for leaf in leaves if leaf is not carry and (term := self._term(leaf)) is not None]
+        return terms if len(terms) == len(leaves) - 1 else []
 
     def _leaves(self, total: Atom, type_: TensorType) -> Iterator[Atom]:
         """Yield the terms of a sum from left to right."""
@@ -180,8 +179,8 @@ class _Loop:
         self.after += lines
         first, out = self.equation.operands[place], self.equation.outputs[self._result(place)]
         total = None if first in self.zeros else first
-        for term, given in zip(terms, factors, strict=True):
-            self._add(total, term, given, out if term is terms[-1] else Var(out.type))
+        for term, factor in zip(terms, factors, strict=True):
+            self._add(total, term, factor, out if term is terms[-1] else Var(out.type))
             total = self.after[-1].outputs[0]
         return True
 
@@ -242,14 +241,14 @@ class _Loop:
         """Return the loop without carries that have left it, and with the stacks that it makes for them."""
         dropped = {*left}
         results = {self._result(place) for place in left}
-        kept = [place for place in range(len(self.body.inputs)) if place not in dropped]
+        retained = [place for place in range(len(self.body.inputs)) if place not in dropped]
         stacks = tuple(self.stacks.arrays[atom] for atom in self.stacks.new)
         outputs = (*_others(self.body.outputs, results), *self.stacks.new)
         body = eliminate_dead(replace(self.body, outputs=outputs))
-        body = replace(body, inputs=tuple(self.body.inputs[place] for place in kept))
+        body = replace(body, inputs=tuple(self.body.inputs[place] for place in retained))
         return replace(
             self.equation,
-            operands=tuple(self.equation.operands[place] for place in kept),
+            operands=tuple(self.equation.operands[place] for place in retained),
             outputs=(*_others(self.equation.outputs, results), *stacks),
             params={**self.equation.params, "body": body, "carries": len(self.carries) - len(left)},
         )

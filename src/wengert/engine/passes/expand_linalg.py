@@ -26,17 +26,12 @@ from wengert.engine.passes.simplify import simplify
 from wengert.engine.primitive import REGISTRY
 from wengert.engine.transforms.staging import stage
 
-#: What carries an operation out: ``(*operands, **params) -> result``.
+#: A program in the place of an operation: ``(*operands, **params) -> result``.
 Program: TypeAlias = Callable[..., Any]
 
 
 def expand_linalg(graph: Graph, *, leaves: bool = False) -> Graph:
-    """Return the graph with the programs of operations in their places.
-
-    Args:
-        graph: the graph.
-        leaves: whether the program leaves Python, where there is no NumPy to call.
-    """
+    """Return the graph with the programs of operations in their places; one that leaves Python has no NumPy to call."""
     chosen = _chosen(graph, leaves=leaves)
     return simplify(_Writer(graph, chosen).run()) if chosen else graph
 
@@ -66,15 +61,15 @@ def _left(graph: Graph, chosen: Container[Equation]) -> Iterator[tuple[Equation,
 def _chosen(graph: Graph, *, leaves: bool = False) -> dict[Equation, Program]:
     """Return the programs of operations: on elements, as many as are short together, or on blocks."""
     unrolled = _unrolled(graph)
-    found = dict[Equation, Program]()
+    expanded = dict[Equation, Program]()
     for equation in unrolled:
         lowering = REGISTRY[equation.primitive].lowering
         assert isinstance(lowering, OnHost)
         assert lowering.expansion is not None
-        found[equation] = lowering.expansion.program
+        expanded[equation] = lowering.expansion.program
     native = native_equations(_left(graph, unrolled), leaves=leaves)
     programs = ((equation, program_of(equation, blocks)) for equation, blocks in native.items())
-    return found | {equation: program for equation, program in programs if program is not None}
+    return expanded | {equation: program for equation, program in programs if program is not None}
 
 
 def _unrolled(graph: Graph) -> set[Equation]:
@@ -84,13 +79,13 @@ def _unrolled(graph: Graph) -> set[Equation]:
         for equation, inside in equations_of(graph)
         if _length(equation)
     }
-    found, left = set[Equation](), costs.COSTS.expanded_operations_together
+    selected, left = set[Equation](), costs.COSTS.expanded_operations_together
     for equation, (_, length) in sorted(lengths.items(), key=lambda pair: pair[1]):
         left -= length
         if left < 0:
             break
-        found.add(equation)
-    return found
+        selected.add(equation)
+    return selected
 
 
 def _length(equation: Equation) -> int:

@@ -29,10 +29,10 @@ def _program(equation: Equation) -> Graph | None:
 
 def _expanded(graph: Graph) -> Graph:
     constants, equations = list(graph.constants), list[Equation]()
-    known: dict[Var, Atom] = {}
+    replacements: dict[Var, Atom] = {}
 
-    def atom(given: Atom) -> Atom:
-        return given if isinstance(given, Literal) else known.get(given, given)
+    def atom(value: Atom) -> Atom:
+        return value if isinstance(value, Literal) else replacements.get(value, value)
 
     for equation in graph.equations:
         operands = tuple(map(atom, equation.operands))
@@ -45,7 +45,7 @@ def _expanded(graph: Graph) -> Graph:
         more, results = inlined(inner, operands, equation.location)
         constants += inner.constants
         equations += more
-        known.update(zip(equation.outputs, results, strict=True))
+        replacements.update(zip(equation.outputs, results, strict=True))
     return replace(
         graph,
         constants=tuple(constants),

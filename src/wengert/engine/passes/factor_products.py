@@ -71,8 +71,8 @@ class _Factoring:
         return replace(self.graph, equations=tuple(equations))
 
     def _definition(self, atom: Atom, primitive: str) -> Equation | None:
-        found = None if isinstance(atom, Literal) else self.definitions.get(atom)
-        return found if found is not None and found.primitive == primitive else None
+        equation = None if isinstance(atom, Literal) else self.definitions.get(atom)
+        return equation if equation is not None and equation.primitive == primitive else None
 
     def _only_in_sum(self, atom: Atom, sum_: Equation) -> bool:
         is_sum = self._definition(atom, "add") is not None
@@ -89,15 +89,15 @@ class _Factoring:
         written: list[Equation] = []
         first = {group[0]: (shared, group) for shared, group in groups}
         dropped = {term for _, group in groups for term in group[1:]}
-        kept = [
+        factored = [
             self._product(*first[n], terms, written) if n in first else term
             for n, term in enumerate(terms)
             if n not in dropped
         ]
-        if len(kept) == 1:
+        if len(factored) == 1:
             written[-1] = replace(written[-1], outputs=equation.outputs)
         else:
-            _write_sum(kept, equation, written)
+            _write_sum(factored, equation, written)
         return written
 
     def _terms(self, equation: Equation) -> Iterator[Atom]:
@@ -113,7 +113,9 @@ class _Factoring:
 
     def _groups(self, terms: Sequence[Atom], out: Var) -> list[tuple[_Shared, list[int]]]:
         """Return the places of terms that share all factors but one."""
-        candidates = {n: found for n, term in enumerate(terms) if (found := list(self._keys(term, out)))}
+        candidates = {
+            n: term_keys for n, term in enumerate(terms) if (term_keys := list(self._keys(term, out)))
+        }
         count = Counter(itertools.chain.from_iterable(candidates.values()))
         groups: dict[_Shared, list[int]] = {}
         for n, keys in candidates.items():
@@ -148,12 +150,12 @@ class _Factoring:
         embeds = [self._definition(factor, "embed") for factor in factors]
         if not any(embeds):
             return True
-        found = [embed for embed in embeds if embed is not None]
-        if len(found) < len(factors):
+        present = [embed for embed in embeds if embed is not None]
+        if len(present) < len(factors):
             return False
-        whole = int(np.prod(found[0].params["shape"]))
-        sizes = (int(np.prod(embed.operands[0].type.shape)) for embed in found)
-        pairs = itertools.combinations((embed.params["index"] for embed in found), 2)
+        whole = int(np.prod(present[0].params["shape"]))
+        sizes = (int(np.prod(embed.operands[0].type.shape)) for embed in present)
+        pairs = itertools.combinations((embed.params["index"] for embed in present), 2)
         return sum(sizes) == whole and all(itertools.starmap(_are_apart, pairs))
 
     def _product(

@@ -52,20 +52,20 @@ def _factors(count: int) -> tuple[int, ...]:
     if count in _SHORT:
         return (count,)
     odd: list[int] = []
-    rest = count
+    remaining = count
     for prime in _PRIMES:
-        while rest % prime == 0:
-            rest //= prime
+        while remaining % prime == 0:
+            remaining //= prime
             odd.append(prime)
-    return () if rest & (rest - 1) else (*_powers(rest), *odd)
+    return () if remaining & (remaining - 1) else (*_powers(remaining), *odd)
 
 
 def _convolution(count: int) -> tuple[int, ...]:
     """Return the steps of the cheapest transform of at least ``2 count - 1`` points."""
     least = 2 * count - 1
     candidates = (_factors(odd << max(0, (-(-least // odd) - 1).bit_length())) for odd in _ODD)
-    found = min(candidates, key=_work)
-    return found if math.prod(found) <= costs.COSTS.native_transform_points else ()
+    factors = min(candidates, key=_work)
+    return factors if math.prod(factors) <= costs.COSTS.native_transform_points else ()
 
 
 def _work(radices: tuple[int, ...]) -> float:
@@ -95,10 +95,10 @@ def _powers(count: int) -> tuple[int, ...]:
 @functools.lru_cache(maxsize=16)
 def _tables(points: int, dtype: Dtype, *, real: bool = False) -> list[Any]:
     """Return the constants of a transform, for one of twice as many real numbers with those of its symmetry."""
-    found = [*tables(points, steps(points), dtype), *([symmetry(points, dtype)] if real else [])]
-    for table in found:
+    arrays = [*tables(points, steps(points), dtype), *([symmetry(points, dtype)] if real else [])]
+    for table in arrays:
         table.flags.writeable = False
-    return found
+    return arrays
 
 
 def is_native(equation: Equation) -> bool:
@@ -126,36 +126,30 @@ def _host_work(count: int) -> float:
 
 
 def _prime_factors(count: int) -> list[int]:
-    found, prime = list[int](), 2
+    factors, prime = list[int](), 2
     while prime * prime <= count:
         if count % prime:
             prime += 1
         else:
-            found.append(prime)
+            factors.append(prime)
             count //= prime
-    return [*found, count] if count > 1 else found
+    return [*factors, count] if count > 1 else factors
 
 
 def transformed(equation: Equation, parts: Sequence[Any], permutation: Sequence[int] = ()) -> list[Any]:
-    """Transform the last axis.
+    """Transform the last axis of a real operand, or of a real and an imaginary part.
 
-    Args:
-        equation: the operation.
-        parts: the real and imaginary part of the operand, or a real operand.
-        permutation: a transposition of the parts that brings another axis to the end, to transform it by columns.
-
-    Returns:
-        The parts of the result, or a real result.
+    A permutation of the parts brings another axis to the end, to transform it by columns.
     """
     if not permutation:
         return _of_rows(equation, parts, 0)
     shape = shape_of(parts[0])
     axis, last = permutation[-1], len(shape) - 1
-    order = (*(other for other in range(last) if other != axis), axis, last)
+    order = (*(number for number in range(last) if number != axis), axis, last)
     moved = [transpose(part, permutation=order) for part in parts]
     block = columns(shape[axis], shape[last], dtype_of(parts[0]))
     places = inverse_permutation(order)
-    back = tuple(places[other] for other in permutation)
+    back = tuple(places[number] for number in permutation)
     return [transpose(part, permutation=back) for part in _of_rows(equation, moved, block)]
 
 

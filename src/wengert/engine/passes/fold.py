@@ -58,10 +58,10 @@ def _evaluate(equation: Equation, values: Sequence[Any]) -> list[Any] | None:
     """Return the results of an equation in the form of their types, or None if evaluation fails."""
     try:
         with np.errstate(all="ignore"):
-            found = REGISTRY[equation.primitive].evaluate(*values, **equation.params)
+            result = REGISTRY[equation.primitive].evaluate(*values, **equation.params)
     except (ValueError, TypeError, IndexError, ArithmeticError):
         return None
-    results = list(cast("tuple[Any, ...]", found)) if isinstance(found, tuple) else [found]
+    results = list(cast("tuple[Any, ...]", result)) if isinstance(result, tuple) else [result]
     for position, var in enumerate(equation.outputs):
         value = results[position]
         if not var.weak:

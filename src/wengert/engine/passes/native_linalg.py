@@ -34,18 +34,18 @@ def native_equations(equations: Iterable[tuple[Equation, bool]], *, leaves: bool
         equations: the equations of a graph and of inner graphs, each with whether it lies in an inner graph.
         leaves: whether the whole program leaves Python.
     """
-    found = [(not inside, number, equation) for number, (equation, inside) in enumerate(equations)]
-    ordered = [equation for _, _, equation in sorted(found, key=lambda item: item[:2]) if _is_real(equation)]
+    ranked = [(not inside, number, equation) for number, (equation, inside) in enumerate(equations)]
+    ordered = [equation for _, _, equation in sorted(ranked, key=lambda item: item[:2]) if _is_real(equation)]
     nests = [equation for equation in ordered if _is_of_nests(equation, leaves)]
-    kept = len(nests) if leaves else costs.COSTS.native_programs
-    native = {equation: blocks_of(equation.operands[0].type) for equation in nests[:kept]}
+    limit = len(nests) if leaves else costs.COSTS.native_programs
+    native = {equation: blocks_of(equation.operands[0].type) for equation in nests[:limit]}
     if leaves:
         return native
     others = (equation for equation in ordered if equation not in native and _has_routine(equation))
-    return native | dict.fromkeys(others, _ROUTINES)
+    return native | dict.fromkeys(others, ROUTINES)
 
 
-_ROUTINES = Routines()
+ROUTINES = Routines()
 
 
 def program_of(equation: Equation, programs: Blocks) -> Callable[..., Any] | None:

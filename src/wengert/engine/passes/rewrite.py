@@ -34,12 +34,12 @@ class Rewrite:
         """Return the rewritten graph: the same object where nothing changes."""
         graph, equations = self.graph, list[Equation]()
         for equation in graph.equations:
-            found = self.visit(self._substituted(equation))
-            if isinstance(found, Equation):
-                equations.append(found)
-                self.definitions.update(dict.fromkeys(found.outputs, found))
+            result = self.visit(self._substituted(equation))
+            if isinstance(result, Equation):
+                equations.append(result)
+                self.definitions.update(dict.fromkeys(result.outputs, result))
             else:
-                self._replaced.update(zip(equation.outputs, found, strict=True))
+                self._replaced.update(zip(equation.outputs, result, strict=True))
         same = len(equations) == len(graph.equations) and all(map(_is, equations, graph.equations))
         if same and len(self.constants) == len(graph.constants):
             return graph
@@ -72,8 +72,8 @@ class Rewrite:
 
     def definition(self, atom: Atom, primitive: str) -> Equation | None:
         """Return the equation that defines a value, if it is one of this primitive."""
-        found = None if isinstance(atom, Literal) else self.definitions.get(atom)
-        return found if found is not None and found.primitive == primitive else None
+        equation = None if isinstance(atom, Literal) else self.definitions.get(atom)
+        return equation if equation is not None and equation.primitive == primitive else None
 
 
 def _throughout(value: Any) -> Any:
@@ -86,8 +86,8 @@ def _throughout(value: Any) -> Any:
     return first if value.tobytes() == first.tobytes() * value.size else None
 
 
-def _is(one: object, other: object) -> bool:
-    return one is other
+def _is(left: object, right: object) -> bool:
+    return left is right
 
 
 def is_zero(value: Any) -> bool:
@@ -136,8 +136,8 @@ def inlined(
     """
     replaced: dict[Var, Atom] = dict(zip(graph.inputs, operands, strict=True))
 
-    def atom(given: Atom) -> Atom:
-        return given if isinstance(given, Literal) else replaced.get(given, given)
+    def atom(value: Atom) -> Atom:
+        return value if isinstance(value, Literal) else replaced.get(value, value)
 
     equations = [
         replace(

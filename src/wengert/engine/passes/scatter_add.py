@@ -28,8 +28,8 @@ class _Sums(Rewrite):
 
     def visit(self, equation: Equation) -> Equation | Sequence[Atom]:
         if equation.primitive == "add":
-            for x, other in (equation.operands, equation.operands[::-1]):
-                scattered = self.definition(other, "scatter_add")
-                if scattered and self.uses[other] == 1 and x.type == other.type:
+            for x, addend in (equation.operands, equation.operands[::-1]):
+                scattered = self.definition(addend, "scatter_add")
+                if scattered and self.uses[addend] == 1 and x.type == addend.type:
                     return replace(equation, primitive="add_at", operands=(x, *scattered.operands))
         return with_programs(equation, fuse_scatter_add)

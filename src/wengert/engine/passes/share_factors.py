@@ -6,21 +6,20 @@ native program, or of LAPACK.
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from wengert.engine.core.dtypes import dtype_of, is_inexact
+from wengert.engine.core.dtypes import dtype_of, is_complex
 from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var
+from wengert.engine.kernels import lapack
 from wengert.engine.machine import costs
-from wengert.engine.ops.linalg.banded_factors import banded_factors, banded_solution
 from wengert.engine.ops.linalg.blocked import Blocks
-from wengert.engine.ops.linalg.kept_factors import lu_factors, lu_inverse, lu_solution
 from wengert.engine.ops.linalg.lapack_programs import BandedRoutines
 from wengert.engine.ops.linalg.square import swapped
 from wengert.engine.passes.native_linalg import (
     OF_FACTORS,
+    ROUTINES,
     equations_of,
     has_banded_routine,
     native_equations,
@@ -34,9 +33,7 @@ from wengert.engine.transforms.staging import stage
 def share_factors(graph: Graph, *, leaves: bool = False) -> Graph:
     """Return the graph, the programs inside it included, with operations on the factors of matrices.
 
-    Args:
-        graph: the graph.
-        leaves: whether the program leaves Python, where there is no LAPACK.
+    A program that leaves Python has no LAPACK.
     """
     return _shared(graph, native_equations(equations_of(graph), leaves=leaves), leaves)
 
@@ -69,29 +66,11 @@ def _of_blocks(blocks: Blocks) -> _Factors:
     return _Factors(blocks.lu, apply)
 
 
-def _of_bands(lower: int, upper: int) -> _Factors:
-    few = lower + upper <= costs.COSTS.windowed_diagonals
+def _of_bands(equation: Equation) -> _Factors:
+    lower, upper = equation.params["lower"], equation.params["upper"]
+    few = _is_real(equation) and lower + upper <= costs.COSTS.windowed_diagonals
     routines = BandedRoutines(lower, upper, in_registers=few)
     return _Factors(routines.lu, lambda equation, _, bands, factors, b: routines.solution(factors, bands, b))
-
-
-def _kept_in_python(equation: Equation) -> _Factors:
-    """Return how NumPy's arrays hold the factors of a complex matrix."""
-
-    def apply(equation: Equation, transposed: bool, matrix: Any, factors: Any, *operands: Any) -> Any:
-        (packed,) = factors
-        match equation.primitive:
-            case "solve":
-                return lu_solution(packed, *operands, transposed=transposed)
-            case "solve_banded":
-                return banded_solution(packed, *operands, **equation.params)
-            case name:
-                assert name == "inverse"
-                return swapped(lu_inverse(packed)) if transposed else lu_inverse(packed)
-
-    if equation.primitive == "solve_banded":
-        return _Factors(lambda bands: (banded_factors(bands, **equation.params),), apply)
-    return _Factors(lambda a: (lu_factors(a),), apply)
 
 
 class _Sharing:
@@ -116,18 +95,17 @@ class _Sharing:
         """The factors of the matrices, as far as the walk has come."""
 
     def _shared(self) -> set[Atom]:
-        """Return the matrices whose factors in Python several operations take, or one takes with profit."""
-        if self.leaves or not _has_scipy():
-            return set()
+        """Return the complex matrices whose factors several operations take, or one takes with profit."""
         uses: dict[Atom, list[Equation]] = {}
-        for equation in self.graph.equations:
-            if _takes_factors_in_python(equation):
+        for equation in () if self.leaves else self.graph.equations:
+            if _takes_complex_factors(equation):
                 uses.setdefault(self._matrix(equation)[0], []).append(equation)
-        return {
+        shared = {
             matrix
             for matrix, equations in uses.items()
             if (len(equations) > 1 and _have_one_form(equations)) or _is_large_inverse(equations[0])
         }
+        return shared if shared and lapack.is_available() else set()
 
     def _matrix(self, equation: Equation) -> tuple[Atom, bool]:
         """Return the matrix of an operation, and whether the operation takes its transpose."""
@@ -140,29 +118,28 @@ class _Sharing:
 
     def _factors(self, equation: Equation) -> _Factors | None:
         """Return how an operation takes factors; None if it does not."""
-        if equation.primitive == "solve_banded" and not self.leaves and has_banded_routine(equation):
-            return _of_bands(**equation.params)
-        matrix, _ = self._matrix(equation) if _takes_any_factors(equation) else (None, False)
-        if matrix in self.native and equation.primitive in OF_FACTORS and _is_real(equation):
-            return _of_blocks(self.native[matrix])
-        return (
-            _kept_in_python(equation)
-            if matrix in self.shared and _takes_factors_in_python(equation)
-            else None
-        )
+        is_banded = equation.primitive == "solve_banded"
+        if not is_banded and equation.primitive not in OF_FACTORS:
+            return None
+        matrix, _ = self._matrix(equation)
+        if matrix in self.shared and _takes_complex_factors(equation):
+            return _of_bands(equation) if is_banded else _of_blocks(ROUTINES)
+        if is_banded:
+            return _of_bands(equation) if not self.leaves and has_banded_routine(equation) else None
+        return _of_blocks(self.native[matrix]) if matrix in self.native and _is_real(equation) else None
 
     def run(self) -> Graph:
         constants, equations = list(self.graph.constants), list[Equation]()
-        known: dict[Var, Atom] = {}
+        replacements: dict[Var, Atom] = {}
 
-        def atom(given: Atom) -> Atom:
-            return given if isinstance(given, Literal) else known.get(given, given)
+        def atom(value: Atom) -> Atom:
+            return value if isinstance(value, Literal) else replacements.get(value, value)
 
         def write(program: Any, operands: Sequence[Atom], location: str) -> list[Atom]:
-            given = tuple(map(atom, operands))
-            found = simplify(stage(program, [operand.type for operand in given])[0])
-            added, results = inlined(found, given, location)
-            constants.extend(found.constants)
+            inputs = tuple(map(atom, operands))
+            traced = simplify(stage(program, [operand.type for operand in inputs])[0])
+            added, results = inlined(traced, inputs, location)
+            constants.extend(traced.constants)
             equations.extend(added)
             return results
 
@@ -190,7 +167,7 @@ class _Sharing:
                 return [how.apply(of, turned, a, values[:count], *values[count:])]
 
             results = write(program, (matrix, *factors, *equation.operands[1:]), equation.location)
-            known.update(zip(equation.outputs, results, strict=True))
+            replacements.update(zip(equation.outputs, results, strict=True))
         if not self.made and all(map(_same, equations, self.graph.equations)):
             return self.graph
         outputs = tuple(map(atom, self.graph.outputs))
@@ -200,14 +177,10 @@ class _Sharing:
         return _shared(graph, self.chosen, self.leaves)
 
 
-def _takes_any_factors(equation: Equation) -> bool:
-    return equation.primitive == "solve_banded" or equation.primitive in OF_FACTORS
-
-
-def _takes_factors_in_python(equation: Equation) -> bool:
-    if equation.primitive == "solve_banded":
-        return takes_banded_factors(equation)
-    return equation.primitive in ("solve", "inverse") and _takes_factors_of_lapack(equation)
+def _takes_complex_factors(equation: Equation) -> bool:
+    takes = equation.primitive in ("solve", "inverse") and _takes_factors_of_lapack(equation)
+    takes = takes or (equation.primitive == "solve_banded" and takes_banded_factors(equation))
+    return takes and is_complex(equation.operands[0].type.dtype)
 
 
 def _is_real(equation: Equation) -> bool:
@@ -217,7 +190,7 @@ def _is_real(equation: Equation) -> bool:
 def _have_one_form(equations: Sequence[Equation]) -> bool:
     """Return whether operations read the elements of a matrix alike: as a full one, or as the same diagonals."""
     first, *others = ((e.primitive == "solve_banded", dict(e.params)) for e in equations)
-    return all(other[0] == first[0] and (not first[0] or other[1] == first[1]) for other in others)
+    return all(form[0] == first[0] and (not first[0] or form[1] == first[1]) for form in others)
 
 
 def _is_large_inverse(equation: Equation) -> bool:
@@ -225,8 +198,8 @@ def _is_large_inverse(equation: Equation) -> bool:
     return equation.primitive == "inverse" and rows >= costs.COSTS.factored_inverse_rows
 
 
-def _same(one: Equation, other: Equation) -> bool:
-    return all(one.params[name] is param for name, param in other.params.items())
+def _same(before: Equation, after: Equation) -> bool:
+    return all(before.params[name] is param for name, param in after.params.items())
 
 
 def _exchanges_the_last(permutation: Sequence[int]) -> bool:
@@ -236,18 +209,5 @@ def _exchanges_the_last(permutation: Sequence[int]) -> bool:
 
 def _takes_factors_of_lapack(equation: Equation) -> bool:
     """Return whether an operation can take LAPACK's factors: not of a matrix of few rows, or of mixed dtypes."""
-    types = [operand.type for operand in equation.operands]
-    a = types[0]
-    return (
-        a.shape[-1] >= costs.COSTS.shared_factor_rows
-        and all(type_.dtype == a.dtype for type_ in types)
-        and is_inexact(a.dtype)
-    )
-
-
-def _has_scipy() -> bool:
-    """Return whether SciPy is installed."""
-    try:
-        return importlib.util.find_spec("scipy") is not None
-    except ImportError:  # the interpreter is ending
-        return False
+    a, *others = (operand.type for operand in equation.operands)
+    return a.shape[-1] >= costs.COSTS.shared_factor_rows and all(b.dtype == a.dtype for b in others)

@@ -170,21 +170,27 @@ def _on_pairs_type(*types: TensorType, operation: str, flags: Any, names: Any, v
         TensorType(np.result_type(t.dtype, np.complex64), t.shape[:-1]) if flag else t
         for t, flag in zip(types, flags, strict=True)
     ]
-    result = REGISTRY[operation].infer(*inside, **dict(zip(names, values, strict=True)))
-    return _paired_type(result) if is_complex(result.dtype) else result
+    results = REGISTRY[operation].infer(*inside, **dict(zip(names, values, strict=True)))
+    return _each(lambda type_: _paired_type(type_) if is_complex(type_.dtype) else type_, results)
+
+
+def _each(function: Callable[[Any], Any], results: Any) -> Any:
+    """Apply a function to the result of an operation, or to each of several."""
+    several = isinstance(results, tuple) and not isinstance(results, TensorType)
+    return tuple(map(function, results)) if several else function(results)
 
 
 def _on_pairs(*operands: Any, operation: str, flags: Any, names: Any, values: Any) -> Any:
-    given = [_complex(x) if flag else x for x, flag in zip(operands, flags, strict=True)]
-    result = REGISTRY[operation].evaluate(*given, **dict(zip(names, values, strict=True)))
-    return _paired(result) if is_complex(dtype_of(result)) else result
+    inputs = [_complex(x) if flag else x for x, flag in zip(operands, flags, strict=True)]
+    results = REGISTRY[operation].evaluate(*inputs, **dict(zip(names, values, strict=True)))
+    return _each(lambda result: _paired(result) if is_complex(dtype_of(result)) else result, results)
 
 
 def _on_pairs_source(*operands: str, operation: str, flags: Any, names: Any, values: Any) -> str:
-    given = [
+    texts = [
         f"({x}[..., 0] + 1j * {x}[..., 1])" if flag else x for x, flag in zip(operands, flags, strict=True)
     ]
-    return REGISTRY[operation].source(*given, **dict(zip(names, values, strict=True)))
+    return REGISTRY[operation].source(*texts, **dict(zip(names, values, strict=True)))
 
 
 def _batch_on_pairs(
@@ -193,11 +199,13 @@ def _batch_on_pairs(
     """Carry an operation out for one example after the other."""
     types = [TensorType(dtype_of(x), shape_of(x)[flag:]) for x, flag in zip(operands, batched, strict=True)]
     of_one = operation.infer(*types, **params)
-    results: list[Any] = [np.zeros((0, *of_one.shape), of_one.dtype)]
+    results = [_each(lambda type_: np.zeros((0, *type_.shape), type_.dtype), of_one)]
     for example in range(size):
-        given = [_example(x, example) if flag else x for x, flag in zip(operands, batched, strict=True)]
-        results.append(reshape(operation(*given, **params), shape=(1, *of_one.shape)))
-    return concatenate(*results, axis=0)
+        inputs = [_example(x, example) if flag else x for x, flag in zip(operands, batched, strict=True)]
+        results.append(_each(lambda x: reshape(x, shape=(1, *shape_of(x))), operation(*inputs, **params)))
+    if not isinstance(results[0], tuple):
+        return concatenate(*results, axis=0)
+    return tuple(concatenate(*columns, axis=0) for columns in zip(*results, strict=True))
 
 
 def _example(x: Any, number: int) -> Any:
@@ -232,11 +240,11 @@ class _Splitter:
         self.constants: list[tuple[Var, Any]] = []
         self.equations: list[Equation] = []
         self.known: dict[Var, Atom | tuple[Atom, Atom]] = {}
-        """What stands for a value: its parts, for a complex one."""
+        """The values of the new graph, by those that they replace: two parts for a complex one."""
         self.zeros: dict[Atom, int] = {}
-        """Which part of a complex value is zero for certain, where one is: 0 for the real one, 1 for the imaginary."""
+        """The part of a complex value that is certainly zero: 0 for the real one, 1 for the imaginary one."""
         self.transposed: dict[Var, tuple[Var, tuple[int, ...]]] = {}
-        """What a value is a transposition of, and which."""
+        """The operands of transpositions, and their permutations, by the results."""
 
     # -- borders -----------------------------------------------------------------------------------------
 
@@ -270,43 +278,43 @@ class _Splitter:
 
     def atom(self, atom: Atom) -> Atom:
         """Return the value in the new graph that replaces a real one."""
-        found = atom if isinstance(atom, Literal) else self.known.get(atom, atom)
-        assert not isinstance(found, tuple)
-        return found
+        value = atom if isinstance(atom, Literal) else self.known.get(atom, atom)
+        assert not isinstance(value, tuple)
+        return value
 
     def parts(self, atom: Atom) -> tuple[Atom, Atom]:
         """Return the parts of a complex value."""
         if isinstance(atom, Literal):
             re, im = atom.value.real, atom.value.imag
             return Literal(re, type_of(re)), Literal(im, type_of(im))
-        found = self.known[atom]
-        assert isinstance(found, tuple)
-        return found
+        pair = self.known[atom]
+        assert isinstance(pair, tuple)
+        return pair
 
     def flat(self, atoms: Iterable[Atom]) -> list[Atom]:
         """Return values with two for each complex one."""
-        found: list[Atom] = []
+        values: list[Atom] = []
         for atom in atoms:
-            found += self.parts(atom) if is_complex(atom.type.dtype) else (self.atom(atom),)
-        return found
+            values += self.parts(atom) if is_complex(atom.type.dtype) else (self.atom(atom),)
+        return values
 
-    def variables(self, given: Iterable[Var]) -> list[Var]:
+    def variables(self, originals: Iterable[Var]) -> list[Var]:
         """Return variables for values: two new ones for each complex value."""
-        found: list[Var] = []
-        for var in given:
+        replacements: list[Var] = []
+        for var in originals:
             if is_complex(var.dtype):
                 pair = Var(_part_type(var.type)), Var(_part_type(var.type))
                 self.known[var] = pair
-                found += pair
+                replacements += pair
             else:
-                found.append(var)
-        return found
+                replacements.append(var)
+        return replacements
 
     def define(self, variables: Iterable[Var], results: Sequence[Atom]) -> None:
         """Let results stand for values: two for each complex value."""
-        given = iter(results)
+        supply = iter(results)
         for var in variables:
-            self.known[var] = (next(given), next(given)) if is_complex(var.dtype) else next(given)
+            self.known[var] = (next(supply), next(supply)) if is_complex(var.dtype) else next(supply)
 
     # -- equations ---------------------------------------------------------------------------------------
 
@@ -323,10 +331,10 @@ class _Splitter:
             self.equation(equation)
 
     def _constant(self, value: Any) -> Var:
-        kept = np.ascontiguousarray(value)
-        kept.flags.writeable = False
-        var = Var(TensorType(kept.dtype, kept.shape))
-        self.constants.append((var, kept))
+        array = np.ascontiguousarray(value)
+        array.flags.writeable = False
+        var = Var(TensorType(array.dtype, array.shape))
+        self.constants.append((var, array))
         return var
 
     def equation(self, equation: Equation) -> None:
@@ -344,7 +352,7 @@ class _Splitter:
 
     def operation(self, operation: Primitive, equation: Equation) -> None:
         """Write an operation on parts as operations on real values."""
-        (out,) = equation.outputs
+        out = equation.outputs[0]
         types = [atom.type for atom in equation.operands]
         flags = [is_complex(type_.dtype) for type_ in types]
         if is_native(equation):
@@ -355,12 +363,12 @@ class _Splitter:
         atoms = self.given(equation)
 
         def program(*values: Any) -> list[Any]:
-            given = iter(values)
-            operands = [_operand(*each, given) for each in zip(flags, zeros, literals, strict=True)]
+            supply = iter(values)
+            operands = [_operand(*each, supply) for each in zip(flags, zeros, literals, strict=True)]
             with np.errstate(all="ignore"):  # numbers may be divided by a zero that the program writes
                 result = _carried_out(operation, operands, types, out.type, equation.params)
             if result is None:
-                result = _by_numpy(operation, operands, types, flags, out.type, equation.params)
+                return _by_numpy(operation, operands, types, flags, equation)
             if isinstance(result, Parts) and (result.re is None) != (result.im is None):
                 self.zeros[out] = int(result.im is None)
             return _fitted(result, out.type)
@@ -369,12 +377,12 @@ class _Splitter:
 
     def given(self, equation: Equation) -> list[Atom]:
         """Return the values that an operation takes: both parts of a complex one, but for a part that is zero."""
-        found: list[Atom] = []
+        values: list[Atom] = []
         for atom in equation.operands:
             if not isinstance(atom, Literal):
                 parts = self.flat([atom])
-                found += [parts[1 - self.zeros[atom]]] if atom in self.zeros else parts
-        return found
+                values += [parts[1 - self.zeros[atom]]] if atom in self.zeros else parts
+        return values
 
     def transform(self, equation: Equation) -> None:
         """Write a Fourier transform in native steps: of columns where the operand is a transposed array."""
@@ -464,17 +472,21 @@ def _by_numpy(
     operands: Sequence[Any],
     types: Sequence[TensorType],
     flags: Any,
-    result: Any,
-    params: Any,
-) -> Any:
-    """Return the result of NumPy's evaluation, on pairs of real numbers."""
-    given = [
+    equation: Equation,
+) -> list[Any]:
+    """Return the parts of the results of NumPy's evaluation, on pairs of real numbers."""
+    inputs = [
         _side_by_side(both(z), real_dtype(type_.dtype)) if isinstance(z, Parts) else z
         for z, type_ in zip(operands, types, strict=True)
     ]
-    names, values = tuple(params), tuple(params.values())
-    found = on_pairs(*given, operation=operation.name, flags=tuple(flags), names=names, values=values)
-    return Parts(*_apart(found)) if is_complex(result.dtype) else found
+    names, values = tuple(equation.params), tuple(equation.params.values())
+    results = on_pairs(*inputs, operation=operation.name, flags=tuple(flags), names=names, values=values)
+    parts = list[Any]()
+    for out, result in zip(
+        equation.outputs, results if len(equation.outputs) > 1 else [results], strict=True
+    ):
+        parts += _apart(result) if is_complex(out.dtype) else [result]
+    return parts
 
 
 def _apart(pairs: Any) -> list[Any]:

@@ -57,27 +57,22 @@ class Algebra(ABC):
 def evaluate_over(
     algebra: Algebra, graph: Graph, values: Values, parts: Values
 ) -> tuple[list[Any], list[Any]]:
-    """Evaluate a graph over an algebra.
+    """Return the values of a graph's outputs over an algebra, and the parts of all outputs.
 
-    Args:
-        algebra: the algebra.
-        graph: the program.
-        values: of the inputs.
-        parts: of all inputs, ``algebra.size`` for each; None is zero.
-
-    Returns:
-        The values of the outputs, and the parts of all outputs.
+    Each input has ``algebra.size`` parts; None is zero.
     """
     size = algebra.size
     with running(algebra.trace()) as trace:
         elements = [
-            trace.box(algebra.state(value, given)) if any(part is not None for part in given) else value
-            for value, given in zip(values, grouped(parts, len(values)), strict=True)
+            trace.box(algebra.state(value, own_parts))
+            if any(part is not None for part in own_parts)
+            else value
+            for value, own_parts in zip(values, grouped(parts, len(values)), strict=True)
         ]
         outputs = evaluate(graph, *elements)
     states = [state_of(trace, output) for output in outputs]
-    found = [[None] * size if state is None else algebra.parts(state) for state in states]
-    return [release(trace, output) for output in outputs], [part for group in found for part in group]
+    state_parts = [[None] * size if state is None else algebra.parts(state) for state in states]
+    return [release(trace, output) for output in outputs], [part for group in state_parts for part in group]
 
 
 def grouped(parts: Values, count: int) -> list[Values]:

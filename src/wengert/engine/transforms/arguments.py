@@ -72,9 +72,9 @@ def select_inputs(
     positions = _positions(operation, argnums, len(arguments))
     several = isinstance(argnums, SEQUENCE)
     chosen = [arguments[position] for position in positions]
-    given, structure = tree.flatten(tuple(chosen) if several else chosen[0])
+    inputs, structure = tree.flatten(tuple(chosen) if several else chosen[0])
     try:
-        leaves = [differentiable(operation, leaf) for leaf in given]
+        leaves = [differentiable(operation, leaf) for leaf in inputs]
     except DtypeError:  # find the argument and the path for the message
         for position, argument in zip(positions, chosen, strict=True):
             parts, form = tree.flatten(argument)
@@ -83,7 +83,7 @@ def select_inputs(
         raise
 
     def call(values: Sequence[Any]) -> Any:
-        replaced = tree.unflatten(structure, [*map(lay_as, values, given)])
+        replaced = tree.unflatten(structure, [*map(lay_as, values, inputs)])
         inside = list(arguments)
         for position, part in zip(positions, replaced if several else (replaced,), strict=True):
             inside[position] = part

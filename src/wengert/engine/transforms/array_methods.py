@@ -54,14 +54,14 @@ def method(owner: Any, name: str) -> Any:
         >>> method(np.arange(3.0), "dot")(np.ones(3))
         np.float64(3.0)
     """
-    found = getattr(owner, name)
+    attribute = getattr(owner, name)
     if isinstance(owner, Box) or name not in METHODS:
-        return found
+        return attribute
     if isinstance(owner, NUMPY_VALUE):
         is_own = isinstance(owner, NUMPY_SCALAR) or getattr(type(owner), name) is getattr(np.ndarray, name)
-        return functools.partial(_call, owner, name) if is_own and owner.dtype.kind in "biufc" else found
+        return functools.partial(_call, owner, name) if is_own and owner.dtype.kind in "biufc" else attribute
     is_product = name == "dot" and is_table(type(owner))
-    return functools.partial(product, owner) if is_product else found
+    return functools.partial(product, owner) if is_product else attribute
 
 
 def _call(owner: Any, name: str, /, *arguments: Any, **options: Any) -> Any:
@@ -75,20 +75,20 @@ def _call(owner: Any, name: str, /, *arguments: Any, **options: Any) -> Any:
     return getattr(Array, name)(owner, *arguments, **options)
 
 
-def product(one: Any, other: Any) -> Any:
+def product(left: Any, right: Any) -> Any:
     """Return ``one @ other``; pandas' tables give their values to boxes.
 
     Args:
-        one: any object.
-        other: another.
+        left: any object.
+        right: another.
 
     Example:
         >>> product(np.ones(3), np.arange(3.0))
         np.float64(3.0)
     """
-    if isinstance(other, Box) and is_table(type(one)):
-        return values_of(one) @ other
-    return one @ other
+    if isinstance(right, Box) and is_table(type(left)):
+        return values_of(left) @ right
+    return left @ right
 
 
 BUILTINS.update({_METHOD: method, _PRODUCT: product})
@@ -183,7 +183,7 @@ class _Source:
                 yield from self._pairs[number]
 
     def _compiled(self, node: ast.stmt, flags: int) -> CodeType:
-        body = [*(other for other in self._imports if other is not node), node]
+        body = [*(statement for statement in self._imports if statement is not node), node]
         return compile(ast.Module(body, []), self._filename, "exec", flags, dont_inherit=True)
 
 
@@ -195,8 +195,8 @@ def imports(node: ast.stmt) -> bool:
 
 def _both(before: CodeType, after: CodeType) -> Iterator[tuple[CodeType, CodeType]]:
     yield before, after
-    for one, other in zip(_inner(before), _inner(after), strict=True):
-        yield from _both(one, other)
+    for left, right in zip(_inner(before), _inner(after), strict=True):
+        yield from _both(left, right)
 
 
 class Calling(ast.NodeTransformer):

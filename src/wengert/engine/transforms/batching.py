@@ -51,7 +51,6 @@ class BatchTrace(Trace):
     """Batching: boxes hold values with a leading axis of ``size`` examples.
 
     Args:
-        size: the number of examples.
         counts: a truth value for each example: the operations of another one raise no error. None: all count.
     """
 
@@ -145,10 +144,10 @@ def _cast(operation: str, numbers: Any, dtype: Dtype) -> Any:
 
 def _check_range(operation: str, numbers: Any, dtype: Dtype) -> Any:
     """Return Python integers; raise, now or in a call of the graph, if one is outside the range of the dtype."""
-    known = concrete(numbers)
-    if known is not None:
-        if np.size(known):
-            check_integers(operation, [int(np.min(known)), int(np.max(known))], [dtype, dtype])
+    values = concrete(numbers)
+    if values is not None:
+        if np.size(values):
+            check_integers(operation, [int(np.min(values)), int(np.max(values))], [dtype, dtype])
         return numbers
     limits = np.iinfo(dtype)
     low, high = int(limits.min), min(int(limits.max), 2**63 - 1)
@@ -166,12 +165,12 @@ def _axes_for(argument: str, axes: Any, value: Any) -> list[Any]:
     """Return one axis for each leaf: ``axes`` is an integer, None, or a prefix of the value's containers."""
     if axes is None or isinstance(axes, (int, np.integer)):
         return [axes] * len(tree.leaves(value))
-    given, parts = tree.children(axes), tree.children(value)
-    if given is None or parts is None or given.keys() != parts.keys():
+    axis_parts, parts = tree.children(axes), tree.children(value)
+    if axis_parts is None or parts is None or axis_parts.keys() != parts.keys():
         raise ArgumentError(
             message("vmap", f"{argument} must match the containers of the values", repr(axes))
         )
-    return [axis for key, part in parts.items() for axis in _axes_for(argument, given[key], part)]
+    return [axis for key, part in parts.items() for axis in _axes_for(argument, axis_parts[key], part)]
 
 
 def vmap(
@@ -232,7 +231,7 @@ def vmap(
     return named(batched, "vmap", fun)
 
 
-def _size(leaves: list[Any], axes: list[Any], given: int | None) -> int:
+def _size(leaves: list[Any], axes: list[Any], stated: int | None) -> int:
     mapped = [(leaf, axis) for leaf, axis in zip(leaves, axes, strict=True) if axis is not None]
     for leaf, _ in mapped:
         if shape_of(leaf) == ():
@@ -240,8 +239,8 @@ def _size(leaves: list[Any], axes: list[Any], given: int | None) -> int:
             hint = hint if dtype_of(leaf).kind in "biufc" else SETTING
             raise ArgumentError(message("vmap", "a scalar has no axis of examples", show(leaf), hint))
     sizes = {shape_of(leaf)[axis_index("vmap", axis, len(shape_of(leaf)))] for leaf, axis in mapped}
-    if given is not None:
-        sizes.add(given)
+    if stated is not None:
+        sizes.add(stated)
     if not sizes:
         hint = "give in_axes, or axis_size"
         raise ArgumentError(message("vmap", "an argument must have an axis of examples", hint=hint))

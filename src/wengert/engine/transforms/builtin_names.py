@@ -19,10 +19,6 @@ LOSSES = (LostDerivativeError, ConcreteError, UnsupportedError)
 def is_instance(value: Any, kinds: Any, /) -> bool:
     """Return whether a value, or the array or number that a box stands for, is of a class.
 
-    Args:
-        value: any object.
-        kinds: a class, a union of classes, or a tuple of them.
-
     Example:
         >>> from wengert.engine.boxes import CONSTANT, State
         >>> is_instance(CONSTANT.box(State(np.ones(2))), np.ndarray)
@@ -44,10 +40,6 @@ def _named_boxes(kinds: Any) -> tuple[type, ...]:
 
 def has_attribute(value: Any, name: str, /) -> bool:
     """Return whether a value, or the array or number that a box stands for, has an attribute.
-
-    Args:
-        value: any object.
-        name: of the attribute.
 
     Example:
         >>> from wengert.engine.boxes import CONSTANT, State
@@ -140,7 +132,7 @@ STAND_INS.update(
         type: _standing_for(type, _type_of),
     }
 )
-#: What stands for builtin names.
+#: Substitutes for builtin names.
 BUILTINS: dict[str, Any] = {
     **{kind.__name__: STAND_INS[kind] for kind in (float, complex, type)},
     "hasattr": has_attribute,

@@ -21,7 +21,7 @@ from wengert.engine.core import tree
 from wengert.engine.transforms.originals import Runs, original
 from wengert.engine.transforms.shared_containers import SharedSlot, View
 
-#: What a copy of a class has of its own.
+#: The attributes that a copy of a class has of its own.
 _OWN = ("__dict__", "__weakref__", "_abc_impl")
 _METHODS = (staticmethod, classmethod, property, functools.cached_property, functools.partialmethod)
 _object_attribute: Any = object.__getattribute__
@@ -131,9 +131,9 @@ class _ClassOfCopies(type):
         return is_natural or (users is not cls and issubclass(tree.original_class(subclass), users))
 
     def __subclasses__(cls) -> list[type]:
-        known = type.__subclasses__(cls)
+        subclasses = type.__subclasses__(cls)
         copied = [_copy(kind) for kind in tree.original_class(cls).__subclasses__()]
-        return [*copied, *(kind for kind in known if kind not in copied)]
+        return [*copied, *(kind for kind in subclasses if kind not in copied)]
 
     def __getitem__(cls, item: Any) -> Any:
         users: Any = _original(cls)
@@ -193,22 +193,18 @@ def alias_copy(alias: Any) -> Any:
 
 
 def class_copy(kind: Any) -> Any:
-    """Return the copy of a class of the user's, with the present attributes.
-
-    Args:
-        kind: the class.
-    """
+    """Return the copy of a class of the user's, with the present attributes."""
     if tree.original_class(kind) is not kind:
         return kind
-    known = _classes.get(kind)
-    if known is None:
-        known = _classes.setdefault(kind, _Copy(_new_class(kind)))
-    if known.run != Runs.number:
-        known.run = Runs.number  # before the attributes, because they may refer to the class
+    entry = _classes.get(kind)
+    if entry is None:
+        entry = _classes.setdefault(kind, _Copy(_new_class(kind)))
+    if entry.run != Runs.number:
+        entry.run = Runs.number  # before the attributes, because they may refer to the class
         for base in kind.__bases__:
             _copy(base)
-        _bring_up_to_date(known, kind)
-    return known.made
+        _bring_up_to_date(entry, kind)
+    return entry.made
 
 
 def _new_class(kind: Any) -> Any:
@@ -266,26 +262,26 @@ def _parts(value: Any) -> tuple[Any, ...]:
     return (value,)
 
 
-def _bring_up_to_date(known: _Copy, kind: type) -> None:
+def _bring_up_to_date(entry: _Copy, kind: type) -> None:
     """Give the copy of a class the present attributes."""
-    made, present = known.made, dict(vars(kind))
-    for name in known.parts.keys() - present.keys():
+    made, present = entry.made, dict(vars(kind))
+    for name in entry.parts.keys() - present.keys():
         type.__delattr__(made, name)
-        del known.parts[name]
+        del entry.parts[name]
     for name, value in present.items():
         if name in _OWN or isinstance(value, GetSetDescriptorType):
             continue
         parts: tuple[Any, ...] = (cast("Any", type(value)), *map(_copy, _parts(value)))
-        before = known.parts.get(name, ())
+        before = entry.parts.get(name, ())
         if len(before) == len(parts) and all(map(_is, before, parts)):
             continue
-        known.parts[name] = parts
+        entry.parts[name] = parts
         with contextlib.suppress(AttributeError):  # a read-only property of the metaclass: see `_new_class`
             type.__setattr__(made, name, _attribute(made, name, value, parts[1:]))
 
 
-def _is(one: Any, other: Any) -> bool:
-    return one is other
+def _is(left: Any, right: Any) -> bool:
+    return left is right
 
 
 def _attribute(made: Any, name: str, value: Any, parts: tuple[Any, ...]) -> Any:
@@ -307,16 +303,12 @@ def _attribute(made: Any, name: str, value: Any, parts: tuple[Any, ...]) -> Any:
 
 
 def object_copy(instance: Any) -> Any:
-    """Return a second object, of the copied class, with the same attributes: a write to either reaches both.
-
-    Args:
-        instance: an object of a class of the user's.
-    """
+    """Return a second object, of the copied class, with the same attributes: a write to either reaches both."""
     kind = cast("type[Any]", type(instance))
     copied: Any = class_copy(kind)
-    known = Runs.copy_of(instance)
-    if known is not None:
-        return known
+    existing = Runs.copy_of(instance)
+    if existing is not None:
+        return existing
     try:
         if isinstance(instance, tuple):
             made: Any = tuple.__new__(copied, map(_copy, cast("tuple[Any, ...]", instance)))

@@ -36,12 +36,7 @@ _ATTRIBUTE_OPCODES = ("LOAD_ATTR", "LOAD_METHOD")
 
 
 class Draws:
-    """Warns, once for a function, that a generator drew numbers while the function was traced.
-
-    Args:
-        operation: the transform that traces it.
-        function: the user's function.
-    """
+    """Warns, once for a function, that a generator drew numbers while the function was traced."""
 
     def __init__(self, operation: str, function: Callable[..., Any]) -> None:
         self._operation = operation
@@ -112,7 +107,7 @@ class _Search:
     def _add(self, generator: Any, name: str) -> None:
         source = self.sources.get(id(generator))
         if source is None:
-            is_global = any(generator is other for other in _globals())
+            is_global = any(generator is candidate for candidate in _globals())
             source = self.sources[id(generator)] = _Source(generator, _describe(generator), is_global)
         if name:
             source.names.add(name)
@@ -127,8 +122,8 @@ class _Search:
             return [("", owner), ("", getattr(value, "__func__", None))] if not _is_module(owner) else []
         if kind is functools.partial:
             taken = getattr(getattr(value.func, "__code__", None), "co_varnames", ())
-            given = itertools.zip_longest(taken[: len(value.args)], value.args, fillvalue="")
-            return [("", value.func), *given, *value.keywords.items()]
+            pairs = itertools.zip_longest(taken[: len(value.args)], value.args, fillvalue="")
+            return [("", value.func), *pairs, *value.keywords.items()]
         if issubclass(kind, dict):
             return [("", item) for item in itertools.islice(dict[Any, Any].values(value), _MAX_ITEMS)]
         if issubclass(kind, (tuple, list)):
@@ -232,7 +227,7 @@ def _globals() -> list[Any]:
 
 def _describe(generator: Any) -> str:
     is_pythons = not type(generator).__module__.startswith("numpy")
-    if any(generator is other for other in _globals()):
+    if any(generator is candidate for candidate in _globals()):
         return "Python's random module" if is_pythons else "NumPy's global generator, np.random,"
     return f"a generator {'random' if is_pythons else 'np.random'}.{type(generator).__name__}"
 

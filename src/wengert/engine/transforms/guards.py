@@ -22,11 +22,11 @@ from wengert.engine.core.copied_files import is_copied_class, is_copied_file
 from wengert.engine.transforms.originals import HOLDERS
 from wengert.engine.transforms.shared_containers import CONTAINERS, LOOKED_AT
 
-#: What only some arrays and numbers have.
+#: The attributes that only some arrays and numbers have.
 _ATTRIBUTES = {name for kind in (np.ndarray, float) for name in dir(kind)} - set(dir(object))
 #: Abstract classes that look for methods.
 _ABSTRACT = {name for name in dir(collections.abc) if name[:1] != "_"}
-#: How many objects that a function reaches are looked at.
+#: The number of objects, of those that a function reaches, that are looked at.
 _MOST = 512
 #: Types of values that hold no functions.
 _DATA = {int, float, str, bool, type(None), np.ndarray, np.ufunc, BuiltinFunctionType, ModuleType}
@@ -49,9 +49,6 @@ def asks_for_types(*roots: Any) -> bool:
     """Return whether one of the user's functions that objects reach asks for the type of a value past its box.
 
     It runs at each call of a transform: names, attributes and elements may hold other functions than before.
-
-    Args:
-        roots: a function and its arguments, or any other objects.
 
     Example:
         >>> asks_for_types(abs)

@@ -65,23 +65,23 @@ class LaplacianTrace(Trace):
     def process(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Compute the value, the derivatives and the Laplacian of an operation."""
         self.check_open(primitive.name)
-        given = [self._state(operand) for operand in operands]
-        values = [x.value if isinstance(x, Curved) else x for x in given]
+        states = [self._state(operand) for operand in operands]
+        values = [x.value if isinstance(x, Curved) else x for x in states]
         rule = primitive.derivative
         if isinstance(rule, NonDifferentiable):
             return unfollowed(primitive(*values, **params))
-        curvatures = [x.curvature if isinstance(x, Curved) else None for x in given]
+        curvatures = [x.curvature if isinstance(x, Curved) else None for x in states]
         if not isinstance(rule, HigherOrder):
             result = primitive(*values, **params)
             bent = tangent_of(primitive, result, values, curvatures, params)
-            ((slopes, second),) = _along_lines(primitive, given, params)
+            ((slopes, second),) = _along_lines(primitive, states, params)
             return self._curved(result, slopes, _sum(bent, second))
         if rule.extend is not None:
-            parts = [part for x in given for part in self._parts(x)]
-            results, found = rule.extend(CurvedNumbers(2, self.directions), values, parts, **params)
-            return tuple(map(self._curved, results, found[::2], found[1::2]))
+            parts = [part for x in states for part in self._parts(x)]
+            results, result_parts = rule.extend(CurvedNumbers(2, self.directions), values, parts, **params)
+            return tuple(map(self._curved, results, result_parts[::2], result_parts[1::2]))
         results, bends = push_programs(rule, values, curvatures, params)
-        terms = zip(results, bends, _along_lines(primitive, given, params), strict=True)
+        terms = zip(results, bends, _along_lines(primitive, states, params), strict=True)
         return tuple(
             self._curved(result, slopes, _sum(bent, second)) for result, bent, (slopes, second) in terms
         )
@@ -132,22 +132,22 @@ class CurvedNumbers(Algebra):
         return [state.slopes, state.curvature]
 
 
-def _along_lines(primitive: Primitive, given: Values, params: dict[str, Any]) -> list[tuple[Any, Any]]:
+def _along_lines(primitive: Primitive, states: Values, params: dict[str, Any]) -> list[tuple[Any, Any]]:
     """Return, for each result, the derivatives in all directions, and the sum of the second Taylor coefficients."""
-    moving = [isinstance(x, Curved) and x.slopes is not None for x in given]
+    moving = [isinstance(x, Curved) and x.slopes is not None for x in states]
     structures: list[tree.Structure] = []
 
     def along(*slopes: Any) -> list[Any]:
         steps = iter(slopes)
         curves = [
             (x.value if isinstance(x, Curved) else x, next(steps) if moves else None)
-            for x, moves in zip(given, moving, strict=True)
+            for x, moves in zip(states, moving, strict=True)
         ]
         leaves, structure = tree.flatten(expanded_operation(primitive, curves, params, 2))
         structures.append(structure)
         return leaves
 
-    columns = vmap(along)(*(x.slopes for x, moves in zip(given, moving, strict=True) if moves))
+    columns = vmap(along)(*(x.slopes for x, moves in zip(states, moving, strict=True) if moves))
     terms: Any = tree.unflatten(structures[0], columns)
     return [(first, None if second is None else reduce_sum(second, axes=(0,))) for first, second in terms]
 

@@ -41,11 +41,11 @@ def _product(values: Iterable[Any], *, start: Any = 1) -> Any:
 
 def _remainder(x: Any, y: Any) -> Any:
     """Return ``x - n y`` for the integer n nearest to ``x / y``, the even one of two, without rounding."""
-    rest = np.fmod(x, 2 * y)
-    x_sign, y_sign = _where(rest < 0, -1.0, 1.0), _where(y < 0, -1.0, 1.0)
-    rest, width = rest * x_sign, y * y_sign
-    once = _where(rest > width / 2, rest - width, rest)
-    return x_sign * _where(rest - width >= width / 2, once - width, once)
+    remainder = np.fmod(x, 2 * y)
+    x_sign, y_sign = _where(remainder < 0, -1.0, 1.0), _where(y < 0, -1.0, 1.0)
+    remainder, width = remainder * x_sign, y * y_sign
+    once = _where(remainder > width / 2, remainder - width, remainder)
+    return x_sign * _where(remainder - width >= width / 2, once - width, once)
 
 
 def _is_close(a: Any, b: Any, *, rel_tol: float = 1e-09, abs_tol: float = 0.0) -> Any:
@@ -125,9 +125,6 @@ _CONSTANT = {"isclose", "isnan", "isinf", "isfinite", "floor", "ceil", "trunc", 
 def of_math(function: Function) -> Function | None:
     """Return the function of boxes for one of `math` or `cmath`; None for functions of integers.
 
-    Args:
-        function: the function of `math` or `cmath`.
-
     Example:
         >>> import math
         >>> of_math(math.gcd) is None
@@ -141,8 +138,8 @@ def of_math(function: Function) -> Function | None:
     @functools.wraps(function)
     def call(*arguments: Any, **options: Any) -> Any:
         if all(concrete(value) is not None for value in tree.leaves((arguments, options))):
-            known, named = tree.map_tree(concrete, (arguments, options))
-            result = function(*known, **named)
+            values, named = tree.map_tree(concrete, (arguments, options))
+            result = function(*values, **named)
             if name in _CONSTANT:
                 return result
         return on_boxes(*arguments, **options)

@@ -74,8 +74,8 @@ class Runs:
     @classmethod
     def copy_of(cls, users: Any) -> Any:
         """Return the copy of an object in this run, or None."""
-        known = cls._copies.get(id(users))
-        return None if known is None else known[1]
+        entry = cls._copies.get(id(users))
+        return None if entry is None else entry[1]
 
     @classmethod
     def enter(cls, users: Any, made: Any) -> Any:
@@ -153,9 +153,6 @@ def _hold_originals(container: Any) -> None:
 def original(value: Any) -> Any:
     """Return the object that a copy stands for; other objects stay as they are.
 
-    Args:
-        value: an object of a second run.
-
     Example:
         >>> original(1.0)
         1.0
@@ -163,15 +160,15 @@ def original(value: Any) -> Any:
     if isinstance(value, type):
         return tree.original_class(value)
     if isinstance(value, FunctionType):
-        known = FUNCTIONS.get(value)
-        return (known and known()) or value
+        reference = FUNCTIONS.get(value)
+        return (reference and reference()) or value
     if isinstance(value, MethodType):
         function, owner = original(value.__func__), original(value.__self__)
         is_same = function is value.__func__ and owner is value.__self__
         return value if is_same else MethodType(function, owner)
     if type(value) is tuple:
         values = tuple(map(original, cast("tuple[Any, ...]", value)))
-        return values if any(one is not other for one, other in zip(values, value, strict=True)) else value  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType]
+        return values if any(new is not old for new, old in zip(values, value, strict=True)) else value  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType]
     if type(value) in SHARED or type(value) in HOLDERS:
         Runs.keep(value)
     users = Runs.original_of(value)

@@ -220,8 +220,8 @@ def _pull_part(node: Part, cotangent: Any, cotangents: Cotangents) -> None:
 def _pull_program(rule: HigherOrder, node: Node, cotangent: Any, cotangents: Cotangents) -> None:
     parts = cotangent.values if isinstance(cotangent, _Parts) else cotangent
     if cotangents.product is not strong_product:  # a program may do anything with NaN
-        given: list[Any] = parts if isinstance(cotangent, _Parts) else [cotangent]
-        if not all(part is None or _has_no_nan(part) for part in given):
+        seeds: list[Any] = parts if isinstance(cotangent, _Parts) else [cotangent]
+        if not all(part is None or _has_no_nan(part) for part in seeds):
             raise _NaNError
     for parent, part in zip(node.parents, node.operands(parts), strict=True):
         if parent is not None and part is not None:
@@ -481,8 +481,8 @@ def _value_and_gradient(
             raise ArgumentError(message(operation, "the function must return one number", got, hint))
         value = snapshot(check_scalar(operation, recording.values[0]))
         check_results(operation, [value], holomorphic)
-        one, shape = dtype_of(value).type(1), shape_of(value)
-        seed = np.full(shape, one) if shape else one
+        unit, shape = dtype_of(value).type(1), shape_of(value)
+        seed = np.full(shape, unit) if shape else unit
         gradient = tree.unflatten(inputs.structure, as_results(recording.pullback([seed]), inputs.leaves))
         return ((value, recording.aux), gradient) if has_aux else (value, gradient)
 

@@ -50,7 +50,7 @@ def _assigned(key: Any, value: Any) -> tuple[Any, Any]:
     return original(key), _originals(value) if isinstance(key, slice) else original(value)
 
 
-#: What the methods that write give to the user's container.
+#: The arguments that the methods that write give to the user's container.
 _WRITES: dict[str, Callable[..., tuple[Any, ...]]] = {
     **dict.fromkeys(_ELEMENT.split(), lambda *arguments: tuple(map(original, arguments))),
     **dict.fromkeys(_ELEMENTS.split(), _elements),
@@ -231,7 +231,7 @@ class SharedWeakSet(weakref.WeakSet[Any]):
 
 #: The classes of containers.
 CONTAINERS = (*SHARED, tuple, frozenset, MappingProxyType)
-#: How many elements of a container show whether it holds functions or objects.
+#: The number of elements of a container that show whether it holds functions or objects.
 LOOKED_AT = 64
 
 
@@ -253,12 +253,7 @@ def shared(users: Any, copy: Copier) -> Any:
 
 
 class View(UserDict[Any, Any]):
-    """The attributes of an object or a module, or `sys.modules`: it gives copies, and keeps originals.
-
-    Args:
-        users: the user's table.
-        copy: returns what stands for an object.
-    """
+    """The attributes of an object or a module, or `sys.modules`: it gives copies, and keeps originals."""
 
     def __init__(self, users: dict[Any, Any], copy: Copier) -> None:
         self.data = users
@@ -299,12 +294,7 @@ class SharedNamespace(SimpleNamespace):
 
 
 class SharedSlot:
-    """A slot of a copied class: of a copy it is that of the object that it stands for.
-
-    Args:
-        own: the slot of the copied class.
-        copy: returns what stands for an object.
-    """
+    """A slot of a copied class: of a copy it is that of the object that it stands for."""
 
     def __init__(self, own: MemberDescriptorType, copy: Copier) -> None:
         self._own = own

@@ -151,22 +151,22 @@ class GraphTrace(Trace):
 
     def _capture(self, value: Box) -> Var:
         value.owner.check_open(self.name)
-        known = self._lifted.get(id(value.state))
-        if known is None:
-            known = value.state, Var(value.type)
-            self._lifted[id(value.state)] = known
+        entry = self._lifted.get(id(value.state))
+        if entry is None:
+            entry = value.state, Var(value.type)
+            self._lifted[id(value.state)] = entry
             self.captured.append(value)
-        return known[1]
+        return entry[1]
 
     def _constant(self, value: Any, type_: TensorType) -> Var:
-        known = self._known.get(id(value))
-        if known is not None and known[1].type == type_ and _is_same(known[0], value):
-            return known[1]
-        kept = value.copy() if value.flags.writeable or value.base is not None else value
-        kept.flags.writeable = False  # readers need not copy it
+        entry = self._known.get(id(value))
+        if entry is not None and entry[1].type == type_ and _is_same(entry[0], value):
+            return entry[1]
+        constant = value.copy() if value.flags.writeable or value.base is not None else value
+        constant.flags.writeable = False  # readers need not copy it
         var = Var(type_)
-        self._known[id(value)] = kept, var
-        self.constants.append((var, kept))
+        self._known[id(value)] = constant, var
+        self.constants.append((var, constant))
         return var
 
     def finish(self, outputs: Sequence[Any]) -> Graph:
@@ -206,9 +206,9 @@ class GraphTrace(Trace):
         return kept[::-1]
 
 
-def _is_same(kept: Any, value: Any) -> bool:
+def _is_same(constant: Any, value: Any) -> bool:
     """Compare an array with the one that was kept, by bits: another array may have the same id, or it has changed."""
-    return kept is value or kept.tobytes() == value.tobytes()
+    return constant is value or constant.tobytes() == value.tobytes()
 
 
 def _as_64_bits(primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> tuple[Any, ...]:
@@ -271,8 +271,8 @@ class Walk:
         trace, var = _staged(value)
         if trace is not None:
             _state.origin = trace.locations.get(var, "") or _state.origin
-        other, adjoint = _staged(cotangent)
-        if trace is not None and other is trace:
+        owner, adjoint = _staged(cotangent)
+        if trace is not None and owner is trace:
             trace.adjoints.setdefault(adjoint, var)
 
 
@@ -337,12 +337,12 @@ _uses: weakref.WeakKeyDictionary[Graph, dict[int, list[Var]]] = weakref.WeakKeyD
 
 
 def _last_uses(graph: Graph) -> dict[int, list[Var]]:
-    kept = {atom for atom in graph.outputs if isinstance(atom, Var)}
+    retained = {atom for atom in graph.outputs if isinstance(atom, Var)}
     last_use: dict[int, list[Var]] = {}
     for position in range(len(graph.equations) - 1, -1, -1):
         equation = graph.equations[position]
         for atom in (*equation.operands, *equation.outputs):
-            if isinstance(atom, Var) and atom not in kept:
-                kept.add(atom)
+            if isinstance(atom, Var) and atom not in retained:
+                retained.add(atom)
                 last_use.setdefault(position, []).append(atom)
     return last_use

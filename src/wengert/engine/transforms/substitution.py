@@ -394,9 +394,9 @@ def _accepts_numbers(plain: Callable[..., Any], arguments: Any, options: Any) ->
     leaves = tree.leaves((arguments, options))
     if any(concrete(leaf) is None for leaf in leaves if isinstance(leaf, Box)):
         return False
-    known, named = tree.map_tree(concrete, (arguments, options))
+    values, named = tree.map_tree(concrete, (arguments, options))
     try:
-        plain(*known, **named)
+        plain(*values, **named)
     except Exception:
         return False
     return True
@@ -452,14 +452,14 @@ def _function(function: FunctionType) -> Any:
 
 def _dispatcher(function: Any) -> Any:
     """Return the copy of a function of `functools.singledispatch`, for the user's classes and for their copies."""
-    known = Runs.copy_of(function)
-    if known is None:
+    existing = Runs.copy_of(function)
+    if existing is None:
         made: Any = functools.singledispatch(with_substitutes(function.registry[object]))
-        known = Runs.enter(function, made)
+        existing = Runs.enter(function, made)
         for kind, chosen in function.registry.items():
             for registered in {kind, class_copy(kind) if _is_users_class(kind) else kind}:
                 made.register(registered, with_substitutes(chosen))
-    return known
+    return existing
 
 
 def _again(function: FunctionType) -> Any:
@@ -577,27 +577,27 @@ def _vectorized(function: np.vectorize) -> Any:
 
 def _with_cache(function: Any) -> Any:
     """Return the copy of a function that keeps its results: values inside a transform are not keys."""
-    known = Runs.copy_of(function)
-    if known is not None:
-        return known
+    existing = Runs.copy_of(function)
+    if existing is not None:
+        return existing
     copied = with_substitutes(function.__wrapped__)
-    kept = functools.lru_cache(**function.cache_parameters())(copied)
+    cached = functools.lru_cache(**function.cache_parameters())(copied)
 
     @functools.wraps(copied)
     def call(*arguments: Any, **options: Any) -> Any:
         is_followed = any(isinstance(leaf, Box) for leaf in tree.leaves((arguments, options)))
-        return (copied if is_followed else kept)(*arguments, **options)
+        return (copied if is_followed else cached)(*arguments, **options)
 
     for name in ("cache_parameters", "cache_info", "cache_clear"):
-        setattr(call, name, getattr(kept, name))
+        setattr(call, name, getattr(cached, name))
     return Runs.enter(function, call)
 
 
 def _container(values: Any) -> Any:
     """Return a container of functions or objects with their copies; other containers are data."""
-    known = Runs.copy_of(values)
-    if known is not None:
-        return known
+    existing = Runs.copy_of(values)
+    if existing is not None:
+        return existing
     if not _holds_code(values, _DEPTH):
         return values
     if isinstance(values, MappingProxyType):
@@ -624,12 +624,12 @@ def _holds_code(value: Any, depth: int) -> bool:
 
 def _holder(users: Any) -> Any:
     """Return the copy of an object of a class of Python's library that holds containers."""
-    known = Runs.copy_of(users)
-    if known is None:
-        known = Runs.enter(users, object.__new__(type(users)))
+    existing = Runs.copy_of(users)
+    if existing is None:
+        existing = Runs.enter(users, object.__new__(type(users)))
         held = cast("dict[str, Any]", vars(users))
-        vars(known).update({name: with_substitutes(value) for name, value in held.items()})
-    return known
+        vars(existing).update({name: with_substitutes(value) for name, value in held.items()})
+    return existing
 
 
 def _reference(users: Any) -> Any:
@@ -640,8 +640,8 @@ def _reference(users: Any) -> Any:
 
 
 def _namespace(users: SimpleNamespace) -> Any:
-    known = Runs.copy_of(users)
-    return Runs.enter(users, SharedNamespace(users, with_substitutes)) if known is None else known
+    existing = Runs.copy_of(users)
+    return Runs.enter(users, SharedNamespace(users, with_substitutes)) if existing is None else existing
 
 
 #: How many containers inside one another are looked at for functions and objects.

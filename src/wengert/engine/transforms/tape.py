@@ -246,10 +246,10 @@ class TapeTrace(Trace):
             return self.box(_state(outputs, node)) if is_inexact(dtype_of(outputs)) else outputs
         results = cast("tuple[Any, ...]", outputs)
         reached = [1] * len(results) if rule.reach is None else rule.reach(list(map(int, active)), **params)
-        kept = tuple(_kept(value, False) for value in results)
-        node = Node(kept, primitive, pullback, parents, params)
+        saved = tuple(_kept(value, False) for value in results)
+        node = Node(saved, primitive, pullback, parents, params)
         return tuple(
-            self.box(_state(value, Part(kept[position], node, position)))
+            self.box(_state(value, Part(saved[position], node, position)))
             if reached[position] and is_inexact(dtype_of(value))
             else value
             for position, value in enumerate(results)
@@ -293,8 +293,8 @@ class LinearTrace(TapeTrace):
         self, rule: HigherOrder, primitive: Primitive, values: Any, parents: Parents, params: Any
     ) -> Any:
         """Record a higher-order primitive, with zeros for the unknown operands: a linear pullback ignores them."""
-        known = [np.zeros(v.shape, v.dtype) if isinstance(v, TensorType) else v for v in values]
-        result: Any = super().higher_order(rule, primitive, known, parents, params)
+        arrays = [np.zeros(v.shape, v.dtype) if isinstance(v, TensorType) else v for v in values]
+        result: Any = super().higher_order(rule, primitive, arrays, parents, params)
         return tuple(map(self._unknown, result)) if isinstance(result, tuple) else self._unknown(result)
 
     def _unknown(self, result: Any) -> Any:

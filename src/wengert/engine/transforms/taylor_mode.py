@@ -105,12 +105,12 @@ class TaylorTrace(Trace):
     def process(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Compute all coefficients of an operation that the program calls; leave those inside of rules for later."""
         self.check_open(primitive.name)
-        given = [self._state(operand) for operand in operands]
+        states = [self._state(operand) for operand in operands]
         if self._results is not None:
-            return self._shared(primitive, given, params)
-        _terms(given, self.order)
+            return self._shared(primitive, states, params)
+        _terms(states, self.order)
         with self._inside():
-            result = self._shared(primitive, given, params)
+            result = self._shared(primitive, states, params)
             with np.errstate(all="ignore"):
                 for series in self.series_of(result):
                     if series is not None:
@@ -136,26 +136,26 @@ class TaylorTrace(Trace):
         finally:
             self._results = None
 
-    def _shared(self, primitive: Primitive, given: Values, params: dict[str, Any]) -> Any:
+    def _shared(self, primitive: Primitive, states: Values, params: dict[str, Any]) -> Any:
         """Return the result of an operation; the same operation twice is one: the rule of sin has cos, and cos sin."""
         assert self._results is not None
-        key = (primitive, *map(_identity, given), *params.items())
+        key = (primitive, *map(_identity, states), *params.items())
         try:
-            known = self._results.get(key)
+            entry = self._results.get(key)
         except TypeError:  # a parameter is not hashable
-            return self._apply(primitive, given, params)
-        if known is None:
-            known = self._results[key] = (self._apply(primitive, given, params), given)
-        return known[0]
+            return self._apply(primitive, states, params)
+        if entry is None:
+            entry = self._results[key] = (self._apply(primitive, states, params), states)
+        return entry[0]
 
-    def _apply(self, primitive: Primitive, given: Values, params: dict[str, Any]) -> Any:
+    def _apply(self, primitive: Primitive, states: Values, params: dict[str, Any]) -> Any:
         rule = primitive.derivative
-        values = list(map(_value, given))
+        values = list(map(_value, states))
         if isinstance(rule, HigherOrder) and rule.extend is not None:
-            return self._extended(primitive, rule.extend, given, params)
+            return self._extended(primitive, rule.extend, states, params)
         result = primitive(*values, **params)
         if isinstance(rule, HigherOrder):
-            slopes = _once(lambda: push_programs(rule, *self._moving(given), params)[1])
+            slopes = _once(lambda: push_programs(rule, *self._moving(states), params)[1])
             return tuple(
                 self._integrated(value, lambda out, i=i: slopes()[i])
                 if is_inexact(dtype_of(value))
@@ -164,27 +164,27 @@ class TaylorTrace(Trace):
             )
         if isinstance(rule, NonDifferentiable) or not is_inexact(dtype_of(result)):
             return unfollowed(result)
-        return self._series(primitive, rule, result, given, values, params)
+        return self._series(primitive, rule, result, states, values, params)
 
     def _extended(
-        self, primitive: Primitive, extend: Callable[..., Any], given: Values, params: dict[str, Any]
+        self, primitive: Primitive, extend: Callable[..., Any], states: Values, params: dict[str, Any]
     ) -> tuple[Any, ...]:
         """Return the results of an operation that carries coefficients along in its programs."""
-        values = list(map(_value, given))
+        values = list(map(_value, states))
 
         def computed(order: int) -> tuple[Values, Sequence[Values]]:
-            terms = [_terms(given, k) for k in range(1, order + 1)]
-            extras = [row[i] for i in range(len(given)) for row in terms]
-            outputs, found = extend(TruncatedSeries(order), values, extras, **params)
-            return outputs, grouped(found, len(outputs))
+            terms = [_terms(states, k) for k in range(1, order + 1)]
+            extras = [row[i] for i in range(len(states)) for row in terms]
+            outputs, result_parts = extend(TruncatedSeries(order), values, extras, **params)
+            return outputs, grouped(result_parts, len(outputs))
 
-        if all(x.is_known(self.order) for x in given if isinstance(x, Series)):
-            outputs, found = computed(self.order)
+        if all(x.is_known(self.order) for x in states if isinstance(x, Series)):
+            outputs, result_parts = computed(self.order)
             return tuple(
                 unfollowed(value)
                 if all(term is None for term in terms)
                 else self._box(value, lambda k, terms=terms: terms[k - 1] if k <= len(terms) else None)
-                for value, terms in zip(outputs, found, strict=True)
+                for value, terms in zip(outputs, result_parts, strict=True)
             )
         # The rule of another operation: the coefficients of the operands are not known beyond those below its own.
         results = functools.cache(computed)
@@ -200,36 +200,38 @@ class TaylorTrace(Trace):
         primitive: Primitive,
         rule: Partials | Linear | Explicit,
         value: Any,
-        given: Values,
+        states: Values,
         values: Values,
         params: dict[str, Any],
     ) -> Any:
         """Return the series of one result by the form of the operation's derivative."""
         if isinstance(rule, Linear):
-            moving = [rule.linear_in(i) and isinstance(x, Series) for i, x in enumerate(given)]
+            moving = [rule.linear_in(i) and isinstance(x, Series) for i, x in enumerate(states)]
             if rule.jointly or sum(moving) < 2:
                 return self._box(
-                    value, lambda k: push_linear(primitive, rule, values, _terms(given, k), params)
+                    value, lambda k: push_linear(primitive, rule, values, _terms(states, k), params)
                 )
-            return self._box(value, lambda k: _cauchy(primitive, moving, given, k, params))
+            return self._box(value, lambda k: _cauchy(primitive, moving, states, k, params))
         if primitive is multiply:
-            moving = [isinstance(x, Series) for x in given]
-            return self._box(value, lambda k: _cauchy(multiply_no_nan, moving, given, k, {}))
-        if primitive is divide and isinstance(given[1], Series):
-            box = self._box(value, lambda k: _quotient(box.state, given, k))
+            moving = [isinstance(x, Series) for x in states]
+            return self._box(value, lambda k: _cauchy(multiply_no_nan, moving, states, k, {}))
+        if primitive is divide and isinstance(states[1], Series):
+            box = self._box(value, lambda k: _quotient(box.state, states, k))
             return box
         if isinstance(rule, Partials):
             if not rule.reads:
                 return self._box(
-                    value, lambda k: push_partials(rule, value, values, _terms(given, k), params)
+                    value, lambda k: push_partials(rule, value, values, _terms(states, k), params)
                 )
-            return self._integrated(value, lambda out: push_partials(rule, out, *self._moving(given), params))
-        return self._integrated(value, lambda out: rule.jvp(*self._moving(given), out, **params))
+            return self._integrated(
+                value, lambda out: push_partials(rule, out, *self._moving(states), params)
+            )
+        return self._integrated(value, lambda out: rule.jvp(*self._moving(states), out, **params))
 
-    def _moving(self, given: Values) -> tuple[list[Any], list[Any]]:
+    def _moving(self, states: Values) -> tuple[list[Any], list[Any]]:
         """Return the operands and their slopes, as boxes; the slope of a constant is None."""
-        primals = [self.box(x) if isinstance(x, Series) else x for x in given]
-        slopes = [self.box(x.slope()) if isinstance(x, Series) else None for x in given]
+        primals = [self.box(x) if isinstance(x, Series) else x for x in states]
+        slopes = [self.box(x.slope()) if isinstance(x, Series) else None for x in states]
         return primals, slopes
 
     def _box(self, value: Any, compute: Coefficient) -> Any:
@@ -265,12 +267,12 @@ class TruncatedSeries(Algebra):
 
 def _once(function: Callable[[], Any]) -> Callable[[], Any]:
     """Return a function that computes its result in the first call and keeps it."""
-    kept: list[Any] = []
+    results: list[Any] = []
 
     def result() -> Any:
-        if not kept:
-            kept.append(function())
-        return kept[0]
+        if not results:
+            results.append(function())
+        return results[0]
 
     return result
 
@@ -280,9 +282,9 @@ def _identity(value: Any) -> Any:
     return (type(value), value) if type(value) in (int, float, bool) else id(value)
 
 
-def _terms(given: Values, order: int) -> list[Any]:
+def _terms(states: Values, order: int) -> list[Any]:
     """Return the coefficients of ``t**order`` of all operands; None is zero."""
-    return [x.at(order) if isinstance(x, Series) else None for x in given]
+    return [x.at(order) if isinstance(x, Series) else None for x in states]
 
 
 def _coefficient(slope: Any, order: int, divisor: int) -> Any:
@@ -292,12 +294,14 @@ def _coefficient(slope: Any, order: int, divisor: int) -> Any:
     return term if term is None or divisor == 1 else term / divisor
 
 
-def _cauchy(op: Primitive, moving: Sequence[bool], given: Values, order: int, params: dict[str, Any]) -> Any:
+def _cauchy(op: Primitive, moving: Sequence[bool], states: Values, order: int, params: dict[str, Any]) -> Any:
     """Return the sum over all choices of one term of each moving operand whose orders add up to ``order``."""
     total = None
     for chosen in _compositions(order, sum(moving)):
         orders = iter(chosen)
-        factors = [x.at(next(orders)) if moves else _value(x) for x, moves in zip(given, moving, strict=True)]
+        factors = [
+            x.at(next(orders)) if moves else _value(x) for x, moves in zip(states, moving, strict=True)
+        ]
         if any(factor is None for factor in factors):
             continue
         term = op(*factors, **params)
@@ -316,9 +320,9 @@ def _compositions(total: int, parts: int) -> Generator[tuple[int, ...]]:
         yield tuple(after - before - 1 for before, after in itertools.pairwise(ends))
 
 
-def _quotient(quotient: Series, given: Values, order: int) -> Any:
+def _quotient(quotient: Series, states: Values, order: int) -> Any:
     """Return the coefficient of ``q = x / y``: ``q_k = (x_k - sum_(j < k) q_j y_(k - j)) / y_0``."""
-    numerator, denominator = given
+    numerator, denominator = states
     total = numerator.at(order) if isinstance(numerator, Series) else None
     for j in range(order):
         factors = quotient.at(j), denominator.at(order - j)
@@ -414,15 +418,15 @@ def jet(
     coefficients: list[list[Any]] = []
     requirement = "a derivative of the curve must have the shape of its primal"
     for k in range(order):
-        given, structure = tree.flatten(tuple(terms[k] for terms in series))
+        level, structure = tree.flatten(tuple(terms[k] for terms in series))
         tree.check_same("jet", inputs.structure, structure)
-        checked = [conform("jet", requirement, t, p) for t, p in zip(given, inputs.leaves, strict=True)]
+        checked = [conform("jet", requirement, t, p) for t, p in zip(level, inputs.leaves, strict=True)]
         coefficients.append([_scaled(term, 1 / math.factorial(k + 1)) for term in checked])
     expanded = Expanded(inputs, coefficients)
     output = tree.unflatten(expanded.structure, as_results(expanded.values, expanded.values, inputs.leaves))
     derivatives = [
-        tree.unflatten(expanded.structure, as_results(expanded.derivatives(k), expanded.values, given))
-        for k, given in enumerate(coefficients, start=1)
+        tree.unflatten(expanded.structure, as_results(expanded.derivatives(k), expanded.values, level))
+        for k, level in enumerate(coefficients, start=1)
     ]
     return output, derivatives
 
@@ -480,12 +484,12 @@ def derivative(
         if len(inputs.leaves) != 1 or shape_of(inputs.leaves[0]) != ():
             requirement = "the argument must be a scalar"
             raise ShapeError(message("derivative", requirement, show(*inputs.leaves), "use wg.jacobian"))
-        one = dtype_of(inputs.leaves[0]).type(1)
+        unit = dtype_of(inputs.leaves[0]).type(1)
         if order == 1:
-            run = Pushed(inputs, [one])
+            run = Pushed(inputs, [unit])
             derivatives = run.tangents
         else:
-            run = Expanded(inputs, [[one], *([None] for _ in range(order - 1))])
+            run = Expanded(inputs, [[unit], *([None] for _ in range(order - 1))])
             derivatives = run.derivatives(order)
         return tree.unflatten(run.structure, as_results(derivatives, run.values))
 

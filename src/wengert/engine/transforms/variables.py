@@ -172,8 +172,8 @@ class Variable(Result):
             >>> x.value
             2.4
         """
-        known = isinstance(value, Box) and (value.owner is VARIABLES or value.owner.plain)
-        value = concrete(value) if known else _plain("Variable.update", value)
+        is_plain = isinstance(value, Box) and (value.owner is VARIABLES or value.owner.plain)
+        value = concrete(value) if is_plain else _plain("Variable.update", value)
         dtype = dtype_of(self.leaf.value)
         if shape_of(value) != shape_of(self.leaf.value):
             raise ShapeError(message("Variable.update", "the shape must stay the same", show(value, self)))

@@ -24,8 +24,8 @@ def joined(values: Sequence[Any], dtype: Dtype | None = None) -> Any:
     if not any(isinstance(value, Box) for value in values):
         arrays = [np.asarray(value, dtype).reshape(-1) for value in values]
         return np.concatenate(arrays) if arrays else np.zeros(0, dtype or FLOAT64)
-    given = values if dtype is None else [cast(value, dtype=dtype) for value in values]
-    parts = [reshape(value, shape=(size(shape_of(value)),)) for value in given]
+    converted = values if dtype is None else [cast(value, dtype=dtype) for value in values]
+    parts = [reshape(value, shape=(size(shape_of(value)),)) for value in converted]
     return parts[0] if len(parts) == 1 else concatenate(*parts, axis=0)
 
 

@@ -47,7 +47,7 @@ def _contract(
 
 
 def _untransposed(x: Value, access: Access) -> tuple[Value, Access]:
-    """Return what an operand is a transposition of, with its access: operators read some transposed operands."""
+    """Return an operand before its transposition, with its access: operators read some transposed operands."""
     made = x.writer.made.get(x.name)
     if made is None or made.operator != "Transpose" or made.inputs[0] is None:
         return x, access
@@ -56,9 +56,9 @@ def _untransposed(x: Value, access: Access) -> tuple[Value, Access]:
 
 
 def _sum(operands: Sequence[Value], problem: Problem) -> Value:
-    found = summed(operands[0], problem) if len(operands) == 1 else convolved(operands, problem)
-    if found is not None:
-        return found
+    result = summed(operands[0], problem) if len(operands) == 1 else convolved(operands, problem)
+    if result is not None:
+        return result
     extents, written = problem.extents, dims_of(problem.out)
     factors = [factor(x, access, extents) for x, access in zip(operands, problem.accesses, strict=True)]
     read = {dim for factor in factors for dim in factor.dims}
@@ -138,7 +138,7 @@ def _product(factors: list[Factor], written: Iterable[int], extents: Shape) -> F
 
     def cost(pair: tuple[int, int]) -> int:
         dims = {dim for place in pair for dim in factors[place].dims}
-        return sum(size(tuple(extents[dim] for dim in kept)) for kept in (dims, dims & needed(*pair)))
+        return sum(size(tuple(extents[dim] for dim in left)) for left in (dims, dims & needed(*pair)))
 
     factors = [_total(factor, needed(place)) for place, factor in enumerate(factors)]
     while len(factors) > 1:  # places, since one value may be several factors, as in a sum of squares
@@ -148,16 +148,16 @@ def _product(factors: list[Factor], written: Iterable[int], extents: Shape) -> F
     return factors[0]
 
 
-def _total(factor: Factor, kept: set[int]) -> Factor:
-    axes = [axis for axis, dim in enumerate(factor.dims) if dim not in kept]
-    return Factor(factor.value.reduce("ReduceSum", axes), tuple(dim for dim in factor.dims if dim in kept))
+def _total(factor: Factor, needed: set[int]) -> Factor:
+    axes = [axis for axis, dim in enumerate(factor.dims) if dim not in needed]
+    return Factor(factor.value.reduce("ReduceSum", axes), tuple(dim for dim in factor.dims if dim in needed))
 
 
-def _multiplied(first: Factor, second: Factor, kept: set[int], extents: Shape) -> Factor:
+def _multiplied(first: Factor, second: Factor, needed: set[int], extents: Shape) -> Factor:
     """Return the product of two factors, summed over the dimensions that nothing else needs."""
     shared = [dim for dim in first.dims if dim in second.dims]
-    summed = [dim for dim in shared if dim not in kept]
-    batch = [dim for dim in shared if dim in kept]
+    summed = [dim for dim in shared if dim not in needed]
+    batch = [dim for dim in shared if dim in needed]
     rows = [dim for dim in first.dims if dim not in shared]
     columns = [dim for dim in second.dims if dim not in shared]
     if not summed:

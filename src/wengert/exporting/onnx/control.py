@@ -60,7 +60,7 @@ def _while(
     call: Call, *operands: Value, condition: Graph, body: Graph, tested: int, fixed: int, **limits: Any
 ) -> Sequence[Value]:
     writer = call.writer
-    reads, given = operands[:tested], operands[tested : tested + fixed]
+    reads, constants = operands[:tested], operands[tested : tested + fixed]
     carries = _converted(operands[tested + fixed :], call.results)
 
     def going(values: Sequence[Value]) -> Value:
@@ -70,7 +70,7 @@ def _while(
         writer.input(TensorType(INT64, ()), writer.fresh("turn"))
         writer.input(TensorType(BOOL, ()), writer.fresh("going"))
         inner = [writer.input(type_) for type_ in call.results]
-        following = _converted(write(writer, body, [*given, *inner]), call.results)
+        following = _converted(write(writer, body, [*constants, *inner]), call.results)
         return [going(following), *following]
 
     most = limits.get("most")

@@ -44,10 +44,10 @@ def convolved(operands: Sequence[Value], problem: Problem) -> Value | None:
     if operands[0].dtype not in DTYPES or len(operands) != 2:
         return None
     for image, taps in ((0, 1), (1, 0)):
-        given = _Pair(
+        pair = _Pair(
             operands[image], operands[taps], problem.accesses[image], problem.accesses[taps], problem
         )
-        result = given.convolution() or given.transposed()
+        result = pair.convolution() or pair.transposed()
         if result is not None:
             return result
     return None

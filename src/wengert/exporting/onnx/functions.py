@@ -124,11 +124,11 @@ def cos(x: Value) -> Value:
     """Return sin(pi/2 - |x|), with the rounding error of that; of large numbers 1 - 2 sin^2(x / 2)."""
     size = abs(x)
     high, low = math.pi / 2, 6.123233995736766e-17
-    rest = high - size
-    shadow = rest - high
-    lost = (high - (rest - shadow)) - (size + shadow)
-    slope = rest.cast(FLOAT32).unary("Cos").cast(FLOAT64)
-    near = rest.unary("Sin") + slope * (lost + low)
+    complement = high - size
+    shadow = complement - high
+    lost = (high - (complement - shadow)) - (size + shadow)
+    slope = complement.cast(FLOAT32).unary("Cos").cast(FLOAT64)
+    near = complement.unary("Sin") + slope * (lost + low)
     half = (size * 0.5).unary("Sin")
     return (size < _SMALL).choose(near, 1 - half * half * 2)
 
@@ -145,8 +145,8 @@ def arctan(x: Value) -> Value:
     tame = x.binary("Max", -_LARGEST).binary("Min", _LARGEST)
     start = tame.cast(FLOAT32).unary("Atan").cast(FLOAT64)
     sine, cosine = start.unary("Sin"), cos(start)
-    rest = (tame * cosine - sine) / (cosine + tame * sine)
-    return (abs(tame) < 1e-8).choose(tame, start + rest)
+    correction = (tame * cosine - sine) / (cosine + tame * sine)
+    return (abs(tame) < 1e-8).choose(tame, start + correction)
 
 
 @_states("arcsin", "Asin")

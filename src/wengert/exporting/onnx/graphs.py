@@ -24,16 +24,12 @@ _LONGEST = 4096
 
 
 def write(writer: Writer, graph: Graph, inputs: Sequence[Value]) -> list[Value]:
-    """Write the equations of a graph, and return its outputs.
-
-    Raises:
-        UnsupportedError: a primitive has no form in ONNX; the error names it and the user's line.
-    """
-    known: dict[Var, Value] = dict(zip(graph.inputs, inputs, strict=True))
-    known |= {var: writer.constant(value, var.dtype) for var, value in graph.constants}
+    """Write the equations of a graph, and return its outputs; refuse primitives without a form in ONNX."""
+    values: dict[Var, Value] = dict(zip(graph.inputs, inputs, strict=True))
+    values |= {var: writer.constant(value, var.dtype) for var, value in graph.constants}
 
     def value(atom: Atom) -> Value:
-        return writer.constant(atom.value, atom.type.dtype) if isinstance(atom, Literal) else known[atom]
+        return writer.constant(atom.value, atom.type.dtype) if isinstance(atom, Literal) else values[atom]
 
     for equation in graph.equations:
         writer.location = equation.location or writer.location
@@ -43,7 +39,7 @@ def write(writer: Writer, graph: Graph, inputs: Sequence[Value]) -> list[Value]:
             if not equation.location or readable(equation.location) == line_of(str(problem)):
                 raise
             raise UnsupportedError(located(str(problem), equation.location)) from None
-        known.update(zip(equation.outputs, results, strict=True))
+        values.update(zip(equation.outputs, results, strict=True))
     return list(map(value, graph.outputs))
 
 
@@ -57,8 +53,8 @@ def has_form(primitive: Primitive) -> bool:
 
 def _results(writer: Writer, equation: Equation, operands: list[Value]) -> list[Value]:
     types = tuple(var.type for var in equation.outputs)
-    given = [atom.type for atom in equation.operands]
-    for type_ in (*given, *types):
+    operand_types = [atom.type for atom in equation.operands]
+    for type_ in (*operand_types, *types):
         if is_complex(type_.dtype):
             requirement = "a model must have real numbers only"
             raise UnsupportedError(message("export", requirement, f"{equation.primitive} of {type_}"))
@@ -66,13 +62,13 @@ def _results(writer: Writer, equation: Equation, operands: list[Value]) -> list[
         return [writer.constant(np.zeros(type_.shape, type_.dtype)) for type_ in types]
     lowering = LOWERINGS.get(equation.primitive)
     if lowering is None:
-        return write(writer, _program(equation, given), operands)
+        return write(writer, _program(equation, operand_types), operands)
     form = REGISTRY[equation.primitive].lowering
     if isinstance(form, Elementwise):
-        dtypes = form.dtypes(given, types[0])
+        dtypes = form.dtypes(operand_types, types[0])
         operands = [x.cast(dtype) for x, dtype in zip(operands, dtypes, strict=True)]
-    found = lowering(Call(writer, types), *operands, **equation.params)
-    results = [found] if isinstance(found, Value) else list(found)
+    lowered = lowering(Call(writer, types), *operands, **equation.params)
+    results = [lowered] if isinstance(lowered, Value) else list(lowered)
     return [_of_type(result, type_) for result, type_ in zip(results, types, strict=True)]
 
 
@@ -83,11 +79,7 @@ def _of_type(value: Value, type_: TensorType) -> Value:
 
 
 def _program(equation: Equation, types: Sequence[TensorType]) -> Graph:
-    """Return the program of other primitives that stands for a primitive without a lowering.
-
-    Raises:
-        UnsupportedError: it has none.
-    """
+    """Return the program of other primitives that stands for one without a lowering; refuse those without a program."""
     form = REGISTRY[equation.primitive].lowering
     program: Callable[..., Any] | None = None
     if isinstance(form, Elementwise):

@@ -41,10 +41,10 @@ def _positions(indices: Sequence[Value], shape: Shape) -> Value:
 
 def _elements(indices: Sequence[Value], shape: Shape) -> Value:
     """Return the positions of all elements that indices of the leading axes select."""
-    rest = size(shape[len(indices) :])
+    count = size(shape[len(indices) :])
     lead = _positions(indices, shape)
-    within = lead.writer.constant(np.arange(rest), INT64)
-    return (lead.reshape((*lead.shape, 1)) * rest + within).flat
+    within = lead.writer.constant(np.arange(count), INT64)
+    return (lead.reshape((*lead.shape, 1)) * count + within).flat
 
 
 def _combined(target: Value, positions: Value, values: Value, reduction: str) -> Value:
@@ -86,8 +86,8 @@ def _scatter(call: Call, x: Value, y: Value, *indices: Value) -> Value:
     if 0 in y.shape or 0 in x.shape:
         return x
     last = _writers(indices, x.shape)
-    rest = size(x.shape[len(indices) :])
-    rows = y.cast(x.dtype).reshape((-1 if not rest else size(y.shape) // rest, rest))
+    count = size(x.shape[len(indices) :])
+    rows = y.cast(x.dtype).reshape((-1 if not count else size(y.shape) // count, count))
     written = (last >= 0).reshape((*last.shape, 1))
     values = rows.at((last < 0).choose(0, last))
     return written.choose(values, x.reshape(values.shape)).reshape(x.shape)

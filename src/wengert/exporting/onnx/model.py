@@ -33,12 +33,7 @@ FAMILIES = (elementwise, functions, shapes, reductions, contraction, indexing, c
 
 
 def model(function: Function, name: str) -> Any:
-    """Return a function as an ``onnx.ModelProto`` that the full checker accepts.
-
-    Raises:
-        MissingExtraError: the package onnx is not installed.
-        UnsupportedError: an operation has no form in ONNX.
-    """
+    """Return a function as an ``onnx.ModelProto`` that the full checker accepts."""
     try:
         import onnx.checker
         import onnx.helper
@@ -65,11 +60,7 @@ def write_onnx(named: Sequence[tuple[Path, Function]]) -> list[Path]:
 
 
 def written(function: Function, name: str) -> Writer:
-    """Return the nodes of a function, whose inputs and outputs have the names of its leaves.
-
-    Raises:
-        UnsupportedError: an operation has no form in ONNX.
-    """
+    """Return the nodes of a function, whose inputs and outputs have the names of its leaves."""
     writer = Writer(name)
     inputs = [
         writer.input(TensorType(leaf.type.dtype, leaf.type.shape), leaf.name) for leaf in function.arguments
@@ -91,15 +82,15 @@ def written(function: Function, name: str) -> Writer:
 def _drop_unread(body: Body) -> set[str]:
     """Drop nodes whose results nobody reads, and return the names of all values that are read."""
     read = {value.name for value in body.outputs}
-    kept: list[Node] = []
+    needed: list[Node] = []
     for node in reversed(body.nodes):
         if read.isdisjoint(node.outputs):
             continue
-        kept.append(node)
+        needed.append(node)
         read |= {name for name in node.inputs if name}
         for inner in (value for value in node.attributes.values() if isinstance(value, Body)):
             read |= _drop_unread(inner)
-    body.nodes = kept[::-1]
+    body.nodes = needed[::-1]
     return read
 
 

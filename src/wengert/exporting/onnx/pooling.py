@@ -35,8 +35,8 @@ def summed(x: Value, problem: Problem) -> Value | None:
     if x.dtype not in DTYPES:
         return None
     extents, out, shape = problem.extents, problem.out, problem.shape
-    given, made = dims_of(problem.accesses[0]), dims_of(out)
-    image = read(x, problem.accesses[0], extents, windows_of(made, given - made))
+    read_dims, made = dims_of(problem.accesses[0]), dims_of(out)
+    image = read(x, problem.accesses[0], extents, windows_of(made, read_dims - made))
     if image is None or not is_plain(out, shape, extents):
         return None
     windows = [axis for axis in image.axes if isinstance(axis, Window)]
@@ -59,8 +59,8 @@ def summed(x: Value, problem: Problem) -> Value | None:
 def _spread_evenly(image: Read, problem: Problem) -> Value | None:
     """Return the transpose of a sum over windows: each element is added to all elements of its window."""
     extents, out, shape = problem.extents, problem.out, problem.shape
-    given = {dim for axis in image.axes for dim in dims_of_axis(axis)}
-    result = axes_of(out, shape, extents, windows_of(given, dims_of(out) - given))
+    image_dims = {dim for axis in image.axes for dim in dims_of_axis(axis)}
+    result = axes_of(out, shape, extents, windows_of(image_dims, dims_of(out) - image_dims))
     if result is None:
         return None
     windows = [axis for axes in result for axis in axes if isinstance(axis, Window)]
@@ -127,7 +127,7 @@ def _largest_of_windows(x: Value, problem: Problem, axes: Sequence[int]) -> Valu
     moved = (*images.shape[:2], *(extents[dim] for dim in positions))
     attributes = _windows(image, windows, problem)
     (y,) = x.writer.nodes("MaxPool", [images], [(x.dtype, moved)], **attributes)
-    kept = [split for axis, split in enumerate(result) if axis not in axes]
+    splits = [split for axis, split in enumerate(result) if axis not in axes]
     return arranged(
-        y, [*lead, *positions], kept, extents, tuple(n for axis, n in enumerate(shape) if axis not in axes)
+        y, [*lead, *positions], splits, extents, tuple(n for axis, n in enumerate(shape) if axis not in axes)
     )

@@ -82,9 +82,9 @@ def _running_product(call: Call, x: Value, axis: int, reverse: bool) -> Value:
         counts = [*x.shape[:axis], extent - distance, *x.shape[axis + 1 :]]
         starts = [0] * x.ndim
         starts[axis] = distance if reverse else 0
-        kept = x.taken(starts, counts, [1] * x.ndim)
+        earlier = x.taken(starts, counts, [1] * x.ndim)
         ones = x.like(1).expand([*x.shape[:axis], distance, *x.shape[axis + 1 :]])
-        x = x * joined([kept, ones] if reverse else [ones, kept], axis)
+        x = x * joined([earlier, ones] if reverse else [ones, earlier], axis)
         distance *= 2
     return x
 

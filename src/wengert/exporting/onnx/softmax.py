@@ -39,8 +39,8 @@ def _summed_axis(terms: Value, total: Value) -> int | None:
             axis = int(axes.known[0])
         case _:
             return None
-    kept = (1,) * (terms.ndim - total.ndim) + total.shape
-    return axis if kept == (*terms.shape[:axis], 1, *terms.shape[axis + 1 :]) else None
+    shape = (1,) * (terms.ndim - total.ndim) + total.shape
+    return axis if shape == (*terms.shape[:axis], 1, *terms.shape[axis + 1 :]) else None
 
 
 def _unshifted(exponent: Value, axis: int) -> Value:

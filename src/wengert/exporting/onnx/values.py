@@ -128,15 +128,10 @@ class Writer:
         dtype: Dtype | None = None,
         **attributes: Any,
     ) -> Value:
-        """Write a node with one result.
+        """Write a node with one result, which has the dtype of the operands by default.
 
-        Args:
-            operator: its name.
-            operands: operands of one dtype, for which onnxruntime must have a kernel.
-            shape: the shape of the result.
-            others: further inputs, such as axes.
-            dtype: the dtype of the result, if it is not that of the operands.
-            attributes: its attributes.
+        All operands have one dtype, for which onnxruntime must have a kernel; ``others`` are further inputs, such as
+        axes.
         """
         mine = operands[0].dtype
         working = carrier(operator, mine)
@@ -196,17 +191,17 @@ class Value:
         return self.writer.node(operator, [self], self.shape, dtype=dtype, **attributes)
 
     def binary(
-        self, operator: str, other: Value | Number, dtype: Dtype | None = None, **attributes: Any
+        self, operator: str, right: Value | Number, dtype: Dtype | None = None, **attributes: Any
     ) -> Value:
         """Apply an operator to elements of two values that broadcast."""
-        operand = self.like(other)
+        operand = self.like(right)
         shape = np.broadcast_shapes(self.shape, operand.shape)
         return self.writer.node(operator, [self, operand], shape, dtype=dtype, **attributes)
 
-    def logical(self, operator: str, other: Value | None = None) -> Value:
+    def logical(self, operator: str, right: Value | None = None) -> Value:
         """Apply an operator on truth values, or on the bits of integers."""
         name = operator if self.dtype == BOOL else _BITS[operator]
-        return self.unary(name) if other is None else self.binary(name, other)
+        return self.unary(name) if right is None else self.binary(name, right)
 
     def cast(self, dtype: Dtype) -> Value:
         """Return the value in another dtype; integers wrap around."""
@@ -262,17 +257,17 @@ class Value:
             return self
         ends = [starts[a] + counts[a] * steps[a] for a in moved]
         ends = [end if end >= 0 else -self.shape[a] - 1 for a, end in zip(moved, ends, strict=True)]
-        given = [numbers([starts[a] for a in moved]), numbers(ends), numbers(moved)]
-        given.append(numbers([steps[a] for a in moved]))
-        return self.writer.node("Slice", [self], counts, others=given)
+        inputs = [numbers([starts[a] for a in moved]), numbers(ends), numbers(moved)]
+        inputs.append(numbers([steps[a] for a in moved]))
+        return self.writer.node("Slice", [self], counts, others=inputs)
 
     def reduce(self, operator: str, axes: Sequence[int]) -> Value:
         """Return a reduction over axes."""
         if not axes:
             return self
         shape = [extent for axis, extent in enumerate(self.shape) if axis not in axes]
-        given = [self.writer.numbers(sorted(axes))]
-        return self.writer.node(operator, [self], shape, others=given, keepdims=0)
+        inputs = [self.writer.numbers(sorted(axes))]
+        return self.writer.node(operator, [self], shape, others=inputs, keepdims=0)
 
     def at(self, positions: Value, axis: int = 0) -> Value:
         """Return the elements at positions along an axis."""
@@ -335,9 +330,9 @@ class Value:
     def __ge__(self, other: Value | Number) -> Value:
         return self.binary("GreaterOrEqual", other, BOOL)
 
-    def equals(self, other: Value | Number) -> Value:
+    def equals(self, right: Value | Number) -> Value:
         """Tell where elements are equal."""
-        return self.binary("Equal", other, BOOL)
+        return self.binary("Equal", right, BOOL)
 
     def __and__(self, other: Value) -> Value:
         return self.logical("And", other)

@@ -59,21 +59,21 @@ def axes_of(access: Access, shape: Shape, extents: Shape, windows: Windows) -> l
 
     None where an index is neither.
     """
-    found: list[list[Axis]] = []
+    parts: list[list[Axis]] = []
     for offset, terms in access:
         window = windows(terms)
         ordered = sorted(terms, key=lambda term: -term[1])
         steps = [size(tuple(extents[dim] for dim, _ in ordered[place + 1 :])) for place in range(len(terms))]
         if window is not None:
-            found.append([window])
+            parts.append([window])
         elif len(terms) == 1 or [step for _, step in ordered] == steps:
-            found.append([dim for dim, _ in ordered])
+            parts.append([dim for dim, _ in ordered])
         else:
             return None
-        if not terms and (offset or shape[len(found) - 1] != 1):
+        if not terms and (offset or shape[len(parts) - 1] != 1):
             return None
-    used = [dim for axes in found for axis in axes for dim in dims_of_axis(axis)]
-    return found if len(used) == len(set(used)) else None
+    used = [dim for axes in parts for axis in axes for dim in dims_of_axis(axis)]
+    return parts if len(used) == len(set(used)) else None
 
 
 def dims_of_axis(axis: Axis) -> tuple[int, ...]:

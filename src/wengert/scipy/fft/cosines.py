@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from wengert.engine.array.array import operand
-from wengert.engine.array.substitutes import substitutes
 from wengert.engine.core.docstrings import documented
 from wengert.engine.core.dtypes import FLOAT32, Dtype, complex_dtype, dtype_of, is_complex
 from wengert.engine.core.errors import ArgumentError, message
@@ -26,7 +25,7 @@ from wengert.numpy import fourier
 from wengert.numpy.registry import floating, integers, rank_of
 from wengert.numpy.shaping import flip, part
 from wengert.scipy.fft.exponentials import distinct
-from wengert.scipy.registry import P, with_parameters_of
+from wengert.scipy.registry import signatures
 
 # -- transforms along the last axis, without a norm ------------------------------------------------------
 
@@ -148,20 +147,19 @@ def _along_last(x: Any, kind: tuple[str, int], norm: str, orthogonal: bool) -> A
 
 
 def _transformed(
-    name: str, x: Any, type_: Any, sizes: list[int], axes: list[int], norm: Any, orthogonal: Any
+    name: str, x: Any, sizes: list[int], axes: list[int], type: Any, norm: Any, orthogonalize: Any
 ) -> Any:
     """Transform along axes: ``name`` is that of a function of one axis."""
     inverse = name[0] == "i"
-    if type_ not in _INVERSE:
-        raise ArgumentError(message(name, "type must be 1, 2, 3 or 4", repr(type_)))
-    kind = name[-3:], _INVERSE[type_] if inverse else int(type_)
+    if type not in _INVERSE:
+        raise ArgumentError(message(name, "type must be 1, 2, 3 or 4", repr(type)))
+    kind = name[-3:], _INVERSE[type] if inverse else int(type)
     norm = fourier.norm_name(name, norm, inverse)
-    if orthogonal is None:
-        orthogonal = norm == "ortho"
+    orthogonal = norm == "ortho" if orthogonalize is None else bool(orthogonalize)
     for size, axis in zip(sizes, axes, strict=True):
         if fourier.length_of(name, size, 1) == 1 and kind == ("dct", 1):
             raise ArgumentError(message(name, "a transform of type 1 has at least two points", "1"))
-        transform = functools.partial(_along_last, kind=kind, norm=norm, orthogonal=bool(orthogonal))
+        transform = functools.partial(_along_last, kind=kind, norm=norm, orthogonal=orthogonal)
         x = fourier.along(name, x, axis, lambda x, size=size, f=transform: f(fourier.sized(x, size)))
     return x
 
@@ -171,29 +169,36 @@ def _operand(x: Any) -> Any:
     return cast(x, dtype=FLOAT32) if dtype_of(x) == np.float16 else x
 
 
-def _of_parts(
-    name: str, x: Any, type_: Any, sizes: list[int], axes: list[int], norm: Any, orthogonal: Any
-) -> Any:
+def _of_parts(name: str, x: Any, sizes: list[int], axes: list[int], **kind: Any) -> Any:
     """Transform the real and the imaginary part of a complex array."""
     if not is_complex(dtype_of(x)):
-        return _transformed(name, x, type_, sizes, axes, norm, orthogonal)
-    parts = (_transformed(name, y, type_, sizes, axes, norm, orthogonal) for y in (real(x), imag(x)))
-    return from_parts(*parts)
+        return _transformed(name, x, sizes, axes, **kind)
+    return from_parts(*(_transformed(name, y, sizes, axes, **kind) for y in (real(x), imag(x))))
 
 
-def _one(name: str, x: Any, type_: Any, n: Any, axis: int, norm: Any, orthogonal: Any) -> Any:
+def _one(name: str, x: Any, n: Any, axis: int, overwrite_x: bool, workers: Any, **kind: Any) -> Any:
     x = _operand(x)
     sizes, axes = distinct(name, x, None if n is None else [fourier.length_of(name, n, 1)], axis)
-    return _of_parts(name, x, type_, sizes, axes, norm, orthogonal)
+    return _of_parts(name, x, sizes, axes, **kind)
 
 
-def _several(name: str, x: Any, type_: Any, s: Any, axes: Any, norm: Any, orthogonal: Any) -> Any:
+def _several(name: str, x: Any, s: Any, axes: Any, overwrite_x: bool, workers: Any, **kind: Any) -> Any:
     x = _operand(x)
     if (axes is not None and not integers(axes)) or not rank_of(x):
         return x
-    return _of_parts(name, x, type_, *distinct(name, x, s, axes), norm, orthogonal)
+    return _of_parts(name, x, *distinct(name, x, s, axes), **kind)
 
 
+_scipys = signatures(
+    "scipy.fft",
+    """
+        dct idct dst idst(x, type=2, n=None, axis=-1, norm=None, overwrite_x=False, workers=None,
+            orthogonalize=None)
+        idctn dstn idstn(x, type=2, s=None, axes=None, norm=None, overwrite_x=False, workers=None,
+            orthogonalize=None)
+        dctn(x, type=2, s=None, axes=None, norm=None, overwrite_x=False, workers=None, *, orthogonalize=None)
+    """,
+)
 _described = documented(
     overwrite_x="accepted, and not used: `x` stays as it is.",
     workers="accepted, and not used: a compiled program has its own threads.",
@@ -201,46 +206,12 @@ _described = documented(
 )
 
 
-def _transform(template: Callable[P, tuple[Any, ...]]) -> Callable[[Callable[..., Any]], Callable[P, Any]]:
-    """Return a decorator of transforms with the parameters of a function, which returns those that are used."""
-
-    def decorate(transform: Callable[..., Any]) -> Callable[P, Any]:
-        enter = substitutes(f"scipy.fft.{transform.__name__}")
-        return enter(_described(with_parameters_of(template)(transform)))
-
-    return decorate
+def _transform(transform: Callable[..., Any]) -> Callable[..., Any]:
+    return _described(_scipys(transform))
 
 
 @_transform
-def _one_axis(
-    x: Any,
-    type: int = 2,
-    n: Any = None,
-    axis: int = -1,
-    norm: Any = None,
-    overwrite_x: bool = False,
-    workers: Any = None,
-    orthogonalize: Any = None,
-) -> tuple[Any, ...]:
-    return x, type, n, axis, norm, orthogonalize
-
-
-@_transform
-def _several_axes(
-    x: Any,
-    type: int = 2,
-    s: Any = None,
-    axes: Any = None,
-    norm: Any = None,
-    overwrite_x: bool = False,
-    workers: Any = None,
-    orthogonalize: Any = None,
-) -> tuple[Any, ...]:
-    return x, type, s, axes, norm, orthogonalize
-
-
-@_one_axis
-def dct(x: Any, type: int, n: Any, axis: int, norm: Any, orthogonalize: Any) -> Any:
+def dct(**arguments: Any) -> Any:
     """Transform by cosines.
 
     ====  ===================================================================
@@ -256,22 +227,11 @@ def dct(x: Any, type: int, n: Any, axis: int, norm: Any, orthogonalize: Any) -> 
         >>> dct(np.array([1.0, 2.0, 3.0]), norm="ortho").round(4)
         array([ 3.4641, -1.4142,  0.    ])
     """
-    return _one("dct", x, type, n, axis, norm, orthogonalize)
+    return _one("dct", **arguments)
 
 
-@substitutes("scipy.fft.dctn")
-@_described
-def dctn(
-    x: Any,
-    type: int = 2,
-    s: Any = None,
-    axes: Any = None,
-    norm: Any = None,
-    overwrite_x: bool = False,
-    workers: Any = None,
-    *,
-    orthogonalize: Any = None,
-) -> Any:
+@_transform
+def dctn(**arguments: Any) -> Any:
     """Transform along several axes, by `dct` along each.
 
     Example:
@@ -279,22 +239,22 @@ def dctn(
         array([[16.,  0.],
                [ 0.,  0.]])
     """
-    return _several("dct", x, type, s, axes, norm, orthogonalize)
+    return _several("dct", **arguments)
 
 
-@_one_axis
-def idct(x: Any, type: int, n: Any, axis: int, norm: Any, orthogonalize: Any) -> Any:
+@_transform
+def idct(**arguments: Any) -> Any:
     """Undo `dct` of the same type.
 
     Example:
         >>> idct(np.array([1.0, 2.0, 3.0]), norm="ortho").round(4)
         array([ 3.2163, -1.8721,  0.3879])
     """
-    return _one("idct", x, type, n, axis, norm, orthogonalize)
+    return _one("idct", **arguments)
 
 
-@_several_axes
-def idctn(x: Any, type: int, s: Any, axes: Any, norm: Any, orthogonalize: Any) -> Any:
+@_transform
+def idctn(**arguments: Any) -> Any:
     """Undo `dctn` of the same type.
 
     Example:
@@ -302,11 +262,11 @@ def idctn(x: Any, type: int, s: Any, axes: Any, norm: Any, orthogonalize: Any) -
         array([[ 0.3643, -0.0625],
                [-0.0625,  0.0107]])
     """
-    return _several("idct", x, type, s, axes, norm, orthogonalize)
+    return _several("idct", **arguments)
 
 
-@_one_axis
-def dst(x: Any, type: int, n: Any, axis: int, norm: Any, orthogonalize: Any) -> Any:
+@_transform
+def dst(**arguments: Any) -> Any:
     """Transform by sines.
 
     ====  ===================================================================
@@ -322,11 +282,11 @@ def dst(x: Any, type: int, n: Any, axis: int, norm: Any, orthogonalize: Any) -> 
         >>> dst(np.array([1.0, 2.0, 3.0]), norm="ortho").round(4)
         array([ 3.266 , -1.4142,  1.1547])
     """
-    return _one("dst", x, type, n, axis, norm, orthogonalize)
+    return _one("dst", **arguments)
 
 
-@_several_axes
-def dstn(x: Any, type: int, s: Any, axes: Any, norm: Any, orthogonalize: Any) -> Any:
+@_transform
+def dstn(**arguments: Any) -> Any:
     """Transform along several axes, by `dst` along each.
 
     Example:
@@ -334,22 +294,22 @@ def dstn(x: Any, type: int, s: Any, axes: Any, norm: Any, orthogonalize: Any) ->
         array([[8., 0.],
                [0., 0.]])
     """
-    return _several("dst", x, type, s, axes, norm, orthogonalize)
+    return _several("dst", **arguments)
 
 
-@_one_axis
-def idst(x: Any, type: int, n: Any, axis: int, norm: Any, orthogonalize: Any) -> Any:
+@_transform
+def idst(**arguments: Any) -> Any:
     """Undo `dst` of the same type.
 
     Example:
         >>> idst(np.array([1.0, 2.0, 3.0]), norm="ortho").round(4)
         array([ 3.5545, -0.9156,  0.7261])
     """
-    return _one("idst", x, type, n, axis, norm, orthogonalize)
+    return _one("idst", **arguments)
 
 
-@_several_axes
-def idstn(x: Any, type: int, s: Any, axes: Any, norm: Any, orthogonalize: Any) -> Any:
+@_transform
+def idstn(**arguments: Any) -> Any:
     """Undo `dstn` of the same type.
 
     Example:
@@ -357,4 +317,4 @@ def idstn(x: Any, type: int, s: Any, axes: Any, norm: Any, orthogonalize: Any) -
         array([[0.3643, 0.0625],
                [0.0625, 0.0107]])
     """
-    return _several("idst", x, type, s, axes, norm, orthogonalize)
+    return _several("idst", **arguments)

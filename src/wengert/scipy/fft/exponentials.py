@@ -17,16 +17,8 @@ from wengert.engine.core.shapes import axes_tuple
 from wengert.engine.ops.complex import as_complex, conjugate
 from wengert.numpy import fourier
 from wengert.numpy.registry import floating, integers, rank_of
-from wengert.scipy.registry import P, number, with_parameters_of
+from wengert.scipy.registry import number, signatures
 
-_TERMS = {
-    "overwrite_x": "accepted, and not used: `x` stays as it is.",
-    "workers": "accepted, and not used: a compiled program has its own threads.",
-    "plan": "must be None.",
-}
-_described = documented(
-    _TERMS, Raises="ArgumentError: a length is less than 1, `norm` is unknown, or a plan is given."
-)
 #: The norm of the transform in the other direction that divides as this one does.
 _OTHER = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
 
@@ -38,65 +30,35 @@ def _check(operation: str, workers: Any, plan: Any) -> None:
         raise ArgumentError(message(operation, "workers must not be 0", "0"))
 
 
-def _transform(template: Callable[P, tuple[Any, ...]]) -> Callable[[Callable[..., Any]], Callable[P, Any]]:
-    """Return a decorator of transforms with the parameters of a function, which returns those that are used.
-
-    The first two are ``workers`` and ``plan``; the transform takes the others.
+_scipys = signatures(
+    "scipy.fft",
     """
-
-    def decorate(transform: Callable[..., Any]) -> Callable[P, Any]:
-        name = transform.__name__
-
-        @functools.wraps(transform)
-        def checked(workers: Any, plan: Any, *operands: Any) -> Any:
-            _check(name, workers, plan)
-            return transform(*operands)
-
-        return substitutes(f"scipy.fft.{name}")(_described(with_parameters_of(template)(checked)))
-
-    return decorate
+        fft ifft rfft irfft hfft ihfft(x, n=None, axis=-1, norm=None, overwrite_x=False, workers=None, *, plan=None)
+        fft2 ifft2 rfft2 irfft2 hfft2 ihfft2(x, s=None, axes=(-2, -1), norm=None, overwrite_x=False, workers=None, *,
+            plan=None)
+        fftn ifftn rfftn irfftn hfftn ihfftn(x, s=None, axes=None, norm=None, overwrite_x=False, workers=None, *,
+            plan=None)
+    """,
+)
 
 
-@_transform
-def _one_axis(
-    x: Any,
-    n: Any = None,
-    axis: int = -1,
-    norm: Any = None,
-    overwrite_x: bool = False,
-    workers: Any = None,
-    *,
-    plan: Any = None,
-) -> tuple[Any, ...]:
-    return workers, plan, x, n, axis, norm
+def _transform(transform: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a transform the parameters of SciPy's, and check those that it does not take."""
+    name = transform.__name__
 
+    @documented(
+        overwrite_x="accepted, and not used: `x` stays as it is.",
+        workers="accepted, and not used: a compiled program has its own threads.",
+        plan="must be None.",
+        Raises="ArgumentError: a length is less than 1, `norm` is unknown, or a plan is given.",
+    )
+    @_scipys
+    @functools.wraps(transform)
+    def checked(overwrite_x: bool, workers: Any, plan: Any, **operands: Any) -> Any:
+        _check(name, workers, plan)
+        return transform(**operands)
 
-@_transform
-def _two_axes(
-    x: Any,
-    s: Any = None,
-    axes: Any = (-2, -1),
-    norm: Any = None,
-    overwrite_x: bool = False,
-    workers: Any = None,
-    *,
-    plan: Any = None,
-) -> tuple[Any, ...]:
-    return workers, plan, x, s, axes, norm
-
-
-@_transform
-def _several_axes(
-    x: Any,
-    s: Any = None,
-    axes: Any = None,
-    norm: Any = None,
-    overwrite_x: bool = False,
-    workers: Any = None,
-    *,
-    plan: Any = None,
-) -> tuple[Any, ...]:
-    return workers, plan, x, s, axes, norm
+    return checked
 
 
 def distinct(operation: str, x: Any, s: Any, axes: Any, to_real: bool = False) -> tuple[list[int], list[int]]:
@@ -109,7 +71,7 @@ def distinct(operation: str, x: Any, s: Any, axes: Any, to_real: bool = False) -
 # -- one axis --------------------------------------------------------------------------------------------
 
 
-@_one_axis
+@_transform
 def fft(x: Any, n: Any, axis: int, norm: Any) -> Any:
     """Transform along one axis, ``y_k = sum_j x_j e^(-2 pi i j k / n)``.
 
@@ -120,7 +82,7 @@ def fft(x: Any, n: Any, axis: int, norm: Any) -> Any:
     return fourier.transformed("fft", x, n, axis, norm, -1)
 
 
-@_one_axis
+@_transform
 def ifft(x: Any, n: Any, axis: int, norm: Any) -> Any:
     """Undo `fft`, ``x_j = sum_k y_k e^(2 pi i j k / n) / n``.
 
@@ -131,7 +93,7 @@ def ifft(x: Any, n: Any, axis: int, norm: Any) -> Any:
     return fourier.transformed("ifft", x, n, axis, norm, 1)
 
 
-@_one_axis
+@_transform
 def rfft(x: Any, n: Any, axis: int, norm: Any) -> Any:
     """Transform real numbers: the first n // 2 + 1 elements of `fft`, whose others are their conjugates.
 
@@ -142,7 +104,7 @@ def rfft(x: Any, n: Any, axis: int, norm: Any) -> Any:
     return fourier.from_real("rfft", x, n, axis, norm)
 
 
-@_one_axis
+@_transform
 def irfft(x: Any, n: Any, axis: int, norm: Any) -> Any:
     """Undo `rfft`; the imaginary parts of elements that must be real are not read.
 
@@ -153,7 +115,7 @@ def irfft(x: Any, n: Any, axis: int, norm: Any) -> Any:
     return fourier.to_real("irfft", x, n, axis, norm)
 
 
-@_one_axis
+@_transform
 def hfft(x: Any, n: Any, axis: int, norm: Any) -> Any:
     """Transform the first half of a Hermitian sequence, ``x_(n - j) = conj(x_j)``, whose transform is real.
 
@@ -164,7 +126,7 @@ def hfft(x: Any, n: Any, axis: int, norm: Any) -> Any:
     return fourier.to_real("hfft", _conjugate(x), n, axis, _other("hfft", norm))
 
 
-@_one_axis
+@_transform
 def ihfft(x: Any, n: Any, axis: int, norm: Any) -> Any:
     """Undo `hfft`.
 
@@ -204,148 +166,54 @@ def _to_real(operation: str, x: Any, s: Any, axes: Any, norm: Any) -> Any:
     return fourier.to_real_over_axes(operation, x, sizes, places, norm)
 
 
-@_two_axes
-def fft2(x: Any, s: Any, axes: Any, norm: Any) -> Any:
-    """Transform along two axes, by `fft` along each.
+def _of_axes(
+    name: str, summary: str, rows: tuple[str, str], compute: Callable[..., Any], *options: Any
+) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Return the transforms along two axes and along several axes, made of one along one axis.
 
-    Example:
-        >>> fft2(np.ones((2, 2)))
-        array([[4.+0.j, 0.+0.j],
-               [0.+0.j, 0.+0.j]])
+    ``rows``: the transform of four ones, as printed. ``compute`` takes a name, an array, lengths, axes, a norm and the
+    options.
     """
-    return _over_axes("fft2", x, s, axes, norm, -1)
+
+    def declare(suffix: str, axes: str) -> Callable[..., Any]:
+        operation = f"{name}{suffix}"
+
+        def transform(x: Any, s: Any, axes: Any, norm: Any) -> Any:
+            return compute(operation, x, s, axes, norm, *options)
+
+        transform.__name__ = transform.__qualname__ = operation
+        example = f">>> {operation}(np.ones((2, 2)))\n    array([[{rows[0]}],\n           [{rows[1]}]])"
+        transform.__doc__ = f"{summary.format(axes=axes, suffix=suffix)}\n\nExample:\n    {example}\n"
+        return _transform(transform)
+
+    return declare("2", "two axes"), declare("n", "several axes")
 
 
-@_two_axes
-def ifft2(x: Any, s: Any, axes: Any, norm: Any) -> Any:
-    """Undo `fft2`.
-
-    Example:
-        >>> ifft2(np.ones((2, 2)))
-        array([[1.+0.j, 0.+0.j],
-               [0.+0.j, 0.+0.j]])
-    """
-    return _over_axes("ifft2", x, s, axes, norm, 1)
+def _hermitian(operation: str, x: Any, s: Any, axes: Any, norm: Any) -> Any:
+    return _to_real(operation, _conjugate(x), s, axes, _other(operation, norm))
 
 
-@_two_axes
-def rfft2(x: Any, s: Any, axes: Any, norm: Any) -> Any:
-    """Transform real numbers along two axes: by `rfft` along the last one, by `fft` along the others.
-
-    Example:
-        >>> rfft2(np.ones((2, 2)))
-        array([[4.+0.j, 0.+0.j],
-               [0.+0.j, 0.+0.j]])
-    """
-    return _from_real("rfft2", x, s, axes, norm)
+def _to_hermitian(operation: str, x: Any, s: Any, axes: Any, norm: Any) -> Any:
+    return conjugate(_from_real(operation, x, s, axes, _other(operation, norm)))
 
 
-@_two_axes
-def irfft2(x: Any, s: Any, axes: Any, norm: Any) -> Any:
-    """Undo `rfft2`.
-
-    Example:
-        >>> irfft2(np.ones((2, 2)))
-        array([[1., 0.],
-               [0., 0.]])
-    """
-    return _to_real("irfft2", x, s, axes, norm)
-
-
-@_two_axes
-def hfft2(x: Any, s: Any, axes: Any, norm: Any) -> Any:
-    """Transform along two axes: by `hfft` along the last one, by `fft` along the others.
-
-    Example:
-        >>> hfft2(np.ones((2, 2)))
-        array([[4., 0.],
-               [0., 0.]])
-    """
-    return _to_real("hfft2", _conjugate(x), s, axes, _other("hfft2", norm))
-
-
-@_two_axes
-def ihfft2(x: Any, s: Any, axes: Any, norm: Any) -> Any:
-    """Undo `hfft2`.
-
-    Example:
-        >>> ihfft2(np.ones((2, 2)))
-        array([[1.-0.j, 0.-0.j],
-               [0.-0.j, 0.-0.j]])
-    """
-    return conjugate(_from_real("ihfft2", x, s, axes, _other("ihfft2", norm)))
-
-
-@_several_axes
-def fftn(x: Any, s: Any, axes: Any, norm: Any) -> Any:
-    """Transform along several axes, by `fft` along each.
-
-    Example:
-        >>> fftn(np.ones((2, 2)))
-        array([[4.+0.j, 0.+0.j],
-               [0.+0.j, 0.+0.j]])
-    """
-    return _over_axes("fftn", x, s, axes, norm, -1)
-
-
-@_several_axes
-def ifftn(x: Any, s: Any, axes: Any, norm: Any) -> Any:
-    """Undo `fftn`.
-
-    Example:
-        >>> ifftn(np.ones((2, 2)))
-        array([[1.+0.j, 0.+0.j],
-               [0.+0.j, 0.+0.j]])
-    """
-    return _over_axes("ifftn", x, s, axes, norm, 1)
-
-
-@_several_axes
-def rfftn(x: Any, s: Any, axes: Any, norm: Any) -> Any:
-    """Transform real numbers along several axes: by `rfft` along the last one, by `fft` along the others.
-
-    Example:
-        >>> rfftn(np.ones((2, 2)))
-        array([[4.+0.j, 0.+0.j],
-               [0.+0.j, 0.+0.j]])
-    """
-    return _from_real("rfftn", x, s, axes, norm)
-
-
-@_several_axes
-def irfftn(x: Any, s: Any, axes: Any, norm: Any) -> Any:
-    """Undo `rfftn`.
-
-    Example:
-        >>> irfftn(np.ones((2, 2)))
-        array([[1., 0.],
-               [0., 0.]])
-    """
-    return _to_real("irfftn", x, s, axes, norm)
-
-
-@_several_axes
-def hfftn(x: Any, s: Any, axes: Any, norm: Any) -> Any:
-    """Transform along several axes: by `hfft` along the last one, by `fft` along the others.
-
-    Example:
-        >>> hfftn(np.ones((2, 2)))
-        array([[4., 0.],
-               [0., 0.]])
-    """
-    return _to_real("hfftn", _conjugate(x), s, axes, _other("hfftn", norm))
-
-
-@_several_axes
-def ihfftn(x: Any, s: Any, axes: Any, norm: Any) -> Any:
-    """Undo `hfftn`.
-
-    Example:
-        >>> ihfftn(np.ones((2, 2)))
-        array([[1.-0.j, 0.-0.j],
-               [0.-0.j, 0.-0.j]])
-    """
-    return conjugate(_from_real("ihfftn", x, s, axes, _other("ihfftn", norm)))
+fft2, fftn = _of_axes(
+    "fft", "Transform along {axes}, by `fft` along each.",
+    ("4.+0.j, 0.+0.j", "0.+0.j, 0.+0.j"), _over_axes, -1,
+)  # fmt: skip
+ifft2, ifftn = _of_axes("ifft", "Undo `fft{suffix}`.", ("1.+0.j, 0.+0.j", "0.+0.j, 0.+0.j"), _over_axes, 1)
+rfft2, rfftn = _of_axes(
+    "rfft", "Transform real numbers along {axes}: by `rfft` along the last one, by `fft` along the others.",
+    ("4.+0.j, 0.+0.j", "0.+0.j, 0.+0.j"), _from_real,
+)  # fmt: skip
+irfft2, irfftn = _of_axes("irfft", "Undo `rfft{suffix}`.", ("1., 0.", "0., 0."), _to_real)
+hfft2, hfftn = _of_axes(
+    "hfft", "Transform along {axes}: by `hfft` along the last one, by `fft` along the others.",
+    ("4., 0.", "0., 0."), _hermitian,
+)  # fmt: skip
+ihfft2, ihfftn = _of_axes(
+    "ihfft", "Undo `hfft{suffix}`.", ("1.-0.j, 0.-0.j", "0.-0.j, 0.-0.j"), _to_hermitian
+)
 
 
 # -- order and lengths -----------------------------------------------------------------------------------

@@ -33,15 +33,10 @@ from wengert.scipy.registry import doubles
 def local_values(
     knots: Any, degree: int, number: Any, x: Any, coefficients: Sequence[Any], nu: int = 0
 ) -> Any:
-    """Return the values of splines at points, by de Boor's algorithm.
+    """Return the values of splines of a degree k at points along one axis, by de Boor's algorithm.
 
-    Args:
-        knots: the knots.
-        degree: the degree k.
-        number: for each point the number i of its interval, from knot i to knot i + 1, which is not empty.
-        x: the points, along one axis.
-        coefficients: the k + 1 coefficients ``c[i - k], ..., c[i]`` of each point, with further axes.
-        nu: the order of the derivative.
+    ``number``: for each point the number i of its interval, from knot i to knot i + 1, which is not empty.
+    ``coefficients``: the k + 1 coefficients ``c[i - k], ..., c[i]`` of each point, with further axes.
     """
     rank = max(map(rank_of, coefficients))
     if nu > degree:
@@ -83,8 +78,8 @@ def _checked_knots(operation: str, t: Any, count: int, degree: int) -> Any:
             f"a vector of at least {least} knots, and a coefficient for each basis spline, are required"
         )
         raise ShapeError(message(operation, requirement, f"{show(t)}, {count} coefficients"))
-    known = concrete(t)
-    if known is not None and not (np.isfinite(known).all() and (np.diff(known) >= 0).all()):
+    knots = concrete(t)
+    if knots is not None and not (np.isfinite(knots).all() and (np.diff(knots) >= 0).all()):
         raise ArgumentError(message(operation, "the knots must be finite and must not fall", show(t)))
     return t
 
@@ -215,8 +210,8 @@ class BSpline:
             limit = doubles(limit)
             if extrapolate == "periodic":
                 periods = np.floor((limit - start) / (stop - start))
-                rest = limit - periods * (stop - start)
-                return whole(rest, 0, True) + periods * (whole(stop, 0, True) - whole(start, 0, True))
+                remainder = limit - periods * (stop - start)
+                return whole(remainder, 0, True) + periods * (whole(stop, 0, True) - whole(start, 0, True))
             return whole(limit if extrapolate else np.clip(limit, start, stop), 0, True)
 
         return up_to(b) - up_to(a)

@@ -96,14 +96,14 @@ def _conditions(bc_type: Any, y: Any) -> list[Any]:
     if len(pair) != 2 or (pair[0] == "periodic" and not isinstance(bc_type, str)):
         requirement = 'bc_type must be a name, or a pair of conditions other than "periodic"'
         raise ArgumentError(message("CubicSpline", requirement, repr(bc_type)))
-    found: list[Any] = []
+    conditions: list[Any] = []
     for condition in pair:
         if isinstance(condition, str):
             if condition not in _CONDITIONS:
                 requirement = f"a condition must be one of {', '.join(_CONDITIONS)}"
                 raise ArgumentError(message("CubicSpline", requirement, repr(condition)))
             order = {"clamped": 1, "natural": 2}.get(condition)
-            found.append((order, np.zeros(shape_of(y)[1:])) if order else condition)
+            conditions.append((order, np.zeros(shape_of(y)[1:])) if order else condition)
             continue
         if not is_sequence(condition) or len(condition) != 2 or condition[0] not in (1, 2):
             requirement = "a condition must be a name, (1, slope) or (2, second derivative)"
@@ -112,13 +112,13 @@ def _conditions(bc_type: Any, y: Any) -> list[Any]:
         if shape_of(value) != shape_of(y)[1:]:
             requirement = f"the value of a condition must have the shape {shape_of(y)[1:]}"
             raise ShapeError(message("CubicSpline", requirement, show(value)))
-        found.append((condition[0], value))
+        conditions.append((condition[0], value))
     start, stop = concrete(y[0]), concrete(y[-1])
     both: Any = () if start is None or stop is None else (start, stop)
-    if found[0] == "periodic" and both and not np.allclose(*both, rtol=1e-15, atol=1e-15):
+    if conditions[0] == "periodic" and both and not np.allclose(*both, rtol=1e-15, atol=1e-15):
         requirement = "the first and the last sample must be equal for periodic splines"
         raise ArgumentError(message("CubicSpline", requirement, show(y)))
-    return found
+    return conditions
 
 
 def _solved(diagonals: list[list[Any]], right: Any) -> Any:
@@ -176,10 +176,10 @@ def _periodic_slopes(dx: Any, width: Any, chord: Any) -> Any:
     right = 3.0 * (width * before_chord + before * chord)
     left = np.roll(dx, 1)
     count = shape_of(dx)[0] - 1
-    rest = np.concatenate([dx[:1], np.zeros(count - 2), left[count - 1 : count]])
+    corner = np.concatenate([dx[:1], np.zeros(count - 2), left[count - 1 : count]])
     shape = shape_of(right)
     columns = reshape(right, shape=(shape[0], size(shape[1:])))
-    both = np.concatenate([columns[:count], reshape(rest, shape=(count, 1))], 1)
+    both = np.concatenate([columns[:count], reshape(corner, shape=(count, 1))], 1)
     diagonals = [
         [0.0, left[: count - 1]],
         [2.0 * (left[:count] + dx[:count])],

@@ -79,8 +79,8 @@ class _Univariate:
         if code in (0, 3):
             return value
         is_outside = outside(points, start, stop)
-        known = concrete(is_outside)
-        if code == 2 and known is not None and np.any(known):
+        flags = concrete(is_outside)
+        if code == 2 and flags is not None and np.any(flags):
             requirement = "the points must lie between the ends of the spline"
             raise ArgumentError(message(type(self).__name__, requirement, show(points)))
         return where(is_outside, 0.0 if code == 1 else np.nan, value)

@@ -27,27 +27,23 @@ _FEW = 16
 def interval(knots: Any, x: Any, first: int = 0, last: int | None = None) -> Any:
     """Return for each point the last position k from ``first`` to ``last`` with ``knots[k] <= x``, or ``first``.
 
-    Args:
-        knots: a vector that rises.
-        x: points.
-        first: the least position.
-        last: the greatest position; None for the last but one, which begins the last interval.
+    The knots rise. By default ``last`` is the last position but one, which begins the last interval.
     """
     last = shape_of(knots)[0] - 2 if last is None else last
     inner = knots[first + 1 : last + 1]
     count = last - first
-    known, points = concrete(inner), concrete(x)
-    if known is not None and points is not None:
-        return first + np.minimum(np.searchsorted(known, points, "right"), count) * ~np.isnan(points)
+    edges, points = concrete(inner), concrete(x)
+    if edges is not None and points is not None:
+        return first + np.minimum(np.searchsorted(edges, points, "right"), count) * ~np.isnan(points)
     if count <= _FEW:
         below = less_equal(inner, reshape(x, shape=(*shape_of(x), 1)))
         return first + np.sum(cast(below, dtype=np.dtype(np.int64)), -1)
-    found: Any = np.zeros(shape_of(x), np.int64)
+    position: Any = np.zeros(shape_of(x), np.int64)
     for step in (1 << power for power in reversed(range(count.bit_length()))):
-        further = found + step
+        further = position + step
         is_there = less_equal(gather(inner, np.minimum(further, count) - 1), x) & (further <= count)
-        found = where(is_there, further, found)
-    return first + found
+        position = where(is_there, further, position)
+    return first + position
 
 
 def at_axis(values: Any, points: Shape, axis: int) -> Any:
@@ -73,8 +69,8 @@ def inexact(y: Any) -> Any:
 
 def check_rising(operation: str, x: Any) -> None:
     """Raise where known numbers are not finite, or do not rise strictly."""
-    known = concrete(x)
-    if known is not None and not (np.isfinite(known).all() and (np.diff(known) > 0).all()):
+    numbers = concrete(x)
+    if numbers is not None and not (np.isfinite(numbers).all() and (np.diff(numbers) > 0).all()):
         requirement = "x must be finite and rise strictly"
         raise ArgumentError(message(operation, requirement, show(x)))
 
@@ -205,8 +201,8 @@ class PPoly:
             if extrapolate != "periodic":
                 return PPoly.__call__(whole, limit, 0, extrapolate)
             periods = np.floor((doubles(limit) - start) / (stop - start))
-            rest = limit - periods * (stop - start)
-            return PPoly.__call__(whole, rest, 0, True) + periods * PPoly.__call__(whole, stop, 0, True)
+            remainder = limit - periods * (stop - start)
+            return PPoly.__call__(whole, remainder, 0, True) + periods * PPoly.__call__(whole, stop, 0, True)
 
         whole.axis = 0
         return up_to(b) - up_to(a)
@@ -223,7 +219,7 @@ def check_samples(operation: str, x: Any, y: Any, axis: int) -> tuple[Any, Any, 
         requirement = "at least two abscissas, one for each sample along the axis, are required"
         raise ShapeError(message(operation, requirement, show(x, y)))
     check_rising(operation, x)
-    known = None if is_box(y) else y
-    if known is not None and not np.isfinite(known).all():
+    samples = None if is_box(y) else y
+    if samples is not None and not np.isfinite(samples).all():
         raise ArgumentError(message(operation, "the samples must be finite", show(y)))
     return x, np.moveaxis(y, axis, 0), axis

@@ -10,7 +10,7 @@ from wengert.engine.array.substitutes import substitutes
 from wengert.engine.boxes import concrete
 from wengert.engine.core.dtypes import dtype_of, is_complex, is_inexact
 from wengert.engine.core.errors import ArgumentError, DtypeError, ShapeError, message
-from wengert.engine.core.shapes import Shape, shape_of, size
+from wengert.engine.core.shapes import shape_of, size
 from wengert.engine.ir.types import show
 from wengert.engine.ops.comparison import logical_or, where
 from wengert.engine.ops.contraction import product
@@ -29,8 +29,8 @@ _STEPS = ("nearest", "nearest-up", "previous", "next")
 
 def _refuse_outside(operation: str, is_outside: Any, hint: str) -> None:
     """Raise where known points lie outside a table."""
-    known = concrete(is_outside)
-    if known is not None and np.any(known):
+    flags = concrete(is_outside)
+    if flags is not None and np.any(flags):
         raise ArgumentError(message(operation, "the points must lie inside the table", hint=hint))
 
 
@@ -162,10 +162,10 @@ class interp1d:  # noqa: N801 (SciPy's name)
 
 
 def _sorted(x: Any, y: Any) -> tuple[Any, Any]:
-    known = concrete(x)
-    if known is not None and (np.diff(known) >= 0).all():
+    abscissas = concrete(x)
+    if abscissas is not None and (np.diff(abscissas) >= 0).all():
         return x, y
-    order = np.argsort(x if known is None else known, kind="stable")
+    order = np.argsort(x if abscissas is None else abscissas, kind="stable")
     return gather(x, order), gather(y, order)
 
 
@@ -236,8 +236,8 @@ class RegularGridInterpolator:
             requirement = "lines for each extent of the values, at least two, are required"
             raise ShapeError(message(operation, requirement, show(values, *grid)))
         for axis, line in enumerate(grid):
-            known = concrete(line)
-            if known is not None and (np.diff(known) < 0).all():
+            coordinates = concrete(line)
+            if coordinates is not None and (np.diff(coordinates) < 0).all():
                 grid[axis], values = line[::-1], np.flip(values, axis)
             check_rising(operation, grid[axis])
         self.grid, self.values = tuple(grid), values
@@ -299,7 +299,8 @@ class RegularGridInterpolator:
             number = interval(t, x, degree, shape_of(line)[0] - 1)
             positions.append(number[:, None] + np.arange(-degree, 1))
             weights.append(local_basis(t, degree, number, x, order))
-        return _weighted(values, positions, weights, shape_of(values)[rank:])
+        sums = sums_over_taps(values, positions, weights)
+        return reshape(sums, shape=(shape_of(sums)[0], *shape_of(values)[rank:]))
 
 
 def _checked_method(operation: str, method: Any) -> str:
@@ -340,18 +341,25 @@ def _monotone(values: Any, grid: tuple[Any, ...], coordinates: list[Any]) -> Any
     return values
 
 
-def _weighted(values: Any, positions: list[Any], weights: list[Any], rest: Shape) -> Any:
-    """Return the sums over taps of weights times values, for points along the first axis."""
-    rank, count, taps = len(positions), shape_of(positions[0])[0], shape_of(positions[0])[1]
+def sums_over_taps(values: Any, positions: list[Any], weights: list[Any]) -> Any:
+    """Return the sums of weights times values at positions along the leading axes: a row for each point.
+
+    Positions and weights have an axis of points, then one of taps; weights are None for a tap that counts as it is.
+    """
+    rank, (count, taps) = len(positions), shape_of(positions[0])
     spread = [
-        reshape(position, shape=(count, *(taps if other == own else 1 for other in range(rank))))
+        reshape(position, shape=(count, *(taps if axis == own else 1 for axis in range(rank))))
         for own, position in enumerate(positions)
     ]
-    result = reshape(gather(values, *spread), shape=(count, *(taps,) * rank, size(rest)))
+    further = size(shape_of(values)[rank:])
+    result = reshape(gather(values, *spread), shape=(count, *(taps,) * rank, further))
     for own in reversed(range(rank)):
         letters = "abcdefghijklmnop"[: own + 2]
-        result = product(f"{letters}z,a{letters[-1]}->{letters[:-1]}z", result, weights[own])
-    return reshape(result, shape=(count, *rest))
+        if weights[own] is None:
+            result = reshape(result, shape=(count, *(1,) * own, further))
+        else:
+            result = product(f"{letters}z,a{letters[-1]}->{letters[:-1]}z", result, weights[own])
+    return result
 
 
 @substitutes("scipy.interpolate.interpn")

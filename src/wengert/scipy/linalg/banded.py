@@ -19,7 +19,15 @@ from wengert.engine.ops.complex import conjugate, real
 from wengert.engine.ops.linalg import banded as ops
 from wengert.numpy.registry import rank_of
 from wengert.scipy.linalg.equations import as_columns, as_given, checked
-from wengert.scipy.registry import number
+from wengert.scipy.registry import number, signatures
+
+_equations = signatures(
+    "scipy.linalg",
+    """
+        solve_banded(l_and_u, ab, b, overwrite_ab=False, overwrite_b=False, check_finite=True)
+        solveh_banded(ab, b, overwrite_ab=False, overwrite_b=False, lower=False, check_finite=True)
+    """,
+)
 
 
 def _conjugate(x: Any) -> Any:
@@ -32,8 +40,8 @@ def _checked_pair(operation: str, check_finite: bool, ab: Any, b: Any, rows: int
     fits = rank_of(ab) >= 2 and rank_of(b) >= 1
     fits = fits and (rows is None or shape_of(ab)[-2] == rows)
     if not fits or shape_of(b)[-1 if rank_of(b) == 1 else -2] != shape_of(ab)[-1]:
-        given = "diagonals" if rows is None else f"{rows} diagonals"
-        requirement = f"{given}, and a right-hand side with a row for each equation, are required"
+        required = "diagonals" if rows is None else f"{rows} diagonals"
+        requirement = f"{required}, and a right-hand side with a row for each equation, are required"
         raise ShapeError(message(operation, requirement, show(ab, b)))
     return ab, b
 
@@ -43,15 +51,8 @@ def _solved(ab: Any, b: Any, lower: int, upper: int) -> Any:
     return as_given(ops.solve_banded(ab, columns, lower=lower, upper=upper), is_vector)
 
 
-@substitutes("scipy.linalg.solve_banded")
-def solve_banded(
-    l_and_u: Any,
-    ab: Any,
-    b: Any,
-    overwrite_ab: bool = False,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
-) -> Any:
+@_equations
+def solve_banded(l_and_u: Any, ab: Any, b: Any, check_finite: Any, **unused: Any) -> Any:
     """Return x with ``a x = b`` for banded a; the diagonals have derivatives, in time linear in their length.
 
     Raises:
@@ -74,29 +75,22 @@ def _hermitian(ab: Any, lower: bool) -> Any:
         is_main = np.arange(count + 1)[:, None] == (0 if lower else count)
         ab = where(is_main, real(ab) + 0j, ab)
     below = (count, 0) if lower else (0, count)
-    other = _conjugate(ops.transposed_bands(ab, *below))
-    parts = [other[..., :count, :], ab] if lower else [ab, other[..., 1:, :]]
+    mirrored = _conjugate(ops.transposed_bands(ab, *below))
+    parts = [mirrored[..., :count, :], ab] if lower else [ab, mirrored[..., 1:, :]]
     return np.concatenate(parts, -2)
 
 
 def _check_positive(operation: str, ab: Any, lower: bool) -> None:
     """Raise where a known matrix is not positive definite; LAPACK factors it."""
-    known = concrete(ab)
-    failed = 0 if known is None else indefinite_minor(known, lower)
+    elements = concrete(ab)
+    failed = 0 if elements is None else indefinite_minor(elements, lower)
     if failed:
         requirement = f"the leading minor of order {failed} is not positive definite"
         raise MatrixError(message(operation, requirement, show(ab)))
 
 
-@substitutes("scipy.linalg.solveh_banded")
-def solveh_banded(
-    ab: Any,
-    b: Any,
-    overwrite_ab: bool = False,
-    overwrite_b: bool = False,
-    lower: bool = False,
-    check_finite: bool = True,
-) -> Any:
+@_equations
+def solveh_banded(ab: Any, b: Any, lower: Any, check_finite: Any, **unused: Any) -> Any:
     """Return x with ``a x = b`` for Hermitian positive definite banded a; its diagonals have derivatives.
 
     Raises:
@@ -141,11 +135,11 @@ def cholesky_banded(
     is_inside, place = place <= count, np.minimum(place, count)
 
     def step(window: Any, column: Any) -> tuple[Any, Any]:
-        known = np.take_along_axis(window, place, 1) * is_inside
-        rest = column - np.sum(known * _conjugate(known[:, :1]), 0)
-        root = np.sqrt(real(rest[:1]) if is_complex(dtype_of(rest)) else rest[:1])
-        found = rest / root
-        return np.concatenate([found[None], window])[:count], found
+        earlier = np.take_along_axis(window, place, 1) * is_inside
+        residual = column - np.sum(earlier * _conjugate(earlier[:, :1]), 0)
+        root = np.sqrt(real(residual[:1]) if is_complex(dtype_of(residual)) else residual[:1])
+        pivoted = residual / root
+        return np.concatenate([pivoted[None], window])[:count], pivoted
 
     _, columns = scan(step, np.zeros((count, count + 1), dtype_of(below)), np.swapaxes(below, 0, 1))
     factor = np.swapaxes(columns, 0, 1)
@@ -170,6 +164,6 @@ def cho_solve_banded(cb_and_lower: Any, b: Any, overwrite_b: bool = False, check
     cb, b = _checked_pair("cho_solve_banded", check_finite, cb, b, None)
     count = shape_of(cb)[-2] - 1
     below = (count, 0) if lower else (0, count)
-    other = _conjugate(ops.transposed_bands(cb, *below))
-    first, second = (cb, other) if lower else (other, cb)
+    mirrored = _conjugate(ops.transposed_bands(cb, *below))
+    first, second = (cb, mirrored) if lower else (mirrored, cb)
     return _solved(second, _solved(first, b, count, 0), 0, count)

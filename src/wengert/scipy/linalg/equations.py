@@ -20,7 +20,7 @@ from wengert.engine.ops.shape import reshape
 from wengert.numpy import linear_algebra as numpys
 from wengert.numpy.registry import rank_of
 from wengert.scipy.linalg.special_matrices import toeplitz
-from wengert.scipy.registry import floats, number
+from wengert.scipy.registry import floats, number, signatures
 
 _STRUCTURES = {
     **dict.fromkeys(("general", "gen"), "general"),
@@ -35,15 +35,26 @@ _STRUCTURES = {
 }
 
 
+_equations = signatures(
+    "scipy.linalg",
+    """
+        solve(a, b, lower=False, overwrite_a=False, overwrite_b=False, check_finite=True, assume_a=None,
+            transposed=False)
+        solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False, overwrite_b=False, check_finite=True)
+        lstsq(a, b, cond=None, overwrite_a=False, overwrite_b=False, check_finite=True, lapack_driver=None)
+    """,
+)
+
+
 def checked(operation: str, check_finite: bool, *arrays: Any) -> tuple[Any, ...]:
     """Return operands in floating point; those with known elements must be finite."""
-    found = tuple(map(floats, arrays))
-    for x in found:
+    operands = tuple(map(floats, arrays))
+    for x in operands:
         values = concrete(x) if check_finite else None
         if values is not None and not np.isfinite(values).all():
             hint = "write check_finite=False to compute with them"
             raise ArgumentError(message(operation, "infinities and NaNs are not allowed", show(x), hint))
-    return found
+    return operands
 
 
 def as_columns(b: Any) -> tuple[Any, bool]:
@@ -87,16 +98,9 @@ def _solved(a: Any, b: Any, kind: str) -> Any:
     return square.solve(a, b)
 
 
-@substitutes("scipy.linalg.solve")
+@_equations
 def solve(
-    a: Any,
-    b: Any,
-    lower: bool = False,
-    overwrite_a: bool = False,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
-    assume_a: Any = None,
-    transposed: bool = False,
+    a: Any, b: Any, lower: Any, check_finite: Any, assume_a: Any, transposed: Any, **unused: Any
 ) -> Any:
     """Return x with ``a x = b``.
 
@@ -121,15 +125,9 @@ def solve(
     return as_given(_solved(a, b, kind), is_vector)
 
 
-@substitutes("scipy.linalg.solve_triangular")
+@_equations
 def solve_triangular(
-    a: Any,
-    b: Any,
-    trans: Any = 0,
-    lower: bool = False,
-    unit_diagonal: bool = False,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
+    a: Any, b: Any, trans: Any, lower: Any, unit_diagonal: Any, check_finite: Any, **unused: Any
 ) -> Any:
     """Return x with ``a x = b`` for triangular a, by substitution.
 
@@ -234,16 +232,8 @@ def norm(a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, chec
     return numpys.norm(checked("norm", check_finite, a)[0], ord, axis, keepdims)
 
 
-@substitutes("scipy.linalg.lstsq")
-def lstsq(
-    a: Any,
-    b: Any,
-    cond: Any = None,
-    overwrite_a: bool = False,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
-    lapack_driver: Any = None,
-) -> tuple[Any, Any, Any, Any]:
+@_equations
+def lstsq(a: Any, b: Any, cond: Any, check_finite: Any, **unused: Any) -> tuple[Any, Any, Any, Any]:
     """Return the x that makes ``|b - a x|`` least, and of these the one of least norm.
 
     Raises:

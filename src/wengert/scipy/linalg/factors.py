@@ -25,8 +25,26 @@ from wengert.engine.ops.linalg.pivoting import pivots
 from wengert.engine.ops.linalg.square import adjoint, check_matrices, check_square, multiply, swapped
 from wengert.numpy import linear_algebra as numpys
 from wengert.scipy.linalg.equations import as_columns, as_given, checked
+from wengert.scipy.registry import signatures
 
 _INT32 = np.dtype(np.int32)
+
+
+_factors = signatures(
+    "scipy.linalg",
+    """
+        lu(a, permute_l=False, overwrite_a=False, check_finite=True, p_indices=False)
+        qr(a, overwrite_a=False, lwork=None, mode="full", pivoting=False, check_finite=True)
+        svd(a, full_matrices=True, compute_uv=True, overwrite_a=False, check_finite=True, lapack_driver="gesdd")
+        eigh(a, b=None, *, lower=True, eigvals_only=False, overwrite_a=False, overwrite_b=False, type=1,
+            check_finite=True, subset_by_index=None, subset_by_value=None, driver=None)
+        eigvalsh(a, b=None, *, lower=True, overwrite_a=False, overwrite_b=False, type=1, check_finite=True,
+            subset_by_index=None, subset_by_value=None, driver=None)
+        eigvals(a, b=None, overwrite_a=False, check_finite=True, homogeneous_eigvals=False)
+        eig(a, b=None, left=False, right=True, overwrite_a=False, overwrite_b=False, check_finite=True,
+            homogeneous_eigvals=False)
+    """,
+)
 
 
 @substitutes("scipy.linalg.cholesky")
@@ -95,14 +113,8 @@ def _integers(column: Any) -> Any:
     return cast(real(column), dtype=_INT32)
 
 
-@substitutes("scipy.linalg.lu")
-def lu(
-    a: Any,
-    permute_l: bool = False,
-    overwrite_a: bool = False,
-    check_finite: bool = True,
-    p_indices: bool = False,
-) -> tuple[Any, ...]:
+@_factors
+def lu(a: Any, permute_l: Any, check_finite: Any, p_indices: Any, **unused: Any) -> tuple[Any, ...]:
     """Return the factors of ``a = P L U``, with partial pivoting; the order of the rows has no derivative.
 
     Example:
@@ -211,15 +223,8 @@ def ldl(
     return multiply(back, factor), middle, cast(order[..., 0], dtype=INT64)
 
 
-@substitutes("scipy.linalg.qr")
-def qr(
-    a: Any,
-    overwrite_a: bool = False,
-    lwork: Any = None,
-    mode: str = "full",
-    pivoting: bool = False,
-    check_finite: bool = True,
-) -> Any:
+@_factors
+def qr(a: Any, mode: Any, pivoting: Any, check_finite: Any, **unused: Any) -> Any:
     """Return the factors of ``a = Q R``.
 
     Raises:
@@ -269,23 +274,16 @@ def polar(a: Any, side: str = "right") -> tuple[Any, Any]:
     return u, (p + adjoint(p)) * 0.5
 
 
-@substitutes("scipy.linalg.svd")
-def svd(
-    a: Any,
-    full_matrices: bool = True,
-    compute_uv: bool = True,
-    overwrite_a: bool = False,
-    check_finite: bool = True,
-    lapack_driver: str = "gesdd",
-) -> Any:
+@_factors
+def svd(a: Any, full_matrices: Any, compute_uv: Any, check_finite: Any, **unused: Any) -> Any:
     """Return the factors of ``a = U diag(s) V^H``, as `np.linalg.svd`.
 
     Example:
         >>> svd(np.array([[3.0, 0.0], [0.0, 4.0]]), compute_uv=False)
         array([4., 3.])
     """
-    found = numpys.svd(checked("svd", check_finite, a)[0], full_matrices, compute_uv)
-    return tuple(found) if compute_uv else found
+    parts = numpys.svd(checked("svd", check_finite, a)[0], full_matrices, compute_uv)
+    return tuple(parts) if compute_uv else parts
 
 
 @substitutes("scipy.linalg.svdvals")
@@ -322,20 +320,9 @@ def _chosen(count: int, subset: Any) -> slice:
     return slice(int(first), int(last) + 1)
 
 
-@substitutes("scipy.linalg.eigh")
+@_factors
 def eigh(
-    a: Any,
-    b: Any = None,
-    *,
-    lower: bool = True,
-    eigvals_only: bool = False,
-    overwrite_a: bool = False,
-    overwrite_b: bool = False,
-    type: int = 1,
-    check_finite: bool = True,
-    subset_by_index: Any = None,
-    subset_by_value: Any = None,
-    driver: Any = None,
+    a: Any, b: Any, lower: bool, eigvals_only: bool, type: int, check_finite: bool, **options: Any
 ) -> Any:
     """Return eigenvalues w and eigenvectors v of symmetric matrices, ``a v = w v`` or ``a v = w b v``.
 
@@ -353,13 +340,14 @@ def eigh(
         >>> eigh(np.array([[2.0, 1.0], [1.0, 2.0]]), eigvals_only=True)
         array([1., 3.])
     """
+    subset_by_value = options["subset_by_value"]
     if type != 1 or subset_by_value is not None:
         requirement = "type=1 without subset_by_value is supported"
         raise UnsupportedError(message("eigh", requirement, f"{type=}, {subset_by_value=}"))
-    a, *others = checked("eigh", check_finite, a, *([] if b is None else [b]))
+    a, *weights = checked("eigh", check_finite, a, *([] if b is None else [b]))
     check_square("eigh", type_of(a))
-    a, factor = _standard(a, others[0] if others else None, lower)
-    taken = _chosen(shape_of(a)[-1], subset_by_index)
+    a, factor = _standard(a, weights[0] if weights else None, lower)
+    taken = _chosen(shape_of(a)[-1], options["subset_by_index"])
     if eigvals_only:
         return np.linalg.eigvalsh(a)[..., taken]
     values, vectors = np.linalg.eigh(a)
@@ -368,20 +356,8 @@ def eigh(
     return values[..., taken], vectors[..., taken]
 
 
-@substitutes("scipy.linalg.eigvalsh")
-def eigvalsh(
-    a: Any,
-    b: Any = None,
-    *,
-    lower: bool = True,
-    overwrite_a: bool = False,
-    overwrite_b: bool = False,
-    type: int = 1,
-    check_finite: bool = True,
-    subset_by_index: Any = None,
-    subset_by_value: Any = None,
-    driver: Any = None,
-) -> Any:
+@_factors
+def eigvalsh(**arguments: Any) -> Any:
     """Return eigenvalues of symmetric matrices in rising order, as `eigh` with ``eigvals_only``.
 
     ``subset_by_value``: not supported.
@@ -390,10 +366,7 @@ def eigvalsh(
         >>> eigvalsh(np.array([[2.0, 1.0], [1.0, 2.0]]))
         array([1., 3.])
     """
-    return eigh(
-        a, b, lower=lower, eigvals_only=True, type=type, check_finite=check_finite,
-        subset_by_index=subset_by_index, subset_by_value=subset_by_value,
-    )  # fmt: skip
+    return eigh(eigvals_only=True, **arguments)
 
 
 def _general(operation: str, a: Any, b: Any, check_finite: bool) -> Any:
@@ -404,14 +377,8 @@ def _general(operation: str, a: Any, b: Any, check_finite: bool) -> Any:
     return square.solve(b, a)
 
 
-@substitutes("scipy.linalg.eigvals")
-def eigvals(
-    a: Any,
-    b: Any = None,
-    overwrite_a: bool = False,
-    check_finite: bool = True,
-    homogeneous_eigvals: bool = False,
-) -> Any:
+@_factors
+def eigvals(**arguments: Any) -> Any:
     """Return the complex eigenvalues of square matrices, or of ``a v = w b v`` with a b that has an inverse.
 
     ``homogeneous_eigvals``: not supported.
@@ -423,19 +390,12 @@ def eigvals(
         >>> eigvals(np.array([[0.0, 1.0], [-1.0, 0.0]]))
         array([0.+1.j, 0.-1.j])
     """
-    return eig(a, b, right=False, check_finite=check_finite, homogeneous_eigvals=homogeneous_eigvals)
+    return eig(right=False, **arguments)
 
 
-@substitutes("scipy.linalg.eig")
+@_factors
 def eig(
-    a: Any,
-    b: Any = None,
-    left: bool = False,
-    right: bool = True,
-    overwrite_a: bool = False,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
-    homogeneous_eigvals: bool = False,
+    a: Any, b: Any, left: Any, right: Any, check_finite: Any, homogeneous_eigvals: Any, **unused: Any
 ) -> Any:
     """Return complex eigenvalues, and eigenvectors of length 1, of square matrices.
 

@@ -25,9 +25,9 @@ from wengert.scipy.registry import number
 
 def _parts(operation: str, a: Any, rcond: Any) -> tuple[Any, int, Any, float]:
     """Return the singular vectors of a known matrix, its rank, and the tolerance for its singular values."""
-    known = np.asarray(number(operation, "the matrix, whose rank is the size of the result,", a))
-    left, values, right = np.linalg.svd(known)
-    relative = np.finfo(values.dtype).eps * max(known.shape) if rcond is None else float(rcond)
+    matrix = np.asarray(number(operation, "the matrix, whose rank is the size of the result,", a))
+    left, values, right = np.linalg.svd(matrix)
+    relative = np.finfo(values.dtype).eps * max(matrix.shape) if rcond is None else float(rcond)
     return left, int(np.sum(values > np.max(values, initial=0.0) * relative)), right, relative
 
 

@@ -37,11 +37,11 @@ DOUBLE_COMPLEX = complex_dtype(FLOAT64)
 
 def mode_of(operation: str, mode: Any, modes: dict[str, str]) -> str:
     """Return the extension that a mode names."""
-    found = modes.get(mode) if isinstance(mode, str) else None
-    if found is None:
+    extension = modes.get(mode) if isinstance(mode, str) else None
+    if extension is None:
         requirement = f"mode must be one of {', '.join(modes)}"
         raise ArgumentError(message(operation, requirement, repr(mode)))
-    return found
+    return extension
 
 
 def per_axis(operation: str, name: str, value: Any, count: int) -> list[Any]:
@@ -81,18 +81,11 @@ def dtype_named(output: Any) -> Any:
 
 
 def dtype_for(operation: str, output: Any, x: Any, values: Any) -> Dtype:
-    """Return the dtype of a result: that of ``output``, else that of the input.
-
-    Args:
-        operation: the name for errors.
-        output: the argument of the function: None, a dtype, or an array.
-        x: the input.
-        values: the result, which may be complex.
-    """
+    """Return the dtype of a result: that of ``output``, a dtype or an array, else that of the input."""
     complex_result = is_complex(dtype_of(values))
     if output is None:
-        given = dtype_of(x)
-        return np.promote_types(given, np.complex64) if complex_result else given
+        own = dtype_of(x)
+        return np.promote_types(own, np.complex64) if complex_result else own
     dtype = dtype_named(output)
     if complex_result and not is_complex(dtype) and not isinstance(output, str) and not is_array(output):
         return np.promote_types(dtype, np.complex64)
@@ -103,15 +96,7 @@ def dtype_for(operation: str, output: Any, x: Any, values: Any) -> Dtype:
 
 
 def stored(operation: str, output: Any, x: Any, values: Any, rounds: bool = False) -> Any:
-    """Return a result in the dtype of the output, or write it there.
-
-    Args:
-        operation: the name for errors.
-        output: the argument of the function: None, a dtype, or an array.
-        x: the input.
-        values: the result.
-        rounds: round to integers, and keep to their range; else cut the fraction off.
-    """
+    """Return a result in the dtype of the output, or write it there; integers are rounded, or cut off."""
     dtype = dtype_for(operation, output, x, values)
     if rounds and dtype != BOOL and not is_float(dtype) and not is_complex(dtype):
         limits = np.iinfo(dtype)
@@ -135,11 +120,8 @@ def stored(operation: str, output: Any, x: Any, values: Any, rounds: bool = Fals
 def inside(positions: Any, count: int, mode: str) -> Any:
     """Return the positions in ``0 .. count - 1`` that an extension takes elements at other positions from.
 
-    Args:
-        positions: whole numbers, as integers or floats.
-        count: the extent of the axis.
-        mode: "reflect" (d c b a | a b c d | d c b a), "mirror" (d c b | a b c d | c b a), "grid-wrap" (a b c d | a b c
-            d | a b c d) or "nearest" (a a a a | a b c d | d d d d).
+    "reflect" is d c b a | a b c d | d c b a, "mirror" d c b | a b c d | c b a, "grid-wrap" a b c d | a b c d | a b c d,
+    and "nearest" a a a a | a b c d | d d d d.
     """
     if mode == "nearest" or count == 1:
         return np.clip(positions, 0, count - 1)
@@ -151,21 +133,12 @@ def inside(positions: Any, count: int, mode: str) -> Any:
 
 
 def extended(x: Any, axis: int, before: int, after: int, mode: str, cval: Any = 0.0) -> Any:
-    """Extend an array along an axis.
-
-    Args:
-        x: the array.
-        axis: the axis.
-        before: the number of elements to add at the beginning.
-        after: the number of elements to add at the end.
-        mode: as for `inside`, or "constant" for elements ``cval``.
-        cval: the constant.
-    """
+    """Add elements before and after an axis, by a mode of `inside`, or "constant" for elements ``cval``."""
     if not before and not after:
         return x
     count = shape_of(x)[axis]
     if mode == "constant":
-        widths = [(before, after) if other == axis else (0, 0) for other in range(rank_of(x))]
+        widths = [(before, after) if k == axis else (0, 0) for k in range(rank_of(x))]
         return np.pad(x, widths) if _is_zero(cval) else _with(x, axis, before, after, cval)
     positions = inside(np.arange(-before, count + after), count, mode).astype(np.int64)
     return along_axis(x, positions, axis)

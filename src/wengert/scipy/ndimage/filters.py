@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from wengert.engine.array.substitutes import substitutes
 from wengert.engine.boxes import on_graph
 from wengert.engine.core.dtypes import dtype_of, is_complex
 from wengert.engine.core.errors import ArgumentError, ShapeError, message
@@ -28,10 +27,30 @@ from wengert.scipy.ndimage.arguments import (
     stored,
     working,
 )
-from wengert.scipy.registry import array, number
+from wengert.scipy.registry import array, number, signatures
 
 _MOST_OF_SLICES = 128
 """Up to this number of weights, NumPy adds slices faster than it multiplies windows by a vector."""
+
+
+_filter = signatures(
+    "scipy.ndimage",
+    """
+        correlate1d convolve1d(input, weights, axis=-1, output=None, mode="reflect", cval=0.0, origin=0)
+        correlate convolve(input, weights, output=None, mode="reflect", cval=0.0, origin=0, *, axes=None)
+        uniform_filter1d(input, size, axis=-1, output=None, mode="reflect", cval=0.0, origin=0)
+        uniform_filter(input, size=3, output=None, mode="reflect", cval=0.0, origin=0, *, axes=None)
+        gaussian_filter1d(input, sigma, axis=-1, order=0, output=None, mode="reflect", cval=0.0, truncate=4.0, *,
+            radius=None)
+        gaussian_filter(input, sigma, order=0, output=None, mode="reflect", cval=0.0, truncate=4.0, *, radius=None,
+            axes=None)
+        prewitt sobel(input, axis=-1, output=None, mode="reflect", cval=0.0)
+        laplace(input, output=None, mode="reflect", cval=0.0, *, axes=None)
+        gaussian_laplace gaussian_gradient_magnitude(input, sigma, output=None, mode="reflect", cval=0.0, *,
+            axes=None, **kwargs)
+    """,
+    raises="ArgumentError: the mode is unknown, or an origin moves the window too far.",
+)
 
 
 def _sum_of_slices(x: Any, weights: Any, axis: int, count: int) -> Any:
@@ -46,13 +65,7 @@ def _sum_of_slices(x: Any, weights: Any, axis: int, count: int) -> Any:
 def weighted(x: Any, weights: Any, axes: tuple[int, ...], starts: list[int], mode: str, cval: Any) -> Any:
     """Return the sums of weights times neighbours: ``y[i] = sum_k w[k] x[i + k + start]``, x extended by a mode.
 
-    Args:
-        x: an array.
-        weights: an array with an axis for each of ``axes``.
-        axes: the axes of ``x`` to sum along.
-        starts: the first neighbour along each of them, at most 0.
-        mode: an extension, as for `extended`.
-        cval: the constant of the mode "constant".
+    The weights have an axis for each of ``axes``; ``starts`` are the first neighbours along these, at most 0.
     """
     shape, taps = shape_of(x), shape_of(weights)
     if not all(shape):
@@ -102,43 +115,25 @@ def _along_one(
     return stored(operation, output, x, values)
 
 
-@substitutes("scipy.ndimage.correlate1d")
-def correlate1d(
-    input: Any,
-    weights: Any,
-    axis: int = -1,
-    output: Any = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    origin: int = 0,
-) -> Any:
+@_filter
+def correlate1d(input: Any, weights: Any, **options: Any) -> Any:
     """Correlate along an axis: ``y[i] = sum_k w[k] x[i + k - size // 2 - origin]``; complex weights are conjugated.
 
     Raises:
-        ArgumentError: the mode is unknown, or the origin moves the window too far.
         ShapeError: the weights are not a vector.
 
     Example:
         >>> correlate1d(np.array([1.0, 2.0, 4.0]), [-1.0, 0.0, 1.0])
         array([1., 3., 2.])
     """
-    return _along_one("correlate1d", input, weights, axis, output, mode, cval, origin)
+    return _along_one("correlate1d", input, weights, **options)
 
 
-@substitutes("scipy.ndimage.convolve1d")
-def convolve1d(
-    input: Any,
-    weights: Any,
-    axis: int = -1,
-    output: Any = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    origin: int = 0,
-) -> Any:
+@_filter
+def convolve1d(input: Any, weights: Any, origin: Any, **options: Any) -> Any:
     """Convolve along an axis: ``y[i] = sum_k w[k] x[i - k + size // 2 - origin]``.
 
     Raises:
-        ArgumentError: the mode is unknown, or the origin moves the window too far.
         ShapeError: the weights are not a vector.
 
     Example:
@@ -150,7 +145,7 @@ def convolve1d(
         origin = -number("convolve1d", "origin", origin) - (not shape_of(weights)[0] & 1)
         weights = weights[::-1]
         weights = conjugate(weights) if is_complex(dtype_of(weights)) else weights
-    return _along_one("convolve1d", input, weights, axis, output, mode, cval, origin)
+    return _along_one("convolve1d", input, weights, origin=origin, **options)
 
 
 # -- several axes ----------------------------------------------------------------------------------------
@@ -177,23 +172,13 @@ def _along_several(
     return stored(operation, output, x, values)
 
 
-@substitutes("scipy.ndimage.correlate")
-def correlate(
-    input: Any,
-    weights: Any,
-    output: Any = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    origin: Any = 0,
-    *,
-    axes: Any = None,
-) -> Any:
+@_filter
+def correlate(input: Any, weights: Any, **options: Any) -> Any:
     """Correlate along several axes: ``y[i] = sum_k w[k] x[i + k - size // 2 - origin]``.
 
     Complex weights are conjugated.
 
     Raises:
-        ArgumentError: the mode is unknown, or an origin moves the window too far.
         ShapeError: the weights have another number of axes.
 
     Example:
@@ -202,50 +187,32 @@ def correlate(
                [2., 3., 2.],
                [1., 2., 2.]])
     """
-    return _along_several("correlate", input, weights, output, mode, cval, origin, axes)
+    return _along_several("correlate", input, weights, **options)
 
 
-@substitutes("scipy.ndimage.convolve")
-def convolve(
-    input: Any,
-    weights: Any,
-    output: Any = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    origin: Any = 0,
-    *,
-    axes: Any = None,
-) -> Any:
+@_filter
+def convolve(input: Any, weights: Any, **options: Any) -> Any:
     """Convolve along several axes: ``y[i] = sum_k w[k] x[i - k + size // 2 - origin]``.
 
     Raises:
-        ArgumentError: the mode is unknown, or an origin moves the window too far.
         ShapeError: the weights have another number of axes.
 
     Example:
         >>> convolve(np.array([[1.0, 2.0, 4.0]]), [[1.0, 0.0, 0.0]])
         array([[2., 4., 4.]])
     """
-    return _along_several("convolve", input, weights, output, mode, cval, origin, axes)
+    return _along_several("convolve", input, weights, **options)
 
 
 # -- uniform and Gaussian filters ------------------------------------------------------------------------
 
 
-@substitutes("scipy.ndimage.uniform_filter1d")
-def uniform_filter1d(
-    input: Any,
-    size: int,
-    axis: int = -1,
-    output: Any = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    origin: int = 0,
-) -> Any:
+@_filter
+def uniform_filter1d(input: Any, size: Any, axis: Any, output: Any, mode: Any, cval: Any, origin: Any) -> Any:
     """Return the means of neighbours along an axis.
 
     Raises:
-        ArgumentError: the size is less than 1, the mode is unknown, or the origin moves the window too far.
+        ArgumentError: the size is less than 1.
 
     Example:
         >>> uniform_filter1d(np.array([0.0, 3.0, 0.0, 0.0]), 3)
@@ -262,21 +229,9 @@ def uniform_filter1d(
     return stored(operation, output, x, sums / size)
 
 
-@substitutes("scipy.ndimage.uniform_filter")
-def uniform_filter(
-    input: Any,
-    size: Any = 3,
-    output: Any = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    origin: Any = 0,
-    *,
-    axes: Any = None,
-) -> Any:
+@_filter
+def uniform_filter(input: Any, size: Any, output: Any, mode: Any, cval: Any, origin: Any, axes: Any) -> Any:
     """Return the means of neighbours, along one axis after the other.
-
-    Raises:
-        ArgumentError: the mode is unknown, or an origin moves the window too far.
 
     Example:
         >>> uniform_filter(np.diag([9.0, 0.0, 0.0]))
@@ -313,25 +268,14 @@ def _gaussian(sigma: Any, order: int, radius: int) -> Any:
     return bell if not order else bell * sum(c * x**power for power, c in enumerate(factor))
 
 
-@substitutes("scipy.ndimage.gaussian_filter1d")
-def gaussian_filter1d(
-    input: Any,
-    sigma: Any,
-    axis: int = -1,
-    order: int = 0,
-    output: Any = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    truncate: float = 4.0,
-    *,
-    radius: Any = None,
-) -> Any:
+@_filter
+def gaussian_filter1d(input: Any, sigma: Any, order: Any, truncate: Any, radius: Any, **options: Any) -> Any:
     """Convolve with a Gaussian along an axis, or with a derivative of one; ``sigma`` has a derivative.
 
     ``radius``: the radius in elements, in place of ``truncate``; needed where ``sigma`` is not known, as in `wg.jit`.
 
     Raises:
-        ArgumentError: the order or the radius is negative, or the mode is unknown.
+        ArgumentError: the order or the radius is negative.
         ConcreteError: neither the radius nor ``sigma`` is known.
 
     Example:
@@ -345,29 +289,18 @@ def gaussian_filter1d(
         requirement = "radius and order must be integers that are not negative"
         raise ArgumentError(message(operation, requirement, f"{radius}, {order}"))
     weights = _gaussian(sigma, int(order), int(radius))[::-1]
-    return _along_one(operation, input, weights, axis, output, mode, cval, 0)
+    return _along_one(operation, input, weights, origin=0, **options)
 
 
-@substitutes("scipy.ndimage.gaussian_filter")
-def gaussian_filter(
-    input: Any,
-    sigma: Any,
-    order: Any = 0,
-    output: Any = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    truncate: float = 4.0,
-    *,
-    radius: Any = None,
-    axes: Any = None,
-) -> Any:
+@_filter
+def gaussian_filter(**arguments: Any) -> Any:
     """Convolve with a Gaussian, or with a derivative of one; ``sigma`` has a derivative.
 
     ``radius``: the radius in elements, one number or one for each axis, in place of ``truncate``; needed where
     ``sigma`` is not known, as in `wg.jit`.
 
     Raises:
-        ArgumentError: an order or a radius is negative, or the mode is unknown.
+        ArgumentError: an order or a radius is negative.
         ConcreteError: neither the radius nor ``sigma`` is known.
 
     Example:
@@ -376,52 +309,43 @@ def gaussian_filter(
                [0.33, 0.34, 0.33],
                [0.17, 0.33, 0.5 ]])
     """
-    return _gaussian_over_axes(
-        "gaussian_filter", input, sigma, order, output, mode, cval, truncate, radius, axes
-    )
+    return _gaussian_over_axes("gaussian_filter", **arguments)
 
 
 def _gaussian_over_axes(
-    operation: str,
-    x: Any,
-    sigma: Any,
-    order: Any,
-    output: Any,
-    mode: Any,
-    cval: Any,
-    truncate: float = 4.0,
-    radius: Any = None,
-    axes: Any = None,
+    operation: str, input: Any, output: Any, axes: Any = None, radius: Any = None, **options: Any
 ) -> Any:
-    x = array(x)
+    x = array(input)
     chosen = axes_of(operation, axes, rank_of(x))
-    named = (("sigma", sigma), ("order", order), ("mode", mode), ("radius", radius))
-    arguments = [per_axis(operation, name, value, len(chosen)) for name, value in named]
+    named = {name: options.pop(name) for name in ("sigma", "order", "mode")} | {"radius": radius}
+    arguments = [per_axis(operation, name, value, len(chosen)) for name, value in named.items()]
     y, dtype = x, dtype_named(output)
     for axis, width, times, extension, reach in zip(chosen, *arguments, strict=True):
         if is_box(width) or width > 1e-15:
-            y = gaussian_filter1d(y, width, axis, times, dtype, extension, cval, truncate, radius=reach)
+            y = gaussian_filter1d(y, width, axis, times, dtype, extension, radius=reach, **options)
     return stored(operation, output, x, y)
 
 
 # -- differences -----------------------------------------------------------------------------------------
 
 
-def _differences(operation: str, x: Any, axis: int, output: Any, mode: Any, cval: Any, across: Any) -> Any:
+def _differences(
+    operation: str, across: Any, input: Any, axis: int, output: Any, mode: Any, cval: Any
+) -> Any:
     """Return central differences along an axis, summed with weights across the others."""
-    x = array(x)
+    x = array(input)
     axis = axis_index(operation, axis, rank_of(x))
     modes = per_axis(operation, "mode", mode, rank_of(x))
     dtype = dtype_named(output)
     y = _along_one(operation, x, [-1, 0, 1], axis, dtype, modes[axis], cval, 0)
-    for other in range(rank_of(x)):
-        if other != axis:
-            y = _along_one(operation, y, across, other, dtype, modes[other], cval, 0)
+    for k in range(rank_of(x)):
+        if k != axis:
+            y = _along_one(operation, y, across, k, dtype, modes[k], cval, 0)
     return stored(operation, output, x, y)
 
 
-@substitutes("scipy.ndimage.prewitt")
-def prewitt(input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0) -> Any:
+@_filter
+def prewitt(**arguments: Any) -> Any:
     """Return central differences along an axis, summed over three neighbours along each other axis.
 
     Example:
@@ -429,11 +353,11 @@ def prewitt(input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect
         array([[3., 6., 3.],
                [3., 6., 3.]])
     """
-    return _differences("prewitt", input, axis, output, mode, cval, [1, 1, 1])
+    return _differences("prewitt", [1, 1, 1], **arguments)
 
 
-@substitutes("scipy.ndimage.sobel")
-def sobel(input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0) -> Any:
+@_filter
+def sobel(**arguments: Any) -> Any:
     """Return central differences along an axis, summed with weights 1, 2, 1 along each other axis.
 
     Example:
@@ -441,7 +365,7 @@ def sobel(input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect",
         array([[4., 8., 4.],
                [4., 8., 4.]])
     """
-    return _differences("sobel", input, axis, output, mode, cval, [1, 2, 1])
+    return _differences("sobel", [1, 2, 1], **arguments)
 
 
 def _over_axes(
@@ -461,10 +385,8 @@ def _over_axes(
     return total
 
 
-@substitutes("scipy.ndimage.laplace")
-def laplace(
-    input: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, *, axes: Any = None
-) -> Any:
+@_filter
+def laplace(input: Any, output: Any, mode: Any, cval: Any, axes: Any) -> Any:
     """Return the sum of the second differences along the axes.
 
     Example:
@@ -480,7 +402,7 @@ def laplace(
 
 
 def _derivatives(
-    operation: str, x: Any, sigma: Any, output: Any, mode: Any, cval: Any, axes: Any, order: int, options: Any
+    operation: str, x: Any, axes: Any, order: int, sigma: Any, cval: Any, kwargs: Any
 ) -> Callable[[Any, int, Any, Any], Any]:
     """Return the term of an axis: the derivative of an order along it, smoothed by a Gaussian."""
     rank = rank_of(x)
@@ -490,23 +412,14 @@ def _derivatives(
         sigmas[axis] = width
 
     def term(x: Any, axis: int, mode: Any, dtype: Any) -> Any:
-        orders = [order * (other == axis) for other in range(rank)]
-        return _gaussian_over_axes(operation, x, sigmas, orders, dtype, mode, cval, **options)
+        options = {"sigma": sigmas, "order": [order * (k == axis) for k in range(rank)], "mode": mode}
+        return _gaussian_over_axes(operation, x, dtype, cval=cval, **options, **kwargs)
 
     return term
 
 
-@substitutes("scipy.ndimage.gaussian_laplace")
-def gaussian_laplace(
-    input: Any,
-    sigma: Any,
-    output: Any = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    *,
-    axes: Any = None,
-    **kwargs: Any,
-) -> Any:
+@_filter
+def gaussian_laplace(input: Any, output: Any, mode: Any, axes: Any, **options: Any) -> Any:
     """Return the Laplacian of an array that is smoothed by a Gaussian; ``sigma`` has a derivative.
 
     Example:
@@ -514,21 +427,12 @@ def gaussian_laplace(
         array([ 0.2,  0. , -0.4,  0. ,  0.2])
     """
     operation, x = "gaussian_laplace", array(input)
-    term = _derivatives(operation, x, sigma, output, mode, cval, axes, 2, kwargs)
+    term = _derivatives(operation, x, axes, 2, **options)
     return stored(operation, output, x, _over_axes(operation, x, output, mode, axes, term))
 
 
-@substitutes("scipy.ndimage.gaussian_gradient_magnitude")
-def gaussian_gradient_magnitude(
-    input: Any,
-    sigma: Any,
-    output: Any = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    *,
-    axes: Any = None,
-    **kwargs: Any,
-) -> Any:
+@_filter
+def gaussian_gradient_magnitude(input: Any, output: Any, mode: Any, axes: Any, **options: Any) -> Any:
     """Return the length of the gradient of an array that is smoothed by a Gaussian; its derivative at 0 is 0.
 
     ``sigma``: the standard deviation in elements, one number or one for each axis; it has a derivative.
@@ -538,7 +442,7 @@ def gaussian_gradient_magnitude(
         array([0.09, 0.24, 0.  , 0.24, 0.09])
     """
     operation, x = "gaussian_gradient_magnitude", array(input)
-    of_axis = _derivatives(operation, x, sigma, output, mode, cval, axes, 1, kwargs)
+    of_axis = _derivatives(operation, x, axes, 1, **options)
 
     def term(x: Any, axis: int, mode: Any, dtype: Any) -> Any:
         value = of_axis(x, axis, mode, dtype)

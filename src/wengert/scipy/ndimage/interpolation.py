@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.engine.array.substitutes import substitutes
 from wengert.engine.core.dtypes import INT64, dtype_of, is_complex
 from wengert.engine.core.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.engine.core.shapes import Shape, shape_of, size
@@ -20,6 +19,7 @@ from wengert.engine.ops.indexing import gather
 from wengert.engine.ops.shape import reshape, transpose
 from wengert.engine.ops.trigonometric import cos, sin
 from wengert.numpy.registry import integers, is_array, rank_of
+from wengert.scipy.interpolate.tables import sums_over_taps
 from wengert.scipy.ndimage.arguments import (
     OF_INTERPOLATION,
     extended,
@@ -30,10 +30,25 @@ from wengert.scipy.ndimage.arguments import (
     working,
 )
 from wengert.scipy.ndimage.splines import EXTENSIONS, coefficients, order_of, weights_of
-from wengert.scipy.registry import array, doubles, number
+from wengert.scipy.registry import array, doubles, number, signatures
 
 _BORDER = 12
 """Elements that are added where the coefficients of an extension have no simple extension themselves."""
+
+
+_transformation = signatures(
+    "scipy.ndimage",
+    """
+        map_coordinates(input, coordinates, output=None, order=3, mode="constant", cval=0.0, prefilter=True)
+        shift(input, shift, output=None, order=3, mode="constant", cval=0.0, prefilter=True)
+        zoom(input, zoom, output=None, order=3, mode="constant", cval=0.0, prefilter=True, *, grid_mode=False)
+        affine_transform(input, matrix, offset=0.0, output_shape=None, output=None, order=3, mode="constant",
+            cval=0.0, prefilter=True)
+        rotate(input, angle, axes=(1, 0), reshape=True, output=None, order=3, mode="constant", cval=0.0,
+            prefilter=True)
+    """,
+    raises="ArgumentError: the order or the mode is unknown.",
+)
 
 
 class _Source(NamedTuple):
@@ -58,17 +73,17 @@ def _source(
     operation: str, x: Any, order: Any, mode: Any, cval: Any, prefilter: bool, axes: int | None = None
 ) -> _Source:
     """Return what is interpolated, by default along all axes, else along the leading ones."""
-    found = order_of(operation, order)
+    degree = order_of(operation, order)
     extension = mode_of(operation, mode, OF_INTERPOLATION)
     values, border, axes = working(x), 0, rank_of(x) if axes is None else axes
-    if prefilter and found > 1:
+    if prefilter and degree > 1:
         if extension in ("nearest", "grid-constant"):
             border = _BORDER
             mode_of_border = extension.removeprefix("grid-")
             for axis in range(axes):
                 values = extended(values, axis, border, border, mode_of_border, cval)
-        values = coefficients(values, found, extension, axes)
-    return _Source(values, found, extension, border, cval)
+        values = coefficients(values, degree, extension, axes)
+    return _Source(values, degree, extension, border, cval)
 
 
 def _taps(x: Any, count: int, source: _Source) -> _Taps:
@@ -89,8 +104,8 @@ def _taps(x: Any, count: int, source: _Source) -> _Taps:
     weights = None
     if order:
         distance = (x - base if order & 1 else x + 0.5 - base)[..., None]
-        *rest, weights = weights_of(order)
-        for row in reversed(rest):
+        *lower, weights = weights_of(order)
+        for row in reversed(lower):
             weights = weights * distance + row
     if mode == "grid-constant":
         among = logical_and(positions >= 0, positions <= count - 1)
@@ -119,66 +134,36 @@ def _periodic(x: Any, count: int) -> Any:
 
 # -- points anywhere -------------------------------------------------------------------------------------
 
-_LETTERS = "abcdefghijklmnop"
-
 
 def _at_points(source: _Source, coordinates: Sequence[Any], shape: Shape) -> Any:
-    """Interpolate the leading axes at points.
+    """Interpolate the leading axes at points of a shape, to which the coordinates along each axis broadcast.
 
-    Args:
-        source: what is interpolated.
-        coordinates: the coordinates along each leading axis, which broadcast to ``shape``.
-        shape: the shape of the points.
-
-    Returns:
-        An array with the axes of the points, and those that are not interpolated.
+    The result has the axes of the points, then those that are not interpolated.
     """
-    values, taps = source.values, source.order + 1
-    rank, count = len(coordinates), size(shape)
-    extents = shape_of(values)
+    values, rank, count = source.values, len(coordinates), size(shape)
     flat = [reshape(np.broadcast_to(x, shape), shape=(count,)) for x in coordinates]
-    axes = [_taps(x, extent, source) for x, extent in zip(flat, extents, strict=False)]
-    positions = [
-        reshape(axis.positions, shape=(count, *(taps if other == own else 1 for other in range(rank))))
-        for own, axis in enumerate(axes)
-    ]
-    rest = extents[rank:]
-    result = reshape(gather(values, *positions), shape=(count, *(taps,) * rank, size(rest)))
-    share: Any = 1.0
-    for own in reversed(range(rank)):
-        letters, weights = _LETTERS[: own + 2], axes[own].weights
-        if weights is None:
-            result = reshape(result, shape=(count, *(1,) * own, size(rest)))
-            continue
-        result = product(f"{letters}z,a{letters[-1]}->{letters[:-1]}z", result, weights)
-        if source.mode == "grid-constant":
-            share = share * np.sum(weights, -1)
+    axes = [_taps(x, extent, source) for x, extent in zip(flat, shape_of(values), strict=False)]
+    result = sums_over_taps(values, [axis.positions for axis in axes], [axis.weights for axis in axes])
     if source.mode == "grid-constant":
+        share: Any = 1.0
+        for axis in reversed(axes):
+            share = share * np.sum(axis.weights, -1)
         result = result + (source.cval * (1.0 - share))[:, None]
     is_inside = axes[0].is_inside
     for axis in axes[1:]:
         is_inside = logical_and(is_inside, axis.is_inside)
     result = where(is_inside[:, None], result, source.cval)
-    return reshape(result, shape=(*shape, *rest))
+    return reshape(result, shape=(*shape, *shape_of(values)[rank:]))
 
 
-@substitutes("scipy.ndimage.map_coordinates")
-def map_coordinates(
-    input: Any,
-    coordinates: Any,
-    output: Any = None,
-    order: int = 3,
-    mode: Any = "constant",
-    cval: Any = 0.0,
-    prefilter: bool = True,
-) -> Any:
+@_transformation
+def map_coordinates(input: Any, coordinates: Any, output: Any, **spline: Any) -> Any:
     """Interpolate an array at points by splines; elements and coordinates have derivatives.
 
     The slope of order 1 at an element is that of the piece after it; in the mode "constant", that of the last piece at
     the last element.
 
     Raises:
-        ArgumentError: the order or the mode is unknown.
         ShapeError: the coordinates do not fit the array.
         DtypeError: the coordinates are complex.
 
@@ -194,7 +179,7 @@ def map_coordinates(
         requirement = "a row of coordinates for each axis of the array, and an axis of points, are required"
         raise ShapeError(message(operation, requirement, show(x, points)))
     points = doubles(points)
-    source = _source(operation, x, order, mode, cval, prefilter)
+    source = _source(operation, x, **spline)
     rows = [points[k] for k in range(rank_of(x))]
     return stored(operation, output, x, _at_points(source, rows, shape_of(points)[1:]), rounds=True)
 
@@ -203,23 +188,18 @@ def map_coordinates(
 
 
 def _on_grid(source: _Source, coordinates: Sequence[Any]) -> Any:
-    """Interpolate at all points of a grid, one axis after the other.
-
-    Args:
-        source: what is interpolated.
-        coordinates: for each axis the coordinates along it.
-    """
+    """Interpolate at all points of a grid, one axis after the other, with the coordinates along each."""
     result, is_constant = source.values, source.mode == "grid-constant"
     share, is_inside = np.ones(()), np.ones((), bool)
     rank = len(coordinates)
     for axis, x in enumerate(coordinates):
         taps = _taps(x, shape_of(result)[axis], source)
-        order = (axis, *(other for other in range(rank) if other != axis))
+        order = (axis, *(k for k in range(rank) if k != axis))
         taken = gather(transpose(result, permutation=order), taps.positions)
-        rest = shape_of(taken)[2:]
-        taken = reshape(taken, shape=(*shape_of(taken)[:2], size(rest)))
+        trailing = shape_of(taken)[2:]
+        taken = reshape(taken, shape=(*shape_of(taken)[:2], size(trailing)))
         weights = np.ones(shape_of(taken)[:2]) if taps.weights is None else taps.weights
-        taken = reshape(product("abz,ab->az", taken, weights), shape=(shape_of(x)[0], *rest))
+        taken = reshape(product("abz,ab->az", taken, weights), shape=(shape_of(x)[0], *trailing))
         result = transpose(taken, permutation=(*range(1, axis + 1), 0, *range(axis + 1, rank)))
         column = (-1, *(1,) * (rank - axis - 1))
         is_inside = logical_and(is_inside, np.reshape(taps.is_inside, column))
@@ -237,20 +217,11 @@ def _image(operation: str, x: Any) -> Any:
     return x
 
 
-@substitutes("scipy.ndimage.shift")
-def shift(
-    input: Any,
-    shift: Any,
-    output: Any = None,
-    order: int = 3,
-    mode: Any = "constant",
-    cval: Any = 0.0,
-    prefilter: bool = True,
-) -> Any:
+@_transformation
+def shift(input: Any, shift: Any, output: Any, **spline: Any) -> Any:
     """Move an array by any distance, interpolated by splines; the distance has a derivative.
 
     Raises:
-        ArgumentError: the order or the mode is unknown.
         ShapeError: the number of distances is not that of the axes.
 
     Example:
@@ -258,24 +229,14 @@ def shift(
         array([0. , 0.5, 1.5])
     """
     operation, x = "shift", _image("shift", input)
-    source = _source(operation, x, order, mode, cval, prefilter)
+    source = _source(operation, x, **spline)
     distances = per_axis(operation, "shift", shift, rank_of(x))
     grid = [np.arange(n) - doubles(d) for n, d in zip(shape_of(x), distances, strict=True)]
     return stored(operation, output, x, _on_grid(source, grid), rounds=True)
 
 
-@substitutes("scipy.ndimage.zoom")
-def zoom(
-    input: Any,
-    zoom: Any,
-    output: Any = None,
-    order: int = 3,
-    mode: Any = "constant",
-    cval: Any = 0.0,
-    prefilter: bool = True,
-    *,
-    grid_mode: bool = False,
-) -> Any:
+@_transformation
+def zoom(input: Any, zoom: Any, output: Any, grid_mode: Any, **spline: Any) -> Any:
     """Change the extents of an array, interpolated by splines.
 
     The result has a whole number of elements along each axis, which determines the coordinates; so the factor has no
@@ -284,7 +245,6 @@ def zoom(
     ``zoom``: the factor, one known number or one for each axis.
 
     Raises:
-        ArgumentError: the order or the mode is unknown.
         ShapeError: the number of factors is not that of the axes.
         ConcreteError: a factor is not known.
 
@@ -294,14 +254,14 @@ def zoom(
     """
     operation, x = "zoom", _image("zoom", input)
     factors = [float(number(operation, "zoom", z)) for z in per_axis(operation, "zoom", zoom, rank_of(x))]
-    source = _source(operation, x, order, mode, cval, prefilter)
-    if prefilter and all(z == 1 for z in factors):
+    source = _source(operation, x, **spline)
+    if spline["prefilter"] and all(z == 1 for z in factors):
         return stored(operation, output, x, working(x), rounds=True)
     grid: list[Any] = []
     for count, factor in zip(shape_of(x), factors, strict=True):
         wanted = round(count * factor)
-        own, other = (count, wanted) if grid_mode else (count - 1, wanted - 1)
-        step = own / other if other else 1.0
+        source_steps, result_steps = (count, wanted) if grid_mode else (count - 1, wanted - 1)
+        step = source_steps / result_steps if result_steps else 1.0
         grid.append(step * (np.arange(wanted) + 0.5) - 0.5 if grid_mode else step * np.arange(wanted))
     return stored(operation, output, x, _on_grid(source, grid), rounds=True)
 
@@ -318,22 +278,13 @@ def _moved(source: _Source, matrix: Any, offset: Any, shape: Shape) -> Any:
     return _at_points(source, points, shape)
 
 
-@substitutes("scipy.ndimage.affine_transform")
+@_transformation
 def affine_transform(
-    input: Any,
-    matrix: Any,
-    offset: Any = 0.0,
-    output_shape: Any = None,
-    output: Any = None,
-    order: int = 3,
-    mode: Any = "constant",
-    cval: Any = 0.0,
-    prefilter: bool = True,
+    input: Any, matrix: Any, offset: Any, output_shape: Any, output: Any, **spline: Any
 ) -> Any:
     """Interpolate an array by splines at the points ``matrix @ i + offset``; both have derivatives.
 
     Raises:
-        ArgumentError: the order or the mode is unknown.
         ShapeError: the matrix does not fit the array.
 
     Example:
@@ -354,7 +305,7 @@ def affine_transform(
         requirement = f"a matrix of {rank} rows and {len(shape)} columns, or its diagonal, is required"
         raise ShapeError(message(operation, requirement, show(matrix)))
     offsets = per_axis(operation, "offset", offset, rank)
-    source = _source(operation, x, order, mode, cval, prefilter)
+    source = _source(operation, x, **spline)
     if rank_of(matrix) == 1:
         grid = [matrix[k] * np.arange(n) + offsets[k] for k, n in enumerate(shape)]
         values = _on_grid(source, grid)
@@ -366,8 +317,8 @@ def affine_transform(
 def _turn(angle: Any) -> tuple[Any, Any]:
     """Return cosine and sine of an angle in degrees, exact for multiples of 90."""
     quarters = np.rint(angle / 90.0)
-    rest = (angle - 90.0 * quarters) * (math.pi / 180.0)
-    c, s = cos(rest), sin(rest)
+    remainder = (angle - 90.0 * quarters) * (math.pi / 180.0)
+    c, s = cos(remainder), sin(remainder)
     turn = quarters - 4.0 * np.floor(quarters / 4.0)
     odd, negative = turn % 2 == 1, turn >= 2
     return (
@@ -376,25 +327,15 @@ def _turn(angle: Any) -> tuple[Any, Any]:
     )
 
 
-@substitutes("scipy.ndimage.rotate")
-def rotate(
-    input: Any,
-    angle: Any,
-    axes: Any = (1, 0),
-    reshape: bool = True,
-    output: Any = None,
-    order: int = 3,
-    mode: Any = "constant",
-    cval: Any = 0.0,
-    prefilter: bool = True,
-) -> Any:
+@_transformation
+def rotate(input: Any, angle: Any, axes: Any, reshape: Any, output: Any, **spline: Any) -> Any:
     """Rotate an array in the plane of two axes, interpolated by splines; the angle has a derivative.
 
     ``reshape``: give the result the shape that holds the whole array, which no derivative passes to; this needs a known
     angle.
 
     Raises:
-        ArgumentError: the axes, the order or the mode are unknown.
+        ArgumentError: the axes are unknown.
         ConcreteError: the angle is not known and ``reshape`` is set.
 
     Example:
@@ -426,6 +367,6 @@ def rotate(
     ]
     matrix = np.stack([np.stack([c, s]), np.stack([-s, c])])
     values = np.moveaxis(x, plane, (0, 1))
-    source = _source(operation, values, order, mode, cval, prefilter, axes=2)
+    source = _source(operation, values, axes=2, **spline)
     values = np.moveaxis(_moved(source, matrix, offset, shape), (0, 1), plane)
     return stored(operation, output, x, values, rounds=True)

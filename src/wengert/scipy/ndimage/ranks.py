@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.engine.array.substitutes import substitutes
 from wengert.engine.core.dtypes import dtype_of, is_complex
 from wengert.engine.core.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.engine.core.shapes import axis_index, shape_of
@@ -23,7 +22,21 @@ from wengert.scipy.ndimage.arguments import (
     stored,
 )
 from wengert.scipy.ndimage.filters import first_neighbours
-from wengert.scipy.registry import array, number, with_parameters_of
+from wengert.scipy.registry import array, number, signatures
+
+_filter = signatures(
+    "scipy.ndimage",
+    """
+        minimum_filter1d maximum_filter1d(input, size, axis=-1, output=None, mode="reflect", cval=0.0, origin=0)
+        minimum_filter maximum_filter median_filter(input, size=None, footprint=None, output=None, mode="reflect",
+            cval=0.0, origin=0, *, axes=None)
+        rank_filter(input, rank, size=None, footprint=None, output=None, mode="reflect", cval=0.0, origin=0, *,
+            axes=None)
+        percentile_filter(input, percentile, size=None, footprint=None, output=None, mode="reflect", cval=0.0,
+            origin=0, *, axes=None)
+    """,
+    raises="ArgumentError: the mode is unknown, or the size is missing or less than 1, or an origin is too far off.",
+)
 
 
 def _real(operation: str, x: Any) -> Any:
@@ -34,10 +47,10 @@ def _real(operation: str, x: Any) -> Any:
 
 
 def _windows(
-    operation: str, x: Any, axes: tuple[int, ...], sizes: tuple[int, ...], mode: Any, cval: Any, origins: Any
+    operation: str, x: Any, axes: tuple[int, ...], sizes: tuple[int, ...], mode: Any, cval: Any, origin: Any
 ) -> Any:
     """Return the neighbours of each element, along further axes."""
-    starts = first_neighbours(operation, sizes, per_axis(operation, "origin", origins, len(axes)))
+    starts = first_neighbours(operation, sizes, per_axis(operation, "origin", origin, len(axes)))
     extension = mode_of(operation, mode, OF_FILTERS)
     for axis, start, size in zip(axes, starts, sizes, strict=True):
         x = extended(x, axis, -start, start + size - 1, extension, cval)
@@ -45,15 +58,15 @@ def _windows(
 
 
 def _along_one(
-    operation: str, function: Any, x: Any, size: Any, axis: int, output: Any, mode: Any, cval: Any, origin: Any
-) -> Any:  # fmt: skip
-    x, size = _real(operation, x), int(number(operation, "size", size))
+    operation: str, function: Any, input: Any, size: Any, axis: int, output: Any, **window: Any
+) -> Any:
+    x, size = _real(operation, input), int(number(operation, "size", size))
     axis = axis_index(operation, axis, rank_of(x))
     if size < 1:
         raise ArgumentError(message(operation, "size must be at least 1", str(size)))
     if not all(shape_of(x)):
         return stored(operation, output, x, x)
-    values = function(_windows(operation, x, (axis,), (size,), mode, cval, origin), -1)
+    values = function(_windows(operation, x, (axis,), (size,), **window), -1)
     return stored(operation, output, x, values)
 
 
@@ -67,21 +80,6 @@ class _Window(NamedTuple):
     cval: Any
     origin: Any
     axes: Any
-
-
-@with_parameters_of
-def _of_neighbours(
-    input: Any,
-    size: Any = None,
-    footprint: Any = None,
-    output: Any = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    origin: Any = 0,
-    *,
-    axes: Any = None,
-) -> tuple[Any, _Window]:
-    return input, _Window(size, footprint, output, mode, cval, origin, axes)
 
 
 def _footprint(operation: str, window: _Window, axes: int) -> Any:
@@ -120,61 +118,38 @@ def _extreme(operation: str, function: Any, x: Any, window: _Window) -> Any:
     y, dtype = x, dtype_named(output)
     for axis, width, mode, origin in zip(chosen, marks.shape, modes, origins, strict=True):
         if width > 1:
-            y = _along_one(operation, function, y, width, axis, dtype, mode, window.cval, origin)
+            options = {"mode": mode, "cval": window.cval, "origin": origin}
+            y = _along_one(operation, function, y, width, axis, dtype, **options)
     return stored(operation, output, x, y)
 
 
-@substitutes("scipy.ndimage.minimum_filter1d")
-def minimum_filter1d(
-    input: Any,
-    size: int,
-    axis: int = -1,
-    output: Any = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    origin: int = 0,
-) -> Any:
+@_filter
+def minimum_filter1d(**arguments: Any) -> Any:
     """Return the least of the neighbours along an axis; equal ones share the derivative.
-
-    Raises:
-        ArgumentError: the size is less than 1, the mode is unknown, or the origin moves the window too far.
 
     Example:
         >>> minimum_filter1d(np.array([3.0, 1.0, 2.0, 4.0]), 3)
         array([1., 1., 1., 2.])
     """
-    return _along_one("minimum_filter1d", np.min, input, size, axis, output, mode, cval, origin)
+    return _along_one("minimum_filter1d", np.min, **arguments)
 
 
-@substitutes("scipy.ndimage.maximum_filter1d")
-def maximum_filter1d(
-    input: Any,
-    size: int,
-    axis: int = -1,
-    output: Any = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    origin: int = 0,
-) -> Any:
+@_filter
+def maximum_filter1d(**arguments: Any) -> Any:
     """Return the greatest of the neighbours along an axis; equal ones share the derivative.
-
-    Raises:
-        ArgumentError: the size is less than 1, the mode is unknown, or the origin moves the window too far.
 
     Example:
         >>> maximum_filter1d(np.array([3.0, 1.0, 2.0, 4.0]), 3)
         array([3., 3., 4., 4.])
     """
-    return _along_one("maximum_filter1d", np.max, input, size, axis, output, mode, cval, origin)
+    return _along_one("maximum_filter1d", np.max, **arguments)
 
 
-@substitutes("scipy.ndimage.minimum_filter")
-@_of_neighbours
-def minimum_filter(x: Any, window: _Window) -> Any:
+@_filter
+def minimum_filter(input: Any, **window: Any) -> Any:
     """Return the least of the neighbours; equal ones share the derivative.
 
     Raises:
-        ArgumentError: neither size nor footprint is given, or the mode is unknown.
         ShapeError: the footprint does not fit.
 
     Example:
@@ -182,16 +157,14 @@ def minimum_filter(x: Any, window: _Window) -> Any:
         array([[0., 0.],
                [0., 1.]])
     """
-    return _extreme("minimum_filter", np.min, x, window)
+    return _extreme("minimum_filter", np.min, input, _Window(**window))
 
 
-@substitutes("scipy.ndimage.maximum_filter")
-@_of_neighbours
-def maximum_filter(x: Any, window: _Window) -> Any:
+@_filter
+def maximum_filter(input: Any, **window: Any) -> Any:
     """Return the greatest of the neighbours; equal ones share the derivative.
 
     Raises:
-        ArgumentError: neither size nor footprint is given, or the mode is unknown.
         ShapeError: the footprint does not fit.
 
     Example:
@@ -199,7 +172,7 @@ def maximum_filter(x: Any, window: _Window) -> Any:
         array([[1., 2.],
                [3., 3.]])
     """
-    return _extreme("maximum_filter", np.max, x, window)
+    return _extreme("maximum_filter", np.max, input, _Window(**window))
 
 
 # -- other ranks -----------------------------------------------------------------------------------------
@@ -220,23 +193,12 @@ def _ranked(operation: str, x: Any, rank: Callable[[int], int], window: _Window)
     return stored(operation, window.output, x, np.sort(neighbours, -1)[..., place])
 
 
-@substitutes("scipy.ndimage.rank_filter")
-def rank_filter(
-    input: Any,
-    rank: int,
-    size: Any = None,
-    footprint: Any = None,
-    output: Any = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    origin: Any = 0,
-    *,
-    axes: Any = None,
-) -> Any:
+@_filter
+def rank_filter(input: Any, rank: Any, **window: Any) -> Any:
     """Return the neighbour of a rank.
 
     Raises:
-        ArgumentError: there are fewer neighbours than the rank, or the mode is unknown.
+        ArgumentError: there are fewer neighbours than the rank.
         ShapeError: the footprint does not fit.
 
     Example:
@@ -244,45 +206,31 @@ def rank_filter(
         array([3., 2., 2., 4.])
     """
     place = int(number("rank_filter", "rank", rank))
-    window = _Window(size, footprint, output, mode, cval, origin, axes)
-    return _ranked("rank_filter", input, lambda count: place, window)
+    return _ranked("rank_filter", input, lambda count: place, _Window(**window))
 
 
-@substitutes("scipy.ndimage.median_filter")
-@_of_neighbours
-def median_filter(x: Any, window: _Window) -> Any:
+@_filter
+def median_filter(input: Any, **window: Any) -> Any:
     """Return the median of the neighbours; of an even number of them the greater one of the two in the middle.
 
     Raises:
-        ArgumentError: neither size nor footprint is given, or the mode is unknown.
         ShapeError: the footprint does not fit.
 
     Example:
         >>> median_filter(np.array([3.0, 1.0, 2.0, 4.0]), 3)
         array([3., 2., 2., 4.])
     """
-    return _ranked("median_filter", x, lambda count: count // 2, window)
+    return _ranked("median_filter", input, lambda count: count // 2, _Window(**window))
 
 
-@substitutes("scipy.ndimage.percentile_filter")
-def percentile_filter(
-    input: Any,
-    percentile: float,
-    size: Any = None,
-    footprint: Any = None,
-    output: Any = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    origin: Any = 0,
-    *,
-    axes: Any = None,
-) -> Any:
+@_filter
+def percentile_filter(input: Any, percentile: Any, **window: Any) -> Any:
     """Return the neighbour below which a percentage of them lies.
 
     ``percentile``: the percentage, known; a negative one counts from 100.
 
     Raises:
-        ArgumentError: the percentage is out of range, or the mode is unknown.
+        ArgumentError: the percentage is out of range.
         ShapeError: the footprint does not fit.
 
     Example:
@@ -298,4 +246,4 @@ def percentile_filter(
     def place(count: int) -> int:
         return count - 1 if share == 100 else int(count * share / 100.0)
 
-    return _ranked(operation, input, place, _Window(size, footprint, output, mode, cval, origin, axes))
+    return _ranked(operation, input, place, _Window(**window))

@@ -31,7 +31,7 @@ from wengert.scipy.registry import array, number
 _NEGLIGIBLE = 1e-18
 _MOST_OF_MATRIX = 192
 """Up to this extent a product with a matrix is faster than a correlation."""
-#: How an extension of the samples extends the coefficients.
+#: The extension of the coefficients for an extension of the samples.
 EXTENSIONS = {
     "constant": "mirror",
     "wrap": "mirror",
@@ -51,10 +51,10 @@ _ROOTS: dict[int, tuple[float, ...]] = {
 
 def order_of(operation: str, order: Any, least: int = 0) -> int:
     """Return the order of splines."""
-    found = int(number(operation, "order", order))
-    if not least <= found <= 5:
+    degree = int(number(operation, "order", order))
+    if not least <= degree <= 5:
         raise ArgumentError(message(operation, f"order must be {least} to 5", str(order)))
-    return found
+    return degree
 
 
 @functools.cache
@@ -107,7 +107,7 @@ def coefficients_along(x: Any, axis: int, order: int, extension: str) -> Any:
     if count > _MOST_OF_MATRIX:
         weights = response(order)
         return weighted(x, weights, (axis,), [-(len(weights) // 2)], extension, 0.0)
-    samples = tuple(along(rank if other == axis else other) for other in range(rank))
+    samples = tuple(along(rank if k == axis else k) for k in range(rank))
     return contract(
         x,
         _matrix(order, count, extension),

@@ -49,9 +49,9 @@ def _in_order(operation: str, x: Any, y: Any, mode: str, axes: Sequence[int]) ->
     if mode != "valid":
         return x, y
     pairs = [(shape_of(x)[axis], shape_of(y)[axis]) for axis in axes]
-    if all(own >= other for own, other in pairs):
+    if all(n >= k for n, k in pairs):
         return x, y
-    if all(own <= other for own, other in pairs):
+    if all(n <= k for n, k in pairs):
         return y, x
     requirement = 'in the mode "valid", one array must be as large as the other along each axis'
     raise ShapeError(message(operation, requirement, show(x, y)))
@@ -246,8 +246,8 @@ def _by_transforms(operation: str, in1: Any, in2: Any, mode: Any, axes: Any) -> 
     if mode == "same":
         return _centred(result, own)
     if mode == "valid":
-        kept = [own[axis] - taps[axis] + 1 if axis in chosen else full[axis] for axis in range(len(full))]
-        return _centred(result, kept)
+        inner = [own[axis] - taps[axis] + 1 if axis in chosen else full[axis] for axis in range(len(full))]
+        return _centred(result, inner)
     return result
 
 
@@ -300,9 +300,9 @@ def oaconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
         longer, shorter = (first, second) if shape_of(first)[0] >= shape_of(second)[0] else (second, first)
         if shape_of(longer)[0] > _BLOCKS * shape_of(shorter)[0] > _BLOCKS:
             full = _in_blocks(longer, shorter)
-            kept = {"full": shape_of(full)[0], "same": shape_of(x)[0]}
-            kept["valid"] = shape_of(longer)[0] - shape_of(shorter)[0] + 1
-            return _centred(full, (kept[mode],))
+            lengths = {"full": shape_of(full)[0], "same": shape_of(x)[0]}
+            lengths["valid"] = shape_of(longer)[0] - shape_of(shorter)[0] + 1
+            return _centred(full, (lengths[mode],))
     return _by_transforms("oaconvolve", in1, in2, mode, axes)
 
 

@@ -28,10 +28,10 @@ from wengert.scipy.registry import array, number
 
 
 def _coefficients(operation: str, *vectors: Any) -> list[Any]:
-    found = [np.reshape(x, (1,)) if not rank_of(x) else x for x in map(array, vectors)]
-    if any(rank_of(x) != 1 or not shape_of(x)[0] for x in found):
-        raise ShapeError(message(operation, "the coefficients must be vectors with elements", show(*found)))
-    return found
+    terms = [np.reshape(x, (1,)) if not rank_of(x) else x for x in map(array, vectors)]
+    if any(rank_of(x) != 1 or not shape_of(x)[0] for x in terms):
+        raise ShapeError(message(operation, "the coefficients must be vectors with elements", show(*terms)))
+    return terms
 
 
 def _padded(x: Any, count: int) -> Any:
@@ -70,24 +70,24 @@ def _recurrence(b: Any, a: Any, x: Any, state: Any) -> tuple[Any, Any]:
 def _filtered(b: Any, a: Any, x: Any, axis: int, zi: Any) -> tuple[Any, Any]:
     """Filter along an axis; return the last states, too."""
     x = np.moveaxis(x, axis, 0)
-    count, rest = shape_of(x)[0], shape_of(x)[1:]
+    count, trailing = shape_of(x)[0], shape_of(x)[1:]
     b, a = b / a[0], a / a[0]
     order = max(shape_of(b)[0], shape_of(a)[0]) - 1
     b, a = _padded(b, order + 1), _padded(a, order + 1)
     state = None
     if zi is not None:
-        state = np.broadcast_to(np.moveaxis(zi, axis, 0), (order, *rest))
-        state = reshape(state, shape=(order, size(rest)))
-    y, last = _recurrence(b, a, reshape(x, shape=(count, size(rest))), state)
-    y, last = (reshape(value, shape=(shape_of(value)[0], *rest)) for value in (y, last))
+        state = np.broadcast_to(np.moveaxis(zi, axis, 0), (order, *trailing))
+        state = reshape(state, shape=(order, size(trailing)))
+    y, last = _recurrence(b, a, reshape(x, shape=(count, size(trailing))), state)
+    y, last = (reshape(value, shape=(shape_of(value)[0], *trailing)) for value in (y, last))
     return np.moveaxis(y, 0, axis), np.moveaxis(last, 0, axis)
 
 
 def _of_one_dtype(*values: Any) -> list[Any]:
     """Return values in the floating dtype that all of them fit; None stays."""
-    given = [floating(array(x)) for x in values if x is not None]
-    dtype = np.result_type(*map(dtype_of, given))
-    made = iter([x if dtype_of(x) == dtype else cast(x, dtype=dtype) for x in given])
+    operands = [floating(array(x)) for x in values if x is not None]
+    dtype = np.result_type(*map(dtype_of, operands))
+    made = iter([x if dtype_of(x) == dtype else cast(x, dtype=dtype) for x in operands])
     return [None if x is None else next(made) for x in values]
 
 
@@ -110,8 +110,8 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     if zi is not None:
         expected = [*shape_of(x)[:axis], order, *shape_of(x)[axis + 1 :]]
         fits = rank_of(zi) == len(expected) and all(
-            n == wanted or (n == 1 and other != axis)
-            for other, (n, wanted) in enumerate(zip(shape_of(zi), expected, strict=True))
+            n == wanted or (n == 1 and k != axis)
+            for k, (n, wanted) in enumerate(zip(shape_of(zi), expected, strict=True))
         )
         if not fits:
             raise ShapeError(message(operation, f"zi must have the shape {tuple(expected)}", show(zi)))
@@ -170,8 +170,8 @@ def lfilter_zi(b: Any, a: Any) -> Any:
         return right / (1.0 + a[1:])
     # The states z solve z[i] = z[i + 1] - a[i + 1] z[0] + right[i]: their sums give z[0].
     first = np.sum(right) / np.sum(a)
-    rest = np.cumsum(a)[1:-1] * first - np.cumsum(right)[:-1]
-    return np.concatenate([first[None], rest])
+    later = np.cumsum(a)[1:-1] * first - np.cumsum(right)[:-1]
+    return np.concatenate([first[None], later])
 
 
 # -- sections of second order ----------------------------------------------------------------------------
@@ -181,8 +181,8 @@ def _sections(operation: str, sos: Any) -> Any:
     sos = floating(array(sos))
     if rank_of(sos) != 2 or shape_of(sos)[1] != 6:
         raise ShapeError(message(operation, "sos must have a row of 6 coefficients a section", show(sos)))
-    known = concrete(sos)
-    if known is not None and not (known[:, 3] == 1).all():
+    rows = concrete(sos)
+    if rows is not None and not (rows[:, 3] == 1).all():
         raise ArgumentError(message(operation, "sos[:, 3] must be 1", show(sos)))
     return sos
 
@@ -248,7 +248,7 @@ def extension(operation: str, x: Any, axis: int, width: int, kind: Any) -> Any:
     if kind == "constant":
         before, after = (np.repeat(end, width, axis) for end in (first, last))
     elif kind == "zeros":
-        before = after = np.zeros([width if other == axis else n for other, n in enumerate(shape_of(x))])
+        before = after = np.zeros([width if k == axis else n for k, n in enumerate(shape_of(x))])
         before = after = before.astype(dtype_of(x))
     else:
         before = np.flip(part(x, axis, slice(1, width + 1)), axis)
@@ -319,7 +319,7 @@ def _by_states(b: Any, a: Any, x: Any, irlen: Any) -> Any:
     seen = count if irlen is None or count <= 2 * irlen else int(irlen)
     unit = np.zeros(order)
     unit[0] = 1.0
-    # What a state adds to the output, and how the filter passes that on in the opposite direction.
+    # The share of a state in the output, and that share filtered in the opposite direction.
     first, _ = lfilter(b, a, np.zeros(seen), zi=unit)
     output = np.stack([np.concatenate([np.zeros(k), first[: seen - k]]) for k in range(order)], 1)
     passed = lfilter(b, a, output[::-1], axis=0)
@@ -366,8 +366,8 @@ def sosfiltfilt(sos: Any, x: Any, axis: int = -1, padtype: Any = "odd", padlen: 
     axis = axis_index(operation, axis, rank_of(x))
     taps = 2 * shape_of(sos)[0] + 1
     if padlen is None and padtype is not None:
-        known = number(operation, "sos, where padlen is not given,", sos)
-        taps -= min(int((known[:, 2] == 0).sum()), int((known[:, 5] == 0).sum()))
+        rows = number(operation, "sos, where padlen is not given,", sos)
+        taps -= min(int((rows[:, 2] == 0).sum()), int((rows[:, 5] == 0).sum()))
     longer, width = _extended(operation, x, axis, padtype, padlen, taps)
     states = np.reshape(sosfilt_zi(sos), (shape_of(sos)[0], *(1,) * axis, 2, *(1,) * (rank_of(x) - axis - 1)))
     y = longer

@@ -17,10 +17,19 @@ from wengert.engine.ops.conversion import cast
 from wengert.numpy.registry import floating, is_sequence, rank_of
 from wengert.numpy.shaping import part
 from wengert.scipy.ndimage import convolve1d
-from wengert.scipy.registry import array, number
+from wengert.scipy.registry import array, number, signatures
 from wengert.scipy.signal.spectra import named_window
 
 _EDGES = ("mirror", "constant", "nearest", "wrap", "interp")
+
+
+_resampling = signatures(
+    "scipy.signal",
+    """
+        savgol_filter(x, window_length, polyorder, deriv=0, delta=1.0, axis=-1, mode="interp", cval=0.0)
+        freqz(b, a=1, worN=512, whole=False, plot=None, fs=6.283185307179586, include_nyquist=False)
+    """,
+)
 
 
 def _fitted(width: int, degree: int, order: int, positions: Any) -> Any:
@@ -34,16 +43,9 @@ def _fitted(width: int, degree: int, order: int, positions: Any) -> Any:
     return (values * factors / half**order) @ fit
 
 
-@substitutes("scipy.signal.savgol_filter")
+@_resampling
 def savgol_filter(
-    x: Any,
-    window_length: int,
-    polyorder: int,
-    deriv: int = 0,
-    delta: Any = 1.0,
-    axis: int = -1,
-    mode: str = "interp",
-    cval: Any = 0.0,
+    x: Any, window_length: int, polyorder: int, deriv: int, delta: Any, axis: int, mode: Any, cval: Any
 ) -> Any:
     """Smooth by polynomials of least squares in a window, after Savitzky and Golay.
 
@@ -140,10 +142,10 @@ def resample(x: Any, num: int, t: Any = None, axis: int = 0, window: Any = None,
         weights = cast(array(weights), dtype=real_dtype(dtype_of(x)))
     if domain == "time" and not is_complex(dtype_of(x)):
         spectrum = np.fft.rfft(x)
-        kept = shape_of(spectrum)[-1]
+        frequencies = shape_of(spectrum)[-1]
         if weights is not None:
-            mirrored = weights[count - kept + 1 :][::-1]
-            spectrum = spectrum * np.concatenate([weights[:1], (weights[1:kept] + mirrored) / 2])
+            mirrored = weights[count - frequencies + 1 :][::-1]
+            spectrum = spectrum * np.concatenate([weights[:1], (weights[1:frequencies] + mirrored) / 2])
         factors = np.full(common // 2 + 1, scale, real_dtype(dtype_of(x)))
         if common % 2 == 0 and num != count:  # the unpaired frequency
             factors[-1] *= 2.0 if num < count else 0.5
@@ -170,16 +172,8 @@ def _polynomial(c: Any, z: Any) -> Any:
     return value
 
 
-@substitutes("scipy.signal.freqz")
-def freqz(
-    b: Any,
-    a: Any = 1,
-    worN: Any = 512,
-    whole: bool = False,
-    plot: Any = None,
-    fs: Any = 2 * math.pi,
-    include_nyquist: bool = False,
-) -> tuple[Any, Any]:
+@_resampling
+def freqz(b: Any, a: Any, worN: Any, whole: Any, plot: Any, fs: Any, include_nyquist: Any) -> tuple[Any, Any]:
     """Return the frequency response of a filter, ``sum_k b[k] e^(-i k w) / sum_k a[k] e^(-i k w)``.
 
     Raises:
@@ -195,10 +189,10 @@ def freqz(
         raise ShapeError(message("freqz", "the coefficients must be vectors with elements", show(b, a)))
     dtype = np.result_type(dtype_of(b), dtype_of(a))
     worN = 512 if worN is None else worN
-    known = concrete(worN)
-    if known is not None and not np.ndim(known) and float(known).is_integer():
+    points = concrete(worN)
+    if points is not None and not np.ndim(points) and float(points).is_integer():
         last = 2 * math.pi if whole else math.pi
-        w: Any = np.linspace(0, last, int(known), endpoint=include_nyquist and not whole)
+        w: Any = np.linspace(0, last, int(points), endpoint=include_nyquist and not whole)
         w = w.astype(real_dtype(dtype))
     else:
         w = cast(array(worN), dtype=real_dtype(dtype))

@@ -19,7 +19,7 @@ from wengert.engine.ops.conversion import cast
 from wengert.engine.ops.indexing import gather
 from wengert.numpy.registry import floating, is_sequence, rank_of
 from wengert.numpy.shaping import part
-from wengert.scipy.registry import array, number
+from wengert.scipy.registry import array, number, signatures
 from wengert.scipy.signal.filtering import extension
 
 _TINY = 1e-10
@@ -79,26 +79,26 @@ class _Plan(NamedTuple):
         return points(self.length) * fs
 
 
-def _plan(
-    operation: str,
-    x: Any,
-    window: Any,
-    nperseg: Any,
-    noverlap: Any,
-    nfft: Any,
-    one_sided: bool,
-    detrend: Any,
-    axis: int,
-) -> _Plan:
-    axis = axis_index(operation, axis, rank_of(x))
-    found = _window(operation, window, nperseg, shape_of(x)[axis])
-    width = shape_of(found)[0]
+def _overlap(operation: str, width: int, noverlap: Any, length: int) -> int:
+    """Return the overlap of segments, by default half of them, that fits their width and the transform."""
     overlap = width // 2 if noverlap is None else int(number(operation, "noverlap", noverlap))
-    length = width if nfft is None else int(number(operation, "nfft", nfft))
     if not 0 <= overlap < width <= length:
         requirement = "0 <= noverlap < nperseg <= nfft is required"
         raise ArgumentError(message(operation, requirement, f"{overlap}, {width}, {length}"))
-    return _Plan(found, overlap, length, one_sided and not is_complex(dtype_of(x)), detrend, axis)
+    return overlap
+
+
+def _plan(
+    operation: str, x: Any, *, axis: int, window: Any, nperseg: Any, noverlap: Any, nfft: Any, **kind: Any
+) -> _Plan:
+    axis = axis_index(operation, axis, rank_of(x))
+    weights = _window(operation, window, nperseg, shape_of(x)[axis])
+    width = shape_of(weights)[0]
+    length = width if nfft is None else int(number(operation, "nfft", nfft))
+    one_sided = kind["return_onesided"] and not is_complex(dtype_of(x))
+    return _Plan(
+        weights, _overlap(operation, width, noverlap, length), length, one_sided, kind["detrend"], axis
+    )
 
 
 def _transformed(x: Any, plan: _Plan) -> Any:
@@ -153,9 +153,8 @@ def _to_length(x: Any, count: int) -> Any:
 
 def _powers(x: Any, y: Any, plan: _Plan, scale: Any) -> Any:
     """Return the products of the transforms of the segments of two signals, along the last two axes."""
-    transformed = _transformed(x, plan)
-    other = transformed if y is x else _transformed(y, plan)
-    power = conjugate(transformed) * other
+    of_x = _transformed(x, plan)
+    power = conjugate(of_x) * (of_x if y is x else _transformed(y, plan))
     power = _twice_inside(real(power) if y is x else power, plan)
     return power * cast(array(scale), dtype=_part_dtype(power))
 
@@ -172,26 +171,32 @@ def _median(power: Any, axis: int) -> Any:
     return middle * float(1 / bias)
 
 
-@substitutes("scipy.signal.csd")
-def csd(
-    x: Any,
-    y: Any,
-    fs: Any = 1.0,
-    window: Any = "hann",
-    nperseg: Any = None,
-    noverlap: Any = None,
-    nfft: Any = None,
-    detrend: Any = "constant",
-    return_onesided: bool = True,
-    scaling: str = "density",
-    axis: int = -1,
-    average: str = "mean",
-) -> tuple[Any, Any]:
-    """Estimate the cross power spectral density of two signals by Welch's method.
+_spectrum = signatures(
+    "scipy.signal",
+    """
+        csd(x, y, fs=1.0, window="hann", nperseg=None, noverlap=None, nfft=None, detrend="constant",
+            return_onesided=True, scaling="density", axis=-1, average="mean")
+        welch(x, fs=1.0, window="hann", nperseg=None, noverlap=None, nfft=None, detrend="constant",
+            return_onesided=True, scaling="density", axis=-1, average="mean")
+        periodogram(x, fs=1.0, window="boxcar", nfft=None, detrend="constant", return_onesided=True,
+            scaling="density", axis=-1)
+        coherence(x, y, fs=1.0, window="hann", nperseg=None, noverlap=None, nfft=None, detrend="constant", axis=-1)
+        stft(x, fs=1.0, window="hann", nperseg=256, noverlap=None, nfft=None, detrend=False, return_onesided=True,
+            boundary="zeros", padded=True, axis=-1, scaling="spectrum")
+        spectrogram(x, fs=1.0, window=("tukey", 0.25), nperseg=None, noverlap=None, nfft=None, detrend="constant",
+            return_onesided=True, scaling="density", axis=-1, mode="psd")
+        istft(Zxx, fs=1.0, window="hann", nperseg=None, noverlap=None, nfft=None, input_onesided=True,
+            boundary=True, time_axis=-1, freq_axis=-2, scaling="spectrum")
+    """,
+    raises="""\
+ArgumentError: an option is unknown, or the lengths do not fit.
+ShapeError: the window is not a vector.""",
+)
 
-    Raises:
-        ArgumentError: an option is unknown, or the lengths do not fit.
-        ShapeError: the window is not a vector.
+
+@_spectrum
+def csd(x: Any, y: Any, fs: Any, scaling: Any, axis: int, average: Any, **segments: Any) -> tuple[Any, Any]:
+    """Estimate the cross power spectral density of two signals by Welch's method.
 
     Example:
         >>> x = np.cos(np.pi / 2 * np.arange(16))
@@ -210,7 +215,7 @@ def csd(
     both = np.result_type(dtype_of(x), dtype_of(y))
     if not same:
         x, y = cast(x, dtype=both), cast(y, dtype=both)
-    plan = _plan(operation, x, window, nperseg, noverlap, nfft, return_onesided, detrend, -1)
+    plan = _plan(operation, x, axis=-1, **segments)
     power = _powers(x, y, plan, _scale(operation, scaling, plan.window, fs))
     if average not in ("mean", "median"):
         raise ArgumentError(message(operation, 'average must be "mean" or "median"', repr(average)))
@@ -218,50 +223,21 @@ def csd(
     return plan.frequencies(fs), np.moveaxis(mean, -1, axis)
 
 
-@substitutes("scipy.signal.welch")
-def welch(
-    x: Any,
-    fs: Any = 1.0,
-    window: Any = "hann",
-    nperseg: Any = None,
-    noverlap: Any = None,
-    nfft: Any = None,
-    detrend: Any = "constant",
-    return_onesided: bool = True,
-    scaling: str = "density",
-    axis: int = -1,
-    average: str = "mean",
-) -> tuple[Any, Any]:
+@_spectrum
+def welch(x: Any, **options: Any) -> tuple[Any, Any]:
     """Estimate the power spectral density by Welch's method: the mean of the periodograms of segments.
-
-    Raises:
-        ArgumentError: an option is unknown, or the lengths do not fit.
-        ShapeError: the window is not a vector.
 
     Example:
         >>> welch(np.cos(np.pi / 2 * np.arange(16)), nperseg=8)[1].round(2)
         array([0.  , 0.67, 2.67, 0.67, 0.  ])
     """
     x = _signal("welch", x)
-    return csd(x, x, fs, window, nperseg, noverlap, nfft, detrend, return_onesided, scaling, axis, average)
+    return csd(x, x, **options)
 
 
-@substitutes("scipy.signal.periodogram")
-def periodogram(
-    x: Any,
-    fs: Any = 1.0,
-    window: Any = "boxcar",
-    nfft: Any = None,
-    detrend: Any = "constant",
-    return_onesided: bool = True,
-    scaling: str = "density",
-    axis: int = -1,
-) -> tuple[Any, Any]:
+@_spectrum
+def periodogram(x: Any, axis: int, nfft: Any, window: Any, **options: Any) -> tuple[Any, Any]:
     """Estimate the power spectral density by one transform of the whole signal.
-
-    Raises:
-        ArgumentError: an option is unknown.
-        ShapeError: the window is not a vector of the length of the signal.
 
     Example:
         >>> periodogram(np.cos(np.pi / 2 * np.arange(8)))[1].round(2)
@@ -273,21 +249,11 @@ def periodogram(
     if nfft is not None and nfft < count:
         x, count, nfft = part(x, axis, slice(0, nfft)), int(nfft), None
     window = "boxcar" if window is None else window
-    return csd(x, x, fs, window, count, 0, nfft, detrend, return_onesided, scaling, axis)
+    return csd(x, x, window=window, nperseg=count, noverlap=0, nfft=nfft, axis=axis, **options)
 
 
-@substitutes("scipy.signal.coherence")
-def coherence(
-    x: Any,
-    y: Any,
-    fs: Any = 1.0,
-    window: Any = "hann",
-    nperseg: Any = None,
-    noverlap: Any = None,
-    nfft: Any = None,
-    detrend: Any = "constant",
-    axis: int = -1,
-) -> tuple[Any, Any]:
+@_spectrum
+def coherence(x: Any, y: Any, **options: Any) -> tuple[Any, Any]:
     """Estimate the coherence of two signals, ``|P_xy|^2 / (P_xx P_yy)``.
 
     Example:
@@ -295,14 +261,11 @@ def coherence(
         >>> coherence(x, x, nperseg=4)[1].round(6)
         array([1., 1., 1.])
     """
-    options = (fs, window, nperseg, noverlap, nfft, detrend, True, "density", axis)
     x, y = _signal("coherence", x), _signal("coherence", y)
-    frequencies, own = csd(x, x, *options)
-    other = csd(y, y, *options)[1]
-    cross = csd(x, y, *options)[1]
-    return frequencies, real(conjugate(cross) * cross) / own / other if is_complex(dtype_of(cross)) else (
-        cross * cross / own / other
-    )
+    frequencies, power_x = csd(x, x, **options)
+    power_y, cross = csd(y, y, **options)[1], csd(x, y, **options)[1]
+    square = real(conjugate(cross) * cross) if is_complex(dtype_of(cross)) else cross * cross
+    return frequencies, square / power_x / power_y
 
 
 # -- short-time transforms -------------------------------------------------------------------------------
@@ -332,26 +295,9 @@ def _with_time_last(values: Any, axis: int) -> Any:
     return np.moveaxis(np.swapaxes(values, -1, -2), -2, axis)
 
 
-@substitutes("scipy.signal.stft")
-def stft(
-    x: Any,
-    fs: Any = 1.0,
-    window: Any = "hann",
-    nperseg: Any = 256,
-    noverlap: Any = None,
-    nfft: Any = None,
-    detrend: Any = False,
-    return_onesided: bool = True,
-    boundary: Any = "zeros",
-    padded: bool = True,
-    axis: int = -1,
-    scaling: str = "spectrum",
-) -> tuple[Any, Any, Any]:
+@_spectrum
+def stft(x: Any, fs: Any, boundary: Any, padded: Any, scaling: Any, **segments: Any) -> tuple[Any, Any, Any]:
     """Return the Fourier transforms of windowed segments.
-
-    Raises:
-        ArgumentError: an option is unknown, or the lengths do not fit.
-        ShapeError: the window is not a vector.
 
     Example:
         >>> abs(stft(np.ones(8), nperseg=4)[2]).round(2)[0]
@@ -360,31 +306,17 @@ def stft(
     operation, x = "stft", _signal("stft", x)
     if scaling not in ("spectrum", "psd"):
         raise ArgumentError(message(operation, 'scaling must be "spectrum" or "psd"', repr(scaling)))
-    plan = _plan(operation, x, window, nperseg, noverlap, nfft, return_onesided, detrend, axis)
+    plan = _plan(operation, x, **segments)
     scale = np.sqrt(_scale(operation, "density" if scaling == "psd" else scaling, plan.window, fs))
     times, result = _short_time(operation, x, fs, plan, boundary, padded, scale)
     return plan.frequencies(fs), times, _with_time_last(result, plan.axis)
 
 
-@substitutes("scipy.signal.spectrogram")
+@_spectrum
 def spectrogram(
-    x: Any,
-    fs: Any = 1.0,
-    window: Any = ("tukey", 0.25),
-    nperseg: Any = None,
-    noverlap: Any = None,
-    nfft: Any = None,
-    detrend: Any = "constant",
-    return_onesided: bool = True,
-    scaling: str = "density",
-    axis: int = -1,
-    mode: str = "psd",
+    x: Any, fs: Any, noverlap: Any, scaling: Any, mode: Any, **segments: Any
 ) -> tuple[Any, Any, Any]:
     """Return the power spectral densities of segments.
-
-    Raises:
-        ArgumentError: an option is unknown, or the lengths do not fit.
-        ShapeError: the window is not a vector.
 
     Example:
         >>> spectrogram(np.cos(np.pi / 2 * np.arange(8)), nperseg=4, window="boxcar")[2].round(2)
@@ -403,9 +335,9 @@ def spectrogram(
     if mode not in changes:
         raise ArgumentError(message(operation, f"mode must be one of {', '.join(changes)}", repr(mode)))
     if noverlap is None:
-        count = shape_of(x)[axis_index(operation, axis, rank_of(x))]
-        noverlap = shape_of(_window(operation, window, nperseg, count))[0] // 8
-    plan = _plan(operation, x, window, nperseg, noverlap, nfft, return_onesided, detrend, axis)
+        count = shape_of(x)[axis_index(operation, segments["axis"], rank_of(x))]
+        noverlap = shape_of(_window(operation, segments["window"], segments["nperseg"], count))[0] // 8
+    plan = _plan(operation, x, noverlap=noverlap, **segments)
     scale = np.sqrt(_scale(operation, scaling, plan.window, fs))
     times, result = _short_time(operation, x, fs, plan, None, False, scale)
     result = changes[mode](result)
@@ -413,25 +345,24 @@ def spectrogram(
     return plan.frequencies(fs), times, _with_time_last(result, plan.axis)
 
 
-@substitutes("scipy.signal.istft")
+@_spectrum
 def istft(
     Zxx: Any,
-    fs: Any = 1.0,
-    window: Any = "hann",
-    nperseg: Any = None,
-    noverlap: Any = None,
-    nfft: Any = None,
-    input_onesided: bool = True,
-    boundary: bool = True,
-    time_axis: int = -1,
-    freq_axis: int = -2,
-    scaling: str = "spectrum",
+    fs: Any,
+    boundary: Any,
+    time_axis: Any,
+    freq_axis: Any,
+    scaling: Any,
+    window: Any,
+    nperseg: Any,
+    noverlap: Any,
+    nfft: Any,
+    input_onesided: Any,
 ) -> tuple[Any, Any]:
     """Return the signal with given short-time transforms: the sum of windowed segments, over that of squared windows.
 
     Raises:
-        ArgumentError: an option is unknown, or the lengths do not fit.
-        ShapeError: the transforms have less than two axes, or the window is not a vector.
+        ShapeError: the transforms have less than two axes.
 
     Example:
         >>> istft(stft(np.arange(8.0), nperseg=4)[2], nperseg=4)[1].round(6)
@@ -446,25 +377,20 @@ def istft(
     z = np.moveaxis(z, (time, frequency), (-2, -1))
     usual = 2 * (shape_of(z)[-1] - 1) if input_onesided else shape_of(z)[-1]
     width = usual if nperseg is None else int(number(operation, "nperseg", nperseg))
-    length = (
-        width if nfft is None and input_onesided and width == usual + 1 else usual if nfft is None else nfft
-    )
+    if nfft is None:
+        nfft = width if input_onesided and width == usual + 1 else usual
     weights = _window(operation, window, width, width)
-    overlap = width // 2 if noverlap is None else int(number(operation, "noverlap", noverlap))
-    if not 0 <= overlap < width <= length:
-        requirement = "0 <= noverlap < nperseg <= nfft is required"
-        raise ArgumentError(message(operation, requirement, f"{overlap}, {width}, {length}"))
+    step = width - _overlap(operation, width, noverlap, nfft)
     weights = cast(weights, dtype=_part_dtype(z))
-    segments = (np.fft.irfft if input_onesided else np.fft.ifft)(z, length)[..., :width]
+    segments = (np.fft.irfft if input_onesided else np.fft.ifft)(z, nfft)[..., :width]
     scale = np.sqrt(_scale(operation, _SCALINGS.get(scaling, scaling), weights, fs))
     segments = segments / cast(array(scale), dtype=_part_dtype(z))
-    step, blocks = width - overlap, shape_of(segments)[-2]
     total = _overlapped(segments * weights, step)
-    squares = _overlapped(np.broadcast_to(weights * weights, (blocks, width)), step)
+    squares = _overlapped(np.broadcast_to(weights * weights, (shape_of(segments)[-2], width)), step)
     if boundary:
         half = width // 2
-        kept = slice(half, shape_of(total)[-1] - half)
-        total, squares = total[..., kept], squares[kept]
+        inner = slice(half, shape_of(total)[-1] - half)
+        total, squares = total[..., inner], squares[inner]
     result = total / np.where(squares > _TINY, squares, 1.0)
     result = np.moveaxis(result, -1, time - (frequency < time))
     return np.arange(shape_of(result)[0]) / float(number(operation, "fs", fs)), result

@@ -14,6 +14,7 @@ Example:
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -32,7 +33,7 @@ from wengert.engine.ops.exponential import log, power
 from wengert.engine.ops.special.error_and_gamma import root, root_of_order
 from wengert.numpy.linear_algebra import inv
 from wengert.numpy.registry import is_box, rank_of
-from wengert.scipy.registry import array, doubles, others_of
+from wengert.scipy.registry import array, doubles, others_of, signatures
 
 __all__ = [
     "braycurtis", "canberra", "cdist", "chebyshev", "cityblock", "correlation", "cosine", "euclidean",
@@ -42,39 +43,127 @@ __dir__ = __all__.copy
 __getattr__ = others_of(__name__)
 
 
-# -- metrics on vectors along the last axis, with broadcasting -------------------------------------------
+# -- metrics ---------------------------------------------------------------------------------------------
+
+_scipys = signatures(
+    "scipy.spatial.distance",
+    """
+    braycurtis canberra chebyshev cityblock cosine euclidean sqeuclidean(u, v, w=None)
+    correlation(u, v, w=None, centered=True)
+    jensenshannon(p, q, base=None, *, axis=0, keepdims=False)
+    mahalanobis(u, v, VI)
+    minkowski(u, v, p=2, w=None)
+    seuclidean(u, v, V)
+    """,
+)
+#: The metrics on vectors along the last axis, with broadcasting, and SciPy's functions of two vectors.
+_METRICS: dict[str, Callable[..., Any]] = {}
+_OF_VECTORS: dict[str, Callable[..., Any]] = {}
+#: The options of a metric, where they are not weights alone.
+_OPTIONS = {"jensenshannon": (), "mahalanobis": ("VI",), "minkowski": ("p", "w"), "seuclidean": ("V",)}
+
+
+def _metric(metric: Callable[..., Any]) -> Callable[..., Any]:
+    """Enter a metric, and return SciPy's function of two vectors."""
+    name = metric.__name__
+
+    @_scipys
+    @functools.wraps(metric)
+    def of_vectors(u: Any, v: Any, **options: Any) -> Any:
+        return metric(*_pair(name, u, v), **_options(options))
+
+    _METRICS[name], _OF_VECTORS[name] = metric, of_vectors
+    return of_vectors
+
+
+def _pair(operation: str, u: Any, v: Any) -> list[Any]:
+    vectors = [doubles(u), doubles(v)]
+    if any(rank_of(x) != 1 for x in vectors) or shape_of(vectors[0]) != shape_of(vectors[1]):
+        raise ShapeError(message(operation, "two vectors of one length are required", show(*vectors)))
+    return vectors
+
+
+def _options(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a metric that are not None, checked."""
+    return {name: _option(name, value) for name, value in options.items() if value is not None}
+
+
+def _option(name: str, value: Any) -> Any:
+    if name in ("p", "centered"):
+        return value
+    if name == "w" and (weights := concrete(value)) is not None and np.any(np.asarray(weights) < 0):
+        raise ArgumentError(message("distance", "weights must not be negative", repr(weights)))
+    return doubles(value)
 
 
 def _sum(x: Any, w: Any) -> Any:
     return np.sum(x if w is None else w * x, -1)
 
 
-def _sqeuclidean(u: Any, v: Any, w: Any = None) -> Any:
+@_metric
+def sqeuclidean(u: Any, v: Any, w: Any = None) -> Any:
+    """Return ``sum w (u - v)^2``.
+
+    Example:
+        >>> float(sqeuclidean([0.0, 0.0], [3.0, 4.0]))
+        25.0
+    """
     difference = u - v
     return _sum(difference * difference, w)
 
 
-def _euclidean(u: Any, v: Any, w: Any = None) -> Any:
-    return root(_sqeuclidean(u, v, w))
+@_metric
+def euclidean(u: Any, v: Any, w: Any = None) -> Any:
+    """Return ``sqrt(sum w (u - v)^2)``; its derivative is 0 where u = v.
+
+    Example:
+        >>> float(euclidean([0.0, 0.0], [3.0, 4.0]))
+        5.0
+    """
+    return root(_METRICS["sqeuclidean"](u, v, w))
 
 
-def _cityblock(u: Any, v: Any, w: Any = None) -> Any:
+@_metric
+def cityblock(u: Any, v: Any, w: Any = None) -> Any:
+    """Return ``sum w |u - v|``; the derivative of an element's term is 0 where u = v.
+
+    Example:
+        >>> float(cityblock([0.0, 0.0], [3.0, 4.0]))
+        7.0
+    """
     return _sum(np.abs(u - v), w)
 
 
-def _chebyshev(u: Any, v: Any, w: Any = None) -> Any:
+@_metric
+def chebyshev(u: Any, v: Any, w: Any = None) -> Any:
+    """Return the largest ``|u - v|`` among the elements with a positive weight.
+
+    Example:
+        >>> float(chebyshev([0.0, 0.0], [3.0, 4.0]))
+        4.0
+    """
     distances = np.abs(u - v)
     if w is not None:
         distances = where(w > 0, distances, 0.0)
     return np.max(distances, -1, initial=0.0)
 
 
-def _minkowski(u: Any, v: Any, w: Any = None, p: Any = 2) -> Any:
+@_metric
+def minkowski(u: Any, v: Any, w: Any = None, p: Any = 2) -> Any:
+    """Return ``(sum w |u - v|^p)^(1/p)``; its derivative is 0 where u = v.
+
+    Raises:
+        ArgumentError: p is not above 0.
+
+    Example:
+        >>> float(minkowski([0.0, 0.0], [3.0, 4.0], 1))
+        7.0
+    """
     if not is_box(p):
         if p <= 0:
             raise ArgumentError(message("minkowski", "p must be greater than 0", repr(p)))
         if p in (1, 2, math.inf):
-            return {1: _cityblock, 2: _euclidean, math.inf: _chebyshev}[p](u, v, w)
+            return _METRICS[{1: "cityblock", 2: "euclidean", math.inf: "chebyshev"}[p]](u, v, w)
     return root_of_order(_sum(_positive_power(smooth_magnitude(u - v, p), p), w), p)
 
 
@@ -84,7 +173,14 @@ def _positive_power(x: Any, p: Any) -> Any:
     return where(zero, 0.0, power(where(zero, 1.0, x), p * 1.0))
 
 
-def _cosine(u: Any, v: Any, w: Any = None) -> Any:
+@_metric
+def cosine(u: Any, v: Any, w: Any = None) -> Any:
+    """Return ``1 - u.v / (|u| |v|)``, with weights in each product.
+
+    Example:
+        >>> float(cosine([1.0, 0.0], [0.0, 1.0]))
+        1.0
+    """
     product = _sum(u * v, w) / (np.sqrt(_sum(u * u, w)) * np.sqrt(_sum(v * v, w)))
     inside = stop_gradient(np.clip(product, -1.0, 1.0) - product)  # against rounding; the derivative stays
     return 1.0 - (product + inside)
@@ -95,26 +191,61 @@ def _centred(x: Any, w: Any) -> Any:
     return x - mean
 
 
-def _correlation(u: Any, v: Any, w: Any = None) -> Any:
-    return _cosine(_centred(u, w), _centred(v, w), w)
+@_metric
+def correlation(u: Any, v: Any, w: Any = None, centered: bool = True) -> Any:
+    """Return the cosine distance of two vectors without their means.
+
+    Example:
+        >>> print(f"{correlation([1.0, 2.0, 3.0], [3.0, 2.0, 1.0]):.4f}")
+        2.0000
+    """
+    return _METRICS["cosine"](*((_centred(u, w), _centred(v, w)) if centered else (u, v)), w)
 
 
-def _canberra(u: Any, v: Any, w: Any = None) -> Any:
+@_metric
+def canberra(u: Any, v: Any, w: Any = None) -> Any:
+    """Return ``sum w |u - v| / (|u| + |v|)``; the term of two zeros is 0.
+
+    Example:
+        >>> float(canberra([1.0, 0.0], [3.0, 0.0]))
+        0.5
+    """
     size = np.abs(u) + np.abs(v)
     zero = equal(size, 0)
     return _sum(where(zero, 0.0, np.abs(u - v) / where(zero, 1.0, size)), w)
 
 
-def _braycurtis(u: Any, v: Any, w: Any = None) -> Any:
+@_metric
+def braycurtis(u: Any, v: Any, w: Any = None) -> Any:
+    """Return ``sum w |u - v| / sum w |u + v|``.
+
+    Example:
+        >>> float(braycurtis([1.0, 0.0], [3.0, 0.0]))
+        0.5
+    """
     return _sum(np.abs(u - v), w) / _sum(np.abs(u + v), w)
 
 
-def _mahalanobis(u: Any, v: Any, VI: Any) -> Any:
+@_metric
+def mahalanobis(u: Any, v: Any, VI: Any) -> Any:
+    """Return ``sqrt((u - v)^T VI (u - v))``; its derivative is 0 where that is 0.
+
+    Example:
+        >>> float(mahalanobis([0.0, 0.0], [3.0, 4.0], np.eye(2)))
+        5.0
+    """
     difference = u - v
     return root(np.sum(np.matmul(difference, VI) * difference, -1))
 
 
-def _seuclidean(u: Any, v: Any, V: Any) -> Any:
+@_metric
+def seuclidean(u: Any, v: Any, V: Any) -> Any:
+    """Return ``sqrt(sum (u - v)^2 / V)``; its derivative is 0 where u = v.
+
+    Example:
+        >>> float(seuclidean([0.0, 0.0], [3.0, 4.0], [1.0, 1.0]))
+        5.0
+    """
     difference = u - v
     return root(np.sum(difference * difference / V, -1))
 
@@ -125,30 +256,30 @@ def _relative_entropy(x: Any, y: Any, axis: int, keepdims: bool) -> Any:
     return np.sum(where(zero, 0.0, x * log(ratio)), axis, keepdims=keepdims)
 
 
-def _jensenshannon(u: Any, v: Any, base: Any = None, axis: int = -1, keepdims: bool = False) -> Any:
-    u, v = u / np.sum(u, axis, keepdims=True), v / np.sum(v, axis, keepdims=True)
-    middle = (u + v) / 2.0
-    total = _relative_entropy(u, middle, axis, keepdims) + _relative_entropy(v, middle, axis, keepdims)
+@_scipys
+def jensenshannon(p: Any, q: Any, base: Any, axis: Any, keepdims: Any) -> Any:
+    """Return the square root of Jensen and Shannon's divergence of two distributions; its derivative at 0 is 0.
+
+    Example:
+        >>> float(jensenshannon([1.0, 0.0], [0.0, 1.0], 2.0))
+        1.0
+    """
+    p, q = doubles(p), doubles(q)
+    p, q = p / np.sum(p, axis, keepdims=True), q / np.sum(q, axis, keepdims=True)
+    middle = (p + q) / 2.0
+    total = _relative_entropy(p, middle, axis, keepdims) + _relative_entropy(q, middle, axis, keepdims)
     if base is not None:
         total = total / np.log(base)
     total = where(total < 0, 0.0, total)  # of equal vectors, after rounding
     return root(total / 2.0)
 
 
-_METRICS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
-    "braycurtis": (_braycurtis, ("w",)),
-    "canberra": (_canberra, ("w",)),
-    "chebyshev": (_chebyshev, ("w",)),
-    "cityblock": (_cityblock, ("w",)),
-    "correlation": (_correlation, ("w",)),
-    "cosine": (_cosine, ("w",)),
-    "euclidean": (_euclidean, ("w",)),
-    "jensenshannon": (_jensenshannon, ()),
-    "mahalanobis": (_mahalanobis, ("VI",)),
-    "minkowski": (_minkowski, ("p", "w")),
-    "seuclidean": (_seuclidean, ("V",)),
-    "sqeuclidean": (_sqeuclidean, ("w",)),
-}
+_METRICS["jensenshannon"] = functools.partial(jensenshannon, axis=-1)
+_OF_VECTORS["jensenshannon"] = jensenshannon
+
+
+# -- distances of many vectors ---------------------------------------------------------------------------
+
 _ALIASES = {
     **dict.fromkeys(("cheby", "cheb", "ch", "chebychev"), "chebyshev"),
     **dict.fromkeys(("cblock", "cb", "c", "manhattan"), "cityblock"),
@@ -179,36 +310,25 @@ def _between(
     if name not in _METRICS:
         followed = ", ".join(_METRICS)
         raise ArgumentError(message(operation, f"the metric must be one of {followed}", repr(metric)))
-    function, names = _METRICS[name]
+    names = _OPTIONS.get(name, ("w",))
     unknown = [option for option in options if option not in names]
     if unknown:
         requirement = f"{name} takes {' and '.join(names) or 'no options'}"
         raise ArgumentError(message(operation, requirement, f"{unknown[0]}="))
-    given = {option: _option(option, value) for option, value in options.items() if value is not None}
-    if name == "seuclidean" and "V" not in given:
-        given["V"] = np.var(points(), axis=0, ddof=1)
-    if name == "mahalanobis" and "VI" not in given:
-        given["VI"] = np.swapaxes(inv(np.cov(np.swapaxes(points(), 0, 1))), 0, 1)
-    return function(u, v, **given)
-
-
-def _option(name: str, value: Any) -> Any:
-    if name == "p":
-        return value
-    if name == "w" and (known := concrete(value)) is not None and np.any(np.asarray(known) < 0):
-        raise ArgumentError(message("distance", "weights must not be negative", repr(known)))
-    return doubles(value)
+    options = _options(options)
+    if name == "seuclidean" and "V" not in options:
+        options["V"] = np.var(points(), axis=0, ddof=1)
+    if name == "mahalanobis" and "VI" not in options:
+        options["VI"] = np.swapaxes(inv(np.cov(np.swapaxes(points(), 0, 1))), 0, 1)
+    return _METRICS[name](u, v, **options)
 
 
 def _called(metric: Callable[..., Any], u: Any, v: Any, options: dict[str, Any]) -> Any:
     """Call a function of two vectors for each pair."""
     u, v = np.broadcast_arrays(u, v)
     lead = shape_of(u)[:-1]
-    found = [metric(u[place], v[place], **options) for place in np.ndindex(lead)]
-    return np.reshape(np.stack([doubles(one) for one in found]), lead) if found else np.zeros(lead)
-
-
-# -- distances of many vectors ---------------------------------------------------------------------------
+    distances = [doubles(metric(u[place], v[place], **options)) for place in np.ndindex(lead)]
+    return np.reshape(np.stack(distances), lead) if distances else np.zeros(lead)
 
 
 def _vectors(operation: str, name: str, x: Any) -> Any:
@@ -323,163 +443,3 @@ def distance_matrix(x: Any, y: Any, p: Any = 2, threshold: int = 1000000) -> Any
         array([[7.]])
     """
     return cdist(x, y, "minkowski", p=p)
-
-
-# -- distances of two vectors ----------------------------------------------------------------------------
-
-
-def _pair(operation: str, u: Any, v: Any, w: Any = None) -> list[Any]:
-    """Return two vectors, and weights if they are given."""
-    vectors = [doubles(u), doubles(v)]
-    if any(rank_of(x) != 1 for x in vectors) or shape_of(vectors[0]) != shape_of(vectors[1]):
-        raise ShapeError(message(operation, "two vectors of one length are required", show(*vectors)))
-    return vectors if w is None else [*vectors, _option("w", w)]
-
-
-@substitutes("scipy.spatial.distance.euclidean")
-def euclidean(u: Any, v: Any, w: Any = None) -> Any:
-    """Return ``sqrt(sum w (u - v)^2)``; its derivative is 0 where u = v.
-
-    Example:
-        >>> float(euclidean([0.0, 0.0], [3.0, 4.0]))
-        5.0
-    """
-    return _euclidean(*_pair("euclidean", u, v, w))
-
-
-@substitutes("scipy.spatial.distance.sqeuclidean")
-def sqeuclidean(u: Any, v: Any, w: Any = None) -> Any:
-    """Return ``sum w (u - v)^2``.
-
-    Example:
-        >>> float(sqeuclidean([0.0, 0.0], [3.0, 4.0]))
-        25.0
-    """
-    return _sqeuclidean(*_pair("sqeuclidean", u, v, w))
-
-
-@substitutes("scipy.spatial.distance.cityblock")
-def cityblock(u: Any, v: Any, w: Any = None) -> Any:
-    """Return ``sum w |u - v|``; the derivative of an element's term is 0 where u = v.
-
-    Example:
-        >>> float(cityblock([0.0, 0.0], [3.0, 4.0]))
-        7.0
-    """
-    return _cityblock(*_pair("cityblock", u, v, w))
-
-
-@substitutes("scipy.spatial.distance.chebyshev")
-def chebyshev(u: Any, v: Any, w: Any = None) -> Any:
-    """Return the largest ``|u - v|`` among the elements with a positive weight.
-
-    Example:
-        >>> float(chebyshev([0.0, 0.0], [3.0, 4.0]))
-        4.0
-    """
-    return _chebyshev(*_pair("chebyshev", u, v, w))
-
-
-@substitutes("scipy.spatial.distance.minkowski")
-def minkowski(u: Any, v: Any, p: Any = 2, w: Any = None) -> Any:
-    """Return ``(sum w |u - v|^p)^(1/p)``; its derivative is 0 where u = v.
-
-    Raises:
-        ArgumentError: p is not above 0.
-
-    Example:
-        >>> float(minkowski([0.0, 0.0], [3.0, 4.0], 1))
-        7.0
-    """
-    u, v, *weights = _pair("minkowski", u, v, w)
-    return _minkowski(u, v, *weights, p=p)
-
-
-@substitutes("scipy.spatial.distance.cosine")
-def cosine(u: Any, v: Any, w: Any = None) -> Any:
-    """Return ``1 - u.v / (|u| |v|)``, with weights in each product.
-
-    Example:
-        >>> float(cosine([1.0, 0.0], [0.0, 1.0]))
-        1.0
-    """
-    return _cosine(*_pair("cosine", u, v, w))
-
-
-@substitutes("scipy.spatial.distance.correlation")
-def correlation(u: Any, v: Any, w: Any = None, centered: bool = True) -> Any:
-    """Return the cosine distance of two vectors without their means.
-
-    Example:
-        >>> print(f"{correlation([1.0, 2.0, 3.0], [3.0, 2.0, 1.0]):.4f}")
-        2.0000
-    """
-    vectors = _pair("correlation", u, v, w)
-    return (_correlation if centered else _cosine)(*vectors)
-
-
-@substitutes("scipy.spatial.distance.canberra")
-def canberra(u: Any, v: Any, w: Any = None) -> Any:
-    """Return ``sum w |u - v| / (|u| + |v|)``; the term of two zeros is 0.
-
-    Example:
-        >>> float(canberra([1.0, 0.0], [3.0, 0.0]))
-        0.5
-    """
-    return _canberra(*_pair("canberra", u, v, w))
-
-
-@substitutes("scipy.spatial.distance.braycurtis")
-def braycurtis(u: Any, v: Any, w: Any = None) -> Any:
-    """Return ``sum w |u - v| / sum w |u + v|``.
-
-    Example:
-        >>> float(braycurtis([1.0, 0.0], [3.0, 0.0]))
-        0.5
-    """
-    return _braycurtis(*_pair("braycurtis", u, v, w))
-
-
-@substitutes("scipy.spatial.distance.mahalanobis")
-def mahalanobis(u: Any, v: Any, VI: Any) -> Any:
-    """Return ``sqrt((u - v)^T VI (u - v))``; its derivative is 0 where that is 0.
-
-    Example:
-        >>> float(mahalanobis([0.0, 0.0], [3.0, 4.0], np.eye(2)))
-        5.0
-    """
-    u, v = _pair("mahalanobis", u, v)
-    return _mahalanobis(u, v, doubles(VI))
-
-
-@substitutes("scipy.spatial.distance.seuclidean")
-def seuclidean(u: Any, v: Any, V: Any) -> Any:
-    """Return ``sqrt(sum (u - v)^2 / V)``; its derivative is 0 where u = v.
-
-    Example:
-        >>> float(seuclidean([0.0, 0.0], [3.0, 4.0], [1.0, 1.0]))
-        5.0
-    """
-    u, v = _pair("seuclidean", u, v)
-    return _seuclidean(u, v, doubles(V))
-
-
-@substitutes("scipy.spatial.distance.jensenshannon")
-def jensenshannon(p: Any, q: Any, base: Any = None, *, axis: int = 0, keepdims: bool = False) -> Any:
-    """Return the square root of Jensen and Shannon's divergence of two distributions; its derivative at 0 is 0.
-
-    Example:
-        >>> float(jensenshannon([1.0, 0.0], [0.0, 1.0], 2.0))
-        1.0
-    """
-    p, q = doubles(p), doubles(q)
-    return _jensenshannon(p, q, base, axis, keepdims)
-
-
-_OF_VECTORS: dict[str, Callable[..., Any]] = {
-    function.__name__: function
-    for function in (
-        *(braycurtis, canberra, chebyshev, cityblock, correlation, cosine, euclidean),
-        *(jensenshannon, mahalanobis, minkowski, seuclidean, sqeuclidean),
-    )
-}

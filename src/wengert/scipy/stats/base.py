@@ -89,11 +89,11 @@ def from_end(z: Any, exponent: Any, density: Rule, end: float = 0.0) -> Any:
     return where(is_end, at_end, density(where(is_end, 0.5, z)))
 
 
-def _logarithm(probability: Rule, rest: Rule) -> Rule:
+def _logarithm(probability: Rule, complement: Rule) -> Rule:
     """Return the logarithm of a probability, by the complement where the probability is near 1."""
 
     def rule(z: Any, *shapes: Any) -> Any:
-        p, q = probability(z, *shapes), rest(z, *shapes)
+        p, q = probability(z, *shapes), complement(z, *shapes)
         is_small = less(p, 0.5)
         return where(is_small, log(where(is_small, p, 1.0)), log1p(-where(is_small, 0.0, q)))
 
@@ -150,6 +150,19 @@ class Distribution(Family):
         is_symmetric: whether the standard form is symmetric about 0.
         **rules: functions of points and shape parameters (``cdf sf logcdf logsf ppf isf``), and of shape parameters
             (``mean var entropy``); ``draw(key, shape, *shapes)`` where the quantile of a uniform number does not serve.
+
+    Example:
+        >>> from wengert.scipy.stats import expon, gumbel_r, norm, uniform
+        >>> print(f"{norm.cdf(1.96):.4f} {norm.ppf(0.975):.4f} {norm.sf(10.0):.4g} {norm.isf(1e-30):.4f}")
+        0.9750 1.9600 7.62e-24 11.4640
+        >>> print(f"{norm.logcdf(-100.0):.4f}", expon.logsf(2000.0))
+        -5005.5242 -2000.0
+        >>> print(f"{expon.median(scale=2.0):.4f}", *(f"{end:.2f}" for end in norm.interval(0.95, loc=1.0)))
+        1.3863 -0.96 2.96
+        >>> print(*uniform.support(1.0, 2.0), f"{gumbel_r.mean(loc=1.0):.4f} {uniform.var(scale=6.0):.1f}")
+        1.0 3.0 1.5772 3.0
+        >>> print(norm.std(scale=3.0), f"{expon.entropy(scale=2.0):.4f}")
+        3.0 1.6931
     """
 
     #: The names of parameters after the shapes.
@@ -201,14 +214,14 @@ class Distribution(Family):
     ) -> tuple[list[Any], Any, Any]:
         """Return the shape parameters, the location and the scale; None for those that are not given."""
         names = (*self.shapes, *self.placed)
-        given = dict(zip(names, args, strict=False))
-        wrong = [name for name in kwds if name not in names or name in given]
-        given.update(kwds)
-        if len(args) > len(names) or wrong or any(name not in given for name in self.shapes):
+        parameters = dict(zip(names, args, strict=False))
+        wrong = [name for name in kwds if name not in names or name in parameters]
+        parameters.update(kwds)
+        if len(args) > len(names) or wrong or any(name not in parameters for name in self.shapes):
             got = ", ".join([*map(show, args), *(f"{name}={show(value)}" for name, value in kwds.items())])
             requirement = f"the parameters are {', '.join(names)}"
             raise ArgumentError(message(f"scipy.stats.{self.name}.{function}", requirement, got or "none"))
-        values = {name: doubles(value) for name, value in given.items()}
+        values = {name: doubles(value) for name, value in parameters.items()}
         return [values[name] for name in self.shapes], values.get("loc"), values.get("scale")
 
     def _allowed(self, shapes: list[Any], scale: Any) -> Any:
@@ -247,43 +260,19 @@ class Distribution(Family):
     # -- functions of distribution -----------------------------------------------------------------------
 
     def cdf(self, x: Any, *args: Any, **kwds: Any) -> Any:
-        """Return the distribution function ``P(X <= x)``.
-
-        Example:
-            >>> from wengert.scipy.stats import norm
-            >>> print(f"{norm.cdf(1.96):.4f}")
-            0.9750
-        """
+        """Return the distribution function ``P(X <= x)``."""
         return self._probability("cdf", x, args, kwds, 0.0, 1.0)
 
     def sf(self, x: Any, *args: Any, **kwds: Any) -> Any:
-        """Return the survival function ``P(X > x)``, to full accuracy where it is small.
-
-        Example:
-            >>> from wengert.scipy.stats import norm
-            >>> print(f"{norm.sf(10.0):.4g}")
-            7.62e-24
-        """
+        """Return the survival function ``P(X > x)``, to full accuracy where it is small."""
         return self._probability("sf", x, args, kwds, 1.0, 0.0)
 
     def logcdf(self, x: Any, *args: Any, **kwds: Any) -> Any:
-        """Return the logarithm of the distribution function.
-
-        Example:
-            >>> from wengert.scipy.stats import norm
-            >>> print(f"{norm.logcdf(-100.0):.4f}")
-            -5005.5242
-        """
+        """Return the logarithm of the distribution function."""
         return self._probability("logcdf", x, args, kwds, -INFINITY, 0.0)
 
     def logsf(self, x: Any, *args: Any, **kwds: Any) -> Any:
-        """Return the logarithm of the survival function.
-
-        Example:
-            >>> from wengert.scipy.stats import expon
-            >>> print(expon.logsf(2000.0))
-            -2000.0
-        """
+        """Return the logarithm of the survival function."""
         return self._probability("logsf", x, args, kwds, 0.0, -INFINITY)
 
     def _quantile(self, function: str, q: Any, args: tuple[Any, ...], kwds: dict[str, Any]) -> Any:
@@ -297,56 +286,24 @@ class Distribution(Family):
         return only_if(self._allowed(shapes, scale), _placed(z, loc, scale))
 
     def ppf(self, q: Any, *args: Any, **kwds: Any) -> Any:
-        """Return the quantile: the smallest x with ``cdf(x) >= q``.
-
-        Example:
-            >>> from wengert.scipy.stats import norm
-            >>> print(f"{norm.ppf(0.975):.4f}")
-            1.9600
-        """
+        """Return the quantile: the smallest x with ``cdf(x) >= q``."""
         return self._quantile("ppf", q, args, kwds)
 
     def isf(self, q: Any, *args: Any, **kwds: Any) -> Any:
-        """Return the x with ``sf(x) = q``.
-
-        Example:
-            >>> from wengert.scipy.stats import norm
-            >>> print(f"{norm.isf(1e-30):.4f}")
-            11.4640
-        """
+        """Return the x with ``sf(x) = q``."""
         return self._quantile("isf", q, args, kwds)
 
     def median(self, *args: Any, **kwds: Any) -> Any:
-        """Return the median.
-
-        Example:
-            >>> from wengert.scipy.stats import expon
-            >>> print(f"{expon.median(scale=2.0):.4f}")
-            1.3863
-        """
+        """Return the median."""
         return self.ppf(0.5, *args, **kwds)
 
     def interval(self, confidence: Any, *args: Any, **kwds: Any) -> tuple[Any, Any]:
-        """Return the ends of the interval about the median that has a given probability.
-
-        Example:
-            >>> from wengert.scipy.stats import norm
-            >>> print(*(f"{end:.2f}" for end in norm.interval(0.95, loc=1.0)))
-            -0.96 2.96
-        """
-        confidence = doubles(confidence)
-        return self.ppf(0.5 - 0.5 * confidence, *args, **kwds), self.ppf(
-            0.5 + 0.5 * confidence, *args, **kwds
-        )
+        """Return the ends of the interval about the median that has a given probability."""
+        half = 0.5 * doubles(confidence)
+        return self.ppf(0.5 - half, *args, **kwds), self.ppf(0.5 + half, *args, **kwds)
 
     def support(self, *args: Any, **kwds: Any) -> tuple[Any, Any]:
-        """Return the ends of the support.
-
-        Example:
-            >>> from wengert.scipy.stats import uniform
-            >>> print(*uniform.support(1.0, 2.0))
-            1.0 3.0
-        """
+        """Return the ends of the support."""
         shapes, loc, scale = self._parameters("support", args, kwds)
         is_allowed = self._allowed(shapes, scale)
         low, high = (only_if(is_allowed, _placed(doubles(end), loc, scale)) for end in self._ends(shapes))
@@ -363,47 +320,23 @@ class Distribution(Family):
         return only_if(self._allowed(shapes, scale), value)
 
     def mean(self, *args: Any, **kwds: Any) -> Any:
-        """Return the mean.
-
-        Example:
-            >>> from wengert.scipy.stats import gumbel_r
-            >>> print(f"{gumbel_r.mean(loc=1.0):.4f}")
-            1.5772
-        """
+        """Return the mean."""
         return self._moment("mean", args, kwds, _placed)
 
     def var(self, *args: Any, **kwds: Any) -> Any:
-        """Return the variance.
-
-        Example:
-            >>> from wengert.scipy.stats import uniform
-            >>> print(f"{uniform.var(scale=6.0):.1f}")
-            3.0
-        """
+        """Return the variance."""
         return self._moment(
             "var", args, kwds, lambda v, loc, scale: v if scale is None else scale * scale * v
         )
 
     def std(self, *args: Any, **kwds: Any) -> Any:
-        """Return the standard deviation.
-
-        Example:
-            >>> from wengert.scipy.stats import norm
-            >>> print(norm.std(scale=3.0))
-            3.0
-        """
+        """Return the standard deviation."""
         return self._moment(
             "std", args, kwds, lambda v, loc, scale: sqrt(v) if scale is None else scale * sqrt(v)
         )
 
     def entropy(self, *args: Any, **kwds: Any) -> Any:
-        """Return the entropy ``-E ln f(X)``, in nats.
-
-        Example:
-            >>> from wengert.scipy.stats import expon
-            >>> print(f"{expon.entropy(scale=2.0):.4f}")
-            1.6931
-        """
+        """Return the entropy ``-E ln f(X)``, in nats."""
         return self._moment(
             "entropy", args, kwds, lambda h, loc, scale: h if scale is None else h + log(scale)
         )
@@ -487,19 +420,19 @@ def check_key(operation: str, key: Any) -> None:
 
 
 class Continuous(Distribution):
-    """A family of continuous distributions, stated by its log-density ``logpdf(z, *shapes)`` and other rules."""
+    """A family of continuous distributions, stated by its log-density ``logpdf(z, *shapes)`` and other rules.
+
+    Example:
+        >>> import wengert as wg
+        >>> from wengert.scipy.stats import norm
+        >>> print(wg.grad(norm.logpdf, argnums=(0, 1, 2))(2.0, 0.0, 1.0), f"{norm.pdf(0.0):.4f}")
+        (-2.0, 2.0, 3.0) 0.3989
+    """
 
     of_points = ("pdf", "logpdf", *Distribution.of_points)
 
     def logpdf(self, x: Any, *args: Any, **kwds: Any) -> Any:
-        """Return the logarithm of the density, -inf outside of the support, where the derivatives are 0.
-
-        Example:
-            >>> import wengert as wg
-            >>> from wengert.scipy.stats import norm
-            >>> print(wg.grad(norm.logpdf, argnums=(0, 1, 2))(2.0, 0.0, 1.0))
-            (-2.0, 2.0, 3.0)
-        """
+        """Return the logarithm of the density, -inf outside of the support, where the derivatives are 0."""
         return self._density("logpdf", x, args, kwds)
 
     def _density(self, function: str, x: Any, args: tuple[Any, ...], kwds: dict[str, Any]) -> Any:
@@ -514,13 +447,7 @@ class Continuous(Distribution):
         return only_if(self._allowed(shapes, scale), where(outside, -INFINITY, density))
 
     def pdf(self, x: Any, *args: Any, **kwds: Any) -> Any:
-        """Return the density, 0 outside of the support.
-
-        Example:
-            >>> from wengert.scipy.stats import norm
-            >>> print(f"{norm.pdf(0.0):.4f}")
-            0.3989
-        """
+        """Return the density, 0 outside of the support."""
         return exp(self._density("pdf", x, args, kwds))
 
 
@@ -528,6 +455,12 @@ class Discrete(Distribution):
     """A family of distributions on integers, stated by its log-probabilities ``logpmf(k, *shapes)`` and other rules.
 
     Between integers the probability is 0 and the distribution function constant, so derivatives in k are 0.
+
+    Example:
+        >>> import wengert as wg
+        >>> from wengert.scipy.stats import poisson
+        >>> print(wg.grad(poisson.logpmf, argnums=1)(3, 2.0), f"{poisson.pmf(0, 1.0):.4f}")  # k / mu - 1
+        0.5 0.3679
     """
 
     _stated = "logpmf"
@@ -542,14 +475,7 @@ class Discrete(Distribution):
         return low - 1.0, high
 
     def logpmf(self, k: Any, *args: Any, **kwds: Any) -> Any:
-        """Return the logarithm of the probability of k, -inf where that is 0; the derivative in k is 0.
-
-        Example:
-            >>> import wengert as wg
-            >>> from wengert.scipy.stats import poisson
-            >>> print(wg.grad(poisson.logpmf, argnums=1)(3, 2.0))  # k / mu - 1
-            0.5
-        """
+        """Return the logarithm of the probability of k, -inf where that is 0; the derivative in k is 0."""
         return self._mass("logpmf", k, args, kwds)
 
     def _mass(self, function: str, k: Any, args: tuple[Any, ...], kwds: dict[str, Any]) -> Any:
@@ -562,13 +488,7 @@ class Discrete(Distribution):
         return only_if(self._allowed(shapes, scale), where(outside, -INFINITY, value))
 
     def pmf(self, k: Any, *args: Any, **kwds: Any) -> Any:
-        """Return the probability of k, 0 between the integers of the support.
-
-        Example:
-            >>> from wengert.scipy.stats import poisson
-            >>> print(f"{poisson.pmf(0, 1.0):.4f}")
-            0.3679
-        """
+        """Return the probability of k, 0 between the integers of the support."""
         return exp(self._mass("pmf", k, args, kwds))
 
 

@@ -136,9 +136,9 @@ def _f_variance(n: Any, m: Any) -> Any:
 
 
 def _f_entropy(n: Any, m: Any) -> Any:
-    half, other = 0.5 * n, 0.5 * m
-    digammas = (1.0 - half) * digamma(half) - (1.0 + other) * digamma(other)
-    return log(m / n) + betaln(half, other) + digammas + (half + other) * digamma(half + other)
+    half_n, half_m = 0.5 * n, 0.5 * m
+    digammas = (1.0 - half_n) * digamma(half_n) - (1.0 + half_m) * digamma(half_m)
+    return log(m / n) + betaln(half_n, half_m) + digammas + (half_n + half_m) * digamma(half_n + half_m)
 
 
 f = Continuous(

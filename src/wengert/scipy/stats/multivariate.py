@@ -69,13 +69,24 @@ def _square(operation: str, matrix: Any, name: str) -> Any:
 
 def _check(operation: str, requirement: str, value: Any, holds: Any) -> None:
     """Raise `ArgumentError` where a value is known and does not fulfil a requirement."""
-    known = concrete(value)
-    if known is not None and not np.all(holds(np.asarray(known))):
-        raise ArgumentError(message(operation, requirement, str(known)))
+    plain = concrete(value)
+    if plain is not None and not np.all(holds(np.asarray(plain))):
+        raise ArgumentError(message(operation, requirement, str(plain)))
 
 
 class MultivariateNormal(Multivariate):
-    """The normal distribution of vectors, of density ``exp(-(x-m)' C^-1 (x-m) / 2) / sqrt(det(2 pi C))``."""
+    """The normal distribution of vectors, of density ``exp(-(x-m)' C^-1 (x-m) / 2) / sqrt(det(2 pi C))``.
+
+    Example:
+        >>> print(multivariate_normal(cov=[1.0, 2.0]).mean, multivariate_normal([0.0, 0.0], 2.0).cov[0])
+        [0. 0.] [2. 0.]
+        >>> print(
+        ...     f"{multivariate_normal.logpdf([0.0, 0.0], cov=[1.0, 4.0]):.4f} {multivariate_normal.pdf(0.0):.4f}"
+        ... )
+        -2.5310 0.3989
+        >>> print(f"{multivariate_normal.entropy(cov=np.eye(2)):.4f}")
+        2.8379
+    """
 
     name = "multivariate_normal"
     of_parameters = ("entropy", "rvs")
@@ -95,22 +106,11 @@ class MultivariateNormal(Multivariate):
         return mean, cov
 
     def mean(self, mean: Any = None, cov: Any = 1) -> Any:
-        """Return the mean.
-
-        Example:
-            >>> print(multivariate_normal(cov=[1.0, 2.0]).mean)
-            [0. 0.]
-        """
+        """Return the mean."""
         return self._parameters("mean", mean, cov)[0]
 
     def cov(self, mean: Any = None, cov: Any = 1) -> Any:
-        """Return the covariance matrix.
-
-        Example:
-            >>> print(multivariate_normal([0.0, 0.0], 2.0).cov)
-            [[2. 0.]
-             [0. 2.]]
-        """
+        """Return the covariance matrix."""
         return self._parameters("cov", mean, cov)[1]
 
     def logpdf(self, x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
@@ -119,10 +119,6 @@ class MultivariateNormal(Multivariate):
         Raises:
             LinAlgError: the covariance matrix is not positive definite.
             UnsupportedError: ``allow_singular`` is true.
-
-        Example:
-            >>> print(f"{multivariate_normal.logpdf([0.0, 0.0], cov=[1.0, 4.0]):.4f}")
-            -2.5310
         """
         operation = f"scipy.stats.{self.name}.logpdf"
         if allow_singular:
@@ -140,21 +136,11 @@ class MultivariateNormal(Multivariate):
         return _squeezed(-0.5 * (count * LOG_TWO_PI + _log_determinant(factor) + distance))
 
     def pdf(self, x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
-        """Return the density.
-
-        Example:
-            >>> print(f"{multivariate_normal.pdf(0.0):.4f}")
-            0.3989
-        """
+        """Return the density."""
         return exp(self.logpdf(x, mean, cov, allow_singular))
 
     def entropy(self, mean: Any = None, cov: Any = 1) -> Any:
-        """Return the entropy, ``ln det(2 pi e C) / 2``.
-
-        Example:
-            >>> print(f"{multivariate_normal.entropy(cov=np.eye(2)):.4f}")
-            2.8379
-        """
+        """Return the entropy, ``ln det(2 pi e C) / 2``."""
         mean, cov = self._parameters("entropy", mean, cov)
         return 0.5 * (shape_of(mean)[0] * (LOG_TWO_PI + 1) + _log_determinant(_cholesky(cov)))
 
@@ -177,7 +163,22 @@ class MultivariateNormal(Multivariate):
 
 
 class Dirichlet(Multivariate):
-    """The Dirichlet distribution of vectors with the sum 1, of density ``prod x_i^(a_i-1) / B(a)``."""
+    """The Dirichlet distribution of vectors with the sum 1, of density ``prod x_i^(a_i-1) / B(a)``.
+
+    Example:
+        >>> a = [1.0, 1.0, 1.0]
+        >>> x = [0.2, 0.3, 0.5]
+        >>> print(
+        ...     f"{dirichlet.logpdf(x, a):.4f} {dirichlet.pdf(x, a):.4f} {dirichlet.entropy(a):.4f}"
+        ... )  # ln 2, 2, -ln 2
+        0.6931 2.0000 -0.6931
+        >>> print(
+        ...     dirichlet.mean([1.0, 3.0]),
+        ...     dirichlet.var([1.0, 1.0]).round(4),
+        ...     dirichlet.cov([1.0, 1.0])[0].round(4),
+        ... )
+        [0.25 0.75] [0.0833 0.0833] [ 0.0833 -0.0833]
+    """
 
     name = "dirichlet"
     of_parameters = ("mean", "var", "cov", "entropy", "rvs")
@@ -194,10 +195,6 @@ class Dirichlet(Multivariate):
 
         Raises:
             ArgumentError: components are negative, or do not sum to 1.
-
-        Example:
-            >>> print(f"{dirichlet.logpdf([0.2, 0.3, 0.5], [1.0, 1.0, 1.0]):.4f}")  # ln 2
-            0.6931
         """
         operation = f"scipy.stats.{self.name}.logpdf"
         alpha, x = self._parameter("logpdf", alpha), doubles(x)
@@ -212,55 +209,29 @@ class Dirichlet(Multivariate):
         return _squeezed(np.sum(xlogy(exponents, x), axis=0) - _log_beta(alpha))
 
     def pdf(self, x: Any, alpha: Any) -> Any:
-        """Return the density.
-
-        Example:
-            >>> print(f"{dirichlet.pdf([0.2, 0.8], [1.0, 1.0]):.4f}")
-            1.0000
-        """
+        """Return the density."""
         return exp(self.logpdf(x, alpha))
 
     def mean(self, alpha: Any) -> Any:
-        """Return the mean, ``a / sum a``.
-
-        Example:
-            >>> print(dirichlet.mean([1.0, 3.0]))
-            [0.25 0.75]
-        """
+        """Return the mean, ``a / sum a``."""
         alpha = self._parameter("mean", alpha)
         return alpha / np.sum(alpha)
 
     def var(self, alpha: Any) -> Any:
-        """Return the variance of each component.
-
-        Example:
-            >>> print(dirichlet.var([1.0, 1.0]).round(4))
-            [0.0833 0.0833]
-        """
+        """Return the variance of each component."""
         alpha = self._parameter("var", alpha)
         total = np.sum(alpha)
         return alpha * (total - alpha) / (total * total * (total + 1.0))
 
     def cov(self, alpha: Any) -> Any:
-        """Return the covariance matrix.
-
-        Example:
-            >>> print(dirichlet.cov([1.0, 1.0]).round(4))
-            [[ 0.0833 -0.0833]
-             [-0.0833  0.0833]]
-        """
+        """Return the covariance matrix."""
         alpha = self._parameter("cov", alpha)
         total = np.sum(alpha)
         share = alpha / total
         return (np.diag(share) - np.outer(share, share)) / (total + 1.0)
 
     def entropy(self, alpha: Any) -> Any:
-        """Return the entropy.
-
-        Example:
-            >>> print(f"{dirichlet.entropy([1.0, 1.0, 1.0]):.4f}")
-            -0.6931
-        """
+        """Return the entropy."""
         alpha = self._parameter("entropy", alpha)
         total, count = np.sum(alpha), shape_of(alpha)[0]
         digammas = (total - count) * digamma(total) - np.sum((alpha - 1.0) * digamma(alpha))
@@ -298,6 +269,15 @@ class Multinomial(Multivariate):
     """The multinomial distribution: counts of outcomes in n trials, of probability ``n! prod p_i^x_i / x_i!``.
 
     The number of trials has no derivative.
+
+    Example:
+        >>> x, n, p = [1, 1], 2, [0.5, 0.5]
+        >>> print(
+        ...     f"{multinomial.logpmf(x, n, p):.4f} {multinomial.pmf(x, n, p):.4f} {multinomial.entropy(1, p):.4f}"
+        ... )
+        -0.6931 0.5000 0.6931
+        >>> print(multinomial.mean(8, [0.25, 0.75]), multinomial.cov(8, p)[0])
+        [2. 6.] [ 2. -2.]
     """
 
     name = "multinomial"
@@ -311,22 +291,16 @@ class Multinomial(Multivariate):
             operation = f"scipy.stats.{self.name}.{function}"
             raise ShapeError(message(operation, "p must have an axis of outcomes", show(p)))
         # As in SciPy, the last probability makes up for a sum that is not 1, so it has the derivative 0.
-        last, others = p[..., -1:], np.sum(p[..., :-1], axis=-1, keepdims=True)
-        is_whole = less(size_to_compare(1.0 - others - last), 2e-15)
-        rest = 1.0 - others
-        rest = rest + where(is_whole, stop_gradient(last - rest), 0.0)
-        p = np.concatenate([p[..., :-1], rest], axis=-1)
+        last, complement = p[..., -1:], 1.0 - np.sum(p[..., :-1], axis=-1, keepdims=True)
+        is_whole = less(size_to_compare(complement - last), 2e-15)
+        complement = complement + where(is_whole, stop_gradient(last - complement), 0.0)
+        p = np.concatenate([p[..., :-1], complement], axis=-1)
         is_probability = np.all(logical_and(~less(p, 0.0), ~greater(p, 1.0)), axis=-1)
         p = where(np.expand_dims(is_probability, -1), p, 1.0)
         return n, p, logical_and(is_probability, ~less(n, 0.0))
 
     def logpmf(self, x: Any, n: Any, p: Any) -> Any:
-        """Return the logarithm of the probability of counts, -inf where that is 0.
-
-        Example:
-            >>> print(f"{multinomial.logpmf([1, 1], 2, [0.5, 0.5]):.4f}")  # -ln 2
-            -0.6931
-        """
+        """Return the logarithm of the probability of counts, -inf where that is 0."""
         n, p, is_allowed = self._parameters("logpmf", n, p)
         x = stop_gradient(doubles(x))
         if not shape_of(x) or shape_of(x)[-1] != shape_of(p)[-1]:
@@ -340,32 +314,16 @@ class Multinomial(Multivariate):
         return where(is_allowed, where(is_outside, -INFINITY, value), np.nan)
 
     def pmf(self, x: Any, n: Any, p: Any) -> Any:
-        """Return the probability of counts.
-
-        Example:
-            >>> print(f"{multinomial.pmf([1, 1], 2, [0.5, 0.5]):.4f}")
-            0.5000
-        """
+        """Return the probability of counts."""
         return exp(self.logpmf(x, n, p))
 
     def mean(self, n: Any, p: Any) -> Any:
-        """Return the mean, ``n p``.
-
-        Example:
-            >>> print(multinomial.mean(8, [0.25, 0.75]))
-            [2. 6.]
-        """
+        """Return the mean, ``n p``."""
         n, p, is_allowed = self._parameters("mean", n, p)
         return where(np.expand_dims(is_allowed, -1), np.expand_dims(n, -1) * p, np.nan)
 
     def cov(self, n: Any, p: Any) -> Any:
-        """Return the covariance matrix, ``n (diag(p) - p p')``.
-
-        Example:
-            >>> print(multinomial.cov(8, [0.5, 0.5]))
-            [[ 2. -2.]
-             [-2.  2.]]
-        """
+        """Return the covariance matrix, ``n (diag(p) - p p')``."""
         n, p, is_allowed = self._parameters("cov", n, p)
         columns = np.expand_dims(p, -1)
         single = columns * np.eye(shape_of(p)[-1]) - columns * np.expand_dims(p, -2)
@@ -373,12 +331,7 @@ class Multinomial(Multivariate):
         return where(is_allowed, n * single, np.nan)
 
     def entropy(self, n: Any, p: Any) -> Any:
-        """Return the entropy.
-
-        Example:
-            >>> print(f"{multinomial.entropy(1, [0.5, 0.5]):.4f}")  # ln 2
-            0.6931
-        """
+        """Return the entropy."""
         n, p, is_allowed = self._parameters("entropy", n, p)
         factorials = np.sum(mean_log_factorial(np.expand_dims(n, -1), p), axis=-1)
         value = n * np.sum(entr(p), axis=-1) - lgamma(n + 1.0) + factorials
@@ -402,17 +355,26 @@ class Multinomial(Multivariate):
         if rank_of(n) or rank_of(p) != 1:
             raise ShapeError(message(operation, "one number and one vector are required", show(n, p)))
         shape = tuple(integers(() if size is None else size))
-        left, rest, counts = n + np.zeros(shape), 1.0, list[Any]()
+        left, remainder, counts = n + np.zeros(shape), 1.0, list[Any]()
         for k, key in enumerate(split(random_state, shape_of(p)[0])[:-1]):
-            is_gone = less(rest, 1e-300)
-            share = where(is_gone, 1.0, np.clip(p[k] / where(is_gone, 1.0, rest), 0.0, 1.0))
+            is_gone = less(remainder, 1e-300)
+            share = where(is_gone, 1.0, np.clip(p[k] / where(is_gone, 1.0, remainder), 0.0, 1.0))
             counts.append(binomial_quantile(open_uniform(key, shape), left, stop_gradient(share)))
-            left, rest = left - counts[-1], rest - p[k]
+            left, remainder = left - counts[-1], remainder - p[k]
         return where(is_allowed, np.stack([*counts, left], axis=-1), np.nan)
 
 
 class Wishart(Multivariate):
-    """The Wishart distribution of sums of df products ``z z'`` of normal vectors with the covariance scale."""
+    """The Wishart distribution of sums of df products ``z z'`` of normal vectors with the covariance scale.
+
+    Example:
+        >>> print(
+        ...     f"{wishart.logpdf(2.0, 3, 1.0):.4f} {wishart.pdf(2.0, 3, 1.0):.4f} {wishart.entropy(3, 1.0):.4f}"
+        ... )  # chi2
+        -1.5724 0.2076 2.0541
+        >>> print(wishart.mean(3, [1.0, 2.0])[0], wishart.mode(5, np.eye(2))[0, 0], wishart.var(3, 2.0))
+        [3. 0.] 2.0 24.0
+    """
 
     name = "wishart"
     of_parameters = ("mean", "mode", "var", "entropy", "rvs")
@@ -431,10 +393,6 @@ class Wishart(Multivariate):
 
         With p rows it is ``((df - p - 1) ln det x - tr(scale^-1 x) - df ln det(2 scale)) / 2 - ln Gamma_p(df / 2)``.
         Only the lower triangles of the matrices are read.
-
-        Example:
-            >>> print(f"{wishart.logpdf(2.0, 3, 1.0):.4f}")  # as chi2 with three degrees of freedom
-            -1.5724
         """
         operation = f"scipy.stats.{self.name}.logpdf"
         df, scale = self._parameters("logpdf", df, scale)
@@ -452,60 +410,34 @@ class Wishart(Multivariate):
         return _squeezed(0.5 * ((df - count - 1.0) * _log_determinant(root) - trace) - norm)
 
     def pdf(self, x: Any, df: Any, scale: Any) -> Any:
-        """Return the density.
-
-        Example:
-            >>> print(f"{wishart.pdf(2.0, 3, 1.0):.4f}")
-            0.2076
-        """
+        """Return the density."""
         return exp(self.logpdf(x, df, scale))
 
     def mean(self, df: Any, scale: Any) -> Any:
-        """Return the mean, ``df scale``.
-
-        Example:
-            >>> print(wishart.mean(3, [1.0, 2.0]))
-            [[3. 0.]
-             [0. 6.]]
-        """
+        """Return the mean, ``df scale``."""
         df, scale = self._parameters("mean", df, scale)
         return _squeezed(df * scale)
 
     def mode(self, df: Any, scale: Any) -> Any:
-        """Return the mode, ``(df - p - 1) scale`` with p rows.
-
-        Example:
-            >>> print(wishart.mode(5, np.eye(2))[0, 0])
-            2.0
-        """
+        """Return the mode, ``(df - p - 1) scale`` with p rows."""
         df, scale = self._parameters("mode", df, scale)
         factor = df - shape_of(scale)[0] - 1.0
         return _squeezed(where(less(factor, 0.0), np.nan, factor) * scale)
 
     def var(self, df: Any, scale: Any) -> Any:
-        """Return the variance of each element, ``df (s_ij^2 + s_ii s_jj)``.
-
-        Example:
-            >>> print(wishart.var(3, 2.0))
-            24.0
-        """
+        """Return the variance of each element, ``df (s_ij^2 + s_ii s_jj)``."""
         df, scale = self._parameters("var", df, scale)
         diagonal = np.diagonal(scale)
         return _squeezed(df * (scale * scale + np.outer(diagonal, diagonal)))
 
     def entropy(self, df: Any, scale: Any) -> Any:
-        """Return the entropy.
-
-        Example:
-            >>> print(f"{wishart.entropy(3, 1.0):.4f}")
-            2.0541
-        """
+        """Return the entropy."""
         df, scale = self._parameters("entropy", df, scale)
         count = shape_of(scale)[0]
         determinant = _log_determinant(_cholesky(scale)) + count * math.log(2)
         digammas = sum(digamma(0.5 * (df - i)) for i in range(count))
-        rest = 0.5 * df * count - 0.5 * (df - count - 1.0) * digammas
-        return 0.5 * (count + 1) * determinant + _log_gamma(0.5 * df, count) + rest
+        moments = 0.5 * df * count - 0.5 * (df - count - 1.0) * digammas
+        return 0.5 * (count + 1) * determinant + _log_gamma(0.5 * df, count) + moments
 
     def rvs(self, df: Any, scale: Any, size: Any = 1, random_state: Any = None) -> Any:
         """Draw matrices by Bartlett's decomposition, with derivatives in both parameters.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -18,15 +19,36 @@ from wengert.engine.ops.comparison import equal, where
 from wengert.engine.ops.exponential import exp, log, sqrt
 from wengert.engine.ops.special.scipy_ufuncs import BY_NAME
 from wengert.numpy.registry import rank_of, strong
-from wengert.scipy.registry import floats
+from wengert.scipy.registry import floats, signatures
 from wengert.scipy.stats.gammas import beta
 from wengert.special import entr
 
+ResultT = TypeVar("ResultT")
 #: NumPy's mean, of which a checker knows no type for values inside transforms.
 _average: Any = np.mean
-_sample = documented(
+_scipys = signatures(
+    "scipy.stats",
+    """
+        gmean(a, axis=0, dtype=None, weights=None, *, nan_policy="propagate", keepdims=False)
+        hmean(a, axis=0, dtype=None, *, weights=None, nan_policy="propagate", keepdims=False)
+        sem(a, axis=0, ddof=1, nan_policy="propagate", *, keepdims=False)
+        variation(a, axis=0, nan_policy="propagate", ddof=0, *, keepdims=False)
+        zscore(a, axis=0, ddof=0, nan_policy="propagate")
+        skew(a, axis=0, bias=True, nan_policy="propagate", *, keepdims=False)
+        kurtosis(a, axis=0, fisher=True, bias=True, nan_policy="propagate", *, keepdims=False)
+        entropy(pk, qk=None, base=None, axis=0, *, nan_policy="propagate", keepdims=False)
+        describe(a, axis=0, ddof=1, bias=True, nan_policy="propagate")
+    """,
+)
+
+
+_described = documented(
     nan_policy="must be 'propagate'.", Raises="UnsupportedError: ``nan_policy`` is another one."
 )
+
+
+def _sample(statistic: Callable[..., ResultT]) -> Callable[..., ResultT]:
+    return _described(_scipys(statistic))
 
 
 def _samples(operation: str, a: Any, axis: Any, nan_policy: str, dtype: Any = None) -> tuple[Any, int]:
@@ -57,17 +79,8 @@ def _mean(a: Any, axis: int, weights: Any, keepdims: bool) -> Any:
     return np.sum(a * weights, axis=axis, keepdims=keepdims) / total
 
 
-@substitutes("scipy.stats.gmean")
 @_sample
-def gmean(
-    a: Any,
-    axis: Any = 0,
-    dtype: Any = None,
-    weights: Any = None,
-    *,
-    nan_policy: str = "propagate",
-    keepdims: bool = False,
-) -> Any:
+def gmean(a: Any, axis: Any, dtype: Any, weights: Any, nan_policy: Any, keepdims: Any) -> Any:
     """Return the geometric mean, ``exp(mean(ln a))``.
 
     Example:
@@ -78,17 +91,8 @@ def gmean(
     return exp(_mean(log(a), axis, weights, keepdims))
 
 
-@substitutes("scipy.stats.hmean")
 @_sample
-def hmean(
-    a: Any,
-    axis: Any = 0,
-    dtype: Any = None,
-    *,
-    weights: Any = None,
-    nan_policy: str = "propagate",
-    keepdims: bool = False,
-) -> Any:
+def hmean(a: Any, axis: Any, dtype: Any, weights: Any, nan_policy: Any, keepdims: Any) -> Any:
     """Return the harmonic mean, ``1 / mean(1 / a)``.
 
     Example:
@@ -99,11 +103,8 @@ def hmean(
     return 1.0 / _mean(1.0 / a, axis, weights, keepdims)
 
 
-@substitutes("scipy.stats.sem")
 @_sample
-def sem(
-    a: Any, axis: Any = 0, ddof: int = 1, nan_policy: str = "propagate", *, keepdims: bool = False
-) -> Any:
+def sem(a: Any, axis: Any, ddof: Any, nan_policy: Any, keepdims: Any) -> Any:
     """Return the standard error of the mean, ``std(a) / sqrt(n)``.
 
     Example:
@@ -114,11 +115,8 @@ def sem(
     return np.std(a, axis=axis, ddof=ddof, keepdims=keepdims) / math.sqrt(shape_of(a)[axis])
 
 
-@substitutes("scipy.stats.variation")
 @_sample
-def variation(
-    a: Any, axis: Any = 0, nan_policy: str = "propagate", ddof: int = 0, *, keepdims: bool = False
-) -> Any:
+def variation(a: Any, axis: Any, nan_policy: Any, ddof: Any, keepdims: Any) -> Any:
     """Return the coefficient of variation, ``std(a) / mean(a)``.
 
     Example:
@@ -129,9 +127,8 @@ def variation(
     return np.std(a, axis=axis, ddof=ddof, keepdims=keepdims) / _average(a, axis=axis, keepdims=keepdims)
 
 
-@substitutes("scipy.stats.zscore")
 @_sample
-def zscore(a: Any, axis: Any = 0, ddof: int = 0, nan_policy: str = "propagate") -> Any:
+def zscore(a: Any, axis: Any, ddof: Any, nan_policy: Any) -> Any:
     """Return the standard scores, ``(a - mean(a)) / std(a)``; NaN where all samples are equal.
 
     Example:
@@ -154,11 +151,8 @@ def _standardised_moment(a: Any, axis: int, order: int, keepdims: bool) -> Any:
     return where(is_zero, np.nan, _average(centred**order, axis=axis, keepdims=keepdims) / scale)
 
 
-@substitutes("scipy.stats.skew")
 @_sample
-def skew(
-    a: Any, axis: Any = 0, bias: bool = True, nan_policy: str = "propagate", *, keepdims: bool = False
-) -> Any:
+def skew(a: Any, axis: Any, bias: Any, nan_policy: Any, keepdims: Any) -> Any:
     """Return the skewness, ``mean((a - mean)^3) / var^(3/2)``.
 
     Example:
@@ -171,17 +165,8 @@ def skew(
     return value if bias or n < 3 else value * (math.sqrt(n * (n - 1)) / (n - 2))
 
 
-@substitutes("scipy.stats.kurtosis")
 @_sample
-def kurtosis(
-    a: Any,
-    axis: Any = 0,
-    fisher: bool = True,
-    bias: bool = True,
-    nan_policy: str = "propagate",
-    *,
-    keepdims: bool = False,
-) -> Any:
+def kurtosis(a: Any, axis: Any, fisher: Any, bias: Any, nan_policy: Any, keepdims: Any) -> Any:
     """Return the kurtosis, ``mean((a - mean)^4) / var^2 - 3``.
 
     Example:
@@ -196,17 +181,8 @@ def kurtosis(
     return value - 3.0 if fisher else value
 
 
-@substitutes("scipy.stats.entropy")
 @_sample
-def entropy(
-    pk: Any,
-    qk: Any = None,
-    base: Any = None,
-    axis: Any = 0,
-    *,
-    nan_policy: str = "propagate",
-    keepdims: bool = False,
-) -> Any:
+def entropy(pk: Any, qk: Any, base: Any, axis: Any, nan_policy: Any, keepdims: Any) -> Any:
     """Return the entropy of probabilities, ``-sum p ln p``, or the relative one, ``sum p ln(p / q)``.
 
     Example:
@@ -235,11 +211,8 @@ class DescribeResult(NamedTuple):
     kurtosis: Any
 
 
-@substitutes("scipy.stats.describe")
 @_sample
-def describe(
-    a: Any, axis: Any = 0, ddof: int = 1, bias: bool = True, nan_policy: str = "propagate"
-) -> DescribeResult:
+def describe(a: Any, axis: Any, ddof: Any, bias: Any, nan_policy: Any) -> DescribeResult:
     """Return the number of samples, their extremes and their first four moments.
 
     Example:

@@ -47,7 +47,7 @@ from wengert.engine.ir.types import TensorType
 from wengert.engine.machine import costs
 from wengert.engine.nest.nest import Branch, Call, Loop, Nest, Sort, Step, While, all_steps
 
-#: How a built-in function of this kind is called: ``METH_FASTCALL | METH_KEYWORDS``.
+#: The convention of calls of such a built-in function: ``METH_FASTCALL | METH_KEYWORDS``.
 _CALL = 0x0080 | 0x0002
 _NAME = b"compiled\0"
 #: The most arguments and results: LLVM needs some 4 ms for each.
@@ -69,9 +69,9 @@ def eligible(signature: Signature, module: Module) -> bool:
         and len(program.inputs) + len(program.outputs) <= _MOST
         and not set(program.inputs) & set(program.outputs)
         and len(program.inputs) == len(signature.taken)
-        and len(program.outputs) == len(signature.given)
+        and len(program.outputs) == len(signature.returned)
         and _has_plain_containers(signature)
-        and all(map(_is_known, (*signature.taken, *signature.given)))
+        and all(map(_is_known, (*signature.taken, *signature.returned)))
         and all(map(_is_short, all_steps(program.steps)))
         and supported()
     )
@@ -141,8 +141,8 @@ def make(signature: Signature, executable: Executable, following: Callable[..., 
     definition = struct.pack("=QQQQ16s", method + 32, entry, _CALL, 0, _NAME)
     table[METHOD:STATUS] = np.frombuffer(definition, np.uintp)
     constants = tuple(value for _, value in executable.constants)
-    kept = (executable.library, arena, alone, names, constants)
-    return _new_function()(method, (table, following, kept), None)
+    references = (executable.library, arena, alone, names, constants)
+    return _new_function()(method, (table, following, references), None)
 
 
 class Watch:
@@ -170,7 +170,7 @@ def identity(signature: Signature) -> str:
     if not (_has_plain_containers(signature) and supported()):
         return ""
     structures = _structures(signature)
-    types = [list(map(str, types)) for types in (signature.taken, signature.given)]
+    types = [list(map(str, types)) for types in (signature.taken, signature.returned)]
     return f"{structures} {types} {list(map(_orders, structures))} {OFFSETS} {READABLE} {list(WORDS)}"
 
 

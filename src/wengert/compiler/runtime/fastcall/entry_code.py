@@ -37,7 +37,7 @@ class Signature(NamedTuple):
     """The tuple of positional arguments."""
     taken: tuple[TensorType, ...]
     results: Structure
-    given: tuple[TensorType, ...]
+    returned: tuple[TensorType, ...]
     named: Structure = Structure(dict)
     """The arguments by name, in the order of the call."""
 
@@ -63,9 +63,9 @@ METHOD = TEAM + 1
 STATUS = METHOD + 6
 BLOCK = STATUS + 8
 
-#: What `entry_poll` keeps in words of the status: whether a call has polled, and how many in a row took too long.
+#: The words of the status in which `entry_poll` keeps whether a call has polled, and how many in a row took too long.
 _HAS_POLLED, _LATE = 3, 4
-#: How many calls in a row must take too long before all are passed on: one may have waited for the processor.
+#: The number of calls in a row that must take too long before all are passed on: one may have waited for the processor.
 _MOST_LATE = 4
 #: Cycles after its first poll in which a program may end: some tens of microseconds.
 _PATIENCE = 1 << 17
@@ -83,7 +83,7 @@ def number_word(interface: Interface, position: int) -> int:
 
 def keys_word(signature: Signature, interface: Interface) -> int:
     """Return the first word for the keys of dicts and the classes of named tuples, behind the numbers."""
-    return number_word(interface, len(signature.taken) + len(signature.given))
+    return number_word(interface, len(signature.taken) + len(signature.returned))
 
 
 def keys(signature: Signature) -> list[Any]:
@@ -117,10 +117,7 @@ def is_record(structure: Structure) -> bool:
 def entry_ir(signature: Signature, interface: Interface, polls: bool = False) -> str:
     """Return the text of the function ``entry``, which calls ``main``, to follow that of ``main``.
 
-    Args:
-        signature: of the compiled function.
-        interface: of its program.
-        polls: whether the program has loops that end by a condition, in which it calls back now and then.
+    A program that ``polls`` has loops that end by a condition, in which it calls back now and then.
     """
     text = _Entry(signature, interface, polls).text()
     return text + _poll_ir() if polls else text
@@ -199,9 +196,9 @@ class _Entry(ObjectFunction):
     def _here(self, number: int) -> Value:
         return self._at(self.words, 8 * number)
 
-    def _call(self, function: str, *given: Value, result: Kind = POINTER) -> Value:
+    def _call(self, function: str, *operands: Value, result: Kind = POINTER) -> Value:
         address = self._word(function)
-        return self.b.emit(f"call {result} {address.text}({', '.join(map(str, given))})", result)
+        return self.b.emit(f"call {result} {address.text}({', '.join(map(str, operands))})", result)
 
     def _do(self, function: str, item: Value) -> None:
         self.b.do(f"call void {self._word(function).text}({item})")
@@ -231,15 +228,15 @@ class _Entry(ObjectFunction):
 
     def _names(self, names: Sequence[str]) -> None:
         """Require these names of arguments, in this order, as the same objects: equal names most often are."""
-        given = Value("%names", POINTER)
+        passed = Value("%names", POINTER)
         if not names:
-            self._require(self._same(given, _NULL))
+            self._require(self._same(passed, _NULL))
             return
-        self._require(self.b.compare("ne", given, _NULL))
-        self._require(self._is_number(self._field(given, OFFSETS.size, I64), len(names)))
+        self._require(self.b.compare("ne", passed, _NULL))
+        self._require(self._is_number(self._field(passed, OFFSETS.size, I64), len(names)))
         keys = self._keys(len(names))
         for number in range(len(names)):
-            name = self._field(given, OFFSETS.tuple_items + 8 * number)
+            name = self._field(passed, OFFSETS.tuple_items + 8 * number)
             self._require(self._same(name, self._field(keys, 8 * number)))
 
     def _items(self, items: Value, structure: Structure, leaves: Iterator[tuple[int, Value]]) -> None:
@@ -321,13 +318,13 @@ class _Entry(ObjectFunction):
     def _scalar(self, item: Value, type_: TensorType) -> Value:
         """Read a NumPy scalar, or an array without axes."""
         b = self.b
-        scalar, other, after = b.new_label("scalar"), b.new_label("array"), b.new_label("value")
+        scalar, array, after = b.new_label("scalar"), b.new_label("array"), b.new_label("value")
         kind = self._type(item)
-        b.branch_if(self._same(kind, self._word(pointer_to(type_.dtype, "scalar"))), scalar, other)
+        b.branch_if(self._same(kind, self._word(pointer_to(type_.dtype, "scalar"))), scalar, array)
         b.label(scalar)
         inside = self._at(item, OFFSETS.value)
         b.branch(after)
-        b.label(other)
+        b.label(array)
         self._require(self._same(kind, self._word("ndarray")))
         data = self._array(item, type_)
         end = b.block
@@ -374,7 +371,7 @@ class _Entry(ObjectFunction):
         """Make the arrays of the results; first of all, since making objects may run Python code."""
         made: dict[int, int] = {}
         null, zero = _NULL, constant(I32, 0)
-        for position, type_ in enumerate(self.signature.given):
+        for position, type_ in enumerate(self.signature.returned):
             if type_.shape:
                 name = f"@entry_shape{position}"
                 extents = ", ".join(f"i64 {extent}" for extent in type_.shape)
@@ -383,8 +380,8 @@ class _Entry(ObjectFunction):
                 )
                 ndim, number = constant(I32, type_.ndim), constant(I32, type_.dtype.num)
                 shape = Value(name, POINTER)
-                given = (self._word("ndarray"), ndim, shape, number, null, null, zero, zero, null)
-                made[position] = self._new(self._call("PyArray_New", *given))
+                arguments = (self._word("ndarray"), ndim, shape, number, null, null, zero, zero, null)
+                made[position] = self._new(self._call("PyArray_New", *arguments))
         return made
 
     def _run(self, addresses: Value, arrays: Mapping[int, int]) -> None:
@@ -414,7 +411,7 @@ class _Entry(ObjectFunction):
     def _boxed(self, arrays: Mapping[int, int]) -> Iterator[int]:
         """Return the objects of the leaves; those of numbers are made before any container."""
         objects: list[int] = []
-        for position, type_ in enumerate(self.signature.given):
+        for position, type_ in enumerate(self.signature.returned):
             if type_.shape:
                 objects.append(arrays[position])
             else:

@@ -36,8 +36,8 @@ from wengert.engine.ir.types import TensorType
 
 #: Bytes of an array that is moved to a cache line, at most: with more, memory itself is the bottleneck.
 _MOVED = 1 << 25
-#: How many arrays in a row are moved: in a loop the second one is aligned, and an argument that is new in each call is
-#: not worth a copy in each.
+#: The number of arrays in a row that are moved: in a loop the second one is aligned, and an argument that is new in
+#: each call is not worth a copy in each.
 _MOVES = 2
 
 #: The words of a row; the extents of the shape follow.
@@ -60,25 +60,21 @@ _ROW = len(_WORDS) + _MOST_AXES
 
 
 class Reader:
-    """Checks and reads the arguments of a program.
+    """Checks and reads the arguments of a program, whose leaves have slots in the block of addresses.
 
-    Args:
-        types: the types of the leaves.
-        slots: the slot of each leaf in the block of addresses.
-        taken: the leaves that are donated.
-        kept: those in which a result stays, so that they must begin on a cache line.
+    Leaves ``taken`` are donated. In those ``held`` a result stays, so that they must begin on a cache line.
     """
 
     def __init__(
-        self, types: Sequence[TensorType], slots: Sequence[int], taken: Sequence[int], kept: Collection[int]
+        self, types: Sequence[TensorType], slots: Sequence[int], taken: Sequence[int], held: Collection[int]
     ) -> None:
         rows = [
-            _row(type_, slot, is_taken=position in taken, is_kept=position in kept)
+            _row(type_, slot, is_taken=position in taken, is_kept=position in held)
             for position, (type_, slot) in enumerate(zip(types, slots, strict=True))
         ]
         self._dtypes = [type_.dtype for type_ in types]
         self._taken = taken
-        self._moves_left = dict.fromkeys(kept, _MOVES)
+        self._moves_left = dict.fromkeys(held, _MOVES)
         self._rows = np.array([row for row in rows if row], np.int64)
         #: The leaves in the order of their addresses in the last call, if that matters.
         self._order = np.arange(len(rows) if taken else 0)
@@ -89,11 +85,7 @@ class Reader:
         return _native() if len(self._rows) == len(self._dtypes) and supported() else None
 
     def in_place(self, leaves: list[Any], block: int) -> bool:
-        """Write the addresses of the leaves into a block, if the program can read all of them in place; return whether.
-
-        Raises:
-            ArgumentError: an array was donated before.
-        """
+        """Write the addresses of the leaves into a block, and return whether the program can read all in place."""
         read = self._read
         if read is None or not read(leaves, block, *self._given):
             return False
@@ -107,11 +99,7 @@ class Reader:
         self._moves_left = dict.fromkeys(self._moves_left, _MOVES)
 
     def prepared(self, leaves: Sequence[Any]) -> list[Any]:
-        """Return the leaves as arrays that the program can read; donated ones are not copied, at most moved.
-
-        Raises:
-            ArgumentError: an array was donated before, or cannot be donated.
-        """
+        """Return the leaves as arrays that the program can read; donated ones are not copied, at most moved."""
         donation.refuse_given_up(leaves)
         if self._taken:
             donation.refuse_shared(leaves, self._taken)
@@ -259,10 +247,10 @@ class _ReadFunction(ObjectFunction):
         b.branch_if(b.compare("sgt", place, constant(I64, 0)), compare, done)
         b.label(compare)
         before = b.binary("sub", place, constant(I64, 1))
-        other = b.load(b.element(order, "i64", before), I64, 8)
-        b.branch_if(b.compare("ugt", self._span(self._row(other))[0], start), move, done)
+        neighbour = b.load(b.element(order, "i64", before), I64, 8)
+        b.branch_if(b.compare("ugt", self._span(self._row(neighbour))[0], start), move, done)
         b.label(move)
-        b.store(other, b.element(order, "i64", place), 8)
+        b.store(neighbour, b.element(order, "i64", place), 8)
         b.store(before, self.place, 8)
         b.branch(look)
         b.label(done)

@@ -28,16 +28,16 @@ _GRAINS = 64
 _MOST_GRAINS = 1 << 14
 #: For each thread, a chunk is this part of half of the grains, or of the rest if that is less.
 _PARTS = 4
-#: How long a worker spins for the next loop before it sleeps: a few times as long as waking it takes.
+#: The time for which a worker spins for the next loop before it sleeps: a few times as long as waking it takes.
 _SPIN_SECONDS = 150e-6
-#: How often it yields its processor in this time, for the calling thread, say.
+#: The interval at which it yields its processor in this time, for the calling thread, say.
 _YIELD_SECONDS = 5e-6
-#: How long the calling thread spins for a worker's last chunk before it yields its processor, which that worker may
-#: need.
+#: The time for which the calling thread spins for a worker's last chunk before it yields its processor, which that
+#: worker may need.
 _WAIT_SECONDS = 50e-6
-#: How many idle teams of a size are kept: as many as calls usually run at the same time.
+#: The number of idle teams of a size that stay: as many as calls usually run at the same time.
 _KEPT = 2
-#: How long to wait for a worker to leave.
+#: The time to wait for a worker to leave.
 _LEAVE_SECONDS = 5.0
 #: Two cache lines, since processors prefetch them in pairs: fields that different threads write share none.
 _ALIGNMENT = 128
@@ -55,7 +55,7 @@ class _Runtime(NamedTuple):
     worker: Callable[[int, int], None]
     stop: Callable[[int], None]
     pace: float
-    """How many reads of a word fit into a second."""
+    """The number of reads of a word in a second."""
 
 
 _lock = threading.RLock()
@@ -224,10 +224,10 @@ class Team:
         if self.threads == 1 or not self.alive:
             return
         with _lock:
-            kept = _idle[self.threads]
-            keep = len(kept) < _KEPT
+            idle = _idle[self.threads]
+            keep = len(idle) < _KEPT
             if keep:
-                kept.append(self)
+                idle.append(self)
         if not keep:
             self.stop()
 
@@ -244,12 +244,12 @@ def acquire(threads: int) -> Team:
     A team of one has no state that changes, so that one serves all calls.
     """
     with _lock:
-        kept = _idle[threads]
-        if kept:
-            return kept[-1] if threads == 1 else kept.pop()
+        idle = _idle[threads]
+        if idle:
+            return idle[-1] if threads == 1 else idle.pop()
         if threads == 1:
-            kept.append(Team(1))
-            return kept[0]
+            idle.append(Team(1))
+            return idle[0]
     return Team(_checked("acquire", threads))
 
 

@@ -58,7 +58,7 @@ FIELDS = {
     "frame": _APART + 16,  # ptr
     "size": _APART + 24,  # i64: tiles of a grain
     "longer": _APART + 32,  # i64: how many grains, the first ones, have one tile more
-    # How many grains the workers have done, ever.
+    # The number of grains that the workers have done, ever.
     "done": 2 * _APART,  # i32
     "waiting": 2 * _APART + 4,  # i32: whether the primary thread sleeps
     "since": 2 * _APART + 8,  # i64: when it fell asleep
@@ -308,7 +308,7 @@ def _pause(b: _Builder, count: Value) -> None:
 
 # -- the primary thread ----------------------------------------------------------------------------------
 
-#: How often the primary thread yields its processor before it sleeps.
+#: The number of times that the primary thread yields its processor before it sleeps.
 _YIELDS = 4
 #: It pays to wake a worker if more than this is left after the first chunk of the primary thread, in nanoseconds of one
 #: thread; measured with two processors.
@@ -416,7 +416,7 @@ def _finish(b: _Builder, _team: Value, expected: Value, start: Value, first: Val
 
 # -- workers ---------------------------------------------------------------------------------------------
 
-#: How often a worker yields its processor while a region is open that has no chunk for it, before it sleeps: 20 ms.
+#: The yields of a worker without a chunk, while a region is open, before it sleeps: 20 ms.
 _OPEN_YIELDS = 4096
 #: A worker that takes this many times as long for a chunk as the primary thread was preempted.
 _LATE = 4

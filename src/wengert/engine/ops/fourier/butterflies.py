@@ -42,7 +42,7 @@ from wengert.engine.primitive import OF_PROGRAMS, Draw, Primitive, primitive
 def _axis(operation: str, operands: Sequence[TensorType], columns: int, count: int) -> int:
     """Return the axis that is transformed, or raise an error."""
     x = operands[0]
-    if x.dtype not in COMPLEX_DTYPE or any(other.dtype != x.dtype for other in operands):
+    if x.dtype not in COMPLEX_DTYPE or any(operand.dtype != x.dtype for operand in operands):
         raise DtypeError(message(operation, "operands of one precision are required", show(*operands)))
     axis = len(x.shape) - (2 if columns else 1)
     if axis < 0 or x.shape[axis] != count:
@@ -65,8 +65,8 @@ def _evaluate(*operands: Any, sign: int, has_im: bool, columns: int, **steps: An
     _type(*map(type_of, operands), sign=sign, has_im=has_im, columns=columns, **steps)
     x = operands[0] + 1j * operands[1] if has_im else operands[0] + 0j
     axis = -2 if columns else -1
-    found = np.fft.fft(x, axis=axis) if sign < 0 else np.fft.ifft(x, axis=axis, norm="forward")
-    return _paired(found, operands[0].dtype)
+    spectrum = np.fft.fft(x, axis=axis) if sign < 0 else np.fft.ifft(x, axis=axis, norm="forward")
+    return _paired(spectrum, operands[0].dtype)
 
 
 @in_frames
@@ -85,8 +85,8 @@ def _lowering(
 
     def load(point: Index) -> Complex:
         values = [part.at(frame.outside.at(point)) for part in parts]
-        found = Complex(values[0], values[1] if has_im else None)
-        return exchanged(found) if sign > 0 and has_im else found
+        value = Complex(values[0], values[1] if has_im else None)
+        return exchanged(value) if sign > 0 and has_im else value
 
     def write(point: Index, y: Complex) -> Stores:
         if sign > 0:  # of real numbers, the conjugate
@@ -104,8 +104,8 @@ def _source(*operands: str, sign: int, has_im: bool, columns: int, **steps: Any)
 
 def _with_tables(transform: str, factors: Sequence[str], *, paired: bool = True) -> str:
     """Return the source of a transform, which also names the tables that it has no use for."""
-    found = f"np.stack([(y := {transform}).real, y.imag], -1)" if paired else transform
-    return f"({', '.join([found, *factors])}, None)[0]"
+    text = f"np.stack([(y := {transform}).real, y.imag], -1)" if paired else transform
+    return f"({', '.join([text, *factors])}, None)[0]"
 
 
 def _batched(parts: int) -> Callable[..., Any]:
@@ -122,7 +122,7 @@ def _batched(parts: int) -> Callable[..., Any]:
 
 
 def _first_of(size: int, x: Any) -> Any:
-    """Return the first example, or zeros where there is none."""
+    """Return the first example, or zeros for no example."""
     shape = shape_of(x)
     return slice_(x, index=(0, *whole(shape)[1:])) if size else np.zeros(shape[1:], dtype_of(x))
 
@@ -304,8 +304,8 @@ def _irdft_lowering(
             )
             for k in range(1, half)
         ]
-        found = short_transform([exchanged(z) for z in values], -1)
-        stores = [store for k, x in enumerate(found) for store in write_real(Index(k), x)]
+        signal = short_transform([exchanged(z) for z in values], -1)
+        stores = [store for k, x in enumerate(signal) for store in write_real(Index(k), x)]
         return frame.stages([(buffer_of(result), Pieces((frame.column,), tuple(stores)))])
     k = Dim(half - 1)
     two = Const(dtype.type(2), dtype)

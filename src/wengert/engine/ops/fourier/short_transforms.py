@@ -113,11 +113,11 @@ def short_transform(xs: Sequence[Complex], sign: int) -> list[Complex]:
 def _composite(xs: Sequence[Complex], sign: int, first: int) -> list[Complex]:
     count, second = len(xs), len(xs) // first
     columns = [short_transform(xs[column::second], sign) for column in range(second)]
-    found: list[Complex | None] = [None] * count
+    outputs: list[Complex | None] = [None] * count
     for k in range(first):
         row = [_turned(columns[column][k], _root(count, k * column, sign)) for column in range(second)]
-        found[k::first] = short_transform(row, sign)
-    return [x for x in found if x is not None]
+        outputs[k::first] = short_transform(row, sign)
+    return [x for x in outputs if x is not None]
 
 
 def _prime(xs: Sequence[Complex], sign: int) -> list[Complex]:
@@ -126,7 +126,7 @@ def _prime(xs: Sequence[Complex], sign: int) -> list[Complex]:
     half = range(1, (count + 1) // 2)
     sums = {j: _sum(xs[j], xs[count - j]) for j in half}
     differences = {j: _difference(xs[j], xs[count - j]) for j in half}
-    found = [functools.reduce(_sum, sums.values(), xs[0])] * count
+    outputs = [functools.reduce(_sum, sums.values(), xs[0])] * count
     for k in half:
         even = xs[0]
         odd: tuple[Expression | None, Expression | None] = (None, None)
@@ -138,9 +138,9 @@ def _prime(xs: Sequence[Complex], sign: int) -> list[Complex]:
             turned = (_scaled(differences[j].re, root.imag), _scaled(differences[j].im, root.imag))
             odd = (plus(turned[0], odd[0]), plus(turned[1], odd[1]))
         # i times the odd part
-        found[k] = _number(minus(even.re, odd[1]), plus(even.im, odd[0]))
-        found[count - k] = _number(plus(even.re, odd[1]), minus(even.im, odd[0]))
-    return found
+        outputs[k] = _number(minus(even.re, odd[1]), plus(even.im, odd[0]))
+        outputs[count - k] = _number(plus(even.re, odd[1]), minus(even.im, odd[0]))
+    return outputs
 
 
 def times(x: Complex, c: Expression, s: Expression) -> Complex:

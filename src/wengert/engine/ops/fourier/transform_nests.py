@@ -38,17 +38,17 @@ def is_convolved(count: int, radices: Sequence[int]) -> bool:
 
 def tables(count: int, radices: Sequence[int], dtype: Dtype) -> list[Any]:
     """Return the constants of a transform: the factors between its steps; for a convolution also both chirps."""
-    rest, found = math.prod(radices), list[Any]()
+    remaining, arrays = math.prod(radices), list[Any]()
     for radix in radices[:-1]:
-        rest //= radix
-        found.append(_factors(radix, rest, dtype))
-    return [*found, *_chirps(count, math.prod(radices), dtype)] if is_convolved(count, radices) else found
+        remaining //= radix
+        arrays.append(_factors(radix, remaining, dtype))
+    return [*arrays, *_chirps(count, math.prod(radices), dtype)] if is_convolved(count, radices) else arrays
 
 
-def _factors(radix: int, rest: int, dtype: Dtype) -> Any:
+def _factors(radix: int, remaining: int, dtype: Dtype) -> Any:
     """Return the factors between two steps, ``e^(-2 pi i k p / (radix rest))``: parts, k from 1 on, p."""
-    k, p = np.arange(1, radix)[:, None], np.arange(rest)
-    cosines, sines = turn(k * p, radix * rest)
+    k, p = np.arange(1, radix)[:, None], np.arange(remaining)
+    cosines, sines = turn(k * p, radix * remaining)
     return np.stack([cosines, -sines]).astype(dtype)
 
 
@@ -109,9 +109,9 @@ def _frames(shape: Shape, columns: int) -> list[Frame]:
     if not columns:
         counters = tuple(map(Dim, shape[:-1]))
         return [Frame(counters, Dim(1), Place(tuple(map(Index.of, counters)), ()), Place((), ()))]
-    found: list[Frame] = []
-    blocks, rest = divmod(shape[-1], columns)
-    for count, size, start in ((blocks, columns, 0), (1, rest, blocks * columns)):
+    frames: list[Frame] = []
+    blocks, remainder = divmod(shape[-1], columns)
+    for count, size, start in ((blocks, columns, 0), (1, remainder, blocks * columns)):
         if not count * size:
             continue
         counters = (*map(Dim, shape[:-2]), Dim(count))
@@ -119,19 +119,19 @@ def _frames(shape: Shape, columns: int) -> list[Frame]:
         column = Dim(size)
         mine = Index.of(column)
         outside = Place(tuple(before), (block * columns + mine + start,))
-        found.append(Frame(counters, column, outside, Place((), (mine,))))
-    return found
+        frames.append(Frame(counters, column, outside, Place((), (mine,))))
+    return frames
 
 
 def in_frames(rule: Callable[..., Stages]) -> Callable[..., Stages]:
     """Return the lowering that carries out a rule in the loops of each frame of an operation."""
 
     def lowering(i: Any, result: Operand, *operands: Operand, columns: int, **params: Any) -> Stages:
-        found: Stages | None = None
+        remainder: Stages | None = None
         for frame in reversed(_frames(operands[0].shape, columns)):
-            found = replace(rule(frame, result, *operands, **params), rest=found)
-        assert found is not None
-        return found
+            remainder = replace(rule(frame, result, *operands, **params), remainder=remainder)
+        assert remainder is not None
+        return remainder
 
     return lowering
 
@@ -162,17 +162,7 @@ def transform_nests(
     radices: Sequence[int],
     constants: Sequence[Operand],
 ) -> list[Nest]:
-    """Return the nests of a transform.
-
-    Args:
-        load: the point at an index.
-        write: what stores the result at an index.
-        target: the buffer that it stores in.
-        frame: the loops around.
-        count: the number of points.
-        radices: the lengths of the short transforms.
-        constants: the `tables`.
-    """
+    """Return the nests of a transform."""
     if is_convolved(count, radices):
         return _by_convolution(load, write, target, frame, count, radices, constants)
     return _in_steps(load, write, target, frame, radices, constants)
@@ -241,12 +231,12 @@ def _in_steps(
     count, done = math.prod(radices), 1
     nests: list[Nest] = []
     for step, radix in enumerate(radices):
-        rest = count // (radix * done)
-        p, q = Dim(rest), Dim(done)
-        values = _step(load, radix, factors[step] if rest > 1 else None, p, q)
+        remaining = count // (radix * done)
+        p, q = Dim(remaining), Dim(done)
+        values = _step(load, radix, factors[step] if remaining > 1 else None, p, q)
         first = Index.of(p) * (radix * done) + Index.of(q)
         buffer, written = target, write
-        if rest > 1:
+        if remaining > 1:
             between = frame.buffer(values[0].re.dtype, count)
             buffer, written = buffer_of(between), functools.partial(parts_at, frame.inside)
             load = functools.partial(stored, between, frame.inside)
@@ -261,14 +251,14 @@ def _step(
 ) -> list[Complex]:
     """Return the results of a step at one point: short transforms, times the factors of a table."""
     point, part = Index.of(p) * q.extent + Index.of(q), p.extent * q.extent
-    found = short_transform([load(point + j * part) for j in range(radix)], -1)
+    points = short_transform([load(point + j * part) for j in range(radix)], -1)
     if table is None:
-        return found
+        return points
     turned = [
         times(y, table.at((Index(0), Index(k), Index.of(p))), table.at((Index(1), Index(k), Index.of(p))))
-        for k, y in enumerate(found[1:])
+        for k, y in enumerate(points[1:])
     ]
-    return [found[0], *turned]
+    return [points[0], *turned]
 
 
 def parts_at(place: Place, point: Index, y: Complex) -> Stores:

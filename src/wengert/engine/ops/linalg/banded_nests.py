@@ -115,8 +115,8 @@ class _System:
             _stored(self.y, first, j),
             *window.moved(rows, self.right(j + self.lower + 1)),
         )
-        known = [self.right(Index(k)) for k in range(self.lower + 1)]
-        return [*window.start(known), Turns(counter, turn)]
+        initial = [self.right(Index(k)) for k in range(self.lower + 1)]
+        return [*window.start(initial), Turns(counter, turn)]
 
     def up(self) -> list[Stage]:
         """Return the steps of ``U x = y``."""
@@ -132,8 +132,8 @@ class _System:
             _stored(self.x, x, *self.place, j),
             *window.moved(above, self.between(j - (self.diagonal + 1))),
         )
-        known = [self.between(Index(self.count - 1 - k)) for k in range(self.diagonal + 1)]
-        return [*window.start(known), Turns(counter, turn, reverse=True)]
+        initial = [self.between(Index(self.count - 1 - k)) for k in range(self.diagonal + 1)]
+        return [*window.start(initial), Turns(counter, turn, reverse=True)]
 
 
 def _solved(i: Any, result: Operand, *operands: Operand, lower: int, upper: int) -> Stages:

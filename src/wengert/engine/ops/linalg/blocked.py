@@ -67,8 +67,8 @@ class Blocks:
         first, last = (0, half), (half, count)
         above = self._cholesky(section(a, first, first), requirement)
         beside = swapped(self._substituted(above, swapped(section(a, last, first)), True, False))
-        rest = section(a, last, last) - multiply(beside, swapped(beside))
-        below = self._cholesky(rest, requirement)
+        complement = section(a, last, last) - multiply(beside, swapped(beside))
+        below = self._cholesky(complement, requirement)
         zeros = np.zeros((*shape_of(a)[:-2], half, count - half))
         return _joined([[above, zeros], [beside, below]])
 
@@ -112,8 +112,8 @@ class Blocks:
         first, last = (0, half), (half, count)
         early, late = (first, last) if lower else (last, first)
         x = self._substituted(section(t, early, early), section(b, early, every), lower, unit)
-        rest = section(b, late, every) - multiply(section(t, late, early), x)
-        y = self._substituted(section(t, late, late), rest, lower, unit)
+        residual = section(b, late, every) - multiply(section(t, late, early), x)
+        y = self._substituted(section(t, late, late), residual, lower, unit)
         return concatenate(*((x, y) if lower else (y, x)), axis=len(shape_of(b)) - 2)
 
     # -- LU factors --------------------------------------------------------------------------------------
@@ -148,15 +148,7 @@ class Blocks:
         )
 
     def solution(self, factors: Any, a: Any, b: Any, *, transposed: bool, operation: str = "solve") -> Any:
-        """Return x with ``A x = b``, or with ``A^T x = b``, from the LU factors of A.
-
-        Args:
-            factors: the factors.
-            a: the matrix, which an error tells of.
-            b: the right-hand sides.
-            transposed: whether the equation is that of the transpose.
-            operation: the name of the operation, which an error tells of.
-        """
+        """Return x with ``A x = b``, or with ``A^T x = b``, from the LU factors of A."""
 
         def program(packed: Any, b: Any) -> Any:
             count = shape_of(packed)[-2]
@@ -240,17 +232,17 @@ class Blocks:
         if columns <= self.columns:
             return householder_by_columns(a, lanes=self.lanes)
         half = _half(columns, self.columns)
-        every, rest = (0, rows), (0, columns - half)
+        every, remaining = (0, rows), (0, columns - half)
         packed = self._reflected(section(a, every, (0, half)))
         mirrors = _mirrors(section(packed, every, (0, half)))
         right = section(a, every, (half, columns))
         taus = section(packed, (rows, rows + 1), (0, half))
         products = self._gathered(mirrors, taus, multiply(swapped(mirrors), right), transposed=True)
         right = right - multiply(mirrors, products)
-        below = self._reflected(section(right, (half, rows), rest))
+        below = self._reflected(section(right, (half, rows), remaining))
         return concatenate(
             packed,
-            concatenate(section(right, (0, half), rest), below, axis=len(shape_of(a)) - 2),
+            concatenate(section(right, (0, half), remaining), below, axis=len(shape_of(a)) - 2),
             axis=len(shape_of(a)) - 1,
         )
 
@@ -304,15 +296,15 @@ def stacked(program: Callable[..., Any], *operands: Any) -> Any:
     lead = broadcast("stack", *(shape_of(operand)[:-2] for operand in operands))
     dtype = np.result_type(*map(dtype_of, operands))
     flat = (math.prod(lead),) if lead else ()
-    given = list[Any]()
+    stacks = list[Any]()
     for operand in operands:
         shape = shape_of(operand)[-2:]
         wide = cast(operand, dtype=FLOAT64) if dtype_of(operand) != FLOAT64 else operand
         wide = wide if shape_of(wide)[:-2] == lead else broadcast_to(wide, shape=(*lead, *shape))
-        given.append(wide if lead == flat else reshape(wide, shape=(*flat, *shape)))
-    found = program(*given)
-    found = found if lead == flat else reshape(found, shape=(*lead, *shape_of(found)[-2:]))
-    return found if dtype == FLOAT64 else cast(found, dtype=dtype)
+        stacks.append(wide if lead == flat else reshape(wide, shape=(*flat, *shape)))
+    result = program(*stacks)
+    result = result if lead == flat else reshape(result, shape=(*lead, *shape_of(result)[-2:]))
+    return result if dtype == FLOAT64 else cast(result, dtype=dtype)
 
 
 def unless(result: Any, failed: Any, problem: str, operation: str, *operands: Any) -> Any:

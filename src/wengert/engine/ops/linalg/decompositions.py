@@ -123,19 +123,7 @@ def _stated(
     check: Callable[[str, TensorType], None] = check_matrices,
     result: Callable[[Dtype], Dtype] = lambda dtype: dtype,
 ) -> Primitive:
-    """State a factorisation; ``tangent(a, da, out, **params)`` is the tangent of its result.
-
-    Args:
-        name: the name.
-        doc: the docstring.
-        shape: the shape of the result of one matrix.
-        evaluate: the evaluation.
-        tangent: the derivative.
-        source: the NumPy expression.
-        samples: the samples.
-        check: raises an error for operands that it does not take.
-        result: the dtype of the result for that of the matrices: `real_dtype` where it is real.
-    """
+    """State a factorisation; ``tangent(a, da, out, **params)`` is the tangent of its result."""
 
     def rule(a: TensorType, **params: Any) -> TensorType:
         check(name, a)
@@ -407,15 +395,15 @@ complement = primitive(
 )
 
 
-def completed(vectors: Any, rest: Any) -> Any:
+def completed(vectors: Any, added: Any) -> Any:
     """Append to orthonormal columns a complement, with the derivative of the space that it spans.
 
-    The rest moves by ``-vectors vectors^H d rest``, and does not turn within its space. So functions of the space have
-    their derivative, and single columns have none. A step of Newton and Schulz keeps the columns orthonormal in
-    derivatives up to the third.
+    The added columns move by ``-vectors vectors^H d added``, and do not turn within their space. So functions of the
+    space have their derivative, and single columns have none. A step of Newton and Schulz keeps the columns orthonormal
+    in derivatives up to the third.
     """
-    moved = rest - multiply(vectors, multiply(adjoint(vectors), rest))
-    step = 1.5 * np.eye(shape_of(rest)[-1]) - 0.5 * multiply(adjoint(moved), moved)
+    moved = added - multiply(vectors, multiply(adjoint(vectors), added))
+    step = 1.5 * np.eye(shape_of(added)[-1]) - 0.5 * multiply(adjoint(moved), moved)
     step = cast(step, dtype=dtype_of(vectors))
     return concatenate(vectors, multiply(moved, step), axis=len(shape_of(vectors)) - 1)
 
@@ -442,10 +430,10 @@ def _qr_tangent(a: Any, da: Any, out: Any) -> Any:
     quotient = swapped(solve_triangular(swapped(r), swapped(da), lower=True, unit=False))
     turned = multiply(adjoint(q), quotient)
     below = lower(turned, -1)
-    rest = turned - below + adjoint(below)
+    upper = turned - below + adjoint(below)
     if is_complex(dtype_of(out)):
-        rest = where(np.eye(shape_of(r)[-1], dtype=bool), real(rest), rest)
-    return _stacked(quotient - multiply(q, rest), multiply(rest, r))
+        upper = where(np.eye(shape_of(r)[-1], dtype=bool), real(upper), upper)
+    return _stacked(quotient - multiply(q, upper), multiply(upper, r))
 
 
 def _tall(draw: Draw) -> Any:
@@ -499,8 +487,8 @@ def _with_cut(tangent: Any, a: Any, da: Any, rcond: float, right: Any = None) ->
     u, t, v = parts(svd(a), rows, 1, columns)
     t = real(t)
     largest = reduce_max(t, axes=(len(shape_of(t)) - 1,))
-    kept = greater(t, reshape(largest, shape=(*shape_of(largest), 1)) * rcond)
-    s, between = swapped(t), logical_and(swapped(kept), logical_not(kept))
+    retained = greater(t, reshape(largest, shape=(*shape_of(largest), 1)) * rcond)
+    s, between = swapped(t), logical_and(swapped(retained), logical_not(retained))
     s, t = where(between, s, dtype_of(t).type(1)), where(between, t, 0)
     turned = multiply(multiply(adjoint(u), da), v)
     even = _symmetric_part(where(between, 1 / (s * (s - t)) - 1 / (s * s), 0)) * (turned + adjoint(turned))

@@ -1,7 +1,7 @@
 """Factorisations and equations by the routines of LAPACK, as programs in the place of those of `blocked`.
 
-As in NumPy, they run in float64, also for float32. LAPACK stores arrays by columns: where it gets a matrix as it lies,
-it factorises the transpose.
+As in NumPy, those of real matrices run in float64, also for float32. LAPACK stores arrays by columns: where it gets a
+matrix as it lies, it factorises the transpose.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.engine.core.dtypes import FLOAT64, INT64, dtype_of
+from wengert.engine.core.dtypes import FLOAT64, INT64, dtype_of, is_complex
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.ops.comparison import equal, not_equal
 from wengert.engine.ops.conversion import cast
@@ -120,8 +120,6 @@ class BandedRoutines:
     """The programs for banded matrices, in the dtype of the operands.
 
     Args:
-        lower: the number of diagonals below the main one.
-        upper: the number of diagonals above it.
         in_registers: whether nests solve the equations, with a window of the unknowns in registers.
     """
 
@@ -149,4 +147,4 @@ class BandedRoutines:
 
 
 def _wide(a: Any) -> Any:
-    return a if dtype_of(a) == FLOAT64 else cast(a, dtype=FLOAT64)
+    return a if dtype_of(a) == FLOAT64 or is_complex(dtype_of(a)) else cast(a, dtype=FLOAT64)

@@ -46,8 +46,8 @@ def _evaluate(a: Any) -> Any:
         if rows and columns:
             program = scipy_linalg("lu").get_lapack_funcs("getrf", dtype=result.dtype)
             result[position][:, :columns], exchanged, _ = program(a[position].astype(result.dtype))
-        for row, other in enumerate(exchanged):
-            order[row], order[other] = order[other], order[row]
+        for row, partner in enumerate(exchanged):
+            order[row], order[partner] = order[partner], order[row]
         result[position][:, columns] = order
         result[position][: len(exchanged), columns + 1] = exchanged
     return result
@@ -93,13 +93,13 @@ def _tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any) -> Any:
     change = dl + du
     rank = len(shape_of(out))
     if rows > columns:
-        rest = section(da, (count, rows), (0, count))
-        rest = _divided(rest - multiply(section(left, (count, rows), (0, count)), du), corner)
-        change = concatenate(change, rest, axis=rank - 2)
+        block = section(da, (count, rows), (0, count))
+        block = _divided(block - multiply(section(left, (count, rows), (0, count)), du), corner)
+        change = concatenate(change, block, axis=rank - 2)
     if columns > rows:
-        rest = section(da, (0, count), (count, columns))
-        rest = rest - multiply(dl, section(upper, (0, count), (count, columns)))
-        change = concatenate(change, solve_triangular(square, rest, lower=True, unit=True), axis=rank - 1)
+        block = section(da, (0, count), (count, columns))
+        block = block - multiply(dl, section(upper, (0, count), (count, columns)))
+        change = concatenate(change, solve_triangular(square, block, lower=True, unit=True), axis=rank - 1)
     still = section(out, (0, rows), (columns, columns + 2)) * 0.0
     return concatenate(change, still, axis=rank - 1)
 

@@ -139,28 +139,28 @@ def _frames(lead: Shape, lanes: int) -> list[_Frame]:
     if not lanes or not lead:
         counters = tuple(map(Dim, lead))
         return [_Frame(counters, Dim(1), tuple(map(Index.of, counters)))]
-    blocks, rest = divmod(lead[-1], lanes)
-    found: list[_Frame] = []
-    for count, size, start in ((blocks, lanes, 0), (1, rest, blocks * lanes)):
+    blocks, remainder = divmod(lead[-1], lanes)
+    frames: list[_Frame] = []
+    for count, size, start in ((blocks, lanes, 0), (1, remainder, blocks * lanes)):
         if count * size:
             counters = (*map(Dim, lead[:-1]), Dim(count))
             *outer, block = map(Index.of, counters)
             lane = Dim(size)
-            found.append(_Frame(counters, lane, (*outer, block * lanes + Index.of(lane) + start)))
-    return found
+            frames.append(_Frame(counters, lane, (*outer, block * lanes + Index.of(lane) + start)))
+    return frames
 
 
 def _in_frames(rule: Callable[..., Sequence[Stage]]) -> Pointwise:
     """Return the lowering that carries out a rule for each block of matrices."""
 
     def lowering(i: Any, result: Operand, *operands: Operand, lanes: int, **params: Any) -> Stages:
-        found: Stages | None = None
+        remainder: Stages | None = None
         for frame in reversed(_frames(result.shape[:-2], lanes)):
             stages = rule(frame, result, *operands, **params)
             counters = tuple(sorted(frame.counters, key=lambda counter: -counter.extent))
-            found = Stages(counters, tuple(stages), found)
-        assert found is not None
-        return found
+            remainder = Stages(counters, tuple(stages), remainder)
+        assert remainder is not None
+        return remainder
 
     return Pointwise(lowering)
 
@@ -243,12 +243,12 @@ def _cholesky(frame: _Frame, result: Operand, a: Operand, requirement: str) -> l
     rows = result.shape[-1]
     counter, i, k = Dim(rows), Dim(rows), Dim(rows)
     j, column, row = Index.of(counter), Index.of(i), Index.of(k)
-    rest, pivot = frame.array(rows), frame.array()
-    known = _sum(k, _times(u.at(row, j), u.at(row, column)), _before(k, j))
-    square = rest.at(j)
+    residual, pivot = frame.array(rows), frame.array()
+    products = _sum(k, _times(u.at(row, j), u.at(row, column)), _before(k, j))
+    square = residual.at(j)
     holds = _apply("logical_not", _compared("less_equal", square, _ZERO), dtype=BOOL)
     root = Apply("required", (_apply("sqrt", square), holds), FLOAT64, requirement=requirement)
-    beside = _where(_compared("greater", column, j), _over(rest.at(column), pivot.at()), _ZERO)
+    beside = _where(_compared("greater", column, j), _over(residual.at(column), pivot.at()), _ZERO)
     value = _where(_compared("equal", column, j), pivot.at(), beside)
     p, q = Dim(rows), Dim(rows)
     first, second = Index.of(p), Index.of(q)
@@ -257,7 +257,7 @@ def _cholesky(frame: _Frame, result: Operand, a: Operand, requirement: str) -> l
         Turns(
             counter,
             (
-                rest.store((i,), (column,), _minus(u.at(j, column), known)),
+                residual.store((i,), (column,), _minus(u.at(j, column), products)),
                 pivot.store((), (), root),
                 u.store((i,), (j, column), value),
             ),
@@ -293,8 +293,8 @@ def _substitution(
     counter, c, k = Dim(rows), Dim(columns), Dim(rows)
     i, column, row = Index.of(counter), Index.of(c), Index.of(k)
     condition = _before(k, i) if lower else _after(k, i)
-    known = _sum(k, _times(matrix.at(i, row), x.at(row, column)), condition)
-    value = _minus(x.at(i, column), known)
+    products = _sum(k, _times(matrix.at(i, row), x.at(row, column)), condition)
+    value = _minus(x.at(i, column), products)
     solved = frame.array(columns)
     p, q = Dim(rows), Dim(columns)
     place = (Index.of(p), Index.of(q))
@@ -344,7 +344,7 @@ class _Elimination(NamedTuple):
     moved: _Local
     """The same after an exchange."""
     column: _Local
-    """What is left of a column of the matrix."""
+    """The remainder of a column of the matrix."""
     row: _Local
     across: _Local
     """The row of L of the pivot."""
@@ -479,8 +479,8 @@ def _mirror(
     """
     mirror, unit, squares, head, divisor = (frame.array(*shape) for shape in ((rows,), (), (), (), ()))
     r, n, m = Dim(rows), Dim(rows), Dim(rows)
-    i, term, other = Index.of(r), Index.of(n), Index.of(m)
-    left = _where(_compared("less", other, j), _ZERO, _apply("absolute", matrix.at(j, other)))
+    i, term, column = Index.of(r), Index.of(n), Index.of(m)
+    left = _where(_compared("less", column, j), _ZERO, _apply("absolute", matrix.at(j, column)))
     largest = Reduce("maximum", (m,), left, FLOAT64) if rows > 1 else left
     scale = _where(_compared("equal", unit.at(), _ZERO), _ONE, unit.at())
     share, alpha = _over(matrix.at(j, term), scale), matrix.at(j, j)
@@ -605,11 +605,11 @@ def _partner(step: Index, row: Index, rows: int) -> Expression:
         return _apply("remainder", Iota(index), Const(np.int64(odd), INT64), dtype=INT64)
 
     odd = factorisation.pairings(rows)
-    other = modulo(step - row)
+    partner = modulo(step - row)
     if rows % 2:
-        return other
-    other = _where(_compared("equal", other, row), Iota(Index(rows - 1)), other)
-    return _where(_compared("less", row, Index(odd)), other, modulo(step * ((odd + 1) // 2)))
+        return partner
+    partner = _where(_compared("equal", partner, row), Iota(Index(rows - 1)), partner)
+    return _where(_compared("less", row, Index(odd)), partner, modulo(step * ((odd + 1) // 2)))
 
 
 def _rotated(arrays: _Rotations, partners: _Local, step: Index, rows: int) -> tuple[Stage, ...]:
@@ -617,9 +617,9 @@ def _rotated(arrays: _Rotations, partners: _Local, step: Index, rows: int) -> tu
     matrix, half, vectors, turned, values, twice, tangent, cosine, sine = arrays
     p, q = Dim(rows), Dim(rows)
     i, j = Index.of(p), Index.of(q)
-    other, across = (partners.number(step, index, below=rows) for index in (i, j))
-    gap, crossing = _minus(values.at(other), values.at(i)), twice.at(i)
-    first = _compared("less", i, other)
+    partner, across = (partners.number(step, index, below=rows) for index in (i, j))
+    gap, crossing = _minus(values.at(partner), values.at(i)), twice.at(i)
+    first = _compared("less", i, partner)
     positive = _apply(
         "where", _compared("equal", gap, _ZERO), first, _compared("greater", gap, _ZERO), dtype=BOOL
     )
@@ -627,19 +627,19 @@ def _rotated(arrays: _Rotations, partners: _Local, step: Index, rows: int) -> tu
     length = _apply("add", _apply("absolute", gap), _apply("sqrt", squares))
     least = Const(np.float64(factorisation.NEGLIGIBLE), FLOAT64)
     small = _compared("less", _apply("absolute", crossing), least)
-    still = _apply("logical_or", small, _compared("equal", i, other), dtype=BOOL)
+    still = _apply("logical_or", small, _compared("equal", i, partner), dtype=BOOL)
     divisor = _where(still, _ONE, _where(positive, length, _apply("negative", length)))
     slope = tangent.at(i)
     change = _times(Const(np.float64(0.5), FLOAT64), _times(slope, crossing))
 
     def turn(of: _Local) -> Expression:
         """Return an element of a row, rotated."""
-        return _minus(_times(cosine.at(i), of.at(i, j)), _times(sine.at(i), of.at(other, j)))
+        return _minus(_times(cosine.at(i), of.at(i, j)), _times(sine.at(i), of.at(partner, j)))
 
     both = _minus(_times(cosine.at(j), half.at(i, j)), _times(sine.at(j), half.at(i, across)))
     both = _where(_compared("equal", i, across), _ZERO, both)
     return (
-        twice.store((p,), (i,), _apply("add", matrix.at(i, other), matrix.at(other, i))),
+        twice.store((p,), (i,), _apply("add", matrix.at(i, partner), matrix.at(partner, i))),
         tangent.store((p,), (i,), _where(still, _ZERO, _over(crossing, divisor))),
         cosine.store((p,), (i,), _over(_ONE, _apply("sqrt", _apply("add", _ONE, _times(slope, slope))))),
         sine.store((p,), (i,), _times(slope, cosine.at(i))),
@@ -661,12 +661,12 @@ def _ascending(frame: _Frame, result: Operand, arrays: _Rotations, unit: _Local,
         "logical_and", _compared("equal", keys.at(k), keys.at(i)), _compared("less", k, i), dtype=BOOL
     )
     before = _apply("logical_or", _compared("less", keys.at(k), keys.at(i)), ties, dtype=BOOL)
-    one, none = Const(np.int64(1), INT64), zero(INT64)
+    increment, none = Const(np.int64(1), INT64), zero(INT64)
     place = _where(_compared("equal", rank.at(k), i), Iota(k), none)
     taken = order.number(j, below=rows)
     return [
         keys.store((p,), (i,), _where(_compared("equal", value, value), value, infinity)),
-        rank.store((p,), (i,), Reduce("add", (n,), _where(before, one, none), INT64)),
+        rank.store((p,), (i,), Reduce("add", (n,), _where(before, increment, none), INT64)),
         order.store((p,), (i,), Reduce("add", (n,), place, INT64)),
         frame.result(result, (q,), ((Index(0), j), _times(arrays.values.at(taken), unit.at()))),
         frame.result(result, (p, q), ((i + 1, j), arrays.vectors.at(taken, i))),

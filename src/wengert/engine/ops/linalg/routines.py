@@ -1,8 +1,8 @@
-"""Operations that are calls of routines of BLAS and LAPACK, for real matrices stacked along leading axes.
+"""Operations that are calls of routines of BLAS and LAPACK, for matrices stacked along leading axes.
 
-They stand in compiled programs only, which call the routines without Python. The routines store arrays by columns: they
-see each matrix transposed. They report a failure in a result, and programs of other operations raise its error (see
-`wengert.engine.ops.linalg.lapack_programs`).
+They stand in compiled programs only, which call the routines without Python where the matrices are real. The routines
+store arrays by columns: they see each matrix transposed. They report a failure in a result, and programs of other
+operations raise its error (see `wengert.engine.ops.linalg.lapack_programs`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from wengert.engine.core.errors import DtypeError, ShapeError, message
 from wengert.engine.core.shapes import broadcast
 from wengert.engine.ir.types import TensorType, show, type_of
 from wengert.engine.kernels import lapack
-from wengert.engine.nest.routine import Given, Made, Memory, Routine, RoutineCall, Stacked
+from wengert.engine.nest.routine import Given, Made, Memory, Routine, RoutineCall
 from wengert.engine.ops.elementwise import align
 from wengert.engine.ops.linalg.square import check_square, matrices
 from wengert.engine.primitive import OF_PROGRAMS, Draw, Primitive, primitive
@@ -33,7 +33,7 @@ _COLUMNS = 64
 
 def name_for(dtype: Dtype, routine: str) -> str:
     """Return the name of a routine for a dtype: ``dgetrf``."""
-    return {"f": "s", "d": "d"}[dtype.char] + routine
+    return lapack.LETTERS[dtype.char] + routine
 
 
 def _memory(type_: TensorType, count: int) -> int:
@@ -48,36 +48,41 @@ def _evaluate(operation: Primitive, arrays: Sequence[Any], params: Any) -> Any:
     results = [np.empty(type_.shape, type_.dtype) for type_ in types]
     assert isinstance(operation.lowering, Routine)
     calls = operation.lowering.stacked([type_of(x) for x in operands], types, params)
+    call, starts = calls.call, [x.ctypes.data for x in (*operands, *results)]
+    memory = np.empty(max(call.memory, 1), np.uint8)
+    scalars = [_scalar(argument, call.name) for argument in call.arguments]
+    fixed = [_fixed_address(*each, memory) for each in zip(call.arguments, scalars, strict=True)]
+    program = ctypes.CFUNCTYPE(None, *(ctypes.c_void_p for _ in fixed))(lapack.address(call.name))
     for number in range(calls.matrices):
-        _call(calls, number, operands, results)
+        places = [start + calls.offset(k, number) for k, start in enumerate(starts)]
+        inputs, made = places[: len(operands)], places[len(operands) :]
+        for source, target in call.copies:
+            ctypes.memmove(made[target], inputs[source], calls.sizes[source])
+        for place, argument in enumerate(call.arguments):
+            if isinstance(argument, (Given, Made)):
+                fixed[place] = (inputs if isinstance(argument, Given) else made)[argument.number]
+        program(*fixed)
     return tuple(results) if len(results) > 1 else results[0]
 
 
-def _call(calls: Stacked, number: int, operands: Sequence[Any], results: Sequence[Any]) -> None:
-    call, arrays = calls.call, (*operands, *results)
-    places = [x.ctypes.data + calls.offset(k, number) for k, x in enumerate(arrays)]
-    for source, target in call.copies:
-        ctypes.memmove(places[len(operands) + target], places[source], calls.sizes[source])
-    memory = ctypes.create_string_buffer(max(call.memory, 1))
-    letter, dtype = call.name[0], np.float32 if call.name[0] == "s" else np.float64
-    assert letter in "sd"
-    kept, given = [], list[Any]()
-    for argument in call.arguments:
-        match argument:
-            case Given(k):
-                given.append(places[k])
-            case Made(k):
-                given.append(places[len(operands) + k])
-            case Memory(offset):
-                given.append(ctypes.addressof(memory) + offset)
-            case str():
-                kept.append(np.array([ord(argument)], np.uint8))
-                given.append(kept[-1].ctypes.data)
-            case _:
-                kept.append(np.array([argument], dtype if isinstance(argument, float) else np.int32))
-                given.append(kept[-1].ctypes.data)
-    types = [ctypes.c_void_p for _ in given]
-    ctypes.CFUNCTYPE(None, *types)(lapack.address(call.name))(*given)
+def _scalar(argument: Any, routine: str) -> Any:
+    """Return the array that holds a number or a letter; None for an address."""
+    match argument:
+        case str():
+            return np.array([ord(argument)], np.uint8)
+        case float():
+            return np.array([argument], np.float32 if routine[0] == "s" else np.float64)
+        case int():
+            return np.array([argument], np.int32)
+        case _:
+            return None
+
+
+def _fixed_address(argument: Any, scalar: Any, memory: Any) -> int:
+    """Return the address that all calls share; 0 for that of a matrix."""
+    if isinstance(argument, Memory):
+        return memory.ctypes.data + argument.offset
+    return 0 if scalar is None else scalar.ctypes.data
 
 
 def _stated(
@@ -113,16 +118,10 @@ def _stated(
     return stated
 
 
-def _check(operation: str, dtypes: Sequence[Dtype], *types: TensorType) -> None:
-    if any(type_.dtype not in dtypes for type_ in types) or len({type_.dtype for type_ in types}) > 1:
-        raise DtypeError(message(operation, "real floats of one precision are required", show(*types)))
-
-
-_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
-
-
-def _check_floats(operation: str, *types: TensorType) -> None:
-    _check(operation, _FLOATS, *types)
+def _check_floats(operation: str, *types: TensorType, letters: str = "fd") -> None:
+    if any(type_.dtype.char not in letters or type_.dtype != types[0].dtype for type_ in types):
+        requirement = "floats" if "D" in letters else "real floats"
+        raise DtypeError(message(operation, f"{requirement} of one precision are required", show(*types)))
 
 
 def _check_exchanges(operation: str, exchanges: TensorType, count: int) -> None:
@@ -135,7 +134,7 @@ def _check_exchanges(operation: str, exchanges: TensorType, count: int) -> None:
 
 def _lu_type(a: TensorType) -> Any:
     check_square("lapack_lu", a)
-    _check_floats("lapack_lu", a)
+    _check_floats("lapack_lu", a, letters="fdFD")
     return a, TensorType(_INT32, a.shape[:-1])
 
 
@@ -165,7 +164,7 @@ def _lu_solution_type(
 def _solution_type(
     operation: str, factors: TensorType, exchanges: TensorType, b: TensorType, count: int
 ) -> TensorType:
-    _check_floats(operation, factors, b)
+    _check_floats(operation, factors, b, letters="fdFD")
     _check_exchanges(operation, exchanges, count)
     if b.ndim < 2 or b.shape[-1] != count:
         raise ShapeError(message(operation, "a column for each equation is required", show(factors, b)))
@@ -200,7 +199,7 @@ lapack_lu_solution = _stated(
 
 def _lu_inverse_type(factors: TensorType, exchanges: TensorType) -> TensorType:
     check_square("lapack_lu_inverse", factors)
-    _check_floats("lapack_lu_inverse", factors)
+    _check_floats("lapack_lu_inverse", factors, letters="fdFD")
     _check_exchanges("lapack_lu_inverse", exchanges, factors.shape[-1])
     lead = broadcast("lapack_lu_inverse", factors.shape[:-2], exchanges.shape[:-1])
     return TensorType(factors.dtype, (*lead, *factors.shape[-2:]))
@@ -359,7 +358,7 @@ lapack_orthogonal = _stated(
 
 
 def _check_width(operation: str, columns: TensorType, lower: int, upper: int) -> None:
-    _check_floats(operation, columns)
+    _check_floats(operation, columns, letters="fdFD")
     if columns.ndim < 2 or columns.shape[-1] != 2 * lower + upper + 1:
         requirement = f"{lower} lower and {upper} upper diagonals and as many again are required"
         raise ShapeError(message(operation, requirement, show(columns)))

@@ -162,8 +162,8 @@ def batch_csr(
 
 def _flat(x: Any) -> Any:
     """Return the first two axes as one."""
-    count, extent, *rest = shape_of(x)
-    return reshape(x, shape=(count * extent, *rest))
+    count, extent, *trailing = shape_of(x)
+    return reshape(x, shape=(count * extent, *trailing))
 
 
 def _samples(draw: Draw) -> Any:

@@ -56,9 +56,11 @@ def floating_dtype(*types: TensorType) -> Dtype:
 
 def multiply(a: Any, b: Any) -> Any:
     """Return the products of stacked matrices; leading axes broadcast."""
-    lead, other = len(shape_of(a)) - 2, len(shape_of(b)) - 2
-    rank = max(lead, other)
-    return product(f"{_LEAD[rank - lead : rank]}xy,{_LEAD[rank - other : rank]}yz->{_LEAD[:rank]}xz", a, b)
+    lead, right_lead = len(shape_of(a)) - 2, len(shape_of(b)) - 2
+    rank = max(lead, right_lead)
+    return product(
+        f"{_LEAD[rank - lead : rank]}xy,{_LEAD[rank - right_lead : rank]}yz->{_LEAD[:rank]}xz", a, b
+    )
 
 
 def inner(a: Any, b: Any) -> Any:
@@ -294,8 +296,8 @@ def _tangent_of_tangent(primals: Sequence[Any], tangents: Sequence[Any], out: An
 def _tangent_of_cotangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any) -> Any:
     """Differentiate ``(B + B^T) L = G``: ``(dB + dB^T) L = dG - (B + B^T) dL``."""
     (factor, _), (moved, right) = primals, tangents
-    known = None if moved is None else multiply(out + swapped(out), lower(moved))
-    return cholesky_cotangent(factor, _difference(right, known))
+    applied = None if moved is None else multiply(out + swapped(out), lower(moved))
+    return cholesky_cotangent(factor, _difference(right, applied))
 
 
 cholesky_tangent = _of_factor(

@@ -55,8 +55,8 @@ def cholesky(a: Any) -> Any:
         failed.append(less_equal(pivot, 0.0))
         factor[j][j] = sqrt(pivot)
         for i in range(j + 1, len(rows)):
-            rest = reduce(subtract, map(multiply, factor[i][:j], factor[j][:j]), rows[i][j])
-            factor[i][j] = rest / factor[j][j]
+            residual = reduce(subtract, map(multiply, factor[i][:j], factor[j][:j]), rows[i][j])
+            factor[i][j] = residual / factor[j][j]
     result = _stacked(factor, _dtype(a))
     return _unless(result, failed, "Matrix is not positive definite", "cholesky", a)
 
@@ -93,8 +93,8 @@ def log_determinant(a: Any) -> Any:
 def determinant_sign(a: Any) -> Any:
     """Return the sign of the product of the pivots and of the row exchanges: -1, 0 or 1."""
     pivots, is_odd = _pivots(a)
-    one = _dtype(a).type(1)
-    return where(_is_singular(pivots), 0 * one, where(_is_negative(pivots, is_odd), -one, one))
+    unit = _dtype(a).type(1)
+    return where(_is_singular(pivots), 0 * unit, where(_is_negative(pivots, is_odd), -unit, unit))
 
 
 def cholesky_tangent(factor: Any, right: Any) -> Any:
@@ -191,9 +191,9 @@ def _substituted(lower: Rows, right: Rows) -> Rows:
     """Return x with ``L x = B`` for a lower triangular L."""
     columns: Rows = [[] for _ in right[0]]
     for i, row in enumerate(right):
-        for known, x in zip(columns, row, strict=True):
-            products = map(multiply, lower[i][:i], known)
-            known.append(reduce(subtract, products, x) / lower[i][i])
+        for solved, x in zip(columns, row, strict=True):
+            products = map(multiply, lower[i][:i], solved)
+            solved.append(reduce(subtract, products, x) / lower[i][i])
     return _transposed(columns)
 
 

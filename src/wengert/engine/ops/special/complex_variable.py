@@ -32,15 +32,7 @@ from wengert.engine.primitive import Draw, Explicit, Primitive, primitive
 def _holomorphic(
     name: str, slope: Callable[[Any, Any], Any], doc: str, samples: Any, operands: tuple[str, ...]
 ) -> Primitive:
-    """State a function of a complex variable, and of integers after it, that SciPy evaluates.
-
-    Args:
-        name: SciPy's name.
-        slope: the derivative, of the result and the variable.
-        doc: the function, in one line.
-        samples: samples of the operands.
-        operands: the names of the operands.
-    """
+    """State a function of a complex variable, and of integers after it, that SciPy evaluates."""
 
     def rule(z: TensorType, *orders: TensorType) -> TensorType:
         if not is_complex(z.dtype):

@@ -65,15 +65,7 @@ def _deviance(k: Any, m: Any, d: Any) -> Any:
     singular=[(1.0, 0.0)],
 )
 def kl_divergence(x: Any, y: Any) -> Any:
-    """Return ``x ln(x / y) - x + y`` for positive numbers.
-
-    Args:
-        x: a number or an array.
-        y: others, which broadcast.
-
-    Returns:
-        A number or an array.
-    """
+    """Return ``x ln(x / y) - x + y`` for positive numbers."""
     return _deviance(x, y, y - x)
 
 
@@ -84,29 +76,13 @@ def kl_divergence(x: Any, y: Any) -> Any:
     singular=[(1.0, 0.0)],
 )
 def rel_entropy(x: Any, y: Any) -> Any:
-    """Return ``x ln(x / y)`` for positive numbers.
-
-    Args:
-        x: a number or an array.
-        y: others, which broadcast.
-
-    Returns:
-        A number or an array.
-    """
+    """Return ``x ln(x / y)`` for positive numbers."""
     return -(x * _log_ratio(y, x, y - x))
 
 
 @composed(lambda out, x, y: log(y), lambda out, x, y: x / y, domain=(0.5, 3.0), singular=[(1.0, 0.0)])
 def times_log(x: Any, y: Any) -> Any:
-    """Return ``x ln y``; the slope x / y does not overflow where 1 / y does.
-
-    Args:
-        x: a number or an array.
-        y: positive numbers, which broadcast.
-
-    Returns:
-        A number or an array.
-    """
+    """Return ``x ln y``; the slope x / y does not overflow where 1 / y does."""
     return x * log(y)
 
 
@@ -141,15 +117,7 @@ def _mass_by_count(out: Any, k: Any, m: Any) -> Any:
     singular=[(1.0, 0.0)],
 )
 def log_poisson_mass(k: Any, m: Any) -> Any:
-    """Return ``k ln m - m - ln Gamma(k + 1)``, the logarithm of a Poisson probability, for real k >= 0.
-
-    Args:
-        k: a number or an array.
-        m: means, which broadcast.
-
-    Returns:
-        A number or an array.
-    """
+    """Return ``k ln m - m - ln Gamma(k + 1)``, the logarithm of a Poisson probability, for real k >= 0."""
     return _log_mass(k, m, m - k)
 
 
@@ -169,15 +137,7 @@ def _rise_slope(x: Any, h: Any) -> Any:
     singular=[(0.0, 1.0)],
 )
 def digamma_rise(x: Any, h: Any) -> Any:
-    """Return ``psi(x + h) - psi(x)`` for positive x and h, whose terms have one sign.
-
-    Args:
-        x: a number or an array.
-        h: steps, which broadcast.
-
-    Returns:
-        A number or an array.
-    """
+    """Return ``psi(x + h) - psi(x)`` for positive x and h, whose terms have one sign."""
     total: Any = 0.0
     for n in range(_STEPS):
         total = total + h / (x + n) / (x + n + h)
@@ -236,14 +196,7 @@ def _log_first(x: Any, y: Any) -> Any:
 def log_binomial_mass(a: Any, b: Any, x: Any, y: Any) -> Any:
     """Return ``ln(x^a y^b Gamma(a + b + 1) / (Gamma(a + 1) Gamma(b + 1)))`` for real a, b >= 0 and y = 1 - x.
 
-    Args:
-        a: how often the first outcome occurs, a number or an array.
-        b: how often the second outcome occurs.
-        x: the probability of the first outcome.
-        y: that of the second, which is more exact than ``1 - x``.
-
-    Returns:
-        A number or an array.
+    The second probability y is more exact than ``1 - x``.
     """
     first, second = a * _log_first(x, y), b * _log_first(y, x)
     x, y, log_total = _normalised(x, y)
@@ -262,17 +215,7 @@ def log_binomial_mass(a: Any, b: Any, x: Any, y: Any) -> Any:
     singular=[(1.0, 1.0, 0.0, 1.0)],
 )
 def log_beta_density(a: Any, b: Any, x: Any, y: Any) -> Any:
-    """Return ``ln(x^a y^b / B(a, b))`` with y = 1 - x, the logarithm of the beta density times x y.
-
-    Args:
-        a: the first shape parameter, a number or an array.
-        b: the second one.
-        x: a number between 0 and 1.
-        y: what is left of 1.
-
-    Returns:
-        A number or an array.
-    """
+    """Return ``ln(x^a y^b / B(a, b))`` with y = 1 - x, the logarithm of the beta density times x y."""
     return log_binomial_mass(a, b, x, y) + log(a / (a + b)) + log(b)
 
 
@@ -291,16 +234,7 @@ def _log_f_slope(z: Any, n: Any, m: Any) -> Any:
     singular=[(0.0, 1.0, 1.0)],
 )
 def log_f_density(z: Any, n: Any, m: Any) -> Any:
-    """Return the logarithm of the density of F, of the ratio of two mean squares.
-
-    Args:
-        z: positive numbers.
-        n: the degrees of freedom of the numerator.
-        m: those of the denominator.
-
-    Returns:
-        A number or an array.
-    """
+    """Return the logarithm of the density of F, of the ratio of mean squares with n and m degrees of freedom."""
     ratio = n / m * z
     return log_beta_density(0.5 * n, 0.5 * m, 1.0 / (1.0 + 1.0 / ratio), 1.0 / (1.0 + ratio)) - log(z)
 
@@ -310,28 +244,14 @@ def log_f_density(z: Any, n: Any, m: Any) -> Any:
 
 @composed(lambda out, z: -tanh(0.5 * z))
 def logistic_log_density(z: Any) -> Any:
-    """Return ``-|z| - 2 ln(1 + e^-|z|)``, the logarithm of the logistic density.
-
-    Args:
-        z: a number or an array.
-
-    Returns:
-        A number or an array of the shape of ``z``.
-    """
+    """Return ``-|z| - 2 ln(1 + e^-|z|)``, the logarithm of the logistic density."""
     size = absolute(z)
     return -size - 2.0 * log1p(exp(-size))
 
 
 @composed(lambda out, z: expm1(-z))
 def gumbel_log_density(z: Any) -> Any:
-    """Return ``-z - e^-z``, the logarithm of Gumbel's density.
-
-    Args:
-        z: a number or an array.
-
-    Returns:
-        A number or an array of the shape of ``z``.
-    """
+    """Return ``-z - e^-z``, the logarithm of Gumbel's density."""
     return -z - exp(-z)
 
 
@@ -340,14 +260,7 @@ def gumbel_log_density(z: Any) -> Any:
 
 @composed(lambda out, h: half_step_slope(h), domain=(0.5, 20.0), singular=[(-2.0,)])
 def log_half_step(h: Any) -> Any:
-    """Return ``ln Gamma(h + 1/2) - ln Gamma(h) - ln(h) / 2`` for h > 0.
-
-    Args:
-        h: a number or an array.
-
-    Returns:
-        A number or an array.
-    """
+    """Return ``ln Gamma(h + 1/2) - ln Gamma(h) - ln(h) / 2`` for h > 0."""
     product: Any = 1.0
     for n in range(_STEPS):
         product = product * ((h + n) / (h + n + 0.5)) * ((h + n + 1.0) / (h + n + 0.5))
@@ -389,15 +302,7 @@ def student_log_slope(t: Any, df: Any) -> Any:
     singular=[(1.0, 0.0)],
 )
 def log_student_density(t: Any, df: Any) -> Any:
-    """Return the logarithm of Student's density, ``(1 + t^2 / df)^(-(df+1)/2) / (sqrt(df) B(df / 2, 1/2))``.
-
-    Args:
-        t: a number or an array.
-        df: the degrees of freedom.
-
-    Returns:
-        A number or an array.
-    """
+    """Return the logarithm of Student's density, ``(1 + t^2 / df)^(-(df+1)/2) / (sqrt(df) B(df / 2, 1/2))``."""
     u = _ratio(t, df)
     is_far = isinf(u)
     growth = where(is_far, 2.0 * log(absolute(where(is_far, t, 1.0))) - log(df), log1p(where(is_far, 0.0, u)))

@@ -55,13 +55,6 @@ def _or_one(out: Any, x: Any) -> Any:
 def root_of_order(x: Any, p: Any) -> Any:
     """Return ``x^(1/p)`` for x >= 0 and p > 0, as the length of a vector: its derivative at 0 is 0.
 
-    Args:
-        x: a number or an array.
-        p: the order.
-
-    Returns:
-        A number or an array.
-
     Example:
         >>> print(f"{root_of_order(8.0, 3.0):.3f}")
         2.000

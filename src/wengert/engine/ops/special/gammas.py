@@ -85,9 +85,9 @@ def beta_slope_of(a: Any, b: Any, x: Any, y: Any) -> Any:
     """Return the same of x and y = 1 - x."""
     is_left, is_right = equal(x, 0.0), equal(y, 0.0)
     is_end = logical_or(is_left, is_right)
-    inside, rest = where(is_end, 0.5, x), where(is_end, 0.5, y)
-    root = exp(0.5 * log_binomial_mass(a, b, inside, rest))
-    inner = root * (a / (a + b) / inside) * (b / rest) * root
+    inside, complement = where(is_end, 0.5, x), where(is_end, 0.5, y)
+    root = exp(0.5 * log_binomial_mass(a, b, inside, complement))
+    inner = root * (a / (a + b) / inside) * (b / complement) * root
     return where(is_left, _at_end(a) * b, where(is_right, _at_end(b) * a, inner))
 
 
@@ -141,8 +141,8 @@ def _parameters(name: str, slope: Callable[..., Any], inverse: str, doc: str, do
 
 def _density_of_f(a: Any, b: Any, x: Any) -> Any:
     """Return the density of the F distribution with a and b degrees of freedom."""
-    share, rest = a * x / (b + a * x), b / (b + a * x)
-    return beta_slope_of(0.5 * a, 0.5 * b, share, rest) * a * b / square(b + a * x)
+    share, complement = a * x / (b + a * x), b / (b + a * x)
+    return beta_slope_of(0.5 * a, 0.5 * b, share, complement) * a * b / square(b + a * x)
 
 
 _WHOLE = (1, 3)
@@ -197,8 +197,8 @@ def _reflected_slopes(n: Any, m: Any) -> tuple[Any, Any]:
     """Return the partial derivatives of ``beta(n + 1, m) sin(pi m) / pi``, where m is positive."""
     m = where(m > 0.25, m, 1.0)
     nearest = floor(m + 0.5)
-    sign, rest = 1.0 - 2.0 * (nearest - 2.0 * floor(0.5 * nearest)), math.pi * (m - nearest)
-    size, sine, cosine = sign * beta(n + 1.0, m), sin(rest) / math.pi, cos(rest)
+    sign, angle = 1.0 - 2.0 * (nearest - 2.0 * floor(0.5 * nearest)), math.pi * (m - nearest)
+    size, sine, cosine = sign * beta(n + 1.0, m), sin(angle) / math.pi, cos(angle)
     by_n = -size * digamma_difference(n + 1.0, m, order=0) * sine
     by_m = size * (cosine - digamma_difference(m, n + 1.0, order=0) * sine)
     return by_n, by_m

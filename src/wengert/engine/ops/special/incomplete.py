@@ -117,11 +117,11 @@ def _student_slope(df: Any, t: Any) -> Any:
 def _student_curvature(df: Any, t: Any) -> Any:
     """Return the second derivative of Student's distribution function in df, by the incomplete beta function."""
     half, whole, is_small = 0.5 * df, df + t * t, less(t * t, df)
-    rest, share = df / whole, t * t / whole
+    remainder, share = df / whole, t * t / whole
     near = 0.5 * betainc_slope(0.5, half, share, order=(0, 2))
     near = near - _beta_partial(0.5, half, share, (0, 1)) * share / whole
-    far = -0.5 * betainc_slope(half, 0.5, rest, order=(2, 0))
-    far = far - _beta_partial(half, 0.5, rest, (1, 0)) * share / whole
+    far = -0.5 * betainc_slope(half, 0.5, remainder, order=(2, 0))
+    far = far - _beta_partial(half, 0.5, remainder, (1, 0)) * share / whole
     density, slope = exp(log_student_density(t, df)), student_log_slope(t, df)
     value = 0.25 * sign(t) * where(is_small, near, far) - 0.5 * t * density * (slope - 1.0 / df) / df
     return where(less(df, _MOST_FREEDOM), value, np.nan)

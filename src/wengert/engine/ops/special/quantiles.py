@@ -114,8 +114,8 @@ def _beta_inverse(name: str, sign: int, doc: str, complement: Callable[..., Any]
 
     def by(position: int) -> Callable[..., Any]:
         def slope(out: Any, a: Any, b: Any, p: Any) -> Any:
-            rest = complement(b, a, p)
-            return out * rest * _rates(a, b, out, rest, *_tails(p, sign))[position]
+            mirrored = complement(b, a, p)
+            return out * mirrored * _rates(a, b, out, mirrored, *_tails(p, sign))[position]
 
         return slope
 

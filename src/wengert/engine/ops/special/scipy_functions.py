@@ -56,14 +56,7 @@ def _bell(x: Any) -> Any:
 
 @composed(lambda out, x: _bell(x), domain=(-2.0, 2.0))
 def ndtr(x: Any) -> Any:
-    """Return the distribution function of the standard normal distribution.
-
-    Args:
-        x: a number or an array.
-
-    Returns:
-        A number or an array of the shape of ``x``.
-    """
+    """Return the distribution function of the standard normal distribution."""
     return 0.5 * erfc(x * -math.sqrt(0.5))
 
 
@@ -207,11 +200,11 @@ def _neighbours(
     return slope
 
 
-def _beside_pole(out: Any, order: Any, x: Any, slope: Any, rest: Any) -> Any:
+def _beside_pole(out: Any, order: Any, x: Any, slope: Any, regular: Any) -> Any:
     """Return a slope, and ``rest - order / x out`` where it is not finite, though x is below the order."""
     is_over = logical_and(less(size_to_compare(x), order), logical_not(less(absolute(slope), math.inf)))
-    rest = where(less(absolute(out), math.inf), rest, 0.0)
-    return where(is_over, rest - order / where(is_over, x, 1.0) * out, slope)
+    regular = where(less(absolute(out), math.inf), regular, 0.0)
+    return where(is_over, regular - order / where(is_over, x, 1.0) * out, slope)
 
 
 jv = stated(

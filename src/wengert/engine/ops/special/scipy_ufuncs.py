@@ -88,19 +88,10 @@ def stated(
 ) -> Primitive:
     """State a function that SciPy evaluates; an operand with the partial None has no derivative here.
 
-    Args:
-        name: the name of the primitive.
-        partials: the partial derivatives.
-        doc: the function, in one line.
-        domain: the interval of samples, or one for each operand.
-        part: which of several results of SciPy's function it is.
-        singular: see `Partials`.
-        kinks: see `Partials`.
-        of: SciPy's name, where it is another one.
-        source: the NumPy expression, where SciPy's function is less accurate in single precision.
-        whole: how many operands in front have whole numbers as samples, as those without a derivative have.
-        by: the function that computes it, of arrays, where SciPy has none or, with ``of``, loses digits; ``source``
-            names it.
+    ``part`` chooses one of several results of SciPy's function, ``of`` is SciPy's name where it is another one. The
+    first ``whole`` operands have whole numbers as samples, as those without a derivative have. ``by`` computes the
+    function of arrays where SciPy has none or, with ``of``, loses digits. ``source`` is the NumPy expression, where
+    SciPy's function is less accurate in single precision.
     """
     count, rule, theirs = len(partials), _type(name), of or name
 

@@ -47,15 +47,15 @@ def index_arrays(indices: Sequence[Sequence[Any]], shape: Shape) -> list[tuple[A
         if any(isinstance(index[axis], int) or index[axis] != (0, extent, 1) for index in indices)
     )
     ranges = [axis for axis in range(lead) if not isinstance(first[axis], int)]
-    found: list[tuple[Any, bool]] = []
+    arrays: list[tuple[Any, bool]] = []
     for axis in range(lead):
         entry = first[axis]
-        places = _places(entry, sum(other > axis for other in ranges))
+        places = _places(entry, sum(later > axis for later in ranges))
         starts = np.array([index[axis] if isinstance(entry, int) else index[axis][0] for index in indices])
         follows = bool(np.any(starts != starts[0]))
         origin = starts.reshape(-1, *(1,) * places.ndim) if follows else starts[0]
-        found.append((np.asarray(origin + places), follows))
-    return found
+        arrays.append((np.asarray(origin + places), follows))
+    return arrays
 
 
 def _places(entry: int | tuple[int, int, int], ranges_after: int) -> Any:

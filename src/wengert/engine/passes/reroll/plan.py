@@ -71,7 +71,6 @@ class Plan:
     """The loops of a graph in the order of the program.
 
     Args:
-        graph: a straight list of equations.
         excluded: the first positions of loops that cannot be written down.
     """
 
@@ -86,16 +85,16 @@ class Plan:
         self._found: dict[Any, list[tuple[Loop, Source, int]]] = {}
         """The carries whose first value a value is."""
         excluded = set(excluded)
-        for span, roles in sorted(_spans(self.lines), key=lambda found: found[0]):
+        for span, roles in sorted(_spans(self.lines), key=lambda candidate: candidate[0]):
             if span.start not in excluded:
                 self._add(span, roles)
 
     def _add(self, span: Span, roles: list[list[Role]]) -> None:
         """Add a loop over the turns whose rows come from one stack each, if there are enough."""
         least, chosen = costs.COSTS.rerolled_turns, span.start
-        found = find_roles(self.lines, span, least) if self.lines.alias else (span, roles)
-        while found is not None:
-            span, roles = found
+        match = find_roles(self.lines, span, least) if self.lines.alias else (span, roles)
+        while match is not None:
+            span, roles = match
             loop = Loop(chosen, span, roles)
             self._follow_indices(loop)
             _hoist(loop)
@@ -105,7 +104,7 @@ class Plan:
                 if all(map(self.can_stack, rows)) and _saves_enough(loop):
                     self._accept(loop, rows)
                 return
-            found = find_roles(self.lines, span.between(first, last), least)
+            match = find_roles(self.lines, span.between(first, last), least)
 
     def _follow_indices(self, loop: Loop) -> None:
         for position in range(loop.span.period):
@@ -127,10 +126,10 @@ class Plan:
     def _accept(self, loop: Loop, rows: Sequence[tuple[Atom, ...]]) -> None:
         self.loops.append(loop)
         self._starts.append(loop.span.start)
-        found = [traced for atoms in rows if (traced := self.trace(atoms)) is not None]
-        falling = [(traced.step < 0) != traced.loop.reverse for traced in found]
+        traces = [traced for atoms in rows if (traced := self.trace(atoms)) is not None]
+        falling = [(traced.step < 0) != traced.loop.reverse for traced in traces]
         loop.reverse = 2 * sum(falling) > len(falling)
-        for traced in found:
+        for traced in traces:
             traced.loop.stacked[traced.source] = None
         self._register(loop)
 
@@ -160,13 +159,13 @@ class Plan:
 
     def _stacks_of(self, atom: Atom) -> list[tuple[Loop, Source, int]]:
         """Return the stacks of which a value can be a row: it is computed, or carried, in a turn."""
-        found = self._found.get(atom_key(atom), [])
+        stacks = self._found.get(atom_key(atom), [])
         made = self.made(atom)
         if made is None:
-            return found
+            return stacks
         loop, place, turn = made
         later = [(loop, role, turn + 1) for role in self._carried.get((loop, place), ())]
-        return [made, *(later if turn + 1 < loop.span.turns else ()), *found]
+        return [made, *(later if turn + 1 < loop.span.turns else ()), *stacks]
 
     def trace(self, atoms: Sequence[Atom]) -> Traced | None:
         """Return the stack of an earlier loop whose rows some values are."""
@@ -181,9 +180,9 @@ class Plan:
         middle = len(atoms) // 2
         made = list(map(self._stacks_of, atoms))
         for loop, source, turn in made[middle]:
-            for other, same, before in made[middle - 1]:
+            for earlier, same, before in made[middle - 1]:
                 step = turn - before
-                if (loop, source) == (other, same) and step:
+                if (loop, source) == (earlier, same) and step:
                     begin = turn - step * middle
                     fits = [(loop, source, begin + step * n) in places for n, places in enumerate(made)]
                     first = max((n + 1 for n in range(middle) if not fits[n]), default=0)
@@ -229,9 +228,9 @@ def _spans(lines: Lines) -> list[tuple[Span, list[list[Role]]]]:
             continue
         start = _boundary(lines, repeat)
         span = Span(start, repeat.period, (repeat.stop - start) // repeat.period)
-        found = find_roles(lines, span, costs.COSTS.rerolled_turns)
-        if found is not None:
-            taken.append(found)
+        match = find_roles(lines, span, costs.COSTS.rerolled_turns)
+        if match is not None:
+            taken.append(match)
     return taken
 
 

@@ -36,15 +36,15 @@ def find_repeats(sequence: Sequence[int], least: int) -> list[Repeat]:
         [Repeat(period=2, start=1, stop=8)]
     """
     names: Any = np.unique(np.asarray(sequence, np.int64), return_inverse=True)[1].reshape(-1)
-    found: dict[tuple[int, int], int] = {}
+    savings: dict[tuple[int, int], int] = {}
     length = 1
     while len(names) > length:
         for period, start, stop in _touching(names, length, least):
-            found[period, start] = max(stop, found.get((period, start), 0))
+            savings[period, start] = max(stop, savings.get((period, start), 0))
         pairs = names[:-length] * (int(names.max()) + 1) + names[length:]
         names = np.unique(pairs, return_inverse=True)[1].reshape(-1)
         length *= 2
-    repeats = [Repeat(period, start, stop) for (period, start), stop in found.items()]
+    repeats = [Repeat(period, start, stop) for (period, start), stop in savings.items()]
     return sorted(repeats, key=lambda repeat: (-repeat.saved, repeat.period, repeat.start))
 
 
@@ -61,8 +61,8 @@ def _touching(names: Any, length: int, least: int) -> list[Repeat]:
     first = np.concatenate([places[:1], places[1:][apart]])
     last = np.concatenate([places[:-1][apart], places[-1:]])
     saved = last + length - first
-    kept = saved >= least
+    worthwhile = saved >= least
     return [
         Repeat(int(distance[i]), int(i - distance[i]), int(j + length))
-        for i, j in zip(first[kept], last[kept], strict=True)
+        for i, j in zip(first[worthwhile], last[worthwhile], strict=True)
     ]

@@ -75,7 +75,7 @@ class Carried:
 
     place: Place
     delay: int
-    """How many turns earlier."""
+    """The number of turns between the two."""
     first: tuple[Atom, ...]
     """The values from before the loop that the first turns read."""
 

@@ -26,12 +26,7 @@ class IrregularError(Exception):
 
 
 class Writer:
-    """Writes the equations of a graph anew.
-
-    Args:
-        graph: the graph.
-        plan: its loops.
-    """
+    """Writes the equations of a graph anew."""
 
     def __init__(self, graph: Graph, plan: Plan) -> None:
         self.graph = graph
@@ -39,7 +34,7 @@ class Writer:
         self.equations: list[Equation] = []
         self.constants = dict(graph.constants)
         self.values: dict[Atom, Atom] = {}
-        """What stands for a value in the new list."""
+        """The values of the new list, by those that they replace."""
         self.stacks: dict[tuple[Loop, Source], Var] = {}
 
     def run(self) -> Graph:
@@ -115,13 +110,13 @@ class Writer:
 
     def _singles(self) -> dict[Loop, list[tuple[Var, Place, int]]]:
         """Return, for each loop, the values of single turns that other equations read, with places and turns."""
-        found: dict[Loop, dict[Var, tuple[Place, int]]] = {}
+        singles: dict[Loop, dict[Var, tuple[Place, int]]] = {}
         for atom in self._read_alone():
             made = self.plan.made(atom)
             if made is not None and isinstance(atom, Var):
                 loop, place, turn = made
-                found.setdefault(loop, {})[atom] = place, turn
-        return {loop: [(var, *where) for var, where in of.items()] for loop, of in found.items()}
+                singles.setdefault(loop, {})[atom] = place, turn
+        return {loop: [(var, *where) for var, where in of.items()] for loop, of in singles.items()}
 
     def _read_alone(self) -> Iterator[Atom]:
         """Yield the values that equations outside of loops read, and loops other than row by row."""
@@ -161,10 +156,10 @@ class Writer:
         return self.append("slice", [stack], type_, self._location(loop), index=index)
 
     def _stack(self, atoms: Sequence[Atom], location: str) -> Var:
-        known = [self.plan.known(atom) for atom in atoms]
+        sources = [self.plan.known(atom) for atom in atoms]
         dtype, shape = atoms[0].type.dtype, atoms[0].type.shape
-        if all(value is not None for value in known):
-            return self.constant(np.stack([np.asarray(value, dtype) for value in known]))
+        if all(value is not None for value in sources):
+            return self.constant(np.stack([np.asarray(value, dtype) for value in sources]))
         row, full = TensorType(dtype, (1, *shape)), TensorType(dtype, (len(atoms), *shape))
         pieces = [self.append("reshape", [self.read(atom)], row, location, shape=row.shape) for atom in atoms]
         return self.append("concatenate", pieces, full, location, axis=0)
@@ -291,12 +286,12 @@ class _Body:
     # -- the loop ----------------------------------------------------------------------------------------
 
     def _scan(self) -> None:
-        kept = {place: Var(self.made[place].type) for place in sorted(self.kept)}
-        carries = [var for chain in self.carries.values() for var in chain] + list(kept.values())
+        saved = {place: Var(self.made[place].type) for place in sorted(self.kept)}
+        carries = [var for chain in self.carries.values() for var in chain] + list(saved.values())
         after: list[Atom] = []
         for role, chain in self.carries.items():
             after += [self.made[role.place], *chain[:-1]]
-        after += [self.made[place] for place in kept]
+        after += [self.made[place] for place in saved]
         stacked = [self._stacked(source) for source in self.loop.stacked]
         fixed, rows = self.fixed.values(), self.rows.values()
         body = Graph(
@@ -305,7 +300,7 @@ class _Body:
             tuple(self.lines),
             (*after, *stacked),
         )
-        operands = [*(outer for outer, _ in fixed), *self._first(kept), *(outer for outer, _ in rows)]
+        operands = [*(outer for outer, _ in fixed), *self._first(saved), *(outer for outer, _ in rows)]
         turns = self.loop.span.turns
         types = [*(var.type for var in carries)]
         types += [TensorType(atom.type.dtype, (turns, *atom.type.shape)) for atom in stacked]
@@ -315,12 +310,12 @@ class _Body:
             **{"length": turns, "reverse": self.loop.reverse, "unroll": 1},
         }
         self.writer.equations.append(Equation("scan", tuple(operands), outputs, params, self.location))
-        self._give(list(outputs), kept)
+        self._give(list(outputs), saved)
 
     def _stacked(self, source: Source) -> Atom:
         return self.carries[source][0] if isinstance(source, Carried) else self.made[source]
 
-    def _first(self, kept: dict[Place, Var]) -> Iterator[Atom]:
+    def _first(self, saved: dict[Place, Var]) -> Iterator[Atom]:
         """Yield the first values of the carries."""
         for role, chain in self.carries.items():
             for var, atom in zip(chain, reversed(role.first), strict=True):
@@ -328,19 +323,19 @@ class _Body:
                 if first.type != var.type:
                     first = self.writer.append("cast", [first], var.type, self.location, dtype=var.dtype)
                 yield first
-        for var in kept.values():
+        for var in saved.values():
             zero = Literal(var.dtype.type(0), TensorType(var.dtype, ()))
             strong = var.type._replace(weak=False)
             yield self.writer.append("broadcast_to", [zero], strong, self.location, shape=var.shape)
 
-    def _give(self, outputs: list[Var], kept: dict[Place, Var]) -> None:
+    def _give(self, outputs: list[Var], saved: dict[Place, Var]) -> None:
         """Note what stands for values of the loop after it."""
         finals: dict[Place, Var] = {}
         for role, chain in self.carries.items():
             finals[role.place] = outputs[0]
             outputs = outputs[len(chain) :]
-        finals.update(zip(kept, outputs, strict=False))
-        stacks = dict(zip(self.loop.stacked, outputs[len(kept) :], strict=True))
+        finals.update(zip(saved, outputs, strict=False))
+        stacks = dict(zip(self.loop.stacked, outputs[len(saved) :], strict=True))
         self.writer.stacks.update(((self.loop, source), stack) for source, stack in stacks.items())
         for var, place, turn in self.singles:
             if turn == self.loop.span.turns - 1 and place in finals:
@@ -353,15 +348,10 @@ class _Body:
 
 
 def retyped(equation: Equation, operands: Sequence[Atom], *, fresh: bool = False) -> list[Equation]:
-    """Return an equation with other operands, after those that convert them.
+    """Return an equation with other operands, and index arrays after them, after the equations that convert these.
 
     Where a Python number has become one of NumPy's, it is converted to the dtype in which the operation takes it, so
-    that the result keeps its dtype.
-
-    Args:
-        equation: the equation.
-        operands: its new operands, and index arrays after them.
-        fresh: define new values in any case.
+    that the result keeps its dtype. A ``fresh`` equation defines new values in any case.
 
     Raises:
         IrregularError: the results would have other dtypes or shapes.
@@ -370,27 +360,27 @@ def retyped(equation: Equation, operands: Sequence[Atom], *, fresh: bool = False
     changed = [n for n, (old, new) in enumerate(zip(before, operands, strict=False)) if old != new.type]
     types = [var.type for var in equation.outputs]
     casts: list[Equation] = []
-    given = list(operands)
+    converted = list(operands)
     if changed:
         dtype, _ = promote(*before)
-        if dtype != promote(*(atom.type for atom in given[: len(before)]))[0]:
+        if dtype != promote(*(atom.type for atom in converted[: len(before)]))[0]:
             for n in changed:
-                out = Var(TensorType(dtype, given[n].type.shape))
-                casts.append(Equation("cast", (given[n],), (out,), {"dtype": dtype}, equation.location))
-                given[n] = out
-        types = _inferred(equation, given)
+                out = Var(TensorType(dtype, converted[n].type.shape))
+                casts.append(Equation("cast", (converted[n],), (out,), {"dtype": dtype}, equation.location))
+                converted[n] = out
+        types = _inferred(equation, converted)
     outputs = tuple(map(Var, types)) if fresh or changed else equation.outputs
-    return [*casts, replace(equation, operands=tuple(given), outputs=outputs)]
+    return [*casts, replace(equation, operands=tuple(converted), outputs=outputs)]
 
 
 def _inferred(equation: Equation, operands: Sequence[Atom]) -> list[TensorType]:
     if any(True for _ in equation.graphs()):
         raise IrregularError(None)
     try:
-        found = REGISTRY[equation.primitive].infer(*(atom.type for atom in operands), **equation.params)
+        result = REGISTRY[equation.primitive].infer(*(atom.type for atom in operands), **equation.params)
     except WengertError:
         raise IrregularError(None) from None
-    types = [found] if isinstance(found, TensorType) else list(found)
+    types = [result] if isinstance(result, TensorType) else list(result)
     for type_, var in zip(types, equation.outputs, strict=True):
         if (type_.dtype, type_.shape) != (var.dtype, var.shape):
             raise IrregularError(None)
