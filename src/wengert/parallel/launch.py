@@ -222,9 +222,9 @@ class Job:
             status = self._process.wait()
             reader.join()
         if error.exists() and not errors.has_shown:
-            errors.show(error.read_text())
+            errors.show(error.read_text("utf-8"))
         code = int(ended.read_text()) if ended.exists() else 0 if status == 0 else None
-        death = died.read_text() if died.exists() else ""
+        death = died.read_text("utf-8") if died.exists() else ""
         return Attempt(code, status, errors.kept, first.exists() or errors.has_shown, death)
 
     @contextlib.contextmanager

@@ -123,3 +123,26 @@ def test_arrays_broadcast_and_keep_their_dtype() -> None:
     assert whole.shape == (7, 300)
     np.testing.assert_allclose(whole[3, 200], orders.jv_order(v[3, 0], x[200]), rtol=1e-13)
     assert orders.jv_order(np.float32(1.5), np.float32(2.0)).dtype == np.float32
+
+
+@pytest.mark.parametrize("first", [0.0, 0.5, -2.0])
+@pytest.mark.parametrize(
+    ("function", "count", "position"),
+    [
+        (orders.hyp1f1_order, 2, 0),
+        (orders.hyp1f1_order, 2, 1),
+        *((orders.hyp2f1_order, 3, position) for position in range(3)),
+    ],
+)
+def test_slopes_of_hypergeometric_functions_keep_nan(function, count, position, first):
+    parameters = [first, 1.5, 2.5][:count]
+    for place in range(count + 1):
+        operands = [*parameters, 0.25]
+        operands[place] = np.nan
+        alone = function(*operands, position=position)
+        beside = function(
+            *(np.array([x, y]) for x, y in zip(operands, [*parameters, -0.5], strict=True)), position=position
+        )
+        assert np.isnan(alone)
+        assert np.isnan(beside[0])
+        assert np.isfinite(beside[1])

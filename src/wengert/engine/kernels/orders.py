@@ -256,7 +256,7 @@ def hyp2f1_order(a: Array, b: Array, c: Array, x: Array, *, position: int) -> Ar
     direct = _hypergeometric([a, b], [c], _where((x >= 0) & (x <= 0.95), x, 0.0), position, 700)
     # 2F1(a, b; c; x) = (1 - x)^-a 2F1(a, c - b; c; x / (x - 1))
     y, power = x / (x - 1), (1 - x) ** -a
-    y = _where((x < 0) & (y <= 0.95), y, _where(x < 0, np.nan, 0.0))
+    y = _where(x >= 0, 0.0, _where(y <= 0.95, y, np.nan))
     if position == 0:
         value = hyp2f1(a, c - b, c, y)
         pfaff = power * (_hypergeometric([a, c - b], [c], y, 0, 700) - np.log1p(-x) * value)
