@@ -67,6 +67,20 @@ class CarriedLeaf:
 
 
 @dataclass
+class Settled:
+    """How a loop carried a place in an earlier draft of the block around."""
+
+    structure: tree.Structure | None
+    types: list[TensorType | None]
+    starts: list[bool]
+    """Whether a leaf starts from what the place held before the loop."""
+    written: list[bool]
+    shared: list[bool]
+    others: list[list[Any]]
+    flagged: bool
+
+
+@dataclass
 class Slot:
     """A place that turns may change.
 
@@ -100,6 +114,44 @@ class Slot:
         if isinstance(self.place, Array):
             (leaf,) = self.leaves
             leaf.type = type_of(self.before.leaves[0].value)
+
+    # -- from draft to draft of the block around ---------------------------------------------------------
+
+    def settled(self) -> Settled:
+        """Return how the loop carries the place."""
+        leaves = self.leaves
+        return Settled(
+            self.structure,
+            [leaf.type for leaf in leaves],
+            [leaf.leaf is not None for leaf in leaves],
+            [leaf.is_written for leaf in leaves],
+            [leaf.is_shared for leaf in leaves],
+            [leaf.others for leaf in leaves],
+            self.flagged,
+        )
+
+    def recall(self, settled: Settled) -> None:
+        """Begin with what an earlier draft found, as far as it fits what the place holds now."""
+        types = settled.types
+        if settled.structure is None:
+            return
+        if self.structure is None:
+            has_before = self.before.structure == settled.structure and len(self.before.leaves) == len(types)
+            if None in types or (any(settled.starts) and not has_before):
+                return
+            befores = self.before.leaves if has_before else [None] * len(types)
+            starts = zip(befores, settled.starts, strict=True)
+            leaves = [CarriedLeaf(before if starts_there else None) for before, starts_there in starts]
+        else:
+            leaves = self.leaves
+        if self.structure not in (None, settled.structure) or not all(map(_may_start, leaves, types)):
+            return
+        self.structure, self.leaves = settled.structure, leaves
+        self.flagged = settled.flagged
+        for number, leaf in enumerate(leaves):
+            leaf.type = types[number]
+            leaf.is_written, leaf.is_shared = settled.written[number], settled.shared[number]
+            leaf.others = [other for other in settled.others[number] if _is_there(other)]
 
     # -- the carry ---------------------------------------------------------------------------------------
 
@@ -296,6 +348,18 @@ class Slot:
         elif root is not None and not self.always and root_of(value) is not None:
             link(value, [root])
         leaf.box = value
+
+
+def _may_start(leaf: CarriedLeaf, type_: TensorType | None) -> bool:
+    return (
+        type_ is None
+        or leaf.leaf is None
+        or (leaf.leaf.is_number and type_of(leaf.leaf.value).shape == type_.shape)
+    )
+
+
+def _is_there(array: Any) -> bool:
+    return not isinstance(array, Box) or array.owner.open
 
 
 def _shown(leaf: Leaf) -> str:

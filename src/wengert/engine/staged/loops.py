@@ -32,6 +32,7 @@ from wengert.engine.staged.regions import (
     put,
     variables,
 )
+from wengert.engine.staged.settled import Entry, Memory, is_at_least, recalled, remember, start_of
 from wengert.engine.transforms.staging import GraphTrace, equations_written, provisionally
 
 #: The largest number of turns that are always unrolled.
@@ -102,12 +103,17 @@ def _budget(types: Sequence[TensorType]) -> int:
 class _Loop:
     """A loop of rewritten source."""
 
+    rows: Any = None
+    """What a `for` statement goes through: `Rows`."""
+
     def __init__(self, functions: Sequence[Any], state: Any, info: Any, exits: Callable[[], Any]) -> None:
         self.functions = functions
         self.names = variables(state, info)
         self.state, self.info = state, info
         self.exits = exits
-        self.turns_at_least_one = False
+        memory: Any = None if FLOW.probing else FLOW.memory
+        self.entry: Entry = Entry() if memory is None else memory.entry(functions[-1].__code__)
+        """What earlier drafts of the block around found of this loop."""
 
     def is_traced(self, turn: Callable[[], None]) -> bool:
         """Return whether a turn writes equations; nothing of it is kept."""
@@ -118,7 +124,8 @@ class _Loop:
                 turn()
         finally:
             FLOW.probing -= 1
-        return equations_written() != before
+        self.entry.is_traced = equations_written() != before
+        return self.entry.is_traced
 
     def going(self, test: Callable[[], Any]) -> Any:
         """Return whether another turn follows: no flag is set, no exception was raised, and the test holds."""
@@ -141,7 +148,7 @@ class _For(_Loop):
             if going is False:
                 return
             is_long = may_stage and length - number > MOST_UNROLLED and not FLOW.probing
-            if is_long and (number or self.is_traced(lambda: self.turn(0))):
+            if is_long and (number or self.entry.is_traced or self.is_traced(lambda: self.turn(0))):
                 if self._try_to_stage(number):
                     return
                 may_stage = False
@@ -217,7 +224,7 @@ class _While(_Loop):
             if not isinstance(going, Box):
                 if not going:
                     return
-                if turns or FLOW.probing or not self._becomes_unknown():
+                if turns or FLOW.probing or not (self.entry.is_traced or self._becomes_unknown()):
                     run(self.body)
                     if FLOW.probing:
                         return
@@ -240,6 +247,7 @@ class _While(_Loop):
                 found = isinstance(self._again(), Box) or isinstance(FLOW.code, Box)
         finally:
             FLOW.probing -= 1
+        self.entry.is_traced = found
         return found
 
 
@@ -266,24 +274,26 @@ class _Staging:
     ) -> None:
         self.loop, self.turn, self.test, self.count, self.length = loop, turn, test, count, length
         self.always = bool(count)
+        self.entry = loop.entry
+        self.memory = self.entry.inner = self.entry.inner or Memory()
+        self._begin()
+        self.test_is_true = False
+        """Whether only a flag, or an exception, ends the loop."""
+
+    def _begin(self) -> None:
         self.slots = {
-            key_of(name): slot_of(name, self.always) for name in loop.names if name.is_live or name.is_carried
+            key_of(name): slot_of(name, self.always)
+            for name in self.loop.names
+            if name.is_live or name.is_carried
         }
         self.exchanged: dict[int, Box] = {}
         """The arrays from outside that the first turn may exchange, and later ones cannot read."""
-        self.test_is_true = False
-        """Whether only a flag, or an exception, ends the loop."""
         self.raises = False
         """Whether a turn may raise an exception that only a run knows."""
 
     def stage(self) -> None:
         """Trace a turn until the carry is settled, and write the loop."""
-        for _ in range(_MOST_DRAFTS):
-            body, captured = self._draft()
-            if body is not None:
-                break
-        else:
-            raise refusal("loop", "the types of its variables do not settle")
+        body, captured = self._settled_body()
         types = self._types()
         initial = [fit(value, type_) for value, type_ in zip(self._initial(), types, strict=True)]
         body = convert_outputs(body, types)
@@ -306,6 +316,42 @@ class _Staging:
                 **limit,
             )
         self._end(iter(results))
+
+    def _settled_body(self) -> tuple[Graph, list[Any]]:
+        """Trace a turn until the carry is settled, starting from what an earlier draft of the block around found."""
+        if FLOW.memory is None:
+            return self._body()
+        functions = self.loop.functions
+        now = self.always, start_of(functions, self.loop.rows)
+        is_known = self.entry.start is not None and is_at_least(now, self.entry.start)
+        self.entry.start = None
+        body = None
+        if is_known:
+            self._recall()
+            try:
+                body = self._body()
+            except Exception:  # what is wrong without it, too, raises this again
+                self._begin()
+        body = body or self._body()
+        remember(self.entry, functions, self.slots, self.raises)
+        self.entry.start = now
+        return body
+
+    def _recall(self) -> None:
+        self.raises = self.entry.raises
+        for place, settled in recalled(self.entry, self.loop.functions):
+            self.slots.setdefault(key_of(place), slot_of(place, self.always)).recall(settled)
+
+    def _body(self) -> tuple[Graph, list[Any]]:
+        for _ in range(_MOST_DRAFTS):
+            memory, FLOW.memory = FLOW.memory, self.memory.begin()
+            try:
+                body, captured = self._draft()
+            finally:
+                FLOW.memory = memory
+            if body is not None:
+                return body, captured
+        raise refusal("loop", "the types of its variables do not settle")
 
     # -- the carry: the number of the turn, the places, the number of an exception ----------------------------
 
@@ -338,7 +384,8 @@ class _Staging:
         # Of a loop that may take no turn, operations on values from outside belong to the turns, too: else they would
         # raise an exception, or have a derivative, where Python does not get to them.
         inside = contextlib.nullcontext if self.always else recording
-        with Region(self.loop.functions, [*names, *others]) as region:
+        # A draft that is not the last leaves equations on values from outside that nothing reads.
+        with Region(self.loop.functions, [*names, *others]) as region, provisionally():
             with running(_Turn()) as trace, inside(trace):
                 number = self._start(trace, self._types(), region)
                 code, FLOW.code = FLOW.code, 0

@@ -261,14 +261,23 @@ def _position(item: Any) -> Any:
         case random.Random():
             return item.getstate()
         case np.random.Generator():
-            return repr(item.bit_generator.state)
-        case np.random.RandomState() | np.random.BitGenerator():
-            return repr(item.get_state(legacy=False) if hasattr(item, "get_state") else item.state)
+            return _settings(item.bit_generator.state)
+        case np.random.RandomState():
+            return _settings(item.get_state(legacy=False))
+        case np.random.BitGenerator():
+            return _settings(item.state)
         case io.IOBase() if item.seekable():
             return item.tell()
         case _:
             left = operator.length_hint(item, -1)
             return left if left >= 0 else object()
+
+
+def _settings(state: Any) -> Any:
+    """Return the state of a generator of random numbers as values that can be compared."""
+    if isinstance(state, DICT):
+        return tuple((name, _settings(part)) for name, part in DICT.items(state))
+    return state.tobytes() if isinstance(state, ARRAY) else state
 
 
 def is_unchanged(item: Any, before: Any) -> bool:

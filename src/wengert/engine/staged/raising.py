@@ -111,7 +111,7 @@ def scope() -> Generator[None]:
     """Collect the exceptions that a function may raise."""
     before = {**vars(FLOW)}
     FLOW.code, FLOW.texts, FLOW.facts, FLOW.trying = 0, [], [], 0
-    FLOW.frozen, FLOW.spoiled = Frozen(), None
+    FLOW.frozen, FLOW.spoiled, FLOW.memory = Frozen(), None, None
     try:
         yield
     finally:

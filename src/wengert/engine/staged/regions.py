@@ -74,6 +74,8 @@ class _Flow(threading.local):
         """How many `try` statements are open."""
         self.probing = 0
         """How many loops are finding out whether they must be staged."""
+        self.memory: Any = None
+        """What earlier drafts of the block that is traced found of the loops inside; None outside of drafts."""
         self.frozen = Frozen()
         """The objects that may be one, as only a run knows."""
         self.spoiled: Exception | None = None
