@@ -42,6 +42,7 @@ WINGS = {
         "machine": "nest",
         "passes": "core kernels ir nest primitive ops transforms machine",
         "control": "core ir nest boxes primitive ops transforms passes",
+        "staged": "core ir boxes ops transforms control",
     },
     "compiler": {
         "compiler.llvm": "_version core machine",

@@ -27,6 +27,7 @@ from wengert.engine.transforms.batching import vmap
 from wengert.engine.transforms.forward_mode import jvp, linearize
 from wengert.engine.transforms.jacobians import gnvp, hessian, hessp, hvp, jacfwd, jacobian, jacrev
 from wengert.engine.transforms.reverse_mode import grad, value_and_grad, vjp
+from wengert.engine.transforms.substitution import STAGING_LOADERS as _STAGING_LOADERS
 from wengert.engine.transforms.variables import Dual, Variable, no_grad
 from wengert.engine.transforms.variables import constant as Constant  # noqa: N812 (the papers' name)
 
@@ -127,6 +128,7 @@ def __getattr__(name: str) -> Any:
 
 
 _LOADERS.append(lambda: __getattr__("scipy"))
+_STAGING_LOADERS.append(lambda: importlib.import_module("wengert.engine.staged"))
 _REGISTRY.elsewhere["linear_solve"] = lambda: __getattr__("linear_solve")  # of saved programs
 _REGISTRY.elsewhere["integral"] = lambda: __getattr__("integrate")
 Array.namespace = staticmethod(lambda: __getattr__("array_api"))

@@ -23,6 +23,7 @@ from wengert.engine.core.errors import (
     RangeError,
     ScalarError,
     ShapeError,
+    StagingError,
     UncompiledWarning,
     UnsupportedError,
     WengertError,
@@ -32,6 +33,6 @@ __all__ = [
     "ArgumentError", "ArrayAttributeError", "AxisError", "ConcreteError", "DivisionError", "DoubtfulResultWarning",
     "DtypeError", "FrozenRandomWarning", "GapWarning", "GraphError", "IndexingError", "KinkError", "KinkWarning",
     "LeakError", "LimitError", "LostDerivativeError", "MatrixError", "MissingExtraError", "OutOfRangeError",
-    "RangeError", "ScalarError", "ShapeError", "UncompiledWarning", "UnsupportedError", "WengertError",
+    "RangeError", "ScalarError", "ShapeError", "StagingError", "UncompiledWarning", "UnsupportedError", "WengertError",
 ]  # fmt: skip
 __dir__ = __all__.copy

@@ -202,7 +202,7 @@ def jit(
     The function runs once on values that have types and no numbers. All its operations, derivatives and updates
     included, become one program: fused into few loops, laid out along vector registers, with memory planned ahead,
     spread over threads (`wengert.set_threads`). Python's own ``if`` and ``while`` run during this trace; on traced
-    values they raise an error. `wengert.cond`, `wengert.while_loop` and `wengert.scan` become part of the program.
+    values they become part of the program, as `wengert.cond`, `wengert.while_loop` and `wengert.scan` do.
 
     Args:
         fun: a function of arrays, numbers and containers of them, which returns such. Any other result is a constant,

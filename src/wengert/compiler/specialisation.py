@@ -24,6 +24,7 @@ from wengert.engine.core.dtypes import check_known
 from wengert.engine.core.errors import IndexingError
 from wengert.engine.core.garbage import collector_paused
 from wengert.engine.core.lazy import lazy
+from wengert.engine.core.raised import is_users_own
 from wengert.engine.ir.graph import Graph
 from wengert.engine.ir.types import TensorType, type_of
 from wengert.engine.memory import is_strided, stand_in
@@ -63,6 +64,11 @@ class _Flat:
         leaves, self.outputs = tree.flatten(self._function(self._static, positional, named))
         self.fixed = constants(leaves, self.outputs)
         return [leaf for n, leaf in enumerate(leaves) if n not in self.fixed]
+
+    def in_python(self, leaves: Sequence[Any]) -> Any:
+        """Call the function on arrays and numbers, without a trace."""
+        positional, named = tree.unflatten(self._structure, leaves)
+        return self._function(self._static, positional, named)
 
 
 class Specialisation:
@@ -167,6 +173,10 @@ class Specialisation:
         except IndexingError as problem:
             kept = {var: inputs[n] for n, var in enumerate(self.graph.inputs) if n not in self.donated}
             raise explained(problem, self.graph, kept) from None
+        except Exception as problem:
+            if not is_users_own(problem) or self.donated:
+                raise
+            raise self._as_in_python(problem, leaves) from None
         for number, is_weak in self._numbers:
             results[number] = results[number].item() if is_weak else results[number][()]
         if self.fixed:
@@ -174,6 +184,14 @@ class Specialisation:
             count = len(results) + len(self.fixed)
             results = [self.fixed[n] if n in self.fixed else next(rest) for n in range(count)]
         return self._made(iter(results))
+
+    def _as_in_python(self, problem: Exception, leaves: Sequence[Any]) -> Exception:
+        """Return the exception that the function raises without a trace, with its numbers in the text."""
+        try:
+            self._flat.in_python(leaves)
+        except Exception as users:
+            return users
+        return problem
 
 
 def _known_type(leaf: Any) -> TensorType:

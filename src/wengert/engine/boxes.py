@@ -44,6 +44,10 @@ from wengert.engine.core.shapes import Shape, shape_of
 from wengert.engine.ir.types import TensorType, is_weak
 
 _levels = itertools.count()
+#: The blocks under trace of all threads; while it is empty, no box is observed.
+OBSERVED: list[Any] = []
+#: What looks at a box, by its identity, before a write into it.
+GUARDED: dict[int, Callable[[Box], None]] = {}
 _NUMBERS = (NDARRAY, np.generic, bool, int, float, complex)
 _new = object.__new__
 #: The message of code that was given a box and names its type.
@@ -92,6 +96,8 @@ class Trace:
         """Wrap a state of this trace into a box."""
         box = _new(self.box_class)  # `__init__` would take as long as the rest of this method
         box.owner, box.state, box.lens, box.memory = self, state, None, None
+        if OBSERVED and RUNNING.born is not None:
+            RUNNING.born[id(box)] = box
         return box
 
     def check_open(self, operation: str) -> None:
@@ -195,6 +201,14 @@ class Box:
 
     def hold(self, value: Box) -> None:
         """Make this cell, which has no lens, hold a new value."""
+        if GUARDED and (guard := GUARDED.get(id(self))) is not None:
+            guard(self)
+        self.receive(value)
+
+    def receive(self, value: Box) -> None:
+        """Make this cell hold the value that a block under trace leaves in it."""
+        if OBSERVED and (written := RUNNING.written) is not None and id(self) not in written:
+            written[id(self)] = self, self.owner, self.state
         self.owner, self.state = value.owner, value.state
 
     @property
@@ -350,7 +364,8 @@ def is_sole(cell: Box, name: str) -> bool:
     array = getattr(cell.state, name)
     is_own = isinstance(array, NDARRAY) and array.flags.owndata and array.flags.writeable
     del array
-    return is_own and RUNNING.recorder is None and _references(cell, name) == _SOLE
+    is_observed = RUNNING.recorder is not None or RUNNING.written is not None or id(cell) in GUARDED
+    return is_own and not is_observed and _references(cell, name) == _SOLE
 
 
 def _references(cell: Box, name: str) -> tuple[int, int]:
@@ -381,6 +396,10 @@ class _Running(threading.local):
     """The last error of a box that was asked for its number."""
     check = ""
     """The class of floats that no operation may make, for which ``WENGERT_CHECK`` asks."""
+    written: dict[int, tuple[Box, Trace, Any]] | None = None
+    """The boxes that a block under trace has written, by identity, with their owners and states before."""
+    born: dict[int, Box] | None = None
+    """The boxes that a block under trace has made, by identity."""
     standard = False
     """Whether the program of an open transform has asked for the namespace of the array API standard."""
 
@@ -411,6 +430,7 @@ class running(Generic[TraceT]):  # noqa: N801 (it is used as a function)
 
     def __exit__(self, kind: Any, problem: BaseException | None, traceback: Any) -> None:
         trace = self._trace
+        is_traced = RUNNING.traced > 0
         try:
             if isinstance(problem, Exception):
                 hidden = trace.complaint or _handled_in(trace, problem) or _hidden_by(problem)
@@ -426,6 +446,9 @@ class running(Generic[TraceT]):  # noqa: N801 (it is used as a function)
             trace.open = False
             if RUNNING.check:
                 vars(trace).pop("process", None)  # it refers to the trace
+        for error in (hidden, problem):
+            if isinstance(error, ConcreteError):
+                error.is_traced = error.is_traced or is_traced
         if hidden is not None:
             raise hidden from None
         if problem is not None:

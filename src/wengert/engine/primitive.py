@@ -23,6 +23,7 @@ import numpy as np
 from wengert.engine.boxes import RECORDERS, RUNNING, Box, processing_trace
 from wengert.engine.core.dtypes import check_plain
 from wengert.engine.core.errors import MatrixError, ShapeError, WengertError, message
+from wengert.engine.core.raised import is_users_own
 from wengert.engine.ir.types import TensorType, show, type_of
 from wengert.engine.memory import Rule, jointly, placed
 from wengert.engine.nest.lowering import Lowering
@@ -353,11 +354,9 @@ class Primitive:
     def _placed(self, result: Any, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
         return result if self.memory is None else placed(self.memory, result, operands, params)
 
-    def explained(
-        self, problem: Exception, operands: Sequence[Any], params: Mapping[str, Any]
-    ) -> WengertError:
+    def explained(self, problem: Exception, operands: Sequence[Any], params: Mapping[str, Any]) -> Exception:
         """Turn NumPy's error into one that names the operation, the operands and the user's line."""
-        if isinstance(problem, WengertError):
+        if isinstance(problem, WengertError) or is_users_own(problem):
             return problem
         try:
             self.infer(*map(type_of, operands), **params)  # most often raises the better error

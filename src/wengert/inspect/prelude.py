@@ -83,6 +83,13 @@ def require_end(x, holds, requirement):
     return np.broadcast_to(x, np.broadcast_shapes(np.shape(x), np.shape(holds)))
 
 
+def require_valid(x, holds, requirement):
+    """Return x, where truth values must hold: the program raises an exception elsewhere."""
+    if not np.all(holds):
+        raise RuntimeError(requirement)
+    return np.broadcast_to(x, np.broadcast_shapes(np.shape(x), np.shape(holds)))
+
+
 def require_smooth(x, holds, requirement):
     """Return x, where truth values must hold: a slope must be no choice."""
     if not np.all(holds):

@@ -16,6 +16,7 @@ from wengert.engine.core.errors import (
     ArgumentError,
     ConcreteError,
     DtypeError,
+    StagingError,
     UncompiledWarning,
     UnsupportedError,
     message,
@@ -63,7 +64,8 @@ class Pass:
 def _warn(problem: Exception) -> None:
     """Warn of an array indexed by an unknown integer, and its like; Python's ``if`` needs numbers by intention."""
     text = str(problem)
-    if isinstance(problem, ConcreteError) and not text.startswith("bool:"):
+    is_by_intention = isinstance(problem, StagingError) or text.startswith("bool:")
+    if isinstance(problem, ConcreteError) and not is_by_intention:
         warnings.warn(
             f"the function runs uncompiled, as a NumPy program. {text}", UncompiledWarning, stacklevel=2
         )

@@ -325,6 +325,7 @@ def test_errors_say_what_came_and_where(
         assert "[test_array.py:" in str(caught.value)
 
 
+@pytest.mark.usefixtures("without_substitutes")
 @pytest.mark.parametrize("run", [in_batch, in_graph])
 def test_values_that_are_not_known_decide_nothing(run: Callable[..., Any]) -> None:
     x = np.array([1.0, -2.0])

@@ -73,7 +73,7 @@ def test_the_backward_pass_takes_the_turns_of_the_schedule(
     assert taken == {"advance": fewest(length, slots), "back": length}
 
 
-def _repeat_in_python(test: Function, step: Function, state: Any) -> Any:
+def _repeat_in_python(test: Function, step: Function, state: Any, raises: bool = False) -> Any:
     while test(*state):
         state = step(*state)
     return list(state)

@@ -6,11 +6,12 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from wengert.compiler.passes.constant_patterns import recognise_constant
+from wengert.compiler.passes.counters import combined, counters, stacked
 from wengert.compiler.scalars import COMPARISONS, NATIVE, is_native
 from wengert.engine.core.dtypes import BOOL, INT64, Dtype
 from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var
@@ -162,6 +163,11 @@ class _Block:
             return
         if out in self._parts:
             return
+        if out.dtype == INT64 and not out.shape:
+            number = combined(equation.primitive, list(map(self.source, equation.operands)))
+            if number is not None:
+                self._sources[out] = number
+                return
         dims = tuple(map(Dim, out.shape))
         value = self.scalar(equation, lowering, [Index.of(dim) for dim in dims])
         if value is None:
@@ -507,8 +513,7 @@ class _Turns(NamedTuple):
 
     counter: Dim
     steps: tuple[Step, ...]
-    carries: list[Buffer]
-    stacks: list[Buffer]
+    results: list[Source]
 
 
 def _turns(block: _Block, equation: Equation, sources: Sequence[Source]) -> _Turns:
@@ -519,26 +524,46 @@ def _turns(block: _Block, equation: Equation, sources: Sequence[Source]) -> _Tur
     types = [var.type for var in equation.outputs]
     middle = constants + count
     firsts = [_as(s, t.dtype) for s, t in zip(sources[constants:middle], types, strict=False)]
-    carries = block.carried(types[:count], firsts)
-    stacks = [block.new(var) for var in equation.outputs[count:]]
     counter = Dim(params["length"], "t")
     step = Index(0, ((counter, 1),))
+    is_complete = equation.primitive == "scan"
+    numbers = counters(equation, firsts, counter) if is_complete else {}
+    moved = [n for n in range(count) if n not in numbers]
+    buffers = block.carried([types[n] for n in moved], [firsts[n] for n in moved])
+    carries: list[Source] = [
+        numbers[n].inside if n in numbers else buffers[moved.index(n)] for n in range(count)
+    ]
     sliced = [atom.type for atom in equation.operands[-len(sources) :][middle:]]
     rows = [_row(block, source, type_, step) for source, type_ in zip(sources[middle:], sliced, strict=True)]
     body = block.inner()
     results = body.graph(body_graph, [*sources[:constants], *carries, *rows])
     results = [_as(s, t.dtype) for s, t in zip(results, types, strict=True)]
-    for type_, source, stack in zip(types[count:], results[count:], stacks, strict=True):
-        row = TensorType(type_.dtype, type_.shape[1:])
-        body.copy(Operand(row, source), stack, (step,))
-    body.update(types[:count], results[:count], carries)
-    return _Turns(counter, tuple(body.steps), carries, stacks)
+    stacks = [
+        _stacked(block, body, var, source, counter, is_complete)
+        for var, source in zip(equation.outputs[count:], results[count:], strict=True)
+    ]
+    body.update([types[n] for n in moved], [results[n] for n in moved], buffers)
+    ends = [numbers[n].last if n in numbers else carries[n] for n in range(count)]
+    return _Turns(counter, tuple(body.steps), [*ends, *stacks])
+
+
+def _stacked(
+    block: _Block, body: _Block, var: Var, source: Source, counter: Dim, is_complete: bool
+) -> Source:
+    """Return an array of what all turns of a loop have for a value."""
+    known = stacked(source, counter) if is_complete else None
+    if known is not None:
+        return known
+    stack = block.new(var)
+    row = TensorType(var.dtype, var.shape[1:])
+    body.copy(Operand(row, source), stack, (Index(0, ((counter, 1),)),))
+    return stack
 
 
 def _scan(block: _Block, equation: Equation) -> list[Source]:
     turns = _turns(block, equation, list(map(block.source, equation.operands)))
     block.steps.append(Loop(turns.counter, equation.params["reverse"], turns.steps, equation.location))
-    return [*turns.carries, *turns.stacks]
+    return turns.results
 
 
 def _bounded_scan(block: _Block, equation: Equation) -> list[Source]:
@@ -548,11 +573,11 @@ def _bounded_scan(block: _Block, equation: Equation) -> list[Source]:
     number = None if is_length else block.copy(count)
     turns = _turns(block, equation, [operand.source for operand in sources])
     always = Operand(TensorType(BOOL, ()), Const(np.True_, BOOL))
-    going = turns.carries[0] if params.get("stops") else _truth(block, always)
+    going = cast("Buffer", turns.results[0]) if params.get("stops") else _truth(block, always)
     block.steps.append(
         While(going, (), turns.steps, equation.location, turns.counter, number, params["reverse"])
     )
-    return [*turns.carries, *turns.stacks]
+    return turns.results
 
 
 def _row(block: _Block, source: Source, type_: TensorType, step: Index) -> Source:

@@ -32,6 +32,7 @@ from wengert.engine.core.errors import (
     split_location,
 )
 from wengert.engine.core.float_classes import error_of, is_made, requirement_of
+from wengert.engine.core.raised import user_error
 from wengert.engine.core.shapes import Shape
 from wengert.engine.primitive import REGISTRY
 
@@ -297,7 +298,7 @@ def _log_alone(problem: str) -> None:
         _log.warning("jit: one thread carries out the programs: %s", problem)
 
 
-def reported(place: str) -> WengertError:
+def reported(place: str) -> Exception:
     """Return the error for a place of `Interface.places`."""
     check, requirement, location = place.split("|", 2)
     text = located(f"{requirement}.", location)
@@ -314,6 +315,8 @@ def reported(place: str) -> WengertError:
             return ArgumentError(text)
         case "smooth":
             return KinkError(text)
+        case "raised":
+            return user_error(requirement)
         case _ if requirement:
             return OutOfRangeError(text)
         case _:

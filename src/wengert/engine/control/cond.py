@@ -102,7 +102,7 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     if structures[0] != structures[1]:
         got = f"true_fun {tree.show(structures[0])}, false_fun {tree.show(structures[1])}"
         raise ArgumentError(message("cond", "both branches must return the same containers", got))
-    (yes, no), captured = _aligned(on_true, on_false)
+    (yes, no), captured = aligned(on_true, on_false)
     types = _common_types(yes, no, structures[0])
     if not types:
         return tree.unflatten(structures[0], ())
@@ -111,8 +111,8 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     return tree.unflatten(structures[0], results)
 
 
-def _aligned(*branches: Recorded) -> tuple[list[Graph], list[Any]]:
-    """Give branches that close over different values the same inputs."""
+def aligned(*branches: Recorded) -> tuple[list[Graph], list[Any]]:
+    """Give branches that close over different values the same inputs; return them with these values."""
     union: dict[int, Any] = {}
     for branch in branches:
         union.update((id(value.state), value) for value in branch.captured)

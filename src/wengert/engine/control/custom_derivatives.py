@@ -62,7 +62,7 @@ from wengert.engine.primitive import (
 from wengert.engine.transforms.batching import Batched, BatchTrace
 from wengert.engine.transforms.reverse_mode import type_of_value, unbroadcast, walk_back
 from wengert.engine.transforms.staging import GraphTrace, evaluate, stage
-from wengert.engine.transforms.substitution import LOSSES, current, second_run
+from wengert.engine.transforms.substitution import current, runs
 from wengert.engine.transforms.tape import LinearTrace, Node, boxes_of
 
 # -- calls -----------------------------------------------------------------------------------------------
@@ -103,11 +103,10 @@ class Call:
     def value(self, *values: Any) -> tuple[Any, ...]:
         """Call the function."""
         function = self.function.fun
-        try:  # not `attempt`: its frames count where calls nest deeply
-            return self.output(current(function)(*self.arguments(values)))
-        except LOSSES as loss:
-            with second_run(function, loss):
+        for again in runs(function):  # not `attempt`: its frames count where calls nest deeply
+            with again:
                 return self.output(current(function)(*self.arguments(values)))
+        raise AssertionError
 
     def output(self, value: Any) -> tuple[Any, ...]:
         """Flatten the output, and remember its structure."""

@@ -8,16 +8,19 @@ one, ``t(l, s) = r l - beta(s + 1, r - 1)`` for l turns, where r is the least nu
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from wengert.engine.boxes import recording
 from wengert.engine.control.bounded_scan import ENDLESS, bounded_scan_primitive
 from wengert.engine.control.scan_primitive import parts
 from wengert.engine.control.subgraphs import (
     Flags,
     Values,
+    may_raise,
     memoized,
     or_zero,
     select,
@@ -37,13 +40,25 @@ from wengert.engine.transforms.staging import evaluate, stage
 
 
 def repeat_while(
-    test: Callable[..., Any], step: Callable[..., Sequence[Any]], state: Sequence[Any]
+    test: Callable[..., Any],
+    step: Callable[..., Sequence[Any]],
+    state: Sequence[Any],
+    raises: bool = False,
 ) -> list[Any]:
-    """Carry a state through steps as long as a test holds."""
+    """Carry a state through steps as long as a test holds.
+
+    Args:
+        test: takes the state.
+        step: takes the state and returns the next one.
+        state: the first state.
+        raises: whether operations of a step raise errors: those on values from outside then are no part of the
+            program before the loop, which may take no step.
+    """
 
     def turn(going: Any, number: Any, *values: Any) -> list[Any]:
-        following = step(*values)
-        return [test(*following), number + 1, *following]
+        with recording(number.owner) if raises else contextlib.nullcontext():
+            following = step(*values)
+            return [test(*following), number + 1, *following]
 
     going, number = test(*state), np.int64(0)
     graph, captured = stage(turn, list(map(type_of, (going, number, *state))))
@@ -110,6 +125,7 @@ class Recomputed:
         self.active = parts(active, constants, carries)
         self.advance = subgraph(body, body.inputs, body.outputs[:carries])
         self.back, _ = vjp_graph(body, active, active)
+        self.raises = may_raise(body)
         self.inexact = [is_inexact(type_.dtype) for type_ in body.output_types]
 
     def run(self, turns: Any, operands: Values, cotangents: Values) -> list[Any]:
@@ -137,7 +153,8 @@ class Recomputed:
             return [end, top, positions, *saved, *sums, *of.carries, *slices]
 
         start = [turns, np.int64(0), np.zeros(self.slots, np.int64), *saved, *sums, *carried, *slices]
-        return repeat_while(lambda end, *state: greater(end, 0), turn_back, start)[3 + self.carries :]
+        results = repeat_while(lambda end, *state: greater(end, 0), turn_back, start, self.raises)
+        return results[3 + self.carries :]
 
     def _first_of(self, value: Any) -> Any:
         room = np.zeros((self.slots, *shape_of(value)), type_of(value).dtype)
@@ -164,7 +181,8 @@ class Recomputed:
                 rows = (gather(x, row) for x in groups.slices)
                 return [position + 1, *evaluate(self.advance, *groups.constants, *values, *rows)]
 
-            return repeat_while(lambda position, *_: less(position, target), step, [position, *values])
+            state = [position, *values]
+            return repeat_while(lambda position, *_: less(position, target), step, state, self.raises)
 
         def is_far(position: Any, top: Any, *_: Any) -> Any:
             return logical_and(greater(end - position, 2), less(top, self.slots - 1))

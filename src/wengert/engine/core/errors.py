@@ -108,6 +108,13 @@ class ArrayAttributeError(WengertError, AttributeError):
 class ConcreteError(WengertError, TypeError):
     """A concrete value is needed where only the type is known."""
 
+    is_traced = False
+    """Whether a trace on types alone raised it."""
+
+
+class StagingError(ConcreteError):
+    """Control flow on values that only a run knows cannot become part of the program."""
+
 
 class LostDerivativeError(WengertError, TypeError):
     """The program would continue without its derivative."""

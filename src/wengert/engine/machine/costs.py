@@ -15,7 +15,15 @@ DIVISION = 4
 FUNCTION = 12
 """The cost of an elementary function: a polynomial of about twelve terms."""
 #: The cost of each scalar operation; `compiler.scalars` and `compiler.mathlib` register it beside the code.
-OPERATION_COSTS = {"position": 1, "bounded": 1, "required": 1, "ended": 1, "fitting": 1, "smooth": 1}
+OPERATION_COSTS = {
+    "position": 1,
+    "bounded": 1,
+    "required": 1,
+    "ended": 1,
+    "fitting": 1,
+    "smooth": 1,
+    "raised": 1,
+}
 
 
 def weight(operation: str) -> int:

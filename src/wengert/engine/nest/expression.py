@@ -120,7 +120,17 @@ class Load(Node):
 #: Operations that report what is wrong with a value, and return it: a ``position`` in ``[0, param)``, counted from the
 #: end where nothing is required; a number that must be ``bounded`` like that; a value of which something else is
 #: ``required``; a value that an operation must not have ``made``, say a NaN.
-CHECKS = ("position", "bounded", "required", "ended", "fitting", "smooth", "made_nan", "made_subnormal")
+CHECKS = (
+    "position",
+    "bounded",
+    "required",
+    "ended",
+    "fitting",
+    "smooth",
+    "raised",
+    "made_nan",
+    "made_subnormal",
+)
 #: The checks whose second operand is the condition that must hold.
 CONDITIONS = CHECKS[2:]
 

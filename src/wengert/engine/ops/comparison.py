@@ -17,6 +17,7 @@ from wengert.engine.core.errors import (
     WengertError,
     message,
 )
+from wengert.engine.core.raised import user_error
 from wengert.engine.core.shapes import broadcast
 from wengert.engine.ir.types import TensorType, promote
 from wengert.engine.kernels.elementwise import select
@@ -109,7 +110,12 @@ def _require_lowering(check: str) -> Pointwise:
         i: Sequence[Index], result: Operand, x: Operand, holds: Operand, *, operation: str, requirement: str
     ) -> Expression:
         operands = (x.broadcast_at(i), holds.broadcast_at(i))
-        return Apply(check, operands, x.dtype, requirement=f"{operation}: {requirement}")
+        return Apply(
+            check,
+            operands,
+            x.dtype,
+            requirement=requirement if check == "raised" else f"{operation}: {requirement}",
+        )
 
     return Pointwise(rule)
 
@@ -156,6 +162,33 @@ require_smooth = _requirement(
     "x, where truth values must hold, or an error that a kink was differentiated twice",
     "smooth",
     KinkError,
+)
+
+
+def _raise(x: Any, holds: Any, *, operation: str, requirement: str) -> Any:
+    if not np.all(holds):
+        raise user_error(requirement)
+    return np.broadcast_to(x, broadcast(operation, np.shape(x), np.shape(holds)))
+
+
+def _valid_only(cotangent: Any, x: Any, holds: Any, **params: Any) -> Any:
+    """Let a derivative depend on the condition, too: a program may compute nothing else."""
+    return require_valid(cotangent, holds, **params)
+
+
+require_valid = primitive(
+    name="require_valid",
+    doc="x, where truth values must hold, or an exception that the user's program raises",
+    type_rule=_require_type,
+    evaluate=_raise,
+    derivative=Linear(_valid_only, None),
+    batch=batch_elementwise,
+    lowering=_require_lowering("raised"),
+    source=lambda x, holds, operation, requirement: f"require_valid({x}, {holds}, {requirement!r})",
+    samples=_require_samples,
+    unchecked=lambda counts, x, holds, **params: (x, logical_or(holds, logical_not(counts))),
+    operands=("x", "holds"),
+    parameters=("operation", "requirement"),
 )
 require_argument = _requirement(
     "require_argument",

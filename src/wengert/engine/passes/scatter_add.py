@@ -1,14 +1,18 @@
-"""Scatter-add fusion: an array plus values scattered into zeros adds the values in place, without the zeros."""
+"""Scatter-add fusion: an array plus values that a sum scatters into zeros adds them in place, without the zeros.
+
+The sum may be one scatter, several, or the carry of a loop that adds to zeros turn by turn, as reverse mode adds up the
+cotangent of an array of which each turn reads a part. The loop then begins with the array.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
-from wengert.engine.ir.graph import Atom, Equation, Graph
+from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.engine.passes.dead import eliminate_dead
-from wengert.engine.passes.rewrite import Rewrite, with_programs
+from wengert.engine.passes.rewrite import is_zero, with_programs_inside
 
 
 def fuse_scatter_add(graph: Graph) -> Graph:
@@ -16,20 +20,153 @@ def fuse_scatter_add(graph: Graph) -> Graph:
 
     As where eager mode adds to a buffer, an element that nothing is added to stays as it is, -0 too.
     """
-    changed = _Sums(graph).run()
-    return graph if changed is graph else eliminate_dead(changed)
+    inside = with_programs_inside(graph, fuse_scatter_add)
+    changed = _Sums(inside).run()
+    return changed if changed is inside else eliminate_dead(changed)
 
 
-class _Sums(Rewrite):
+#: What a sum begins with: a variable, or None for zeros.
+_Start = Var | None
+
+
+class _Step(NamedTuple):
+    """The last step of a sum: an equation that adds to an array."""
+
+    place: _Place
+    """Where the equation stands."""
+    operand: int | None
+    """Which of its operands is the array before; None for a scatter into zeros."""
+    output: int
+    """Which of its results is the array after."""
+    scatters: bool
+    """Whether it, or a step before, adds to a part of the array alone."""
+
+
+_Place = tuple[int, int]
+
+
+class _Sums:
+    """The sums in a graph, which can begin with other arrays."""
+
     def __init__(self, graph: Graph) -> None:
-        super().__init__(graph)
-        self.uses = Counter(atom for equation in graph.equations for atom in equation.operands)
-        self.uses.update(graph.outputs)
+        self._graph = graph
+        self._equations: dict[_Place, Equation] = {(n, 0): one for n, one in enumerate(graph.equations)}
+        self._uses = Counter(atom for equation in graph.equations for atom in equation.operands)
+        self._uses.update(graph.outputs)
+        self._places: dict[Var, _Place] = {}
+        # Each value that one equation alone reads, or the caller, may be a sum.
+        self._sums: dict[Var, dict[_Start, _Step | None]] = {var: {var: None} for var in graph.inputs}
+        self._sums.update((var, {None: None}) for var, value in graph.constants if is_zero(value))
 
-    def visit(self, equation: Equation) -> Equation | Sequence[Atom]:
-        if equation.primitive == "add":
-            for x, addend in (equation.operands, equation.operands[::-1]):
-                scattered = self.definition(addend, "scatter_add")
-                if scattered and self.uses[addend] == 1 and x.type == addend.type:
-                    return replace(equation, primitive="add_at", operands=(x, *scattered.operands))
-        return with_programs(equation, fuse_scatter_add)
+    def run(self) -> Graph:
+        """Return the rewritten graph: the same object where nothing changes."""
+        for number, equation in enumerate(self._graph.equations):
+            if not (equation.primitive == "add" and self._fuse((number, 0))):
+                self._note((number, 0), self._equations[number, 0])
+        equations = tuple(self._equations[place] for place in sorted(self._equations))
+        same = len(equations) == len(self._graph.equations) and all(
+            map(_is, equations, self._graph.equations)
+        )
+        return self._graph if same else replace(self._graph, equations=equations)
+
+    def starts(self, atom: Atom) -> dict[_Start, _Step | None]:
+        """Return what a value may be regarded as beginning with, with the last step from there."""
+        return {} if isinstance(atom, Literal) or self._uses[atom] != 1 else self._sums.get(atom, {})
+
+    def _note(self, place: _Place, equation: Equation) -> None:
+        for var in equation.outputs:
+            self._places[var] = place
+            self._sums.pop(var, None)
+        if equation.primitive == "scatter_add":
+            self._sums[equation.outputs[0]] = {None: _Step(place, None, 0, scatters=True)}
+        for operand, output, scatters in _additions(equation):
+            found = self._sums.setdefault(equation.outputs[output], {})
+            for start, before in self.starts(equation.operands[operand]).items():
+                is_partial = scatters or (before is not None and before.scatters)
+                found.setdefault(start, _Step(place, operand, output, is_partial))
+
+    def _fuse(self, place: _Place) -> bool:
+        """Let a sum of zeros begin with what is added to it; return whether that can be done."""
+        equation = self._equations[place]
+        (result,) = equation.outputs
+        for x, addend in (equation.operands, equation.operands[::-1]):
+            if not isinstance(addend, Literal) and x.type == addend.type == result.type:
+                steps = self._steps(addend)
+                if steps and steps[-1].scatters and self._begin(x, steps, place):
+                    return True
+        return False
+
+    def _steps(self, atom: Atom) -> list[_Step]:
+        """Return the steps of a sum of zeros; none if a value is no such sum."""
+        steps: list[_Step] = []
+        while None in (starts := self.starts(atom)):
+            step = starts[None]
+            if step is None:
+                break
+            steps.append(step)
+            if step.operand is None:
+                break
+            atom = self._equations[step.place].operands[step.operand]
+        return steps[::-1]
+
+    def _begin(self, x: Atom, steps: list[_Step], place: _Place) -> bool:
+        """Let the steps of a sum begin with a value, in the place of the equation that adds both."""
+        first = steps[0].place
+        is_there = isinstance(x, Literal) or self._places.get(x, (-1, 0)) < first
+        if not is_there and any(len(self._equations[step.place].outputs) > 1 for step in steps):
+            return False
+        (result,) = self._equations.pop(place).outputs
+        before = x
+        for number, step in enumerate(steps):
+            equation = _begun(self._equations.pop(step.place), step, before)
+            before = equation.outputs[step.output]
+            if number == len(steps) - 1:
+                outputs = list(equation.outputs)
+                outputs[step.output] = result
+                equation = replace(equation, outputs=tuple(outputs))
+            at = step.place if is_there else (place[0], number)
+            self._equations[at] = equation
+            self._note(at, equation)
+        return True
+
+
+def _additions(equation: Equation) -> list[tuple[int, int, bool]]:
+    """Return the operands to which an equation adds, with the results, and whether it adds to a part alone."""
+    match equation.primitive:
+        case "add_at":
+            return [(0, 0, True)]
+        case "add":
+            (result,) = equation.outputs
+            return [(n, 0, False) for n in (0, 1) if equation.operands[n].type == result.type]
+        case "scan":
+            constants = equation.params["constants"]
+            found = _summing(equation.params["body"], constants, equation.params["carries"])
+            return [(constants + n, n, scatters) for n, scatters in found.items()]
+        case _:
+            return []
+
+
+def _summing(body: Graph, constants: int, carries: int) -> dict[int, bool]:
+    """Return the carries to which each turn of a loop only adds, and whether it adds to a part alone."""
+    sums = _Sums(body)
+    sums.run()
+    found: dict[int, bool] = {}
+    for number in range(carries):
+        carry, after = body.inputs[constants + number], body.outputs[number]
+        step = sums.starts(after).get(carry)
+        if step is not None:
+            found[number] = step.scatters
+    return found
+
+
+def _begun(equation: Equation, step: _Step, before: Atom) -> Equation:
+    """Return the equation of a step with another array before it."""
+    if step.operand is None:
+        return replace(equation, primitive="add_at", operands=(before, *equation.operands), params={})
+    operands = list(equation.operands)
+    operands[step.operand] = before
+    return replace(equation, operands=tuple(operands))
+
+
+def _is(one: object, other: object) -> bool:
+    return one is other

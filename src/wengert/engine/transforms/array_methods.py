@@ -36,7 +36,8 @@ METHODS = {
 }
 #: What calls the two functions in copied code.
 _METHOD, _PRODUCT = "__wengert_method__", "__wengert_product__"
-_FEATURES = [getattr(__future__, name).compiler_flag for name in __future__.all_feature_names]
+#: The flags of code that was compiled with features of later versions.
+FEATURES = [getattr(__future__, name).compiler_flag for name in __future__.all_feature_names]
 
 
 # -- what copied code calls ------------------------------------------------------------------------------
@@ -164,7 +165,7 @@ class _Source:
     def __init__(self, filename: str, text: str) -> None:
         self._filename = filename
         self._statements = ast.parse(text).body
-        self._imports = [node for node in self._statements if _imports(node)]
+        self._imports = [node for node in self._statements if imports(node)]
         """Python compiles a call of an attribute otherwise if the name of its object is imported."""
         self._pairs: dict[int, list[tuple[CodeType, CodeType]]] = {}
 
@@ -174,10 +175,10 @@ class _Source:
             first = min([node.lineno, *(part.lineno for part in getattr(node, "decorator_list", ()))])
             if first <= code.co_firstlineno <= (node.end_lineno or first):
                 if number not in self._pairs:
-                    flags = sum(flag for flag in _FEATURES if code.co_flags & flag)
+                    flags = sum(flag for flag in FEATURES if code.co_flags & flag)
                     modules = {name for name, value in scope.items() if isinstance(value, ModuleType)}
                     before = self._compiled(node, flags)
-                    after = self._compiled(_Calling(modules).visit(node), flags)
+                    after = self._compiled(Calling(modules).visit(node), flags)
                     self._pairs[number] = [*_both(before, after)]
                 yield from self._pairs[number]
 
@@ -186,7 +187,7 @@ class _Source:
         return compile(ast.Module(body, []), self._filename, "exec", flags, dont_inherit=True)
 
 
-def _imports(node: ast.stmt) -> bool:
+def imports(node: ast.stmt) -> bool:
     """Return whether a statement, which is not a function or class, contains an import."""
     is_scope = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
     return not is_scope and any(isinstance(part, (ast.Import, ast.ImportFrom)) for part in ast.walk(node))
@@ -198,7 +199,7 @@ def _both(before: CodeType, after: CodeType) -> Iterator[tuple[CodeType, CodeTyp
         yield from _both(left, right)
 
 
-class _Calling(ast.NodeTransformer):
+class Calling(ast.NodeTransformer):
     """Put calls of `method` and `product` in the place of methods and products.
 
     Args:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 
 from wengert.engine.boxes import Box, inside_transform, loss_of, snapshot
 from wengert.engine.core import tree
-from wengert.engine.transforms.substitution import LOSSES, code_of, current, second_run
+from wengert.engine.transforms.substitution import LOSSES, code_of, current, runs
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
@@ -65,8 +65,10 @@ def followed(function: Any) -> Any:
             loss = loss_of(problem)
             if not isinstance(loss, LOSSES):
                 raise
-            with second_run(function, loss):
-                return current(function)(*arguments, **options)
+            for run in runs(function, loss):
+                with run:
+                    return current(function)(*arguments, **options)
+            raise
 
     return functools.update_wrapper(call, function)
 

@@ -7,6 +7,7 @@ or of `linearize`, which writes the linear map to a graph.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -46,7 +47,7 @@ from wengert.engine.transforms.arguments import (
     zeros_like,
 )
 from wengert.engine.transforms.staging import evaluate, stage
-from wengert.engine.transforms.substitution import LOSSES, second_run
+from wengert.engine.transforms.substitution import attempt
 
 Values = Sequence[Any]
 
@@ -248,11 +249,8 @@ class Pushed:
     """A function run once on dual numbers: its outputs, and their tangents (None: zero)."""
 
     def __init__(self, inputs: Inputs, tangents: Values, has_aux: bool = False) -> None:
-        try:
-            trace, outputs, aux = self._run(inputs, tangents, has_aux)
-        except LOSSES as loss:
-            with second_run(inputs.function, loss):
-                trace, outputs, aux = self._run(inputs, tangents, has_aux)
+        run = functools.partial(self._run, inputs, tangents, has_aux)
+        trace, outputs, aux = attempt(inputs.function, run)
         states = [state_of(trace, value) for value in outputs]
         self.tangents = [None if state is None else state.tangent for state in states]
         self.values = [release(trace, value) for value in outputs]

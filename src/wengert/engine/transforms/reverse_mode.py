@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
@@ -38,7 +39,7 @@ from wengert.engine.transforms.arguments import (
 )
 from wengert.engine.transforms.forward_mode import partial_operands, times_partial
 from wengert.engine.transforms.staging import Walk
-from wengert.engine.transforms.substitution import LOSSES, second_run
+from wengert.engine.transforms.substitution import attempt
 from wengert.engine.transforms.tape import LinearTrace, Node, Part, TapeTrace, box_of, boxes_of
 
 
@@ -371,11 +372,8 @@ class Recording:
     """A function run once and recorded: its outputs, and the list that leads to them."""
 
     def __init__(self, inputs: Inputs, has_aux: bool, operation: str) -> None:
-        try:
-            trace, outputs, aux = self._run(inputs, has_aux, operation)
-        except LOSSES as loss:
-            with second_run(inputs.function, loss):
-                trace, outputs, aux = self._run(inputs, has_aux, operation)
+        run = functools.partial(self._run, inputs, has_aux, operation)
+        trace, outputs, aux = attempt(inputs.function, run)
         self.states = [state_of(trace, value) for value in outputs]
         self.values = [release(trace, value) for value in outputs]
         self.aux = tree.map_tree(lambda value: release(trace, value), aux) if has_aux else None

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.engine.boxes import Box, Trace, below, running, snapshot
+from wengert.engine.boxes import RUNNING, Box, Trace, below, running, snapshot
 from wengert.engine.core.dtypes import (
     BOOL,
     UINT64,
@@ -22,16 +22,20 @@ from wengert.engine.core.dtypes import (
     is_int64,
     show_integer,
 )
-from wengert.engine.core.errors import RangeError, message, user_location
+from wengert.engine.core.errors import RangeError, StagingError, message, user_location
+from wengert.engine.core.shapes import shape_of, size
 from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.engine.ir.types import TensorType, type_of
 from wengert.engine.nest.lowering import Elementwise, check_integers
+from wengert.engine.ops.comparison import require_valid
 from wengert.engine.primitive import REGISTRY, Primitive
 
 
 class _State(threading.local):
     origin = ""
     """The source line whose cotangent reverse mode is computing."""
+    written = 0
+    """How many equations this thread has written."""
     provisional_level = -1
     """Traces older than this write provisional equations."""
 
@@ -48,6 +52,11 @@ def provisionally() -> Generator[None]:
         yield
     finally:
         _state.provisional_level = before
+
+
+def equations_written() -> int:
+    """Return how many equations this thread has written so far."""
+    return _state.written
 
 
 class GraphTrace(Trace):
@@ -72,6 +81,8 @@ class GraphTrace(Trace):
         self.constants: list[tuple[Var, Any]] = []
         self.adjoints: dict[Var, Var] = {}
         self.locations: dict[Var, str] = {}
+        self.checks: list[tuple[Any, str]] = []
+        """Truth values that must hold, or the program raises the exception that a text stands for."""
         self._provisional: set[Var] = set()
         self._lifted: dict[int, tuple[Any, Var]] = {}
         self._known: dict[int, tuple[Any, Var]] = {}
@@ -99,6 +110,7 @@ class GraphTrace(Trace):
     ) -> tuple[Var, ...]:
         """Append an equation and return the variables that it defines."""
         outputs = tuple(map(Var, types))
+        _state.written += 1
         location = f"adjoint of {_state.origin}" if _state.origin else self.location()
         self.equations.append(Equation(primitive.name, operands, outputs, params, location))
         self.locations.update(dict.fromkeys(outputs, location))
@@ -159,9 +171,27 @@ class GraphTrace(Trace):
 
     def finish(self, outputs: Sequence[Any]) -> Graph:
         """Return the graph; its first inputs are the captured values."""
-        atoms = tuple(map(self.atom, outputs))
+        atoms = tuple(map(self.atom, self._checked(outputs)))
         captured = tuple(self._lifted[id(value.state)][1] for value in self.captured)
         return Graph((*captured, *self.inputs), tuple(self.constants), tuple(self._kept(atoms)), atoms)
+
+    def _checked(self, outputs: Sequence[Any]) -> Sequence[Any]:
+        """Have the smallest output depend on all checks: a program computes no value that no output depends on.
+
+        In a part of a program, such as the body of a loop, each output does, because the program may drop any.
+        """
+        if not self.checks:
+            return outputs
+        if not outputs:
+            requirement = "a function that may raise an exception as only a run knows returns nothing"
+            hint = "return a number: a program raises an exception together with its results"
+            raise StagingError(message("raise", requirement, self.checks[0][1], hint))
+        found = [*outputs]
+        smallest = min(range(len(outputs)), key=lambda n: size(shape_of(outputs[n])))
+        for position in range(len(outputs)) if RUNNING.traced > 1 else [smallest]:
+            for holds, text in self.checks:
+                found[position] = require_valid(found[position], holds, operation="raise", requirement=text)
+        return found
 
     def _kept(self, outputs: Sequence[Atom]) -> Sequence[Equation]:
         """Return the equations without unused provisional ones."""

@@ -12,7 +12,6 @@ has the code, the defaults and the closure of its function. It looks a name up i
 
 from __future__ import annotations
 
-import builtins
 import contextlib
 import dis
 import functools
@@ -20,9 +19,10 @@ import importlib
 import itertools
 import os
 import sys
+import threading
 import weakref
 from abc import ABCMeta
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import EnumMeta
 from types import (
@@ -36,34 +36,39 @@ from types import (
     ModuleType,
     SimpleNamespace,
 )
-from typing import Any, Generic, Protocol, TypeVar, cast
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 
 from wengert.engine.array.array import DISPATCHED
 from wengert.engine.array.substitutes import MODULES, STAND_INS, substitute_for
-from wengert.engine.boxes import Box, boxed, concrete
+from wengert.engine.boxes import RUNNING, Box, boxed, concrete
 from wengert.engine.core import tree
 from wengert.engine.core.copied_files import is_copied_class, is_copied_file
 from wengert.engine.core.dtypes import NUMPY_VALUE
-from wengert.engine.core.errors import is_users, users_call
+from wengert.engine.core.errors import ConcreteError, StagingError, is_users, users_call
 from wengert.engine.ops.elementwise import UFUNCS
 from wengert.engine.ops.special.scipy_ufuncs import of_scipy
 from wengert.engine.transforms.array_methods import calling_methods, method
 from wengert.engine.transforms.builtin_names import BUILTINS, LOSSES, has_attribute
 from wengert.engine.transforms.class_copies import COPIERS, alias_copy, class_copy, is_copied, object_copy
+from wengert.engine.transforms.copied_globals import GLOBALS, OWN_NAMES, Globals, scope_of
 from wengert.engine.transforms.guards import asks_for_types
 from wengert.engine.transforms.math_functions import of_math
-from wengert.engine.transforms.originals import FUNCTIONS, HOLDERS, Runs, contents, original
+from wengert.engine.transforms.originals import FUNCTIONS, HOLDERS, Runs, contents
 from wengert.engine.transforms.shared_containers import CONTAINERS, LOOKED_AT, SharedNamespace, View, shared
 
 ResultT = TypeVar("ResultT")
 
 #: Whether a run that loses a value is repeated with substitutes.
 ENABLED = os.environ.get("WENGERT_SUBSTITUTE", "1") != "0"
+#: Whether a run that needs the value of a condition is repeated with rewritten control flow.
+STAGED = os.environ.get("WENGERT_STAGED", "1") != "0"
 
 #: The code of the functions that need substitutes, and such functions of libraries.
 _NEEDY: weakref.WeakSet[Any] = weakref.WeakSet()
+#: The code among it that needs rewritten control flow: outside of traces on types alone, and inside.
+_STAGED: tuple[weakref.WeakSet[Any], weakref.WeakSet[Any]] = weakref.WeakSet(), weakref.WeakSet()
 #: Types of values that have no substitute.
 _DATA: Any = (bool, int, float, complex, str, bytes, type(None), np.ndarray, np.generic, Box)
 #: The metaclasses of plain classes, of abstract ones, of protocols and of enumerations.
@@ -75,13 +80,33 @@ _NOT_ITERATIVE = ("rosen", "rosen_der", "rosen_hess", "rosen_hess_prod")
 _NAMESPACE = ".array_api_compat."
 #: Python's modules of mathematical functions.
 _MATHEMATICS = ("math", "cmath")
-#: What Python itself reads from the globals of a function.
-_OWN_NAMES = (
-    *("__name__", "__file__", "__package__", "__spec__", "__loader__", "__doc__", "__warningregistry__"),
-)
-
 
 # -- runs ------------------------------------------------------------------------------------------------
+
+
+class Staging(NamedTuple):
+    """A third run, with copies whose control flow may become part of a traced program."""
+
+    code: Callable[[CodeType, dict[str, Any]], CodeType | None]
+    """Returns the code of a copy, given the user's and its globals."""
+    scope: Callable[[], contextlib.AbstractContextManager[None]]
+    """Surrounds the call of the user's function."""
+    checked: Callable[[Any], Any]
+    """Returns its result, which depends on that no exception is raised."""
+
+
+#: The third run: `wengert.engine.staged` enters it.
+STAGING: list[Staging] = []
+#: Functions that load `wengert.engine.staged`.
+STAGING_LOADERS: list[Callable[[], Any]] = []
+
+
+class _Mode(threading.local):
+    staged = False
+    """Whether copies have rewritten control flow."""
+
+
+_mode = _Mode()
 
 
 def attempt(function: Callable[..., Any], run: Callable[[], ResultT]) -> ResultT:
@@ -94,33 +119,85 @@ def attempt(function: Callable[..., Any], run: Callable[[], ResultT]) -> ResultT
     Returns:
         The result of the run.
     """
-    try:
-        return run()
-    except LOSSES as loss:
-        with second_run(function, loss):
+    for again in runs(function):
+        with again:
             return run()
+    raise AssertionError
 
 
-@contextlib.contextmanager
-def second_run(function: Callable[..., Any], loss: Exception) -> Generator[None]:
-    """Run the block with substitutes after an error of the first run, or raise that error if there are none.
+def runs(function: Callable[..., Any], loss: Exception | None = None) -> Iterator[_Run]:
+    """Yield a context for each run of a transform: as it is, with substitutes, and with rewritten control flow.
+
+    A run that loses a value leaves its context without an error if another one follows.
 
     Args:
         function: the user's function.
-        loss: the error of the first run.
+        loss: the error of a first run that is over.
     """
-    code = code_of(function)
-    if code is None or not ENABLED or code in _NEEDY:
+    run = _Run(function)
+    if loss is not None and not run.__exit__(type(loss), loss, loss.__traceback__):
         raise loss
-    _NEEDY.add(code)
-    try:
-        yield
-    except BaseException as second:
-        _NEEDY.discard(code)
-        # The advice for a call that fails both times is for the names that stand there.
-        if isinstance(second, LOSSES) and users_call(second) == users_call(loss):
-            raise loss from None
-        raise
+    yield run
+    while run.goes_on:
+        yield run
+
+
+class _Run:
+    """The runs of one transform.
+
+    Args:
+        function: the user's function.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.goes_on = False
+        """Whether another run follows."""
+        self._function = function
+        self._losses: list[Exception] = []
+        self._added: list[weakref.WeakSet[Any]] = []
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, problem: BaseException | None, traceback: Any) -> bool:
+        self.goes_on = False
+        if problem is None:
+            self._losses.clear()  # their frames hold the user's arrays
+            return False
+        code = code_of(self._function) if ENABLED and isinstance(problem, LOSSES) else None
+        following = self._following(code, problem) if code is not None else None
+        if following is not None:
+            if following is not _NEEDY and self._added:  # eager transforms need no copies for that
+                self._added.pop().discard(code)
+            following.add(code)
+            self._added.append(following)
+            self._losses.append(cast("Exception", problem))
+            self.goes_on = True
+            return True
+        for added in self._added:
+            added.discard(code_of(self._function))
+        # The advice for a call that fails each time is for the names that stand there.
+        first, self._losses = next(iter(self._losses), None), []
+        is_same = isinstance(problem, LOSSES) and not isinstance(problem, StagingError)
+        if first is not None and is_same and users_call(problem) == users_call(first):
+            raise first from None
+        return False
+
+    def _following(self, code: Any, problem: BaseException) -> weakref.WeakSet[Any] | None:
+        """Return the functions of which the next run makes this one a member."""
+        staged = _STAGED[getattr(problem, "is_traced", False) or RUNNING.traced > 0]
+        if code not in _NEEDY and code not in staged:
+            return _NEEDY
+        if not isinstance(problem, ConcreteError) or isinstance(problem, StagingError) or code in staged:
+            return None
+        for load in STAGING_LOADERS if STAGED else ():
+            load()
+        return staged if STAGING and STAGED and isinstance(code, CodeType) else None
+
+
+def _staged_now() -> weakref.WeakSet[Any]:
+    """Return the code that needs rewritten control flow, where types are known alone, or in other transforms."""
+    return _STAGED[RUNNING.traced > 0]
 
 
 def current(
@@ -135,11 +212,29 @@ def current(
         arguments: its arguments, which may be objects that ask for types.
         options: its keyword arguments.
     """
+    staged = _staged_now()
+    code = code_of(function) if ENABLED and (_NEEDY or staged) else None
+    if code is not None and not _mode.staged and code in staged:
+        return functools.partial(staged_call, function)
     is_needy = ENABLED and (
-        (_NEEDY and code_of(function) in _NEEDY) or asks_for_types(function, *arguments, *options.values())
+        (code is not None and code in _NEEDY) or asks_for_types(function, *arguments, *options.values())
     )
-    if not is_needy:
-        return function
+    return _copied_call(function) if is_needy else function
+
+
+def staged_call(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """Call the copy of a function with rewritten control flow."""
+    (staging,) = STAGING
+    _mode.staged = True
+    try:
+        with staging.scope():
+            return staging.checked(_copied_call(function)(*arguments, **options))
+    finally:
+        _mode.staged = False
+
+
+def _copied_call(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that calls the copy of a user's."""
 
     def call(*arguments: Any, **options: Any) -> Any:
         with Runs.run():
@@ -148,7 +243,7 @@ def current(
             try:
                 return contents(copied(*map(_argument, arguments), **named))
             finally:
-                for scope in list(_globals.values()):
+                for scope in list(GLOBALS.values()):
                     scope.give_back()
 
     return call
@@ -329,49 +424,6 @@ def _dispatched(function: Callable[..., Any], substitute: Callable[..., Any] | N
 # -- copies of the user's functions ----------------------------------------------------------------------
 
 
-class _Globals(dict[str, Any]):
-    """The globals of a copy: it looks each name up in the user's module, and returns what stands for the object.
-
-    Python writes the names of a `global` statement into this dictionary itself, until `give_back`.
-    """
-
-    def __init__(self, users: dict[str, Any]) -> None:
-        super().__init__({name: users[name] for name in _OWN_NAMES if name in users})
-        self.users = users
-        self["__builtins__"] = _Builtins(self)
-
-    def __missing__(self, name: str) -> Any:
-        if name in self.users:
-            return with_substitutes(self.users[name])
-        return BUILTINS.get(name) or vars(builtins)[name]
-
-    def give_back(self) -> None:
-        """Move what copies assigned to the user's module."""
-        for name in [name for name in self if name not in (*_OWN_NAMES, "__builtins__")]:
-            self.users[name] = original(self[name])
-            self.pop(name, None)
-
-
-class _Builtins(dict[str, Any]):
-    """The builtins of a copy: the body of a class and `eval` look a name up here, past the method of the globals."""
-
-    def __init__(self, scope: _Globals) -> None:
-        super().__init__({"__import__": _import})
-        self.scope = scope
-
-    def __missing__(self, name: str) -> Any:
-        return self.scope[name]
-
-
-def _import(*arguments: Any) -> Any:
-    # The user's own import statement.
-    return with_substitutes(vars(builtins)["__import__"](*arguments))
-
-
-#: The globals of copies by the identity of the user's, which they hold.
-_globals: weakref.WeakValueDictionary[int, _Globals] = weakref.WeakValueDictionary()
-
-
 @dataclass
 class _Copy:
     """The copy of a function, and the run that it was last brought up to date for."""
@@ -380,15 +432,18 @@ class _Copy:
     run: int = -1
 
 
-#: The copies of functions, which hold their code and not themselves.
-_functions: weakref.WeakKeyDictionary[FunctionType, _Copy] = weakref.WeakKeyDictionary()
+#: The copies of functions, which hold their code and not themselves; the second ones have rewritten control flow.
+_functions: tuple[weakref.WeakKeyDictionary[FunctionType, _Copy], ...] = (
+    weakref.WeakKeyDictionary(),
+    weakref.WeakKeyDictionary(),
+)
 #: The variables of enclosing functions that code assigns.
 _assigned: weakref.WeakKeyDictionary[CodeType, frozenset[str]] = weakref.WeakKeyDictionary()
 
 
 def _function(function: FunctionType) -> Any:
     """Return the copy of a user's function."""
-    if isinstance(function.__globals__, _Globals):
+    if isinstance(function.__globals__, Globals):
         return function if function in FUNCTIONS else _again(function)
     if function.__code__ is DISPATCHED.__code__:
         return _dispatcher(function)
@@ -420,19 +475,25 @@ def _again(function: FunctionType) -> Any:
 
 def _copy_of(function: FunctionType) -> Any:
     """Return the copy of a function that is written in Python."""
-    copy = _functions.get(function)
+    copies = _functions[_mode.staged]
+    copy = copies.get(function)
     if copy is None or not (copy.run == Runs.number or _fits(copy.made, function)):
-        copy = _functions[function] = _Copy(_without_contents(function))
+        copy = copies[function] = _Copy(_without_contents(function))
     if copy.run != Runs.number:
         copy.run = Runs.number  # before the cells are filled, because one may hold the function itself
         _fill(copy.made, function)
     return copy.made
 
 
+def _code_of_copy(code: CodeType, users: dict[str, Any]) -> CodeType:
+    staged = STAGING[0].code(code, users) if _mode.staged else None
+    return staged or calling_methods(code, users)
+
+
 def _fits(made: FunctionType, function: FunctionType) -> bool:
     """Return whether a copy has the code of its function, and the same variables are shared."""
     code = function.__code__
-    return made.__code__ is calling_methods(code, function.__globals__) and all(
+    return made.__code__ is _code_of_copy(code, function.__globals__) and all(
         (cell is users_cell) == _is_shared(code, name, users_cell)
         for name, cell, users_cell in _cells(made, function)
     )
@@ -447,12 +508,12 @@ def _cells(made: FunctionType, function: FunctionType) -> Iterable[tuple[str, Ce
 def _without_contents(function: FunctionType) -> FunctionType:
     """Return a copy of a function whose own cells are empty, without defaults."""
     users, code = function.__globals__, function.__code__
-    scope = _globals.setdefault(id(users), _Globals(users))
+    scope = scope_of(users)
     cells = tuple(
         cell if _is_shared(code, name, cell) else CellType()
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True)
     )
-    made = FunctionType(calling_methods(code, users), scope, function.__name__, closure=cells or None)
+    made = FunctionType(_code_of_copy(code, users), scope, function.__name__, closure=cells or None)
     made.__qualname__ = function.__qualname__
     made.__dict__ = vars(function)  # an attribute that either sets, both have
     FUNCTIONS[made] = weakref.ref(function)
@@ -599,7 +660,7 @@ class _Module(ModuleType):
 
     def __init__(self, module: ModuleType) -> None:
         super().__init__(module.__name__, module.__doc__)
-        self.__dict__.update({name: vars(module)[name] for name in _OWN_NAMES if name in vars(module)})
+        self.__dict__.update({name: vars(module)[name] for name in OWN_NAMES if name in vars(module)})
         self.__dict__["_module"] = module
 
     def __getattr__(self, name: str) -> Any:

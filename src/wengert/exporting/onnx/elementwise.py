@@ -74,6 +74,7 @@ lowers_by(
 @lowers("require")
 @lowers("require_end")
 @lowers("require_argument")
+@lowers("require_valid")
 def _require(call: Call, x: Value, condition: Value, **params: Any) -> Value:
     """Return x; a model raises no errors, so NaN where the requirement does not hold."""
     return condition.choose(x, math.nan) if x.dtype.kind == "f" else x.expand(call.result.shape)

@@ -1,0 +1,76 @@
+"""Exceptions of the user's own that a compiled program raises, by the text that stands for each in the program."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+from typing import NamedTuple
+
+from wengert.engine.core.errors import LimitError
+
+
+class _Origin(NamedTuple):
+    """An exception, and where the program raises it."""
+
+    problem: Exception
+    file: str
+    line: int
+    function: str
+
+
+#: The attribute of an exception that a program of the user's raises.
+_MARK = "__wengert_raised__"
+_origins: dict[str, _Origin] = {}
+
+
+def enter(text: str, problem: Exception, file: str, line: int, function: str) -> None:
+    """Enter an exception under a text.
+
+    Args:
+        text: stands for the exception in programs.
+        problem: the exception; its frames are dropped.
+        file: the user's file that raises it, or an empty string.
+        line: its line there.
+        function: the user's function that raises it.
+    """
+    kept = _copied(problem)
+    kept.__traceback__ = kept.__cause__ = kept.__context__ = None
+    _origins[text] = _Origin(kept, file, line, function)
+
+
+def is_users_own(problem: BaseException) -> bool:
+    """Return whether `user_error` made an exception."""
+    return bool(getattr(problem, _MARK, False))
+
+
+def _copied(problem: Exception) -> Exception:
+    try:
+        made = copy.copy(problem)
+    except Exception:
+        return problem
+    return made if type(made) is type(problem) else problem
+
+
+def user_error(text: str) -> Exception:
+    """Return the exception that a text stands for, with a traceback that ends at the user's line.
+
+    Args:
+        text: the text under which it was entered.
+    """
+    origin = _origins.get(text)
+    if origin is None:  # of a program that another process wrote
+        return LimitError(text)
+    problem = _copied(origin.problem)
+    with contextlib.suppress(Exception):
+        setattr(problem, _MARK, True)
+    if not origin.file:
+        return problem
+    source = compile("\n" * (origin.line - 1) + "raise problem", origin.file, "exec")
+    source = source.replace(co_name=origin.function, co_qualname=origin.function)
+    try:
+        exec(source, {"problem": problem})
+    except Exception as raised:
+        found = raised.__traceback__
+        assert found is not None
+        return raised.with_traceback(found.tb_next)
+    return problem

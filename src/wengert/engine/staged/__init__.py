@@ -1,0 +1,45 @@
+"""Staged runs: copies of the user's functions whose branches and loops become part of a traced program."""
+
+from wengert.engine.staged import raising
+from wengert.engine.staged.branches import (
+    both,
+    both_hold,
+    chain,
+    choice,
+    clear,
+    contains,
+    either,
+    either_holds,
+    if_,
+    negation,
+    result,
+    sure,
+)
+from wengert.engine.staged.iterables import builtin
+from wengert.engine.staged.loops import for_, while_
+from wengert.engine.staged.sources import staged_code
+from wengert.engine.transforms.builtin_names import BUILTINS
+from wengert.engine.transforms.substitution import STAGING, Staging
+
+_CALLED = {
+    "and": both,
+    "and_test": both_hold,
+    "bound": sure,
+    "builtin": builtin,
+    "chain": chain,
+    "choice": choice,
+    "clear": clear,
+    "for": for_,
+    "if": if_,
+    "in": contains,
+    "not": negation,
+    "or": either,
+    "or_test": either_holds,
+    "result": result,
+    "trying": raising.trying,
+    "while": while_,
+}
+BUILTINS.update({f"__wengert_{name}__": function for name, function in _CALLED.items()})
+STAGING.append(Staging(staged_code, raising.scope, raising.checked))
+
+__all__ = ["builtin", "for_", "if_", "staged_code", "while_"]

@@ -1,0 +1,119 @@
+"""Arrays that may be one, as only a run knows: a write into one is refused as long as the program can see another."""
+
+from __future__ import annotations
+
+import os
+import sys
+import weakref
+from collections.abc import Iterable, Sequence
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from wengert.engine.boxes import GUARDED, Box
+from wengert.engine.ir.types import show
+from wengert.engine.staged.exchanged import refusal
+from wengert.engine.staged.objects import named, parts_of
+from wengert.engine.staged.regions import FLOW, root_of
+from wengert.engine.transforms.substitution import staged_call
+
+#: The folder of Wengert.
+_PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(__file__))), "")
+#: How many objects the search for an array looks at.
+_MOST = 1 << 14
+
+
+class _Guard:
+    """Refuses writes into an array as long as the program can see one that it may be.
+
+    Args:
+        box: the array.
+    """
+
+    def __init__(self, box: Box) -> None:
+        key = id(box)
+        self._box = weakref.ref(box, lambda _: GUARDED.pop(key, None))
+        self.others: list[weakref.ref[Any]] = []
+
+    def __call__(self, box: Box) -> None:
+        """Raise an error if a write into the array is not allowed."""
+        others = [other for other in (ref() for ref in self.others) if other is not None and other is not box]
+        if others and is_seen(others):
+            requirement = "an array is written that, as only a run knows, another variable may show"
+            raise refusal("setitem", requirement, show(box), "copy it where the names part: x = y.copy()")
+
+
+def link(array: Any, others: Iterable[Any]) -> None:
+    """Refuse writes into an array as long as the program can see one of others, and the other way round.
+
+    Args:
+        array: a box, or a view of one.
+        others: arrays that it may be.
+    """
+    root = root_of(array)
+    for other in map(root_of, others):
+        if root is not None and other is not None and root is not other:
+            _note(root, other)
+            _note(other, root)
+
+
+def linked(array: Any) -> list[Any]:
+    """Return the arrays that one may be, as only a run knows.
+
+    Args:
+        array: a box or a plain array, of which nothing is a view.
+    """
+    guard: Any = GUARDED.get(id(array)) if isinstance(array, Box) else None
+    if not isinstance(guard, _Guard):
+        return []
+    others = [other for other in (ref() for ref in guard.others) if other is not None and other is not array]
+    # What an earlier draft of a turn has made is gone.
+    return [other for other in others if not isinstance(other, Box) or other.owner.open]
+
+
+def _note(root: Any, other: Any) -> None:
+    if isinstance(root, Box):
+        guard: Any = GUARDED.get(id(root))
+        if guard is None:
+            guard = GUARDED[id(root)] = _Guard(root)
+        guard.others.append(weakref.ref(other))
+    else:
+        FLOW.frozen.add([root])
+
+
+def is_seen(arrays: Sequence[Any]) -> bool:
+    """Return whether a variable of the program, or an object that it holds, shows one of some arrays or containers.
+
+    Args:
+        arrays: the arrays and containers.
+    """
+    wanted = {id(array) for array in arrays}
+    waiting: list[Any] = []
+    for frame in _frames():
+        waiting += [*frame.f_locals.values(), *named(frame.f_code, frame.f_globals)]
+    seen: set[int] = set()
+    while waiting:
+        item = waiting.pop()
+        if id(item) in seen:
+            continue
+        seen.add(id(item))
+        if len(seen) > _MOST:
+            return True
+        if id(item) in wanted:
+            return True
+        if isinstance(item, (Box, np.ndarray)):
+            if id(root_of(item)) in wanted:
+                return True
+        elif not isinstance(item, (str, int, float, type(None), type)):
+            waiting += parts_of(item)
+    return False
+
+
+def _frames() -> Iterable[FrameType]:
+    """Yield the running functions of the program that is being staged."""
+    frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    while frame is not None and frame.f_code is not staged_call.__code__:
+        if not frame.f_code.co_filename.startswith(_PACKAGE):
+            yield frame
+        frame = frame.f_back

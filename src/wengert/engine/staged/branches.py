@@ -1,0 +1,515 @@
+"""What rewritten branches call: Python's own statement for a known value, `cond` for one that only a run knows."""
+
+from __future__ import annotations
+
+import operator
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from wengert.engine.boxes import Box, boxed, concrete, recording, running
+from wengert.engine.control.cond import aligned, cond_primitive
+from wengert.engine.control.recording import Recorded, Recorder
+from wengert.engine.control.subgraphs import convert_outputs, may_raise
+from wengert.engine.control.values import zeros
+from wengert.engine.core import tree
+from wengert.engine.core.errors import IndexingError, WengertError
+from wengert.engine.core.shapes import size
+from wengert.engine.ir.types import TensorType, promote, show, type_of
+from wengert.engine.ops.comparison import logical_and, logical_not, logical_or, not_equal
+from wengert.engine.ops.shape import reshape
+from wengert.engine.staged.aliases import link
+from wengert.engine.staged.contents import NOTHING, Content, Leaf, Sharing, content_of, is_same
+from wengert.engine.staged.exchanged import give_up, refusal
+from wengert.engine.staged.raising import joined, note, number_of, run
+from wengert.engine.staged.regions import (
+    FLOW,
+    UNBOUND,
+    Array,
+    Fact,
+    Place,
+    Region,
+    Unsure,
+    Variable,
+    assuming,
+    key_of,
+    known,
+    put,
+    show_value,
+    variables,
+)
+from wengert.engine.staged.shared import Made, freeze_shared
+from wengert.engine.transforms.staging import evaluate
+
+#: A second operand of `and` or `or` with at most so many operations is evaluated in any case, if it raises no error.
+_CHEAP = 16
+
+
+# -- truth values ----------------------------------------------------------------------------------------
+
+
+def truth(value: Any) -> Any:
+    """Return a value as one truth value: a bool if it is known, else a box.
+
+    Args:
+        value: any object.
+
+    Example:
+        >>> truth([]), truth(2.0)
+        (False, True)
+    """
+    value = known(value)
+    if not isinstance(value, Box) or size(value.shape) != 1 or concrete(value) is not None:
+        return bool(value)
+    value = value if value.shape == () else reshape(value, shape=())
+    return value if value.dtype == np.bool_ else not_equal(value, 0)
+
+
+#: The truth values whose negations were taken, by the identity of these.
+_negated: dict[int, tuple[weakref.ref[Box], tuple[Box, ...]]] = {}
+
+
+def _negation(value: Box, *of: Box) -> Box:
+    key = id(value)
+    _negated[key] = weakref.ref(value, lambda _: _negated.pop(key, None)), of
+    return value
+
+
+def negation(value: Any) -> Any:
+    """Return ``not value``."""
+    found = truth(value)
+    return _negation(logical_not(found), found) if isinstance(found, Box) else not found
+
+
+def clear(*flags: Any) -> Any:
+    """Return whether no flag is set."""
+    waiting: list[Any] = []
+    for flag in map(known, flags):
+        if not isinstance(flag, Box):
+            if flag:
+                return False
+        else:
+            waiting.append(flag)
+    if not waiting:
+        return True
+    either = waiting[0]
+    for flag in waiting[1:]:
+        either = logical_or(either, flag)
+    return _negation(logical_not(either), *waiting)
+
+
+def _facts(pred: Box, is_true: bool) -> list[Fact]:
+    """Return what is known where a truth value holds, or does not."""
+    found = [Fact(pred, is_true)]
+    _, of = _negated.get(id(pred), (None, ()))
+    if is_true or len(of) == 1:
+        found += [Fact(value, not is_true) for value in of]
+    return found
+
+
+# -- statements and expressions --------------------------------------------------------------------------
+
+
+def if_(test: Any, yes: Callable[[], Any], no: Callable[[], Any] | None, state: Any, info: Any) -> None:
+    """Carry out an ``if`` statement.
+
+    Args:
+        test: the condition.
+        yes: the block that runs if it holds.
+        no: the other block, or None.
+        state: a function that closes over the variables that the blocks bind.
+        info: what is known of these.
+    """
+    pred = truth(test)
+    if not isinstance(pred, Box):
+        if pred:
+            run(yes)
+        elif no is not None:
+            run(no)
+        return
+    if info[1]:
+        raise refusal(
+            "if", "a global variable is assigned where only a run knows whether", hint="return the value"
+        )
+    _staged(pred, (yes, no), variables(state, info))
+
+
+def choice(test: Any, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
+    """Return the value of ``yes() if test else no()``."""
+    pred = truth(test)
+    if not isinstance(pred, Box):
+        return run(yes) if pred else run(no)
+    return _staged(pred, (yes, no), ())
+
+
+def both(first: Any, *later: Callable[[], Any]) -> Any:
+    """Return the value of ``first and later()``."""
+    pred = truth(first)
+    if not isinstance(pred, Box):
+        return _next(both, later) if pred else first
+    return _staged(pred, (lambda: _next(both, later), lambda: first), ())
+
+
+def either(first: Any, *later: Callable[[], Any]) -> Any:
+    """Return the value of ``first or later()``."""
+    pred = truth(first)
+    if not isinstance(pred, Box):
+        return first if pred else _next(either, later)
+    return _staged(pred, (lambda: first, lambda: _next(either, later)), ())
+
+
+def _next(join: Callable[..., Any], later: Sequence[Callable[[], Any]]) -> Any:
+    value = run(later[0])
+    return join(value, *later[1:]) if later[1:] else value
+
+
+def both_hold(first: Any, *later: Callable[[], Any]) -> Any:
+    """Return the truth value of ``first and later()``."""
+    pred = truth(first)
+    if not isinstance(pred, Box):
+        return _next_truth(both_hold, later) if pred else False
+    return _joined_truth(pred, True, lambda: _next_truth(both_hold, later))
+
+
+def either_holds(first: Any, *later: Callable[[], Any]) -> Any:
+    """Return the truth value of ``first or later()``."""
+    pred = truth(first)
+    if not isinstance(pred, Box):
+        return True if pred else _next_truth(either_holds, later)
+    return _joined_truth(pred, False, lambda: _next_truth(either_holds, later))
+
+
+def _next_truth(join: Callable[..., Any], later: Sequence[Callable[[], Any]]) -> Any:
+    value = run(later[0])
+    return join(value, *later[1:]) if later[1:] else truth(value)
+
+
+def _joined_truth(pred: Box, goes_on: bool, later: Callable[[], Any]) -> Any:
+    """Return the truth value of a first operand that only a run knows, and of a second one."""
+    side = _side(later, (), (later,), _facts(pred, goes_on))
+    content = side.result
+    is_plain = side.problem is None and not side.places and not isinstance(side.code, Box) and not side.code
+    if is_plain and len(content.leaves) == 1:
+        value = content.leaves[0].value
+        if not isinstance(value, Box):
+            if bool(value) is goes_on:
+                return pred
+            return not goes_on
+        graph = side.trace.finish([value])
+        if len(graph.equations) <= _CHEAP and not may_raise(graph) and not _programs(graph):
+            (second,) = evaluate(graph, *side.trace.captured)
+            return (logical_and if goes_on else logical_or)(pred, second)
+    functions = (later, lambda: False) if goes_on else (lambda: True, later)
+    return _staged(pred, functions, ())
+
+
+def _programs(graph: Any) -> bool:
+    return any(True for equation in graph.equations for _ in equation.graphs())
+
+
+def chain(first: Any, *links: tuple[Callable[..., Any], Callable[[], Any]]) -> Any:
+    """Return the value of a chain of comparisons, such as ``a < b < c``.
+
+    Args:
+        first: the first operand.
+        links: each comparison with its second operand.
+    """
+    (compare, operand), *rest = links
+    second = run(operand)
+    value = compare(first, second)
+    return both(value, lambda: chain(second, *rest)) if rest else value
+
+
+def contains(value: Any, container: Any) -> Any:
+    """Return the value of ``value in container``."""
+    is_followed = _is_unknown(value)
+    if type(container) in (tuple, list, set, frozenset):
+        if not is_followed and not any(map(_is_unknown, container)):
+            return operator.contains(container, value)
+        found: Any = False
+        for item in container:
+            found = either_holds(found, lambda item=item: item is value or value == item)
+        return found
+    if _is_unknown(container) or (is_followed and isinstance(container, np.ndarray)):
+        equals: Any = container == value
+        return equals.any()
+    if is_followed and isinstance(container, range):
+        first, last, step = container.start, container.stop, container.step
+        goes_up = step > 0
+        inside = both_hold(
+            value >= first if goes_up else value <= first, lambda: value < last if goes_up else value > last
+        )
+        return both_hold(inside, lambda: (value - first) % step == 0)
+    return operator.contains(container, value)
+
+
+def _is_unknown(value: Any) -> bool:
+    return isinstance(value, Box) and concrete(value) is None
+
+
+def sure(value: Any, name: str) -> Any:
+    """Return the value of a variable; the program raises `UnboundLocalError` if a run has not bound it.
+
+    Args:
+        value: the value.
+        name: the variable.
+    """
+    if not isinstance(value, Unsure):
+        return value
+    flag = known(value.bound)
+    if flag is True:
+        return value.value
+    problem = UnboundLocalError(
+        f"cannot access local variable {name!r} where it is not associated with a value"
+    )
+    if flag is False:
+        raise problem
+    note(problem, logical_not(flag))
+    return value.value
+
+
+def result(state: Any) -> Any:
+    """Return what a function returns, given its two variables."""
+    returned, value = variables(
+        state, ((("__wengert_returned__", True, True), ("__wengert_value__", True, True)), False)
+    )
+    flag = known(returned.content)
+    if flag is True:
+        content = value.content
+        return content.value if isinstance(content, Unsure) else content
+    if flag is False:
+        return None
+    requirement = "the function returns a value on some paths, and None on others"
+    raise refusal("return", requirement, show_value(value.content), "return a value at the end, too")
+
+
+# -- staging ---------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Side:
+    """A branch that was traced."""
+
+    trace: Recorder
+    places: dict[Any, Place]
+    """What the branch changes, beside the variables."""
+    contents: dict[Any, Content]
+    """What all places hold at its end."""
+    result: Content
+    """What it returns."""
+    code: Any
+    """The number of the exception that it raises, 0 for none; a box if only a run knows."""
+    exchanged: list[Box]
+    """The arrays from outside that nothing may read after it."""
+    problem: Exception | None
+    """The exception that it raises in any case."""
+    sharing: Sharing
+
+
+def _side(
+    function: Callable[[], Any] | None, names: Sequence[Variable], functions: Sequence[Any], facts: list[Fact]
+) -> Side:
+    problem: Exception | None = None
+    value: Any = None
+    given = [block for block in functions if block is not None]
+    with assuming(*facts), Region(given, names) as region:  # noqa: SIM117 (the second line would be too long)
+        with running(Recorder()) as trace, recording(trace):
+            try:
+                value = run(function) if function is not None else None
+            except Exception as error:
+                if isinstance(error, WengertError) and not isinstance(error, IndexingError):
+                    raise
+                problem = error
+            found: list[Place] = [*region.arrays(), *region.elements()] if problem is None else []
+            places = {key_of(place): place for place in found}
+            contents = {key_of(place): content_of(place.content) for place in (*names, *found)}
+            outcome = content_of(value)
+            code = FLOW.code if problem is None else joined(FLOW.code, number_of(problem))
+            sharing = Sharing(region, [*contents.values(), outcome])
+            exchanged = region.exchanged()
+    return Side(trace, places, contents, outcome, code, exchanged, problem, sharing)
+
+
+def _staged(pred: Box, functions: Sequence[Callable[[], Any] | None], names: Sequence[Variable]) -> Any:
+    sides = [
+        _side(f, names, functions, _facts(pred, flag))
+        for f, flag in zip(functions, (True, False), strict=True)
+    ]
+    yes, no = sides
+    if yes.problem is not None and no.problem is not None:
+        raise refusal("if", "both branches raise an exception", type(yes.problem).__name__)
+    merge = _Merge(yes, no)
+    places: dict[Any, Place] = {**{key_of(name): name for name in names}, **yes.places, **no.places}
+    exchanged = {id(box): box for side in sides for box in side.exchanged}
+    places = {key: place for key, place in places.items() if not (key[0] == "array" and key[1] in exchanged)}
+    made = {key: merge.place(place) for key, place in places.items() if place.is_live}
+    value = merge.content("the value", yes.result, no.result, False)
+    code = merge.number(yes.code, no.code)
+    results = merge.carried_out(pred)
+    for key, place in places.items():
+        if key in made:
+            _put(place, made[key](results))
+        else:
+            put(place, UNBOUND)
+    for box in exchanged.values():
+        box.receive(box)
+        give_up(box)
+    if code is not None:
+        FLOW.code = joined(FLOW.code, known(code(results)))
+    outcome = value(results)
+    freeze_shared(merge.made)
+    return outcome
+
+
+def _put(place: Place, value: Any) -> None:
+    if isinstance(place, Array):
+        if value is not place.box:
+            place.box.receive(boxed(value))
+    elif value is not place.content:
+        put(place, value)
+
+
+Taking = Callable[[Sequence[Any]], Any]
+
+
+class _Merge:
+    """The results of a `cond`: what both branches leave in each place."""
+
+    def __init__(self, yes: Side, no: Side) -> None:
+        self._sides = yes, no
+        self._pairs: list[tuple[Any, Any]] = []
+        self._types: list[TensorType] = []
+        self._shared: dict[int, list[Any]] = {}
+        self.made: list[Made] = []
+        """The containers that stand for those of either branch."""
+
+    def place(self, place: Place) -> Taking:
+        """Add what a place holds; a branch that does not name it leaves it as it was."""
+        key = key_of(place)
+        before = content_of(place.content)
+        if isinstance(place, Array):
+            before = Content(place.box, tree.LEAF, [Leaf(place.content, place.box, None)], True)
+        yes, no = (side.contents.get(key, before) for side in self._sides)
+        if isinstance(place, Array):
+            yes, no = _without_roots(yes), _without_roots(no)
+        return self.content(place.name, yes, no, place.is_internal, before)
+
+    def content(
+        self, name: str, yes: Content, no: Content, is_internal: bool, before: Content = NOTHING
+    ) -> Taking:
+        """Add what a place holds after both branches; one that raises an exception leaves nothing."""
+        problems = [side.problem is not None for side in self._sides]
+        if any(problems):
+            going = no if problems[0] else yes
+            if going.value is before.value and going.flag is True:
+                return lambda _: going.value
+            nothing = Content(UNBOUND, tree.LEAF, [], False)
+            yes, no = (nothing, no) if problems[0] else (yes, nothing)
+            is_internal = is_internal or going.flag is True
+        if yes.value is no.value and yes.flag is True and no.flag is True:
+            value = yes.value
+            return lambda _: value
+        if not (yes.is_bound or no.is_bound):
+            return lambda _: UNBOUND
+        flag = None if is_internal else self._flag(yes.flag, no.flag)
+        value = self._value(name, yes, no)
+        if flag is None:
+            return value
+
+        def unsure(results: Sequence[Any]) -> Any:
+            bound = known(flag(results))
+            return value(results) if bound is True else Unsure(value(results), bound)
+
+        return unsure
+
+    def _flag(self, yes: Any, no: Any) -> Taking | None:
+        if yes is True and no is True:
+            return None
+        return self._leaf("", Leaf(yes, yes, None), Leaf(no, no, None))
+
+    def number(self, yes: Any, no: Any) -> Taking | None:
+        """Add the number of an exception."""
+        if type(yes) is int and type(no) is int and not (yes or no):
+            return None
+        return self._leaf("", Leaf(yes, yes, None), Leaf(no, no, None))
+
+    def _value(self, name: str, yes: Content, no: Content) -> Taking:
+        if yes.is_bound and no.is_bound and yes.structure != no.structure:
+            got = f"{show_value(yes.value)} and {show_value(no.value)}"
+            raise refusal("if", f"both branches must give {name} the same containers", got)
+        structure = (yes if yes.is_bound else no).structure
+        paths = tree.paths(structure, name)
+        pairs = zip(paths, yes.leaves or [None] * len(paths), no.leaves or [None] * len(paths), strict=True)
+        made = [self._leaf(path, one, other) for path, one, other in pairs]
+        of = [content.value for content in (yes, no) if content.is_bound]
+
+        def value(results: Sequence[Any]) -> Any:
+            found = tree.unflatten(structure, [leaf(results) for leaf in made])
+            self.made.append(Made(found, of))
+            return found
+
+        return value
+
+    def _leaf(self, path: str, yes: Leaf | None, no: Leaf | None) -> Taking:
+        if yes is None or no is None:
+            one = yes or no
+            assert one is not None
+            if not (one.is_number and isinstance(one.object, (Box, np.ndarray))):
+                return lambda _: one.object
+        elif is_same(yes, no):
+            return lambda _: yes.object
+        elif not (yes.is_number and no.is_number):
+            got = f"{_shown(yes)} and {_shown(no)}"
+            hint = "give it a number or an array in both branches"
+            raise refusal("if", f"both branches must give {path} the same value, or numbers", got, hint)
+        position = len(self._pairs)
+        type_ = _common(path, [type_of(leaf.value) for leaf in (yes, no) if leaf is not None])
+        self._types.append(type_)
+        self._pairs.append(
+            (zeros(type_) if yes is None else yes.value, zeros(type_) if no is None else no.value)
+        )
+        pairs = zip((yes, no), self._sides, strict=True)
+        shared = [root for leaf, side in pairs if leaf is not None for root in side.sharing.others(leaf)]
+        if shared:
+            self._shared[position] = shared
+        return lambda results: results[position]
+
+    def carried_out(self, pred: Box) -> Sequence[Any]:
+        """Return the results."""
+        if not self._pairs:
+            return ()
+        columns = zip(*self._pairs, strict=True)
+        branches = [
+            Recorded(side.trace.finish(list(column)), side.trace.captured, [])
+            for side, column in zip(self._sides, columns, strict=True)
+        ]
+        (yes, no), captured = aligned(*branches)
+        yes, no = convert_outputs(yes, self._types), convert_outputs(no, self._types)
+        results = cond_primitive(pred, *captured, on_true=yes, on_false=no)
+        for position, roots in self._shared.items():
+            link(results[position], roots)
+        return results
+
+
+def _without_roots(content: Content) -> Content:
+    return Content(
+        content.value, content.structure, [leaf._replace(root=None) for leaf in content.leaves], content.flag
+    )
+
+
+def _shown(leaf: Leaf) -> str:
+    return show(type_of(leaf.value)) if leaf.is_number else repr(leaf.object)
+
+
+def _common(path: str, types: Sequence[TensorType]) -> TensorType:
+    dtype, weak = promote(*types)
+    is_one = len({type_.shape for type_ in types}) == 1
+    if not is_one or any(type_.dtype != dtype for type_ in types if not type_.weak):
+        hint = "convert it in one branch: x.astype, np.broadcast_to"
+        raise refusal(
+            "if", f"both branches must give {path} the same type", " and ".join(map(str, types)), hint
+        )
+    return TensorType(dtype, types[0].shape, weak)

@@ -1,0 +1,405 @@
+"""What a loop carries: the places that its turns change, their types, and which arrays other names may show."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from wengert.engine.boxes import Box, boxed
+from wengert.engine.control.values import fit, settle, zeros
+from wengert.engine.core import tree
+from wengert.engine.core.dtypes import BOOL
+from wengert.engine.core.errors import WengertError
+from wengert.engine.ir.types import TensorType, show, type_of
+from wengert.engine.staged.aliases import is_seen, link
+from wengert.engine.staged.contents import Content, Leaf, Sharing, content_of, is_same
+from wengert.engine.staged.exchanged import give_up, refusal
+from wengert.engine.staged.frozen import mutable_parts
+from wengert.engine.staged.regions import (
+    FLOW,
+    UNBOUND,
+    Array,
+    Place,
+    Region,
+    StagingError,
+    Unsure,
+    known,
+    put,
+    root_of,
+    show_value,
+)
+from wengert.engine.staged.shared import Made, freeze_shared
+
+_FLAG = TensorType(BOOL, ())
+
+
+@dataclass
+class CarriedLeaf:
+    """A leaf of what a place holds.
+
+    Args:
+        leaf: the leaf before the loop; None where the place then holds nothing.
+    """
+
+    leaf: Leaf | None
+    type: TensorType | None = None
+    """Its type as part of the carry; None while no turn changes it."""
+    is_shared: bool = False
+    """Whether another variable may show its array."""
+    others: list[Any] = field(default_factory=list[Any])
+    """Arrays from outside of the loop that it may be."""
+    is_written: bool = False
+    """Whether a turn writes into its array."""
+    box: Any = None
+    """The array at the beginning of the present turn."""
+
+    @property
+    def is_carried(self) -> bool:
+        """Whether it is part of the carry."""
+        return self.type is not None
+
+    def initial(self) -> Any:
+        """Return its value before the loop."""
+        assert self.type is not None
+        return zeros(self.type) if self.leaf is None else fit(self.leaf.value, self.type)
+
+
+@dataclass
+class Settled:
+    """How a loop carried a place in an earlier draft of the block around."""
+
+    structure: tree.Structure | None
+    types: list[TensorType | None]
+    starts: list[bool]
+    """Whether a leaf starts from what the place held before the loop."""
+    written: list[bool]
+    shared: list[bool]
+    others: list[list[Any]]
+    flagged: bool
+
+
+@dataclass
+class Slot:
+    """A place that turns may change.
+
+    Args:
+        place: the place.
+        before: what it holds before the loop.
+        always: whether the loop takes at least one turn.
+    """
+
+    place: Place
+    before: Content
+    always: bool
+    structure: tree.Structure | None = None
+    leaves: list[CarriedLeaf] = field(default_factory=list[CarriedLeaf])
+    flagged: bool = False
+    """Whether the carry says if the place holds anything."""
+    ends_bound: bool = True
+    """Whether the place holds something after each turn."""
+    ended: Any = None
+    """What it held after the last turn that was traced."""
+    made: Made | None = None
+    """The containers that it holds at the beginning of the present turn, or after the loop."""
+    is_shared: bool = False
+    """Whether another variable may show its containers."""
+
+    def __post_init__(self) -> None:
+        if self.before.is_bound and self.place.is_carried:
+            self.structure = self.before.structure
+            self.leaves = [CarriedLeaf(leaf) for leaf in self.before.leaves]
+            self.flagged = self.before.flag is not True
+        if isinstance(self.place, Array):
+            (leaf,) = self.leaves
+            leaf.type = type_of(self.before.leaves[0].value)
+
+    # -- from draft to draft of the block around ---------------------------------------------------------
+
+    def settled(self) -> Settled:
+        """Return how the loop carries the place."""
+        leaves = self.leaves
+        return Settled(
+            self.structure,
+            [leaf.type for leaf in leaves],
+            [leaf.leaf is not None for leaf in leaves],
+            [leaf.is_written for leaf in leaves],
+            [leaf.is_shared for leaf in leaves],
+            [leaf.others for leaf in leaves],
+            self.flagged,
+        )
+
+    def recall(self, settled: Settled) -> None:
+        """Begin with what an earlier draft found, as far as it fits what the place holds now."""
+        types = settled.types
+        if settled.structure is None:
+            return
+        if self.structure is None:
+            has_before = self.before.structure == settled.structure and len(self.before.leaves) == len(types)
+            if None in types or (any(settled.starts) and not has_before):
+                return
+            befores = self.before.leaves if has_before else [None] * len(types)
+            starts = zip(befores, settled.starts, strict=True)
+            leaves = [CarriedLeaf(before if starts_there else None) for before, starts_there in starts]
+        else:
+            leaves = self.leaves
+        if self.structure not in (None, settled.structure) or not all(map(_may_start, leaves, types)):
+            return
+        self.structure, self.leaves = settled.structure, leaves
+        self.flagged = settled.flagged
+        for number, leaf in enumerate(leaves):
+            leaf.type = types[number]
+            leaf.is_written, leaf.is_shared = settled.written[number], settled.shared[number]
+            leaf.others = [other for other in settled.others[number] if _is_there(other)]
+
+    # -- the carry ---------------------------------------------------------------------------------------
+
+    def types(self) -> list[TensorType]:
+        """Return the types of its part of the carry."""
+        found = [leaf.type for leaf in self.leaves if leaf.type is not None]
+        return [*found, *([_FLAG] if self.flagged else [])]
+
+    def initial(self) -> list[Any]:
+        """Return its part of the carry before the loop."""
+        found = [leaf.initial() for leaf in self.leaves if leaf.is_carried]
+        flag = self.before.flag if self.place.is_carried or self.before.is_bound else False
+        return [*found, *([flag] if self.flagged else [])]
+
+    def start(self, inputs: Iterator[Any], region: Region) -> None:
+        """Put the place into the state in which a turn begins.
+
+        Args:
+            inputs: boxes of the carry.
+            region: the run of the turn.
+        """
+        values: list[Any] = []
+        for leaf in self.leaves:
+            if not leaf.is_carried:
+                values.append(leaf.leaf.object if leaf.leaf is not None else None)
+                continue
+            leaf.box = next(inputs)
+            values.append(leaf.box)
+            if isinstance(self.place, Array):
+                continue
+            if leaf.is_written:
+                self._give_up(leaf, region)
+        flag = next(inputs) if self.flagged else True
+        self.made = None
+        if isinstance(self.place, Array):
+            box = self.place.box
+            region.written.setdefault(id(box), (box, box.owner, box.state))
+            self.place.replace(values[0])
+        elif not self.place.is_carried or self.structure is None:
+            put(self.place, UNBOUND)
+        elif not self.before.is_bound or any(leaf.is_carried for leaf in self.leaves) or self.flagged:
+            value = self._made(values)
+            put(self.place, value if flag is True else Unsure(value, flag))
+
+    def _made(self, values: list[Any]) -> Any:
+        assert self.structure is not None
+        value = tree.unflatten(self.structure, values)
+        self.made = Made(value, [self.before.value, self.ended])
+        return value
+
+    def _give_up(self, leaf: CarriedLeaf, region: Region) -> None:
+        root = leaf.leaf.root if leaf.leaf is not None else None
+        if root is None:
+            return
+        if not isinstance(root, Box):
+            hint = "copy it before the loop"
+            raise refusal(
+                "loop", f"{self.place.name} is a plain array that the loop writes", show(root), hint
+            )
+        region.without(root)
+
+    def finish(self, content: Content, sharing: Sharing, region: Region) -> bool:
+        """Compare what the place holds after a turn with the carry; return whether the carry had to change."""
+        self.ends_bound = content.flag is True
+        self.ended = content.value
+        if content.value is self.before.value and content.flag is True and self.before.flag is True:
+            return False  # what changes inside are places of their own
+        if not content.is_bound:
+            if self.structure is None or self.flagged:
+                return False
+            self.flagged = True
+            return True
+        if self.structure is None:
+            self._adopt(content)
+            return True
+        if content.structure != self.structure:
+            got = f"{show_value(self.before.value)} and {show_value(content.value)}"
+            raise refusal("loop", f"{self.place.name} must keep its containers", got)
+        changes = False
+        paths = tree.paths(self.structure, self.place.name)
+        for path, leaf, now in zip(paths, self.leaves, content.leaves, strict=True):
+            changes |= self._leaf(path, leaf, now, sharing, region)
+        if content.flag is not True and not self.flagged:
+            self.flagged = changes = True
+        return changes
+
+    def _adopt(self, content: Content) -> None:
+        """Take over what a turn leaves in a place that holds nothing before, or nothing that a turn reads."""
+        self.structure = content.structure
+        for leaf in content.leaves:
+            made = CarriedLeaf(leaf if not leaf.is_number else None)
+            made.type = type_of(leaf.value) if leaf.is_number else None
+            self.leaves.append(made)
+        self.flagged = not self.place.is_internal and not (self.always and not self.place.is_carried)
+        if not self.place.is_carried and self.before.is_bound and not self.always:
+            self._keep_before()
+
+    def _keep_before(self) -> None:
+        """Start from what the place holds before the loop, which may take no turn."""
+        if self.before.structure != self.structure:
+            return
+        for leaf, before in zip(self.leaves, self.before.leaves, strict=True):
+            if leaf.type is None or not before.is_number:
+                return
+            try:
+                leaf.type = settle("loop", type_of(before.value), leaf.type, self.place.name)
+            except WengertError:
+                return
+        for leaf, before in zip(self.leaves, self.before.leaves, strict=True):
+            leaf.leaf = before
+        self.flagged = self.before.flag is not True
+
+    def _leaf(self, path: str, leaf: CarriedLeaf, now: Leaf, sharing: Sharing, region: Region) -> bool:
+        if not leaf.is_carried:
+            assert leaf.leaf is not None
+            if is_same(leaf.leaf, now):
+                return False
+            if not (leaf.leaf.is_number and now.is_number):
+                got = f"{_shown(leaf.leaf)} and {_shown(now)}"
+                raise refusal("loop", f"{path} must keep its value, or be a number", got)
+            leaf.type = type_of(leaf.leaf.value)
+            self._settle(path, leaf, now)
+            return True
+        changes = self._settle(path, leaf, now)
+        if isinstance(self.place, Array):
+            return changes
+        if isinstance(leaf.box, Box) and id(leaf.box) in region.written and not leaf.is_written:
+            leaf.is_written = changes = True
+        others = sharing.others(now)
+        known = {id(other) for other in leaf.others}
+        new = [other for other in others if region.is_outer(other) and id(other) not in known]
+        if new or (others and not leaf.is_shared):
+            leaf.is_shared = changes = True
+            leaf.others += new
+        return changes
+
+    def _settle(self, path: str, leaf: CarriedLeaf, now: Leaf) -> bool:
+        assert leaf.type is not None
+        after = type_of(now.value)
+        try:
+            settled = settle("loop", leaf.type, after, path)
+        except StagingError:
+            raise
+        except WengertError:
+            hint = "give it its type before the loop: astype, np.zeros(shape, dtype)"
+            got = f"{leaf.type} and {after}"
+            raise refusal("loop", f"{path} must keep its type from turn to turn", got, hint) from None
+        changes, leaf.type = settled != leaf.type, settled
+        return changes
+
+    def outputs(self, content: Content) -> list[Any]:
+        """Return its part of the carry after a turn."""
+        is_whole = any(leaf.is_carried for leaf in self.leaves) and content.leaves
+        leaves: list[Any] = content.leaves if is_whole else [None] * len(self.leaves)
+        found = [
+            zeros(leaf.type) if now is None else now.value
+            for leaf, now in zip(self.leaves, leaves, strict=True)
+            if leaf.type is not None
+        ]
+        return [*found, *([content.flag] if self.flagged else [])]
+
+    # -- after the loop ----------------------------------------------------------------------------------
+
+    def end(self, results: Iterator[Any]) -> None:
+        """Put the place into the state after the loop."""
+        values: list[Any] = []
+        for leaf in self.leaves:
+            if not leaf.is_carried:
+                values.append(leaf.leaf.object if leaf.leaf is not None else None)
+                continue
+            value = next(results)
+            values.append(value)
+            if not isinstance(self.place, Array):
+                self._share(leaf, value)
+        flag = next(results) if self.flagged else True
+        self.made = None
+        if isinstance(self.place, Array):
+            self.place.box.receive(boxed(values[0]))
+        elif not self.place.is_live or self.structure is None:
+            put(
+                self.place,
+                UNBOUND if self.structure is not None or not self.place.is_live else self.place.content,
+            )
+        elif any(leaf.is_carried for leaf in self.leaves) or not self.before.is_bound or self.flagged:
+            value = self._made(values)
+            is_bound = flag is True or (self.always and self.ends_bound)
+            put(self.place, value if is_bound else Unsure(value, known(flag)))
+
+    def _share(self, leaf: CarriedLeaf, value: Any) -> None:
+        root = leaf.leaf.root if leaf.leaf is not None else None
+        if leaf.is_written and isinstance(root, Box):
+            root.receive(root)  # a block around the loop takes note
+            give_up(root)
+        elif root is not None and not self.always and root_of(value) is not None:
+            link(value, [root])
+        leaf.box = value
+
+
+def _may_start(leaf: CarriedLeaf, type_: TensorType | None) -> bool:
+    return (
+        type_ is None
+        or leaf.leaf is None
+        or (leaf.leaf.is_number and type_of(leaf.leaf.value).shape == type_.shape)
+    )
+
+
+def _is_there(array: Any) -> bool:
+    return not isinstance(array, Box) or array.owner.open
+
+
+def _shown(leaf: Leaf) -> str:
+    return show(type_of(leaf.value)) if leaf.is_number else repr(leaf.object)
+
+
+def link_shared(slots: Iterable[Slot]) -> None:
+    """Refuse writes into the present arrays of leaves that may be one."""
+    shared = [leaf for slot in slots for leaf in slot.leaves if leaf.is_shared and leaf.is_carried]
+    for leaf in shared:
+        link(leaf.box, [*leaf.others, *(other.box for other in shared if other is not leaf)])
+
+
+def freeze_made(slots: Iterable[Slot]) -> None:
+    """Let the containers not change that slots show, and other variables may show, too."""
+    slots = [slot for slot in slots if slot.made is not None]
+    found = freeze_shared([slot.made for slot in slots if slot.made is not None])
+    for slot in slots:
+        if slot.made is not None and (slot.is_shared or slot.made in found):
+            slot.is_shared = True
+            FLOW.frozen.add([*slot.made.parts, *slot.made.of])
+
+
+def note_shared(slots: Iterable[Slot]) -> bool:
+    """Note the containers at the end of a turn that others show, too; return whether there are new ones."""
+    ends = [(slot, mutable_parts(slot.ended)) for slot in slots if slot.made is not None]
+    counts = Counter(id(part) for _, parts in ends for part in parts)
+    changes = False
+    for slot, parts in ends:
+        befores = {id(part) for part in mutable_parts(slot.before.value)}
+        others = [part for part in parts if id(part) not in befores]
+        is_double = any(counts[id(part)] > 1 or part in FLOW.frozen for part in parts)
+        if not slot.is_shared and (is_double or (others and is_seen(others))):
+            slot.is_shared = changes = True
+    return changes
+
+
+def slot_of(place: Place, always: bool) -> Slot:
+    """Return the slot of a place that a loop has not changed yet."""
+    if isinstance(place, Array):
+        value = place.content
+        return Slot(place, Content(place.box, tree.LEAF, [Leaf(value, place.box, None)], True), always)
+    return Slot(place, content_of(place.content), always)

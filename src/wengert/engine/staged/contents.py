@@ -1,0 +1,110 @@
+"""What places hold at the end of a block, taken apart into leaves before the changes of the block are undone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.engine.boxes import Box, own
+from wengert.engine.control.values import is_number
+from wengert.engine.core import tree
+from wengert.engine.staged.aliases import linked
+from wengert.engine.staged.regions import UNBOUND, Region, Unsure, known, root_of
+
+
+class Leaf(NamedTuple):
+    """A leaf of a value."""
+
+    value: Any
+    """A box or number that later writes do not reach; a setting such as a string."""
+    object: Any
+    """The leaf as the program has it."""
+    root: Any
+    """The array whose memory it shows, or None."""
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it is an array or a number."""
+        return is_number(self.value)
+
+
+@dataclass
+class Content:
+    """What a place holds."""
+
+    value: Any
+    """As the program has it; `UNBOUND` for nothing."""
+    structure: tree.Structure
+    leaves: list[Leaf]
+    flag: Any
+    """Whether it holds anything: a truth value."""
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether it may hold something."""
+        return self.flag is not False
+
+
+NOTHING = Content(UNBOUND, tree.LEAF, [], False)
+
+
+def content_of(value: Any) -> Content:
+    """Return what a place holds, given its value, `UNBOUND` or an `Unsure`."""
+    if value is UNBOUND:
+        return NOTHING
+    flag = True
+    if isinstance(value, Unsure):
+        value, flag = value.value, known(value.bound)
+    leaves, structure = tree.flatten(value)
+    return Content(value, structure, [_leaf(leaf) for leaf in leaves], flag)
+
+
+def _leaf(leaf: Any) -> Leaf:
+    if not isinstance(leaf, Box):
+        return Leaf(leaf.copy() if isinstance(leaf, np.ndarray) else leaf, leaf, root_of(leaf))
+    fact = known(leaf)
+    if fact is not leaf:
+        return Leaf(fact, fact, None)
+    root = root_of(leaf)
+    detached = own(leaf)
+    return Leaf(detached.state.value if detached.owner.plain else detached, leaf, root)
+
+
+def is_same(one: Leaf, other: Leaf) -> bool:
+    """Return whether two leaves are one object, or equal settings or numbers."""
+    x, y = one.object, other.object
+    if x is y:
+        return True
+    if type(x) is not type(y) or isinstance(x, (Box, np.ndarray)):
+        return False
+    if isinstance(x, (bool, int, float, complex, str, bytes, np.generic)):
+        return repr(x) == repr(y)
+    try:
+        return bool(x == y) and not is_number(x)
+    except Exception:
+        return False
+
+
+class Sharing:
+    """Which arrays at the end of a block others may show, too.
+
+    Args:
+        region: the run of the block.
+        contents: what all places hold.
+    """
+
+    def __init__(self, region: Region, contents: list[Content]) -> None:
+        self._region = region
+        self._seen = Counter(id(leaf.root) for content in contents for leaf in content.leaves)
+
+    def is_shared(self, leaf: Leaf) -> bool:
+        """Return whether another variable may show the array of a leaf."""
+        return leaf.root is not None and (self._region.is_outer(leaf.root) or self._seen[id(leaf.root)] > 1)
+
+    def others(self, leaf: Leaf) -> list[Any]:
+        """Return the arrays that a leaf may be, as only a run knows, or that others may show."""
+        found = [root for root in linked(leaf.root) if self._region.is_outer(root) or self._seen[id(root)]]
+        return [*([leaf.root] if self.is_shared(leaf) else []), *found]

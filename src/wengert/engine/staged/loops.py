@@ -1,0 +1,459 @@
+"""What rewritten loops call: Python's own loop, or one of the program, whose body is traced until its carry settles."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar
+
+from wengert.engine.boxes import RUNNING, Box, recording, running
+from wengert.engine.control.recording import Recorder
+from wengert.engine.control.scan_primitive import scan_primitive
+from wengert.engine.control.subgraphs import convert_outputs
+from wengert.engine.control.values import fit
+from wengert.engine.control.while_loop import while_primitive
+from wengert.engine.core.dtypes import INT64
+from wengert.engine.core.shapes import size
+from wengert.engine.ir.graph import Graph
+from wengert.engine.ir.types import TensorType
+from wengert.engine.ops.comparison import equal, logical_and
+from wengert.engine.staged.branches import both_hold, clear, if_, truth
+from wengert.engine.staged.carried import freeze_made, link_shared, note_shared, slot_of
+from wengert.engine.staged.contents import Content, Sharing, content_of
+from wengert.engine.staged.exchanged import give_up, refusal
+from wengert.engine.staged.iterables import Rows, rows_of
+from wengert.engine.staged.raising import joined, run
+from wengert.engine.staged.regions import (
+    FLOW,
+    Place,
+    Region,
+    Variable,
+    key_of,
+    put,
+    variables,
+)
+from wengert.engine.staged.settled import Entry, Memory, is_at_least, recalled, remember, start_of
+from wengert.engine.transforms.staging import GraphTrace, equations_written, provisionally
+
+#: The largest number of turns that are always unrolled.
+MOST_UNROLLED = 4
+#: The memory of reverse mode for the states of a loop that ends by a condition: at least so many bytes and states.
+LEAST_BYTES, LEAST_STATES = 1 << 20, 256
+#: How often a body is traced at most.
+_MOST_DRAFTS = 32
+_COUNTER = TensorType(INT64, (), True)
+
+
+def for_(iterable: Any, body: Callable[[Any], None], state: Any, info: Any, exits: Callable[[], Any]) -> None:
+    """Carry out a ``for`` statement.
+
+    Args:
+        iterable: what it goes through.
+        body: a turn, which takes the element.
+        state: a function that closes over the variables that a turn binds.
+        info: what is known of these.
+        exits: returns the flags that end the loop.
+    """
+    rows = rows_of(iterable)
+    if rows is None:
+        _for_others(iterable, body, state, info, exits)
+        return
+    loop = _For(rows, body, state, info, exits)
+    if isinstance(rows.length, Box):
+        loop.stage(0)
+    else:
+        loop.carry_out(rows.length)
+
+
+def _for_others(iterable: Any, body: Callable[[Any], None], state: Any, info: Any, exits: Any) -> None:
+    for item in iterable:
+        going = clear(*exits())
+        if going is False:
+            return
+        if isinstance(going, Box):
+            if_(going, lambda item=item: body(item), None, state, info)
+        else:
+            run(body, item)
+        if FLOW.probing:
+            return
+    return
+
+
+def while_(
+    test: Callable[[], Any], body: Callable[[], None], state: Any, info: Any, exits: Callable[[], Any]
+) -> None:
+    """Carry out a ``while`` statement.
+
+    Args:
+        test: the condition.
+        body: a turn.
+        state: a function that closes over the variables that a turn binds.
+        info: what is known of these.
+        exits: returns the flags that end the loop.
+    """
+    _While(test, body, state, info, exits).carry_out()
+
+
+def _budget(types: Sequence[TensorType]) -> int:
+    """Return the bytes that reverse mode may take for a carry of some types."""
+    state = sum(size(type_.shape) * type_.dtype.itemsize for type_ in types)
+    return max(LEAST_BYTES, LEAST_STATES * state)
+
+
+class _Loop:
+    """A loop of rewritten source."""
+
+    rows: Any = None
+    """What a `for` statement goes through: `Rows`."""
+
+    def __init__(self, functions: Sequence[Any], state: Any, info: Any, exits: Callable[[], Any]) -> None:
+        self.functions = functions
+        self.names = variables(state, info)
+        self.state, self.info = state, info
+        self.exits = exits
+        memory: Any = None if FLOW.probing else FLOW.memory
+        self.entry: Entry = Entry() if memory is None else memory.entry(functions[-1].__code__)
+        """What earlier drafts of the block around found of this loop."""
+
+    def is_traced(self, turn: Callable[[], None]) -> bool:
+        """Return whether a turn writes equations; nothing of it is kept."""
+        before = equations_written()
+        FLOW.probing += 1
+        try:
+            with Region(self.functions, self.names), provisionally(), contextlib.suppress(Exception):
+                turn()
+        finally:
+            FLOW.probing -= 1
+        self.entry.is_traced = equations_written() != before
+        return self.entry.is_traced
+
+    def going(self, test: Callable[[], Any]) -> Any:
+        """Return whether another turn follows: no flag is set, no exception was raised, and the test holds."""
+        found = clear(*self.exits())
+        return found if found is False else both_hold(found, test)
+
+
+class _For(_Loop):
+    """A ``for`` statement over rows."""
+
+    def __init__(self, rows: Rows, body: Callable[[Any], None], state: Any, info: Any, exits: Any) -> None:
+        super().__init__([body], state, info, exits)
+        self.rows, self.body = rows, body
+
+    def carry_out(self, length: int) -> None:
+        """Carry out a known number of turns: as a loop of the program, if a turn depends on what only a run knows."""
+        may_stage, number = RUNNING.traced > 0, 0
+        while number < length:
+            going = clear(*self.exits())
+            if going is False:
+                return
+            is_long = may_stage and length - number > MOST_UNROLLED and not FLOW.probing
+            if is_long and (number or self.entry.is_traced or self.is_traced(lambda: self.turn(0))):
+                if self._try_to_stage(number):
+                    return
+                may_stage = False
+            before = equations_written()
+            if isinstance(going, Box):
+                if_(going, lambda number=number: self.turn(number), None, self.state, self.info)
+            else:
+                self.turn(number)
+            if FLOW.probing:
+                return
+            if number == 0 and may_stage and equations_written() == before:
+                may_stage = self._goes_on_known(length)
+                return
+            number += 1
+
+    def _goes_on_known(self, length: int) -> bool:
+        """Carry out the turns behind the first as long as they write no equations, then those that do."""
+        number = 1
+        while number < length and clear(*self.exits()) is True:
+            before = equations_written()
+            self.turn(number)
+            number += 1
+            if equations_written() != before:
+                break
+        if number < length and clear(*self.exits()) is not False:
+            rest = _For(
+                Rows(length - number, lambda k: self.rows.element(number + k)),
+                self.body,
+                self.state,
+                self.info,
+                self.exits,
+            )
+            rest.carry_out(length - number)
+        return False
+
+    def turn(self, number: Any) -> None:
+        """Carry out a turn."""
+        run(self.body, self.rows.element(number))
+
+    def _try_to_stage(self, first: int) -> bool:
+        try:
+            self.stage(first)
+        except Exception:  # the loop is unrolled; if it has an error of the user's, that raises it
+            return False
+        return True
+
+    def stage(self, first: int) -> None:
+        """Make the turns from a number on a loop of the program."""
+        length = self.rows.length
+        if self.info[1]:
+            raise refusal("for", "a global variable is assigned in a loop", hint="return the value")
+        known = None if isinstance(length, Box) else length - first
+        _Staging(self, lambda k: self.turn(first + k), None, known, length).stage()
+
+
+class _While(_Loop):
+    """A ``while`` statement."""
+
+    def __init__(
+        self, test: Callable[[], Any], body: Callable[[], None], state: Any, info: Any, exits: Any
+    ) -> None:
+        super().__init__([test, body], state, info, exits)
+        self.test, self.body = test, body
+
+    def _again(self) -> Any:
+        return self.going(lambda: run(self.test))
+
+    def carry_out(self) -> None:
+        """Carry out turns as long as the test is known; if a turn makes it unknown, make all a loop of the program."""
+        turns = 0
+        while True:
+            going = self._again()
+            if not isinstance(going, Box):
+                if not going:
+                    return
+                if turns or FLOW.probing or not (self.entry.is_traced or self._becomes_unknown()):
+                    run(self.body)
+                    if FLOW.probing:
+                        return
+                    turns += 1
+                    continue
+            if self.info[1]:
+                raise refusal("while", "a global variable is assigned in a loop", hint="return the value")
+            staging = _Staging(self, lambda _: run(self.body), self.test, None, None)
+            staging.always = going is True
+            staging.stage()
+            return
+
+    def _becomes_unknown(self) -> bool:
+        """Return whether the test is unknown after the first turn."""
+        found = False
+        FLOW.probing += 1
+        try:
+            with Region(self.functions, self.names), provisionally(), contextlib.suppress(Exception):
+                run(self.body)
+                found = isinstance(self._again(), Box) or isinstance(FLOW.code, Box)
+        finally:
+            FLOW.probing -= 1
+        self.entry.is_traced = found
+        return found
+
+
+class _Turn(Recorder):
+    """Records a turn."""
+
+    name = "loop"
+    traced: ClassVar[bool] = True
+
+
+class _Staging:
+    """Makes a loop one of the program.
+
+    Args:
+        loop: the loop.
+        turn: carries out a turn, given its number.
+        test: the condition of a ``while`` statement, or None.
+        count: the number of turns, unless an exit ends them; None where only a run knows it.
+        length: the same as a value; None for a ``while`` statement.
+    """
+
+    def __init__(
+        self, loop: _Loop, turn: Callable[[Any], None], test: Any, count: int | None, length: Any
+    ) -> None:
+        self.loop, self.turn, self.test, self.count, self.length = loop, turn, test, count, length
+        self.always = bool(count)
+        self.entry = loop.entry
+        self.memory = self.entry.inner = self.entry.inner or Memory()
+        self._begin()
+        self.test_is_true = False
+        """Whether only a flag, or an exception, ends the loop."""
+
+    def _begin(self) -> None:
+        self.slots = {
+            key_of(name): slot_of(name, self.always)
+            for name in self.loop.names
+            if name.is_live or name.is_carried
+        }
+        self.exchanged: dict[int, Box] = {}
+        """The arrays from outside that the first turn may exchange, and later ones cannot read."""
+        self.raises = False
+        """Whether a turn may raise an exception that only a run knows."""
+
+    def stage(self) -> None:
+        """Trace a turn until the carry is settled, and write the loop."""
+        body, captured = self._settled_body()
+        types = self._types()
+        initial = [fit(value, type_) for value, type_ in zip(self._initial(), types, strict=True)]
+        body = convert_outputs(body, types)
+        is_plain = self.count is not None and not self.raises and not self.loop.exits()
+        if is_plain:
+            parts = {"constants": len(captured), "carries": len(types), "length": self.count}
+            operands = [*captured, *initial]
+            results = scan_primitive(*operands, body=body, **parts, reverse=False, unroll=1)
+        else:
+            condition, tested = self._condition(types)
+            limit = {"max_bytes": _budget(types)} if self.count is None else {"most": self.count}
+            results = while_primitive(
+                *tested,
+                *captured,
+                *initial,
+                condition=condition,
+                body=body,
+                tested=len(tested),
+                fixed=len(captured),
+                **limit,
+            )
+        self._end(iter(results))
+
+    def _settled_body(self) -> tuple[Graph, list[Any]]:
+        """Trace a turn until the carry is settled, starting from what an earlier draft of the block around found."""
+        if FLOW.memory is None:
+            return self._body()
+        functions = self.loop.functions
+        now = self.always, start_of(functions, self.loop.rows)
+        is_known = self.entry.start is not None and is_at_least(now, self.entry.start)
+        self.entry.start = None
+        body = None
+        if is_known:
+            self._recall()
+            try:
+                body = self._body()
+            except Exception:  # what is wrong without it, too, raises this again
+                self._begin()
+        body = body or self._body()
+        remember(self.entry, functions, self.slots, self.raises)
+        self.entry.start = now
+        return body
+
+    def _recall(self) -> None:
+        self.raises = self.entry.raises
+        for place, settled in recalled(self.entry, self.loop.functions):
+            self.slots.setdefault(key_of(place), slot_of(place, self.always)).recall(settled)
+
+    def _body(self) -> tuple[Graph, list[Any]]:
+        for _ in range(_MOST_DRAFTS):
+            memory, FLOW.memory = FLOW.memory, self.memory.begin()
+            try:
+                body, captured = self._draft()
+            finally:
+                FLOW.memory = memory
+            if body is not None:
+                return body, captured
+        raise refusal("loop", "the types of its variables do not settle")
+
+    # -- the carry: the number of the turn, the places, the number of an exception ----------------------------
+
+    def _types(self) -> list[TensorType]:
+        slots = [type_ for slot in self.slots.values() for type_ in slot.types()]
+        return [_COUNTER, *slots, *([_COUNTER] if self.raises else [])]
+
+    def _initial(self) -> list[Any]:
+        slots = [value for slot in self.slots.values() for value in slot.initial()]
+        return [0, *slots, *([0] if self.raises else [])]
+
+    def _start(self, trace: GraphTrace, types: Sequence[TensorType], region: Region) -> Any:
+        """Put all places into the state in which a turn begins; return the number of the turn."""
+        inputs = iter([trace.new_input(type_) for type_ in types])
+        number = next(inputs)
+        for box in self.exchanged.values():
+            region.without(box)
+        for slot in self.slots.values():
+            slot.start(inputs, region)
+        link_shared(self.slots.values())
+        freeze_made(self.slots.values())
+        if self.raises:
+            FLOW.code = next(inputs)
+        return number
+
+    def _draft(self) -> tuple[Graph | None, list[Any]]:
+        """Trace a turn; return no graph if the carry had to change."""
+        names = [slot.place for slot in self.slots.values() if isinstance(slot.place, Variable)]
+        others = [name for name in self.loop.names if key_of(name) not in self.slots]
+        # Of a loop that may take no turn, operations on values from outside belong to the turns, too: else they would
+        # raise an exception, or have a derivative, where Python does not get to them.
+        inside = contextlib.nullcontext if self.always else recording
+        # A draft that is not the last leaves equations on values from outside that nothing reads.
+        with Region(self.loop.functions, [*names, *others]) as region, provisionally():
+            with running(_Turn()) as trace, inside(trace):
+                number = self._start(trace, self._types(), region)
+                code, FLOW.code = FLOW.code, 0
+                self.turn(number)
+                code = joined(code, FLOW.code)
+                contents, found = self._contents(region)
+                sharing = Sharing(region, list(contents.values()))
+                after = number + 1
+                exchanged = {id(box): box for box in region.exchanged() if id(box) not in region.given_up}
+            before = set(self.slots)
+        for key, place in found.items():
+            self.slots[key] = slot_of(place, self.always)
+        changes = bool(exchanged) or set(self.slots) != before
+        self.exchanged.update(exchanged)
+        before -= {("array", key) for key in exchanged}
+        for key in exchanged:
+            self.slots.pop(("array", key), None)
+        for key in before:
+            changes |= self.slots[key].finish(contents[key], sharing, region)
+        changes |= note_shared(self.slots.values())
+        if not self.raises and (isinstance(code, Box) or code):
+            self.raises = changes = True
+        if changes:
+            return None, []
+        results = [value for key, slot in self.slots.items() for value in slot.outputs(contents[key])]
+        graph = trace.finish([after, *results, *([code] if self.raises else [])])
+        return graph, trace.captured
+
+    def _contents(self, region: Region) -> tuple[dict[Any, Content], dict[Any, Place]]:
+        """Return what the places hold after a turn, and further places that it changes."""
+        changed: list[Place] = [*region.arrays(), *region.elements()]
+        found = {key_of(place): place for place in changed if key_of(place) not in self.slots}
+        return {key: content_of(slot.place.content) for key, slot in self.slots.items()}, found
+
+    def _condition(self, types: Sequence[TensorType]) -> tuple[Graph, list[Any]]:
+        names = [slot.place for slot in self.slots.values() if isinstance(slot.place, Variable)]
+        with Region(self.loop.functions, names) as region, running(GraphTrace("loop")) as trace:
+            number = self._start(trace, types, region)
+            code, FLOW.code = FLOW.code, 0
+            going = self.loop.going(self._test if self.length is None else lambda: number < self._length())
+            if isinstance(code, Box):
+                fine = equal(code, 0)
+                going = logical_and(fine, going) if isinstance(going, Box) else fine if going else False
+            if isinstance(FLOW.code, Box):
+                raise refusal("while", "the condition raises an exception that only a run knows")
+        if not isinstance(going, Box) and going:
+            raise refusal("while", "no turn ends the loop")
+        return trace.finish([going]), trace.captured
+
+    def _test(self) -> Any:
+        found = truth(run(self.test))
+        self.test_is_true = found is True
+        return found
+
+    def _length(self) -> Any:
+        return self.count if self.count is not None else self.length
+
+    def _end(self, results: Iterator[Any]) -> None:
+        next(results)
+        for slot in self.slots.values():
+            slot.end(results)
+        names = self.loop.exits.__code__.co_freevars
+        if self.test_is_true and len(names) == 1:  # nothing else ends the loop
+            put(self.slots["variable", names[0]].place, True)
+        link_shared(self.slots.values())
+        freeze_made(self.slots.values())
+        for box in self.exchanged.values():
+            box.receive(box)
+            give_up(box)
+        if self.raises:
+            FLOW.code = joined(FLOW.code, next(results))

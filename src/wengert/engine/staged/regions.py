@@ -1,0 +1,378 @@
+"""The state of a block: variables, arrays, elements and attributes that it changes; all is put back after its trace."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import CellType, FunctionType
+from typing import Any, NamedTuple
+
+from wengert.engine.boxes import OBSERVED, RUNNING, Box, Trace, boxed
+from wengert.engine.control.values import is_number
+from wengert.engine.core import tree
+from wengert.engine.core.errors import StagingError
+from wengert.engine.ir.types import show, type_of
+from wengert.engine.staged.exchanged import give_up, is_given_up, refusal
+from wengert.engine.staged.exits import RETURNED, VALUE
+from wengert.engine.staged.frozen import Frozen
+from wengert.engine.staged.objects import (
+    ARRAY,
+    DICT,
+    LIST,
+    content_of_object,
+    is_unchanged,
+    reached,
+    restore,
+)
+
+
+class _Unbound:
+    """Stands for the value of a variable that is not bound."""
+
+    def __repr__(self) -> str:
+        return "unbound"
+
+
+UNBOUND = _Unbound()
+
+
+class Unsure:
+    """The value of a variable that a run may not have bound.
+
+    Args:
+        value: the value, or zeros.
+        bound: a truth value that only a run knows.
+    """
+
+    __slots__ = ("bound", "value")
+
+    def __init__(self, value: Any, bound: Any) -> None:
+        self.value = value
+        self.bound = bound
+
+
+class Fact(NamedTuple):
+    """A truth value that is known inside a branch."""
+
+    box: Box
+    """Holds the value."""
+    value: bool
+
+
+class _Flow(threading.local):
+    """What a thread knows while it stages."""
+
+    def __init__(self) -> None:
+        self.code: Any = 0
+        """The number of the exception that the program has raised; 0 for none."""
+        self.texts: list[str] = []
+        """The exceptions that it may raise, in the order of their numbers from 1."""
+        self.facts: list[Fact] = []
+        self.trying = 0
+        """How many `try` statements are open."""
+        self.probing = 0
+        """How many loops are finding out whether they must be staged."""
+        self.memory: Any = None
+        """What earlier drafts of the block that is traced found of the loops inside; None outside of drafts."""
+        self.frozen = Frozen()
+        """The objects that may be one, as only a run knows."""
+        self.spoiled: Exception | None = None
+        """The error of a change that could not be undone."""
+
+
+FLOW = _Flow()
+
+
+@contextmanager
+def assuming(*facts: Fact) -> Generator[None]:
+    """Know truth values inside the block."""
+    FLOW.facts.extend(facts)
+    try:
+        yield
+    finally:
+        del FLOW.facts[len(FLOW.facts) - len(facts) :]
+
+
+def known(value: Any) -> Any:
+    """Return a value, or the truth value that is known of it here."""
+    if isinstance(value, Box) and value.lens is None:
+        for fact in reversed(FLOW.facts):
+            if value.owner is fact.box.owner and value.state is fact.box.state:
+                return fact.value
+    return value
+
+
+# -- variables -------------------------------------------------------------------------------------------
+
+
+def _cell_content(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return UNBOUND
+
+
+def _fill_cell(cell: CellType, value: Any) -> None:
+    if value is not UNBOUND:
+        cell.cell_contents = value
+    elif _cell_content(cell) is not UNBOUND:
+        del cell.cell_contents
+
+
+class Variable(NamedTuple):
+    """A variable that a block binds."""
+
+    name: str
+    cell: CellType
+    is_live: bool
+    """Whether something behind the block may read it."""
+    is_carried: bool
+    """Whether a turn may read what an earlier turn wrote, or what it wrote may be read behind the loop."""
+
+    @property
+    def content(self) -> Any:
+        """The value, or `UNBOUND`."""
+        return _cell_content(self.cell)
+
+    @content.setter
+    def content(self, value: Any) -> None:
+        _fill_cell(self.cell, value)
+
+    @property
+    def is_internal(self) -> bool:
+        """Whether the rewriting made the variable: where it is not bound, its value does not matter."""
+        return self.name in (RETURNED, VALUE) or self.name.startswith("__wengert_")
+
+
+def variables(state: FunctionType, info: Any) -> list[Variable]:
+    """Return the variables of a block.
+
+    Args:
+        state: a function that closes over them.
+        info: rows of name, whether it is live, and whether loops carry it; and whether the block binds global names.
+    """
+    cells = dict(zip(state.__code__.co_freevars, state.__closure__ or (), strict=True))
+    return [Variable(name, cells[name], *flags) for name, *flags in info[0] if name in cells]
+
+
+# -- places ----------------------------------------------------------------------------------------------
+
+
+class Array(NamedTuple):
+    """The content of an array that a block writes."""
+
+    box: Box
+    is_live = True
+    is_carried = True
+    is_internal = False
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return "an array"
+
+    @property
+    def content(self) -> Any:
+        """The value as a box of its own, or as a plain array."""
+        return self.box.owner.box(self.box.state) if not self.box.owner.plain else self.box.state.value
+
+    def replace(self, value: Any) -> None:
+        """Give the array a value; no trace of the write is kept."""
+        made = boxed(value)
+        self.box.owner, self.box.state = made.owner, made.state
+
+
+class Element(NamedTuple):
+    """An element of a list or a dict, or an attribute of an object."""
+
+    container: Any
+    key: Any
+    is_live = True
+    is_carried = True
+    is_internal = False
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        if isinstance(self.container, CellType):
+            return "a variable of an enclosing function"
+        return f"[{self.key!r}] of a {type(self.container).__name__}"
+
+    @property
+    def content(self) -> Any:
+        """The value, or `UNBOUND`."""
+        if isinstance(self.container, CellType):
+            return _cell_content(self.container)
+        is_dict = isinstance(self.container, DICT)
+        return (DICT.__getitem__ if is_dict else LIST.__getitem__)(self.container, self.key)
+
+    def replace(self, value: Any) -> None:
+        """Give the element a value."""
+        if isinstance(self.container, CellType):
+            _fill_cell(self.container, value)
+            return
+        is_dict = isinstance(self.container, DICT)
+        (DICT.__setitem__ if is_dict else LIST.__setitem__)(self.container, self.key, value)
+
+
+Place = Variable | Array | Element
+
+
+def key_of(place: Place) -> Any:
+    """Return what tells a place from others."""
+    match place:
+        case Variable():
+            return "variable", place.name
+        case Array():
+            return "array", id(place.box)
+        case Element():
+            return "element", id(place.container), place.key
+
+
+def put(place: Place, value: Any) -> None:
+    """Give a place a value."""
+    if isinstance(place, Variable):
+        place.content = value
+    else:
+        place.replace(value)
+
+
+def show_value(value: Any) -> str:
+    """Return what a message says of a value: the types of numbers, the classes of others."""
+    if value is UNBOUND:
+        return "unbound"
+    if isinstance(value, Unsure):
+        value = value.value
+    leaves, structure = tree.flatten(value)
+    if structure.kind is not None and not leaves:
+        return repr(value)
+    if all(map(is_number, leaves)):
+        return show(*map(type_of, leaves)) if structure.kind is None else tree.show(structure)
+    return type(value).__name__
+
+
+# -- regions ---------------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class Region:
+    """The run of a block whose changes are undone.
+
+    Args:
+        functions: the block.
+        names: the variables that it binds.
+    """
+
+    functions: Sequence[FunctionType]
+    names: Sequence[Variable]
+    written: dict[int, tuple[Box, Trace, Any]] = field(default_factory=dict[int, tuple[Box, Trace, Any]])
+    """The arrays that were written, with their owner and state before."""
+    born: dict[int, Box] = field(default_factory=dict[int, Box])
+    """The boxes made since the region began."""
+    given_up: set[int] = field(default_factory=set[int])
+    """The arrays that the block must not read."""
+
+    def __enter__(self) -> Region:
+        self._before = [variable.content for variable in self.names]
+        own = {id(variable.cell) for variable in self.names}
+        found = [item for item in reached(self.functions) if id(item) not in own]
+        self._containers = [(item, content_of_object(item)) for item in found]
+        self._outer = RUNNING.written, RUNNING.born
+        RUNNING.written, RUNNING.born = self.written, self.born
+        self._code, FLOW.code = FLOW.code, 0
+        self._frozen = FLOW.frozen.names()
+        OBSERVED.append(self)
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        RUNNING.written, RUNNING.born = self._outer
+        if RUNNING.born is not None:
+            RUNNING.born.update(self.born)
+        FLOW.code = self._code
+        OBSERVED.remove(self)
+        for variable, content in zip(self.names, self._before, strict=True):
+            variable.content = content
+        for box, owner, state in self.written.values():
+            box.owner, box.state = owner, state
+        changed: Exception | None = None
+        try:
+            FLOW.frozen.check()
+        except StagingError as found:
+            changed = found
+        for container, before in self._containers:
+            if not restore(container, before):
+                FLOW.spoiled = _changes(container)
+        FLOW.frozen.renew(self._frozen)
+        if changed is not None and problem[0] is None:
+            raise changed
+
+    def arrays(self) -> list[Array]:
+        """Return the arrays from outside that the block wrote."""
+        inner = self.born.keys() | self.given_up
+        written = (box for key, (box, _, _) in self.written.items() if key not in inner)
+        return [Array(box) for box in written if not is_given_up(box)]
+
+    def exchanged(self) -> list[Box]:
+        """Return the arrays from outside that nothing may read after the block."""
+        return [box for key, (box, _, _) in self.written.items() if key not in self.born and is_given_up(box)]
+
+    def without(self, box: Box) -> None:
+        """Let the block not read an array."""
+        self.written.setdefault(id(box), (box, box.owner, box.state))
+        self.given_up.add(id(box))
+        give_up(box)
+
+    def is_outer(self, root: Any) -> bool:
+        """Return whether an array existed before the block."""
+        return root is not None and not (isinstance(root, Box) and id(root) in self.born)
+
+    def elements(self) -> list[Element]:
+        """Return the elements and attributes that the block has changed; refuse a change of a plain array or a size."""
+        return [element for container, before in self._containers for element in _changed(container, before)]
+
+
+def _changed(container: Any, before: Any) -> list[Element]:
+    """Return the elements of a container that differ from those before."""
+    if is_unchanged(container, before):
+        return []
+    if isinstance(container, ARRAY):
+        raise refusal("staging", "a plain array is written where only a run knows whether", show(container))
+    if isinstance(container, CellType):
+        return [Element(container, "")]
+    if not isinstance(container, (dict, list)):
+        raise _changes(container)
+    now: Any = content_of_object(container)
+    if isinstance(container, LIST):
+        now, before = _numbered(now), _numbered(before)
+    if now.keys() != before.keys():
+        raise _grows(container)
+    return [Element(container, key) for key in before if now[key] is not before[key]]
+
+
+def _numbered(items: Any) -> Any:
+    made: dict[int, Any] = dict(enumerate(items))
+    return made
+
+
+def _grows(container: Any) -> StagingError:
+    requirement = f"a {type(container).__name__} grows or shrinks where only a run knows how often"
+    return refusal("staging", requirement, hint="write into an array of fixed size: np.zeros(n)")
+
+
+def _changes(item: Any) -> StagingError:
+    name = f"class {item.__name__}" if isinstance(item, type) else type(item).__name__
+    requirement = f"an object changes where only a run knows whether: {name}"
+    return refusal("staging", requirement, hint="hold its numbers in variables, a list or an array")
+
+
+def root_of(value: Any) -> Any:
+    """Return the array whose memory a value shows, or None."""
+    if isinstance(value, Box):
+        return (value.lens.root if value.lens is not None else value) if value.shape else None
+    if not isinstance(value, ARRAY) or not value.shape:
+        return None
+    while isinstance(value.base, ARRAY):
+        value = value.base
+    return value

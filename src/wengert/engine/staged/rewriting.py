@@ -1,0 +1,444 @@
+"""Source whose control flow calls functions that decide, when it runs, whether a value is known.
+
+A block becomes a function of its own that shares the variables of the user's function, so scopes, closures and lines
+stay Python's. Functions that Python itself suspends or inspects stay as they are.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from wengert.engine.staged.exits import RETURNED, VALUE, Exits
+from wengert.engine.staged.names import Flow, bound, declared, kept, parameters, reads
+
+#: The parameter by which a lambda of rewritten source is known.
+LAZY = "__wengert_lazy__"
+#: How the names of functions of rewritten source begin and end.
+PREFIX, SUFFIX = "__wengert_", "__"
+#: Functions that look at the variables of the function that calls them.
+_INSPECTING = {"locals", "vars", "dir", "eval", "exec"}
+#: Functions of Python that have a counterpart for values that only a run knows.
+BUILTIN_NAMES = {"range", "zip", "enumerate", "reversed", "min", "max", "int", "bool", "any", "all", "round"}
+_EAGER = (ast.Yield, ast.YieldFrom, ast.Await, ast.NamedExpr)
+
+
+def rewritten(statement: ast.stmt) -> ast.stmt:
+    """Return a statement of a module with its functions rewritten; the statement changes.
+
+    Args:
+        statement: a definition, or any other statement, which may contain lambdas.
+    """
+    return ast.fix_missing_locations(_Rewriting().visit(statement))
+
+
+class _Function:
+    """What the rewriting of a function needs to know of its variables.
+
+    Args:
+        node: the function.
+        owner: the class around it, or an empty string.
+    """
+
+    def __init__(self, node: ast.FunctionDef | ast.Lambda, owner: str) -> None:
+        body: Sequence[ast.AST] = [node.body] if isinstance(node, ast.Lambda) else node.body
+        self.owner = owner
+        self.globals = declared(body, ast.Global)
+        self.nonlocals = declared(body, ast.Nonlocal)
+        self.parameters = parameters(node.args)
+        self.first = next(iter([*node.args.posonlyargs, *node.args.args]), None)
+        self.reads = reads(body)
+        self.kept = kept(body)
+        self.own = {*self.parameters, *bound(body)} - self.globals - self.nonlocals
+        self.loops = 0
+        """How many loops stand around the present place."""
+        self.numbers = itertools.count(1)
+
+    def mangled(self, name: str) -> str:
+        """Return a name as Python calls it inside of a class."""
+        is_private = self.owner and name.startswith("__") and not name.endswith("__")
+        return f"_{self.owner.lstrip('_')}{name}" if is_private else name
+
+
+def _is_unsuitable(node: ast.FunctionDef) -> bool:
+    """Return whether a function must stay as it is."""
+    return any(
+        isinstance(part, (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith))
+        or (isinstance(part, ast.Name) and part.id in _INSPECTING)
+        for statement in node.body
+        for part in ast.walk(statement)
+    )
+
+
+class _Rewriting(ast.NodeTransformer):
+    """Rewrites the functions of a statement."""
+
+    def __init__(self) -> None:
+        self._function: _Function | None = None
+        self._owner = ""
+        self._flags: dict[Any, list[str]] = {}
+        self._unsure: set[ast.Name] = set()
+        self._tests: set[ast.expr] = set()
+        """Expressions of which only the truth counts."""
+
+    # -- definitions -------------------------------------------------------------------------------------
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> Any:
+        """Rewrite the methods of a class; its own statements run at once."""
+        before = self._function, self._owner
+        node.decorator_list = [self.visit(part) for part in node.decorator_list]
+        node.bases = [self.visit(part) for part in node.bases]
+        self._function, self._owner = None, node.name
+        node.body = [self.visit(part) for part in node.body]
+        self._function, self._owner = before
+        return node
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> Any:
+        """Leave a coroutine as it is."""
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
+        """Rewrite the body of a function."""
+        node.decorator_list = [self.visit(part) for part in node.decorator_list]
+        node.args.defaults = [self.visit(part) for part in node.args.defaults]
+        node.args.kw_defaults = [part and self.visit(part) for part in node.args.kw_defaults]
+        if _is_unsuitable(node):
+            return node
+        before = self._function, self._flags, self._unsure
+        exits = Exits(node)
+        node.body = exits.body
+        self._function, self._flags = _Function(node, self._owner), exits.flags
+        known = {*self._function.parameters, RETURNED, *exits_flags(exits)}
+        self._unsure = {name for name in Flow(node.body, known).unsure if name.id in self._function.own}
+        node.body = self._body(node, exits)
+        self._function, self._flags, self._unsure = before
+        return node
+
+    def _body(self, node: ast.FunctionDef, exits: Exits) -> list[ast.stmt]:
+        function = self._function
+        assert function is not None
+        body = self._block(node.body)
+        if exits.returns_early:
+            result = _call("result", _state([RETURNED, VALUE]))
+            body.append(_placed(ast.Return(result), node.body[-1]))
+        names = sorted(name for name in function.own if name not in function.parameters)
+        if names:  # the blocks bind them; Python must know that they are variables of this function
+            targets: list[ast.expr] = [ast.Name(name, ast.Store()) for name in names]
+            none = _placed(
+                ast.If(ast.Constant(False), [ast.Assign(targets, ast.Constant(None))], []), body[0]
+            )
+            body.insert(int(ast.get_docstring(node, clean=False) is not None), none)
+        return body
+
+    def visit_Lambda(self, node: ast.Lambda) -> Any:
+        """Rewrite the expression of a lambda of the user's."""
+        node.args.defaults = [self.visit(part) for part in node.args.defaults]
+        before = self._function, self._unsure
+        self._function, self._unsure = _Function(node, self._owner), set()
+        node.body = self.visit(node.body)
+        self._function, self._unsure = before
+        return node
+
+    # -- statements --------------------------------------------------------------------------------------
+
+    def _block(self, statements: Iterable[ast.stmt]) -> list[ast.stmt]:
+        return [made for statement in statements for made in self._statement(statement)]
+
+    def _statement(self, node: ast.stmt) -> list[ast.stmt]:
+        match node:
+            case ast.If():
+                return self._if(node)
+            case ast.While():
+                return self._while(node)
+            case ast.For():
+                return self._for(node)
+            case ast.Assert():
+                return self._if(_as_if(node))
+            case ast.AnnAssign() | ast.AugAssign():
+                return self._assignment(node)
+            case ast.With() | ast.Try() | ast.Match():
+                self._parts(node)
+            case ast.Nonlocal() | ast.Global():
+                pass
+            case _:
+                return [self.visit(node)]
+        return [node]
+
+    def _parts(self, node: ast.With | ast.Try | ast.Match) -> None:
+        """Rewrite the blocks of a statement that stays."""
+        match node:
+            case ast.With():
+                node.items = [self.visit(item) for item in node.items]
+                node.body = self._block(node.body)
+                if not all(map(_is_errstate, node.items)):  # it may catch an exception
+                    node.body = [_placed(ast.With([ast.withitem(_call("trying"))], node.body), node)]
+            case ast.Try():
+                trying = ast.With([ast.withitem(_call("trying"))], self._block(node.body))
+                node.body = [_placed(trying, node)]
+                for handler in node.handlers:
+                    handler.type = handler.type and self.visit(handler.type)
+                    handler.body = self._block(handler.body)
+                node.orelse, node.finalbody = self._block(node.orelse), self._block(node.finalbody)
+            case ast.Match():
+                node.subject = self.visit(node.subject)
+                for case in node.cases:
+                    case.guard = case.guard and self.visit(case.guard)
+                    case.body = self._block(case.body)
+
+    def _assignment(self, node: ast.AnnAssign | ast.AugAssign) -> list[ast.stmt]:
+        """Rewrite an assignment: blocks have no annotations, and a variable that is changed must be bound."""
+        target = node.target
+        if not isinstance(target, ast.Name):
+            return [self.visit(node)]
+        if isinstance(node, ast.AnnAssign):
+            plain = ast.Assign([target], node.value) if node.value is not None else ast.Pass()
+            return [self.visit(_placed(plain, node))]
+        if not self._is_unsure(target.id):
+            return [self.visit(node)]
+        value = _call("bound", ast.Name(target.id, ast.Load()), ast.Constant(target.id))
+        first = _placed(ast.Assign([ast.Name(target.id, ast.Store())], value), node)
+        return [first, self.visit(node)]
+
+    def _is_unsure(self, name: str) -> bool:
+        return any(node.id == name for node in self._unsure)
+
+    def _if(self, node: ast.If) -> list[ast.stmt]:
+        parts = [*node.body, *node.orelse]
+        state = self._info(parts, [node], Flow([node]).exposed if self._loops else set())
+        test = self._test(node.test)
+        names = [self._name("yes"), self._name("no")] if node.orelse else [self._name("yes")]
+        made = [self._definition(names[0], node.body, node)]
+        if node.orelse:
+            made.append(self._definition(names[1], node.orelse, node.orelse[0]))
+        functions = [
+            *(ast.Name(name, ast.Load()) for name in names),
+            *[ast.Constant(None)] * (2 - len(names)),
+        ]
+        return [*made, _placed(ast.Expr(_call("if", test, *functions, *state)), node)]
+
+    @property
+    def _loops(self) -> int:
+        return self._function.loops if self._function else 0
+
+    def _while(self, node: ast.While) -> list[ast.stmt]:
+        flags = self._flags[node]
+        flow = Flow([ast.While(node.test, [], []), *node.body])
+        state = self._loop_info([*node.body], [node], flow, flags)
+        test = _lazy(self._test(node.test), node.test)
+        name = self._name("body")
+        made = self._in_loop(name, node.body, node, [])
+        return [made, _placed(ast.Expr(_call("while", test, ast.Name(name, ast.Load()), *state)), node)]
+
+    def _for(self, node: ast.For) -> list[ast.stmt]:
+        flags = self._flags[node]
+        item = f"{PREFIX}item{SUFFIX}"
+        target = _placed(ast.Assign([node.target], ast.Name(item, ast.Load())), node.target)
+        body = [target, *node.body]
+        flow = Flow(body, [item])
+        state = self._loop_info(body, [node], flow, flags)
+        iterable = self.visit(node.iter)
+        name = self._name("body")
+        made = self._in_loop(name, body, node, [item])
+        return [made, _placed(ast.Expr(_call("for", iterable, ast.Name(name, ast.Load()), *state)), node)]
+
+    def _in_loop(self, name: str, body: list[ast.stmt], at: ast.stmt, arguments: list[str]) -> ast.stmt:
+        assert self._function is not None
+        self._function.loops += 1
+        made = self._definition(name, body, at, arguments)
+        self._function.loops -= 1
+        return made
+
+    def _name(self, kind: str) -> str:
+        assert self._function is not None
+        return f"{PREFIX}{kind}{next(self._function.numbers)}{SUFFIX}"
+
+    def _definition(
+        self, name: str, body: list[ast.stmt], at: ast.stmt, arguments: Sequence[str] = ()
+    ) -> ast.stmt:
+        """Return the definition of a block as a function that shares the variables it binds."""
+        function = self._function
+        assert function is not None
+        names = bound(body)
+        shared = sorted(name for name in names if name in function.own or name in function.nonlocals)
+        outer = sorted(name for name in names if name in function.globals)
+        made: list[ast.stmt] = [ast.Nonlocal(shared)] if shared else []
+        made += [ast.Global(outer)] if outer else []
+        for statement in made:
+            ast.copy_location(statement, body[0])
+        taken = ast.arguments([], [ast.arg(name) for name in arguments], None, [], [], None, [])
+        definition = ast.FunctionDef(name, taken, [*made, *self._block(body)], [])
+        return _placed(definition, at)
+
+    def _info(
+        self,
+        binding: Sequence[ast.AST],
+        inside: Sequence[ast.AST],
+        exposed: set[str],
+        sure: Iterable[str] = (),
+    ) -> list[ast.expr]:
+        """Return the variables of a block, with what is known of them, as arguments of a call."""
+        function = self._function
+        assert function is not None
+        names = [name for name in bound(binding) if name in function.own or name in function.nonlocals]
+        count, sure = reads(inside), set(sure)
+        rows: list[tuple[str, bool, bool]] = []
+        for name in names:
+            is_elsewhere = function.reads[name] > count[name] or name.startswith(PREFIX)
+            is_live = is_elsewhere or name in function.nonlocals or name in function.kept or name in exposed
+            is_carried = name in exposed or (is_live and name not in sure)
+            rows.append((function.mangled(name), is_live, is_carried))
+        is_global = any(name in function.globals for name in bound(binding))
+        return [_state(names), _constant((tuple(rows), is_global))]
+
+    def _loop_info(
+        self, binding: Sequence[ast.AST], inside: Sequence[ast.AST], flow: Flow, flags: list[str]
+    ) -> list[ast.expr]:
+        sure = flow.end or frozenset[str]()
+        return [*self._info(binding, inside, {*flow.exposed, *flags}, sure), _state(flags)]
+
+    # -- expressions -------------------------------------------------------------------------------------
+
+    def visit_Name(self, node: ast.Name) -> Any:
+        """Look at a variable that may not be bound."""
+        if node in self._unsure and isinstance(node.ctx, ast.Load):
+            return _placed(_call("bound", node, ast.Constant(node.id)), node)
+        return node
+
+    def visit_IfExp(self, node: ast.IfExp) -> Any:
+        """Rewrite a conditional expression."""
+        if self._must_stay(node.body, node.orelse):
+            return self.generic_visit(node)
+        test, yes, no = self._test(node.test), self.visit(node.body), self.visit(node.orelse)
+        return _placed(_call("choice", test, _lazy(yes, node.body), _lazy(no, node.orelse)), node)
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> Any:
+        """Rewrite `and` and `or`."""
+        first, *rest = node.values
+        if self._must_stay(*rest):
+            return self.generic_visit(node)
+        name = "and" if isinstance(node.op, ast.And) else "or"
+        name += "_test" if node in self._tests else ""
+        later = [_lazy(self.visit(part), part) for part in rest]
+        return _placed(_call(name, self.visit(first), *later), node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
+        """Rewrite `not`."""
+        if self._must_stay() or not isinstance(node.op, ast.Not):
+            return self.generic_visit(node)
+        return _placed(_call("not", self._test(node.operand)), node)
+
+    def visit_Compare(self, node: ast.Compare) -> Any:
+        """Rewrite chains of comparisons, and `in`."""
+        first, *rest = node.comparators
+        if self._must_stay(*rest):
+            return self.generic_visit(node)
+        if rest:
+            pairs = zip(node.ops, node.comparators, strict=True)
+            links: list[ast.expr] = [
+                ast.Tuple([_comparison(op, part), _lazy(self.visit(part), part)], ast.Load())
+                for op, part in pairs
+            ]
+            return _placed(_call("chain", self.visit(node.left), *links), node)
+        node.left, node.comparators = self.visit(node.left), [self.visit(first)]
+        return _placed(_compared(node), node)
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        """Rewrite ``super()``, and calls of Python's functions that have a counterpart."""
+        function = self._function
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        self.generic_visit(node)
+        if function is None:
+            return node
+        if name == "super" and not node.args and function.first is not None:
+            given: list[ast.expr] = [
+                ast.Name("__class__", ast.Load()),
+                ast.Name(function.first.arg, ast.Load()),
+            ]
+            node.args = given
+            return _placed(node, node)
+        if name in BUILTIN_NAMES and name not in function.own:
+            node.func = _placed(_call("builtin", ast.Name(name, ast.Load())), node.func)
+        return node
+
+    def _test(self, node: ast.expr) -> ast.expr:
+        """Rewrite an expression of which only the truth counts."""
+        waiting = [node]
+        while waiting:
+            part = waiting.pop()
+            self._tests.add(part)
+            waiting += part.values if isinstance(part, ast.BoolOp) else []
+        return self.visit(node)
+
+    def _must_stay(self, *lazy: ast.expr) -> bool:
+        """Return whether an expression cannot be evaluated in a function of its own."""
+        return self._function is None or any(
+            isinstance(part, _EAGER) for expression in lazy for part in ast.walk(expression)
+        )
+
+
+def exits_flags(exits: Exits) -> set[str]:
+    """Return the flags of all loops of a function."""
+    return {flag for flags in exits.flags.values() for flag in flags}
+
+
+def _is_errstate(item: ast.withitem) -> bool:
+    call = item.context_expr
+    return (
+        isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "errstate"
+    )
+
+
+def _call(name: str, *arguments: ast.expr) -> ast.Call:
+    return ast.Call(ast.Name(f"{PREFIX}{name}{SUFFIX}", ast.Load()), [*arguments], [])
+
+
+def _placed(node: Any, at: ast.AST) -> Any:
+    """Give a node, and the parts of it that have none, the place of another."""
+    if node is not at:
+        ast.copy_location(node, at)
+    return ast.fix_missing_locations(node)
+
+
+def _lazy(body: ast.expr, at: ast.expr | None = None) -> ast.expr:
+    """Return a lambda of an expression."""
+    marker = ast.arguments([], [], None, [ast.arg(LAZY)], [ast.Constant(None)], None, [])
+    made = ast.Lambda(marker, body)
+    return made if at is None else _placed(made, at)
+
+
+def _state(names: Sequence[str]) -> ast.expr:
+    """Return a function that closes over variables."""
+    return _lazy(ast.Tuple([ast.Name(name, ast.Load()) for name in names], ast.Load()))
+
+
+def _constant(value: Any) -> ast.expr:
+    return ast.Constant(value)
+
+
+def _comparison(op: ast.cmpop, at: ast.expr) -> ast.expr:
+    left, right = "__wengert_left__", "__wengert_right__"
+    marker = ast.arguments(
+        [], [ast.arg(left), ast.arg(right)], None, [ast.arg(LAZY)], [ast.Constant(None)], None, []
+    )
+    compare = ast.Compare(ast.Name(left, ast.Load()), [op], [ast.Name(right, ast.Load())])
+    return _placed(ast.Lambda(marker, _compared(compare)), at)
+
+
+def _compared(node: ast.Compare) -> ast.expr:
+    """Return a comparison, with a call in the place of `in`."""
+    match node.ops[0]:
+        case ast.In():
+            return _call("in", node.left, node.comparators[0])
+        case ast.NotIn():
+            return _call("not", _call("in", node.left, node.comparators[0]))
+        case _:
+            return node
+
+
+def _as_if(node: ast.Assert) -> ast.If:
+    text = [node.msg] if node.msg else []
+    problem = ast.Call(ast.Name("AssertionError", ast.Load()), text, [])
+    test = _placed(ast.UnaryOp(ast.Not(), node.test), node.test)
+    return _placed(ast.If(test, [ast.Raise(problem, None)], []), node)

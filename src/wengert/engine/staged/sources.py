@@ -1,0 +1,112 @@
+"""The code of a copied function of a staged run, compiled from the rewritten source of the user's function."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import linecache
+import re
+import threading
+from collections import defaultdict
+from types import CodeType, ModuleType
+from typing import Any
+
+from wengert.engine.core.by_identity import ByIdentity
+from wengert.engine.staged.rewriting import LAZY, PREFIX, rewritten
+from wengert.engine.transforms.array_methods import FEATURES, Calling, imports
+
+_lock = threading.Lock()
+#: The names of blocks among the names of the functions around code.
+_BLOCK = re.compile(rf"{PREFIX}\w+__\.<locals>\.")
+
+
+def staged_code(code: CodeType, scope: dict[str, Any]) -> CodeType | None:
+    """Return the code of a copied function; None if the source does not give the code that Python runs.
+
+    Args:
+        code: of the user's function.
+        scope: its globals.
+    """
+    return _made.of(code, scope)
+
+
+def _code_from_source(code: CodeType, scope: dict[str, Any]) -> CodeType | None:
+    lines = tuple(linecache.getlines(code.co_filename, scope))
+    modules = frozenset(name for name, value in scope.items() if isinstance(value, ModuleType))
+    flags = sum(flag for flag in FEATURES if code.co_flags & flag)
+    try:
+        with _lock:
+            for statement in _around(code, _parsed(code.co_filename, lines)):
+                pairs = _pairs(code.co_filename, lines, statement, modules, flags)
+                for users, made in pairs:
+                    is_same = users == code and users.co_linetable == code.co_linetable
+                    if is_same and made.co_freevars == code.co_freevars:
+                        return made
+    except (SyntaxError, ValueError, RecursionError):
+        pass
+    return None
+
+
+#: By identity, because Python compares code without its file.
+_made = ByIdentity(_code_from_source)
+
+
+def _parsed(filename: str, lines: tuple[str, ...]) -> list[ast.stmt]:
+    return ast.parse("".join(lines)).body
+
+
+def _around(code: CodeType, statements: list[ast.stmt]) -> list[int]:
+    """Return the numbers of the statements that hold the first line of code."""
+    numbers: list[int] = []
+    for number, node in enumerate(statements):
+        first = min([node.lineno, *(part.lineno for part in getattr(node, "decorator_list", ()))])
+        if first <= code.co_firstlineno <= (node.end_lineno or first):
+            numbers.append(number)
+    return numbers
+
+
+@functools.lru_cache(maxsize=256)
+def _pairs(
+    filename: str, lines: tuple[str, ...], number: int, modules: frozenset[str], flags: int
+) -> list[tuple[CodeType, CodeType]]:
+    """Return the functions of a statement, as they are and rewritten."""
+    statements = _parsed(filename, lines)
+    node = statements[number]
+    before = [other for other in statements if imports(other) and other is not node]
+
+    def compiled(node: ast.stmt) -> list[CodeType]:
+        module = compile(ast.Module([*before, node], []), filename, "exec", flags, dont_inherit=True)
+        found: list[CodeType] = []
+        _cleaned(module, "", found)
+        return found
+
+    users = compiled(node)
+    return _paired(users, compiled(rewritten(Calling(set(modules)).visit(node))))
+
+
+def _cleaned(code: CodeType, name: str, found: list[CodeType]) -> CodeType:
+    """Return code in which blocks have the name of their function; append the user's functions."""
+    is_block = code.co_name.startswith(PREFIX) or LAZY in code.co_varnames
+    name = name if is_block else code.co_name
+    constants = tuple(
+        _cleaned(part, name, found) if isinstance(part, CodeType) else part for part in code.co_consts
+    )
+    qualified = _BLOCK.sub("", code.co_qualname)
+    if is_block or qualified != code.co_qualname or constants != code.co_consts:
+        code = code.replace(co_consts=constants, co_name=name, co_qualname=qualified)
+    if not is_block:
+        found.append(code)
+    return code
+
+
+def _paired(users: list[CodeType], made: list[CodeType]) -> list[tuple[CodeType, CodeType]]:
+    """Pair functions by their place and parameters; those of one place by their order."""
+    places: defaultdict[Any, list[CodeType]] = defaultdict(list)
+    for code in reversed(made):
+        places[_place(code)].append(code)
+    return [(code, places[_place(code)].pop()) for code in users if places[_place(code)]]
+
+
+def _place(code: CodeType) -> tuple[Any, ...]:
+    count = code.co_argcount + code.co_kwonlyargcount
+    return code.co_name, code.co_firstlineno, code.co_varnames[:count]

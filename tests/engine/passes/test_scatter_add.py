@@ -1,0 +1,92 @@
+"""Sums that scatter into zeros begin with what is added to them, through the loops that add them up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.engine.ir import Graph, verify
+from wengert.engine.ir.parser import parse
+from wengert.engine.passes.scatter_add import fuse_scatter_add
+from wengert.engine.passes.simplify import simplify
+from wengert.engine.transforms.staging import evaluate
+
+_X = np.linspace(-1, 2, 12).reshape(4, 3)
+
+
+def _rows_twice(x: Any) -> Any:
+    """Each turn reads two rows, so the cotangent of `x` is a sum of two scatters a turn."""
+    return wg.fori_loop(0, 4, lambda k, s: s + np.sin(x[k]) * x[(k + 1) % 4] @ np.ones(3), np.zeros(3)).sum()
+
+
+def _elements(x: Any) -> Any:
+    def row(k: Any, s: Any) -> Any:
+        return wg.fori_loop(0, 3, lambda j, s: s + x[k, j] * np.sin(x[j, j]), s)
+
+    return wg.fori_loop(0, 4, row, 0.0)
+
+
+def _also_read_as_a_whole(x: Any) -> Any:
+    """The cotangents of one turn and of the whole array meet."""
+    return wg.fori_loop(0, 4, lambda k, s: s + np.sum(x * s) * 0.1 + x[k, 0], 1.0)
+
+
+def _written(x: Any) -> Any:
+    def row(k: Any, y: Any) -> Any:
+        y = y.copy()
+        y[k] = y[k - 1] * x[k] + y[k - 2]
+        return y
+
+    return np.sum(wg.fori_loop(2, 4, row, x * 2.0))
+
+
+PROGRAMS = [_rows_twice, _elements, _also_read_as_a_whole, _written]
+
+
+def _names(graph: Graph) -> set[str]:
+    inner = {name for line in graph.equations for part in line.graphs() for name in _names(part)}
+    return inner | {line.primitive for line in graph.equations}
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_values_stay(program: Any) -> None:
+    graph = simplify(wg.trace(wg.grad(program))(_X))
+    fused = fuse_scatter_add(graph)
+    np.testing.assert_allclose(evaluate(fused, _X), evaluate(graph, _X), rtol=1e-13)
+    np.testing.assert_allclose(wg.jit(wg.grad(program))(_X), wg.grad(program)(_X), rtol=1e-12)
+
+
+@pytest.mark.parametrize("program", [_rows_twice, _elements])
+def test_no_turn_fills_an_array_with_zeros(program: Any) -> None:
+    graph = simplify(wg.trace(wg.grad(program))(_X))
+    assert "scatter_add" in _names(graph)
+    names = _names(fuse_scatter_add(graph))
+    assert "add_at" in names
+    assert "scatter_add" not in names
+
+
+SHARED = """graph(x1: f64[4], x2: f64[], x3: i64[]) {
+  v1: f64[4] = scatter_add[shape=(4,)](x2, x3)
+  v2: f64[4] = add(x1, v1)
+  return v2, v1
+}"""
+LATE = """graph(x1: f64[4], x2: f64[], x3: i64[]) {
+  v1: f64[4] = scatter_add[shape=(4,)](x2, x3)
+  v2: f64[4] = add_at(v1, x2, x3)
+  v3: f64[4] = sin(x1)
+  v4: f64[4] = add(v3, v2)
+  return v4
+}"""
+
+
+@pytest.mark.parametrize(("text", "left"), [(SHARED, True), (LATE, False)])
+def test_sums_that_others_read_stay(text: str, left: bool) -> None:
+    graph, given = parse(text), (np.arange(4.0), 2.5, np.int64(1))
+    fused = fuse_scatter_add(graph)
+    verify(fused)
+    assert ("scatter_add" in _names(fused)) is left
+    for one, other in zip(evaluate(fused, *given), evaluate(graph, *given), strict=True):
+        np.testing.assert_array_equal(one, other)

@@ -1,0 +1,265 @@
+"""What cannot be part of a program says why; nothing of an attempt is left; what could be traced is not touched."""
+# ruff: noqa: SIM108 (the statements are what the tests are about)
+
+from __future__ import annotations
+
+import io
+import itertools
+import random
+import sys
+import traceback
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.engine.transforms.random_control import arguments, written
+from wengert.engine.transforms.staging import evaluate
+from wengert.errors import ConcreteError, StagingError
+
+X = np.array([0.3, -1.2, 0.7, 2.5])
+_calls: list[int] = []
+_count = 0
+
+
+def two_shapes(x):
+    if x[0] > 0:
+        y = 1.0
+    else:
+        y = np.zeros(3)
+    return np.sum(y)
+
+
+def two_dtypes(x):
+    s = np.float32(0)
+    while s < x[3]:
+        s = s + x[0]
+    return s
+
+
+def two_containers(x):
+    y = x[0]
+    for i in range(9):
+        if x[i % 4] > 1:
+            y = (y, 1.0)
+    return y
+
+
+def growing(x):
+    found = []
+    k = 0
+    while x[k] < 1:
+        found.append(x[k])
+        k += 1
+    return sum(found)
+
+
+def caught(x):
+    try:
+        if x[0] > 0:
+            raise ValueError("positive")
+    except ValueError:
+        return x[1]
+    return x[0]
+
+
+def one_array(x):
+    y = x.copy()
+    z = np.ones(4)
+    w = y if x[0] > 0 else z
+    y[0] = 5.0
+    return np.sum(w)
+
+
+def nothing_at_the_end(x):
+    if x[0] > 0:
+        return x[1]
+
+
+def global_name(x):
+    global _count
+    if x[0] > 0:
+        _count = 1
+    return x[0] + _count
+
+
+@pytest.mark.parametrize(
+    ("program", "says"),
+    [
+        (two_shapes, r"both branches must give y the same type; got f64\*\[\] and f64\[3\]"),
+        (two_dtypes, r"s must keep its type from turn to turn; got f32\[\] and f64\[\]"),
+        (two_containers, r"give y the same containers"),
+        (growing, r"a list grows or shrinks"),
+        (caught, r"a try statement surrounds an exception that only a run raises; got ValueError"),
+        (one_array, r"another variable may show.*copy it"),
+        (nothing_at_the_end, r"returns a value on some paths, and None on others"),
+        (global_name, r"a global variable is assigned"),
+    ],
+)
+def test_what_cannot_be_staged_says_why(program: Callable[[Any], Any], says: str) -> None:
+    with pytest.raises(StagingError, match=says) as problem:
+        wg.trace(program)(X)
+    assert "[test_staged_limits.py:" in str(problem.value)
+
+
+def with_numbers(x):
+    if x > 3:
+        raise ValueError(f"{x:.1f} is more than 3")
+    return x * x
+
+
+def test_the_users_exception_has_its_numbers_and_its_line() -> None:
+    compiled = wg.jit(with_numbers)
+    assert compiled(2.0) == 4.0
+    with pytest.raises(ValueError, match=r"4\.0 is more than 3") as problem:
+        compiled(4.0)
+    last = traceback.extract_tb(problem.value.__traceback__)[-1]
+    assert last.line is not None
+    assert last.line.startswith("raise ValueError")
+    assert compiled(3.0) == 9.0
+
+
+def changing(x, held, kept):
+    if x[0] > 0:
+        held[0] = x[1]
+        kept["n"] = kept["n"] + 1
+    return held[0] * x[2] + kept["n"]
+
+
+def test_containers_are_put_back_and_get_results() -> None:
+    for sign in (1.0, -1.0):
+        held, kept = [2.0, 3.0], {"n": 1}
+        expected = changing(sign * X, [*held], {**kept})
+        assert wg.jit(lambda x: changing(x, [2.0, 3.0], {"n": 1}))(sign * X) == pytest.approx(expected)
+    with pytest.raises(StagingError):
+        wg.trace(lambda x: two_shapes(x) + changing(x, held, kept))(X)
+    assert (held, kept) == ([2.0, 3.0], {"n": 1})
+
+
+def summed(x, n):
+    s = 0
+    for i in range(n):
+        s += x[i % 4] if x[i % 4] > 0 else 0
+    return s
+
+
+def test_a_loop_of_any_length_is_one_equation() -> None:
+    counts = [len(wg.trace(summed, static_argnums=1)(X, n).equations) for n in (10, 1000, 100_000)]
+    assert counts[0] == counts[1] == counts[2] <= 3
+    assert wg.jit(summed, static_argnums=1)(X, 1000) == pytest.approx(summed(X, 1000))
+
+
+def traceable(x):
+    for _ in range(3):
+        x = np.sin(x)
+    return x
+
+
+def code_that_runs(x):
+    _calls.append(id(sys._getframe().f_code))
+    return x if x > 0 else -x
+
+
+def test_what_could_be_traced_is_not_touched() -> None:
+    assert len(wg.trace(traceable)(np.float64(1.0)).equations) == 3
+    _calls.clear()
+    assert wg.jit(code_that_runs)(-2.0) == 2.0
+    _calls.clear()
+    assert wg.grad(code_that_runs)(-2.0) == -1.0
+    assert _calls == [id(code_that_runs.__code__)]
+
+
+def test_code_without_a_source_is_not_staged() -> None:
+    scope: dict[str, Any] = {}
+    exec("def program(x):\n    return x if x > 0 else -x\n", scope)
+    with pytest.raises(ConcreteError, match="bool"):
+        wg.trace(scope["program"])(1.0)
+
+
+# -- random programs -------------------------------------------------------------------------------------
+
+
+def _outcome(function: Callable[..., Any], *given: Any) -> Any:
+    try:
+        with np.errstate(all="ignore"):
+            return function(*given)
+    except IndexError:
+        return "IndexError"
+    except (ValueError, UnboundLocalError) as problem:
+        return f"{type(problem).__name__}: {problem}"
+
+
+def _staged(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *given: evaluate(wg.trace(function)(*given), *given)[0]
+
+
+def _compare(transform: Callable[[Any], Any], seed: int) -> None:
+    function, given = transform(written(seed)), arguments(seed)
+    expected, found = _outcome(function, *given), _outcome(_staged(function), *given)
+    if isinstance(expected, str):
+        assert found == expected
+    else:
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_programs_equal_python(seed: int) -> None:
+    _compare(lambda function: function, seed)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_gradients_equal_eager_ones(seed: int) -> None:
+    _compare(wg.grad, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(20))
+def test_many_random_programs_equal_python(block: int) -> None:
+    for seed in range(100 + 50 * block, 150 + 50 * block):
+        _compare(lambda function: function, seed)
+
+
+# -- objects from which a call takes something -----------------------------------------------------------
+
+
+SOURCES: dict[str, tuple[Callable[[], Any], Callable[[Any], float]]] = {
+    "cycle": (lambda: itertools.cycle([1.0, 2.0, 3.0]), next),
+    "chain": (lambda: itertools.chain([1.0, 2.0], range(9)), next),
+    "reversed": (lambda: reversed([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), next),
+    "pairs": (lambda: zip(range(9), itertools.islice(range(9), 8), strict=False), lambda it: sum(next(it))),
+    "text": (lambda: io.StringIO("1\n2\n3\n4\n5\n6\n"), lambda file: float(file.readline())),
+    "bytes": (lambda: io.BytesIO(bytes(range(9))), lambda file: float(file.read(1)[0])),
+    "generator": (lambda: np.random.default_rng(0), lambda rng: rng.random()),
+    "state": (lambda: np.random.RandomState(0), lambda rng: rng.random_sample()),
+    "random": (lambda: random.Random(0), lambda rng: rng.random()),
+    "module": (lambda: None, lambda _: random.random()),
+    "numpy": (lambda: None, lambda _: np.random.random_sample()),
+}
+
+
+@pytest.mark.filterwarnings("ignore::wengert.errors.FrozenRandomWarning")
+@pytest.mark.parametrize("name", SOURCES)
+@pytest.mark.parametrize("branch", [False, True])
+def test_what_a_call_takes_out_of_an_object_is_not_staged(name: str, branch: bool) -> None:
+    make, take = SOURCES[name]
+
+    def in_a_branch(x, source):
+        y = x[0]
+        if x[0] > 0:
+            y = y + take(source)
+        return y + take(source)
+
+    def in_a_loop(x, source):
+        y = x[0]
+        k = 0
+        while y < x[3] + 3 and k < 5:
+            y = y + take(source)
+            k += 1
+        return y
+
+    function = in_a_branch if branch else in_a_loop
+    with pytest.raises(StagingError, match="only a run knows"):
+        wg.jit(partial(function, source=make()))(X)

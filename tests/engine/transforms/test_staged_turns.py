@@ -1,0 +1,152 @@
+"""Random loops that may take no turn, and random checks that return nothing, equal Python's."""
+
+from __future__ import annotations
+
+import linecache
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.engine.transforms.staging import evaluate
+from wengert.errors import StagingError
+
+AT = [np.array([0.3, -1.2, 0.7, 2.5]), np.array([-0.4, 1.6, 2.2, 0.1]), np.array([1.9, 0.3, -0.7, -2.0])]
+
+
+def _function(name: str, source: str) -> Any:
+    """Return the function ``program`` of a source that is in reach of `linecache`."""
+    file = f"/random/{name}.py"
+    linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
+    scope: dict[str, Any] = {"np": np, "__name__": f"random_{name}"}
+    exec(compile(source, file, "exec"), scope)
+    return scope["program"]
+
+
+def _staged(function: Any) -> Any:
+    return lambda *given: evaluate(wg.trace(function)(*given), *given)[0]
+
+
+def _outcome(function: Any, x: Any) -> Any:
+    try:
+        with np.errstate(all="ignore"):
+            return function(x)
+    except IndexError:
+        return "IndexError"
+    except ValueError as problem:
+        return str(problem)
+
+
+def _compare(found: Any, expected: Any, seed: int) -> None:
+    if isinstance(expected, str) or isinstance(found, str):
+        assert found == expected, seed
+    else:
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9, err_msg=str(seed))
+
+
+def _with_few_turns(seed: int) -> Any:
+    """Return a function of loops that take few turns or none; their bodies use values from outside."""
+    rng = random.Random(seed)
+    lines = ["def program(x):", "    k = (x[3] * 2).astype(int)", "    s = x[1]", "    r = x[0] - 0.3"]
+    values = (
+        "x[k]",
+        "np.sqrt(x[0] - 0.3)",
+        "np.log(r)",
+        "x[1] / r",
+        "x[2] * x[2]",
+        "r ** 0.5",
+        "x[k - 2] * r",
+    )
+    loops = (
+        "for i{n} in range((x[{m}] * 1).astype(int)):",
+        "for i{n} in range(k):",
+        "while i{n} < x[{m}] - 1 and i{n} < 3:",
+        "if x[{m}] > 0.5:",
+    )
+
+    def block(level: int) -> None:
+        for _ in range(rng.randint(1, 2)):
+            n, at = len(lines), "    " * level
+            if level < 4 and rng.random() < 0.6:
+                head = rng.choice(loops).format(n=n, m=rng.randint(0, 3))
+                lines.extend([f"{at}i{n} = 0", at + head])
+                if head.startswith("while"):
+                    lines.append(f"{at}    i{n} += 1")
+                block(level + 1)
+            lines.append(f"{at}s = np.tanh(s + {rng.choice(values)}) if x[2] > -5 else s")
+
+    lines.append("    if x[1] > 1:")
+    block(2)
+    lines.append("    if x[1] < -1:")
+    block(2)
+    lines.append("    for _ in range(((x[2] + 0.4) * 0.5).astype(int)):")
+    block(2)
+    return _function(f"turns_{seed}", "\n".join([*lines, "    return s", ""]))
+
+
+def _compare_turns(seed: int) -> None:
+    program = _with_few_turns(seed)
+    for x in AT:
+        _compare(_outcome(_staged(program), x), _outcome(program, x), seed)
+        slope = wg.grad(program)
+        _compare(_outcome(_staged(slope), x), _outcome(slope, x), seed)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_loops_of_few_turns_equal_python(seed: int) -> None:
+    _compare_turns(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(10))
+def test_many_random_loops_of_few_turns_equal_python(block: int) -> None:
+    for seed in range(100 + 30 * block, 130 + 30 * block):
+        _compare_turns(seed)
+
+
+def _with_checks(seed: int) -> Any:
+    """Return a function of checks that return nothing, in branches and loops."""
+    rng = random.Random(seed)
+    lines = ["def program(x):"]
+    for name in "pq":
+        lines += [f"    def {name}(y):", f"        if y > {rng.uniform(-1, 2):.1f}:"]
+        lines += [f'            raise ValueError("{name}")'] if rng.random() < 0.8 else ["            return"]
+    for n in range(rng.randint(1, 4)):
+        call = f"{rng.choice('pq')}(x[{rng.randint(0, 3)}])"
+        head = rng.choice(["if True:", f"if x[{n}] > 0:", f"for i{n} in range(3):", f"for v{n} in x:"])
+        lines += [f"    {head}", f"        {call}"]
+        if rng.random() < 0.3:
+            lines += [f"    if x[{n}] > 1.5:", '        raise ValueError("own")']
+    lines += [
+        rng.choice(["    return x[0]", "    return 2.0", "    return (1, 3.0)[1]", "    return", ""]),
+        "",
+    ]
+    return _function(f"checks_{seed}", "\n".join(lines))
+
+
+def _compare_checks(seed: int) -> int:
+    """Compare a program with Python; return how many arguments it refuses."""
+    program, refused = _with_checks(seed), 0
+    for x in AT:
+        try:
+            found = _outcome(wg.jit(program), x)
+        except StagingError:
+            refused += 1
+        else:
+            expected = _outcome(program, x)
+            assert found is None if expected is None else True, seed
+            if expected is not None:
+                _compare(found, expected, seed)
+    return refused
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_checks_raise_what_python_raises(seed: int) -> None:
+    _compare_checks(seed)
+
+
+@pytest.mark.slow
+def test_many_random_checks_raise_what_python_raises() -> None:
+    assert sum(map(_compare_checks, range(100, 200))) < 250
