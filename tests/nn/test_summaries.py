@@ -127,12 +127,17 @@ def test_layers_in_loops_and_vmap_count_once():
 def test_equal_layers_are_compiled_once(monkeypatch):
     from wengert.compiler import compiled
 
-    built: list[Any] = []
-    build = compiled.build
-    monkeypatch.setattr(compiled, "build", lambda *args, **kwargs: built.append(1) or build(*args, **kwargs))
+    scheduled: list[Any] = []
+    advance = compiled.advance
+
+    def noting(unit: Any, stage: Any) -> Any:
+        scheduled.extend([unit] * (stage == compiled.SCHEDULED))
+        return advance(unit, stage)
+
+    monkeypatch.setattr(compiled, "advance", noting)
     nn.summary(nn.Chain(*(nn.Dense(4, 4, seed=n) for n in range(6))), zeros(3, 4))
-    # With derivatives the model, the first layer and the others, for their memory; without them the model.
-    assert len(built) == 4
+    # The model, the first layer and the others, each with and without derivatives, for their memory.
+    assert len(scheduled) == 6
 
 
 def test_a_transform_inside_does_not_disturb():
