@@ -1,8 +1,8 @@
-"""A program's value and gradient: in Python, eagerly, by differences, compiled."""
+"""A program's value and gradient: in Python, by differences, eagerly and compiled."""
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,31 +13,70 @@ from tests.programs.loops.cases import Program
 
 def leaves(result: Any) -> list[Any]:
     """Return the arrays and numbers of a result."""
-    if isinstance(result, (tuple, list)):
-        return [leaf for part in result for leaf in leaves(part)]
-    return [result]
-
-
-def total(result: Any) -> Any:
-    """Return a sum of a result's numbers with different weights; whole numbers do not count."""
-    terms = []
-    for number, leaf in enumerate(leaves(result)):
-        if np.asarray(wg.stop_gradient(leaf)).dtype.kind == "f" if not hasattr(leaf, "dtype") else leaf.dtype.kind == "f":
-            flat = np.reshape(leaf, -1)
-            terms.append(np.sum(flat * np.cos(1.0 + number + np.arange(len(flat)))))
-    return sum(terms[1:], terms[0])
+    return (
+        [leaf for part in result for leaf in leaves(part)] if isinstance(result, (tuple, list)) else [result]
+    )
 
 
 class Checked:
-    """A program at a size."""
+    """A program at a size: its arguments, and what each mode makes of it."""
 
     def __init__(self, program: Program, size: int) -> None:
         self.program = program
         self.arguments = program.arguments(size)
-        self.wrt = program.wrt
+        self.value = program.function(*self.arguments)
+        self._weights = [
+            np.cos(1.0 + place + np.arange(np.size(leaf))) if np.asarray(leaf).dtype.kind == "f" else None
+            for place, leaf in enumerate(leaves(self.value))
+        ]
 
     def loss(self, *arguments: Any) -> Any:
-        return total(self.program.function(*arguments))
+        """Return a sum of the numbers of the result with different weights; integers do not count."""
+        terms = 0.0
+        for leaf, weights in zip(leaves(self.program.function(*arguments)), self._weights, strict=True):
+            if weights is not None:
+                terms = terms + np.sum(np.reshape(leaf, -1) * weights)
+        return terms
 
-    def value(self) -> Any:
-        return self.program.function(*self.program.arguments(self.program.small))
+    def compiled(self, function: Callable[..., Any]) -> Any:
+        return wg.jit(function, static_argnums=self.program.static)
+
+    def gradient(self) -> Callable[..., Any]:
+        return wg.grad(self.loss, argnums=self.program.wrt)
+
+    def slope(self, step: float = 1e-4) -> float:
+        """Return the slope along `direction`, by central differences of fourth order."""
+
+        def at(distance: float) -> float:
+            moved = list(self.arguments)
+            for place, direction in zip(self.program.wrt, self.direction(), strict=True):
+                moved[place] = moved[place] + distance * direction
+            return float(self.loss(*moved))
+
+        return (8 * (at(step) - at(-step)) - (at(2 * step) - at(-2 * step))) / (12 * step)
+
+    def direction(self) -> list[Any]:
+        """Return a direction for the arguments of the gradient; symmetric where they are symmetric."""
+        rng = np.random.default_rng(0)
+        found: list[Any] = []
+        for place in self.program.wrt:
+            shape = np.shape(self.arguments[place])
+            drawn = rng.normal(size=shape)
+            square = len(shape) == 2 and shape[0] == shape[1]
+            if square and np.array_equal(self.arguments[place], np.transpose(self.arguments[place])):
+                drawn = drawn + np.transpose(drawn)
+            found.append(drawn if shape else float(drawn))
+        return found
+
+
+def same(actual: Any, expected: Any, tolerance: float, dtypes: bool = True) -> bool:
+    """Return whether two results agree, relative to the largest number of each array."""
+    pairs = list(zip(leaves(actual), leaves(expected), strict=True))
+    return all(
+        np.shape(a) == np.shape(b)
+        and (not dtypes or np.asarray(a).dtype == np.asarray(b).dtype)
+        and np.allclose(
+            a, b, rtol=tolerance, atol=tolerance * float(np.max(np.abs(b), initial=0.0)), equal_nan=True
+        )
+        for a, b in pairs
+    )

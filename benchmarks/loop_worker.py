@@ -1,0 +1,125 @@
+"""A library in a process of its own, which runs a program of `tests.programs.loops`.
+
+Started as ``-m loop_worker LIBRARY PROGRAM``, and ``staged`` for a program that begins with a branch on a value.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import types
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from harness.engine import serve
+
+import wengert as wg
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+from tests.programs.loops.catalogue import PROGRAMS
+from tests.programs.loops.checking import Checked, same
+
+SHORTEST = 5e-4
+"""Seconds of the calls that one reading of the clock spans, at least."""
+TOLERANCE = 1e-6
+"""Rounding grows in chaotic programs of many steps."""
+
+
+def native(function: Any, made: dict[Any, Any]) -> Any:
+    """Return a function compiled by Numba, and before it the functions of its module that it calls."""
+    import numba
+
+    for name in function.__code__.co_names:
+        called = function.__globals__.get(name)
+        if isinstance(called, types.FunctionType) and called is not function and called not in made:
+            made[called] = None
+            function.__globals__[name] = native(called, made)
+    return numba.njit(function)
+
+
+def with_branch(function: Any, place: int) -> Any:
+    """Return a function that does the same behind a branch on the value of an argument."""
+
+    def program(*arguments: Any) -> Any:
+        if np.sum(arguments[place]) < -1e300:
+            raise ValueError("so large")
+        return function(*arguments)
+
+    return program
+
+
+class Runner:
+    """Answers the requests for a program."""
+
+    def __init__(self, library: str, name: str, staged: bool) -> None:
+        self._library, self._program = library, PROGRAMS[name]
+        self._checked = Checked(self._program, self._program.large)
+        self._loss = self._checked.loss
+        self._function = self._program.function
+        if staged and library == "wengert":
+            place = self._program.wrt[0]
+            self._loss, self._function = with_branch(self._loss, place), with_branch(self._function, place)
+        if library == "wengert":
+            wg.jit(wg.grad(np.sin))(0.5)  # loads the compiler
+        self._call: Any = None
+        self._calls = 1
+
+    def python(self) -> float:
+        """Return the seconds of a call in Python."""
+        return min(
+            self._seconds(lambda: self._program.function(*self._checked.arguments), 1) for _ in range(2)
+        )
+
+    def _seconds(self, call: Callable[[], Any], calls: int) -> float:
+        start = time.process_time()
+        for _ in range(calls):
+            call()
+        return (time.process_time() - start) / calls
+
+    def first(self, mode: str) -> list[Any] | str:
+        """Return the seconds of the first call and the bytes of its arena, or the error."""
+        warnings.simplefilter("ignore")
+        begin = time.process_time()
+        try:
+            function = self._compiled(mode)
+            result = function(*self._checked.arguments)
+        except Exception as error:
+            return type(error).__name__
+        seconds = time.process_time() - begin
+        if mode == "value" and not same(
+            result, self._checked.value, TOLERANCE, dtypes=self._library == "wengert"
+        ):
+            return "other numbers"
+        self._call = lambda: function(*self._checked.arguments)
+        self._calls = max(
+            1, min(1000, round(SHORTEST / max(1e-9, min(self._seconds(self._call, 1) for _ in range(3)))))
+        )
+        arena = function.report(*self._checked.arguments).arena if self._library == "wengert" else 0
+        return [seconds, arena]
+
+    def _compiled(self, mode: str) -> Any:
+        if self._library == "numba":
+            return native(self._program.function, {})
+        gradient = wg.grad(self._loss, argnums=self._program.wrt)
+        return self._checked.compiled(self._function if mode == "value" else gradient)
+
+    def fastest(self, seconds: float) -> float:
+        """Return the shortest of the times of a call within a turn."""
+        self._seconds(self._call, 1)
+        best, end = self._seconds(self._call, self._calls), time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            best = min(best, self._seconds(self._call, self._calls))
+        return best
+
+
+def main() -> None:
+    library, name, *staged = sys.argv[1:]
+    serve(1, lambda: Runner(library, name, bool(staged)))
+
+
+if __name__ == "__main__":
+    main()

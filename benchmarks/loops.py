@@ -1,0 +1,243 @@
+"""Programs of plain Python loops, as they are, against Python and Numba: the value, and the gradient over the value.
+
+Each program of `tests.programs.loops` runs in a process of its own, unchanged, in Python, under ``wg.jit`` and under
+``numba.njit`` (no fastmath, no checks of bounds; Wengert keeps NumPy's IndexError), pinned to one processor. All must
+compute the same numbers. Wengert and Numba take turns; a time is the shortest of a call, in processor time. The
+gradient is that of a weighted sum of the results. A program whose first call takes longer than `--limit` counts as one
+that does not compile. Half of the programs are set aside by their names: tune by the others. Of that half the table has
+the means alone. `--numba` is the Python of an environment with numba, if it is not this one. `--write` replaces the
+table in docs/measurements.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib.util
+import math
+import os
+import statistics
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from harness.engine import ContestantError, Process, environment, warn_if_busy
+from tables import replace_table
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+from tests.programs.loops.cases import Program
+from tests.programs.loops.catalogue import PROGRAMS
+
+ROOT = Path(__file__).parents[1]
+MEMORY = 8 << 30
+"""The address space of a process, in bytes."""
+
+
+class Worker(Process):
+    """The process of a library, for one program; a request that takes too long ends it."""
+
+    def __init__(self, python: str, library: str, program: Program, limit: float, staged: str) -> None:
+        self._limit = limit
+        variables = {**environment(1), "WENGERT_CACHE": "off"}
+        folders = (str(ROOT / "src"), variables["PYTHONPATH"])
+        variables["PYTHONPATH"] = os.pathsep.join(folders)
+        start = f"ulimit -v {MEMORY >> 10}; exec {python} -m loop_worker {library} {program.name} {staged}"
+        super().__init__(["bash", "-c", start], variables)
+
+    def ask(self, name: str, *arguments: Any, limit: float | None = None) -> Any:
+        """Return an answer, or a text that says why there is none."""
+        late = threading.Event()
+
+        def end() -> None:
+            late.set()
+            self._process.kill()
+
+        timer = threading.Timer(limit or self._limit, end)
+        timer.start()
+        try:
+            return self.request(name, *arguments)
+        except ContestantError as error:
+            return f"over {self._limit:g} s" if late.is_set() else str(error).partition(": ")[2][:40]
+        finally:
+            timer.cancel()
+
+
+class Row(NamedTuple):
+    """The measurements of a program, in seconds and bytes; a text says why there is none."""
+
+    program: Program
+    python: float
+    first: float | str
+    value: float | None
+    numba: float | None
+    slope: float | str
+    gradient: float | None
+    arena: int
+
+
+def median(numbers: list[float]) -> float:
+    return statistics.median(numbers) if numbers else math.nan
+
+
+def measure(program: Program, options: argparse.Namespace) -> Row:
+    """Return the measurements of a program."""
+    with contextlib.ExitStack() as stack:
+
+        def start(python: str, library: str) -> Worker:
+            worker = Worker(python, library, program, options.limit, "staged" if options.staged else "")
+            stack.callback(worker.close)
+            return worker
+
+        ours = start(sys.executable, "wengert")
+        python = ours.ask("python", limit=600)
+        if isinstance(python, str):
+            raise SystemExit(f"{program.name}: {python}")
+        first = ours.ask("first", "value")
+        numba = start(options.numba, "numba") if options.numba else None
+        peer = numba.ask("first", "value") if numba else ""
+        own_times, times = [], []
+        for _ in range(options.turns):
+            if not isinstance(first, str):
+                own_times.append(ours.request("fastest", options.seconds))
+            if numba and not isinstance(peer, str):
+                times.append(numba.request("fastest", options.seconds))
+        slope = ours.ask("first", "gradient") if own_times else first
+        gradients = []
+        if not isinstance(slope, str):
+            gradients = [ours.request("fastest", options.seconds) for _ in range(options.turns)]
+        if isinstance(peer, str):
+            print(f"{program.name}: numba: {peer}", file=sys.stderr)
+        return Row(
+            program,
+            python,
+            first if isinstance(first, str) else first[0],
+            min(own_times, default=None),
+            min(times, default=None),
+            slope if isinstance(slope, str) else slope[0],
+            min(gradients, default=None),
+            0 if isinstance(slope, str) else slope[1],
+        )
+
+
+def mean(ratios: Sequence[float]) -> str:
+    """Return the geometric mean of ratios."""
+    return f"{math.exp(statistics.fmean(map(math.log, ratios))):.2f} x" if ratios else ""
+
+
+def quotient(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one / other
+
+
+def milliseconds(seconds: float | None) -> str:
+    return "" if seconds is None else f"{1e3 * seconds:.3g}"
+
+
+def faster(number: float | None) -> str:
+    return "" if number is None else f"{number:.3g} x"
+
+
+def called(seconds: float | str) -> str:
+    return seconds if isinstance(seconds, str) else f"{seconds:.2f}"
+
+
+def line(row: Row) -> str:
+    """Return a row of the table of programs."""
+    cells = (
+        row.program.name.replace("_", " "),
+        row.program.kind,
+        milliseconds(row.python),
+        called(row.first),
+        milliseconds(row.value),
+        faster(quotient(row.python, row.value)),
+        milliseconds(row.numba),
+        faster(quotient(row.numba, row.value)),
+        called(row.slope),
+        faster(quotient(row.gradient, row.value)),
+        f"{row.arena / 1e6:.2g}" if row.gradient else "",
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def summary(title: str, rows: list[Row]) -> str:
+    """Return a row of the table of halves."""
+    found = [
+        [ratio for row in rows if (ratio := quotient(*pair(row)))]
+        for pair in (
+            lambda row: (row.python, row.value),
+            lambda row: (row.numba, row.value),
+            lambda row: (row.gradient, row.value),
+        )
+    ]
+    firsts = [[row[place] for row in rows if not isinstance(row[place], str)] for place in (2, 5)]
+    counts = [f"{len(rows)}", f"{len(firsts[0])}", f"{len(firsts[1])}"]
+    calls = [f"{median(seconds):.2f}" for seconds in firsts]
+    worst = faster(max(found[2], default=None)), faster(min(found[1], default=None))
+    cells = (*counts, *calls, mean(found[0]), mean(found[1]), worst[1], mean(found[2]), worst[0])
+    return f"| {title} | {' | '.join(cells)} |"
+
+
+def report(rows: list[Row], everything: bool) -> str:
+    """Return the means of the halves and of the kinds of the open one, and its programs."""
+    heads = (
+        *("programs", "number", "compiled", "with gradient", "first call, s", "of the gradient, s"),
+        *("faster than Python by", "faster than Numba by", "at least", "gradient over value", "at most"),
+    )
+    opened = [row for row in rows if not row.program.held_out]
+    held = [row for row in rows if row.program.held_out]
+    lines = [f"| {' | '.join(heads)} |", f"|---{'|---:' * (len(heads) - 1)}|"]
+    lines += [
+        summary(title, half) for title, half in (("open half", opened), ("half set aside", held)) if half
+    ]
+    for kind in dict.fromkeys(row.program.kind for row in opened):
+        lines.append(summary(f"open, {kind}", [row for row in opened if row.program.kind == kind]))
+    heads = (
+        *("program", "kind", "Python, ms", "first call, s", "Wengert, ms", "faster than Python by"),
+        *("Numba, ms", "faster than Numba by", "of the gradient, s", "gradient over value", "its arena, MB"),
+    )
+    lines += ["", f"| {' | '.join(heads)} |", f"|---|---{'|---:' * (len(heads) - 2)}|"]
+    return "\n".join((*lines, *map(line, rows if everything else opened)))
+
+
+def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", nargs="*", default=[], metavar="PROGRAM", help="names of programs or kinds")
+    own = sys.executable if importlib.util.find_spec("numba") else ""
+    parser.add_argument("--numba", default=own, metavar="PYTHON", help="of an environment with numba")
+    parser.add_argument("--limit", type=float, default=30.0, help="seconds of a first call, at most")
+    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=0.05, help="of a turn")
+    parser.add_argument("--staged", action="store_true", help="begin each program with a branch on a value")
+    parser.add_argument("--all", action="store_true", help="show the programs of the half set aside, too")
+    parser.add_argument("--write", action="store_true", help="replace the table in docs/measurements.md")
+    options = parser.parse_args(arguments)
+    if options.write and (options.only or options.all):
+        parser.error("--write needs all programs, and keeps the half set aside closed")
+    return options
+
+
+def main() -> None:
+    options = parse()
+    warn_if_busy(sys.stderr)
+    rows: list[Row] = []
+    for program in PROGRAMS.values():
+        if options.only and not {program.name, program.kind} & set(options.only):
+            continue
+        rows.append(measure(program, options))
+        print(
+            line(rows[-1]) if options.all or not program.held_out else program.name,
+            file=sys.stderr,
+            flush=True,
+        )
+    text = report(rows, options.all)
+    print(text)
+    if options.write:
+        replace_table("measurements.md", "loops", text)
+
+
+if __name__ == "__main__":
+    main()
