@@ -5,6 +5,7 @@ Started as ``-m loop_worker LIBRARY PROGRAM``, and ``staged`` for a program that
 
 from __future__ import annotations
 
+import functools
 import sys
 import time
 import types
@@ -21,12 +22,18 @@ import wengert as wg
 sys.path.append(str(Path(__file__).parents[1]))
 
 from tests.programs.loops.catalogue import PROGRAMS
-from tests.programs.loops.checking import Checked, same
+from tests.programs.loops.checking import Checked, leaves
 
 SHORTEST = 5e-4
 """Seconds of the calls that one reading of the clock spans, at least."""
-TOLERANCE = 1e-6
-"""Rounding grows in chaotic programs of many steps."""
+LONG = 0.2
+"""Seconds of a call in Python that is not repeated."""
+
+
+def summary(result: Any) -> list[list[float]]:
+    """Return the norm of each array of a result, and its product with other numbers."""
+    arrays = [np.asarray(leaf, np.float64).ravel() for leaf in leaves(result)]
+    return [[float(np.linalg.norm(a)), float(a @ np.cos(1.0 + np.arange(len(a))))] for a in arrays]
 
 
 def native(function: Any, made: dict[Any, Any]) -> Any:
@@ -68,11 +75,13 @@ class Runner:
         self._call: Any = None
         self._calls = 1
 
-    def python(self) -> float:
-        """Return the seconds of a call in Python."""
-        return min(
-            self._seconds(lambda: self._program.function(*self._checked.arguments), 1) for _ in range(2)
-        )
+    def python(self) -> list[Any]:
+        """Return the seconds of a call in Python and a summary of its result."""
+        seconds = self._seconds(lambda: self._checked.value, 1)
+        if seconds < LONG:
+            call = functools.partial(self._program.function, *self._checked.arguments)
+            seconds = min(seconds, *(self._seconds(call, 1) for _ in range(3)))
+        return [seconds, summary(self._checked.value)]
 
     def _seconds(self, call: Callable[[], Any], calls: int) -> float:
         start = time.process_time()
@@ -81,7 +90,7 @@ class Runner:
         return (time.process_time() - start) / calls
 
     def first(self, mode: str) -> list[Any] | str:
-        """Return the seconds of the first call and the bytes of its arena, or the error."""
+        """Return the seconds of the first call, the bytes of its arena and a summary of its result, or the error."""
         warnings.simplefilter("ignore")
         begin = time.process_time()
         try:
@@ -99,7 +108,7 @@ class Runner:
             1, min(1000, round(SHORTEST / max(1e-9, min(self._seconds(self._call, 1) for _ in range(3)))))
         )
         arena = function.report(*self._checked.arguments).arena if self._library == "wengert" else 0
-        return [seconds, arena]
+        return [seconds, arena, summary(result)]
 
     def _compiled(self, mode: str) -> Any:
         if self._library == "numba":

@@ -243,7 +243,7 @@ def gradient_descent_with_backtracking(a, b):
     for _ in range(100):
         slope = a @ x - b
         norm = slope @ slope
-        if norm < 1e-20:
+        if norm < 1e-10:
             break
         step = 1.0
         while True:

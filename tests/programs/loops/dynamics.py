@@ -314,5 +314,5 @@ PROGRAMS = (
         wrt=(0, 1),
     ),
     Program(double_pendulum_leapfrog, lambda n: (np.array([1.0, 0.5]), n), 10, 20_000),
-    Program(epidemic_with_lockdown, lambda n: (np.array([0.5, 0.1, 0.05]), n), 20, 20_000),
+    Program(epidemic_with_lockdown, lambda n: (np.array([0.5, 0.1, 0.05]), n), 20, 20_000, static=(1,)),
 )

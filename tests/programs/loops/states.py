@@ -250,7 +250,7 @@ PROGRAMS = (
     Program(thermostat, lambda n: (1.5, 0.4, n), 10, 20_000, wrt=(0, 1)),
     Program(compartments, lambda n: (np.array([0.9, 0.4, 0.3]), 1.0, n), 10, 20_000, wrt=(0, 1)),
     Program(adaptive_trapezoid, lambda n: (0.3, 0.0, 1.0, 1e-3), 1, 1),
-    Program(adams_bashforth, lambda n: (0.8, n), 8, 10_000),
+    Program(adams_bashforth, lambda n: (0.8, n), 8, 10_000, static=(1,)),
     Program(romberg, lambda n: (0.8, n), 4, 14, static=(1,)),
     Program(clipped_residuals, line, 12, 50_000, wrt=(0, 1)),
     Program(
