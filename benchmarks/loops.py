@@ -1,6 +1,6 @@
 """Programs of plain Python loops, as they are, against Python and Numba: the value, and the gradient over the value.
 
-Each program of `tests.programs.loops` runs in a process of its own, unchanged, in Python, under ``wg.jit`` and under
+Each program of `tests.programs.loops` runs unchanged in Python, under ``wg.jit`` and under
 ``numba.njit`` (no fastmath, no checks of bounds; Wengert keeps NumPy's IndexError), pinned to one processor. All must
 compute the same numbers. Wengert and Numba take turns; a time is the shortest of a call, in processor time. The
 gradient is that of a weighted sum of the results. A program whose first call takes longer than `--limit` counts as one
@@ -17,9 +17,9 @@ import importlib.util
 import json
 import math
 import os
+import signal
 import statistics
 import sys
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,35 +37,49 @@ MEMORY = 8 << 30
 """The address space of a process, in bytes."""
 TOLERANCE = 1e-6
 """Rounding grows in chaotic programs of many steps."""
+PEER_LIMIT = 600
+"""Seconds of a first call of a peer, at most."""
 
 
 class Worker(Process):
-    """The process of a library, for one program; a request that takes too long ends it."""
+    """The process of a library."""
 
-    def __init__(self, python: str, library: str, program: Program, limit: float, staged: str) -> None:
-        self._limit = limit
+    def __init__(self, python: str, library: str, staged: bool) -> None:
         variables = {**environment(1), "WENGERT_CACHE": "off"}
-        folders = (str(ROOT / "src"), variables["PYTHONPATH"])
-        variables["PYTHONPATH"] = os.pathsep.join(folders)
-        start = f"ulimit -v {MEMORY >> 10}; exec {python} -m loop_worker {library} {program.name} {staged}"
-        super().__init__(["bash", "-c", start], variables)
+        variables["PYTHONPATH"] = os.pathsep.join((str(ROOT / "src"), variables["PYTHONPATH"]))
+        options = f"{library} {'staged' if staged else ''}"
+        super().__init__(
+            ["bash", "-c", f"ulimit -v {MEMORY >> 10}; exec {python} -m loop_worker {options}"], variables
+        )
 
-    def ask(self, name: str, *arguments: Any, limit: float | None = None) -> Any:
+    @property
+    def code(self) -> int | None:
+        """The code with which the process ended."""
+        return self._process.returncode
+
+
+class Library:
+    """A library in a process, which is started again where a program ended it."""
+
+    def __init__(self, *arguments: Any) -> None:
+        self._arguments = arguments
+        self._worker: Worker | None = None
+
+    def ask(self, name: str, *arguments: Any) -> Any:
         """Return an answer, or a text that says why there is none."""
-        late = threading.Event()
-
-        def end() -> None:
-            late.set()
-            self._process.kill()
-
-        timer = threading.Timer(limit or self._limit, end)
-        timer.start()
+        self._worker = self._worker or Worker(*self._arguments)
         try:
-            return self.request(name, *arguments)
+            return self._worker.request(name, *arguments)
         except ContestantError as error:
-            return f"over {self._limit:g} s" if late.is_set() else str(error).partition(": ")[2][:40]
-        finally:
-            timer.cancel()
+            code = self._worker.code
+            self.close()
+            return "too long" if code == -signal.SIGXCPU else str(error).partition(": ")[2][:40]
+
+    def close(self) -> None:
+        """End the process."""
+        if self._worker:
+            self._worker.close()
+        self._worker = None
 
 
 class Row(NamedTuple):
@@ -94,45 +108,37 @@ def median(numbers: list[float]) -> float:
     return statistics.median(numbers) if numbers else math.nan
 
 
-def measure(program: Program, options: argparse.Namespace) -> Row:
+def measure(program: Program, ours: Library, peer: Library | None, options: argparse.Namespace) -> Row:
     """Return the measurements of a program."""
-    with contextlib.ExitStack() as stack:
-
-        def start(python: str, library: str) -> Worker:
-            worker = Worker(python, library, program, options.limit, "staged" if options.staged else "")
-            stack.callback(worker.close)
-            return worker
-
-        ours = start(sys.executable, "wengert")
-        python = ours.ask("python", limit=600)
-        if isinstance(python, str):
-            raise SystemExit(f"{program.name}: {python}")
-        python, expected = python
-        first = agreed(ours.ask("first", "value"), expected)
-        numba = start(options.numba, "numba") if options.numba else None
-        peer = agreed(numba.ask("first", "value"), expected) if numba else ""
-        own_times, times = [], []
-        for _ in range(options.turns):
-            if not isinstance(first, str):
-                own_times.append(ours.request("fastest", options.seconds))
-            if numba and not isinstance(peer, str):
-                times.append(numba.request("fastest", options.seconds))
-        slope = ours.ask("first", "gradient") if own_times else first
-        gradients = []
-        if not isinstance(slope, str):
-            gradients = [ours.request("fastest", options.seconds) for _ in range(options.turns)]
-        if isinstance(peer, str):
-            print(f"{program.name}: numba: {peer}", file=sys.stderr)
-        return Row(
-            program,
-            python,
-            first if isinstance(first, str) else first[0],
-            min(own_times, default=None),
-            min(times, default=None),
-            slope if isinstance(slope, str) else slope[0],
-            min(gradients, default=None),
-            0 if isinstance(slope, str) else slope[1],
-        )
+    ours.ask("prepare", program.name)
+    python, expected = ours.ask("python")
+    first = agreed(ours.ask("first", "value", options.limit), expected)
+    other: Any = "no numba"
+    if peer:
+        peer.ask("prepare", program.name)
+        other = agreed(peer.ask("first", "value", PEER_LIMIT), expected)
+    own_times, times = [], []
+    for _ in range(options.turns):
+        if not isinstance(first, str):
+            own_times.append(ours.ask("fastest", options.seconds))
+        if peer and not isinstance(other, str):
+            times.append(peer.ask("fastest", options.seconds))
+    slope = ours.ask("first", "gradient", options.limit) if own_times else first
+    slopes = (
+        [] if isinstance(slope, str) else [ours.ask("fastest", options.seconds) for _ in range(options.turns)]
+    )
+    if isinstance(other, str):
+        print(f"{program.name}: numba: {other}", file=sys.stderr)
+    return Row(
+        program,
+        python,
+        first if isinstance(first, str) else first[0],
+        min(own_times, default=None),
+        min(times, default=None),
+        slope if isinstance(slope, str) else slope[0],
+        min(slopes, default=None),
+        0 if isinstance(slope, str) else slope[1],
+    )
 
 
 def kept_rows(file: Path | None) -> dict[str, Row]:
@@ -220,6 +226,12 @@ def report(rows: list[Row], everything: bool) -> str:
     return "\n".join((*lines, *map(line, rows if everything else opened)))
 
 
+def chosen(names: Sequence[str]) -> list[Program]:
+    """Return the programs of some names or kinds; all by default."""
+    wanted = set(names)
+    return [p for p in PROGRAMS.values() if not wanted or wanted & {p.name, p.kind}]
+
+
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -227,7 +239,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--only", nargs="*", default=[], metavar="PROGRAM", help="names of programs or kinds")
     own = sys.executable if importlib.util.find_spec("numba") else ""
     parser.add_argument("--numba", default=own, metavar="PYTHON", help="of an environment with numba")
-    parser.add_argument("--limit", type=float, default=30.0, help="seconds of a first call, at most")
+    parser.add_argument("--limit", type=int, default=30, help="seconds of a first call, at most")
     parser.add_argument(
         "--rows", type=Path, metavar="FILE", help="keeps measurements, and goes on with those it has"
     )
@@ -247,21 +259,19 @@ def main() -> None:
     warn_if_busy(sys.stderr)
     kept = kept_rows(options.rows)
     rows: list[Row] = []
-    for program in PROGRAMS.values():
-        if options.only and not {program.name, program.kind} & set(options.only):
-            continue
-        if program.name in kept:
-            rows.append(kept[program.name])
-            continue
-        rows.append(measure(program, options))
-        if options.rows:
-            with options.rows.open("a") as file:
-                print(json.dumps([program.name, *rows[-1][1:]]), file=file)
-        print(
-            line(rows[-1]) if options.all or not program.held_out else program.name,
-            file=sys.stderr,
-            flush=True,
-        )
+    with contextlib.ExitStack() as stack:
+        ours = Library(sys.executable, "wengert", options.staged)
+        peer = Library(options.numba, "numba", False) if options.numba else None
+        for library in filter(None, (ours, peer)):
+            stack.callback(library.close)
+        for program in chosen(options.only):
+            row = kept.get(program.name) or measure(program, ours, peer, options)
+            rows.append(row)
+            if options.rows and program.name not in kept:
+                with options.rows.open("a") as file:
+                    print(json.dumps([program.name, *row[1:]]), file=file)
+            shown = options.all or not program.held_out
+            print(line(row) if shown else program.name, file=sys.stderr, flush=True)
     text = report(rows, options.all)
     print(text)
     if options.write:
