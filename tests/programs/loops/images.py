@@ -260,7 +260,7 @@ PROGRAMS = (
     Program(sobel_edges, lambda n: (image(n), 0.8), 6, 150),
     Program(convolution, lambda n: (image(n), draw(n).normal(size=(3, 3))), 5, 120, wrt=(0, 1)),
     Program(flood_fill, lambda n: (image(n), 0.6), 4, 120),
-    Program(game_of_life, life, 4, 80, wrt=(1,)),
+    Program(game_of_life, life, 5, 80, wrt=(1,)),
     Program(forest_fire, lambda n: (0.5 * draw(n).random((n, n)), 1.5, n), 5, 36, wrt=(0, 1)),
     Program(ray_march, lambda n: (np.array([0.1, 0.0, 3.0]), 1.0, n), 4, 80, wrt=(0, 1), static=(2,)),
     Program(escape_count, lambda n: (-0.5, 0.1, n, 50), 4, 100, wrt=(0, 1), static=(2,)),
