@@ -111,8 +111,9 @@ class Runner:
             result = function(*self._checked.arguments)
         except Exception as error:
             return type(error).__name__
+        finally:
+            resource.setrlimit(resource.RLIMIT_CPU, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         seconds = time.process_time() - begin
-        resource.setrlimit(resource.RLIMIT_CPU, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         self._call = lambda: function(*self._checked.arguments)
         self._calls = max(
             1, min(1000, round(SHORTEST / max(1e-9, min(self._seconds(self._call, 1) for _ in range(3)))))

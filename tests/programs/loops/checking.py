@@ -50,6 +50,7 @@ class Checked:
         return wg.jit(function, static_argnums=self.program.static)
 
     def gradient(self) -> Callable[..., Any]:
+        assert self._weights  # no transform sees how they are made
         return wg.grad(self.loss, argnums=self.program.wrt)
 
     def slope(self, step: float = 1e-4) -> float:

@@ -297,7 +297,7 @@ PROGRAMS = (
         100,
     ),
     Program(bouncing_ball, lambda n: (0.3, 0.8, n), 2, 400, wrt=(0, 1)),
-    Program(stick_slip, lambda n: (0.5, 1.0, 40 * n), 1, 500, wrt=(0, 1), static=(2,)),
+    Program(stick_slip, lambda n: (0.47, 1.03, 40 * n), 1, 500, wrt=(0, 1), static=(2,)),
     Program(
         random_walk_until_exit, lambda n: (0.05, draw(n).normal(size=(n, n + 5)), 2.0), 5, 2_000, wrt=(0, 1)
     ),

@@ -263,7 +263,7 @@ PROGRAMS = (
     Program(game_of_life, life, 5, 80, wrt=(1,)),
     Program(forest_fire, lambda n: (0.5 * draw(n).random((n, n)), 1.5, n), 5, 36, wrt=(0, 1)),
     Program(ray_march, lambda n: (np.array([0.1, 0.0, 3.0]), 1.0, n), 4, 80, wrt=(0, 1), static=(2,)),
-    Program(escape_count, lambda n: (-0.5, 0.1, n, 50), 4, 100, wrt=(0, 1), static=(2,)),
+    Program(escape_count, lambda n: (-0.43, 0.13, n, 50), 4, 100, wrt=(0, 1), static=(2,)),
     Program(bilinear_rotation, lambda n: (image(n)[:, :n], 0.3), 5, 200, wrt=(0, 1)),
     Program(error_diffusion, lambda n: (image(n),), 5, 160),
     Program(distance_transform, lambda n: (6.0 * image(n),), 5, 160),

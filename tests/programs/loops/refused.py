@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-VALUES: dict[str, str] = {}
+MASK = "a mask needs concrete values"
+LIST = "index: a concrete value is needed"
+
+VALUES: dict[str, str] = {
+    "spanning_tree": LIST,
+    "clipped_residuals": MASK,
+    "reflect_outside": MASK,
+}
 """Of which even the value is refused."""
 
 GRADIENTS: dict[str, str] = {}
