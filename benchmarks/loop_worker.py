@@ -28,6 +28,8 @@ from tests.programs.loops.checking import Checked, leaves
 
 SHORTEST = 5e-4
 """Seconds of the calls that one reading of the clock spans, at least."""
+TICKS = 0.03
+"""Seconds that the clock of the processor measures well."""
 LONG = 0.2
 """Seconds of a call in Python that is not repeated."""
 
@@ -83,20 +85,22 @@ class Runner:
 
     def python(self) -> list[Any]:
         """Return the seconds of a call in Python and a summary of its result."""
-        seconds = self._seconds(lambda: self._checked.value, 1)
+        seconds = self._seconds(lambda: self._checked.value)
         if seconds < LONG:
             call = functools.partial(self._program.function, *self._checked.arguments)
-            seconds = min(seconds, *(self._seconds(call, 1) for _ in range(3)))
+            seconds = min(self._seconds(call) for _ in range(5))
         return [seconds, summary(self._checked.value)]
 
-    def _seconds(self, call: Callable[[], Any], calls: int) -> float:
-        elapsed = 0.0
-        while elapsed <= 0.0:  # on a busy machine the clock may stand still
-            start = time.process_time()
-            for _ in range(calls):
-                call()
-            elapsed = time.process_time() - start
-        return elapsed / calls
+    def _seconds(self, call: Callable[[], Any], calls: int = 1) -> float:
+        """Return the seconds of a call by the clock, or of the processor where other programs ran in between.
+
+        The clock of the processor may have ticks of some milliseconds, and counts for long spans alone.
+        """
+        start, begin = time.perf_counter(), time.process_time()
+        for _ in range(calls):
+            call()
+        wall, busy = time.perf_counter() - start, time.process_time() - begin
+        return (min(wall, busy) if busy > TICKS else wall) / calls
 
     def first(self, mode: str, limit: int) -> list[Any] | str:
         """Return the seconds of the first call, the bytes of its arena and a summary of its result, or the error.
@@ -115,9 +119,7 @@ class Runner:
             resource.setrlimit(resource.RLIMIT_CPU, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         seconds = time.process_time() - begin
         self._call = lambda: function(*self._checked.arguments)
-        self._calls = max(
-            1, min(1000, round(SHORTEST / max(1e-9, min(self._seconds(self._call, 1) for _ in range(3)))))
-        )
+        self._calls = max(1, round(SHORTEST / min(self._seconds(self._call) for _ in range(5))))
         arena = function.report(*self._checked.arguments).arena if self._library == "wengert" else 0
         return [seconds, arena, summary(result)]
 
@@ -128,12 +130,13 @@ class Runner:
         return self._checked.compiled(self._function if mode == "value" else gradient)
 
     def fastest(self, seconds: float) -> float:
-        """Return the time of a call within a turn: a tenth of the readings is shorter, among them a clock's errors."""
-        self._seconds(self._call, 1)
-        readings, end = [self._seconds(self._call, self._calls)], time.perf_counter() + seconds
+        """Return the shortest time of a call within a turn."""
+        best = self._seconds(self._call, self._calls)
+        many = max(1, round(2 * TICKS / best))
+        best, end = min(best, self._seconds(self._call, many)), time.perf_counter() + seconds
         while time.perf_counter() < end:
-            readings.append(self._seconds(self._call, self._calls))
-        return sorted(readings)[len(readings) // 10]
+            best = min(best, self._seconds(self._call, self._calls))
+        return best
 
 
 def main() -> None:

@@ -284,7 +284,7 @@ PROGRAMS = (
     Program(decision_tree, tree, 7, 2047, wrt=(0, 5)),
     Program(subtree_sums, lambda n: (parents(n), draw(n).normal(size=n)), 8, 20_000, wrt=(1,)),
     Program(tree_depth_first, siblings, 8, 10_000, wrt=(2,)),
-    Program(phylogenetic_likelihood, phylogeny, 4, 1_000, wrt=(2,)),
+    Program(phylogenetic_likelihood, phylogeny, 4, 300, wrt=(2,)),
     Program(sparse_product, lambda n: (*sparse(n), draw(n).normal(size=n)), 6, 20_000, wrt=(2, 3)),
     Program(graph_diffusion, lambda n: (*sparse(n)[:2], draw(n).normal(size=n), 10), 6, 1000, wrt=(2,)),
     Program(spanning_tree, lambda n: (draw(n).random((n, n)),), 6, 300),
