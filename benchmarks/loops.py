@@ -2,7 +2,7 @@
 
 Each program of `tests.programs.loops` runs unchanged in Python, under ``wg.jit`` and under
 ``numba.njit`` (no fastmath, no checks of bounds; Wengert keeps NumPy's IndexError), pinned to one processor. All must
-compute the same numbers. Wengert and Numba take turns; a time is the shortest of a call.  The
+compute the same numbers. Wengert and Numba take turns; a time is the shortest of a call. The
 gradient is that of a weighted sum of the results. A program whose first call takes longer than `--limit` counts as one
 that does not compile. Half of the programs are set aside by their names: tune by the others. Of that half the table has
 the means alone. `--numba` is the Python of an environment with numba, if it is not this one. `--write` replaces the
