@@ -39,6 +39,10 @@ def branching(x: Any) -> Any:
     return x if x[0] > 0 else -x
 
 
+def selecting(x: Any) -> Any:
+    return x[x > 0].sum()
+
+
 def same(left: Any, right: Any) -> bool:
     (a, first), (b, second) = wg.tree.flatten(left), wg.tree.flatten(right)
     return first == second and all(
@@ -85,6 +89,7 @@ def test_containers_and_several_arrays(pool):
 def test_items_at_a_time(pool):
     expected = np.stack([branching(x) for x in ITEMS])
     assert same(parallel.map(branching, ITEMS, executor=pool, vectorized=False), expected)
+    assert same(parallel.map(branching, ITEMS, executor=pool), expected)
     assert parallel.map(lambda x: float(x), np.arange(3), executor=pool, vectorized=False).tolist() == [
         0.0,
         1.0,
@@ -140,7 +145,7 @@ def test_a_vectorised_failure_is_traced_to_its_item(pool):
 
 def test_a_function_that_vmap_cannot_follow_gets_a_hint(pool):
     with pytest.raises(parallel.MapError, match=r"item . of 23: ConcreteError.*vectorized=False"):
-        parallel.map(branching, ITEMS, executor=pool)
+        parallel.map(selecting, ITEMS, executor=pool)
 
 
 @pytest.mark.parametrize(
@@ -252,13 +257,17 @@ def test_containers_of_the_user_are_found_again(tmp_path, pool):
     assert same(*results)
 
 
+#: The items of the chunk that ends last, whichever it is.
+CHUNKS = [list(range(first, first + 10)) for first in range(0, 40, 10)]
+
+
 def test_an_incomplete_record_is_computed_again(tmp_path, pool):
     path = tmp_path / "journal"
     result = run(Counted(), path, pool, chunk=10)
     path.write_bytes(path.read_bytes()[:-5])
     again = Counted()
     assert same(run(again, path, pool), result)
-    assert sorted(again.calls) == list(range(30, 40))
+    assert sorted(again.calls) in CHUNKS
 
 
 def test_a_damaged_record_is_computed_again(tmp_path, pool):
