@@ -736,3 +736,38 @@ def test_a_number_taken_from_an_array_without_axes_keeps_its_value() -> None:
 
     assert taken(3.0) == 15.0
     assert wg.value_and_grad(taken)(3.0) == (15.0, 5.0)
+
+
+# -- threads ---------------------------------------------------------------------------------------------
+
+
+def meeting(entered: threading.Event, over: threading.Event) -> None:
+    """Let the late thread wait in its first run until the runs of another one are over."""
+    if threading.current_thread().name == "late" and not entered.is_set():
+        entered.set()
+        assert over.wait(60)
+
+
+def test_another_thread_finds_the_run_that_a_function_needs():
+    def filling(x: Any) -> Any:
+        meeting(*events)
+        y = np.zeros(2)
+        y[0] = x[0] * x[1]
+        return y[0]
+
+    def branching(x: Any) -> Any:
+        meeting(*events)
+        return x[0] * x[1] if x[0] > 0 else x[1]
+
+    for function, transform in ((filling, wg.grad), (branching, lambda f: wg.vmap(wg.grad(f)))):
+        events = threading.Event(), threading.Event()
+        point, results = np.array([[2.0, 3.0]]), list[Any]()
+        call = functools.partial(transform(function), point[0] if transform is wg.grad else point)
+        late = threading.Thread(target=lambda run=call, into=results: into.append(run()), name="late")
+        late.start()
+        assert events[0].wait(60)
+        expected = call()
+        events[1].set()
+        late.join(60)
+        assert len(results) == 1
+        assert np.array_equal(results[0], expected)

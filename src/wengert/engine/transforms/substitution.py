@@ -69,6 +69,8 @@ STAGED = os.environ.get("WENGERT_STAGED", "1") != "0"
 _NEEDY: weakref.WeakSet[Any] = weakref.WeakSet()
 #: The code among it that needs rewritten control flow: outside of traces on types alone, and inside.
 _STAGED: tuple[weakref.WeakSet[Any], weakref.WeakSet[Any]] = weakref.WeakSet(), weakref.WeakSet()
+#: When code entered or left these sets the last time, by the count of all such changes: threads share them.
+_CHANGED: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 #: Types of values that have no substitute.
 _DATA: Any = (bool, int, float, complex, str, bytes, type(None), np.ndarray, np.generic, Box)
 #: The metaclasses of plain classes, of abstract ones, of protocols and of enumerations.
@@ -107,6 +109,13 @@ class _Mode(threading.local):
 
 
 _mode = _Mode()
+_changes = itertools.count(1)
+
+
+def _note(members: weakref.WeakSet[Any], code: Any, enters: bool) -> None:
+    """Let code enter or leave the code that needs a kind of run."""
+    (members.add if enters else members.discard)(code)
+    _CHANGED[code] = _Run.now = next(_changes)
 
 
 def attempt(function: Callable[..., Any], run: Callable[[], ResultT]) -> ResultT:
@@ -149,15 +158,19 @@ class _Run:
         function: the user's function.
     """
 
+    now = 0
+    """The count of changes of what code needs."""
+
     def __init__(self, function: Callable[..., Any]) -> None:
         self.goes_on = False
         """Whether another run follows."""
         self._function = function
         self._losses: list[Exception] = []
         self._added: list[weakref.WeakSet[Any]] = []
+        self._start = _Run.now
 
     def __enter__(self) -> None:
-        pass
+        self._start = _Run.now
 
     def __exit__(self, kind: Any, problem: BaseException | None, traceback: Any) -> bool:
         self.goes_on = False
@@ -167,15 +180,16 @@ class _Run:
         code = code_of(self._function) if ENABLED and isinstance(problem, LOSSES) else None
         following = self._following(code, problem) if code is not None else None
         if following is not None:
-            if following is not _NEEDY and self._added:  # eager transforms need no copies for that
-                self._added.pop().discard(code)
-            following.add(code)
-            self._added.append(following)
+            if code not in following:
+                if following is not _NEEDY and self._added:  # eager transforms need no copies for that
+                    _note(self._added.pop(), code, enters=False)
+                _note(following, code, enters=True)
+                self._added.append(following)
             self._losses.append(cast("Exception", problem))
             self.goes_on = True
             return True
         for added in self._added:
-            added.discard(code_of(self._function))
+            _note(added, code_of(self._function), enters=False)
         # The advice for a call that fails each time is for the names that stand there.
         first, self._losses = next(iter(self._losses), None), []
         is_same = isinstance(problem, LOSSES) and not isinstance(problem, StagingError)
@@ -184,8 +198,12 @@ class _Run:
         return False
 
     def _following(self, code: Any, problem: BaseException) -> weakref.WeakSet[Any] | None:
-        """Return the functions of which the next run makes this one a member."""
+        """Return the functions of which the next run makes this one a member, or another thread has made it one."""
         staged = _STAGED[getattr(problem, "is_traced", False) or RUNNING.traced > 0]
+        if _CHANGED.get(code, 0) > self._start:  # this run was one of before
+            for members in (staged, _NEEDY):
+                if code in members:
+                    return members
         if code not in _NEEDY and code not in staged:
             return _NEEDY
         if not isinstance(problem, ConcreteError) or isinstance(problem, StagingError) or code in staged:
