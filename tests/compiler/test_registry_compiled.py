@@ -201,8 +201,7 @@ def test_special_values(primitive: Primitive) -> None:
 @pytest.mark.long
 @each([primitive for primitive in ELEMENTWISE if primitive.name in DENSITIES])
 def test_special_values_of_densities(primitive: Primitive) -> None:
-    """Truth values are converted as integers are, and are left to the long run: each dtype is a long program."""
-    check_specials(primitive, ("float64", "int8"))
+    check_specials(primitive, ("float64", "int8", "bool"))
 
 
 @each(ELEMENTWISE)

@@ -111,10 +111,8 @@ class Mpiexec(NamedTuple):
         places = (self.path.resolve().parent.parent / "lib" / name for name in _LIBRARIES)
         library = next((str(place) for place in places if place.exists()), None)
         added = {} if library is None else {"MPI4PY_LIBMPI": library}
-        if ranks > available():
-            added["MPIR_CVAR_ENABLE_HEAVY_YIELD"] = (
-                "1"  # a rank of MPICH that waits leaves its processor to another
-            )
+        if ranks > available():  # a rank of MPICH that waits leaves its processor to another
+            added["MPIR_CVAR_ENABLE_HEAVY_YIELD"] = "1"
         return added | dict(os.environ)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from wengert.engine.core.by_identity import ByIdentity
 from wengert.engine.staged.rewriting import LAZY, PREFIX, rewritten
-from wengert.engine.transforms.array_methods import FEATURES, Calling, imports
+from wengert.engine.transforms.array_methods import FEATURES, Calling, imports, made_for
 
 _lock = threading.Lock()
 #: The names of blocks among the names of the functions around code.
@@ -37,11 +37,9 @@ def _code_from_source(code: CodeType, scope: dict[str, Any]) -> CodeType | None:
     try:
         with _lock:
             for statement in _around(code, _parsed(code.co_filename, lines)):
-                pairs = _pairs(code.co_filename, lines, statement, modules, flags)
-                for users, made in pairs:
-                    is_same = users == code and users.co_linetable == code.co_linetable
-                    if is_same and made.co_freevars == code.co_freevars:
-                        return made
+                made = made_for(code, _pairs(code.co_filename, lines, statement, modules, flags))
+                if made is not None:
+                    return made
     except (SyntaxError, ValueError, RecursionError):
         pass
     return None

@@ -15,7 +15,7 @@ import dis
 import functools
 import linecache
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import CodeType, ModuleType
 from typing import Any
 
@@ -145,12 +145,22 @@ def code_from_source(code: CodeType, scope: dict[str, Any]) -> CodeType | None:
     try:
         with _lock:
             pairs = [*_source(code.co_filename, lines).codes(code, scope)]
-        for users, made in pairs:
-            is_same = users == code and users.co_linetable == code.co_linetable
-            if is_same and made.co_freevars == code.co_freevars:
-                return made
+        return made_for(code, pairs)
     except (SyntaxError, ValueError, RecursionError):
-        pass
+        return None
+
+
+def made_for(code: CodeType, pairs: Iterable[tuple[CodeType, CodeType]]) -> CodeType | None:
+    """Return the code that was made for the user's own; None if no source gives that, instruction by instruction.
+
+    Args:
+        code: the user's own.
+        pairs: code that the source gives, with the code that was made for it.
+    """
+    for users, made in pairs:
+        is_same = users == code and users.co_linetable == code.co_linetable
+        if is_same and made.co_freevars == code.co_freevars:
+            return made
     return None
 
 
