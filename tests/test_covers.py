@@ -90,13 +90,13 @@ def test_some(a, b): pass
 
 def test_long(): pass
 """
-#: Of 9 kept cases of `test_some`, the quick run takes 3, and the gate 4 more.
-SECONDS = {"test_some": QUICK / 3, "test_long": 2 * GATE}
+#: Of 9 kept cases of `test_some`, the quick run takes 3, and the gate 4 more; for each there is time for half a case more.
+SECONDS = {"test_some": QUICK / 3.5, "test_long": 2 * GATE}
 
 
 def test_the_longer_runs_take_what_the_quick_one_leaves(pytester: pytest.Pytester, monkeypatch):
     path = pytester.makepyfile(GRID)
-    monkeypatch.setattr(covers, "GATE", 7 * QUICK / 3)
+    monkeypatch.setattr(covers, "GATE", 7.5 * QUICK / 3.5)
     monkeypatch.setattr(covers, "recorded", lambda: {f"{path.name}::{k}": v for k, v in SECONDS.items()})
     names = ("slow", "rest", "long", "exhaustive", "modes(names)")
     pytester.makeini("[pytest]\nmarkers =\n" + "".join(f"    {name}: a marker\n" for name in names))
