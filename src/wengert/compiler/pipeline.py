@@ -40,6 +40,7 @@ from wengert.engine.passes.distribute_loops import distribute_loops
 from wengert.engine.passes.expand_linalg import expand_linalg
 from wengert.engine.passes.expand_programs import expand_programs
 from wengert.engine.passes.factor_products import factor_products
+from wengert.engine.passes.forward_writes import forward_writes
 from wengert.engine.passes.reroll.reroll_loops import reroll_loops
 from wengert.engine.passes.scatter_add import fuse_scatter_add
 from wengert.engine.passes.share_factors import share_factors
@@ -152,6 +153,12 @@ PASSES: tuple[Pass, ...] = (
         "scatter_add",
         "add scattered values into an array, not into an array of zeros",
         fuse_scatter_add,
+        _optimises,
+    ),
+    _on_graph(
+        "forward_writes",
+        "write no element again that is known, and make constants of what no turn of a loop changes",
+        forward_writes,
         _optimises,
     ),
     Pass(

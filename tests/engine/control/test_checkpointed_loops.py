@@ -61,7 +61,7 @@ def test_the_backward_pass_takes_the_turns_of_the_schedule(
 
     monkeypatch.setattr(revolve, "evaluate", counting)
     body, _, _ = write_down(lambda x: np.sin(x), np.float64(1.0))
-    loop = revolve.Recomputed(body, 0, 1, False, [True], slots)
+    loop = revolve.Recomputed(body, 0, 1, False, [True], slots, block=1)
     loops.append(loop)
     # Here each turn of the loops runs in Python: they are not staged.
     monkeypatch.setattr(revolve, "repeat_while", _repeat_in_python)

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeGuard, cast
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from wengert.engine.nest.expression import (
     Buffer,
     Const,
     Expression,
+    Load,
     Rewriter,
     factors,
     zero,
@@ -43,6 +44,7 @@ from wengert.engine.nest.lowering import (
     Stage,
     Stages,
     Turns,
+    View,
     check_integers,
     choice,
     converted,
@@ -66,6 +68,7 @@ def lower(graph: Graph, donated: Mapping[int, int] | None = None, *, contract: b
     constants: list[tuple[Buffer, Any]] = []
     inputs = tuple(Buffer(var.dtype, var.shape, var.name or f"x{n}") for n, var in enumerate(graph.inputs, 1))
     block = _Block(constants, contract)
+    block.settled.update(inputs)
     results = block.graph(graph, inputs)
     places = donated or {}
     outputs: list[Buffer] = []
@@ -85,9 +88,14 @@ def lower(graph: Graph, donated: Mapping[int, int] | None = None, *, contract: b
 class _Block:
     """A list of steps under construction."""
 
-    def __init__(self, constants: list[tuple[Buffer, Any]], contract: bool) -> None:
+    def __init__(
+        self, constants: list[tuple[Buffer, Any]], contract: bool, outer: _Block | None = None
+    ) -> None:
         self.constants = constants
         self.contract = contract
+        self.outer = outer
+        self.settled: set[Buffer] = set()
+        """The buffers that a step of this block writes, once."""
         self.steps: list[Step] = []
         self._sources: dict[Var, Source] = {}
         self._parts: dict[Atom, Equation] = {}
@@ -97,7 +105,11 @@ class _Block:
 
     def inner(self) -> _Block:
         """Return a block for the steps inside a step."""
-        return _Block(self.constants, self.contract)
+        return _Block(self.constants, self.contract, self)
+
+    def keeps(self, buffer: Buffer) -> bool:
+        """Return whether a buffer stays as it is as long as this block runs."""
+        return buffer in self.settled or (self.outer is not None and self.outer.keeps(buffer))
 
     # -- graphs ------------------------------------------------------------------------------------------
 
@@ -131,6 +143,7 @@ class _Block:
         """Return the buffer of a constant array."""
         buffer = Buffer(value.dtype, value.shape, f"c{len(self.constants) + 1}")
         self.constants.append((buffer, value))
+        self.settled.add(buffer)
         return buffer
 
     # -- equations ---------------------------------------------------------------------------------------
@@ -244,7 +257,10 @@ class _Block:
         indices = tuple(map(Index.of, dims))
         lowered = lowering.rule(indices, Operand(out.type, buffer), *operands, **equation.params)
         if not isinstance(lowered, (Definition, Pieces, Stages)):
-            self.define(equation, out, dims, lowered)
+            if self.follows_turns(lowered, dims):
+                self._sources[out] = View(lowered.buffer, lowered.indices, dims)
+            else:
+                self.define(equation, out, dims, lowered)
             return
         self._sources[out] = buffer
         if isinstance(lowered, Pieces):
@@ -262,6 +278,15 @@ class _Block:
         sequential = lowered.sequential or frozenset(lowered.dims) - apart
         store = Store(buffer, lowered.indices, lowered.value, combiner)
         self.nest(equation, lowered.dims, store, sequential=sequential)
+
+    def follows_turns(self, element: Expression, dims: tuple[Dim, ...]) -> TypeGuard[Load]:
+        """Return whether a value is the part of a settled buffer to which the turns of loops lead."""
+        return (
+            isinstance(element, Load)
+            and self.keeps(element.buffer)
+            and all(index.is_affine for index in element.indices)
+            and not {dim for index in element.indices for dim in index.dims()}.issubset(dims)
+        )
 
     def stages(self, equation: Equation, stages: Stages) -> None:
         """Append nests inside loops, of which threads share the outermost."""
@@ -375,7 +400,9 @@ class _Block:
 
     def new(self, var: Var) -> Buffer:
         """Return a buffer for a variable."""
-        return Buffer(var.dtype, var.shape, var.name)
+        buffer = Buffer(var.dtype, var.shape, var.name)
+        self.settled.add(buffer)
+        return buffer
 
     def copy(self, operand: Operand, target: Buffer | None = None, lead: tuple[Index, ...] = ()) -> Buffer:
         """Copy a value to a buffer, or to the part of one at leading indices."""
@@ -449,7 +476,9 @@ def _compared(operation: str, x: Expression, y: Expression) -> Expression:
 
 
 def _buffer_of(source: Source) -> Buffer | None:
-    return source if isinstance(source, Buffer) else source.buffer if isinstance(source, Section) else None
+    if isinstance(source, Buffer):
+        return source
+    return source.buffer if isinstance(source, (Section, View)) else None
 
 
 # -- operations that hold programs -----------------------------------------------------------------------
@@ -551,6 +580,8 @@ def _stacked(
     block: _Block, body: _Block, var: Var, source: Source, counter: Dim, is_complete: bool
 ) -> Source:
     """Return an array of what all turns of a loop have for a value."""
+    if isinstance(source, View) and block.keeps(source.buffer):
+        return View(source.buffer, source.indices, (counter, *source.axes))
     known = stacked(source, counter) if is_complete else None
     if known is not None:
         return known
@@ -586,6 +617,8 @@ def _row(block: _Block, source: Source, type_: TensorType, step: Index) -> Sourc
             return Section(source, (step,))
         case Section(buffer=buffer, lead=lead):
             return Section(buffer, (*lead, step))
+        case View():
+            return source.row(step)
         case Grid(offset=offset, strides=strides):
             return replace(source, offset=offset + step * strides[0], strides=strides[1:])
         case Diagonal():
