@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeGuard, cast
@@ -51,7 +51,7 @@ from wengert.engine.nest.lowering import (
     fitting,
     is_limited,
 )
-from wengert.engine.nest.nest import Branch, Call, Host, Loop, Nest, Program, Sort, Step, Store, While
+from wengert.engine.nest.nest import Branch, Call, Host, Loop, Nest, Program, Sort, Step, Store, While, writes
 from wengert.engine.nest.routine import Routine
 from wengert.engine.primitive import REGISTRY
 from wengert.engine.transforms.staging import stage
@@ -567,28 +567,45 @@ def _turns(block: _Block, equation: Equation, sources: Sequence[Source]) -> _Tur
     body = block.inner()
     results = body.graph(body_graph, [*sources[:constants], *carries, *rows])
     results = [_as(s, t.dtype) for s, t in zip(results, types, strict=True)]
-    stacks = [
-        _stacked(block, body, var, source, counter, is_complete)
-        for var, source in zip(equation.outputs[count:], results[count:], strict=True)
-    ]
+    stacks, copies = _stacks(block, equation.outputs[count:], results[count:], counter, is_complete)
+    body.steps[:] = _placed(body.steps, copies)
     body.update([types[n] for n in moved], [results[n] for n in moved], buffers)
     ends = [numbers[n].last if n in numbers else carries[n] for n in range(count)]
     return _Turns(counter, tuple(body.steps), [*ends, *stacks])
 
 
-def _stacked(
-    block: _Block, body: _Block, var: Var, source: Source, counter: Dim, is_complete: bool
-) -> Source:
-    """Return an array of what all turns of a loop have for a value."""
-    if isinstance(source, View) and block.keeps(source.buffer):
-        return View(source.buffer, source.indices, (counter, *source.axes))
-    known = stacked(source, counter) if is_complete else None
-    if known is not None:
-        return known
-    stack = block.new(var)
-    row = TensorType(var.dtype, var.shape[1:])
-    body.copy(Operand(row, source), stack, (Index(0, ((counter, 1),)),))
-    return stack
+#: A step that copies a source.
+_Copy = tuple[Source, Step]
+
+
+def _stacks(
+    block: _Block, outputs: Sequence[Var], sources: Sequence[Source], counter: Dim, is_complete: bool
+) -> tuple[list[Source], list[_Copy]]:
+    """Return arrays of what all turns of a loop have for values, and the steps of a turn that fill them."""
+    stacks: list[Source] = []
+    copies = block.inner()
+    copied: list[Source] = []
+    for var, source in zip(outputs, sources, strict=True):
+        known = stacked(source, counter) if is_complete else None
+        if isinstance(source, View) and block.keeps(source.buffer):
+            known = View(source.buffer, source.indices, (counter, *source.axes))
+        if known is None:
+            known = block.new(var)
+            row = Operand(TensorType(var.dtype, var.shape[1:]), source)
+            copies.copy(row, known, (Index(0, ((counter, 1),)),))
+            copied.append(source)
+        stacks.append(known)
+    return stacks, list(zip(copied, copies.steps, strict=True))
+
+
+def _placed(steps: Sequence[Step], copies: Sequence[_Copy]) -> list[Step]:
+    """Put each copy behind the step that makes its source: a later one may write in the place of that."""
+    made = {buffer: place for place, step in enumerate(steps, 1) for buffer in writes(step)}
+    at: defaultdict[int, list[Step]] = defaultdict(list)
+    for source, copy in copies:
+        buffer = _buffer_of(source)
+        at[0 if buffer is None else made.get(buffer, 0)].append(copy)
+    return [*at[0], *(x for place, step in enumerate(steps, 1) for x in (step, *at[place]))]
 
 
 def _scan(block: _Block, equation: Equation) -> list[Source]:
