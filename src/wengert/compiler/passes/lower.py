@@ -567,7 +567,7 @@ def _turns(block: _Block, equation: Equation, sources: Sequence[Source]) -> _Tur
     body = block.inner()
     results = body.graph(body_graph, [*sources[:constants], *carries, *rows])
     results = [_as(s, t.dtype) for s, t in zip(results, types, strict=True)]
-    stacks, copies = _stacks(block, equation.outputs[count:], results[count:], counter, is_complete)
+    stacks, copies = _stacks(block, equation.outputs[count:], results[count:], counter)
     body.steps[:] = _placed(body.steps, copies)
     body.update([types[n] for n in moved], [results[n] for n in moved], buffers)
     ends = [numbers[n].last if n in numbers else carries[n] for n in range(count)]
@@ -579,14 +579,14 @@ _Copy = tuple[Source, Step]
 
 
 def _stacks(
-    block: _Block, outputs: Sequence[Var], sources: Sequence[Source], counter: Dim, is_complete: bool
+    block: _Block, outputs: Sequence[Var], sources: Sequence[Source], counter: Dim
 ) -> tuple[list[Source], list[_Copy]]:
     """Return arrays of what all turns of a loop have for values, and the steps of a turn that fill them."""
     stacks: list[Source] = []
     copies = block.inner()
     copied: list[Source] = []
     for var, source in zip(outputs, sources, strict=True):
-        known = stacked(source, counter) if is_complete else None
+        known: Source | None = stacked(source, counter)
         if isinstance(source, View) and block.keeps(source.buffer):
             known = View(source.buffer, source.indices, (counter, *source.axes))
         if known is None:

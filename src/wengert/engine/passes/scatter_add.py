@@ -87,7 +87,7 @@ class _Sums:
         if equation.primitive == "scatter_add":
             self._sums[equation.outputs[0]] = {None: _Step(place, None, 0, scatters=True)}
         if equation.primitive == "cond":
-            for output in _scattering(equation.graphs()):
+            for output in _scattering(list(equation.graphs())):
                 self._sums[equation.outputs[output]] = {None: _Step(place, None, output, scatters=True)}
         for operand, output, scatters in _additions(equation):
             found = self._sums.setdefault(equation.outputs[output], {})
@@ -154,7 +154,7 @@ def _additions(equation: Equation) -> list[tuple[int, int, bool]]:
             first += equation.primitive == "bounded_scan"  # the number of turns
             return [(first + n, n, scatters) for n, scatters in found.items()]
         case "cond":
-            return _adding(equation.graphs())
+            return _adding(list(equation.graphs()))
         case _:
             return []
 
