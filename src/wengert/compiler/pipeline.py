@@ -21,6 +21,7 @@ from wengert.compiler.passes.narrow import narrow
 from wengert.compiler.passes.pad_borders import pad_borders
 from wengert.compiler.passes.recover_predicates import recover_predicates
 from wengert.compiler.passes.sink_sums import sink_sums
+from wengert.compiler.passes.spread_loops import spread_loops
 from wengert.compiler.passes.split_index_sets import split_index_sets
 from wengert.compiler.passes.split_reductions import split_reductions
 from wengert.compiler.passes.value_checks import add_value_checks
@@ -213,6 +214,12 @@ PASSES: tuple[Pass, ...] = (
         _optimises,
     ),
     _on_nests("coalesce", "make values where copies would put them", coalesce),
+    Pass(
+        "spread_loops",
+        "make nests of loops whose turns are independent",
+        lambda unit: replace(unit, nests=spread_loops(unit.program, unit.target)),
+        _optimises,
+    ),
     _on_nests(
         "split_index_sets", "split a nest where a condition on an index changes its value", split_index_sets
     ),
