@@ -1,4 +1,4 @@
-"""Write forwarding: an element that is written back as it was read stays, and what is added to a written zero is written.
+"""Write forwarding: an element written back as it was read stays, and what is added to a written zero is written.
 
 Loops that add to ``c[i, j]`` turn by turn read and write one element, and so do their backward passes. A carry that no
 turn changes any more becomes a constant of its loop.
@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from wengert.engine.ir.graph import Atom, Equation, Graph, Var
+from wengert.engine.ir.graph import Atom, Equation, Graph
 from wengert.engine.passes.dead import eliminate_dead
 from wengert.engine.passes.rewrite import Rewrite, positive_zero, with_programs_inside
 
@@ -65,7 +65,9 @@ class _Forwarding(Rewrite):
         """Make constants of the carries of a loop that no turn changes."""
         params, body = equation.params, equation.params["body"]
         constants, carries = params["constants"], params["carries"]
-        first = constants + 2 * bool(params.get("stops"))  # whether another turn follows, and how many there were
+        first = constants + 2 * bool(
+            params.get("stops")
+        )  # whether another turn follows, and how many there were
         places = {
             place
             for place in range(first, constants + carries)

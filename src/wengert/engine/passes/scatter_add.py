@@ -214,9 +214,7 @@ def _begun_branch(branch: Graph, output: int, type_: TensorType) -> Graph:
     else:
         outputs[output] = after
         equations = (*equations, Equation("add", (before, addend), (after,)))
-    changed = replace(
-        branch, inputs=(*branch.inputs, before), equations=equations, outputs=tuple(outputs)
-    )
+    changed = replace(branch, inputs=(*branch.inputs, before), equations=equations, outputs=tuple(outputs))
     return fuse_scatter_add(changed)
 
 
