@@ -57,12 +57,8 @@ class _Spread:
 
     def _nests(self, loop: Loop) -> Sequence[Step] | None:
         """Return the nests of a loop, with the counter among their dimensions; None if turns are not independent."""
-        steps = (
-            loop.steps
-            if all(isinstance(x, Nest) for x in loop.steps)
-            else selected(loop.steps, self.uses) or ()
-        )
-        nests = [_with_digits(step) for step in steps if isinstance(step, Nest)]
+        steps = selected(map_nests(loop.steps, lambda nest: [_with_digits(nest)]), self.uses) or ()
+        nests = [step for step in steps if isinstance(step, Nest)]
         if not nests or len(nests) < len(steps) or loop.shared or not all(map(_is_plain, nests)):
             return None
         if len(nests) > 1 and any(may_report(root) for nest in nests for root in nest.roots()):
