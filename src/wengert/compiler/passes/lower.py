@@ -94,6 +94,8 @@ class _Block:
         self.constants = constants
         self.contract = contract
         self.outer = outer
+        self.is_turn = False
+        """Whether a loop carries the block out again and again."""
         self.settled: set[Buffer] = set()
         """The buffers that a step of this block writes, once."""
         self.steps: list[Step] = []
@@ -108,8 +110,17 @@ class _Block:
         return _Block(self.constants, self.contract, self)
 
     def keeps(self, buffer: Buffer) -> bool:
-        """Return whether a buffer stays as it is as long as this block runs."""
-        return buffer in self.settled or (self.outer is not None and self.outer.keeps(buffer))
+        """Return whether a buffer stays as it is in all turns of the loop around.
+
+        What a turn makes may be the memory in which a later step writes its result.
+        """
+        if self.is_turn and self.outer is not None:
+            return self.outer.has(buffer)
+        return self.has(buffer) if self.outer is None else self.outer.keeps(buffer)
+
+    def has(self, buffer: Buffer) -> bool:
+        """Return whether a step of this block, or of one around it, writes a buffer, once."""
+        return buffer in self.settled or (self.outer is not None and self.outer.has(buffer))
 
     # -- graphs ------------------------------------------------------------------------------------------
 
@@ -528,6 +539,7 @@ def _while(block: _Block, equation: Equation) -> list[Source]:
     types = [var.type for var in equation.outputs]
     carries = block.carried(types, [_as(s, t.dtype) for s, t in zip(sources[middle:], types, strict=True)])
     test, body = block.inner(), block.inner()
+    test.is_turn = body.is_turn = True
     (going,) = test.graph(params["condition"], [*sources[: params["tested"]], *carries])
     flag = _truth(test, Operand(params["condition"].output_types[0], going))
     results = body.graph(params["body"], [*sources[params["tested"] : middle], *carries])
@@ -565,6 +577,7 @@ def _turns(block: _Block, equation: Equation, sources: Sequence[Source]) -> _Tur
     sliced = [atom.type for atom in equation.operands[-len(sources) :][middle:]]
     rows = [_row(block, source, type_, step) for source, type_ in zip(sources[middle:], sliced, strict=True)]
     body = block.inner()
+    body.is_turn = True
     results = body.graph(body_graph, [*sources[:constants], *carries, *rows])
     results = [_as(s, t.dtype) for s, t in zip(results, types, strict=True)]
     stacks, copies = _stacks(block, equation.outputs[count:], results[count:], counter)
