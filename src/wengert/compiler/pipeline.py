@@ -21,9 +21,9 @@ from wengert.compiler.passes.narrow import narrow
 from wengert.compiler.passes.pad_borders import pad_borders
 from wengert.compiler.passes.recover_predicates import recover_predicates
 from wengert.compiler.passes.sink_sums import sink_sums
-from wengert.compiler.passes.spread_loops import spread_loops
 from wengert.compiler.passes.split_index_sets import split_index_sets
 from wengert.compiler.passes.split_reductions import split_reductions
+from wengert.compiler.passes.spread_loops import spread_loops
 from wengert.compiler.passes.value_checks import add_value_checks
 from wengert.compiler.passes.verify import Verifier
 from wengert.compiler.passes.write_in_place import write_in_place

@@ -131,7 +131,7 @@ def _values_of(nests: Sequence[Nest]) -> dict[_Place, Expression] | None:
         return values.get((node.buffer, node.indices), node) if isinstance(node, Load) else node
 
     for nest in nests:
-        written = dict(values)
+        written = dict(values.keys())
         for buffer, indices in nest.accesses():
             if written.get(buffer, indices) != indices:
                 return None

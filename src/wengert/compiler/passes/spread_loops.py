@@ -173,8 +173,8 @@ def _with_digits(nest: Nest) -> Nest:
                 return (number.index + extent).digit(1, extent)
         elif isinstance(number, Apply) and number.operation == "remainder":
             value, modulus = number.operands
-            is_small = isinstance(modulus, Const) and 0 < modulus.value <= extent
-            if is_small and isinstance(value, Iota) and value.index.is_affine and value.index.bounds[0] >= 0:
+            is_positive = isinstance(value, Iota) and value.index.is_affine and value.index.bounds[0] >= 0
+            if is_positive and isinstance(modulus, Const) and 0 < modulus.value <= extent:
                 return value.index.digit(1, int(modulus.value))
         return Index.of(term)
 

@@ -192,7 +192,8 @@ def _split(on_true: Graph, on_false: Graph, active: Flags) -> _Split:
     slots, places = _slots(computed)
     again = _read_operands(adjoints, [[], []])
     if _size([*select(on_true.input_types, read), *slots]) > _size(select(on_true.input_types, again)):
-        computed, places, slots, read = [[], []], [[], []], [], again
+        computed, slots, read = [list[Var](), list[Var]()], list[TensorType](), again
+        places = [list[int](), list[int]()]
     triples = list(zip(adjoints, computed, places, strict=True))
 
     def forward(adjoint: Adjoint, residuals: Sequence[Var], places: Sequence[int]) -> Graph:

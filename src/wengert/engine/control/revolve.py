@@ -143,12 +143,17 @@ class Recomputed:
 
     def _back_of_block(self, active: Flags) -> Graph:
         """Return the backward pass of a block: its first input is the number of turns."""
-        params = {"constants": self.constants, "carries": self.carries, "reverse": False}
 
         def run(turns: Any, *values: Any) -> list[Any]:
             operands, cotangents = values[: len(active)], values[len(active) :]
             _, pullback = pull_bounded(
-                [turns, *operands], [False, *active], body=self.body, length=self.block, **params
+                [turns, *operands],
+                [False, *active],
+                body=self.body,
+                constants=self.constants,
+                carries=self.carries,
+                length=self.block,
+                reverse=False,
             )
             return select(pullback(spread(cotangents, self.inexact))[1:], active)
 
