@@ -16,6 +16,7 @@ from wengert.engine.control.bounded_scan import (
 )
 from wengert.engine.control.revolve import recomputing_adjoint
 from wengert.engine.control.scan_primitive import (
+    carries_of_residuals,
     exchange,
     extend_scan,
     infer_scan,
@@ -38,7 +39,7 @@ from wengert.engine.control.subgraphs import (
     spread,
     types_of_parts,
 )
-from wengert.engine.control.values import check_same_types, strong
+from wengert.engine.control.values import check_same_types, strong, zeros
 from wengert.engine.core.dtypes import INT64, is_inexact
 from wengert.engine.core.errors import LimitError, message
 from wengert.engine.ir.graph import Graph
@@ -106,7 +107,8 @@ def room(body: Graph, active: Flags, constants: int, carries: int, max_bytes: in
     Raises:
         LimitError: the budget does not hold a state and the residuals of a turn.
     """
-    state = sum(map(_bytes, body.input_types[constants : constants + carries]))
+    needed = carries_of_residuals(body, active, constants, carries)
+    state = sum(map(_bytes, select(body.output_types[:carries], needed)))
     residuals = sum(map(_bytes, stacked_residuals(body, active, constants, carries)))
     in_blocks = len(body.inputs) == constants + carries and len(body.outputs) == carries
     largest = min(max_bytes // 2, max_bytes - state) // max(residuals, 1)
@@ -145,11 +147,15 @@ def pullback_of(primals: Values, active: Flags, **params: Any) -> Any:
     """Return the function from the cotangents of a loop's results to those of its operands."""
     body, constants, carries = params["body"], params["constants"], params["carries"]
     flags = active_inputs(functools.partial(propagate, body), active[1:], constants, carries)
+    needed = carries_of_residuals(body, flags, constants, carries)
+    operands = list(primals)
+    for place, (type_, flag) in enumerate(zip(body.output_types, needed, strict=False), 1 + constants):
+        operands[place] = operands[place] if flag else zeros(type_)  # so that no loop around keeps it
 
     def pullback(cotangents: Values) -> list[Any]:
-        types = _infer(*map(type_of, primals), **params)
+        types = _infer(*map(type_of, operands), **params)
         seeds = cotangents_or_zeros(cotangents, [*map(strong, types)])
-        results = checkpointed_adjoint_primitive(*primals, *seeds, active=tuple(flags), **params)
+        results = checkpointed_adjoint_primitive(*operands, *seeds, active=tuple(flags), **params)
         return [None, *spread(results, flags)]
 
     return pullback

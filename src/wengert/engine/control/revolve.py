@@ -18,7 +18,7 @@ import numpy as np
 
 from wengert.engine.boxes import recording
 from wengert.engine.control.bounded_scan import ENDLESS, bounded_scan_primitive, pull_bounded
-from wengert.engine.control.scan_primitive import parts
+from wengert.engine.control.scan_primitive import carries_of_residuals, parts
 from wengert.engine.control.subgraphs import (
     Flags,
     Values,
@@ -136,7 +136,10 @@ class Recomputed:
         self.slots = slots
         self.block = block
         self.active = parts(active, constants, carries)
-        self.advance = subgraph(body, body.inputs, body.outputs[:carries])
+        self.needed = carries_of_residuals(body, active, constants, carries)
+        """The carries that a state consists of: the pass backward reads no others."""
+        self.kept = sum(self.needed)
+        self.advance = subgraph(body, body.inputs, select(body.outputs[:carries], self.needed))
         self.inexact = [is_inexact(type_.dtype) for type_ in body.output_types]
         self.back = self._back_of_block(active) if block > 1 else vjp_graph(body, active, active)[0]
         self.raises = may_raise(body)
@@ -154,6 +157,7 @@ class Recomputed:
                 carries=self.carries,
                 length=self.block,
                 reverse=False,
+                unread=[not flag for flag in self.needed],
             )
             return select(pullback(spread(cotangents, self.inexact))[1:], active)
 
@@ -168,15 +172,15 @@ class Recomputed:
         rows = [x for x in spread_out[self.carries :] if x is not None]
         sums = [zeros(strong(type_of(x))) for x in select(groups.constants, self.active.constants)]
         slices = [zeros(strong(type_of(x))) for x in select(groups.slices, self.active.slices)]
-        saved = [self._first_of(x) for x in groups.carries]
+        saved = [self._first_of(x) for x in select(groups.carries, self.needed)]
         count = len(sums), len(carried)
 
         def turn_back(end: Any, top: Any, positions: Any, *state: Any) -> list[Any]:
-            saved, so_far = state[: self.carries], parts(state[self.carries :], *count)
+            saved, so_far = state[: self.kept], parts(state[self.kept :], *count)
             start = (end - 1) // self.block * self.block
             top, positions, saved, values = self._restored(turns, groups, start, top, positions, saved)
             row = self._row(turns, start)
-            inputs = [*groups.constants, *values, *(gather(x, row) for x in groups.slices)]
+            inputs = [*groups.constants, *self._carries(values), *(gather(x, row) for x in groups.slices)]
             if self.block > 1:
                 inputs = [end - start, *inputs]
             end = start
@@ -189,7 +193,12 @@ class Recomputed:
 
         start = [turns, np.int64(0), np.zeros(self.slots, np.int64), *saved, *sums, *carried, *slices]
         results = repeat_while(lambda end, *state: greater(end, 0), turn_back, start, self.raises)
-        return results[3 + self.carries :]
+        return results[3 + self.kept :]
+
+    def _carries(self, values: Values) -> list[Any]:
+        """Return a value for each carry, given those of a state."""
+        types = self.body.output_types[: self.carries]
+        return [or_zero(x, type_) for x, type_ in zip(spread(values, self.needed), types, strict=True)]
 
     def _first_of(self, value: Any) -> Any:
         room = np.zeros((self.slots, *shape_of(value)), type_of(value).dtype)
@@ -214,7 +223,10 @@ class Recomputed:
             def step(position: Any, *values: Any) -> list[Any]:
                 row = self._row(turns, position)
                 rows = (gather(x, row) for x in groups.slices)
-                return [position + 1, *evaluate(self.advance, *groups.constants, *values, *rows)]
+                return [
+                    position + 1,
+                    *evaluate(self.advance, *groups.constants, *self._carries(values), *rows),
+                ]
 
             state = [position, *values]
             return repeat_while(lambda position, *_: less(position, target), step, state, self.raises)
@@ -223,7 +235,7 @@ class Recomputed:
             return logical_and(greater(start - position, self.block), less(top, self.slots - 1))
 
         def keep(position: Any, top: Any, positions: Any, *state: Any) -> list[Any]:
-            saved, values = state[: self.carries], state[self.carries :]
+            saved, values = state[: self.kept], state[self.kept :]
             blocks = (start - position) // self.block + 1
             target = position + split(blocks, self.slots - top) * self.block
             position, *values = advanced(position, target, values)
@@ -237,7 +249,7 @@ class Recomputed:
         position, top, positions, *state = repeat_while(
             is_far, keep, [position, top, positions, *saved, *values]
         )
-        saved, values = state[: self.carries], state[self.carries :]
+        saved, values = state[: self.kept], state[self.kept :]
         _, *values = advanced(position, start, values)
         return top, positions, saved, values
 

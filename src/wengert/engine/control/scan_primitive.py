@@ -26,6 +26,7 @@ from wengert.engine.control.subgraphs import (
     may_raise,
     or_zero,
     propagate,
+    read_inputs,
     repeat,
     select,
     spread,
@@ -194,6 +195,19 @@ def stacked_residuals(body: Graph, active: Flags, constants: int, carries: int) 
     return [var.type for var in _residuals(adjoint_graph(body, active), constants, carries).stacked]
 
 
+def carries_of_residuals(body: Graph, active: Flags, constants: int, carries: int) -> list[bool]:
+    """Return which carries the residuals of any turn depend on: the pass backward reads no others."""
+    adjoint = adjoint_graph(body, active)
+    needed = parts(read_inputs(adjoint.graph, adjoint.residuals()), constants, carries).carries
+    while True:
+        outputs = select(body.outputs[:carries], needed)
+        read = parts(read_inputs(body, outputs), constants, carries).carries
+        grown = list(map(max, needed, read))
+        if grown == needed:
+            return grown
+        needed = grown
+
+
 def pull_scan(
     run: Run,
     run_back: Callable[[Values], Run],
@@ -203,13 +217,22 @@ def pull_scan(
     body: Graph,
     constants: int,
     carries: int,
+    unread: Flags = (),
     **params: Any,
 ) -> Any:
-    """Scan forward and keep the residuals; the pullback scans in the opposite direction."""
+    """Scan forward and keep the residuals; the pullback scans in the opposite direction.
+
+    Carries that are ``unread``, by the caller and by the pass backward, stay as they are.
+    """
     active = active_inputs(functools.partial(propagate, body), active, constants, carries)
     adjoint = adjoint_graph(body, active)
     residuals = _residuals(adjoint, constants, carries)
-    inputs, outputs = adjoint.graph.inputs[: len(active)], adjoint.graph.outputs[: len(adjoint.followed)]
+    inputs, outputs = (
+        adjoint.graph.inputs[: len(active)],
+        list(adjoint.graph.outputs[: len(adjoint.followed)]),
+    )
+    for place in (place for place, flag in enumerate(unread) if flag):
+        outputs[place] = inputs[constants + place]
     groups = parts(primals, constants, carries)
     fixed = evaluate(subgraph(adjoint.graph, inputs[:constants], residuals.fixed), *groups.constants)
     sliced = [groups.slices[inputs[constants + carries :].index(var)] for var in residuals.sliced]

@@ -81,6 +81,15 @@ def dependents(graph: Graph, inputs: Iterable[Var]) -> set[Var]:
     return variables
 
 
+def read_inputs(graph: Graph, atoms: Iterable[Any]) -> list[bool]:
+    """Return which inputs of a graph some of its values depend on."""
+    needed = set(atoms)
+    for equation in reversed(graph.equations):
+        if not needed.isdisjoint(equation.outputs):
+            needed.update(equation.operands)
+    return [var in needed for var in graph.inputs]
+
+
 def _closed(graph: Graph, captured: Values) -> Graph:
     """Return a graph without captured values, or raise an error: only a custom rule can capture one here."""
     if captured:
