@@ -36,6 +36,7 @@ _CALLED = {
     "or": either,
     "or_test": either_holds,
     "result": result,
+    "texts": raising.messages,
     "trying": raising.trying,
     "while": while_,
 }

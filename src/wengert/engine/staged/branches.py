@@ -24,7 +24,7 @@ from wengert.engine.ops.shape import reshape
 from wengert.engine.staged.aliases import link
 from wengert.engine.staged.contents import NOTHING, Content, Leaf, Sharing, content_of, is_same
 from wengert.engine.staged.exchanged import give_up, refusal
-from wengert.engine.staged.raising import joined, note, number_of, run
+from wengert.engine.staged.raising import joined, lost, note, number_of, run
 from wengert.engine.staged.regions import (
     FLOW,
     UNBOUND,
@@ -42,6 +42,7 @@ from wengert.engine.staged.regions import (
     variables,
 )
 from wengert.engine.staged.shared import Made, freeze_shared
+from wengert.engine.staged.texts import text_of
 from wengert.engine.transforms.staging import evaluate
 
 #: A second operand of `and` or `or` with at most so many operations is evaluated in any case, if it raises no error.
@@ -320,9 +321,9 @@ def _side(
             try:
                 value = run(function) if function is not None else None
             except Exception as error:
-                if isinstance(error, WengertError) and not isinstance(error, IndexingError):
-                    raise
-                problem = error
+                problem = lost(error)
+                if isinstance(problem, WengertError) and not isinstance(problem, IndexingError):
+                    raise problem from None
             found: list[Place] = [*region.arrays(), *region.elements()] if problem is None else []
             places = {key_of(place): place for place in found}
             contents = {key_of(place): content_of(place.content) for place in (*names, *found)}
@@ -501,7 +502,7 @@ def _without_roots(content: Content) -> Content:
 
 
 def _shown(leaf: Leaf) -> str:
-    return show(type_of(leaf.value)) if leaf.is_number else repr(leaf.object)
+    return show(type_of(leaf.value)) if leaf.is_number else text_of(leaf.object)
 
 
 def _common(path: str, types: Sequence[TensorType]) -> TensorType:

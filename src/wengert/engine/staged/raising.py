@@ -6,17 +6,19 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
-from wengert.engine.boxes import Box, below
+from wengert.engine.boxes import RUNNING, Box, below, loss_of
 from wengert.engine.control.values import is_number
 from wengert.engine.core import tree
-from wengert.engine.core.errors import is_users, place, user_frame
+from wengert.engine.core.errors import StagingError, is_users, place, split_location, user_frame
 from wengert.engine.core.raised import enter
 from wengert.engine.ops.comparison import equal, not_equal, require_valid, where
 from wengert.engine.ops.reduction import reduce_all
 from wengert.engine.staged.exchanged import refusal
 from wengert.engine.staged.frozen import Frozen
 from wengert.engine.staged.regions import FLOW
+from wengert.engine.staged.texts import texts, writes
 from wengert.engine.transforms.batching import BatchTrace
+from wengert.engine.transforms.builtin_names import LOSSES
 from wengert.engine.transforms.staging import GraphTrace
 
 _FREE = "cannot access free variable "
@@ -33,6 +35,9 @@ def run(function: Callable[..., Any], *arguments: Any) -> Any:
             requirement = f"cannot access local variable {name!r} where it is not associated with a value"
             raise UnboundLocalError(requirement).with_traceback(problem.__traceback__) from None
         raise
+    except TypeError as problem:
+        raise_lost(problem)
+        raise
 
 
 @contextmanager
@@ -41,8 +46,49 @@ def trying() -> Generator[None]:
     FLOW.trying += 1
     try:
         yield
+    except TypeError as problem:
+        found = lost(problem)
+        if isinstance(found, LOSSES):
+            FLOW.caught = found
+        raise
     finally:
         FLOW.trying -= 1
+
+
+def messages(*function: Any) -> texts:
+    """Return a context in which a statement may make texts of values that only a run knows.
+
+    Args:
+        function: what it calls; nothing for a `raise` statement, whose text a handler could read.
+    """
+    return texts(writes(*function) if function else not FLOW.trying)
+
+
+def raise_lost(problem: TypeError) -> None:
+    """Raise the error of a value that only a run knows, which an error of Python's hides, if there is one.
+
+    Args:
+        problem: an error in a function that is being staged.
+    """
+    found = lost(problem)
+    if found is not problem:
+        raise found from None
+
+
+def lost(problem: Exception) -> Exception:
+    """Return the error of a value that only a run knows, which an error of Python's hides; else that error.
+
+    Args:
+        problem: an error in a function that is being staged.
+    """
+    found = loss_of(problem)
+    if found is problem or not RUNNING.traced:
+        return found
+    text, location = split_location(str(found))
+    if not str(problem).startswith("unhashable"):
+        return StagingError(f"{text}{location}")
+    hint = "make texts and keys of known values, or write a chain of if statements"
+    return StagingError(f"key: only a run knows the number; {hint}.{location}")
 
 
 def number_of(problem: Exception) -> int:
@@ -54,7 +100,8 @@ def number_of(problem: Exception) -> int:
         )
     file, line, name = _origin(problem)
     where_ = f" [{place(file, line)}]" if file else ""
-    text = f"{type(problem).__name__}: {problem}{where_}".replace("|", "/")
+    with texts():
+        text = f"{type(problem).__name__}: {problem}{where_}".replace("|", "/")
     enter(text, problem, file, line, name)
     if text not in FLOW.texts:
         FLOW.texts.append(text)
@@ -111,11 +158,16 @@ def scope() -> Generator[None]:
     """Collect the exceptions that a function may raise."""
     before = {**vars(FLOW)}
     FLOW.code, FLOW.texts, FLOW.facts, FLOW.trying = 0, [], [], 0
-    FLOW.frozen, FLOW.spoiled, FLOW.memory = Frozen(), None, None
+    FLOW.frozen, FLOW.spoiled, FLOW.caught, FLOW.memory = Frozen(), None, None, None
+    hides, RUNNING.hides_text = RUNNING.hides_text, True
     try:
         yield
+    except TypeError as problem:
+        raise_lost(problem)
+        raise
     finally:
         vars(FLOW).update(before)
+        RUNNING.hides_text = hides
 
 
 def checked(result: Any) -> Any:
@@ -126,8 +178,9 @@ def checked(result: Any) -> Any:
     """
     code = FLOW.code
     FLOW.frozen.check()
-    if FLOW.spoiled is not None:
-        raise FLOW.spoiled
+    for problem in (FLOW.spoiled, FLOW.caught):
+        if problem is not None:
+            raise problem
     if not isinstance(code, Box):
         return result
     _check_open(code)

@@ -26,6 +26,7 @@ from wengert.engine.staged.objects import (
     reached,
     restore,
 )
+from wengert.engine.staged.texts import text_of
 
 
 class _Unbound:
@@ -80,6 +81,8 @@ class _Flow(threading.local):
         """The objects that may be one, as only a run knows."""
         self.spoiled: Exception | None = None
         """The error of a change that could not be undone."""
+        self.caught: Exception | None = None
+        """The error of a value that only a run knows that a handler of the program may have caught."""
 
 
 FLOW = _Flow()
@@ -198,7 +201,7 @@ class Element(NamedTuple):
         """What messages call it."""
         if isinstance(self.container, CellType):
             return "a variable of an enclosing function"
-        return f"[{self.key!r}] of a {type(self.container).__name__}"
+        return f"[{text_of(self.key)}] of a {type(self.container).__name__}"
 
     @property
     def content(self) -> Any:
@@ -247,7 +250,7 @@ def show_value(value: Any) -> str:
         value = value.value
     leaves, structure = tree.flatten(value)
     if structure.kind is not None and not leaves:
-        return repr(value)
+        return text_of(value)
     if all(map(is_number, leaves)):
         return show(*map(type_of, leaves)) if structure.kind is None else tree.show(structure)
     return type(value).__name__
@@ -282,6 +285,7 @@ class Region:
         self._outer = RUNNING.written, RUNNING.born
         RUNNING.written, RUNNING.born = self.written, self.born
         self._code, FLOW.code = FLOW.code, 0
+        self._caught, FLOW.caught = FLOW.caught, None
         self._frozen = FLOW.frozen.names()
         OBSERVED.append(self)
         return self
@@ -296,7 +300,7 @@ class Region:
             variable.content = content
         for box, owner, state in self.written.values():
             box.owner, box.state = owner, state
-        changed: Exception | None = None
+        changed, FLOW.caught = FLOW.caught, self._caught
         try:
             FLOW.frozen.check()
         except StagingError as found:
