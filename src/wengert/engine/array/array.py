@@ -37,6 +37,7 @@ from wengert.engine.core.errors import (
     UNFOLLOWED,
     ArgumentError,
     ArrayAttributeError,
+    ConcreteError,
     DtypeError,
     ScalarError,
     UnsupportedError,
@@ -212,6 +213,8 @@ class Array(Conversions):
 
     def __repr__(self) -> str:
         value = concrete(self)
+        if value is None and RUNNING.hides_text:
+            raise ConcreteError(message("str", "a concrete value is needed", str(self.type)))
         inside = str(self.type) if value is None else f"{value}, {self.type}"
         return f"Array({inside}, {self.owner.name})"  # `shows_box` finds this form
 

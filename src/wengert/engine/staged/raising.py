@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
-from wengert.engine.boxes import Box, below
+from wengert.engine.boxes import RUNNING, Box, below
 from wengert.engine.control.values import is_number
 from wengert.engine.core import tree
 from wengert.engine.core.errors import is_users, place, user_frame
@@ -45,8 +45,20 @@ def trying() -> Generator[None]:
         FLOW.trying -= 1
 
 
+def keep_strict(problem: str) -> None:
+    """End a run in which only loops of a known number of turns may be staged.
+
+    Args:
+        problem: what else would be.
+    """
+    if FLOW.is_strict:
+        FLOW.spoiled = refusal("staging", problem)
+        raise FLOW.spoiled
+
+
 def number_of(problem: Exception) -> int:
     """Return the number by which the function that is being staged knows an exception."""
+    keep_strict("an exception depends on what only a run knows")
     if FLOW.trying:
         requirement = "a try statement surrounds an exception that only a run raises"
         raise refusal(
@@ -107,15 +119,22 @@ def note(problem: Exception, happens: Any) -> None:
 
 
 @contextmanager
-def scope() -> Generator[None]:
-    """Collect the exceptions that a function may raise."""
+def scope(is_strict: bool = False) -> Generator[None]:
+    """Collect the exceptions that a function may raise.
+
+    Args:
+        is_strict: whether only loops of a known number of turns may be staged.
+    """
     before = {**vars(FLOW)}
     FLOW.code, FLOW.texts, FLOW.facts, FLOW.trying = 0, [], [], 0
+    FLOW.is_strict, FLOW.loops = is_strict, 0
     FLOW.frozen, FLOW.spoiled, FLOW.memory = Frozen(), None, None
+    hides, RUNNING.hides_text = RUNNING.hides_text, is_strict
     try:
         yield
     finally:
         vars(FLOW).update(before)
+        RUNNING.hides_text = hides
 
 
 def checked(result: Any) -> Any:
@@ -128,6 +147,8 @@ def checked(result: Any) -> Any:
     FLOW.frozen.check()
     if FLOW.spoiled is not None:
         raise FLOW.spoiled
+    if FLOW.is_strict and not FLOW.loops:
+        raise refusal("staging", "no loop of the function can be one of the program")
     if not isinstance(code, Box):
         return result
     _check_open(code)

@@ -49,6 +49,7 @@ from wengert.engine.core.dtypes import NUMPY_VALUE
 from wengert.engine.core.errors import ConcreteError, StagingError, is_users, users_call
 from wengert.engine.ops.elementwise import UFUNCS
 from wengert.engine.ops.special.scipy_ufuncs import of_scipy
+from wengert.engine.transforms import turns
 from wengert.engine.transforms.array_methods import calling_methods, method
 from wengert.engine.transforms.builtin_names import BUILTINS, LOSSES, has_attribute
 from wengert.engine.transforms.class_copies import COPIERS, alias_copy, class_copy, is_copied, object_copy
@@ -57,6 +58,7 @@ from wengert.engine.transforms.guards import asks_for_types
 from wengert.engine.transforms.math_functions import of_math
 from wengert.engine.transforms.originals import FUNCTIONS, HOLDERS, Runs, contents
 from wengert.engine.transforms.shared_containers import CONTAINERS, LOOKED_AT, SharedNamespace, View, shared
+from wengert.engine.transforms.turns import ManyTurns
 
 ResultT = TypeVar("ResultT")
 
@@ -89,8 +91,8 @@ class Staging(NamedTuple):
 
     code: Callable[[CodeType, dict[str, Any]], CodeType | None]
     """Returns the code of a copy, given the user's and its globals."""
-    scope: Callable[[], contextlib.AbstractContextManager[None]]
-    """Surrounds the call of the user's function."""
+    scope: Callable[[bool], contextlib.AbstractContextManager[None]]
+    """Surrounds the call of the user's function, given whether loops of a known number of turns alone are staged."""
     checked: Callable[[Any], Any]
     """Returns its result, which depends on that no exception is raised."""
 
@@ -104,28 +106,31 @@ STAGING_LOADERS: list[Callable[[], Any]] = []
 class _Mode(threading.local):
     staged = False
     """Whether copies have rewritten control flow."""
+    many_turns: Any = None
+    """The code whose loops are staged because they have many turns."""
 
 
 _mode = _Mode()
 
 
-def attempt(function: Callable[..., Any], run: Callable[[], ResultT]) -> ResultT:
+def attempt(function: Callable[..., Any], run: Callable[[], ResultT], traces: bool = False) -> ResultT:
     """Run a transform of a user's function; if it loses a value, run it once more with substitutes.
 
     Args:
         function: the user's function.
         run: runs the transform anew; it calls ``current(function)``.
+        traces: whether the run traces the function on types alone.
 
     Returns:
         The result of the run.
     """
-    for again in runs(function):
+    for again in runs(function, traces=traces):
         with again:
             return run()
     raise AssertionError
 
 
-def runs(function: Callable[..., Any], loss: Exception | None = None) -> Iterator[_Run]:
+def runs(function: Callable[..., Any], loss: Exception | None = None, traces: bool = False) -> Iterator[_Run]:
     """Yield a context for each run of a transform: as it is, with substitutes, and with rewritten control flow.
 
     A run that loses a value leaves its context without an error if another one follows.
@@ -133,8 +138,9 @@ def runs(function: Callable[..., Any], loss: Exception | None = None) -> Iterato
     Args:
         function: the user's function.
         loss: the error of a first run that is over.
+        traces: whether the run traces the function on types alone.
     """
-    run = _Run(function)
+    run = _Run(function, traces)
     if loss is not None and not run.__exit__(type(loss), loss, loss.__traceback__):
         raise loss
     yield run
@@ -147,20 +153,40 @@ class _Run:
 
     Args:
         function: the user's function.
+        traces: whether it is traced on types alone.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], traces: bool) -> None:
+        self._is_traced = (traces or RUNNING.traced > 0) and ENABLED and STAGED
         self.goes_on = False
         """Whether another run follows."""
         self._function = function
         self._losses: list[Exception] = []
         self._added: list[weakref.WeakSet[Any]] = []
+        self._loops = "unrolled"
+        """How it takes loops of many turns: "unrolled", "staged", or "unrolled for good" as they cannot be staged."""
+        self._before: Any = _mode.many_turns
 
     def __enter__(self) -> None:
-        pass
+        if not self._is_traced or _mode.staged:
+            return
+        if self._loops != "unrolled for good":
+            turns.watch(self)
+        _mode.many_turns = code_of(self._function) if self._loops == "staged" else None
 
     def __exit__(self, kind: Any, problem: BaseException | None, traceback: Any) -> bool:
         self.goes_on = False
+        if self._is_traced:
+            _mode.many_turns = self._before
+            turns.forget(self)
+        if isinstance(problem, ManyTurns) and problem.run is self:
+            self._loops = "staged" if self._loops == "unrolled" else "unrolled for good"
+            self.goes_on = True
+            return True
+        if isinstance(problem, Exception) and self._loops == "staged":
+            self._loops = "unrolled for good"
+            self.goes_on = True
+            return True
         if problem is None:
             self._losses.clear()  # their frames hold the user's arrays
             return False
@@ -182,6 +208,20 @@ class _Run:
         if first is not None and is_same and users_call(problem) == users_call(first):
             raise first from None
         return False
+
+    def has_many(self, count: int) -> bool:
+        """Return whether a line was taken so often that the run ends, and another one follows.
+
+        Args:
+            count: how often.
+        """
+        if self._loops == "staged":  # a loop is unrolled none the less
+            return count > 2 * turns.MOST_TURNS
+        if count <= turns.MOST_TURNS:
+            return False
+        for load in STAGING_LOADERS:
+            load()
+        return bool(STAGING) and isinstance(code_of(self._function), CodeType)
 
     def _following(self, code: Any, problem: BaseException) -> weakref.WeakSet[Any] | None:
         """Return the functions of which the next run makes this one a member."""
@@ -213,8 +253,9 @@ def current(
         options: its keyword arguments.
     """
     staged = _staged_now()
-    code = code_of(function) if ENABLED and (_NEEDY or staged) else None
-    if code is not None and not _mode.staged and code in staged:
+    many_turns = _mode.many_turns
+    code = code_of(function) if ENABLED and (_NEEDY or staged or many_turns) else None
+    if code is not None and not _mode.staged and (code in staged or code is many_turns):
         return functools.partial(staged_call, function)
     is_needy = ENABLED and (
         (code is not None and code in _NEEDY) or asks_for_types(function, *arguments, *options.values())
@@ -225,9 +266,10 @@ def current(
 def staged_call(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
     """Call the copy of a function with rewritten control flow."""
     (staging,) = STAGING
+    has_many_turns = code_of(function) is _mode.many_turns
     _mode.staged = True
     try:
-        with staging.scope():
+        with staging.scope(has_many_turns):
             return staging.checked(_copied_call(function)(*arguments, **options))
     finally:
         _mode.staged = False
