@@ -391,6 +391,8 @@ class _Running(threading.local):
     depth = 0
     traced = 0
     """The number of open traces whose boxes stand for types alone."""
+    hides_text = False
+    """Whether the text of a value that only a run knows raises an error."""
     recorder: Trace | None = None
     complaint: WengertError | None = None
     """The last error of a box that was asked for its number."""

@@ -24,7 +24,7 @@ from wengert.engine.ops.shape import reshape
 from wengert.engine.staged.aliases import link
 from wengert.engine.staged.contents import NOTHING, Content, Leaf, Sharing, content_of, is_same
 from wengert.engine.staged.exchanged import give_up, refusal
-from wengert.engine.staged.raising import joined, lost, note, number_of, run
+from wengert.engine.staged.raising import joined, keep_strict, lost, note, number_of, run
 from wengert.engine.staged.regions import (
     FLOW,
     UNBOUND,
@@ -190,6 +190,7 @@ def _next_truth(join: Callable[..., Any], later: Sequence[Callable[[], Any]]) ->
 
 def _joined_truth(pred: Box, goes_on: bool, later: Callable[[], Any]) -> Any:
     """Return the truth value of a first operand that only a run knows, and of a second one."""
+    keep_strict("a branch depends on what only a run knows")
     side = _side(later, (), (later,), _facts(pred, goes_on))
     content = side.result
     is_plain = side.problem is None and not side.places and not isinstance(side.code, Box) and not side.code
@@ -335,6 +336,7 @@ def _side(
 
 
 def _staged(pred: Box, functions: Sequence[Callable[[], Any] | None], names: Sequence[Variable]) -> Any:
+    keep_strict("a branch depends on what only a run knows")
     sides = [
         _side(f, names, functions, _facts(pred, flag))
         for f, flag in zip(functions, (True, False), strict=True)

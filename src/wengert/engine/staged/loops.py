@@ -22,7 +22,8 @@ from wengert.engine.staged.carried import freeze_made, link_shared, note_shared,
 from wengert.engine.staged.contents import Content, Sharing, content_of
 from wengert.engine.staged.exchanged import give_up, refusal
 from wengert.engine.staged.iterables import Rows, rows_of
-from wengert.engine.staged.raising import joined, run
+from wengert.engine.staged.numbers import check_numbers
+from wengert.engine.staged.raising import joined, keep_strict, run
 from wengert.engine.staged.regions import (
     FLOW,
     Place,
@@ -191,7 +192,10 @@ class _For(_Loop):
     def _try_to_stage(self, first: int) -> bool:
         try:
             self.stage(first)
-        except Exception:  # the loop is unrolled; if it has an error of the user's, that raises it
+        except Exception as problem:  # the loop is unrolled; if it has an error of the user's, that raises it
+            if FLOW.is_strict:
+                FLOW.spoiled = problem
+                raise
             return False
         return True
 
@@ -298,6 +302,11 @@ class _Staging:
         initial = [fit(value, type_) for value, type_ in zip(self._initial(), types, strict=True)]
         body = convert_outputs(body, types)
         is_plain = self.count is not None and not self.raises and not self.loop.exits()
+        if FLOW.is_strict:
+            if not is_plain:
+                keep_strict("the number of turns depends on what only a run knows")
+            check_numbers(body, len(captured), types, initial, self.count or 0)
+            FLOW.loops += 1
         if is_plain:
             parts = {"constants": len(captured), "carries": len(types), "length": self.count}
             operands = [*captured, *initial]

@@ -61,7 +61,8 @@ def messages(*function: Any) -> texts:
     Args:
         function: what it calls; nothing for a `raise` statement, whose text a handler could read.
     """
-    return texts(writes(*function) if function else not FLOW.trying)
+    is_harmless = writes(*function) if function else not FLOW.trying
+    return texts(is_harmless and not FLOW.is_strict)
 
 
 def raise_lost(problem: TypeError) -> None:
@@ -91,8 +92,20 @@ def lost(problem: Exception) -> Exception:
     return StagingError(f"key: only a run knows the number; {hint}.{location}")
 
 
+def keep_strict(problem: str) -> None:
+    """End a run in which only loops of a known number of turns may be staged.
+
+    Args:
+        problem: what else would be.
+    """
+    if FLOW.is_strict:
+        FLOW.spoiled = refusal("staging", problem)
+        raise FLOW.spoiled
+
+
 def number_of(problem: Exception) -> int:
     """Return the number by which the function that is being staged knows an exception."""
+    keep_strict("an exception depends on what only a run knows")
     if FLOW.trying:
         requirement = "a try statement surrounds an exception that only a run raises"
         raise refusal(
@@ -154,10 +167,15 @@ def note(problem: Exception, happens: Any) -> None:
 
 
 @contextmanager
-def scope() -> Generator[None]:
-    """Collect the exceptions that a function may raise."""
+def scope(is_strict: bool = False) -> Generator[None]:
+    """Collect the exceptions that a function may raise.
+
+    Args:
+        is_strict: whether only loops of a known number of turns may be staged.
+    """
     before = {**vars(FLOW)}
     FLOW.code, FLOW.texts, FLOW.facts, FLOW.trying = 0, [], [], 0
+    FLOW.is_strict, FLOW.loops = is_strict, 0
     FLOW.frozen, FLOW.spoiled, FLOW.caught, FLOW.memory = Frozen(), None, None, None
     hides, RUNNING.hides_text = RUNNING.hides_text, True
     try:
@@ -181,6 +199,8 @@ def checked(result: Any) -> Any:
     for problem in (FLOW.spoiled, FLOW.caught):
         if problem is not None:
             raise problem
+    if FLOW.is_strict and not FLOW.loops:
+        raise refusal("staging", "no loop of the function can be one of the program")
     if not isinstance(code, Box):
         return result
     _check_open(code)

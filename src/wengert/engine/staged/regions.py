@@ -75,6 +75,10 @@ class _Flow(threading.local):
         """How many `try` statements are open."""
         self.probing = 0
         """How many loops are finding out whether they must be staged."""
+        self.is_strict = False
+        """Whether only loops of a known number of turns may be staged, as many turns alone are the reason."""
+        self.loops = 0
+        """How many loops were staged."""
         self.memory: Any = None
         """What earlier drafts of the block that is traced found of the loops inside; None outside of drafts."""
         self.frozen = Frozen()

@@ -29,6 +29,7 @@ from wengert.engine.ir.types import TensorType, type_of
 from wengert.engine.nest.lowering import Elementwise, check_integers
 from wengert.engine.ops.comparison import require_valid
 from wengert.engine.primitive import REGISTRY, Primitive
+from wengert.engine.transforms import turns
 
 
 class _State(threading.local):
@@ -112,6 +113,8 @@ class GraphTrace(Trace):
         outputs = tuple(map(Var, types))
         _state.written += 1
         location = f"adjoint of {_state.origin}" if _state.origin else self.location()
+        if RUNNING.traced and not _state.origin:
+            turns.note(primitive.name, location)
         self.equations.append(Equation(primitive.name, operands, outputs, params, location))
         self.locations.update(dict.fromkeys(outputs, location))
         if self.level < _state.provisional_level:
