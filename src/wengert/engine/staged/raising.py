@@ -9,12 +9,13 @@ from typing import Any
 from wengert.engine.boxes import RUNNING, Box, below, loss_of
 from wengert.engine.control.values import is_number
 from wengert.engine.core import tree
-from wengert.engine.core.errors import StagingError, is_users, place, split_location, user_frame
+from wengert.engine.core.errors import StagingError, UncountedError, is_users, place, split_location, user_frame
 from wengert.engine.core.raised import enter
 from wengert.engine.ops.comparison import equal, not_equal, require_valid, where
 from wengert.engine.ops.reduction import reduce_all
 from wengert.engine.staged.exchanged import refusal
 from wengert.engine.staged.frozen import Frozen
+from wengert.engine.staged.numbers import check_behind
 from wengert.engine.staged.regions import FLOW
 from wengert.engine.staged.texts import texts, writes
 from wengert.engine.transforms.batching import BatchTrace
@@ -92,14 +93,16 @@ def lost(problem: Exception) -> Exception:
     return StagingError(f"key: only a run knows the number; {hint}.{location}")
 
 
-def keep_strict(problem: str) -> None:
+def keep_strict(problem: str, is_unknown: bool = False) -> None:
     """End a run in which only loops of a known number of turns may be staged.
 
     Args:
         problem: what else would be.
+        is_unknown: whether a run that unrolls would end here, too.
     """
     if FLOW.is_strict:
-        FLOW.spoiled = refusal("staging", problem)
+        made = refusal("staging", problem)
+        FLOW.spoiled = UncountedError(str(made)) if is_unknown else made
         raise FLOW.spoiled
 
 
@@ -175,7 +178,7 @@ def scope(is_strict: bool = False) -> Generator[None]:
     """
     before = {**vars(FLOW)}
     FLOW.code, FLOW.texts, FLOW.facts, FLOW.trying = 0, [], [], 0
-    FLOW.is_strict, FLOW.loops = is_strict, 0
+    FLOW.is_strict, FLOW.loops, FLOW.ends = is_strict, 0, []
     FLOW.frozen, FLOW.spoiled, FLOW.caught, FLOW.memory = Frozen(), None, None, None
     hides, RUNNING.hides_text = RUNNING.hides_text, True
     try:
@@ -201,6 +204,8 @@ def checked(result: Any) -> Any:
             raise problem
     if FLOW.is_strict and not FLOW.loops:
         raise refusal("staging", "no loop of the function can be one of the program")
+    for trace, count, results in FLOW.ends:
+        check_behind(trace.equations[count:], results)
     if not isinstance(code, Box):
         return result
     _check_open(code)

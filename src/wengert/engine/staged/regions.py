@@ -79,6 +79,8 @@ class _Flow(threading.local):
         """Whether only loops of a known number of turns may be staged, as many turns alone are the reason."""
         self.loops = 0
         """How many loops were staged."""
+        self.ends: list[tuple[Any, int, Any]] = []
+        """For each loop outside of others: the trace, how many equations it had at the end, and the results."""
         self.memory: Any = None
         """What earlier drafts of the block that is traced found of the loops inside; None outside of drafts."""
         self.frozen = Frozen()

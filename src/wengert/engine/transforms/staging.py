@@ -172,6 +172,10 @@ class GraphTrace(Trace):
         self.constants.append((var, constant))
         return var
 
+    def source(self, var: Var) -> Any:
+        """Return the captured value that an input stands for; None for other variables."""
+        return next((value for value in self.captured if self._lifted[id(value.state)][1] is var), None)
+
     def finish(self, outputs: Sequence[Any]) -> Graph:
         """Return the graph; its first inputs are the captured values."""
         atoms = tuple(map(self.atom, self._checked(outputs)))

@@ -45,7 +45,7 @@ from wengert.engine.boxes import RUNNING, Box, boxed, concrete
 from wengert.engine.core import tree
 from wengert.engine.core.copied_files import is_copied_class, is_copied_file
 from wengert.engine.core.dtypes import NUMPY_VALUE
-from wengert.engine.core.errors import ConcreteError, StagingError, is_users, users_call
+from wengert.engine.core.errors import ConcreteError, StagingError, UncountedError, is_users, users_call
 from wengert.engine.ops.elementwise import UFUNCS
 from wengert.engine.ops.special.scipy_ufuncs import of_scipy
 from wengert.engine.transforms import turns
@@ -180,10 +180,11 @@ class _Run:
 
     def __enter__(self) -> None:
         self._start = _Run.now
+        if self._is_traced and _STAGED[True] and code_of(self._function) in _STAGED[True]:
+            self._loops = "unrolled for good"
         if not self._is_traced or _mode.staged:
             return
-        if self._loops != "unrolled for good":
-            turns.watch(self)
+        turns.watch(self)
         _mode.many_turns = code_of(self._function) if self._loops == "staged" else None
 
     def __exit__(self, kind: Any, problem: BaseException | None, traceback: Any) -> bool:
@@ -197,6 +198,9 @@ class _Run:
             return True
         if isinstance(problem, Exception) and self._loops == "staged":
             self._loops = "unrolled for good"
+            if isinstance(problem, UncountedError):  # a run that unrolls would have to be staged, too
+                _note(_STAGED[True], code_of(self._function), enters=True)
+                self._added.append(_STAGED[True])
             self.goes_on = True
             return True
         if problem is None:
@@ -230,7 +234,7 @@ class _Run:
         """
         if self._loops == "staged":  # a loop is unrolled none the less
             return count > 2 * turns.MOST_TURNS
-        if count <= turns.MOST_TURNS:
+        if count <= turns.MOST_TURNS or self._loops == "unrolled for good":
             return False
         for load in STAGING_LOADERS:
             load()
