@@ -175,7 +175,6 @@ def test_a_trace_that_unrolls_a_loop_names_its_line(
 ) -> None:
     monkeypatch.setattr(compile_log, "PATIENCE", 0.1)
     monkeypatch.setattr(turns, "MOST_TURNS", 20)
-    monkeypatch.setattr(turns, "LEAST_EQUATIONS", 10)
 
     def function(x: Any) -> Any:
         for i in range(30):

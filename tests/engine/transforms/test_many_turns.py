@@ -181,13 +181,6 @@ def texts(x: Any) -> Any:
     return s
 
 
-def branches(x: Any) -> Any:
-    s = x[0]
-    for i in range(12):
-        s = s * 0.5 + x[i] if i % 2 else np.sin(s) + x[i] * 2
-    return s
-
-
 def exits(x: Any) -> Any:
     s = x[0]
     for i in range(12):
@@ -232,7 +225,6 @@ UNROLLED = [
     factorials,
     exponents,
     texts,
-    branches,
     exits,
     grown,
     swallowed,

@@ -519,7 +519,9 @@ def _shown(leaf: Leaf) -> str:
 def _common(path: str, types: Sequence[TensorType]) -> TensorType:
     dtype, weak = promote(*types)
     if len(set(types)) > 1:  # unrolling keeps the type of the branch that is taken
-        keep_strict(f"{path} has another type in each branch")
+        if any(type_._replace(weak=False) != types[0]._replace(weak=False) for type_ in types):
+            keep_strict(f"{path} has another type in each branch")
+        FLOW.is_widened = True
     is_one = len({type_.shape for type_ in types}) == 1
     if not is_one or any(type_.dtype != dtype for type_ in types if not type_.weak):
         hint = "convert it in one branch: x.astype, np.broadcast_to"

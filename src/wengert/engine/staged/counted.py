@@ -1,4 +1,4 @@
-"""Values that depend on counters of loops alone: their least and greatest integers, and whether unrolling knows them."""
+"""Values that depend on counters of loops alone: their least and greatest integers; whether unrolling knows them."""
 
 from __future__ import annotations
 
@@ -112,7 +112,8 @@ def _inner(
 
 def _interval(atom: Atom, scope: _Scope) -> Interval | None:
     if isinstance(atom, Literal):
-        return (int(atom.value),) * 2 if isinstance(atom.value, (int, np.integer)) else None
+        number = atom.value
+        return (int(number), int(number)) if isinstance(number, (int, np.integer)) else None
     if atom.type.shape or atom.type.dtype.kind not in "iu":
         return None
     equation = scope.definition(atom)
@@ -145,7 +146,10 @@ def _product(x: Interval, y: Interval) -> Interval:
 
 
 def _quotient(x: Interval, y: Interval) -> Interval | None:
-    return (x[0] // y[0], x[1] // y[0]) if y[0] == y[1] > 0 else None
+    if y[0] != y[1] or not y[0]:
+        return None
+    ends = x[0] // y[0], x[1] // y[0]
+    return min(ends), max(ends)
 
 
 def _remainder(x: Interval, y: Interval) -> Interval | None:

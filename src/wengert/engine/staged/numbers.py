@@ -6,11 +6,11 @@ raises an exception. What a program would compute otherwise, or what needs a pro
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from wengert.engine.boxes import Box
-from wengert.engine.core.dtypes import INT64
+from wengert.engine.core.dtypes import COMPLEX128, FLOAT64, INT64
 from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.engine.ir.types import TensorType
 from wengert.engine.staged.exchanged import refusal
@@ -19,6 +19,7 @@ from wengert.engine.staged.exchanged import refusal
 _LARGEST = 1 << 53
 #: What integers from outside of a loop, such as the counters of others, are taken for.
 _OUTSIDE = 1 << 31
+_WIDE = {INT64, FLOAT64, COMPLEX128}
 _DIVIDING = {"divide", "floor_divide", "remainder"}
 _EXACT = {"add", "subtract", "multiply", "negative", "absolute", *_DIVIDING}
 #: Operations that make a truth value of numbers, or choose one of two.
@@ -81,6 +82,21 @@ def check_behind(equations: Sequence[Equation], results: Sequence[Atom]) -> None
         if not numbers.isdisjoint(equation.operands):
             _check(equation, {})
             numbers.update(x for x in equation.outputs if x.type.weak)
+
+
+def is_narrow(equations: Iterable[Equation]) -> bool:
+    """Return whether a program computes in types that a number of Python's does not widen, and one of NumPy's does.
+
+    Args:
+        equations: of the program.
+    """
+    for equation in equations:
+        types = [x.type for x in (*equation.operands, *equation.outputs)]
+        if any(type_.dtype.kind in "fciu" and type_.dtype not in _WIDE for type_ in types):
+            return True
+        if any(is_narrow(graph.equations) for graph in equation.graphs()):
+            return True
+    return False
 
 
 def _check(equation: Equation, sizes: dict[Atom, int]) -> None:

@@ -9,13 +9,20 @@ from typing import Any
 from wengert.engine.boxes import RUNNING, Box, below, loss_of
 from wengert.engine.control.values import is_number
 from wengert.engine.core import tree
-from wengert.engine.core.errors import StagingError, UncountedError, is_users, place, split_location, user_frame
+from wengert.engine.core.errors import (
+    StagingError,
+    UncountedError,
+    is_users,
+    place,
+    split_location,
+    user_frame,
+)
 from wengert.engine.core.raised import enter
 from wengert.engine.ops.comparison import equal, not_equal, require_valid, where
 from wengert.engine.ops.reduction import reduce_all
 from wengert.engine.staged.exchanged import refusal
 from wengert.engine.staged.frozen import Frozen
-from wengert.engine.staged.numbers import check_behind
+from wengert.engine.staged.numbers import check_behind, is_narrow
 from wengert.engine.staged.regions import FLOW
 from wengert.engine.staged.texts import texts, writes
 from wengert.engine.transforms.batching import BatchTrace
@@ -178,7 +185,7 @@ def scope(is_strict: bool = False) -> Generator[None]:
     """
     before = {**vars(FLOW)}
     FLOW.code, FLOW.texts, FLOW.facts, FLOW.trying = 0, [], [], 0
-    FLOW.is_strict, FLOW.loops, FLOW.ends = is_strict, 0, []
+    FLOW.is_strict, FLOW.is_widened, FLOW.loops, FLOW.ends = is_strict, False, 0, []
     FLOW.frozen, FLOW.spoiled, FLOW.caught, FLOW.memory = Frozen(), None, None, None
     hides, RUNNING.hides_text = RUNNING.hides_text, True
     try:
@@ -206,6 +213,10 @@ def checked(result: Any) -> Any:
         raise refusal("staging", "no loop of the function can be one of the program")
     for trace, count, results in FLOW.ends:
         check_behind(trace.equations[count:], results)
+        if FLOW.is_widened and is_narrow(trace.equations):
+            raise refusal(
+                "staging", "a number of Python's in one branch keeps narrow types, the other's does not"
+            )
     if not isinstance(code, Box):
         return result
     _check_open(code)

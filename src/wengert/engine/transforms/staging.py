@@ -114,7 +114,7 @@ class GraphTrace(Trace):
         _state.written += 1
         location = f"adjoint of {_state.origin}" if _state.origin else self.location()
         if RUNNING.traced and not _state.origin:
-            turns.note(primitive.name, location)
+            turns.note(primitive.name, location, self)
         self.equations.append(Equation(primitive.name, operands, outputs, params, location))
         self.locations.update(dict.fromkeys(outputs, location))
         if self.level < _state.provisional_level:
@@ -124,6 +124,10 @@ class GraphTrace(Trace):
     def variable(self, state: Any) -> Var:
         """Return the variable that a box of this trace holds."""
         return state
+
+    def give_up(self, first: int) -> None:
+        """Keep equations from a number on only if an output depends on them: the run that has written them is over."""
+        self._provisional.update(output for equation in self.equations[first:] for output in equation.outputs)
 
     def location(self) -> str:
         """Return the user's own line that the next equation comes from."""

@@ -191,18 +191,8 @@ class _Run:
         self.goes_on = False
         if self._is_traced:
             _mode.many_turns = self._before
-            turns.forget(self)
-        if isinstance(problem, ManyTurns) and problem.run is self:
-            self._loops = "staged" if self._loops == "unrolled" else "unrolled for good"
-            self.goes_on = True
-            return True
-        if isinstance(problem, Exception) and self._loops == "staged":
-            self._loops = "unrolled for good"
-            if isinstance(problem, UncountedError):  # a run that unrolls would have to be staged, too
-                _note(_STAGED[True], code_of(self._function), enters=True)
-                self._added.append(_STAGED[True])
-            self.goes_on = True
-            return True
+            if self._ends_for_turns(problem, turns.forget(self)):
+                return True
         if problem is None:
             self._losses.clear()  # their frames hold the user's arrays
             return False
@@ -226,6 +216,20 @@ class _Run:
             raise first from None
         return False
 
+    def _ends_for_turns(self, problem: BaseException | None, begun: dict[Any, int]) -> bool:
+        """Return whether a run of many turns ends, or one that stages them, and another one follows."""
+        has_many = isinstance(problem, ManyTurns) and problem.run is self
+        if not has_many and not (isinstance(problem, Exception) and self._loops == "staged"):
+            return False
+        self._loops = "staged" if self._loops == "unrolled" else "unrolled for good"
+        for trace, first in begun.items():
+            trace.give_up(first)
+        if isinstance(problem, UncountedError):  # a run that unrolls would have to be staged, too
+            _note(_STAGED[True], code_of(self._function), enters=True)
+            self._added.append(_STAGED[True])
+        self.goes_on = True
+        return True
+
     def has_many(self, count: int) -> bool:
         """Return whether a line was taken so often that the run ends, and another one follows.
 
@@ -233,7 +237,7 @@ class _Run:
             count: how often.
         """
         if self._loops == "staged":  # a loop is unrolled none the less
-            return count > 2 * turns.MOST_TURNS
+            return count > turns.MOST_DRAFTS
         if count <= turns.MOST_TURNS or self._loops == "unrolled for good":
             return False
         for load in STAGING_LOADERS:

@@ -6,13 +6,14 @@ import operator
 import threading
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 #: How often a run writes down one operation of a line before it is taken for a loop of many turns.
 MOST_TURNS = 64
+#: How often a run with loops of the program does so before it is taken for one that unrolls some none the less.
+MOST_DRAFTS = 128
 #: How many equations a run writes at least before: fewer compile fast as they are.
 LEAST_EQUATIONS = 1500
-_NOTHING: dict[Any, int] = {}
 
 
 class ManyTurns(BaseException):
@@ -27,10 +28,19 @@ class ManyTurns(BaseException):
         self.run = run
 
 
+class _Watched(NamedTuple):
+    run: Any
+    counts: dict[Any, int]
+    """How often each operation of a line had been written when the run began."""
+    total: int
+    """How many in all."""
+    begun: dict[Any, int]
+    """The number of equations that each trace had when the run began to write there."""
+
+
 class _State(threading.local):
     def __init__(self) -> None:
-        self.watched: list[tuple[Any, dict[Any, int], int]] = []
-        """Runs, how often each operation of a line had been written when they began, and how many in all."""
+        self.watched: list[_Watched] = []
         self.counts: Counter[Any] = Counter()
         self.total = 0
 
@@ -44,15 +54,17 @@ def watch(run: Any) -> None:
     if not state.watched and state.total:
         state.counts.clear()
         state.total = 0
-    state.watched.append((run, dict(state.counts) if state.total else _NOTHING, state.total))
+    state.watched.append(_Watched(run, dict(state.counts) if state.total else {}, state.total, {}))
 
 
-def forget(run: Any) -> None:
-    """Count the operations of a run no longer."""
+def forget(run: Any) -> dict[Any, int]:
+    """Count the operations of a run no longer; return the number of equations of each trace when it began to write."""
     watched = _state.watched
-    if watched and any(entry[0] is run for entry in watched):
-        while watched.pop()[0] is not run:
-            pass
+    if not any(entry.run is run for entry in watched):
+        return {}
+    while (entry := watched.pop()).run is not run:
+        pass
+    return entry.begun
 
 
 def busiest() -> Callable[[], tuple[str, int]]:
@@ -66,15 +78,19 @@ def busiest() -> Callable[[], tuple[str, int]]:
     return found
 
 
-def note(primitive: str, location: str) -> None:
-    """Count an operation; end a run that has written it too often."""
+def note(primitive: str, location: str, trace: Any) -> None:
+    """Count an operation that a trace is going to write; end a run that has written it too often."""
     state = _state
     if not state.watched:
         return
     key = primitive, location
     count = state.counts[key] = state.counts[key] + 1
     state.total += 1
+    for entry in state.watched:
+        if trace not in entry.begun:
+            entry.begun[trace] = len(trace.equations)
     if count > MOST_TURNS:
-        for run, counts, total in reversed(state.watched):
-            if state.total - total > LEAST_EQUATIONS and run.has_many(count - counts.get(key, 0)):
-                raise ManyTurns(run)
+        for entry in reversed(state.watched):
+            is_long = state.total - entry.total > LEAST_EQUATIONS
+            if is_long and entry.run.has_many(count - entry.counts.get(key, 0)):
+                raise ManyTurns(entry.run)
