@@ -72,6 +72,8 @@ class Trace:
     """Whether operations are written to a graph."""
     plain: ClassVar[bool] = False
     """Whether a box holds a plain array."""
+    batches: ClassVar[bool] = False
+    """Whether a box holds the values of several examples, and no derivative."""
     ends: ClassVar[bool] = True
     """Whether the trace ends: with the user's function that runs in it."""
     box_class: ClassVar[type[Any]]
@@ -664,6 +666,15 @@ def on_graph(value: Any) -> bool:
     while isinstance(value, Box):
         if value.owner.staging:
             return concrete(value) is None
+        value = below(value)
+    return False
+
+
+def has_derivative(value: Any) -> bool:
+    """Return whether a transform follows the derivative of a value."""
+    while isinstance(value, Box):
+        if not (value.owner.staging or value.owner.plain or value.owner.batches):
+            return True
         value = below(value)
     return False
 

@@ -10,6 +10,7 @@ import pytest
 
 import wengert as wg
 from wengert.engine.ir.graph import Graph
+from wengert.engine.staged import loops, numbers
 from wengert.engine.staged.counted import Turn, interval, is_counted
 from wengert.engine.transforms import turns
 from wengert.engine.transforms.staging import equations_written
@@ -22,6 +23,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take some turns for many."""
     monkeypatch.setattr(turns, "MOST_TURNS", 10)
     monkeypatch.setattr(turns, "LEAST_EQUATIONS", 20)
+    monkeypatch.setattr(numbers, "LEAST_BRANCHING", 20)
 
 
 def _primitives(graph: Graph) -> set[str]:
@@ -147,6 +149,20 @@ def test_loops_that_are_staged_for_their_values_have_bounds_too() -> None:
     assert "bounded_scan" in primitives
     assert "while" not in primitives
     _check(program, _X)
+
+
+def test_states_that_are_too_large_are_recomputed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loops, "MOST_KEPT_BYTES", 1000)
+
+    def program(x: Any) -> Any:
+        if x[0] > 0:
+            x = x * 2
+        for i in range(12):
+            for _ in range(i):
+                x = x + 0.01 * np.sin(x)
+        return np.sum(x)
+
+    assert "while" in _primitives(wg.trace(program)(_X))
 
 
 # -- branches on counters --------------------------------------------------------------------------------
@@ -294,6 +310,15 @@ def test_a_value_behind_many_turns_stages_all(few: None) -> None:
     assert {"scan", "cond"} <= _primitives(wg.trace(program)(_X))
     assert equations_written() - before < 150
     _check(program, _X)
+
+
+def test_a_loop_with_branches_that_makes_few_operations_stays_unrolled() -> None:
+    def program(x: Any) -> Any:
+        for i in range(200):
+            x = x + 0.01 * (np.sin(x) * np.cos(x) * np.exp(x) * np.tanh(x) if i % 2 else np.cos(x) * x)
+        return x
+
+    assert "scan" not in _primitives(wg.trace(program)(_X))
 
 
 # -- intervals -------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from wengert.engine.staged.contents import Content, Sharing, content_of
 from wengert.engine.staged.counted import Turn, interval
 from wengert.engine.staged.exchanged import give_up, refusal
 from wengert.engine.staged.iterables import Rows, rows_of
-from wengert.engine.staged.numbers import check_numbers
+from wengert.engine.staged.numbers import check_numbers, check_size
 from wengert.engine.staged.raising import joined, keep_strict, run
 from wengert.engine.staged.regions import (
     FLOW,
@@ -42,8 +42,8 @@ from wengert.engine.transforms.staging import GraphTrace, equations_written, pro
 MOST_UNROLLED = 4
 #: The memory of reverse mode for the states of a loop that ends by a condition: at least so many bytes and states.
 LEAST_BYTES, LEAST_STATES = 1 << 20, 256
-#: Reverse mode has room for so many turns of a loop that may take fewer.
-MOST_KEPT = 1 << 16
+#: Reverse mode has room for all turns of a loop that may take fewer, if they and their states are not more than that.
+MOST_KEPT, MOST_KEPT_BYTES = 1 << 16, 1 << 26
 #: How often a body is traced at most.
 _MOST_DRAFTS = 32
 _COUNTER = TensorType(INT64, (), True)
@@ -99,10 +99,14 @@ def while_(
     _While(test, body, state, info, exits).carry_out()
 
 
+def _bytes(types: Sequence[TensorType]) -> int:
+    """Return the bytes of a carry of some types."""
+    return sum(size(type_.shape) * type_.dtype.itemsize for type_ in types)
+
+
 def _budget(types: Sequence[TensorType]) -> int:
     """Return the bytes that reverse mode may take for a carry of some types."""
-    state = sum(size(type_.shape) * type_.dtype.itemsize for type_ in types)
-    return max(LEAST_BYTES, LEAST_STATES * state)
+    return max(LEAST_BYTES, LEAST_STATES * _bytes(types))
 
 
 class _Loop:
@@ -311,11 +315,15 @@ class _Staging:
         types = self._types()
         initial = [fit(value, type_) for value, type_ in zip(self._initial(), types, strict=True)]
         body = convert_outputs(body, types)
+        if self.count is None and self.most is not None and self.most * _bytes(types) > MOST_KEPT_BYTES:
+            self.most = None
         is_plain = self.most is not None and not self.raises and not self.loop.exits()
         if FLOW.is_strict:
             if not is_plain:
                 keep_strict("the number of turns depends on what only a run knows")
             check_numbers(body, len(captured), types, initial, self.most or 0)
+            if RUNNING.written is None:
+                check_size(body, self.most or 0)
             FLOW.loops += 1
         if is_plain:
             parts = {"constants": len(captured), "carries": len(types), "length": self.most, "reverse": False}

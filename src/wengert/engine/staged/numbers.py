@@ -21,6 +21,8 @@ _LARGEST = 1 << 53
 _OUTSIDE = 1 << 31
 _WIDE = {INT64, FLOAT64, COMPLEX128}
 _DIVIDING = {"divide", "floor_divide", "remainder"}
+#: A loop with branches that makes fewer operations is unrolled.
+LEAST_BRANCHING = 10_000
 _EXACT = {"add", "subtract", "multiply", "negative", "absolute", *_DIVIDING}
 #: Operations that make a truth value of numbers, or choose one of two.
 _TESTING = {
@@ -82,6 +84,28 @@ def check_behind(equations: Sequence[Equation], results: Sequence[Atom]) -> None
         if not numbers.isdisjoint(equation.operands):
             _check(equation, {})
             numbers.update(x for x in equation.outputs if x.type.weak)
+
+
+def check_size(body: Graph, count: int) -> None:
+    """Refuse a loop with branches that makes few operations: unrolled, it takes short to compile, and has no branch.
+
+    Args:
+        body: a turn.
+        count: the number of turns.
+    """
+    if _branches(body) and count * _operations(body) < LEAST_BRANCHING:
+        raise _refused("a loop with branches makes few operations")
+
+
+def _branches(graph: Graph) -> bool:
+    return any(one.primitive == "cond" or any(map(_branches, one.graphs())) for one in graph.equations)
+
+
+def _operations(graph: Graph) -> int:
+    """Return how many operations a graph makes, if loops take all their turns."""
+    return sum(
+        one.params.get("length", 1) * sum(map(_operations, one.graphs())) + 1 for one in graph.equations
+    )
 
 
 def is_narrow(equations: Iterable[Equation]) -> bool:

@@ -25,7 +25,6 @@ from wengert.engine.staged.frozen import Frozen
 from wengert.engine.staged.numbers import check_behind, is_narrow
 from wengert.engine.staged.regions import FLOW
 from wengert.engine.staged.texts import texts, writes
-from wengert.engine.transforms.batching import BatchTrace
 from wengert.engine.transforms.builtin_names import LOSSES
 from wengert.engine.transforms.staging import GraphTrace
 
@@ -166,7 +165,7 @@ def _check_open(*codes: Any) -> None:
 
 def _without_derivative(code: Any) -> Any:
     """Return a number without the boxes of transforms that follow derivatives: it outlives them."""
-    while isinstance(code, Box) and not (code.owner.staging or isinstance(code.owner, BatchTrace)):
+    while isinstance(code, Box) and not (code.owner.staging or code.owner.batches):
         code = below(code)
     return code
 
