@@ -173,19 +173,31 @@ def test_a_trace_that_takes_long_is_told_once(told: Callable[[], list[str]]) -> 
 def test_a_trace_that_unrolls_a_loop_names_its_line(
     told: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compile_log, "PATIENCE", 0.1)
+    reports: list[Callable[[], None]] = []
+
+    class Timer(threading.Thread):
+        """Calls its function when the test says so."""
+
+        def __init__(self, _: float, function: Callable[..., None], arguments: Any) -> None:
+            super().__init__(target=str)
+            reports.append(lambda: function(*arguments))
+
+        def cancel(self) -> None:
+            """Do nothing."""
+
+    monkeypatch.setattr(threading, "Timer", Timer)
     monkeypatch.setattr(turns, "MOST_TURNS", 20)
 
     def function(x: Any) -> Any:
         for i in range(30):
             x = x + i**i
-        wait_for(told)
+        reports[0]()
         return x
 
     wg.jit(function)(X)
     line = function.__code__.co_firstlineno + 2
     assert (
-        f"after 0.1 s: it unrolls Python's own loop at test_compile_log.py:{line}, 30 turns so far; "
+        f"after 0 s: it unrolls Python's own loop at test_compile_log.py:{line}, 30 turns so far; "
         in told()[0]
     )
 
