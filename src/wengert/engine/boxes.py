@@ -412,6 +412,9 @@ class _Running(threading.local):
 
 #: The state of this thread.
 RUNNING = _Running()
+#: Functions that return the extent of a slice of an axis, given its ends and the axis', if that is known of a slice
+#: whose ends only a run knows, and nothing is cut off; else None. `wengert.engine.staged` enters one.
+WINDOWS: list[Callable[[Any, Any, int], int | None]] = []
 #: The recorders of all threads: while it is empty, `RUNNING.recorder`, which takes longer to read, is None.
 RECORDERS: list[Trace | None] = []
 TraceT = TypeVar("TraceT", bound=Trace)

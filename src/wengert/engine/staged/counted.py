@@ -7,9 +7,10 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from wengert.engine.boxes import Box, concrete
+from wengert.engine.boxes import RUNNING, Box, concrete
 from wengert.engine.control.recording import Recorder
 from wengert.engine.ir.graph import Atom, Equation, Graph, Literal
+from wengert.engine.staged.regions import FLOW
 from wengert.engine.transforms.staging import GraphTrace
 
 Interval = tuple[int, int]
@@ -91,8 +92,7 @@ def _scope(trace: GraphTrace, of_value: Callable[[Any], Any]) -> _Scope:
         captured = trace.source(var)
         if captured is not None:
             return of_value(captured)
-        is_counter = isinstance(trace, Turn) and trace.inputs[0] is var
-        return of_counter(trace) if is_counter else None
+        return of_counter(trace) if isinstance(trace, Turn) and trace.inputs[0] is var else None
 
     return _Scope(definition, given, {var for var, _ in trace.constants})
 
@@ -169,6 +169,74 @@ _RULES: dict[str, Callable[..., Interval | None]] = {
     "cast": lambda x: x,
     "positive": lambda x: x,
 }
+
+
+# -- differences -----------------------------------------------------------------------------------------
+
+
+def window(start: Any, stop: Any, extent: int) -> int | None:
+    """Return the extent of the slice ``start:stop`` of an axis, if its ends differ by a known number.
+
+    Args:
+        start: an integer of Python's, or a box of one.
+        stop: the same, or None.
+        extent: of the axis, of which nothing may be cut off.
+    """
+    if stop is None or not RUNNING.hides_text:  # outside of staged runs
+        return None
+    limits = interval(start)
+    sums = [_sum_of(value) for value in (start, stop)]
+    if limits is None or sums[0] is None or sums[1] is None:
+        return None
+    (terms, number), (others, other) = sums[0], sums[1]
+    length = other - number
+    if terms != others or length < 1 or limits[0] < 0 or limits[1] + length > extent:
+        return None
+    FLOW.has_windows = True
+    return length
+
+
+Sum = tuple[dict[Any, int], int]
+"""Multiples of variables, and a number."""
+
+
+def _sum_of(value: Any) -> Sum | None:
+    known = concrete(value) if isinstance(value, Box) else value
+    if isinstance(known, (int, np.integer)):
+        return {}, int(known)
+    if not isinstance(value, Box) or value.shape or value.dtype.kind not in "iu":
+        return None
+    value.refresh()
+    trace = value.owner
+    if not isinstance(trace, GraphTrace):
+        return None
+    return _sum(trace.variable(value.state), trace, _scope(trace, _sum_of))
+
+
+def _sum(atom: Atom, trace: GraphTrace, scope: _Scope) -> Sum | None:
+    if isinstance(atom, Literal):
+        number = atom.value
+        return ({}, int(number)) if isinstance(number, (int, np.integer)) else None
+    equation = scope.definition(atom)
+    if equation is None and trace.source(atom) is not None:
+        return _sum_of(trace.source(atom))
+    operands = [] if equation is None else [_sum(x, trace, scope) for x in equation.operands]
+    match equation.primitive if equation is not None else "", operands:
+        case "add", [(one, number), (other, rest)]:
+            return _added(one, other, 1), number + rest
+        case "subtract", [(one, number), (other, rest)]:
+            return _added(one, other, -1), number - rest
+        case "multiply", [(one, number), (other, factor)] if not other:
+            return _added({}, one, factor), number * factor
+        case "multiply", [(other, factor), (one, number)] if not other:
+            return _added({}, one, factor), number * factor
+        case _:
+            return {atom: 1}, 0
+
+
+def _added(one: dict[Any, int], other: dict[Any, int], factor: int) -> dict[Any, int]:
+    found = {var: one.get(var, 0) + factor * other.get(var, 0) for var in {**one, **other}}
+    return {var: count for var, count in found.items() if count}
 
 
 # -- what unrolling knows --------------------------------------------------------------------------------

@@ -323,7 +323,7 @@ class _Staging:
                 keep_strict("the number of turns depends on what only a run knows")
             check_numbers(body, len(captured), types, initial, self.most or 0)
             if RUNNING.written is None:
-                check_size(body, self.most or 0)
+                check_size(body, self.most or 0, FLOW.has_windows)
             FLOW.loops += 1
         if is_plain:
             parts = {"constants": len(captured), "carries": len(types), "length": self.most, "reverse": False}

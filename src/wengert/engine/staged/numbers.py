@@ -21,7 +21,7 @@ _LARGEST = 1 << 53
 _OUTSIDE = 1 << 31
 _WIDE = {INT64, FLOAT64, COMPLEX128}
 _DIVIDING = {"divide", "floor_divide", "remainder"}
-#: A loop with branches that makes fewer operations is unrolled.
+#: A loop with branches or windows that makes fewer operations is unrolled.
 LEAST_BRANCHING = 10_000
 _EXACT = {"add", "subtract", "multiply", "negative", "absolute", *_DIVIDING}
 #: Operations that make a truth value of numbers, or choose one of two.
@@ -86,15 +86,16 @@ def check_behind(equations: Sequence[Equation], results: Sequence[Atom]) -> None
             numbers.update(x for x in equation.outputs if x.type.weak)
 
 
-def check_size(body: Graph, count: int) -> None:
-    """Refuse a loop with branches that makes few operations: unrolled, it takes short to compile, and has no branch.
+def check_size(body: Graph, count: int, has_windows: bool) -> None:
+    """Refuse a loop with branches or windows that makes few operations: unrolled, it compiles soon, and has neither.
 
     Args:
         body: a turn.
         count: the number of turns.
+        has_windows: whether a slice of an array has ends that depend on a counter.
     """
-    if _branches(body) and count * _operations(body) < LEAST_BRANCHING:
-        raise _refused("a loop with branches makes few operations")
+    if (has_windows or _branches(body)) and count * _operations(body) < LEAST_BRANCHING:
+        raise _refused("a loop with branches or windows makes few operations")
 
 
 def _branches(graph: Graph) -> bool:

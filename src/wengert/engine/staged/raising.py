@@ -184,7 +184,8 @@ def scope(is_strict: bool = False) -> Generator[None]:
     """
     before = {**vars(FLOW)}
     FLOW.code, FLOW.texts, FLOW.facts, FLOW.trying = 0, [], [], 0
-    FLOW.is_strict, FLOW.is_widened, FLOW.loops, FLOW.ends = is_strict, False, 0, []
+    FLOW.is_strict, FLOW.is_widened, FLOW.has_windows = is_strict, False, False
+    FLOW.loops, FLOW.ends = 0, []
     FLOW.frozen, FLOW.spoiled, FLOW.caught, FLOW.memory = Frozen(), None, None, None
     hides, RUNNING.hides_text = RUNNING.hides_text, True
     try:

@@ -79,6 +79,8 @@ class _Flow(threading.local):
         """Whether only loops of a known number of turns may be staged, as many turns alone are the reason."""
         self.loops = 0
         """How many loops were staged."""
+        self.has_windows = False
+        """Whether a slice has ends that only a run knows."""
         self.is_widened = False
         """Whether a number is one of Python's after one branch, and one of NumPy's after the other."""
         self.ends: list[tuple[Any, int, Any]] = []
