@@ -20,6 +20,7 @@ from wengert.compiler import compile_log
 from wengert.compiler.llvm.host import host
 from wengert.compiler.pipeline import Pass
 from wengert.compiler.unit import Options, Unit
+from wengert.engine.transforms import turns
 
 X = np.linspace(-1.0, 1.0, 7)
 
@@ -165,9 +166,40 @@ def test_a_trace_that_takes_long_is_told_once(told: Callable[[], list[str]]) -> 
     for x in (X, X[1:]):
         compiled(x)
     assert told() == [
-        f"jit: grad(function) [test_compile_log.py:{start}] is still being traced after 0 s: a trace unrolls "
-        "Python's own loops; wg.scan and wg.fori_loop keep a loop as one operation"
+        f"jit: grad(function) [test_compile_log.py:{start}] is still being traced after 0 s",
     ]
+
+
+def test_a_trace_that_unrolls_a_loop_names_its_line(
+    told: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reports: list[Callable[[], None]] = []
+
+    class Timer(threading.Thread):
+        """Calls its function when the test says so."""
+
+        def __init__(self, _: float, function: Callable[..., None], arguments: Any) -> None:
+            super().__init__(target=str)
+            reports.append(lambda: function(*arguments))
+
+        def cancel(self) -> None:
+            """Do nothing."""
+
+    monkeypatch.setattr(threading, "Timer", Timer)
+    monkeypatch.setattr(turns, "MOST_TURNS", 20)
+
+    def function(x: Any) -> Any:
+        for i in range(30):
+            x = x + i**i
+        reports[0]()
+        return x
+
+    wg.jit(function)(X)
+    line = function.__code__.co_firstlineno + 2
+    assert (
+        f"after 0 s: it unrolls Python's own loop at test_compile_log.py:{line}, 30 turns so far; "
+        in told()[0]
+    )
 
 
 def test_a_graph_that_takes_long_names_the_line_that_fills_it(told: Callable[[], list[str]]) -> None:

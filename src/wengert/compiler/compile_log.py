@@ -18,6 +18,7 @@ from wengert.engine.core.errors import definition, name_of
 from wengert.engine.core.helper_threads import start
 from wengert.engine.core.notebooks import readable
 from wengert.engine.ir.graph import Equation, Graph
+from wengert.engine.transforms import turns
 
 PATIENCE = 2.0
 """Seconds after which the log reports that tracing or compiling is still running."""
@@ -70,7 +71,8 @@ class Patience:
 
     def with_tracing(self) -> contextlib.AbstractContextManager[None]:
         """Watch a trace."""
-        return self._watch("traced", lambda: f": a trace unrolls Python's own loops; {_INSTEAD}")
+        busiest = turns.busiest()
+        return self._watch("traced", lambda: _unrolled(*busiest()))
 
     def with_compiling(self, graph: Graph) -> contextlib.AbstractContextManager[None]:
         """Watch the compilation of a graph."""
@@ -108,6 +110,13 @@ def _stage(thread: int) -> str:
     """Name the pass that a thread runs; after the passes LLVM works."""
     name = running_pass(thread)
     return f"in the pass {name}" if name else "in LLVM"
+
+
+def _unrolled(line: str, count: int) -> str:
+    """Describe the line that a trace has taken most often, if only a loop does so."""
+    if not line or count <= turns.MOST_TURNS:
+        return ""
+    return f": it unrolls Python's own loop at {readable(line)}, {count:,} turns so far; {_INSTEAD}"
 
 
 def _size(graph: Graph) -> str:

@@ -173,7 +173,9 @@ class Dispatch:
         ]
         with self._patience.with_tracing(), self._draws.watched(*request.static):
             specialisation = attempt(
-                self.function, lambda: Specialisation(self.roles.call, request, donated, self.options)
+                self.function,
+                lambda: Specialisation(self.roles.call, request, donated, self.options),
+                traces=True,
             )
         if not specialisation.captured:
             self._made += 1

@@ -72,6 +72,8 @@ class Trace:
     """Whether operations are written to a graph."""
     plain: ClassVar[bool] = False
     """Whether a box holds a plain array."""
+    batches: ClassVar[bool] = False
+    """Whether a box holds the values of several examples, and no derivative."""
     ends: ClassVar[bool] = True
     """Whether the trace ends: with the user's function that runs in it."""
     box_class: ClassVar[type[Any]]
@@ -391,6 +393,8 @@ class _Running(threading.local):
     depth = 0
     traced = 0
     """The number of open traces whose boxes stand for types alone."""
+    hides_text = False
+    """Whether the text of a value that only a run knows raises an error."""
     recorder: Trace | None = None
     complaint: WengertError | None = None
     """The last error of a box that was asked for its number."""
@@ -400,12 +404,17 @@ class _Running(threading.local):
     """The boxes that a block under trace has written, by identity, with their owners and states before."""
     born: dict[int, Box] | None = None
     """The boxes that a block under trace has made, by identity."""
+    hides_text = False
+    """Whether the text of a value that only a run knows raises an error."""
     standard = False
     """Whether the program of an open transform has asked for the namespace of the array API standard."""
 
 
 #: The state of this thread.
 RUNNING = _Running()
+#: Functions that return the extent of a slice of an axis, given its ends and the axis', if that is known of a slice
+#: whose ends only a run knows, and nothing is cut off; else None. `wengert.engine.staged` enters one.
+WINDOWS: list[Callable[[Any, Any, int], int | None]] = []
 #: The recorders of all threads: while it is empty, `RUNNING.recorder`, which takes longer to read, is None.
 RECORDERS: list[Trace | None] = []
 TraceT = TypeVar("TraceT", bound=Trace)
@@ -660,6 +669,15 @@ def on_graph(value: Any) -> bool:
     while isinstance(value, Box):
         if value.owner.staging:
             return concrete(value) is None
+        value = below(value)
+    return False
+
+
+def has_derivative(value: Any) -> bool:
+    """Return whether a transform follows the derivative of a value."""
+    while isinstance(value, Box):
+        if not (value.owner.staging or value.owner.plain or value.owner.batches):
+            return True
         value = below(value)
     return False
 

@@ -171,7 +171,7 @@ def listed(
             results, structure = tree.flatten(current(fun, positional, named)(*positional, **named))
             return staged, staged.finish([_checked(result) for result in results]), structure
 
-    staged, graph, structure = attempt(fun, run)
+    staged, graph, structure = attempt(fun, run, traces=True)
     captured = tuple(staged.captured)
     listing = Listing(
         graph.inputs,

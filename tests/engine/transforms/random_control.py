@@ -140,7 +140,15 @@ class Generator:
         self._count += 1
         name = f"i{self._count}"
         inside = self._pick(
-            "range(n)", f"range({self._random.randint(1, 7)})", "range(1, 6, 2)", "range(k % 5)"
+            "range(n)",
+            f"range({self._random.randint(1, 7)})",
+            "range(1, 6, 2)",
+            "range(k % 5)",
+            *(
+                f"range({self._pick('', '1, ', 'k % 3, ')}{c}{self._pick('', ' + 1', ' % 4')})"
+                for c in counters
+            ),
+            *(f"range({c}, {self._pick('6', 'n')})" for c in counters),
         )
         if self._chance(0.2):
             self._line(level, f"for {name}, v in enumerate(x):")

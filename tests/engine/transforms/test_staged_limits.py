@@ -18,7 +18,7 @@ import pytest
 import wengert as wg
 from tests.engine.transforms.random_control import arguments, written
 from wengert.engine.transforms.staging import evaluate
-from wengert.errors import ConcreteError, StagingError
+from wengert.errors import ConcreteError, LostDerivativeError, StagingError
 
 X = np.array([0.3, -1.2, 0.7, 2.5])
 _calls: list[int] = []
@@ -177,6 +177,19 @@ def test_code_without_a_source_is_not_staged() -> None:
     exec("def program(x):\n    return x if x > 0 else -x\n", scope)
     with pytest.raises(ConcreteError, match="bool"):
         wg.trace(scope["program"])(1.0)
+
+
+def test_vmap_stages_the_integer_of_an_example() -> None:
+    def program(x: Any) -> Any:
+        s = 0.0
+        for i in range(int(x)):
+            s = s + x * i
+        return s
+
+    xs = np.array([1.5, 3.9, 0.2])
+    np.testing.assert_allclose(wg.vmap(program)(xs), [program(x) for x in xs])
+    with pytest.raises(LostDerivativeError, match="derivative would be lost"):
+        wg.vmap(wg.grad(program))(xs)
 
 
 # -- random programs -------------------------------------------------------------------------------------

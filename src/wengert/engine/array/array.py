@@ -39,9 +39,11 @@ from wengert.engine.core.errors import (
     ArrayAttributeError,
     DtypeError,
     ScalarError,
+    StagingError,
     UnsupportedError,
     message,
     unsupported,
+    user_frame,
 )
 from wengert.engine.core.shapes import shape_of, size
 from wengert.engine.ir.types import show
@@ -212,6 +214,8 @@ class Array(Conversions):
 
     def __repr__(self) -> str:
         value = concrete(self)
+        if value is None and RUNNING.hides_text:
+            raise _without_text(self)
         inside = str(self.type) if value is None else f"{value}, {self.type}"
         return f"Array({inside}, {self.owner.name})"  # `shows_box` finds this form
 
@@ -442,6 +446,15 @@ class Array(Conversions):
 
 
 Trace.box_class = Array
+
+
+def _without_text(array: Array) -> StagingError:
+    """Return the error of a value that has no text before the program runs."""
+    frame = user_frame()
+    variables = frame.f_locals.items() if frame is not None else ()
+    name = next((f" of {name}" for name, value in variables if value is array), "")
+    hint = "make texts and keys of known values, or outside of the function"
+    return StagingError(message("str", f"only a run knows the number{name}", str(array.type), hint))
 
 
 def shows_box(text: str) -> bool:

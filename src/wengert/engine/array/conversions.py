@@ -13,7 +13,7 @@ import numpy as np
 from wengert.engine.array.operators import Operators
 from wengert.engine.array.sparse import left_to_box
 from wengert.engine.array.suggestions import advised, instead_of_package, way_out
-from wengert.engine.boxes import STANDARD, as_standard, complain, concrete, on_graph
+from wengert.engine.boxes import STANDARD, as_standard, complain, concrete, has_derivative, on_graph
 from wengert.engine.core.dtypes import is_inexact
 from wengert.engine.core.errors import (
     OTHERWISE,
@@ -118,7 +118,11 @@ class Conversions(Operators):
     def __int__(self) -> int:
         if (value := self._to_format(sys._getframe(1))) is not None:  # pyright: ignore[reportPrivateUsage]
             return int(value)
-        return self.__index__() if not is_inexact(self.dtype) else self._truncated()
+        if not is_inexact(self.dtype):
+            return self.__index__()
+        if concrete(self) is None and not has_derivative(self):
+            raise self.without_value("int(x)", "write x.astype(int)")
+        return self._truncated()
 
     _truncated = _lost("int(x)", "use int(wg.stop_gradient(x))", "write x.astype(int)", int)
 

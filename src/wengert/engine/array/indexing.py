@@ -11,7 +11,7 @@ import numpy as np
 
 from wengert.engine.array.suggestions import SLICE
 from wengert.engine.array.views import Axes, AxesView, axes_between
-from wengert.engine.boxes import Box, boxed, concrete, snapshot
+from wengert.engine.boxes import WINDOWS, Box, boxed, concrete, snapshot
 from wengert.engine.core.dtypes import BOOL, INT64, dtype_of
 from wengert.engine.core.errors import ConcreteError, IndexingError, ShapeError, message
 from wengert.engine.core.shapes import Shape, broadcast, shape_of, show, size
@@ -51,6 +51,8 @@ class Subscript(NamedTuple):
     """The shape after the basic part, without new axes."""
     is_whole: bool
     """Whether the basic part is the whole array."""
+    window: int = 0
+    """The extent of a slice whose start only a run knows; its positions are among the arrays."""
 
 
 class _Truth:
@@ -73,7 +75,7 @@ def is_view(subscript: Subscript, index: Any) -> bool:
         return True
     for _, array in subscript.arrays:
         if shape_of(array):
-            return False
+            return bool(subscript.window)
     entries = typing.cast("tuple[Any, ...]", index if isinstance(index, tuple) else (index,))
     whole = any(entry is Ellipsis for entry in entries)
     return len(subscript.shape) > len(subscript.arrays) or whole
@@ -99,7 +101,7 @@ class Part(AxesView):
 
     def __init__(self, subscript: Subscript, index: Any) -> None:
         self.subscript = subscript
-        self.index = index
+        self.index = layout_of(index, subscript.window) if subscript.window else index
 
     def axes_of(self, shape: Shape) -> Axes | None:
         """Return the map of axes, unless an integer is not known."""
@@ -119,10 +121,12 @@ class Part(AxesView):
         return memory[layout_of(self.index)]
 
 
-def layout_of(index: Any) -> Any:
+def layout_of(index: Any, window: int = 0) -> Any:
     """Return an index of plain numbers with the same memory layout as the index of a view."""
     if isinstance(index, tuple):
-        return tuple(map(layout_of, index))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        return tuple(layout_of(entry, window) for entry in index)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    if isinstance(index, slice):
+        return slice(0, window) if _is_unknown_slice(index) else index  # pyright: ignore[reportUnknownVariableType]
     return 0 if isinstance(index, (Box, np.ndarray)) else index
 
 
@@ -171,9 +175,9 @@ def _parse_basic(shape: Shape, index: Any) -> Subscript | None:
             return None
     trailing = shape[len(basic) :]
     if not trailing:
-        return _subscript((tuple(basic), tuple(result), (), False, tuple(part), is_whole))
+        return _subscript((tuple(basic), tuple(result), (), False, tuple(part), is_whole, 0))
     return _subscript(
-        ((*basic, *_whole(trailing)), (*result, *trailing), (), False, (*part, *trailing), is_whole)
+        ((*basic, *_whole(trailing)), (*result, *trailing), (), False, (*part, *trailing), is_whole, 0)
     )
 
 
@@ -225,7 +229,7 @@ def _parse(shape: Shape, index: Any, checked: bool) -> Subscript:
     basic: list[Any] = []
     result: list[int] = []
     arrays: list[tuple[int, Any]] = []
-    blocks = 0
+    blocks = window = 0
     previous = False
     for entry in entries:
         is_array = False
@@ -238,10 +242,12 @@ def _parse(shape: Shape, index: Any, checked: bool) -> Subscript:
         elif entry is Ellipsis:
             pass
         elif isinstance(entry, slice):
-            start, stop, step = _ends(entry, shape[len(basic)])
-            extent = len(range(start, stop, step))
-            basic.append((start if extent else 0, extent, step))
-            result.append(extent)
+            ends, positions = _slice_of(entry, shape[len(basic)], not window)
+            if positions is not None:
+                window, is_array = size(shape_of(positions)), True
+                arrays.append((len(result), positions))
+            basic.append(ends)
+            result.append(ends[1])
         else:
             axis, extent = len(basic), shape[len(basic)]
             is_array = advanced
@@ -253,17 +259,43 @@ def _parse(shape: Shape, index: Any, checked: bool) -> Subscript:
                 basic.append(_integer(entry, axis, extent))
         blocks += is_array and not previous
         previous = is_array
+    if window and (blocks > 1 or sum(bool(shape_of(array)) for _, array in arrays) > 1):
+        raise _unknown_ends(next(entry for entry in entries if isinstance(entry, slice)))
     if len(arrays) > 1:
         _check_together([shape_of(array) for _, array in arrays])
     index_, is_whole = tuple(basic), tuple(basic) == _whole(shape)
-    return Subscript(index_, tuple(result), tuple(arrays), blocks > 1, indexed_shape(index_), is_whole)
+    return Subscript(
+        index_, tuple(result), tuple(arrays), blocks > 1, indexed_shape(index_), is_whole, window
+    )
+
+
+def _is_unknown_slice(entry: slice) -> bool:
+    return any(
+        isinstance(end, Box) and concrete(end) is None for end in (entry.start, entry.stop, entry.step)
+    )
+
+
+def _slice_of(entry: slice, extent: int, may_be_unknown: bool) -> tuple[tuple[int, int, int], Any]:
+    """Return the start, the number and the step of a slice; the whole axis and positions if its ends are not known."""
+    if WINDOWS and may_be_unknown and entry.step in (None, 1) and _is_unknown_slice(entry):
+        start: Any = 0 if entry.start is None else entry.start
+        count = WINDOWS[0](start, entry.stop, extent)
+        if count is not None:
+            return (0, extent, 1), start + np.arange(count)
+    start, stop, step = _ends(entry, extent)
+    count = len(range(start, stop, step))
+    return (start if count else 0, count, step), None
+
+
+def _unknown_ends(entry: slice) -> ConcreteError:
+    end = next((end for end in (entry.start, entry.stop, entry.step) if isinstance(end, Box)), 0)
+    return ConcreteError(message("getitem", "the ends of a slice must be known", show_type(end), SLICE))
 
 
 def _ends(entry: slice, extent: int) -> tuple[int, int, int]:
     for end in (entry.start, entry.stop, entry.step):
         if isinstance(end, Box) and concrete(end) is None:
-            requirement = "the ends of a slice must be known"
-            raise ConcreteError(message("getitem", requirement, show_type(end), SLICE))
+            raise _unknown_ends(entry)
     return entry.indices(extent)
 
 
@@ -447,6 +479,8 @@ def _result_order(subscript: Subscript, arrays: list[Any]) -> tuple[int, ...]:
 
 def write(x: Any, subscript: Subscript, value: Any) -> Any:
     """Return ``x`` after ``x[index] = value``."""
+    if subscript.window:
+        raise ConcreteError(message("setitem", "the ends of a slice must be known", show_type(x), SLICE))
     if not subscript.arrays:
         return place(x, _part(x, subscript, value), index=subscript.basic)
     if dtype_of(value) != dtype_of(x):

@@ -116,6 +116,10 @@ class StagingError(ConcreteError):
     """Control flow on values that only a run knows cannot become part of the program."""
 
 
+class UncountedError(StagingError):
+    """A run that is staged for its many turns alone needs a value that a run without stages does not have, either."""
+
+
 class LostDerivativeError(WengertError, TypeError):
     """The program would continue without its derivative."""
 

@@ -1,5 +1,6 @@
 """Staged runs: copies of the user's functions whose branches and loops become part of a traced program."""
 
+from wengert.engine.boxes import WINDOWS
 from wengert.engine.staged import raising
 from wengert.engine.staged.branches import (
     both,
@@ -15,6 +16,7 @@ from wengert.engine.staged.branches import (
     result,
     sure,
 )
+from wengert.engine.staged.counted import window
 from wengert.engine.staged.iterables import builtin
 from wengert.engine.staged.loops import for_, while_
 from wengert.engine.staged.sources import staged_code
@@ -36,10 +38,12 @@ _CALLED = {
     "or": either,
     "or_test": either_holds,
     "result": result,
+    "texts": raising.messages,
     "trying": raising.trying,
     "while": while_,
 }
 BUILTINS.update({f"__wengert_{name}__": function for name, function in _CALLED.items()})
+WINDOWS.append(window)
 STAGING.append(Staging(staged_code, raising.scope, raising.checked))
 
 __all__ = ["builtin", "for_", "if_", "staged_code", "while_"]

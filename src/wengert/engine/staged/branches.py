@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.engine.boxes import Box, boxed, concrete, recording, running
+from wengert.engine.boxes import RUNNING, Box, boxed, concrete, recording, running
 from wengert.engine.control.cond import aligned, cond_primitive
 from wengert.engine.control.recording import Recorded, Recorder
 from wengert.engine.control.subgraphs import convert_outputs, may_raise
@@ -23,8 +23,9 @@ from wengert.engine.ops.comparison import logical_and, logical_not, logical_or, 
 from wengert.engine.ops.shape import reshape
 from wengert.engine.staged.aliases import link
 from wengert.engine.staged.contents import NOTHING, Content, Leaf, Sharing, content_of, is_same
+from wengert.engine.staged.counted import is_counted
 from wengert.engine.staged.exchanged import give_up, refusal
-from wengert.engine.staged.raising import joined, note, number_of, run
+from wengert.engine.staged.raising import joined, keep_strict, lost, note, number_of, run
 from wengert.engine.staged.regions import (
     FLOW,
     UNBOUND,
@@ -42,6 +43,7 @@ from wengert.engine.staged.regions import (
     variables,
 )
 from wengert.engine.staged.shared import Made, freeze_shared
+from wengert.engine.staged.texts import text_of
 from wengert.engine.transforms.staging import evaluate
 
 #: A second operand of `and` or `or` with at most so many operations is evaluated in any case, if it raises no error.
@@ -189,6 +191,7 @@ def _next_truth(join: Callable[..., Any], later: Sequence[Callable[[], Any]]) ->
 
 def _joined_truth(pred: Box, goes_on: bool, later: Callable[[], Any]) -> Any:
     """Return the truth value of a first operand that only a run knows, and of a second one."""
+    _keep_counted(pred)
     side = _side(later, (), (later,), _facts(pred, goes_on))
     content = side.result
     is_plain = side.problem is None and not side.places and not isinstance(side.code, Box) and not side.code
@@ -206,6 +209,12 @@ def _joined_truth(pred: Box, goes_on: bool, later: Callable[[], Any]) -> Any:
     return _staged(pred, functions, ())
 
 
+def _keep_counted(pred: Box) -> None:
+    """End a run that is staged for its many turns alone, unless unrolling knows a condition."""
+    if FLOW.is_strict and not is_counted(pred):
+        keep_strict("a branch depends on what only a run knows", is_unknown=RUNNING.written is None)
+
+
 def _programs(graph: Any) -> bool:
     return any(True for equation in graph.equations for _ in equation.graphs())
 
@@ -220,6 +229,8 @@ def chain(first: Any, *links: tuple[Callable[..., Any], Callable[[], Any]]) -> A
     (compare, operand), *rest = links
     second = run(operand)
     value = compare(first, second)
+    if rest and isinstance(value, Box) and value.shape == () and value.dtype == np.bool_:
+        return both_hold(value, lambda: chain(second, *rest))
     return both(value, lambda: chain(second, *rest)) if rest else value
 
 
@@ -320,9 +331,9 @@ def _side(
             try:
                 value = run(function) if function is not None else None
             except Exception as error:
-                if isinstance(error, WengertError) and not isinstance(error, IndexingError):
-                    raise
-                problem = error
+                problem = lost(error)
+                if isinstance(problem, WengertError) and not isinstance(problem, IndexingError):
+                    raise problem from None
             found: list[Place] = [*region.arrays(), *region.elements()] if problem is None else []
             places = {key_of(place): place for place in found}
             contents = {key_of(place): content_of(place.content) for place in (*names, *found)}
@@ -334,6 +345,7 @@ def _side(
 
 
 def _staged(pred: Box, functions: Sequence[Callable[[], Any] | None], names: Sequence[Variable]) -> Any:
+    _keep_counted(pred)
     sides = [
         _side(f, names, functions, _facts(pred, flag))
         for f, flag in zip(functions, (True, False), strict=True)
@@ -501,11 +513,15 @@ def _without_roots(content: Content) -> Content:
 
 
 def _shown(leaf: Leaf) -> str:
-    return show(type_of(leaf.value)) if leaf.is_number else repr(leaf.object)
+    return show(type_of(leaf.value)) if leaf.is_number else text_of(leaf.object)
 
 
 def _common(path: str, types: Sequence[TensorType]) -> TensorType:
     dtype, weak = promote(*types)
+    if len(set(types)) > 1:  # unrolling keeps the type of the branch that is taken
+        if any(type_._replace(weak=False) != types[0]._replace(weak=False) for type_ in types):
+            keep_strict(f"{path} has another type in each branch")
+        FLOW.is_widened = True
     is_one = len({type_.shape for type_ in types}) == 1
     if not is_one or any(type_.dtype != dtype for type_ in types if not type_.weak):
         hint = "convert it in one branch: x.astype, np.broadcast_to"

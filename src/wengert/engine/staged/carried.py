@@ -31,6 +31,7 @@ from wengert.engine.staged.regions import (
     show_value,
 )
 from wengert.engine.staged.shared import Made, freeze_shared
+from wengert.engine.staged.texts import text_of
 
 _FLAG = TensorType(BOOL, ())
 
@@ -363,7 +364,7 @@ def _is_there(array: Any) -> bool:
 
 
 def _shown(leaf: Leaf) -> str:
-    return show(type_of(leaf.value)) if leaf.is_number else repr(leaf.object)
+    return show(type_of(leaf.value)) if leaf.is_number else text_of(leaf.object)
 
 
 def link_shared(slots: Iterable[Slot]) -> None:

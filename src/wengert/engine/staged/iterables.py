@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.engine.boxes import Box, below, boxed, concrete
+from wengert.engine.boxes import Box, boxed, concrete, has_derivative
 from wengert.engine.control.values import fit
 from wengert.engine.core.dtypes import INT64, dtype_of, is_inexact
 from wengert.engine.core.errors import ConcreteError, message
@@ -17,7 +17,6 @@ from wengert.engine.ir.types import TensorType, show
 from wengert.engine.ops.comparison import where
 from wengert.engine.ops.conversion import cast
 from wengert.engine.staged.branches import choice, either_holds, negation, truth
-from wengert.engine.transforms.batching import BatchTrace
 
 _ARRAYS: Any = (Box, np.ndarray)
 
@@ -146,18 +145,9 @@ def _integer(*given: Any, **options: Any) -> Any:
     value = given[0]
     if value.dtype.kind == "c":
         return int(value)
-    if is_inexact(value.dtype) and _has_derivative(value):
+    if is_inexact(value.dtype) and has_derivative(value):
         raise value.without_derivative("int(x)", "use int(wg.stop_gradient(x))")
     return _whole(value)
-
-
-def _has_derivative(value: Any) -> bool:
-    """Return whether a transform follows the derivative of a value."""
-    while isinstance(value, Box):
-        if not (value.owner.staging or value.owner.plain or isinstance(value.owner, BatchTrace)):
-            return True
-        value = below(value)
-    return False
 
 
 def _truth_value(*given: Any) -> Any:

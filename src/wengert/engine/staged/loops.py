@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from wengert.engine.boxes import RUNNING, Box, recording, running
-from wengert.engine.control.recording import Recorder
+from wengert.engine.control.bounded_scan import bounded_scan_primitive
 from wengert.engine.control.scan_primitive import scan_primitive
 from wengert.engine.control.subgraphs import convert_outputs
 from wengert.engine.control.values import fit
@@ -17,12 +17,15 @@ from wengert.engine.core.shapes import size
 from wengert.engine.ir.graph import Graph
 from wengert.engine.ir.types import TensorType
 from wengert.engine.ops.comparison import equal, logical_and
+from wengert.engine.ops.conversion import cast
 from wengert.engine.staged.branches import both_hold, clear, if_, truth
 from wengert.engine.staged.carried import freeze_made, link_shared, note_shared, slot_of
 from wengert.engine.staged.contents import Content, Sharing, content_of
+from wengert.engine.staged.counted import Turn, interval
 from wengert.engine.staged.exchanged import give_up, refusal
 from wengert.engine.staged.iterables import Rows, rows_of
-from wengert.engine.staged.raising import joined, run
+from wengert.engine.staged.numbers import check_numbers, check_size
+from wengert.engine.staged.raising import joined, keep_strict, run
 from wengert.engine.staged.regions import (
     FLOW,
     Place,
@@ -39,6 +42,8 @@ from wengert.engine.transforms.staging import GraphTrace, equations_written, pro
 MOST_UNROLLED = 4
 #: The memory of reverse mode for the states of a loop that ends by a condition: at least so many bytes and states.
 LEAST_BYTES, LEAST_STATES = 16 << 20, 256
+#: Reverse mode has room for all turns of a loop that may take fewer, if they and their states are not more than that.
+MOST_KEPT, MOST_KEPT_BYTES = 1 << 16, 1 << 26
 #: How often a body is traced at most.
 _MOST_DRAFTS = 32
 _COUNTER = TensorType(INT64, (), True)
@@ -94,10 +99,14 @@ def while_(
     _While(test, body, state, info, exits).carry_out()
 
 
+def _bytes(types: Sequence[TensorType]) -> int:
+    """Return the bytes of a carry of some types."""
+    return sum(size(type_.shape) * type_.dtype.itemsize for type_ in types)
+
+
 def _budget(types: Sequence[TensorType]) -> int:
     """Return the bytes that reverse mode may take for a carry of some types."""
-    state = sum(size(type_.shape) * type_.dtype.itemsize for type_ in types)
-    return max(LEAST_BYTES, LEAST_STATES * state)
+    return max(LEAST_BYTES, LEAST_STATES * _bytes(types))
 
 
 class _Loop:
@@ -191,7 +200,10 @@ class _For(_Loop):
     def _try_to_stage(self, first: int) -> bool:
         try:
             self.stage(first)
-        except Exception:  # the loop is unrolled; if it has an error of the user's, that raises it
+        except Exception as problem:  # the loop is unrolled; if it has an error of the user's, that raises it
+            if FLOW.is_strict:
+                FLOW.spoiled = problem
+                raise
             return False
         return True
 
@@ -251,15 +263,20 @@ class _While(_Loop):
         return found
 
 
-class _Turn(Recorder):
-    """Records a turn."""
-
-    name = "loop"
-    traced: ClassVar[bool] = True
+def _turns(count: int | None, length: Any) -> tuple[int, int | None]:
+    """Return the least and the largest number of turns of a loop; None if that is not known, or too many to keep."""
+    if count is not None:
+        return count, count
+    found = interval(length) if length is not None else None
+    if found is None:
+        return 0, None
+    return found[0], max(found[1], 0) if found[1] <= MOST_KEPT else None
 
 
 class _Staging:
     """Makes a loop one of the program.
+
+    ``most`` is the largest number of turns, if known: of a loop inside of others, their counters may tell.
 
     Args:
         loop: the loop.
@@ -273,7 +290,8 @@ class _Staging:
         self, loop: _Loop, turn: Callable[[Any], None], test: Any, count: int | None, length: Any
     ) -> None:
         self.loop, self.turn, self.test, self.count, self.length = loop, turn, test, count, length
-        self.always = bool(count)
+        least, self.most = _turns(count, length)
+        self.always = least > 0
         self.entry = loop.entry
         self.memory = self.entry.inner = self.entry.inner or Memory()
         self._begin()
@@ -297,14 +315,27 @@ class _Staging:
         types = self._types()
         initial = [fit(value, type_) for value, type_ in zip(self._initial(), types, strict=True)]
         body = convert_outputs(body, types)
-        is_plain = self.count is not None and not self.raises and not self.loop.exits()
+        if self.count is None and self.most is not None and self.most * _bytes(types) > MOST_KEPT_BYTES:
+            self.most = None
+        is_plain = self.most is not None and not self.raises and not self.loop.exits()
+        if FLOW.is_strict:
+            if not is_plain:
+                keep_strict("the number of turns depends on what only a run knows")
+            check_numbers(body, len(captured), types, initial, self.most or 0)
+            if RUNNING.written is None:
+                check_size(body, self.most or 0, FLOW.has_windows)
+            FLOW.loops += 1
         if is_plain:
-            parts = {"constants": len(captured), "carries": len(types), "length": self.count}
+            parts = {"constants": len(captured), "carries": len(types), "length": self.most, "reverse": False}
             operands = [*captured, *initial]
-            results = scan_primitive(*operands, body=body, **parts, reverse=False, unroll=1)
+            if self.count is not None:
+                results = scan_primitive(*operands, body=body, **parts, unroll=1)
+            else:
+                turns = cast(self.length, dtype=INT64)
+                results = bounded_scan_primitive(turns, *operands, body=body, **parts, stops=False)
         else:
             condition, tested = self._condition(types)
-            limit = {"max_bytes": _budget(types)} if self.count is None else {"most": self.count}
+            limit = {"max_bytes": _budget(types)} if self.most is None else {"most": self.most}
             results = while_primitive(
                 *tested,
                 *captured,
@@ -315,6 +346,10 @@ class _Staging:
                 fixed=len(captured),
                 **limit,
             )
+        trace = results[0].owner
+        if FLOW.is_strict and RUNNING.written is None and isinstance(trace, GraphTrace):
+            own = [trace.variable(x.state) for x in results if isinstance(x, Box) and x.owner is trace]
+            FLOW.ends.append((trace, len(trace.equations), own))
         self._end(iter(results))
 
     def _settled_body(self) -> tuple[Graph, list[Any]]:
@@ -386,7 +421,7 @@ class _Staging:
         inside = contextlib.nullcontext if self.always else recording
         # A draft that is not the last leaves equations on values from outside that nothing reads.
         with Region(self.loop.functions, [*names, *others]) as region, provisionally():
-            with running(_Turn()) as trace, inside(trace):
+            with running(Turn(self.most)) as trace, inside(trace):
                 number = self._start(trace, self._types(), region)
                 code, FLOW.code = FLOW.code, 0
                 self.turn(number)

@@ -6,17 +6,26 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
-from wengert.engine.boxes import Box, below
+from wengert.engine.boxes import RUNNING, Box, below, loss_of
 from wengert.engine.control.values import is_number
 from wengert.engine.core import tree
-from wengert.engine.core.errors import is_users, place, user_frame
+from wengert.engine.core.errors import (
+    StagingError,
+    UncountedError,
+    is_users,
+    place,
+    split_location,
+    user_frame,
+)
 from wengert.engine.core.raised import enter
 from wengert.engine.ops.comparison import equal, not_equal, require_valid, where
 from wengert.engine.ops.reduction import reduce_all
 from wengert.engine.staged.exchanged import refusal
 from wengert.engine.staged.frozen import Frozen
+from wengert.engine.staged.numbers import check_behind, is_narrow
 from wengert.engine.staged.regions import FLOW
-from wengert.engine.transforms.batching import BatchTrace
+from wengert.engine.staged.texts import texts, writes
+from wengert.engine.transforms.builtin_names import LOSSES
 from wengert.engine.transforms.staging import GraphTrace
 
 _FREE = "cannot access free variable "
@@ -33,6 +42,9 @@ def run(function: Callable[..., Any], *arguments: Any) -> Any:
             requirement = f"cannot access local variable {name!r} where it is not associated with a value"
             raise UnboundLocalError(requirement).with_traceback(problem.__traceback__) from None
         raise
+    except TypeError as problem:
+        raise_lost(problem)
+        raise
 
 
 @contextmanager
@@ -41,12 +53,68 @@ def trying() -> Generator[None]:
     FLOW.trying += 1
     try:
         yield
+    except TypeError as problem:
+        found = lost(problem)
+        if isinstance(found, LOSSES):
+            FLOW.caught = found
+        raise
     finally:
         FLOW.trying -= 1
 
 
+def messages(*function: Any) -> texts:
+    """Return a context in which a statement may make texts of values that only a run knows.
+
+    Args:
+        function: what it calls; nothing for a `raise` statement, whose text a handler could read.
+    """
+    is_harmless = writes(*function) if function else not FLOW.trying
+    return texts(is_harmless and not FLOW.is_strict)
+
+
+def raise_lost(problem: TypeError) -> None:
+    """Raise the error of a value that only a run knows, which an error of Python's hides, if there is one.
+
+    Args:
+        problem: an error in a function that is being staged.
+    """
+    found = lost(problem)
+    if found is not problem:
+        raise found from None
+
+
+def lost(problem: Exception) -> Exception:
+    """Return the error of a value that only a run knows, which an error of Python's hides; else that error.
+
+    Args:
+        problem: an error in a function that is being staged.
+    """
+    found = loss_of(problem)
+    if found is problem or not RUNNING.traced:
+        return found
+    text, location = split_location(str(found))
+    if not str(problem).startswith("unhashable"):
+        return StagingError(f"{text}{location}")
+    hint = "make texts and keys of known values, or write a chain of if statements"
+    return StagingError(f"key: only a run knows the number; {hint}.{location}")
+
+
+def keep_strict(problem: str, is_unknown: bool = False) -> None:
+    """End a run in which only loops of a known number of turns may be staged.
+
+    Args:
+        problem: what else would be.
+        is_unknown: whether a run that unrolls would end here, too.
+    """
+    if FLOW.is_strict:
+        made = refusal("staging", problem)
+        FLOW.spoiled = UncountedError(str(made)) if is_unknown else made
+        raise FLOW.spoiled
+
+
 def number_of(problem: Exception) -> int:
     """Return the number by which the function that is being staged knows an exception."""
+    keep_strict("an exception depends on what only a run knows")
     if FLOW.trying:
         requirement = "a try statement surrounds an exception that only a run raises"
         raise refusal(
@@ -54,7 +122,8 @@ def number_of(problem: Exception) -> int:
         )
     file, line, name = _origin(problem)
     where_ = f" [{place(file, line)}]" if file else ""
-    text = f"{type(problem).__name__}: {problem}{where_}".replace("|", "/")
+    with texts():
+        text = f"{type(problem).__name__}: {problem}{where_}".replace("|", "/")
     enter(text, problem, file, line, name)
     if text not in FLOW.texts:
         FLOW.texts.append(text)
@@ -96,7 +165,7 @@ def _check_open(*codes: Any) -> None:
 
 def _without_derivative(code: Any) -> Any:
     """Return a number without the boxes of transforms that follow derivatives: it outlives them."""
-    while isinstance(code, Box) and not (code.owner.staging or isinstance(code.owner, BatchTrace)):
+    while isinstance(code, Box) and not (code.owner.staging or code.owner.batches):
         code = below(code)
     return code
 
@@ -107,15 +176,26 @@ def note(problem: Exception, happens: Any) -> None:
 
 
 @contextmanager
-def scope() -> Generator[None]:
-    """Collect the exceptions that a function may raise."""
+def scope(is_strict: bool = False) -> Generator[None]:
+    """Collect the exceptions that a function may raise.
+
+    Args:
+        is_strict: whether only loops of a known number of turns may be staged.
+    """
     before = {**vars(FLOW)}
     FLOW.code, FLOW.texts, FLOW.facts, FLOW.trying = 0, [], [], 0
-    FLOW.frozen, FLOW.spoiled, FLOW.memory = Frozen(), None, None
+    FLOW.is_strict, FLOW.is_widened, FLOW.has_windows = is_strict, False, False
+    FLOW.loops, FLOW.ends = 0, []
+    FLOW.frozen, FLOW.spoiled, FLOW.caught, FLOW.memory = Frozen(), None, None, None
+    hides, RUNNING.hides_text = RUNNING.hides_text, True
     try:
         yield
+    except TypeError as problem:
+        raise_lost(problem)
+        raise
     finally:
         vars(FLOW).update(before)
+        RUNNING.hides_text = hides
 
 
 def checked(result: Any) -> Any:
@@ -126,8 +206,17 @@ def checked(result: Any) -> Any:
     """
     code = FLOW.code
     FLOW.frozen.check()
-    if FLOW.spoiled is not None:
-        raise FLOW.spoiled
+    for problem in (FLOW.spoiled, FLOW.caught):
+        if problem is not None:
+            raise problem
+    if FLOW.is_strict and not FLOW.loops:
+        raise refusal("staging", "no loop of the function can be one of the program")
+    for trace, count, results in FLOW.ends:
+        check_behind(trace.equations[count:], results)
+        if FLOW.is_widened and is_narrow(trace.equations):
+            raise refusal(
+                "staging", "a number of Python's in one branch keeps narrow types, the other's does not"
+            )
     if not isinstance(code, Box):
         return result
     _check_open(code)

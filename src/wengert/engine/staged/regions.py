@@ -26,6 +26,7 @@ from wengert.engine.staged.objects import (
     reached,
     restore,
 )
+from wengert.engine.staged.texts import text_of
 
 
 class _Unbound:
@@ -74,12 +75,24 @@ class _Flow(threading.local):
         """How many `try` statements are open."""
         self.probing = 0
         """How many loops are finding out whether they must be staged."""
+        self.is_strict = False
+        """Whether only loops of a known number of turns may be staged, as many turns alone are the reason."""
+        self.loops = 0
+        """How many loops were staged."""
+        self.has_windows = False
+        """Whether a slice has ends that only a run knows."""
+        self.is_widened = False
+        """Whether a number is one of Python's after one branch, and one of NumPy's after the other."""
+        self.ends: list[tuple[Any, int, Any]] = []
+        """For each loop outside of others: the trace, how many equations it had at the end, and the results."""
         self.memory: Any = None
         """What earlier drafts of the block that is traced found of the loops inside; None outside of drafts."""
         self.frozen = Frozen()
         """The objects that may be one, as only a run knows."""
         self.spoiled: Exception | None = None
         """The error of a change that could not be undone."""
+        self.caught: Exception | None = None
+        """The error of a value that only a run knows that a handler of the program may have caught."""
 
 
 FLOW = _Flow()
@@ -198,7 +211,7 @@ class Element(NamedTuple):
         """What messages call it."""
         if isinstance(self.container, CellType):
             return "a variable of an enclosing function"
-        return f"[{self.key!r}] of a {type(self.container).__name__}"
+        return f"[{text_of(self.key)}] of a {type(self.container).__name__}"
 
     @property
     def content(self) -> Any:
@@ -247,7 +260,7 @@ def show_value(value: Any) -> str:
         value = value.value
     leaves, structure = tree.flatten(value)
     if structure.kind is not None and not leaves:
-        return repr(value)
+        return text_of(value)
     if all(map(is_number, leaves)):
         return show(*map(type_of, leaves)) if structure.kind is None else tree.show(structure)
     return type(value).__name__
@@ -282,6 +295,7 @@ class Region:
         self._outer = RUNNING.written, RUNNING.born
         RUNNING.written, RUNNING.born = self.written, self.born
         self._code, FLOW.code = FLOW.code, 0
+        self._caught, FLOW.caught = FLOW.caught, None
         self._frozen = FLOW.frozen.names()
         OBSERVED.append(self)
         return self
@@ -296,7 +310,7 @@ class Region:
             variable.content = content
         for box, owner, state in self.written.values():
             box.owner, box.state = owner, state
-        changed: Exception | None = None
+        changed, FLOW.caught = FLOW.caught, self._caught
         try:
             FLOW.frozen.check()
         except StagingError as found:

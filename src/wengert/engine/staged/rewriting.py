@@ -7,12 +7,14 @@ stay Python's. Functions that Python itself suspends or inspects stay as they ar
 from __future__ import annotations
 
 import ast
+import copy
 import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from wengert.engine.staged.exits import RETURNED, VALUE, Exits
 from wengert.engine.staged.names import Flow, bound, declared, kept, parameters, reads
+from wengert.engine.staged.texts import WRITING
 
 #: The parameter by which a lambda of rewritten source is known.
 LAZY = "__wengert_lazy__"
@@ -143,8 +145,13 @@ class _Rewriting(ast.NodeTransformer):
 
     # -- statements --------------------------------------------------------------------------------------
 
-    def _block(self, statements: Iterable[ast.stmt]) -> list[ast.stmt]:
-        return [made for statement in statements for made in self._statement(statement)]
+    def _block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
+        first = _end(statements)
+        made = [one for statement in statements[:first] for one in self._statement(statement)]
+        if first < len(statements):  # what is computed there ends in the text of the exception
+            end = [one for statement in statements[first:] for one in self._statement(statement)]
+            made.append(_placed(ast.With([ast.withitem(_call("texts"))], end), statements[first]))
+        return made
 
     def _statement(self, node: ast.stmt) -> list[ast.stmt]:
         match node:
@@ -162,6 +169,9 @@ class _Rewriting(ast.NodeTransformer):
                 self._parts(node)
             case ast.Nonlocal() | ast.Global():
                 pass
+            case ast.Expr(ast.Call(func=function, keywords=named)) if _writes(function, named):
+                writing = _call("texts", copy.deepcopy(function))
+                return [_placed(ast.With([ast.withitem(writing)], [self.visit(node)]), node)]
             case _:
                 return [self.visit(node)]
         return [node]
@@ -376,6 +386,31 @@ class _Rewriting(ast.NodeTransformer):
         return self._function is None or any(
             isinstance(part, _EAGER) for expression in lazy for part in ast.walk(expression)
         )
+
+
+def _end(statements: Sequence[ast.stmt]) -> int:
+    """Return the number of the first statement behind which only a `raise` statement makes use of what is computed."""
+    first = len(statements)
+    if not (statements and isinstance(statements[-1], ast.Raise)):
+        return first
+    first -= 1
+    while first and _is_assigned(statements[first - 1]):
+        first -= 1
+    return first
+
+
+def _is_assigned(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Assign) and all(isinstance(target, ast.Name) for target in node.targets)
+
+
+def _writes(function: ast.expr, named: Sequence[ast.keyword]) -> bool:
+    """Return whether a call seems to write a text for the user."""
+    owner = function
+    while isinstance(owner, ast.Attribute):
+        owner = owner.value
+    if not isinstance(owner, ast.Name) or any(keyword.arg in ("file", None) for keyword in named):
+        return False
+    return (function.attr if isinstance(function, ast.Attribute) else owner.id) in WRITING
 
 
 def exits_flags(exits: Exits) -> set[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -55,6 +55,7 @@ class BatchTrace(Trace):
     """
 
     name = "vmap"
+    batches: ClassVar[bool] = True
 
     def __init__(self, size: int, counts: Any = None) -> None:
         super().__init__()

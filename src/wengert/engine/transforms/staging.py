@@ -29,6 +29,7 @@ from wengert.engine.ir.types import TensorType, type_of
 from wengert.engine.nest.lowering import Elementwise, check_integers
 from wengert.engine.ops.comparison import require_valid
 from wengert.engine.primitive import REGISTRY, Primitive
+from wengert.engine.transforms import turns
 
 
 class _State(threading.local):
@@ -112,6 +113,8 @@ class GraphTrace(Trace):
         outputs = tuple(map(Var, types))
         _state.written += 1
         location = f"adjoint of {_state.origin}" if _state.origin else self.location()
+        if RUNNING.traced and not _state.origin:
+            turns.note(primitive.name, location, self)
         self.equations.append(Equation(primitive.name, operands, outputs, params, location))
         self.locations.update(dict.fromkeys(outputs, location))
         if self.level < _state.provisional_level:
@@ -121,6 +124,10 @@ class GraphTrace(Trace):
     def variable(self, state: Any) -> Var:
         """Return the variable that a box of this trace holds."""
         return state
+
+    def give_up(self, first: int) -> None:
+        """Keep equations from a number on only if an output depends on them: the run that has written them is over."""
+        self._provisional.update(output for equation in self.equations[first:] for output in equation.outputs)
 
     def location(self) -> str:
         """Return the user's own line that the next equation comes from."""
@@ -168,6 +175,10 @@ class GraphTrace(Trace):
         self._known[id(value)] = constant, var
         self.constants.append((var, constant))
         return var
+
+    def source(self, var: Var) -> Any:
+        """Return the captured value that an input stands for; None for other variables."""
+        return next((value for value in self.captured if self._lifted[id(value.state)][1] is var), None)
 
     def finish(self, outputs: Sequence[Any]) -> Graph:
         """Return the graph; its first inputs are the captured values."""

@@ -18,7 +18,6 @@ import functools
 import importlib
 import itertools
 import os
-import sys
 import threading
 import weakref
 from abc import ABCMeta
@@ -46,17 +45,20 @@ from wengert.engine.boxes import RUNNING, Box, boxed, concrete
 from wengert.engine.core import tree
 from wengert.engine.core.copied_files import is_copied_class, is_copied_file
 from wengert.engine.core.dtypes import NUMPY_VALUE
-from wengert.engine.core.errors import ConcreteError, StagingError, is_users, users_call
+from wengert.engine.core.errors import ConcreteError, StagingError, UncountedError, is_users, users_call
 from wengert.engine.ops.elementwise import UFUNCS
 from wengert.engine.ops.special.scipy_ufuncs import of_scipy
+from wengert.engine.transforms import turns
 from wengert.engine.transforms.array_methods import calling_methods, method
 from wengert.engine.transforms.builtin_names import BUILTINS, LOSSES, has_attribute
 from wengert.engine.transforms.class_copies import COPIERS, alias_copy, class_copy, is_copied, object_copy
-from wengert.engine.transforms.copied_globals import GLOBALS, OWN_NAMES, Globals, scope_of
+from wengert.engine.transforms.copied_globals import GLOBALS, Globals, scope_of
 from wengert.engine.transforms.guards import asks_for_types
 from wengert.engine.transforms.math_functions import of_math
+from wengert.engine.transforms.module_copies import MATHEMATICS, CopiedModule, copied_module
 from wengert.engine.transforms.originals import FUNCTIONS, HOLDERS, Runs, contents
 from wengert.engine.transforms.shared_containers import CONTAINERS, LOOKED_AT, SharedNamespace, View, shared
+from wengert.engine.transforms.turns import ManyTurns
 
 ResultT = TypeVar("ResultT")
 
@@ -80,8 +82,6 @@ _ITERATIVE = ("scipy.optimize", "scipy.integrate", "scipy.sparse")
 _NOT_ITERATIVE = ("rosen", "rosen_der", "rosen_hess", "rosen_hess_prod")
 #: SciPy's package of NumPy's functions by the names of the array API standard.
 _NAMESPACE = ".array_api_compat."
-#: Python's modules of mathematical functions.
-_MATHEMATICS = ("math", "cmath")
 
 # -- runs ------------------------------------------------------------------------------------------------
 
@@ -91,8 +91,8 @@ class Staging(NamedTuple):
 
     code: Callable[[CodeType, dict[str, Any]], CodeType | None]
     """Returns the code of a copy, given the user's and its globals."""
-    scope: Callable[[], contextlib.AbstractContextManager[None]]
-    """Surrounds the call of the user's function."""
+    scope: Callable[[bool], contextlib.AbstractContextManager[None]]
+    """Surrounds the call of the user's function, given whether loops of a known number of turns alone are staged."""
     checked: Callable[[Any], Any]
     """Returns its result, which depends on that no exception is raised."""
 
@@ -106,6 +106,8 @@ STAGING_LOADERS: list[Callable[[], Any]] = []
 class _Mode(threading.local):
     staged = False
     """Whether copies have rewritten control flow."""
+    many_turns: Any = None
+    """The code whose loops are staged because they have many turns."""
 
 
 _mode = _Mode()
@@ -118,23 +120,24 @@ def _note(members: weakref.WeakSet[Any], code: Any, enters: bool) -> None:
     _CHANGED[code] = _Run.now = next(_changes)
 
 
-def attempt(function: Callable[..., Any], run: Callable[[], ResultT]) -> ResultT:
+def attempt(function: Callable[..., Any], run: Callable[[], ResultT], traces: bool = False) -> ResultT:
     """Run a transform of a user's function; if it loses a value, run it once more with substitutes.
 
     Args:
         function: the user's function.
         run: runs the transform anew; it calls ``current(function)``.
+        traces: whether the run traces the function on types alone.
 
     Returns:
         The result of the run.
     """
-    for again in runs(function):
+    for again in runs(function, traces=traces):
         with again:
             return run()
     raise AssertionError
 
 
-def runs(function: Callable[..., Any], loss: Exception | None = None) -> Iterator[_Run]:
+def runs(function: Callable[..., Any], loss: Exception | None = None, traces: bool = False) -> Iterator[_Run]:
     """Yield a context for each run of a transform: as it is, with substitutes, and with rewritten control flow.
 
     A run that loses a value leaves its context without an error if another one follows.
@@ -142,8 +145,9 @@ def runs(function: Callable[..., Any], loss: Exception | None = None) -> Iterato
     Args:
         function: the user's function.
         loss: the error of a first run that is over.
+        traces: whether the run traces the function on types alone.
     """
-    run = _Run(function)
+    run = _Run(function, traces)
     if loss is not None and not run.__exit__(type(loss), loss, loss.__traceback__):
         raise loss
     yield run
@@ -156,24 +160,39 @@ class _Run:
 
     Args:
         function: the user's function.
+        traces: whether it is traced on types alone.
     """
 
     now = 0
     """The count of changes of what code needs."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], traces: bool) -> None:
+        self._is_traced = (traces or RUNNING.traced > 0) and ENABLED and STAGED
         self.goes_on = False
         """Whether another run follows."""
         self._function = function
         self._losses: list[Exception] = []
         self._added: list[weakref.WeakSet[Any]] = []
         self._start = _Run.now
+        self._loops = "unrolled"
+        """How it takes loops of many turns: "unrolled", "staged", or "unrolled for good" as they cannot be staged."""
+        self._before: Any = _mode.many_turns
 
     def __enter__(self) -> None:
         self._start = _Run.now
+        if self._is_traced and _STAGED[True] and code_of(self._function) in _STAGED[True]:
+            self._loops = "unrolled for good"
+        if not self._is_traced or _mode.staged:
+            return
+        turns.watch(self)
+        _mode.many_turns = code_of(self._function) if self._loops == "staged" else None
 
     def __exit__(self, kind: Any, problem: BaseException | None, traceback: Any) -> bool:
         self.goes_on = False
+        if self._is_traced:
+            _mode.many_turns = self._before
+            if self._ends_for_turns(problem, turns.forget(self)):
+                return True
         if problem is None:
             self._losses.clear()  # their frames hold the user's arrays
             return False
@@ -196,6 +215,34 @@ class _Run:
         if first is not None and is_same and users_call(problem) == users_call(first):
             raise first from None
         return False
+
+    def _ends_for_turns(self, problem: BaseException | None, begun: dict[Any, int]) -> bool:
+        """Return whether a run of many turns ends, or one that stages them, and another one follows."""
+        has_many = isinstance(problem, ManyTurns) and problem.run is self
+        if not has_many and not (isinstance(problem, Exception) and self._loops == "staged"):
+            return False
+        self._loops = "staged" if self._loops == "unrolled" else "unrolled for good"
+        for trace, first in begun.items():
+            trace.give_up(first)
+        if isinstance(problem, UncountedError):  # a run that unrolls would have to be staged, too
+            _note(_STAGED[True], code_of(self._function), enters=True)
+            self._added.append(_STAGED[True])
+        self.goes_on = True
+        return True
+
+    def has_many(self, count: int) -> bool:
+        """Return whether a line was taken so often that the run ends, and another one follows.
+
+        Args:
+            count: how often.
+        """
+        if self._loops == "staged":  # a loop is unrolled none the less
+            return count > turns.MOST_DRAFTS
+        if count <= turns.MOST_TURNS or self._loops == "unrolled for good":
+            return False
+        for load in STAGING_LOADERS:
+            load()
+        return bool(STAGING) and isinstance(code_of(self._function), CodeType)
 
     def _following(self, code: Any, problem: BaseException) -> weakref.WeakSet[Any] | None:
         """Return the functions of which the next run makes this one a member, or another thread has made it one."""
@@ -231,8 +278,9 @@ def current(
         options: its keyword arguments.
     """
     staged = _staged_now()
-    code = code_of(function) if ENABLED and (_NEEDY or staged) else None
-    if code is not None and not _mode.staged and code in staged:
+    many_turns = _mode.many_turns
+    code = code_of(function) if ENABLED and (_NEEDY or staged or many_turns) else None
+    if code is not None and not _mode.staged and (code in staged or code is many_turns):
         return functools.partial(staged_call, function)
     is_needy = ENABLED and (
         (code is not None and code in _NEEDY) or asks_for_types(function, *arguments, *options.values())
@@ -243,9 +291,10 @@ def current(
 def staged_call(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
     """Call the copy of a function with rewritten control flow."""
     (staging,) = STAGING
+    has_many_turns = code_of(function) is _mode.many_turns
     _mode.staged = True
     try:
-        with staging.scope():
+        with staging.scope(has_many_turns):
             return staging.checked(_copied_call(function)(*arguments, **options))
     finally:
         _mode.staged = False
@@ -349,7 +398,7 @@ _LIBRARIES: dict[str, Callable[[Any], Any]] = {
     "numpy": _numpy_object,
     "scipy": _scipy_object,
     "importlib": lambda value: _importing(value) if value is importlib.import_module else value,
-    **dict.fromkeys(_MATHEMATICS, lambda function: _dispatched(function, of_math(function))),
+    **dict.fromkeys(MATHEMATICS, lambda function: _dispatched(function, of_math(function))),
 }
 #: What stands for an object of SciPy: the first condition that holds for it and Wengert's own, if any, decides.
 _SCIPY_RULES: tuple[tuple[Callable[[Any, Any], bool], Callable[[Any, Any], Any]], ...] = (
@@ -666,68 +715,6 @@ def _namespace(users: SimpleNamespace) -> Any:
 _DEPTH = 4
 
 
-# -- copies of the user's modules and classes --------------------------------------------------------------
-
-
-#: The copies of modules, which hold them.
-_modules: dict[ModuleType, ModuleType] = {}
-
-
-class _Module(ModuleType):
-    """A module whose attributes are what stands for those of another one."""
-
-    def __init__(self, module: ModuleType) -> None:
-        super().__init__(module.__name__, module.__doc__)
-        self.__dict__.update({name: vars(module)[name] for name in OWN_NAMES if name in vars(module)})
-        self.__dict__["_module"] = module
-
-    def __getattr__(self, name: str) -> Any:
-        return with_substitutes(getattr(self.__dict__["_module"], name))
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        setattr(self.__dict__["_module"], name, value)
-
-    def __dir__(self) -> list[str]:
-        return dir(self.__dict__["_module"])
-
-
-class _Numpy(_Module):
-    """The names of `wengert.numpy`, with modules of NumPy's that are copied, such as `polynomial`."""
-
-    def __getattr__(self, name: str) -> Any:
-        value = getattr(self.__dict__["_module"], name)
-        if isinstance(value, ModuleType):
-            value = _module(value)
-        elif value is np.ndarray:
-            value = with_substitutes(value)
-        self.__dict__[name] = value  # a lookup then takes as long as in NumPy
-        return value
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        super().__setattr__(name, value)
-        self.__dict__.pop(name, None)
-
-
-def _module(module: ModuleType) -> Any:
-    """Return a module with substitutes: one of NumPy, SciPy, `math` or the user."""
-    if module in _modules:
-        return _modules[module]
-    name = module.__name__
-    if name == "numpy":
-        return _modules.setdefault(module, _Numpy(MODULES["numpy"]))
-    if name == "numpy.linalg":
-        return MODULES["numpy"].linalg
-    if name == "sys":
-        made = _modules[module] = _Module(module)
-        vars(made)["modules"] = View(sys.modules, with_substitutes)
-        return made
-    file = getattr(module, "__file__", None)
-    is_library = name in (*_MATHEMATICS, "importlib") or name.partition(".")[0] == "scipy"
-    if not is_library and (file is None or not is_copied_file(file)):
-        return module
-    return _modules.setdefault(module, _Module(module))
-
-
 def _is_users_class(kind: type) -> bool:
     """Return whether a class is the user's and may have a copy: exceptions are known by identity."""
     is_data = issubclass(kind, _DATA) and not isinstance(kind, EnumMeta)
@@ -743,7 +730,7 @@ _RULES: dict[Any, Callable[[Any], Any]] = {
     functools.partial: _partial,
     functools._lru_cache_wrapper: _with_cache,  # pyright: ignore[reportPrivateUsage]
     np.vectorize: _vectorized,
-    ModuleType: _module,
+    ModuleType: copied_module,
     SimpleNamespace: _namespace,
     GenericAlias: alias_copy,
     type(cast("Any", Generic)[ResultT]): alias_copy,
@@ -760,7 +747,7 @@ def _attribute(value: Any, name: str, *default: Any) -> Any:
 
 
 def _vars(*arguments: Any) -> Any:
-    if arguments and isinstance(arguments[0], _Module):
+    if arguments and isinstance(arguments[0], CopiedModule):
         return View(vars(vars(arguments[0])["_module"]), with_substitutes)
     return cast("Any", vars(*arguments))
 

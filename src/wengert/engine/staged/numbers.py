@@ -1,0 +1,192 @@
+"""Python's own numbers in loops that are staged for their many turns alone: a program must compute them as Python does.
+
+Where such a loop is unrolled, Python computes what depends on its counter: integers have no bound, a division by zero
+raises an exception. What a program would compute otherwise, or what needs a proof, is refused, and the loop unrolled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from wengert.engine.boxes import Box
+from wengert.engine.core.dtypes import COMPLEX128, FLOAT64, INT64
+from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var
+from wengert.engine.ir.types import TensorType
+from wengert.engine.staged.exchanged import refusal
+
+#: Integers below are floats without rounding.
+_LARGEST = 1 << 53
+#: What integers from outside of a loop, such as the counters of others, are taken for.
+_OUTSIDE = 1 << 31
+_WIDE = {INT64, FLOAT64, COMPLEX128}
+_DIVIDING = {"divide", "floor_divide", "remainder"}
+#: A loop with branches or windows that makes fewer operations is unrolled.
+LEAST_BRANCHING = 10_000
+_EXACT = {"add", "subtract", "multiply", "negative", "absolute", *_DIVIDING}
+#: Operations that make a truth value of numbers, or choose one of two.
+_TESTING = {
+    *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"),
+    *("logical_and", "logical_or", "logical_not", "where", "maximum", "minimum"),
+}
+
+
+def check_numbers(
+    body: Graph, captured: int, types: Sequence[TensorType], initial: Sequence[Any], count: int
+) -> None:
+    """Refuse a loop that computes Python's numbers otherwise than Python would.
+
+    Args:
+        body: a turn; its inputs are values from outside, the number of the turn, and the other carries.
+        captured: how many inputs are values from outside.
+        types: of the carries.
+        initial: what the carries begin with.
+        count: the number of turns.
+    """
+    sizes: dict[Atom, int] = {}
+    for var in body.inputs[:captured]:
+        sizes[var] = _OUTSIDE
+    sizes[body.inputs[captured]] = count
+    read = {x for one in body.equations for x in one.operands}
+    adding: dict[Atom, Equation] = {
+        one.outputs[0]: one for one in body.equations if one.primitive in ("add", "subtract")
+    }
+    kept: list[Atom] = []
+    for number in range(1, len(types)):
+        if not (types[number].weak and types[number].dtype.kind in "biu"):
+            continue
+        carry, start, step = body.inputs[captured + number], initial[number], adding.get(body.outputs[number])
+        steps = [x.value for x in step.operands if isinstance(x, Literal)] if step is not None else []
+        if carry not in read and carry not in body.outputs:
+            continue
+        is_known = not isinstance(start, Box)
+        if step is not None and carry is step.operands[0] and steps and is_known and type(steps[0]) is int:
+            sizes[carry] = abs(int(start)) + abs(steps[0]) * count
+        elif is_known and abs(int(start)) > _OUTSIDE:
+            raise _refused("an integer of Python's may be large")
+        else:
+            kept.append(body.outputs[number])
+    for equation in body.equations:
+        _check(equation, sizes)
+    if any(_size(x, sizes) > _OUTSIDE for x in kept):
+        raise _refused("an integer of Python's is carried from turn to turn")
+
+
+def check_behind(equations: Sequence[Equation], results: Sequence[Atom]) -> None:
+    """Refuse what a function computes of Python's numbers behind a loop, if Python would compute it otherwise.
+
+    Args:
+        equations: those behind the loop.
+        results: of the loop; unrolled, it would have left numbers.
+    """
+    numbers = {x for x in results if isinstance(x, Var) and x.type.weak}
+    for equation in equations:
+        if not numbers.isdisjoint(equation.operands):
+            _check(equation, {})
+            numbers.update(x for x in equation.outputs if x.type.weak)
+
+
+def check_size(body: Graph, count: int, has_windows: bool) -> None:
+    """Refuse a loop with branches or windows that makes few operations: unrolled, it compiles soon, and has neither.
+
+    Args:
+        body: a turn.
+        count: the number of turns.
+        has_windows: whether a slice of an array has ends that depend on a counter.
+    """
+    if (has_windows or _branches(body)) and count * _operations(body) < LEAST_BRANCHING:
+        raise _refused("a loop with branches or windows makes few operations")
+
+
+def _branches(graph: Graph) -> bool:
+    return any(one.primitive == "cond" or any(map(_branches, one.graphs())) for one in graph.equations)
+
+
+def _operations(graph: Graph) -> int:
+    """Return how many operations a graph makes, if loops take all their turns."""
+    return sum(
+        one.params.get("length", 1) * sum(map(_operations, one.graphs())) + 1 for one in graph.equations
+    )
+
+
+def is_narrow(equations: Iterable[Equation]) -> bool:
+    """Return whether a program computes in types that a number of Python's does not widen, and one of NumPy's does.
+
+    Args:
+        equations: of the program.
+    """
+    for equation in equations:
+        types = [x.type for x in (*equation.operands, *equation.outputs)]
+        if any(type_.dtype.kind in "fciu" and type_.dtype not in _WIDE for type_ in types):
+            return True
+        if any(is_narrow(graph.equations) for graph in equation.graphs()):
+            return True
+    return False
+
+
+def _check(equation: Equation, sizes: dict[Atom, int]) -> None:
+    operands = equation.operands
+    if equation.primitive == "power" and isinstance(operands[1], Var) and operands[1].type.weak:
+        raise _refused("the exponent of a power is a number of Python's that changes")
+    if equation.primitive == "cond":
+        _check_branches(equation, sizes)
+        return
+    if any(True for _ in equation.graphs()):
+        if any(x.type.weak and x.type.dtype.kind in "iu" and _size(x, sizes) > _OUTSIDE for x in operands):
+            raise _refused("an integer of Python's may be large")
+        return
+    if not all(x.type.weak for x in operands):
+        return
+    if equation.primitive == "cast" and equation.params["dtype"] == INT64:
+        return
+    divides = equation.primitive in _DIVIDING
+    is_safe = not divides or (isinstance(operands[1], Literal) and operands[1].value)
+    if equation.primitive in _TESTING:
+        return
+    if equation.primitive not in _EXACT or not is_safe:
+        raise _refused(f"{equation.primitive} of Python's numbers")
+    kinds = [x.type.dtype.kind for x in operands]
+    if all(kind in "iu" for kind in kinds):
+        sizes[equation.outputs[0]] = _size_of(equation, [_size(x, sizes) for x in operands])
+
+
+def _check_branches(equation: Equation, sizes: dict[Atom, int]) -> None:
+    """Check what the branches of a condition compute; a result is as large as that of either."""
+    found: list[list[int]] = []
+    for graph in equation.graphs():
+        inner = {x: _size(y, sizes) for x, y in zip(graph.inputs, equation.operands[1:], strict=True)}
+        inner_sizes: dict[Atom, int] = {**inner}
+        for one in graph.equations:
+            _check(one, inner_sizes)
+        found.append([_size(x, inner_sizes) for x in graph.outputs])
+    sizes.update(zip(equation.outputs, map(max, *found), strict=True))
+
+
+def _size(x: Atom, sizes: dict[Atom, int]) -> int:
+    """Return the largest absolute value that an integer may have."""
+    if isinstance(x, Literal) and x.type.dtype.kind in "iub":
+        return abs(int(x.value))
+    return sizes.get(x, _OUTSIDE)
+
+
+def _size_of(equation: Equation, operands: Sequence[int]) -> int:
+    one, *others = operands
+    other = others[0] if others else 0
+    match equation.primitive:
+        case "multiply":
+            size = one * other
+        case "remainder":
+            size = other
+        case "floor_divide":
+            size = one + 1
+        case "maximum" | "minimum" | "absolute":
+            size = max(one, other)
+        case _:
+            size = one + other
+    if size >= _LARGEST:
+        raise _refused("an integer of Python's may be large")
+    return size
+
+
+def _refused(problem: str) -> Exception:
+    return refusal("staging", problem)

@@ -1,0 +1,51 @@
+"""Texts of values that only a run knows: a trace has none, except where nothing but a message can come of one."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+from wengert.engine.boxes import RUNNING
+
+#: Names of functions that write a text for the user.
+WRITING = {"print", "debug", "info", "warning", "error", "exception", "critical", "log"}
+
+
+class texts:  # noqa: N801 (it is used as a function)
+    """Let values that only a run knows show their types as texts inside a block.
+
+    Args:
+        are_shown: whether they do.
+    """
+
+    __slots__ = ("_are_shown", "_before")
+
+    def __init__(self, are_shown: bool = True) -> None:
+        self._are_shown = are_shown
+
+    def __enter__(self) -> None:
+        self._before = RUNNING.hides_text
+        if self._are_shown:
+            RUNNING.hides_text = False
+
+    def __exit__(self, *problem: object) -> None:
+        RUNNING.hides_text = self._before
+
+
+def writes(function: Any) -> bool:
+    """Return whether a function writes its arguments for the user, and nothing else can come of them.
+
+    Args:
+        function: what the program calls.
+    """
+    return function is builtins.print or getattr(function, "__module__", None) == "logging"
+
+
+def text_of(value: Any) -> str:
+    """Return the text of an object for a message.
+
+    Args:
+        value: any object.
+    """
+    with texts():
+        return repr(value)
