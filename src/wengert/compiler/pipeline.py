@@ -24,6 +24,7 @@ from wengert.compiler.passes.sink_sums import sink_sums
 from wengert.compiler.passes.split_index_sets import split_index_sets
 from wengert.compiler.passes.split_reductions import split_reductions
 from wengert.compiler.passes.spread_loops import spread_loops
+from wengert.compiler.passes.stack_in_place import stack_in_place
 from wengert.compiler.passes.value_checks import add_value_checks
 from wengert.compiler.passes.verify import Verifier
 from wengert.compiler.passes.write_in_place import write_in_place
@@ -214,6 +215,9 @@ PASSES: tuple[Pass, ...] = (
         _optimises,
     ),
     _on_nests("coalesce", "make values where copies would put them", coalesce),
+    _on_nests(
+        "stack_in_place", "write the stacks of inner loops into rows of those of outer loops", stack_in_place
+    ),
     Pass(
         "spread_loops",
         "make nests of loops whose turns are independent",

@@ -568,8 +568,9 @@ def _turns(block: _Block, equation: Equation, sources: Sequence[Source]) -> _Tur
     counter = Dim(params["length"], "t")
     step = Index(0, ((counter, 1),))
     is_complete = equation.primitive == "scan"
-    numbers = counters(equation, firsts, counter) if is_complete else {}
-    moved = [n for n in range(count) if n not in numbers]
+    numbers = counters(equation, firsts, counter) if is_complete or not params["reverse"] else {}
+    # How many turns another loop takes, and so the last number, is known only when it runs.
+    moved = [n for n in range(count) if n not in numbers or not is_complete]
     buffers = block.carried([types[n] for n in moved], [firsts[n] for n in moved])
     carries: list[Source] = [
         numbers[n].inside if n in numbers else buffers[moved.index(n)] for n in range(count)
@@ -583,7 +584,7 @@ def _turns(block: _Block, equation: Equation, sources: Sequence[Source]) -> _Tur
     stacks, copies = _stacks(block, equation.outputs[count:], results[count:], counter)
     body.steps[:] = _placed(body.steps, copies)
     body.update([types[n] for n in moved], [results[n] for n in moved], buffers)
-    ends = [numbers[n].last if n in numbers else carries[n] for n in range(count)]
+    ends = [buffers[moved.index(n)] if n in moved else numbers[n].last for n in range(count)]
     return _Turns(counter, tuple(body.steps), [*ends, *stacks])
 
 

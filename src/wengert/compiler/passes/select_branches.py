@@ -16,7 +16,7 @@ from wengert.engine.nest.expression import (
     may_report,
 )
 from wengert.engine.nest.index import Computed, Index
-from wengert.engine.nest.nest import Branch, Loop, Nest, Step, Store, While, all_steps, reads, writes
+from wengert.engine.nest.nest import Branch, Nest, Step, Store, count_uses
 
 #: Both sides together carry out so many operations at most: a choice costs all of them, a wrong guess about as much.
 MOST_OPERATIONS = 24
@@ -41,17 +41,6 @@ def selected(steps: Sequence[Step], uses: Counter[Buffer]) -> list[Step] | None:
         else:
             done.append(step)
     return done
-
-
-def count_uses(steps: Sequence[Step]) -> Counter[Buffer]:
-    """Return how many steps without others inside use each buffer."""
-    count: Counter[Buffer] = Counter()
-    for step in all_steps(steps):
-        if isinstance(step, (Branch, While)):
-            count.update(step.controls)
-        elif not isinstance(step, Loop):
-            count.update({*reads(step), *writes(step)})
-    return count
 
 
 def _choices(branch: Branch, uses: Counter[Buffer]) -> list[Nest] | None:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from wengert.compiler.passes.fuse import fuse
-from wengert.compiler.passes.select_branches import count_uses, selected
+from wengert.compiler.passes.select_branches import selected
 from wengert.engine.machine.target import Target
 from wengert.engine.nest.expression import (
     Apply,
@@ -26,7 +26,7 @@ from wengert.engine.nest.expression import (
     may_report,
 )
 from wengert.engine.nest.index import Computed, Digit, Dim, Index, Term, without_unit
-from wengert.engine.nest.nest import Loop, Nest, Program, Step, Store, map_blocks, map_nests
+from wengert.engine.nest.nest import Loop, Nest, Program, Step, Store, count_uses, map_blocks, map_nests
 from wengert.engine.nest.rewrite import bijection, rewrite_store, substitute_dims
 
 #: A loop falls apart into so many ranges of turns at most.

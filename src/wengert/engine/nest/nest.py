@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias
@@ -306,6 +307,17 @@ def writes(step: Step) -> Sequence[Buffer]:
             return outputs if memory is None else (*outputs, memory)
         case _:
             return _uses(step).writes
+
+
+def count_uses(steps: Sequence[Step]) -> Counter[Buffer]:
+    """Return how many steps without others inside use each buffer."""
+    count: Counter[Buffer] = Counter()
+    for step in all_steps(steps):
+        if isinstance(step, (Branch, While)):
+            count.update(step.controls)
+        elif not isinstance(step, Loop):
+            count.update({*reads(step), *writes(step)})
+    return count
 
 
 def _uses(step: Loop | Branch | While) -> _Uses:
