@@ -173,9 +173,8 @@ def _with_digits(nest: Nest) -> Nest:
                 return (number.index + extent).digit(1, extent)
         elif isinstance(number, Apply) and number.operation == "remainder":
             value, modulus = number.operands
-            is_positive = isinstance(value, Iota) and value.index.is_affine and value.index.bounds[0] >= 0
-            if is_positive and isinstance(modulus, Const) and 0 < modulus.value <= extent:
-                return value.index.digit(1, int(modulus.value))
+            if isinstance(value, Iota) and isinstance(modulus, Const):
+                return _remainder(value.index, int(modulus.value), extent) or Index.of(term)
         return Index.of(term)
 
     def index(index: Index) -> Index:
@@ -191,6 +190,13 @@ def _with_digits(nest: Nest) -> Nest:
 
     rewriter = Rewriter(change)
     return replace(nest, stores=tuple(rewrite_store(store, rewriter) for store in nest.stores))
+
+
+def _remainder(index: Index, modulus: int, extent: int) -> Index | None:
+    """Return the remainder of an index as a digit; None where it may lie outside of an axis, or be negative."""
+    if 0 < modulus <= extent and index.is_affine and index.bounds[0] >= 0:
+        return index.digit(1, modulus)
+    return None
 
 
 def _apart(buffer: Buffer, nests: Sequence[Nest], counter: Dim) -> bool:
