@@ -22,7 +22,7 @@ from wengert.engine.staged.carried import freeze_made, link_shared, note_shared,
 from wengert.engine.staged.contents import Content, Sharing, content_of
 from wengert.engine.staged.exchanged import give_up, refusal
 from wengert.engine.staged.iterables import Rows, rows_of
-from wengert.engine.staged.raising import joined, run
+from wengert.engine.staged.raising import joined, note_number, note_unread, run
 from wengert.engine.staged.regions import (
     FLOW,
     Place,
@@ -390,8 +390,9 @@ class _Staging:
                 number = self._start(trace, self._types(), region)
                 code, FLOW.code = FLOW.code, 0
                 self.turn(number)
-                code = joined(code, FLOW.code)
                 contents, found = self._contents(region)
+                note_unread(trace, [*contents.values(), *(content_of(x.content) for x in found.values())])
+                code = joined(code, FLOW.code)
                 sharing = Sharing(region, list(contents.values()))
                 after = number + 1
                 exchanged = {id(box): box for box in region.exchanged() if id(box) not in region.given_up}
@@ -456,4 +457,4 @@ class _Staging:
             box.receive(box)
             give_up(box)
         if self.raises:
-            FLOW.code = joined(FLOW.code, next(results))
+            note_number(next(results))
