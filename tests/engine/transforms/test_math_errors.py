@@ -268,3 +268,9 @@ def test_a_wide_exponent_ends_a_loop() -> None:
 
     with pytest.raises(OverflowError, match="range"):
         wg.jit(grows)(1.0)
+
+
+def test_an_integer_of_what_is_none() -> None:
+    compiled = wg.jit(lambda x: int(x) + 1)
+    for x in (2.5, -2.5, math.nan, math.inf, -math.inf, 1e30):
+        assert is_same(outcome(compiled, x), outcome(lambda x: int(x) + 1, x)), x
