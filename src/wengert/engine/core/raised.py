@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import copy
 import threading
@@ -67,6 +68,18 @@ def _copied(problem: Exception) -> Exception:
     return made if type(made) is type(problem) else problem
 
 
+def _of_text(text: str) -> Exception:
+    """Return an exception of Python's own that a text names; another class is not known here."""
+    name, _, requirement = text.partition(": ")
+    kind = getattr(builtins, name, None)
+    if isinstance(kind, type) and issubclass(kind, Exception):
+        with contextlib.suppress(TypeError):  # some take more than a text
+            problem = kind(requirement)
+            setattr(problem, _MARK, "raise")
+            return problem
+    return LimitError(text)
+
+
 def user_error(text: str) -> Exception:
     """Return the exception that a text stands for, with a traceback that ends at the user's line.
 
@@ -76,7 +89,7 @@ def user_error(text: str) -> Exception:
     MADE.count += 1
     origin = _origins.get(text)
     if origin is None:  # of a program that another process wrote
-        return LimitError(text)
+        return _of_text(text)
     problem = _copied(origin.problem)
     with contextlib.suppress(Exception):
         setattr(problem, _MARK, "math" if origin.of_math else "raise")

@@ -150,13 +150,18 @@ def _note(holds: Any, text: str) -> None:
 
 def _text(function: Callable[..., Any], kind: type[Exception]) -> str:
     """Return the text that stands for an exception at the user's line."""
-    problem = _example(function, kind)
     frame = user_frame()
-    file, line, name = (
-        (frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name) if frame is not None else ("", 0, "")
-    )
+    if frame is None:
+        return _entered(function, kind, "", 0, "")
+    return _entered(function, kind, frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+
+
+@functools.lru_cache(maxsize=1024)
+def _entered(function: Callable[..., Any], kind: type[Exception], file: str, line: int, name: str) -> str:
+    """Enter the exception of a line, and return the text that stands for it."""
+    problem = _example(function, kind)
     where = f" [{place(file, line)}]" if file else ""
-    text = f"{type(problem).__name__}: {problem}{where}".replace("|", "/")
+    text = f"{kind.__name__}: {problem}{where}".replace("|", "/")
     enter(text, problem, file, line, name, of_math=True)
     return text
 
@@ -182,5 +187,5 @@ def _example(function: Callable[..., Any], kind: type[Exception]) -> Exception:
             continue
         except Exception as problem:
             if type(problem) is kind:
-                return problem
+                return kind(str(problem).partition(", got ")[0])  # later versions add the number
     return kind("math range error" if kind is OverflowError else "math domain error")
