@@ -47,8 +47,9 @@ _OUTSIDE: dict[str, Callable[[Any], Any]] = {
     "gamma": _is_pole,
     "lgamma": lambda x: _is_pole(x) & (x > -math.inf),
 }
-#: The functions that overflow.
-_UNBOUNDED = {"exp", "exp2", "expm1", "sinh", "cosh", "gamma", "lgamma", "pow", "ldexp", "fsum", "fma"}
+#: The functions that overflow: to infinity alone, where the argument is large, and the others.
+_UPWARD = {"exp", "exp2", "expm1"}
+_UNBOUNDED = {"sinh", "cosh", "gamma", "lgamma", "pow", "ldexp", "fsum", "fma"}
 #: The functions of two and more numbers that have no result for some.
 _PARTIAL = {"fmod", "remainder", "pow", "fma", "fsum"}
 #: The functions of complex numbers with poles.
@@ -102,7 +103,9 @@ def _of_real(name: str, result: Any, numbers: Sequence[Any]) -> Iterator[Failure
         if name == "pow":
             outside = _all(_plain(numbers[0] == 0), _plain(numbers[1] < 0), _is_finite(numbers[1]))
             yield outside, ValueError
-    if name in _UNBOUNDED:
+    if name in _UPWARD:
+        yield (result == math.inf) & (numbers[0] < math.inf), OverflowError
+    elif name in _UNBOUNDED:
         overflows = _is_infinite(result, numbers)
         yield overflows if outside is False else _all(overflows, ~outside), OverflowError
 
