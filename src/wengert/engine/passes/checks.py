@@ -30,6 +30,19 @@ class Bounds(NamedTuple):
 _ANY = Bounds()
 
 
+def merge_checks(graph: Graph) -> Graph:
+    """Return a graph without the checks of conditions that another one checks.
+
+    Example:
+        >>> import math
+        >>> import wengert as wg
+        >>> slope = wg.trace(wg.value_and_grad(lambda x: math.log(x)))(2.0)
+        >>> str(slope).count("require_valid"), str(merge_checks(slope)).count("require_valid")
+        (2, 1)
+    """
+    return _without(graph, {}, _Checks)
+
+
 def drop_checks(graph: Graph) -> Graph:
     """Return a graph without the checks of conditions that another one checks, or that hold for certain.
 
@@ -45,15 +58,17 @@ def drop_checks(graph: Graph) -> Graph:
           return v4
         }
     """
-    return _without(graph, {})
+    return _without(graph, {}, _BoundedChecks)
 
 
-def _without(graph: Graph, reach: dict[Var, int] | None = None) -> Graph:
-    graph = with_programs_inside(graph, _without)
-    if all(equation.primitive != _CHECK for equation in graph.equations):
+def _without(graph: Graph, reach: dict[Var, int] | None, kind: type[_Checks]) -> Graph:
+    graph = with_programs_inside(graph, lambda inner: _without(inner, None, kind))
+    conditions = [equation.operands[1] for equation in graph.equations if equation.primitive == _CHECK]
+    if not conditions or (kind is _Checks and len(set(conditions)) == len(conditions)):
         return graph
     graph = eliminate_dead(graph)
-    return eliminate_dead(_Checks(graph, _reach(graph) if reach is None else reach).run())
+    changed = kind(graph, _reach(graph) if reach is None else reach).run()
+    return graph if changed is graph else eliminate_dead(changed)
 
 
 def _reach(graph: Graph) -> dict[Var, int]:
@@ -86,13 +101,37 @@ class _Checks(Rewrite):
         self._reach = reach
         self._checked: dict[Atom, int] = {}
         """The outputs that depend on the first check of each condition."""
+
+    def visit(self, equation: Equation) -> Equation | Sequence[Atom]:
+        if equation.primitive != _CHECK:
+            return equation
+        (x, holds), (out,) = equation.operands, equation.outputs
+        outputs = self._reach.get(out, 0)
+        is_checked = holds in self._checked and not outputs & ~self._checked[holds]
+        if x.type == out.type and (is_checked or self._is_certain(holds)):
+            return [x]
+        self._checked.setdefault(holds, outputs)
+        return equation
+
+    def _is_certain(self, holds: Atom) -> bool:
+        return False
+
+
+class _BoundedChecks(_Checks):
+    """The walk that also follows bounds of floats."""
+
+    def __init__(self, graph: Graph, reach: dict[Var, int]) -> None:
+        super().__init__(graph, reach)
         self._bounds: dict[Var, Bounds] = {}
         self._certain: dict[Atom, bool] = {}
         """The truth values that are the same in each run."""
 
     def visit(self, equation: Equation) -> Equation | Sequence[Atom]:
         if equation.primitive == _CHECK:
-            return self._check(equation)
+            x, (out,) = equation.operands[0], equation.outputs
+            if isinstance(x, Var) and x in self._bounds:
+                self._bounds[out] = self._bounds[x]
+            return super().visit(equation)
         if len(equation.outputs) != 1:
             return equation
         (out,) = equation.outputs
@@ -100,16 +139,17 @@ class _Checks(Rewrite):
             found = self._truth(equation)
             if found is not None:
                 self._certain[out] = found
-        elif out.dtype == np.float64:
+        elif out.dtype == np.float64 and equation.primitive in _BOUNDS:
             found = self._found(equation)
             if not any(map(math.isnan, found)):
                 self._bounds[out] = found
         return equation
 
+    def _is_certain(self, holds: Atom) -> bool:
+        return self._known(holds) is True
+
     def _found(self, equation: Equation) -> Bounds:
-        rule, operands = _BOUNDS.get(equation.primitive), equation.operands
-        if rule is None:
-            return _ANY
+        rule, operands = _BOUNDS[equation.primitive], equation.operands
         if equation.primitive == "multiply":
             for x, y in (operands, operands[::-1]):
                 negation = self.definition(x, "negative")
@@ -121,17 +161,6 @@ class _Checks(Rewrite):
             equation.params,
             *map(self._bounds_of, operands),
         )
-
-    def _check(self, equation: Equation) -> Equation | Sequence[Atom]:
-        (x, holds), (out,) = equation.operands, equation.outputs
-        if isinstance(x, Var) and x in self._bounds:
-            self._bounds[out] = self._bounds[x]
-        outputs = self._reach.get(out, 0)
-        is_checked = holds in self._checked and not outputs & ~self._checked[holds]
-        if x.type == out.type and (is_checked or self._certain.get(holds)):
-            return [x]
-        self._checked.setdefault(holds, outputs)
-        return equation
 
     def _bounds_of(self, atom: Atom) -> Bounds:
         if isinstance(atom, Var) and atom in self._bounds:

@@ -150,7 +150,7 @@ def _integer(*given: Any, **options: Any) -> Any:
         return int(value)
     if is_inexact(value.dtype) and _has_derivative(value):
         raise value.without_derivative("int(x)", "use int(wg.stop_gradient(x))")
-    return checked(math.trunc, _whole(value), value)  # the same exceptions for NaN and infinities
+    return checked(math.trunc, _whole(value), ((value,), {}))  # the same exceptions for NaN and infinities
 
 
 def _has_derivative(value: Any) -> bool:

@@ -43,7 +43,7 @@ _OUTSIDE: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("acos", "asin"), lambda x: np.abs(x) > 1),
     "acosh": lambda x: x < 1,
     "atanh": lambda x: np.abs(x) >= 1,
-    **dict.fromkeys(("sin", "cos", "tan"), lambda x: np.abs(x) == math.inf),
+    **dict.fromkeys(("sin", "cos", "tan"), np.isinf),
     "gamma": _is_pole,
     "lgamma": lambda x: _is_pole(x) & (x > -math.inf),
 }
@@ -104,7 +104,7 @@ def _of_real(name: str, result: Any, numbers: Sequence[Any]) -> Iterator[Failure
             outside = _all(_plain(numbers[0] == 0), _plain(numbers[1] < 0), _is_finite(numbers[1]))
             yield outside, ValueError
     if name in _UPWARD:
-        yield (result == math.inf) & (numbers[0] < math.inf), OverflowError
+        yield (result == math.inf) & (numbers[0] != math.inf), OverflowError
     elif name in _UNBOUNDED:
         overflows = _is_infinite(result, numbers)
         yield overflows if outside is False else _all(overflows, ~outside), OverflowError
@@ -118,13 +118,13 @@ def _of_complex(name: str, result: Any, numbers: Sequence[Any]) -> Iterator[Fail
         yield _plain(numbers[1] == 1), ZeroDivisionError
 
 
-def checked(function: Callable[..., Any], result: Any, arguments: Any) -> Any:
+def checked(function: Callable[..., Any], result: Any, arguments: tuple[Any, Any]) -> Any:
     """Return the result of a function of `math` or `cmath`; the program raises what Python raises.
 
     Args:
         function: Python's function.
         result: what the function of boxes has returned.
-        arguments: those of the call, and its options.
+        arguments: those of the call, by position and by name.
     """
     name, is_real = function.__name__, function.__module__ == math.__name__
     if type(result) is tuple:  # of `polar`, `modf` and `frexp`
@@ -132,7 +132,10 @@ def checked(function: Callable[..., Any], result: Any, arguments: Any) -> Any:
         return checked(function, parts[0], arguments), *parts[1:]
     if not isinstance(result, Box) or (not is_real and not is_inexact(result.dtype)):
         return result
-    failures = (_of_real if is_real else _of_complex)(name, result, tree.leaves(arguments))
+    positional, named = arguments
+    is_flat = not named and not any(isinstance(x, (list, tuple)) for x in positional)
+    numbers = positional if is_flat else tree.leaves(arguments)
+    failures = (_of_real if is_real else _of_complex)(name, result, numbers)
     for happens, kind in list(failures):
         if isinstance(happens, Box) or happens:
             holds = logical_not(happens)

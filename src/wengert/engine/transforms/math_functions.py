@@ -62,6 +62,10 @@ def _as_float(x: Any) -> Any:
     return multiply(x, 1.0) if isinstance(x, Box) and x.dtype.kind in "iub" else x
 
 
+def _as_floats(x: Any) -> Any:
+    return tree.map_tree(_as_float, x) if isinstance(x, (list, tuple)) else _as_float(x)
+
+
 def _scaled(x: Any, exponent: Any) -> Any:
     return np.ldexp(_as_float(x), exponent)
 
@@ -165,7 +169,7 @@ def of_math(function: Function) -> Function | None:
             if name in _CONSTANT:
                 return result
         if not (is_complex_one or name in _OF_NUMBERS):
-            arguments = tree.map_tree(_as_float, arguments)
+            arguments = tuple(map(_as_floats, arguments))
         with np.errstate(all="ignore"):  # the checks raise instead
             result = on_boxes(*arguments, **options)
         return checked(function, result, (arguments, options))
