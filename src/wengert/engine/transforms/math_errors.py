@@ -21,7 +21,16 @@ from wengert.engine.core import tree
 from wengert.engine.core.dtypes import dtype_of, is_inexact
 from wengert.engine.core.errors import RangeError, message, place, user_frame
 from wengert.engine.core.raised import enter
-from wengert.engine.ops.comparison import logical_not, require_valid
+from wengert.engine.ops.comparison import (
+    equal,
+    isinf,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    not_equal,
+    require_valid,
+)
 from wengert.engine.transforms.staging import GraphTrace
 
 #: A truth value, and an exception that is raised where it holds.
@@ -37,13 +46,13 @@ def _is_pole(x: Any) -> Any:
 
 #: Where numbers lie outside of the domain of a function of one number.
 _OUTSIDE: dict[str, Callable[[Any], Any]] = {
-    "sqrt": lambda x: x < 0,
-    **dict.fromkeys(("log", "log2", "log10"), lambda x: x <= 0),
-    "log1p": lambda x: x <= -1,
+    "sqrt": lambda x: less(x, 0),
+    **dict.fromkeys(("log", "log2", "log10"), lambda x: less_equal(x, 0)),
+    "log1p": lambda x: less_equal(x, -1),
     **dict.fromkeys(("acos", "asin"), lambda x: np.abs(x) > 1),
-    "acosh": lambda x: x < 1,
+    "acosh": lambda x: less(x, 1),
     "atanh": lambda x: np.abs(x) >= 1,
-    **dict.fromkeys(("sin", "cos", "tan"), np.isinf),
+    **dict.fromkeys(("sin", "cos", "tan"), isinf),
     "gamma": _is_pole,
     "lgamma": lambda x: _is_pole(x) & (x > -math.inf),
 }
@@ -104,7 +113,7 @@ def _of_real(name: str, result: Any, numbers: Sequence[Any]) -> Iterator[Failure
             outside = _all(_plain(numbers[0] == 0), _plain(numbers[1] < 0), _is_finite(numbers[1]))
             yield outside, ValueError
     if name in _UPWARD:
-        yield (result == math.inf) & (numbers[0] != math.inf), OverflowError
+        yield logical_and(equal(result, math.inf), not_equal(numbers[0], math.inf)), OverflowError
     elif name in _UNBOUNDED:
         overflows = _is_infinite(result, numbers)
         yield overflows if outside is False else _all(overflows, ~outside), OverflowError
