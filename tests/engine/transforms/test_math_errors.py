@@ -218,17 +218,19 @@ def agm(k):
     return math.pi / (2.0 * a)
 
 
+BLOCKS: dict[Callable[..., Any], list[tuple[Any, ...]]] = {
+    checks_first: [(-1.0, 0), (-1.0, 3), (1.0, 3), (-1.0, 300)],
+    skips: [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (3.9, 2.0), (5.5, 1.0), (6.5, 1.0), (-6.5, -1.0)],
+    agm: [(0.5,), (1.4,), (math.nan,)],
+}
+
+
+@pytest.mark.parametrize("program", BLOCKS)
 @pytest.mark.parametrize("transform", [lambda f: f, wg.grad], ids=["value", "gradient"])
-def test_blocks_raise_only_where_python_gets(transform: Any) -> None:
-    compiled = wg.jit(transform(checks_first))
-    for x, n in ((-1.0, 0), (-1.0, 3), (1.0, 3), (-1.0, 300)):
-        assert is_same(outcome(compiled, x, n), outcome(transform(checks_first), x, n))
-    compiled = wg.jit(transform(skips))
-    for x, z in ((-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (3.9, 2.0), (5.5, 1.0), (6.5, 1.0), (-6.5, -1.0)):
-        assert is_same(outcome(compiled, x, z), outcome(transform(skips), x, z)), (x, z)
-    compiled = wg.jit(transform(agm))
-    for k in (0.5, 1.4, math.nan):
-        assert is_same(outcome(compiled, k), outcome(transform(agm), k)), k
+def test_blocks_raise_only_where_python_gets(program: Any, transform: Any) -> None:
+    compiled = wg.jit(transform(program))
+    for arguments in BLOCKS[program]:
+        assert is_same(outcome(compiled, *arguments), outcome(transform(program), *arguments)), arguments
 
 
 def test_an_exception_in_a_function_that_scan_calls() -> None:
