@@ -180,7 +180,7 @@ class GraphTrace(Trace):
         """Return the graph; its first inputs are the captured values."""
         for finish in FINISHING:
             finish(self)
-        checks = [*self.checks, *(self.take_unread(outputs) if outputs else ())]
+        checks = [*self.checks, *(self.take_unread(outputs) if len(outputs) else ())]
         atoms = tuple(map(self.atom, self._checked(outputs, checks) if checks else outputs))
         captured = tuple(self._lifted[id(value.state)][1] for value in self.captured)
         return Graph((*captured, *self.inputs), tuple(self.constants), tuple(self._kept(atoms)), atoms)
