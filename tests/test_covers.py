@@ -90,7 +90,7 @@ def test_some(a, b): pass
 
 def test_long(): pass
 """
-#: Of 9 kept cases of `test_some`, the quick run takes 3, and the gate 4 more; for each there is time for half a case more.
+#: Of 9 kept cases of `test_some`, the quick run takes 3, and the gate 4 more; both have time for half a case more.
 SECONDS = {"test_some": QUICK / 3.5, "test_long": 2 * GATE}
 
 

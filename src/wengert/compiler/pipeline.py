@@ -23,6 +23,7 @@ from wengert.compiler.passes.recover_predicates import recover_predicates
 from wengert.compiler.passes.sink_sums import sink_sums
 from wengert.compiler.passes.split_index_sets import split_index_sets
 from wengert.compiler.passes.split_reductions import split_reductions
+from wengert.compiler.passes.spread_loops import spread_loops
 from wengert.compiler.passes.value_checks import add_value_checks
 from wengert.compiler.passes.verify import Verifier
 from wengert.compiler.passes.write_in_place import write_in_place
@@ -41,6 +42,7 @@ from wengert.engine.passes.distribute_loops import distribute_loops
 from wengert.engine.passes.expand_linalg import expand_linalg
 from wengert.engine.passes.expand_programs import expand_programs
 from wengert.engine.passes.factor_products import factor_products
+from wengert.engine.passes.forward_writes import forward_writes
 from wengert.engine.passes.reroll.reroll_loops import reroll_loops
 from wengert.engine.passes.scatter_add import fuse_scatter_add
 from wengert.engine.passes.share_factors import share_factors
@@ -167,6 +169,12 @@ PASSES: tuple[Pass, ...] = (
         fuse_scatter_add,
         _optimises,
     ),
+    _on_graph(
+        "forward_writes",
+        "write no element again that is known, and make constants of what no turn of a loop changes",
+        forward_writes,
+        _optimises,
+    ),
     Pass(
         "lower",
         "make a nest of each operation, and loops and branches of control flow",
@@ -219,6 +227,12 @@ PASSES: tuple[Pass, ...] = (
         _optimises,
     ),
     _on_nests("coalesce", "make values where copies would put them", coalesce),
+    Pass(
+        "spread_loops",
+        "make nests of loops whose turns are independent",
+        lambda unit: replace(unit, nests=spread_loops(unit.program, unit.target)),
+        _optimises,
+    ),
     _on_nests(
         "split_index_sets", "split a nest where a condition on an index changes its value", split_index_sets
     ),

@@ -90,3 +90,25 @@ def test_sums_that_others_read_stay(text: str, left: bool) -> None:
     assert ("scatter_add" in _names(fused)) is left
     for one, other in zip(evaluate(fused, *given), evaluate(graph, *given), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def _chosen(x: Any) -> Any:
+    """Each turn reads an element of `x` in one of two branches, one of them in a loop that ends by a condition."""
+
+    def turn(k: Any, s: Any) -> Any:
+        s = wg.cond(s > 0.3, lambda s: s + x[k, 0] * x[k, 1], lambda s: s - np.sin(x[k, 2]), s)
+        return wg.while_loop(lambda c: c[0] < k, lambda c: (c[0] + 1, c[1] + x[c[0], 1] * s), (0, s), most=4)[
+            1
+        ]
+
+    return wg.fori_loop(0, 4, turn, 0.5)
+
+
+def test_branches_and_bounded_loops_add_in_place() -> None:
+    graph = simplify(wg.trace(wg.grad(_chosen))(_X))
+    assert "scatter_add" in _names(graph)
+    fused = fuse_scatter_add(graph)
+    verify(fused)
+    assert "scatter_add" not in _names(fused)
+    np.testing.assert_allclose(evaluate(fused, _X), evaluate(graph, _X), rtol=1e-13)
+    np.testing.assert_allclose(wg.jit(wg.grad(_chosen))(_X), wg.grad(_chosen)(_X), rtol=1e-12)

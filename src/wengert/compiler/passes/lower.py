@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeGuard, cast
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from wengert.engine.nest.expression import (
     Buffer,
     Const,
     Expression,
+    Load,
     Rewriter,
     factors,
     zero,
@@ -43,13 +44,14 @@ from wengert.engine.nest.lowering import (
     Stage,
     Stages,
     Turns,
+    View,
     check_integers,
     choice,
     converted,
     fitting,
     is_limited,
 )
-from wengert.engine.nest.nest import Branch, Call, Host, Loop, Nest, Program, Sort, Step, Store, While
+from wengert.engine.nest.nest import Branch, Call, Host, Loop, Nest, Program, Sort, Step, Store, While, writes
 from wengert.engine.nest.routine import Routine
 from wengert.engine.primitive import REGISTRY
 from wengert.engine.transforms.staging import stage
@@ -66,6 +68,7 @@ def lower(graph: Graph, donated: Mapping[int, int] | None = None, *, contract: b
     constants: list[tuple[Buffer, Any]] = []
     inputs = tuple(Buffer(var.dtype, var.shape, var.name or f"x{n}") for n, var in enumerate(graph.inputs, 1))
     block = _Block(constants, contract)
+    block.settled.update(inputs)
     results = block.graph(graph, inputs)
     places = donated or {}
     outputs: list[Buffer] = []
@@ -85,9 +88,16 @@ def lower(graph: Graph, donated: Mapping[int, int] | None = None, *, contract: b
 class _Block:
     """A list of steps under construction."""
 
-    def __init__(self, constants: list[tuple[Buffer, Any]], contract: bool) -> None:
+    def __init__(
+        self, constants: list[tuple[Buffer, Any]], contract: bool, outer: _Block | None = None
+    ) -> None:
         self.constants = constants
         self.contract = contract
+        self.outer = outer
+        self.is_turn = False
+        """Whether a loop carries the block out again and again."""
+        self.settled: set[Buffer] = set()
+        """The buffers that a step of this block writes, once."""
         self.steps: list[Step] = []
         self._sources: dict[Var, Source] = {}
         self._parts: dict[Atom, Equation] = {}
@@ -97,7 +107,20 @@ class _Block:
 
     def inner(self) -> _Block:
         """Return a block for the steps inside a step."""
-        return _Block(self.constants, self.contract)
+        return _Block(self.constants, self.contract, self)
+
+    def keeps(self, buffer: Buffer) -> bool:
+        """Return whether a buffer stays as it is in all turns of the loop around.
+
+        What a turn makes may be the memory in which a later step writes its result.
+        """
+        if self.is_turn and self.outer is not None:
+            return self.outer.has(buffer)
+        return self.has(buffer) if self.outer is None else self.outer.keeps(buffer)
+
+    def has(self, buffer: Buffer) -> bool:
+        """Return whether a step of this block, or of one around it, writes a buffer, once."""
+        return buffer in self.settled or (self.outer is not None and self.outer.has(buffer))
 
     # -- graphs ------------------------------------------------------------------------------------------
 
@@ -131,6 +154,7 @@ class _Block:
         """Return the buffer of a constant array."""
         buffer = Buffer(value.dtype, value.shape, f"c{len(self.constants) + 1}")
         self.constants.append((buffer, value))
+        self.settled.add(buffer)
         return buffer
 
     # -- equations ---------------------------------------------------------------------------------------
@@ -244,7 +268,10 @@ class _Block:
         indices = tuple(map(Index.of, dims))
         lowered = lowering.rule(indices, Operand(out.type, buffer), *operands, **equation.params)
         if not isinstance(lowered, (Definition, Pieces, Stages)):
-            self.define(equation, out, dims, lowered)
+            if self.follows_turns(lowered, dims):
+                self._sources[out] = View(lowered.buffer, lowered.indices, dims)
+            else:
+                self.define(equation, out, dims, lowered)
             return
         self._sources[out] = buffer
         if isinstance(lowered, Pieces):
@@ -262,6 +289,15 @@ class _Block:
         sequential = lowered.sequential or frozenset(lowered.dims) - apart
         store = Store(buffer, lowered.indices, lowered.value, combiner)
         self.nest(equation, lowered.dims, store, sequential=sequential)
+
+    def follows_turns(self, element: Expression, dims: tuple[Dim, ...]) -> TypeGuard[Load]:
+        """Return whether a value is the part of a settled buffer to which the turns of loops lead."""
+        return (
+            isinstance(element, Load)
+            and self.keeps(element.buffer)
+            and all(index.is_affine for index in element.indices)
+            and not {dim for index in element.indices for dim in index.dims()}.issubset(dims)
+        )
 
     def stages(self, equation: Equation, stages: Stages) -> None:
         """Append nests inside loops, of which threads share the outermost."""
@@ -375,7 +411,9 @@ class _Block:
 
     def new(self, var: Var) -> Buffer:
         """Return a buffer for a variable."""
-        return Buffer(var.dtype, var.shape, var.name)
+        buffer = Buffer(var.dtype, var.shape, var.name)
+        self.settled.add(buffer)
+        return buffer
 
     def copy(self, operand: Operand, target: Buffer | None = None, lead: tuple[Index, ...] = ()) -> Buffer:
         """Copy a value to a buffer, or to the part of one at leading indices."""
@@ -449,7 +487,9 @@ def _compared(operation: str, x: Expression, y: Expression) -> Expression:
 
 
 def _buffer_of(source: Source) -> Buffer | None:
-    return source if isinstance(source, Buffer) else source.buffer if isinstance(source, Section) else None
+    if isinstance(source, Buffer):
+        return source
+    return source.buffer if isinstance(source, (Section, View)) else None
 
 
 # -- operations that hold programs -----------------------------------------------------------------------
@@ -499,6 +539,7 @@ def _while(block: _Block, equation: Equation) -> list[Source]:
     types = [var.type for var in equation.outputs]
     carries = block.carried(types, [_as(s, t.dtype) for s, t in zip(sources[middle:], types, strict=True)])
     test, body = block.inner(), block.inner()
+    test.is_turn = body.is_turn = True
     (going,) = test.graph(params["condition"], [*sources[: params["tested"]], *carries])
     flag = _truth(test, Operand(params["condition"].output_types[0], going))
     results = body.graph(params["body"], [*sources[params["tested"] : middle], *carries])
@@ -536,28 +577,48 @@ def _turns(block: _Block, equation: Equation, sources: Sequence[Source]) -> _Tur
     sliced = [atom.type for atom in equation.operands[-len(sources) :][middle:]]
     rows = [_row(block, source, type_, step) for source, type_ in zip(sources[middle:], sliced, strict=True)]
     body = block.inner()
+    body.is_turn = True
     results = body.graph(body_graph, [*sources[:constants], *carries, *rows])
     results = [_as(s, t.dtype) for s, t in zip(results, types, strict=True)]
-    stacks = [
-        _stacked(block, body, var, source, counter, is_complete)
-        for var, source in zip(equation.outputs[count:], results[count:], strict=True)
-    ]
+    stacks, copies = _stacks(block, equation.outputs[count:], results[count:], counter)
+    body.steps[:] = _placed(body.steps, copies)
     body.update([types[n] for n in moved], [results[n] for n in moved], buffers)
     ends = [numbers[n].last if n in numbers else carries[n] for n in range(count)]
     return _Turns(counter, tuple(body.steps), [*ends, *stacks])
 
 
-def _stacked(
-    block: _Block, body: _Block, var: Var, source: Source, counter: Dim, is_complete: bool
-) -> Source:
-    """Return an array of what all turns of a loop have for a value."""
-    known = stacked(source, counter) if is_complete else None
-    if known is not None:
-        return known
-    stack = block.new(var)
-    row = TensorType(var.dtype, var.shape[1:])
-    body.copy(Operand(row, source), stack, (Index(0, ((counter, 1),)),))
-    return stack
+#: A step that copies a source.
+_Copy = tuple[Source, Step]
+
+
+def _stacks(
+    block: _Block, outputs: Sequence[Var], sources: Sequence[Source], counter: Dim
+) -> tuple[list[Source], list[_Copy]]:
+    """Return arrays of what all turns of a loop have for values, and the steps of a turn that fill them."""
+    stacks: list[Source] = []
+    copies = block.inner()
+    copied: list[Source] = []
+    for var, source in zip(outputs, sources, strict=True):
+        known: Source | None = stacked(source, counter)
+        if isinstance(source, View) and block.keeps(source.buffer):
+            known = View(source.buffer, source.indices, (counter, *source.axes))
+        if known is None:
+            known = block.new(var)
+            row = Operand(TensorType(var.dtype, var.shape[1:]), source)
+            copies.copy(row, known, (Index(0, ((counter, 1),)),))
+            copied.append(source)
+        stacks.append(known)
+    return stacks, list(zip(copied, copies.steps, strict=True))
+
+
+def _placed(steps: Sequence[Step], copies: Sequence[_Copy]) -> list[Step]:
+    """Put each copy behind the step that makes its source: a later one may write in the place of that."""
+    made = {buffer: place for place, step in enumerate(steps, 1) for buffer in writes(step)}
+    at: defaultdict[int, list[Step]] = defaultdict(list)
+    for source, copy in copies:
+        buffer = _buffer_of(source)
+        at[0 if buffer is None else made.get(buffer, 0)].append(copy)
+    return [*at[0], *(x for place, step in enumerate(steps, 1) for x in (step, *at[place]))]
 
 
 def _scan(block: _Block, equation: Equation) -> list[Source]:
@@ -586,6 +647,8 @@ def _row(block: _Block, source: Source, type_: TensorType, step: Index) -> Sourc
             return Section(source, (step,))
         case Section(buffer=buffer, lead=lead):
             return Section(buffer, (*lead, step))
+        case View():
+            return source.row(step)
         case Grid(offset=offset, strides=strides):
             return replace(source, offset=offset + step * strides[0], strides=strides[1:])
         case Diagonal():

@@ -15,12 +15,18 @@ from wengert.engine.control.bounded_scan import (
     until_all_done,
 )
 from wengert.engine.control.revolve import recomputing_adjoint
-from wengert.engine.control.scan_primitive import exchange, extend_scan, infer_scan, parts, reach
+from wengert.engine.control.scan_primitive import (
+    exchange,
+    extend_scan,
+    infer_scan,
+    parts,
+    reach,
+    stacked_residuals,
+)
 from wengert.engine.control.subgraphs import (
     Flags,
     Values,
     active_inputs,
-    adjoint_graph,
     batch_graph,
     batch_results,
     cotangents_or_zeros,
@@ -88,18 +94,33 @@ def _infer_adjoint(
     return tuple(map(strong, select(operands, active)))
 
 
-def checkpoint_count(body: Graph, active: Flags, constants: int, carries: int, max_bytes: int) -> int:
-    """Return how many states of a loop a budget holds, beside the residuals of one turn, or raise `LimitError`."""
+#: States beside blocks of turns: all are cleared when a loop begins, and 64 are enough for 2,145 blocks run twice.
+MOST_STATES = 64
+
+
+def room(body: Graph, active: Flags, constants: int, carries: int, max_bytes: int) -> tuple[int, int]:
+    """Return how many states of a loop a budget holds, beside the residuals of how many turns.
+
+    The residuals take half of the budget, where a loop has neither slices nor stacked results, or those of one turn.
+
+    Raises:
+        LimitError: the budget does not hold a state and the residuals of a turn.
+    """
     state = sum(map(_bytes, body.input_types[constants : constants + carries]))
-    residuals = sum(_bytes(var.type) for var in adjoint_graph(body, active).residuals())
-    count = (max_bytes - residuals) // max(state, 1)
+    residuals = sum(map(_bytes, stacked_residuals(body, active, constants, carries)))
+    in_blocks = len(body.inputs) == constants + carries and len(body.outputs) == carries
+    largest = min(max_bytes // 2, max_bytes - state) // max(residuals, 1)
+    block = max(1, largest) if in_blocks else 1
+    count = (max_bytes - block * residuals) // max(state, 1)
+    if block > 1:
+        count = min(count, MOST_STATES)
     if count < 1:
         got = f"{max_bytes:,} for a state of {state:,} and residuals of {residuals:,} bytes of one turn"
         hint = f"give {state + residuals:,} or more; each further state saves turns"
         raise LimitError(
             message("max_bytes", "the budget must hold a state and the residuals of a turn", got, hint)
         )
-    return count
+    return count, block
 
 
 def _bytes(type_: TensorType) -> int:
@@ -168,9 +189,9 @@ checkpointed_scan_primitive = primitive(
 def adjoint_program(*, active: Flags, max_bytes: int, **params: Any) -> Graph:
     """Return the graph of the backward pass."""
     body, constants, carries = params["body"], params["constants"], params["carries"]
-    slots = checkpoint_count(body, active, constants, carries, max_bytes)
+    slots, block = room(body, active, constants, carries, max_bytes)
     return recomputing_adjoint(
-        body, constants, carries, params["length"], params["reverse"], tuple(active), slots
+        body, constants, carries, params["length"], params["reverse"], tuple(active), slots, block
     )
 
 

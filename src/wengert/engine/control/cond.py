@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from wengert.engine.boxes import Box, own, rests_on
 from wengert.engine.control.recording import Recorded, record
 from wengert.engine.control.subgraphs import (
+    Adjoint,
     Flags,
     Transformed,
     Values,
+    adjoint_graph,
     batch_graph,
     batch_results,
     convert_outputs,
-    cotangents_or_zeros,
     evaluate_batch,
     extended_graph,
     may_raise,
+    memoized,
+    or_zero,
     propagate,
     repeat,
     select,
     spread,
+    subgraph,
     unchecked_graph,
-    vjp_graph,
 )
 from wengert.engine.control.values import (
     check_same_types,
@@ -33,6 +37,7 @@ from wengert.engine.control.values import (
     pack,
     predicate,
     program_types,
+    strong,
     unify,
     zeros,
 )
@@ -48,7 +53,7 @@ from wengert.engine.ops.conversion import stop_gradient_primitive
 from wengert.engine.ops.shape import reshape
 from wengert.engine.primitive import HigherOrder, Primitive, primitive
 from wengert.engine.transforms.algebras import Algebra
-from wengert.engine.transforms.staging import evaluate
+from wengert.engine.transforms.staging import evaluate, stage
 from wengert.engine.transforms.tape import LinearTrace
 
 
@@ -160,17 +165,133 @@ def _extend(algebra: Algebra, primals: Values, parts: Values, on_true: Graph, on
     return results[:count], spread(results[count:], reached)
 
 
+class _Split(NamedTuple):
+    """Two branches that leave residuals behind, and their backward passes."""
+
+    forward: list[Graph]
+    """The results, then the residuals."""
+    backward: list[Graph]
+    """From the read operands, the residuals and the cotangents of the followed results to those of the operands."""
+    read: list[bool]
+    """The operands that a backward pass reads."""
+    followed: list[bool]
+    reached: list[bool]
+
+
+@memoized
+def _split(on_true: Graph, on_false: Graph, active: Flags) -> _Split:
+    """Split branches into their forward and backward passes.
+
+    The backward passes read computed residuals or, where these are larger, compute them again from the operands.
+    """
+    adjoints = [adjoint_graph(graph, active) for graph in (on_true, on_false)]
+    followed = [any(pair) for pair in zip(*(x.followed for x in adjoints), strict=True)]
+    reached = [any(pair) for pair in zip(*(x.reached for x in adjoints), strict=True)]
+    computed = [[x for x in adjoint.residuals() if x not in adjoint.graph.inputs] for adjoint in adjoints]
+    read = _read_operands(adjoints, computed)
+    slots, places = _slots(computed)
+    again = _read_operands(adjoints, [[], []])
+    if _size([*select(on_true.input_types, read), *slots]) > _size(select(on_true.input_types, again)):
+        computed, slots, read = [list[Var](), list[Var]()], list[TensorType](), again
+        places = [list[int](), list[int]()]
+    triples = list(zip(adjoints, computed, places, strict=True))
+
+    def forward(adjoint: Adjoint, residuals: Sequence[Var], places: Sequence[int]) -> Graph:
+        outputs = (*adjoint.graph.outputs[: len(followed)], *residuals)
+        step = subgraph(adjoint.graph, adjoint.graph.inputs[: len(active)], outputs)
+
+        def run(*values: Any) -> list[Any]:
+            results = evaluate(step, *values)
+            saved = list(map(zeros, slots))
+            for place, value in zip(places, results[len(followed) :], strict=True):
+                saved[place] = value
+            return [*results[: len(followed)], *saved]
+
+        return stage(run, on_true.input_types)[0]
+
+    def backward(adjoint: Adjoint, residuals: Sequence[Var], places: Sequence[int]) -> Graph:
+        step = _backward_pass(adjoint, residuals, read)
+        split = sum(read), sum(read) + len(slots)
+
+        def run(*values: Any) -> list[Any]:
+            operands, saved, seeds = values[: split[0]], values[split[0] : split[1]], values[split[1] :]
+            arriving = select(spread(seeds, followed), adjoint.followed)
+            results = evaluate(step, *operands, *(saved[place] for place in places), *arriving)
+            pairs = zip(spread(results, adjoint.reached), on_true.input_types, strict=True)
+            return select([or_zero(ct, type_) for ct, type_ in pairs], reached)
+
+        seeds = map(strong, select(on_true.output_types, followed))
+        return stage(run, [*select(on_true.input_types, read), *slots, *seeds])[0]
+
+    return _Split(
+        [forward(*triple) for triple in triples],
+        [backward(*triple) for triple in triples],
+        read,
+        followed,
+        reached,
+    )
+
+
+def _backward_pass(adjoint: Adjoint, residuals: Sequence[Var], read: Flags) -> Graph:
+    """Return the graph from operands, residuals and cotangents of the results to the cotangents of the operands."""
+    count = len(adjoint.reached)
+    inputs = (*select(adjoint.graph.inputs[:count], read), *residuals, *adjoint.graph.inputs[count:])
+    return subgraph(adjoint.graph, inputs, adjoint.graph.outputs[len(adjoint.followed) :])
+
+
+def _read_operands(adjoints: Sequence[Adjoint], residuals: Sequence[Sequence[Var]]) -> list[bool]:
+    """Return which operands a backward pass reads, beside residuals."""
+    rows: list[list[bool]] = []
+    for adjoint, computed in zip(adjoints, residuals, strict=True):
+        count = len(adjoint.reached)
+        step = _backward_pass(adjoint, computed, [True] * count)
+        atoms = {atom for equation in step.equations for atom in equation.operands} | set(step.outputs)
+        rows.append([var in atoms for var in step.inputs[:count]])
+    return [any(pair) for pair in zip(*rows, strict=True)]
+
+
+def _slots(residuals: Sequence[Sequence[Var]]) -> tuple[list[TensorType], list[list[int]]]:
+    """Return the types of the places that hold the residuals of the branch that runs, and the places of each branch.
+
+    Numbers of both branches share places. Integers do not: in a batch, a branch reads the indices of the other one.
+    """
+    types: list[TensorType] = []
+    places: list[list[int]] = []
+    for variables in residuals:
+        free = [place for place, type_ in enumerate(types) if is_inexact(type_.dtype)]
+        taken: list[int] = []
+        for var in variables:
+            place = next((place for place in free if types[place][:2] == var.type[:2]), len(types))
+            if place == len(types):
+                types.append(strong(var.type))
+            else:
+                free.remove(place)
+            taken.append(place)
+        places.append(taken)
+    return types, places
+
+
+def _size(types: Iterable[TensorType]) -> int:
+    """Return the bytes of values."""
+    return sum(math.prod(type_.shape) * type_.dtype.itemsize for type_ in types)
+
+
 def _pull(primals: Values, active: Flags, on_true: Graph, on_false: Graph) -> Any:
-    outputs = cond_primitive(*primals, on_true=on_true, on_false=on_false)
-    (yes, no), reached = _both(vjp_graph, (on_true, on_false), active[1:])
+    """Run a branch and keep its residuals; the pullback runs the backward pass of the same branch."""
+    split = _split(on_true, on_false, active[1:])
+    results = cond_primitive(*primals, on_true=split.forward[0], on_false=split.forward[1])
+    count = len(on_true.outputs)
 
     def pullback(cotangents: Values) -> list[Any]:
-        if not any(reached):
+        if not any(split.reached):
             return [None] * len(active)
-        seeds = cotangents_or_zeros(cotangents, on_true.output_types)
-        return [None, *spread(cond_primitive(*primals, *seeds, on_true=yes, on_false=no), reached)]
+        pairs = zip(cotangents, on_true.output_types, strict=True)
+        seeds = select([or_zero(ct, type_) for ct, type_ in pairs], split.followed)
+        operands = primals[0], *select(primals[1:], split.read), *results[count:], *seeds
+        back = cond_primitive(*operands, on_true=split.backward[0], on_false=split.backward[1])
+        return [None, *spread(back, split.reached)]
 
-    return outputs, pullback
+    return results[:count], pullback
 
 
 def _reach(marks: Sequence[int], on_true: Graph, on_false: Graph) -> list[int]:

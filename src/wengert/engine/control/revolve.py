@@ -4,6 +4,8 @@ Griewank, "Achieving logarithmic growth of temporal and spatial complexity in re
 and Griewank and Walther, "Algorithm 799: revolve" (2000). With s checkpoints, ``beta(s, r) = binomial(s + r, s)`` turns
 can be reversed if each is carried out at most r times without its residuals. No schedule takes fewer turns than this
 one, ``t(l, s) = r l - beta(s + 1, r - 1)`` for l turns, where r is the least number with ``l <= beta(s, r)``.
+
+Turns go backward in blocks, of which the residuals have room: l is the number of blocks.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from wengert.engine.boxes import recording
-from wengert.engine.control.bounded_scan import ENDLESS, bounded_scan_primitive
+from wengert.engine.control.bounded_scan import ENDLESS, bounded_scan_primitive, pull_bounded
 from wengert.engine.control.scan_primitive import parts
 from wengert.engine.control.subgraphs import (
     Flags,
@@ -37,6 +39,8 @@ from wengert.engine.ops.arithmetic import maximum
 from wengert.engine.ops.comparison import greater, less, logical_and, where
 from wengert.engine.ops.indexing import add_at, gather, scatter
 from wengert.engine.transforms.staging import evaluate, stage
+
+INTEGER = TensorType(np.dtype(np.int64), ())
 
 
 def repeat_while(
@@ -112,21 +116,49 @@ class Recomputed:
         reverse: whether the first turn takes the last row.
         active: which operands get cotangents; active carries are those of any turn.
         slots: the number of states to keep.
+        block: the number of turns whose residuals are kept at once; 1 where a loop has slices or stacked results.
     """
 
     def __init__(
-        self, body: Graph, constants: int, carries: int, reverse: bool, active: Flags, slots: int
+        self,
+        body: Graph,
+        constants: int,
+        carries: int,
+        reverse: bool,
+        active: Flags,
+        slots: int,
+        block: int,
     ) -> None:
         self.body = body
         self.constants = constants
         self.carries = carries
         self.reverse = reverse
         self.slots = slots
+        self.block = block
         self.active = parts(active, constants, carries)
         self.advance = subgraph(body, body.inputs, body.outputs[:carries])
-        self.back, _ = vjp_graph(body, active, active)
-        self.raises = may_raise(body)
         self.inexact = [is_inexact(type_.dtype) for type_ in body.output_types]
+        self.back = self._back_of_block(active) if block > 1 else vjp_graph(body, active, active)[0]
+        self.raises = may_raise(body)
+
+    def _back_of_block(self, active: Flags) -> Graph:
+        """Return the backward pass of a block: its first input is the number of turns."""
+
+        def run(turns: Any, *values: Any) -> list[Any]:
+            operands, cotangents = values[: len(active)], values[len(active) :]
+            _, pullback = pull_bounded(
+                [turns, *operands],
+                [False, *active],
+                body=self.body,
+                constants=self.constants,
+                carries=self.carries,
+                length=self.block,
+                reverse=False,
+            )
+            return select(pullback(spread(cotangents, self.inexact))[1:], active)
+
+        seeds = map(strong, select(self.body.output_types, self.inexact))
+        return stage(run, [INTEGER, *self.body.input_types, *seeds])[0]
 
     def run(self, turns: Any, operands: Values, cotangents: Values) -> list[Any]:
         """Return the cotangents of the active operands, given one for each floating-point result."""
@@ -141,10 +173,13 @@ class Recomputed:
 
         def turn_back(end: Any, top: Any, positions: Any, *state: Any) -> list[Any]:
             saved, so_far = state[: self.carries], parts(state[self.carries :], *count)
-            top, positions, saved, values = self._restored(turns, groups, end, top, positions, saved)
-            end = end - 1
-            row = self._row(turns, end)
+            start = (end - 1) // self.block * self.block
+            top, positions, saved, values = self._restored(turns, groups, start, top, positions, saved)
+            row = self._row(turns, start)
             inputs = [*groups.constants, *values, *(gather(x, row) for x in groups.slices)]
+            if self.block > 1:
+                inputs = [end - start, *inputs]
+            end = start
             arriving = self._arriving(so_far.carries, rows, row)
             of = parts(evaluate(self.back, *inputs, *arriving), *count)
             sums = [total + term for total, term in zip(so_far.constants, of.constants, strict=True)]
@@ -171,9 +206,9 @@ class Recomputed:
         return [*first, *(gather(x, row) for x in rows)]
 
     def _restored(
-        self, turns: Any, groups: Any, end: Any, top: Any, positions: Any, saved: Values
+        self, turns: Any, groups: Any, start: Any, top: Any, positions: Any, saved: Values
     ) -> tuple[Any, Any, Any, list[Any]]:
-        """Return the state before turn ``end - 1``, and the checkpoints that are kept on the way there."""
+        """Return the state before a turn, and the checkpoints that are kept on the way there."""
 
         def advanced(position: Any, target: Any, values: Values) -> list[Any]:
             def step(position: Any, *values: Any) -> list[Any]:
@@ -185,11 +220,12 @@ class Recomputed:
             return repeat_while(lambda position, *_: less(position, target), step, state, self.raises)
 
         def is_far(position: Any, top: Any, *_: Any) -> Any:
-            return logical_and(greater(end - position, 2), less(top, self.slots - 1))
+            return logical_and(greater(start - position, self.block), less(top, self.slots - 1))
 
         def keep(position: Any, top: Any, positions: Any, *state: Any) -> list[Any]:
             saved, values = state[: self.carries], state[self.carries :]
-            target = position + split(end - position, self.slots - top)
+            blocks = (start - position) // self.block + 1
+            target = position + split(blocks, self.slots - top) * self.block
             position, *values = advanced(position, target, values)
             top = top + 1
             positions = scatter(positions, position, top)
@@ -202,7 +238,7 @@ class Recomputed:
             is_far, keep, [position, top, positions, *saved, *values]
         )
         saved, values = state[: self.carries], state[self.carries :]
-        _, *values = advanced(position, end - 1, values)
+        _, *values = advanced(position, start, values)
         return top, positions, saved, values
 
 
@@ -215,12 +251,13 @@ def recomputing_adjoint(
     reverse: bool,
     active: Flags,
     slots: int,
+    block: int,
 ) -> Graph:
     """Return the graph of the cotangents of a loop's active operands.
 
     Its inputs are the number of turns, the operands, and a cotangent for each floating-point result.
     """
-    loop = Recomputed(body, constants, carries, reverse, active, slots)
+    loop = Recomputed(body, constants, carries, reverse, active, slots, block)
     inputs = parts(body.input_types, constants, carries)
     slices = [TensorType(type_.dtype, (length, *type_.shape)) for type_ in inputs.slices]
     rows = [TensorType(type_.dtype, (length, *type_.shape)) for type_ in body.output_types[carries:]]
@@ -231,4 +268,4 @@ def recomputing_adjoint(
     def run(turns: Any, *values: Any) -> list[Any]:
         return loop.run(turns, values[: len(operands)], values[len(operands) :])
 
-    return stage(run, [TensorType(np.dtype(np.int64), ()), *operands, *cotangents])[0]
+    return stage(run, [INTEGER, *operands, *cotangents])[0]

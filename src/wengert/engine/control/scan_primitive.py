@@ -189,6 +189,11 @@ def _residuals(adjoint: Adjoint, constants: int, carries: int) -> _Residuals:
     return _Residuals(fixed, sliced, [var for var in needed if var in varying and var not in inputs.slices])
 
 
+def stacked_residuals(body: Graph, active: Flags, constants: int, carries: int) -> list[TensorType]:
+    """Return the types of the residuals of a turn that a scan stacks."""
+    return [var.type for var in _residuals(adjoint_graph(body, active), constants, carries).stacked]
+
+
 def pull_scan(
     run: Run,
     run_back: Callable[[Values], Run],

@@ -37,6 +37,27 @@ class Section:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class View:
+    """Elements of a buffer at affine functions of the indices, such as the rows that the turns of a loop read."""
+
+    buffer: Buffer
+    indices: tuple[Index, ...]
+    axes: tuple[Dim, ...]
+    """The dimensions for which the indices stand."""
+
+    def at(self, indices: Sequence[Index]) -> Load:
+        """Return the element at indices."""
+        values: dict[Any, Index] = dict(zip(self.axes, indices, strict=True))
+        return Load(self.buffer, tuple(index.substitute(values.get) for index in self.indices))
+
+    def row(self, index: Index) -> View:
+        """Return the part at an index of the first axis."""
+        values: dict[Any, Index] = {self.axes[0]: index}
+        changed = tuple(x.substitute(values.get) for x in self.indices)
+        return View(self.buffer, changed, self.axes[1:])
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Grid:
     """A constant array whose elements are an affine function of their indices, such as ``arange``."""
 
@@ -70,7 +91,7 @@ class Diagonal:
 
 
 #: Where the elements of a value come from.
-Source: TypeAlias = Buffer | Const | Section | Grid | Diagonal
+Source: TypeAlias = Buffer | Const | Section | View | Grid | Diagonal
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +116,8 @@ class Operand:
         match self.source:
             case Const() as number:
                 return number
-            case Diagonal() as diagonal:
-                return diagonal.at(indices)
+            case Diagonal() | View() as pattern:
+                return pattern.at(indices)
             case Buffer() as buffer:
                 return Load(buffer, tuple(indices))
             case Section(buffer=buffer, lead=lead):

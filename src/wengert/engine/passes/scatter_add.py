@@ -1,16 +1,19 @@
 """Scatter-add fusion: an array plus values that a sum scatters into zeros adds them in place, without the zeros.
 
-The sum may be one scatter, several, or the carry of a loop that adds to zeros turn by turn, as reverse mode adds up the
-cotangent of an array of which each turn reads a part. The loop then begins with the array.
+The sum may be one scatter, several, the carry of a loop that adds to zeros turn by turn, as reverse mode adds up the
+cotangent of an array of which each turn reads a part, or the result of a branch. The loop then begins with the array,
+and the branches take it as one more operand.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var
+from wengert.engine.ir.types import TensorType
 from wengert.engine.passes.dead import eliminate_dead
 from wengert.engine.passes.rewrite import is_zero, with_programs_inside
 
@@ -35,7 +38,7 @@ class _Step(NamedTuple):
     place: _Place
     """Where the equation stands."""
     operand: int | None
-    """Which of its operands is the array before; None for a scatter into zeros."""
+    """Which of its operands is the array before; None for a scatter into zeros, or a branch on one."""
     output: int
     """Which of its results is the array after."""
     scatters: bool
@@ -56,7 +59,7 @@ class _Sums:
         self._places: dict[Var, _Place] = {}
         # Each value that one equation alone reads, or the caller, may be a sum.
         self._sums: dict[Var, dict[_Start, _Step | None]] = {var: {var: None} for var in graph.inputs}
-        self._sums.update((var, {None: None}) for var, value in graph.constants if is_zero(value))
+        self._zeros = {var for var, value in graph.constants if is_zero(value)}
 
     def run(self) -> Graph:
         """Return the rewritten graph: the same object where nothing changes."""
@@ -71,7 +74,11 @@ class _Sums:
 
     def starts(self, atom: Atom) -> dict[_Start, _Step | None]:
         """Return what a value may be regarded as beginning with, with the last step from there."""
-        return {} if isinstance(atom, Literal) or self._uses[atom] != 1 else self._sums.get(atom, {})
+        if isinstance(atom, Literal):
+            return {}
+        if atom in self._zeros:
+            return {None: None}
+        return self._sums.get(atom, {}) if self._uses[atom] == 1 else {}
 
     def _note(self, place: _Place, equation: Equation) -> None:
         for var in equation.outputs:
@@ -79,6 +86,9 @@ class _Sums:
             self._sums.pop(var, None)
         if equation.primitive == "scatter_add":
             self._sums[equation.outputs[0]] = {None: _Step(place, None, 0, scatters=True)}
+        if equation.primitive == "cond":
+            for output in _scattering(list(equation.graphs())):
+                self._sums[equation.outputs[output]] = {None: _Step(place, None, output, scatters=True)}
         for operand, output, scatters in _additions(equation):
             found = self._sums.setdefault(equation.outputs[output], {})
             for start, before in self.starts(equation.operands[operand]).items():
@@ -138,10 +148,13 @@ def _additions(equation: Equation) -> list[tuple[int, int, bool]]:
         case "add":
             (result,) = equation.outputs
             return [(n, 0, False) for n in (0, 1) if equation.operands[n].type == result.type]
-        case "scan":
-            constants = equation.params["constants"]
-            found = _summing(equation.params["body"], constants, equation.params["carries"])
-            return [(constants + n, n, scatters) for n, scatters in found.items()]
+        case "scan" | "bounded_scan":
+            first = equation.params["constants"]
+            found = _summing(equation.params["body"], first, equation.params["carries"])
+            first += equation.primitive == "bounded_scan"  # the number of turns
+            return [(first + n, n, scatters) for n, scatters in found.items()]
+        case "cond":
+            return _adding(list(equation.graphs()))
         case _:
             return []
 
@@ -159,8 +172,59 @@ def _summing(body: Graph, constants: int, carries: int) -> dict[int, bool]:
     return found
 
 
+def _adding(branches: Sequence[Graph]) -> list[tuple[int, int, bool]]:
+    """Return the operands of a `cond` to which both branches only add, with the results."""
+    found: list[tuple[int, int, bool]] = []
+    for output, starts in enumerate(_starts_of(branches)):
+        for operand, inputs in enumerate(zip(*(branch.inputs for branch in branches), strict=True), 1):
+            if all(var in each for var, each in zip(inputs, starts, strict=True)):
+                steps = [each[var] for var, each in zip(inputs, starts, strict=True)]
+                found.append((operand, output, any(step is not None and step.scatters for step in steps)))
+    return found
+
+
+def _scattering(branches: Sequence[Graph]) -> list[int]:
+    """Return the results of a `cond` that are sums of zeros in both branches, and a scatter in one."""
+    return [
+        output
+        for output, starts in enumerate(_starts_of(branches))
+        if all(None in each for each in starts)
+        and any(step is not None and step.scatters for step in (each[None] for each in starts))
+    ]
+
+
+def _starts_of(branches: Sequence[Graph]) -> list[tuple[dict[_Start, _Step | None], ...]]:
+    """Return what each result may be regarded as beginning with, in each branch."""
+    rows: list[list[dict[_Start, _Step | None]]] = []
+    for branch in branches:
+        sums = _Sums(branch)
+        sums.run()
+        rows.append(list(map(sums.starts, branch.outputs)))
+    return list(zip(*rows, strict=True))
+
+
+def _begun_branch(branch: Graph, output: int, type_: TensorType) -> Graph:
+    """Return a branch whose result begins with one more input."""
+    before, after = Var(type_), Var(type_)
+    addend = branch.outputs[output]
+    zeros = {var for var, value in branch.constants if is_zero(value)}
+    outputs, equations = list(branch.outputs), branch.equations
+    if addend in zeros:
+        outputs[output] = before
+    else:
+        outputs[output] = after
+        equations = (*equations, Equation("add", (before, addend), (after,)))
+    changed = replace(branch, inputs=(*branch.inputs, before), equations=equations, outputs=tuple(outputs))
+    return fuse_scatter_add(changed)
+
+
 def _begun(equation: Equation, step: _Step, before: Atom) -> Equation:
     """Return the equation of a step with another array before it."""
+    if equation.primitive == "cond" and step.operand is None:
+        params = {
+            name: _begun_branch(branch, step.output, before.type) for name, branch in equation.params.items()
+        }
+        return replace(equation, operands=(*equation.operands, before), params=params)
     if step.operand is None:
         return replace(equation, primitive="add_at", operands=(before, *equation.operands), params={})
     operands = list(equation.operands)

@@ -38,7 +38,7 @@ from wengert.engine.transforms.staging import GraphTrace, equations_written, pro
 #: The largest number of turns that are always unrolled.
 MOST_UNROLLED = 4
 #: The memory of reverse mode for the states of a loop that ends by a condition: at least so many bytes and states.
-LEAST_BYTES, LEAST_STATES = 1 << 20, 256
+LEAST_BYTES, LEAST_STATES = 16 << 20, 256
 #: How often a body is traced at most.
 _MOST_DRAFTS = 32
 _COUNTER = TensorType(INT64, (), True)

@@ -1,0 +1,141 @@
+"""Branches on cheap numbers become choices: both sides are computed, and each result is chosen by the predicate."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from wengert.engine.machine.costs import operation_count
+from wengert.engine.nest.expression import (
+    Apply,
+    Buffer,
+    Expression,
+    Load,
+    Rewriter,
+    may_lie_outside,
+    may_report,
+)
+from wengert.engine.nest.index import Computed, Index
+from wengert.engine.nest.nest import Branch, Loop, Nest, Step, Store, While, all_steps, reads, writes
+
+#: Both sides together carry out so many operations at most: a choice costs all of them, a wrong guess about as much.
+MOST_OPERATIONS = 24
+
+_Place = tuple[Buffer, tuple[Index, ...]]
+
+
+def selected(steps: Sequence[Step], uses: Counter[Buffer]) -> list[Step] | None:
+    """Return steps with nests of choices in the place of branches; None where that cannot be done.
+
+    Args:
+        steps: nests, branches, and other steps.
+        uses: how many steps of the program without others inside use each buffer.
+    """
+    done: list[Step] = []
+    for step in steps:
+        if isinstance(step, Branch):
+            nests = _choices(step, uses)
+            if nests is None:
+                return None
+            done += nests
+        else:
+            done.append(step)
+    return done
+
+
+def count_uses(steps: Sequence[Step]) -> Counter[Buffer]:
+    """Return how many steps without others inside use each buffer."""
+    count: Counter[Buffer] = Counter()
+    for step in all_steps(steps):
+        if isinstance(step, (Branch, While)):
+            count.update(step.controls)
+        elif not isinstance(step, Loop):
+            count.update({*reads(step), *writes(step)})
+    return count
+
+
+def _choices(branch: Branch, uses: Counter[Buffer]) -> list[Nest] | None:
+    """Return a nest for each element that a branch writes and other steps use."""
+    sides = [selected(side, uses) for side in (branch.yes, branch.no)]
+    if None in sides:
+        return None
+    nests = [nest for side in sides for nest in side or ()]
+    if not all(isinstance(nest, Nest) and _is_safe(nest) for nest in nests):
+        return None
+    if sum(operation_count(nest) for nest in nests if isinstance(nest, Nest)) > MOST_OPERATIONS:
+        return None
+    values = [_values_of([nest for nest in side or () if isinstance(nest, Nest)]) for side in sides]
+    yes, no = values
+    if yes is None or no is None:
+        return None
+    predicate = Load(branch.predicate, ())
+    chosen: dict[_Place, Expression] = {}
+    inside = count_uses([branch])
+    for place in dict.fromkeys((*yes, *no)):
+        if inside[place[0]] == uses[place[0]]:
+            continue
+        either = [side.get(place, Load(*place)) for side in (yes, no)]
+        chosen[place] = Apply("where", (predicate, *either), place[0].dtype, location=branch.location)
+    return _in_order(chosen, branch.location)
+
+
+def _in_order(values: dict[_Place, Expression], location: str) -> list[Nest] | None:
+    """Return nests that write values each of which reads what was there before; None if there is no such order."""
+    nests: list[Nest] = []
+    left = dict(values)
+    while left:
+        for place in left:
+            others = [value for other, value in left.items() if other is not place]
+            if not any(place[0] in value.facts.buffers for value in others):
+                break
+        else:
+            return None
+        store = Store(*place, left.pop(place))
+        nests.append(Nest((), (store,), location=location, origin=("where",)))
+    return nests
+
+
+def _is_safe(nest: Nest) -> bool:
+    """Return whether a nest of one point may run where its branch is not taken: it reports nothing, reads inside."""
+    if nest.dims or nest.has_reductions or any(store.combiner or store.along for store in nest.stores):
+        return False
+    terms = [term for _, indices in nest.accesses() for index in indices for term, _ in index.terms]
+    return not any(isinstance(term, Computed) for term in terms) and not any(
+        may_lie_outside(root) or may_report(root) or _divides_integers(root) for root in nest.roots()
+    )
+
+
+def _divides_integers(root: Expression) -> bool:
+    """Return whether an operation on integers may stop the processor."""
+    nodes = [root]
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, Apply) and node.dtype.kind in "iu" and _is_division(node.operation):
+            return True
+        nodes += node.facts.children
+    return False
+
+
+def _is_division(operation: str) -> bool:
+    return "divide" in operation or "remainder" in operation or "mod" in operation
+
+
+def _values_of(nests: Sequence[Nest]) -> dict[_Place, Expression] | None:
+    """Return the last value of each element that nests of one point write, as functions of what was there before.
+
+    None where an element may be read by another index than it was written by.
+    """
+    values: dict[_Place, Expression] = {}
+
+    def value(node: Expression) -> Expression:
+        return values.get((node.buffer, node.indices), node) if isinstance(node, Load) else node
+
+    for nest in nests:
+        written = dict(values.keys())
+        for buffer, indices in nest.accesses():
+            if written.get(buffer, indices) != indices:
+                return None
+        rewriter = Rewriter(value)
+        new = [((store.buffer, store.indices), rewriter(store.value)) for store in nest.stores]
+        values.update(new)
+    return values

@@ -1,0 +1,271 @@
+"""Loops whose turns are independent become nests, which run along lanes.
+
+A loop over elements, as people write it in Python, computes one element a turn. If no turn reads what another writes,
+each nest of the loop takes the counter as a dimension, one after the other; a value that a turn makes for itself gets
+an element for each turn. Every element has the operands and the operations that it had in the loop.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
+
+from wengert.compiler.passes.fuse import fuse
+from wengert.compiler.passes.select_branches import count_uses, selected
+from wengert.engine.machine.target import Target
+from wengert.engine.nest.expression import (
+    Apply,
+    Buffer,
+    Const,
+    Expression,
+    Iota,
+    Load,
+    Rewriter,
+    may_report,
+)
+from wengert.engine.nest.index import Computed, Digit, Dim, Index, Term, without_unit
+from wengert.engine.nest.nest import Loop, Nest, Program, Step, Store, map_blocks, map_nests
+from wengert.engine.nest.rewrite import bijection, rewrite_store, substitute_dims
+
+#: A loop falls apart into so many ranges of turns at most.
+_MOST_RANGES = 5
+
+
+def spread_loops(program: Program, target: Target) -> Program:
+    """Return the program with nests in the place of loops whose turns are independent."""
+    spread = _Spread(program, target)
+    steps = spread.steps(program.steps)
+    return program if steps == program.steps else replace(program, steps=steps)
+
+
+class _Spread:
+    def __init__(self, program: Program, target: Target) -> None:
+        self.program = program
+        self.target = target
+        self.uses = count_uses(program.steps)
+        self.uses.update(program.outside())  # the caller uses them, too
+
+    def steps(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+        """Return steps with nests in the place of loops."""
+        done: list[Step] = []
+        for step in steps:
+            inner = map_blocks(step, self.steps)
+            done += (self._nests(inner) or [inner]) if isinstance(inner, Loop) else [inner]
+        return tuple(done)
+
+    def _nests(self, loop: Loop) -> Sequence[Step] | None:
+        """Return the nests of a loop, with the counter among their dimensions; None if turns are not independent."""
+        steps = selected(map_nests(loop.steps, lambda nest: [_with_digits(nest)]), self.uses) or ()
+        nests = [step for step in steps if isinstance(step, Nest)]
+        if not nests or len(nests) < len(steps) or loop.shared or not all(map(_is_plain, nests)):
+            return None
+        if len(nests) > 1 and any(may_report(root) for nest in nests for root in nest.roots()):
+            return None
+        made: set[Buffer] = set()
+        sums: list[Nest] = []
+        for buffer in dict.fromkeys(buffer for nest in nests for buffer in nest.writes()):
+            touching = [nest for nest in nests if buffer in nest.reads() or buffer in nest.writes()]
+            if _apart(buffer, touching, loop.counter):
+                continue
+            if _adding(buffer, touching, loop.counter):
+                sums += sorted(touching, key=functools.partial(_order, loop))
+                continue
+            if buffer in touching[0].reads() or not _writes_all(buffer, touching[0]):
+                return None
+            made.add(buffer)
+        if not _can_wait(sums, nests, made):
+            return None
+        return self._fused(loop, nests, made, sums)
+
+    def _fused(
+        self, loop: Loop, nests: Sequence[Nest], made: set[Buffer], sums: Sequence[Nest]
+    ) -> Sequence[Step] | None:
+        """Return the nests of all turns, fused; None if the values that turns make for themselves outgrow the cache."""
+        spread: list[Step] = []
+        last = 0 if loop.reverse else loop.counter.extent - 1
+        uses = count_uses(loop.steps)
+        visible = [x for x in uses if self.uses[x] > uses[x]]
+        for turns in [range(loop.counter.extent)] if sums else _ranges(nests, loop.counter):
+            part = _Turns(loop.counter, turns, made)
+            changed = dict(zip(nests, map(part.nest, nests), strict=True))
+            spread += [new for nest, new in changed.items() if nest not in sums]
+            spread += [changed[nest] for nest in sums]
+            if last in turns:
+                spread += [part.last(buffer, last) for buffer in visible if buffer in made]
+        fused = fuse(replace(self.program, outputs=tuple(visible), steps=tuple(spread))).steps
+        after = count_uses(fused)
+        if sum(x.size * x.dtype.itemsize for x in after if x not in self.uses) > self.target.level2 // 2:
+            return None
+        self.uses.subtract(uses)
+        self.uses.update(after)
+        return fused
+
+
+class _Turns:
+    """A range of turns, whose nests take the counter as a dimension.
+
+    Args:
+        counter: counts the turns of the loop.
+        turns: the range.
+        made: the buffers that each turn makes anew. They get elements for each turn, and another buffer wherever all
+            of them is written.
+    """
+
+    def __init__(self, counter: Dim, turns: range, made: set[Buffer]) -> None:
+        self.counter = counter
+        self.turns = turns
+        self.made = made
+        self.wide: dict[Buffer, Buffer] = {}
+        """The buffers that stand for those that are made, as far as the nests have come."""
+
+    def nest(self, nest: Nest) -> Nest:
+        """Return a nest that runs over the turns as its first dimension."""
+        turn = Index.of(self.counter) - self.turns.start
+        wide = self.wide
+
+        def widened(node: Expression) -> Expression:
+            if isinstance(node, Load) and node.buffer in wide:
+                return Load(wide[node.buffer], (turn, *node.indices))
+            return node
+
+        rewriter = Rewriter(widened)
+        stores = [rewrite_store(store, rewriter) for store in nest.stores]
+        made = {
+            store.buffer for store in stores if store.buffer in self.made and _writes_all(store.buffer, nest)
+        }
+        self.wide = {**wide, **{x: Buffer(x.dtype, (len(self.turns), *x.shape), x.name) for x in made}}
+        stores = [
+            replace(store, buffer=self.wide[store.buffer], indices=(turn, *store.indices))
+            if store.buffer in self.made
+            else store
+            for store in stores
+        ]
+        dim = Dim(len(self.turns), "i")
+        place: dict[Term, Index] = {self.counter: Index.of(dim) + self.turns.start}
+        changed = substitute_dims(replace(nest, stores=tuple(stores)), place)
+        return replace(changed, dims=without_unit((dim, *changed.dims)))
+
+    def last(self, buffer: Buffer, turn: int) -> Nest:
+        """Return the nest that copies what a turn has made to where later steps read it."""
+        dims = tuple(map(Dim, buffer.shape))
+        indices = tuple(map(Index.of, dims))
+        value = Load(self.wide[buffer], (Index(turn - self.turns.start), *indices))
+        return Nest(without_unit(dims), (Store(buffer, indices, value),), origin=("copy",))
+
+
+def _is_plain(nest: Nest) -> bool:
+    return not nest.sequential and not any(store.along for store in nest.stores)
+
+
+def _with_digits(nest: Nest) -> Nest:
+    """Return a nest whose positions that wrap around, or are remainders, are digits, of which lanes know the range."""
+
+    def term(term: Term) -> Index:
+        position = term.expression if isinstance(term, Computed) else None
+        if not (isinstance(position, Apply) and position.operation == "position"):
+            return Index.of(term)
+        (number,), extent = position.operands, position.param
+        if isinstance(number, Iota):
+            low, high = number.index.bounds
+            if number.index.is_affine and -extent <= low and high < extent:
+                return (number.index + extent).digit(1, extent)
+        elif isinstance(number, Apply) and number.operation == "remainder":
+            value, modulus = number.operands
+            is_positive = isinstance(value, Iota) and value.index.is_affine and value.index.bounds[0] >= 0
+            if is_positive and isinstance(modulus, Const) and 0 < modulus.value <= extent:
+                return value.index.digit(1, int(modulus.value))
+        return Index.of(term)
+
+    def index(index: Index) -> Index:
+        total = Index(index.offset)
+        for x, coefficient in index.terms:
+            total += term(x) * coefficient
+        return total
+
+    def change(node: Expression) -> Expression:
+        if isinstance(node, Load) and not all(x.is_affine for x in node.indices):
+            return Load(node.buffer, tuple(map(index, node.indices)))
+        return node
+
+    rewriter = Rewriter(change)
+    return replace(nest, stores=tuple(rewrite_store(store, rewriter) for store in nest.stores))
+
+
+def _apart(buffer: Buffer, nests: Sequence[Nest], counter: Dim) -> bool:
+    """Return whether each turn uses elements of a buffer of its own, and each of them at one point of a nest."""
+    accesses = {indices for nest in nests for accessed, indices in nest.accesses() if accessed is buffer}
+    if len(accesses) != 1:
+        return False
+    (indices,) = accesses
+    own = set(nests[0].dims) if len(nests) == 1 else set[Dim]()
+    if len(nests) > 1 and any(not set(nest.dims).isdisjoint(x.dims()) for nest in nests for x in indices):
+        return False
+    return any(
+        index.is_affine and index.coefficient(counter) and own.isdisjoint(index.dims()) for index in indices
+    )
+
+
+def _adding(buffer: Buffer, nests: Sequence[Nest], counter: Dim) -> bool:
+    """Return whether nests of one point only add to elements at constant distances along the counter."""
+    if any(nest.dims or len(nest.stores) > 1 or buffer in _loaded(nest) for nest in nests):
+        return False
+    stores = [nest.stores[0] for nest in nests]
+    if any(store.combiner != "add" for store in stores):
+        return False
+    axes = [axis for axis, index in enumerate(stores[0].indices) if index.coefficient(counter)]
+    if len(axes) != 1 or not all(index.is_affine for index in stores[0].indices):
+        return False
+    distances = [[x - y for x, y in zip(store.indices, stores[0].indices, strict=True)] for store in stores]
+    return not any(
+        distance.terms or (distance.offset and axis not in axes)
+        for row in distances
+        for axis, distance in enumerate(row)
+    )
+
+
+def _loaded(nest: Nest) -> set[Buffer]:
+    return {load.buffer for load in nest.loads()}
+
+
+def _order(loop: Loop, nest: Nest) -> int:
+    """Return a number by which nests that add to one element are in the order in which the turns add to it."""
+    (index,) = (x for x in nest.stores[0].indices if x.coefficient(loop.counter))
+    return -index.offset if (index.coefficient(loop.counter) > 0) != loop.reverse else index.offset
+
+
+def _can_wait(sums: Sequence[Nest], nests: Sequence[Nest], made: set[Buffer]) -> bool:
+    """Return whether sums may come after the other nests of a turn, which write nothing that the sums read."""
+    for place, nest in enumerate(nests):
+        if nest in sums:
+            later = {x for other in nests[place + 1 :] if other not in sums for x in other.writes()}
+            if not (later - made).isdisjoint(_loaded(nest)):
+                return False
+    return True
+
+
+def _writes_all(buffer: Buffer, nest: Nest) -> bool:
+    """Return whether a nest writes every element of a buffer anew."""
+    stores = [store for store in nest.stores if store.buffer is buffer]
+    if len(stores) != 1 or stores[0].combiner:
+        return False
+    return bijection(stores[0].indices, buffer.shape, nest.dims)
+
+
+def _ranges(nests: Sequence[Nest], counter: Dim) -> list[range]:
+    """Return ranges of turns in which no digit of an index wraps around; all turns where there were many."""
+    breaks: set[int] = set()
+    for digit in {x for nest in nests for load in nest.loads() for x in _digits_of(load)}:
+        slope = digit.index.coefficient(counter)
+        if abs(slope) == 1 and digit.index.only is counter and digit.divisor == 1:
+            first = -digit.index.offset if slope == 1 else digit.index.offset + 1
+            breaks.update(range(first % digit.modulus, counter.extent, digit.modulus))
+    bounds = sorted({0, *breaks, counter.extent})
+    if len(bounds) > _MOST_RANGES + 1:
+        return [range(counter.extent)]
+    return [range(start, stop) for start, stop in itertools.pairwise(bounds)]
+
+
+def _digits_of(load: Load) -> list[Digit]:
+    return [term for index in load.indices for term, _ in index.terms if isinstance(term, Digit)]
