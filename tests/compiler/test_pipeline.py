@@ -79,4 +79,4 @@ def test_the_report_has_the_time_of_each_pass() -> None:
     report = wg.jit(lambda x: np.exp(x) * 2).report(np.ones(3))
     assert list(report.passes) == [step.name for step in PASSES]
     assert all(milliseconds >= 0 for milliseconds in report.passes.values())
-    assert "milliseconds of each pass:\n    reroll_loops: " in str(report)
+    assert "milliseconds of each pass:\n    merge_checks: " in str(report)

@@ -38,6 +38,7 @@ from wengert.compiler.unit import Options, Unit
 from wengert.engine.core.errors import ArgumentError, message
 from wengert.engine.ir.graph import Graph
 from wengert.engine.nest.nest import Program
+from wengert.engine.passes.checks import drop_checks, merge_checks
 from wengert.engine.passes.distribute_loops import distribute_loops
 from wengert.engine.passes.expand_linalg import expand_linalg
 from wengert.engine.passes.expand_programs import expand_programs
@@ -101,8 +102,20 @@ def _fused(unit: Unit) -> Unit:
     return replace(unit, nests=fused, fused=fused)
 
 
+def _simplified(graph: Graph) -> Graph:
+    simpler = simplify(graph)
+    checked = drop_checks(simpler)  # of conditions that are common subexpressions, or hold for certain
+    return simpler if checked is simpler else simplify(checked)
+
+
 #: All passes in the order in which they run.
 PASSES: tuple[Pass, ...] = (
+    _on_graph(
+        "merge_checks",
+        "check once what may raise an exception",
+        merge_checks,
+        lambda options: True,
+    ),
     _on_graph(
         "reroll_loops",
         "make a loop of equations that an unrolled loop repeats",
@@ -111,8 +124,8 @@ PASSES: tuple[Pass, ...] = (
     ),
     _on_graph(
         "simplify",
-        "fold constants, apply exact algebra, merge common subexpressions, drop dead code, until nothing changes",
-        simplify,
+        "fold constants, apply exact algebra, merge common subexpressions, drop dead code and needless checks",
+        _simplified,
         lambda options: True,
     ),
     _on_graph(

@@ -24,7 +24,7 @@ from wengert.engine.core.dtypes import check_known
 from wengert.engine.core.errors import IndexingError
 from wengert.engine.core.garbage import collector_paused
 from wengert.engine.core.lazy import lazy
-from wengert.engine.core.raised import is_users_own
+from wengert.engine.core.raised import is_of_math, is_users_own
 from wengert.engine.ir.graph import Graph
 from wengert.engine.ir.types import TensorType, type_of
 from wengert.engine.memory import is_strided, stand_in
@@ -176,7 +176,7 @@ class Specialisation:
         except Exception as problem:
             if not is_users_own(problem) or self.donated:
                 raise
-            raise self._as_in_python(problem, leaves) from None
+            return self._as_in_python(problem, leaves)
         for number, is_weak in self._numbers:
             results[number] = results[number].item() if is_weak else results[number][()]
         if self.fixed:
@@ -185,13 +185,18 @@ class Specialisation:
             results = [self.fixed[n] if n in self.fixed else next(rest) for n in range(count)]
         return self._made(iter(results))
 
-    def _as_in_python(self, problem: Exception, leaves: Sequence[Any]) -> Exception:
-        """Return the exception that the function raises without a trace, with its numbers in the text."""
+    def _as_in_python(self, problem: Exception, leaves: Sequence[Any]) -> Any:
+        """Raise the exception that the function raises without a trace, with its numbers in the text.
+
+        A function that catches an exception of `math` returns a result: the program has none then.
+        """
         try:
-            self._flat.in_python(leaves)
+            result = self._flat.in_python(leaves)
         except Exception as users:
-            return users
-        return problem
+            raise users from None
+        if is_of_math(problem):
+            return result
+        raise problem
 
 
 def _known_type(leaf: Any) -> TensorType:

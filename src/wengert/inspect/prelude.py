@@ -86,7 +86,9 @@ def require_end(x, holds, requirement):
 def require_valid(x, holds, requirement):
     """Return x, where truth values must hold: the program raises an exception elsewhere."""
     if not np.all(holds):
-        raise RuntimeError(requirement)
+        name, _, text = requirement.partition(": ")
+        kinds = ValueError, OverflowError, ZeroDivisionError
+        raise next((kind for kind in kinds if kind.__name__ == name), RuntimeError)(text)
     return np.broadcast_to(x, np.broadcast_shapes(np.shape(x), np.shape(holds)))
 
 

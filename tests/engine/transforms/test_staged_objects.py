@@ -331,16 +331,6 @@ def test_an_exception_is_never_lost() -> None:
     assert wg.jit(checked)(-X) == 3.0
 
 
-def test_an_exception_inside_of_a_scan_is_refused() -> None:
-    def step(carry: Any, y: Any) -> Any:
-        if y > 0:
-            raise ValueError("positive")
-        return carry, y
-
-    with pytest.raises(StagingError, match=r"wg\.scan.*ValueError: positive"):
-        wg.trace(lambda x: np.sum(wg.scan(step, 0.0, x)[1]))(X)
-
-
 # -- random programs -------------------------------------------------------------------------------------
 
 _VALUES = ("a", "b", "c")

@@ -32,7 +32,7 @@ from wengert.engine.core.errors import (
     split_location,
 )
 from wengert.engine.core.float_classes import error_of, is_made, requirement_of
-from wengert.engine.core.raised import user_error
+from wengert.engine.core.raised import is_users_own, user_error
 from wengert.engine.core.shapes import Shape
 from wengert.engine.primitive import REGISTRY
 
@@ -232,6 +232,8 @@ class Executable:
 
 def _located(problem: Exception, call: HostCall, operands: Sequence[Any]) -> Exception:
     """Return the error that names the operation and the user's line."""
+    if is_users_own(problem):
+        return problem
     if not isinstance(problem, WengertError):
         problem = REGISTRY[call.primitive].explained(problem, operands, call.params)
     return type(problem)(located(str(problem), call.location))

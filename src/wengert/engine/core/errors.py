@@ -266,6 +266,7 @@ def user_location() -> str:
     return place(frame.f_code.co_filename, frame.f_lineno) if frame else ""
 
 
+@functools.lru_cache(maxsize=4096)
 def place(file: str, line: int) -> str:
     """Return a line of a file as ``file.py:12``."""
     return f"{os.path.basename(file)}:{line}"

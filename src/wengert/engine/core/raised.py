@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import copy
+import threading
 from typing import NamedTuple
 
 from wengert.engine.core.errors import LimitError
@@ -16,6 +18,7 @@ class _Origin(NamedTuple):
     file: str
     line: int
     function: str
+    of_math: bool
 
 
 #: The attribute of an exception that a program of the user's raises.
@@ -23,7 +26,15 @@ _MARK = "__wengert_raised__"
 _origins: dict[str, _Origin] = {}
 
 
-def enter(text: str, problem: Exception, file: str, line: int, function: str) -> None:
+class _Made(threading.local):
+    count = 0
+    """How many exceptions `user_error` has made in this thread."""
+
+
+MADE = _Made()
+
+
+def enter(text: str, problem: Exception, file: str, line: int, function: str, of_math: bool = False) -> None:
     """Enter an exception under a text.
 
     Args:
@@ -32,15 +43,21 @@ def enter(text: str, problem: Exception, file: str, line: int, function: str) ->
         file: the user's file that raises it, or an empty string.
         line: its line there.
         function: the user's function that raises it.
+        of_math: whether a function of `math` that it calls does: the program may catch the exception.
     """
     kept = _copied(problem)
     kept.__traceback__ = kept.__cause__ = kept.__context__ = None
-    _origins[text] = _Origin(kept, file, line, function)
+    _origins[text] = _Origin(kept, file, line, function, of_math)
 
 
 def is_users_own(problem: BaseException) -> bool:
     """Return whether `user_error` made an exception."""
     return bool(getattr(problem, _MARK, False))
+
+
+def is_of_math(problem: BaseException) -> bool:
+    """Return whether `user_error` made an exception that a function of `math` raises."""
+    return getattr(problem, _MARK, "") == "math"
 
 
 def _copied(problem: Exception) -> Exception:
@@ -51,18 +68,31 @@ def _copied(problem: Exception) -> Exception:
     return made if type(made) is type(problem) else problem
 
 
+def _of_text(text: str) -> Exception:
+    """Return an exception of Python's own that a text names; another class is not known here."""
+    name, _, requirement = text.partition(": ")
+    kind = getattr(builtins, name, None)
+    if isinstance(kind, type) and issubclass(kind, Exception):
+        with contextlib.suppress(TypeError):  # some take more than a text
+            problem = kind(requirement)
+            setattr(problem, _MARK, "raise")
+            return problem
+    return LimitError(text)
+
+
 def user_error(text: str) -> Exception:
     """Return the exception that a text stands for, with a traceback that ends at the user's line.
 
     Args:
         text: the text under which it was entered.
     """
+    MADE.count += 1
     origin = _origins.get(text)
     if origin is None:  # of a program that another process wrote
-        return LimitError(text)
+        return _of_text(text)
     problem = _copied(origin.problem)
     with contextlib.suppress(Exception):
-        setattr(problem, _MARK, True)
+        setattr(problem, _MARK, "math" if origin.of_math else "raise")
     if not origin.file:
         return problem
     source = compile("\n" * (origin.line - 1) + "raise problem", origin.file, "exec")

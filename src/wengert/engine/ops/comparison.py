@@ -96,13 +96,18 @@ where = primitive(
 
 def _require_type(x: TensorType, holds: TensorType, *, operation: str, requirement: str) -> TensorType:
     assert holds.dtype == BOOL
-    return TensorType(x.dtype, broadcast("require", x.shape, holds.shape))
+    return TensorType(x.dtype, broadcast("require", x.shape, holds.shape), x.weak and not holds.shape)
 
 
 def _require(error: type[WengertError], x: Any, holds: Any, *, operation: str, requirement: str) -> Any:
     if not np.all(holds):
         raise error(message(operation, requirement))
-    return np.broadcast_to(x, broadcast("require", np.shape(x), np.shape(holds)))
+    return _repeated(x, holds)
+
+
+def _repeated(x: Any, holds: Any) -> Any:
+    """Return x in the shape of the result; a number that one condition concerns stays a number."""
+    return np.broadcast_to(x, broadcast("require", np.shape(x), np.shape(holds))) if np.shape(holds) else x
 
 
 def _require_lowering(check: str) -> Pointwise:
@@ -168,7 +173,7 @@ require_smooth = _requirement(
 def _raise(x: Any, holds: Any, *, operation: str, requirement: str) -> Any:
     if not np.all(holds):
         raise user_error(requirement)
-    return np.broadcast_to(x, broadcast(operation, np.shape(x), np.shape(holds)))
+    return _repeated(x, holds)
 
 
 def _valid_only(cotangent: Any, x: Any, holds: Any, **params: Any) -> Any:

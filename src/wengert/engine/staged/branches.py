@@ -25,7 +25,16 @@ from wengert.engine.staged.aliases import link
 from wengert.engine.staged.contents import NOTHING, Content, Leaf, Sharing, content_of, is_same
 from wengert.engine.staged.counted import is_counted
 from wengert.engine.staged.exchanged import give_up, refusal
-from wengert.engine.staged.raising import joined, keep_strict, lost, note, number_of, run
+from wengert.engine.staged.raising import (
+    joined,
+    keep_strict,
+    lost,
+    note,
+    note_number,
+    note_unread,
+    number_of,
+    run,
+)
 from wengert.engine.staged.regions import (
     FLOW,
     UNBOUND,
@@ -338,6 +347,8 @@ def _side(
             places = {key_of(place): place for place in found}
             contents = {key_of(place): content_of(place.content) for place in (*names, *found)}
             outcome = content_of(value)
+            live = (contents[key_of(place)] for place in (*names, *found) if place.is_live)
+            note_unread(trace, [*live, outcome])
             code = FLOW.code if problem is None else joined(FLOW.code, number_of(problem))
             sharing = Sharing(region, [*contents.values(), outcome])
             exchanged = region.exchanged()
@@ -370,7 +381,7 @@ def _staged(pred: Box, functions: Sequence[Callable[[], Any] | None], names: Seq
         box.receive(box)
         give_up(box)
     if code is not None:
-        FLOW.code = joined(FLOW.code, known(code(results)))
+        note_number(known(code(results)))
     outcome = value(results)
     freeze_shared(merge.made)
     return outcome

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -17,6 +18,7 @@ from wengert.engine.ir.types import TensorType, show
 from wengert.engine.ops.comparison import where
 from wengert.engine.ops.conversion import cast
 from wengert.engine.staged.branches import choice, either_holds, negation, truth
+from wengert.engine.transforms.math_errors import checked
 
 _ARRAYS: Any = (Box, np.ndarray)
 
@@ -147,7 +149,7 @@ def _integer(*given: Any, **options: Any) -> Any:
         return int(value)
     if is_inexact(value.dtype) and has_derivative(value):
         raise value.without_derivative("int(x)", "use int(wg.stop_gradient(x))")
-    return _whole(value)
+    return checked(math.trunc, _whole(value), ((value,), {}))  # the same exceptions for NaN and infinities
 
 
 def _truth_value(*given: Any) -> Any:

@@ -25,7 +25,7 @@ from wengert.engine.staged.counted import Turn, interval
 from wengert.engine.staged.exchanged import give_up, refusal
 from wengert.engine.staged.iterables import Rows, rows_of
 from wengert.engine.staged.numbers import check_numbers, check_size
-from wengert.engine.staged.raising import joined, keep_strict, run
+from wengert.engine.staged.raising import joined, keep_strict, note_number, note_unread, run
 from wengert.engine.staged.regions import (
     FLOW,
     Place,
@@ -425,8 +425,9 @@ class _Staging:
                 number = self._start(trace, self._types(), region)
                 code, FLOW.code = FLOW.code, 0
                 self.turn(number)
-                code = joined(code, FLOW.code)
                 contents, found = self._contents(region)
+                note_unread(trace, [*contents.values(), *(content_of(x.content) for x in found.values())])
+                code = joined(code, FLOW.code)
                 sharing = Sharing(region, list(contents.values()))
                 after = number + 1
                 exchanged = {id(box): box for box in region.exchanged() if id(box) not in region.given_up}
@@ -491,4 +492,4 @@ class _Staging:
             box.receive(box)
             give_up(box)
         if self.raises:
-            FLOW.code = joined(FLOW.code, next(results))
+            note_number(next(results))

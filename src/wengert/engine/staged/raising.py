@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,14 +19,14 @@ from wengert.engine.core.errors import (
 )
 from wengert.engine.core.raised import enter
 from wengert.engine.ops.comparison import equal, not_equal, require_valid, where
-from wengert.engine.ops.reduction import reduce_all
+from wengert.engine.staged.contents import Content
 from wengert.engine.staged.exchanged import refusal
 from wengert.engine.staged.frozen import Frozen
 from wengert.engine.staged.numbers import check_behind, is_narrow
 from wengert.engine.staged.regions import FLOW
 from wengert.engine.staged.texts import texts, writes
 from wengert.engine.transforms.builtin_names import LOSSES
-from wengert.engine.transforms.staging import GraphTrace
+from wengert.engine.transforms.staging import FINISHING, GraphTrace, all_hold
 
 _FREE = "cannot access free variable "
 
@@ -125,6 +125,10 @@ def number_of(problem: Exception) -> int:
     with texts():
         text = f"{type(problem).__name__}: {problem}{where_}".replace("|", "/")
     enter(text, problem, file, line, name)
+    return _number(text)
+
+
+def _number(text: str) -> int:
     if text not in FLOW.texts:
         FLOW.texts.append(text)
     return FLOW.texts.index(text) + 1
@@ -147,20 +151,33 @@ def _origin(problem: Exception) -> tuple[str, int, str]:
 
 def joined(before: Any, after: Any) -> Any:
     """Return the number of the first of two exceptions."""
-    _check_open(before, after)
     if not isinstance(before, Box):
         return before or _without_derivative(after)
     return _without_derivative(where(equal(before, 0), after, before))
 
 
-def _check_open(*codes: Any) -> None:
-    """Refuse the number of an exception inside of a loop or a branch that Wengert's own functions have traced."""
-    if any(isinstance(code, Box) and not code.owner.open for code in codes):
-        requirement = (
-            "a function that wg.scan, wg.cond or the like calls may raise an exception as only a run knows"
-        )
-        hint = "write Python's own loop or branch, or test the condition outside"
-        raise refusal("raise", requirement, FLOW.texts[-1] if FLOW.texts else "", hint)
+def note_number(number: Any) -> None:
+    """Note that the program raises an exception at the present line.
+
+    Args:
+        number: of the exception; 0 where it raises none.
+    """
+    before, FLOW.code = FLOW.code, joined(FLOW.code, number)
+    if isinstance(FLOW.code, Box):
+        FLOW.outer.setdefault(FLOW.code.owner, before)
+
+
+def _finish(trace: GraphTrace) -> None:
+    """Have a function that `scan`, `cond` or the like has traced check for its own exceptions."""
+    code = FLOW.code
+    if not (isinstance(code, Box) and code.owner is trace):
+        return
+    FLOW.code = FLOW.outer.pop(trace, 0)
+    for number, text in enumerate(FLOW.texts, 1):
+        trace.checks.append((all_hold(not_equal(code, number)), text))
+
+
+FINISHING.append(_finish)
 
 
 def _without_derivative(code: Any) -> Any:
@@ -172,7 +189,18 @@ def _without_derivative(code: Any) -> Any:
 
 def note(problem: Exception, happens: Any) -> None:
     """Note an exception that the program raises at the present line where a truth value holds."""
-    FLOW.code = joined(FLOW.code, where(happens, number_of(problem), 0))
+    note_number(where(happens, number_of(problem), 0))
+
+
+def note_unread(trace: GraphTrace, contents: Iterable[Content]) -> None:
+    """Note the exceptions of calls whose results nothing reads behind a block.
+
+    Args:
+        trace: of the block.
+        contents: what it leaves.
+    """
+    for holds, text in trace.take_unread([leaf.value for content in contents for leaf in content.leaves]):
+        note_number(where(holds, 0, _number(text)))
 
 
 @contextmanager
@@ -183,7 +211,7 @@ def scope(is_strict: bool = False) -> Generator[None]:
         is_strict: whether only loops of a known number of turns may be staged.
     """
     before = {**vars(FLOW)}
-    FLOW.code, FLOW.texts, FLOW.facts, FLOW.trying = 0, [], [], 0
+    FLOW.code, FLOW.texts, FLOW.facts, FLOW.trying, FLOW.outer = 0, [], [], 0, {}
     FLOW.is_strict, FLOW.is_widened, FLOW.has_windows = is_strict, False, False
     FLOW.loops, FLOW.ends = 0, []
     FLOW.frozen, FLOW.spoiled, FLOW.caught, FLOW.memory = Frozen(), None, None, None
@@ -219,7 +247,6 @@ def checked(result: Any) -> Any:
             )
     if not isinstance(code, Box):
         return result
-    _check_open(code)
     numbers = [leaf for leaf in tree.leaves(result) if is_number(leaf)]
     is_followed = any(isinstance(leaf, Box) for leaf in numbers)
     for number, text in enumerate(FLOW.texts, 1):
@@ -248,8 +275,7 @@ def _noted(holds: Any, text: str) -> bool:
     while isinstance(holds, Box):
         trace = holds.owner
         if isinstance(trace, GraphTrace):
-            axes = tuple(range(len(holds.shape)))
-            trace.checks.append((reduce_all(holds, axes=axes) if axes else holds, text))
+            trace.checks.append((all_hold(holds), text))
             return True
         holds = below(holds)
     return False

@@ -68,6 +68,8 @@ class _Flow(threading.local):
     def __init__(self) -> None:
         self.code: Any = 0
         """The number of the exception that the program has raised; 0 for none."""
+        self.outer: dict[Any, Any] = {}
+        """The number at the beginning of each trace in which one was noted."""
         self.texts: list[str] = []
         """The exceptions that it may raise, in the order of their numbers from 1."""
         self.facts: list[Fact] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -11,6 +12,7 @@ from wengert.engine.boxes import Box, Trace, concrete, own, rests_on, running, s
 from wengert.engine.core import tree
 from wengert.engine.core.dtypes import INT64, Dtype, check_known, check_plain, dtype_of
 from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.core.raised import MADE
 from wengert.engine.core.shapes import Shape, axis_index, shape_of
 from wengert.engine.ir.types import TensorType, show, type_of
 from wengert.engine.memory import is_in_rows, lay_as, memory_of
@@ -18,7 +20,7 @@ from wengert.engine.nest.lowering import Elementwise, check_integers, is_limited
 from wengert.engine.ops.arithmetic import add, subtract
 from wengert.engine.ops.conversion import cast
 from wengert.engine.ops.indexing import check_bounds
-from wengert.engine.ops.shape import broadcast_to, transpose
+from wengert.engine.ops.shape import broadcast_to, concatenate, reshape, transpose
 from wengert.engine.primitive import HigherOrder, Primitive
 from wengert.engine.transforms.arguments import SETTING, named, refresh, release
 from wengert.engine.transforms.substitution import attempt, current
@@ -223,13 +225,58 @@ def vmap(
                 refresh(outputs)
             return trace, outputs, out_structure
 
-        trace, outputs, out_structure = attempt(fun, run)
+        raised = MADE.count
+        found: tuple[BatchTrace, list[Any], tree.Structure] | None = None
+        try:
+            found = attempt(fun, run)
+        except Exception:
+            if MADE.count == raised:
+                raise
+        if found is None or MADE.count != raised:  # the function may have caught an exception of one example
+            run_again = MADE.count
+            result = _one_by_one(fun, structure, leaves, leaf_axes, size, out_axes)
+            MADE.count += raised - run_again  # what is left concerns the examples of a vmap around
+            return result
+        trace, outputs, out_structure = found
         destinations = _axes_for("out_axes", out_axes, tree.unflatten(out_structure, outputs))
         results = [trace.result(output, axis) for output, axis in zip(outputs, destinations, strict=True)]
         results = [own(value) if any(value is leaf for leaf in leaves) else value for value in results]
         return tree.unflatten(out_structure, results)
 
     return named(batched, "vmap", fun)
+
+
+def _one_by_one(
+    fun: Callable[..., Any],
+    structure: tree.Structure,
+    leaves: Sequence[Any],
+    axes: Sequence[int | None],
+    size: int,
+    out_axes: Any,
+) -> Any:
+    """Call a function with one example after another: Python's exceptions, and its handlers, are of one example."""
+    rows: list[list[Any]] = []
+    made: Any = None
+    for n in range(size):
+        values = [x if axis is None else _to_front(x, axis)[n] for x, axis in zip(leaves, axes, strict=True)]
+        inside, options = tree.unflatten(structure, values)
+        made = attempt(fun, functools.partial(_call, fun, inside, options))
+        rows.append(tree.leaves(made))
+    destinations = _axes_for("out_axes", out_axes, made)
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    results = [
+        column[0] if axis is None else _from_front(_stacked(column), axis)
+        for column, axis in zip(columns, destinations, strict=True)
+    ]
+    return tree.unflatten(tree.flatten(made)[1], results)
+
+
+def _call(fun: Callable[..., Any], inside: Any, options: Any) -> Any:
+    return current(fun, inside, options)(*inside, **options)
+
+
+def _stacked(values: Sequence[Any]) -> Any:
+    return concatenate(*(reshape(x, shape=(1, *shape_of(x))) for x in values), axis=0)
 
 
 def _size(leaves: list[Any], axes: list[Any], stated: int | None) -> int:

@@ -1,23 +1,28 @@
 """The functions of `math` and `cmath` for values inside a transform.
 
 A function of boxes calls Python's own function first where all its arguments are known: so it raises Python's errors
-(`ValueError` outside of the domain, `OverflowError` outside of the range), which a program may catch.
+(`ValueError` outside of the domain, `OverflowError` outside of the range), which a program may catch. Where only a run
+knows them, the program raises these errors (`math_errors`).
 """
 
 from __future__ import annotations
 
 import cmath
 import functools
+import math
 import operator
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
-from wengert.engine.boxes import concrete
+from wengert.engine.boxes import Box, concrete
 from wengert.engine.core import tree
 from wengert.engine.core.dtypes import dtype_of, is_complex
+from wengert.engine.ops.arithmetic import multiply
 from wengert.engine.ops.special.scipy_ufuncs import BY_NAME
+from wengert.engine.transforms.math_errors import checked
 
 Function = Callable[..., Any]
 _where: Any = np.where
@@ -53,6 +58,24 @@ def _is_close(a: Any, b: Any, *, rel_tol: float = 1e-09, abs_tol: float = 0.0) -
     return (a == b) | ((difference <= np.maximum(rel_tol * largest, abs_tol)) & np.isfinite(difference))
 
 
+def _as_float(x: Any) -> Any:
+    return multiply(x, 1.0) if isinstance(x, Box) and x.dtype.kind in "iub" else x
+
+
+def _as_floats(x: Any) -> Any:
+    return tree.map_tree(_as_float, x) if isinstance(x, (list, tuple)) else _as_float(x)
+
+
+def _scaled(x: Any, exponent: Any) -> Any:
+    return np.ldexp(_as_float(x), exponent)
+
+
+def _unit(x: Any) -> Any:
+    """Return the distance of two floats at x; the largest float has the one below it as its neighbour."""
+    size, most = np.abs(x), sys.float_info.max
+    return _where(size == math.inf, size, _where(size == most, math.ulp(most), np.spacing(size)))
+
+
 def _rounded(function: Function) -> Function:
     def call(x: Any) -> Any:
         return function(x).astype(int)
@@ -60,7 +83,7 @@ def _rounded(function: Function) -> Function:
     return call
 
 
-_ALIKE = """sin cos tan sinh cosh tanh exp exp2 expm1 log2 log10 log1p sqrt cbrt fabs fmod copysign ldexp frexp modf
+_ALIKE = """sin cos tan sinh cosh tanh exp exp2 expm1 log2 log10 log1p sqrt cbrt fabs fmod copysign frexp modf
     nextafter isnan isinf isfinite"""
 _INVERSE = {f"a{name}": getattr(np, f"arc{name}") for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")}
 #: The functions of boxes for those of `math`; it has no functions of integers.
@@ -80,13 +103,14 @@ _REAL: dict[str, Function] = {
     "hypot": _hypot,
     "isclose": _is_close,
     "lgamma": BY_NAME["gammaln"],
+    "ldexp": _scaled,
     "log": _logarithm,
     "pow": np.power,
     "prod": _product,
     "radians": lambda x: x * (np.pi / 180.0),
     "remainder": _remainder,
     "trunc": _rounded(np.trunc),
-    "ulp": lambda x: np.spacing(np.abs(x)),
+    "ulp": _unit,
 }
 
 
@@ -119,6 +143,8 @@ _COMPLEX: dict[str, Function] = {
 }
 #: The functions that are constant between their jumps: known arguments have a plain result.
 _CONSTANT = {"isclose", "isnan", "isinf", "isfinite", "floor", "ceil", "trunc", "ulp"}
+#: The functions of `math` that keep integers; the others convert them to floats.
+_OF_NUMBERS = {"ceil", "floor", "isclose", "ldexp", "prod", "trunc"}
 
 
 @functools.cache
@@ -130,8 +156,8 @@ def of_math(function: Function) -> Function | None:
         >>> of_math(math.gcd) is None
         True
     """
-    name = function.__name__
-    on_boxes = (_COMPLEX if function.__module__ == cmath.__name__ else _REAL).get(name)
+    name, is_complex_one = function.__name__, function.__module__ == cmath.__name__
+    on_boxes = (_COMPLEX if is_complex_one else _REAL).get(name)
     if on_boxes is None:
         return None
 
@@ -142,6 +168,10 @@ def of_math(function: Function) -> Function | None:
             result = function(*values, **named)
             if name in _CONSTANT:
                 return result
-        return on_boxes(*arguments, **options)
+        if not (is_complex_one or name in _OF_NUMBERS):
+            arguments = tuple(map(_as_floats, arguments))
+        with np.errstate(all="ignore"):  # the checks raise instead
+            result = on_boxes(*arguments, **options)
+        return checked(function, result, (arguments, options))
 
     return call

@@ -28,6 +28,7 @@ from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.engine.ir.types import TensorType, type_of
 from wengert.engine.nest.lowering import Elementwise, check_integers
 from wengert.engine.ops.comparison import require_valid
+from wengert.engine.ops.reduction import reduce_all
 from wengert.engine.primitive import REGISTRY, Primitive
 from wengert.engine.transforms import turns
 
@@ -60,6 +61,10 @@ def equations_written() -> int:
     return _state.written
 
 
+#: Functions of a graph trace that is about to finish: `wengert.engine.staged` adds its checks.
+FINISHING: list[Callable[[Any], None]] = []
+
+
 class GraphTrace(Trace):
     """Staging: boxes hold variables of the graph under construction.
 
@@ -84,6 +89,8 @@ class GraphTrace(Trace):
         self.locations: dict[Var, str] = {}
         self.checks: list[tuple[Any, str]] = []
         """Truth values that must hold, or the program raises the exception that a text stands for."""
+        self.calls: list[tuple[Any, str]] = []
+        """The same for calls whose results depend on them; a program may read none of these results."""
         self._provisional: set[Var] = set()
         self._lifted: dict[int, tuple[Any, Var]] = {}
         self._known: dict[int, tuple[Any, Var]] = {}
@@ -182,27 +189,52 @@ class GraphTrace(Trace):
 
     def finish(self, outputs: Sequence[Any]) -> Graph:
         """Return the graph; its first inputs are the captured values."""
-        atoms = tuple(map(self.atom, self._checked(outputs)))
+        for finish in FINISHING:
+            finish(self)
+        checks = [*self.checks, *(self.take_unread(outputs) if len(outputs) else ())]
+        atoms = tuple(map(self.atom, self._checked(outputs, checks) if checks else outputs))
         captured = tuple(self._lifted[id(value.state)][1] for value in self.captured)
         return Graph((*captured, *self.inputs), tuple(self.constants), tuple(self._kept(atoms)), atoms)
 
-    def _checked(self, outputs: Sequence[Any]) -> Sequence[Any]:
+    def _checked(self, outputs: Sequence[Any], checks: Sequence[tuple[Any, str]]) -> Sequence[Any]:
         """Have the smallest output depend on all checks: a program computes no value that no output depends on.
 
         In a part of a program, such as the body of a loop, each output does, because the program may drop any.
         """
-        if not self.checks:
-            return outputs
         if not outputs:
             requirement = "a function that may raise an exception as only a run knows returns nothing"
             hint = "return a number: a program raises an exception together with its results"
-            raise StagingError(message("raise", requirement, self.checks[0][1], hint))
+            raise StagingError(message("raise", requirement, checks[0][1], hint))
         found = [*outputs]
         smallest = min(range(len(outputs)), key=lambda n: size(shape_of(outputs[n])))
         for position in range(len(outputs)) if RUNNING.traced > 1 else [smallest]:
-            for holds, text in self.checks:
+            for holds, text in checks:
                 found[position] = require_valid(found[position], holds, operation="raise", requirement=text)
         return found
+
+    def take_unread(self, outputs: Sequence[Any]) -> list[tuple[Any, str]]:
+        """Return the checks of calls on which no output depends, through their results or derivatives.
+
+        Args:
+            outputs: all that the trace computes; what is no box of it does not count.
+        """
+        if not self.calls:
+            return []
+        live = {self.variable(x.state) for x in outputs if isinstance(x, Box) and x.owner is self}
+        read: set[Atom] = set()
+        for equation in reversed(self.equations):
+            if not live.isdisjoint(equation.outputs):
+                live.update(operand for operand in equation.operands if isinstance(operand, Var))
+                if equation.primitive == require_valid.name:
+                    read.add(equation.operands[1])
+        unread: list[tuple[Any, str]] = []
+        for holds, text in self.calls:
+            var = self.variable(holds.state)
+            if var not in read and var not in self._provisional:
+                read.add(var)
+                unread.append((all_hold(holds), text))
+        self.calls = []
+        return unread
 
     def _kept(self, outputs: Sequence[Atom]) -> Sequence[Equation]:
         """Return the equations without unused provisional ones."""
@@ -215,6 +247,12 @@ class GraphTrace(Trace):
                 live.update(equation.operands)
                 kept.append(equation)
         return kept[::-1]
+
+
+def all_hold(holds: Any) -> Any:
+    """Return one truth value: whether all hold."""
+    axes = tuple(range(len(shape_of(holds))))
+    return reduce_all(holds, axes=axes) if axes else holds
 
 
 def _is_same(constant: Any, value: Any) -> bool:
