@@ -22,11 +22,12 @@ class Loops:
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
         self._made: list[str] = []
+        self._counter = "i"
 
     def source(self) -> str:
         """Return the source of a function ``program(x, a)`` of two arrays."""
         lines = ["def program(x, a):", "    if x[0] < -1e300:", "        raise ValueError('so small')"]
-        lines += ["    y, z, s, t = np.zeros(13), a.copy(), 0.0, 0.0"]
+        lines += ["    y, z, s, t, u, v = np.zeros(13), a.copy(), 0.0, 0.0, 0.1, 0.2"]
         for _ in range(self._random.randint(1, 3)):
             lines += self._loop()
         return "\n".join([*lines, "    return y, z, s, t"]) + "\n"
@@ -42,7 +43,17 @@ class Loops:
         )
         self._made = []
         body = [line for _ in range(self._random.randint(1, 4)) for line in self._statement(0)]
+        if self._random.random() < 0.4:
+            body += self._inner()
         return [f"    for i in {counter}:", *("        " + line for line in body)]
+
+    def _inner(self) -> list[str]:
+        """Return a loop inside the turns of another, whose bounds may be those of a triangle."""
+        self._counter = "j"
+        turns = self._pick("range(4)", "range(i)", "range(i, 13)", "range(i - 1, -1, -1)", "range(2, 9)")
+        lines = [line for _ in range(self._random.randint(1, 3)) for line in self._statement(1)]
+        self._counter = "i"
+        return [f"for j in {turns}:", *("    " + line for line in lines)]
 
     def _index(self) -> str:
         distance = self._random.choice([0, 0, 0, -1, 1, -2, 2, 3])
