@@ -276,3 +276,20 @@ def test_an_integer_of_what_is_none() -> None:
     compiled = wg.jit(lambda x: int(x) + 1)
     for x in (2.5, -2.5, math.nan, math.inf, -math.inf, 1e30):
         assert is_same(outcome(compiled, x), outcome(lambda x: int(x) + 1, x)), x
+
+
+def test_a_loop_over_elements_keeps_its_lanes_and_its_checks() -> None:
+    def scaled(xs):
+        roots, sums = np.zeros(xs.shape[0]), np.zeros(xs.shape[0])
+        for i in range(xs.shape[0]):
+            roots[i] = math.sqrt(xs[i])
+            sums[i] = math.exp(roots[i]) * xs[i]
+        return roots + sums
+
+    xs = np.linspace(0.5, 2.0, 300)
+    compiled = wg.jit(scaled)
+    assert compiled(xs) == pytest.approx(scaled(xs))
+    assert "for " not in compiled.nests(xs)
+    xs[250] = -1.0
+    with pytest.raises(ValueError, match="math domain error"):
+        compiled(xs)

@@ -23,7 +23,8 @@ from wengert.engine.nest.expression import (
     Iota,
     Load,
     Rewriter,
-    may_report,
+    is_check,
+    walk,
 )
 from wengert.engine.nest.index import Computed, Digit, Dim, Index, Term, without_unit
 from wengert.engine.nest.nest import Loop, Nest, Program, Step, Store, count_uses, map_blocks, map_nests
@@ -61,7 +62,7 @@ class _Spread:
         nests = [step for step in steps if isinstance(step, Nest)]
         if not nests or len(nests) < len(steps) or loop.shared or not all(map(_is_plain, nests)):
             return None
-        if len(nests) > 1 and any(may_report(root) for nest in nests for root in nest.roots()):
+        if len(nests) > 1 and any(_reports_first(root) for nest in nests for root in nest.roots()):
             return None
         made: set[Buffer] = set()
         sums: list[Nest] = []
@@ -153,6 +154,13 @@ class _Turns:
         indices = tuple(map(Index.of, dims))
         value = Load(self.wide[buffer], (Index(turn - self.turns.start), *indices))
         return Nest(without_unit(dims), (Store(buffer, indices, value),), origin=("copy",))
+
+
+def _reports_first(root: Expression) -> bool:
+    """Return whether the order of turns decides which error is reported; of exceptions of its own, Python decides."""
+    return any(
+        is_check(node) and isinstance(node, Apply) and node.operation != "raised" for node in walk(root)
+    )
 
 
 def _is_plain(nest: Nest) -> bool:
