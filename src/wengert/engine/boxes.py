@@ -23,6 +23,7 @@ from wengert.engine.core.errors import (
     ConcreteError,
     LeakError,
     LostDerivativeError,
+    StagingError,
     UnsupportedError,
     WengertError,
     is_asked_by_package,
@@ -443,6 +444,8 @@ class running(Generic[TraceT]):  # noqa: N801 (it is used as a function)
         try:
             if isinstance(problem, Exception):
                 hidden = trace.complaint or _handled_in(trace, problem) or _hidden_by(problem)
+                if hidden is None and isinstance(problem, StagingError):
+                    hidden = _swallowed_in(trace)
             else:
                 hidden = None if problem else trace.complaint or _swallowed_in(trace)
         finally:
@@ -519,7 +522,7 @@ def _sort_out(trace: Trace) -> None:
 def _swallowed_in(trace: Trace) -> WengertError | None:
     """Return the error of a conversion that the user's code swallowed, so that it went on without the number."""
     _sort_out(trace)
-    return trace.swallowed and _caught(trace.swallowed, "went on otherwise than with NumPy")
+    return trace.swallowed and caught_error(trace.swallowed, "went on otherwise than with NumPy")
 
 
 def _handled_in(trace: Trace, problem: Exception) -> WengertError | None:
@@ -529,10 +532,16 @@ def _handled_in(trace: Trace, problem: Exception) -> WengertError | None:
         handled = handled.__context__
     if handled is None or isinstance(problem, WengertError) or not is_swallowed(handled):
         return None
-    return _caught(handled, f"raised {type(problem).__name__}")
+    return caught_error(handled, f"raised {type(problem).__name__}")
 
 
-def _caught(problem: Any, outcome: str) -> WengertError:
+def caught_error(problem: Any, outcome: str) -> WengertError:
+    """Return the error of a value that was lost, and whose error the user's code caught.
+
+    Args:
+        problem: the error.
+        outcome: what the program did then.
+    """
     text, location = split_location(str(problem))
     text = f"{text.rstrip('.')}; the program caught this error and {outcome}.{location}"
     return type(problem)(text).with_traceback(problem.__traceback__)

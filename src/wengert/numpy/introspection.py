@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.engine.boxes import Box, class_of, concrete
+from wengert.engine.array.array import without_text
+from wengert.engine.boxes import RUNNING, Box, class_of, concrete
 from wengert.engine.core.dtypes import dtype_of, is_complex
 from wengert.engine.core.shapes import shape_of, size
 from wengert.engine.ir.types import is_weak
@@ -105,6 +106,8 @@ def _prints(function: Any) -> None:
     @implements(function)
     def _(a: Any, *arguments: Any, **options: Any) -> str:
         value = concrete(a)
+        if value is None and RUNNING.hides_text:
+            raise without_text(a)
         return repr(a) if value is None else function(np.asarray(value), *arguments, **options)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.errors import StagingError
+from wengert.errors import ConcreteError, StagingError
 
 _X = np.array([0.3, 1.2, 0.7, 2.5, 0.4, 0.9])
 _weights = {0: 5.0, 1: 2.0, 2: 0.5, 3: 1.5, 4: 3.0, 5: 7.0}
@@ -41,6 +41,8 @@ _USES: dict[str, Callable[[Any], Any]] = {
     "int.__format__": lambda i: len(int.__format__(i, "d")),
     "int.__str__": lambda i: len(int.__str__(i)),
     "int.__repr__": lambda i: len(int.__repr__(i)),
+    "texts in a loop": lambda i: sum(len(text) for text in map(str, [i, 1])),
+    "NumPy's text": lambda i: len(np.array_str(np.array(i))),
     "join": lambda i: len(",".join(map(str, [i, 1]))),
     "template": lambda i: len(string.Template("$a").substitute(a=i)),
     "json": lambda i: len(json.dumps({"a": 1}) + str([i])),
@@ -91,6 +93,15 @@ def test_a_text_of_a_number_that_only_a_run_knows_is_refused(use: str) -> None:
     for program in (loop, branch):
         with pytest.raises(kind, match=r"test_staged_texts.py:\d+"):
             wg.trace(program)(_X)
+
+
+def test_messages_of_errors_show_types() -> None:
+    def program(x: Any) -> Any:
+        y = x[0] * 2 if x[1] > 0 else x[1]
+        return y * np.zeros(int(x[3]))
+
+    with pytest.raises(ConcreteError, match=r"a size must be known"):
+        wg.jit(program)(_X)
 
 
 def test_the_error_names_the_variable() -> None:

@@ -11,6 +11,7 @@ import sys
 import warnings
 from abc import ABCMeta
 from collections.abc import Callable, Iterator
+from types import FrameType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -213,16 +214,19 @@ class Array(Conversions):
         return unsupported(function, part, requirement, hint or UNFOLLOWED)
 
     def __repr__(self) -> str:
+        return self._text(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+
+    def _text(self, caller: FrameType) -> str:
         value = concrete(self)
-        if value is None and RUNNING.hides_text:
-            raise _without_text(self)
+        if value is None and RUNNING.hides_text and not _writes_message(caller):
+            raise without_text(self)
         inside = str(self.type) if value is None else f"{value}, {self.type}"
         return f"Array({inside}, {self.owner.name})"  # `shows_box` finds this form
 
     def __format__(self, specification: str) -> str:
         value = concrete(self)
         if value is None or not specification:
-            return repr(self)
+            return self._text(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
         if self.shape:
             hint = "write np.array2string(x, precision=3), or format the elements"
             operation = f"format {specification!r}"
@@ -448,8 +452,18 @@ class Array(Conversions):
 Trace.box_class = Array
 
 
-def _without_text(array: Array) -> StagingError:
-    """Return the error of a value that has no text before the program runs."""
+def _writes_message(caller: FrameType) -> bool:
+    """Return whether Wengert asks for a text, which is part of an error: blocks of the program run elsewhere."""
+    module = caller.f_globals.get("__name__", "")
+    return module.startswith("wengert.") and not module.startswith("wengert.engine.staged")
+
+
+def without_text(array: Array) -> StagingError:
+    """Return the error of a value that has no text before the program runs.
+
+    Args:
+        array: the value.
+    """
     frame = user_frame()
     variables = frame.f_locals.items() if frame is not None else ()
     name = next((f" of {name}" for name, value in variables if value is array), "")

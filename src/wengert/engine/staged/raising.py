@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from typing import Any
 
-from wengert.engine.boxes import RUNNING, Box, below, loss_of
+from wengert.engine.boxes import RUNNING, Box, below, caught_error, loss_of
 from wengert.engine.control.values import is_number
 from wengert.engine.core import tree
 from wengert.engine.core.errors import (
@@ -54,9 +54,11 @@ def trying() -> Generator[None]:
     try:
         yield
     except TypeError as problem:
+        complaint = RUNNING.complaint
         found = lost(problem)
         if isinstance(found, LOSSES):
             FLOW.caught = found
+        RUNNING.complaint = complaint
         raise
     finally:
         FLOW.trying -= 1
@@ -219,6 +221,8 @@ def scope(is_strict: bool = False) -> Generator[None]:
     try:
         yield
     except TypeError as problem:
+        if FLOW.caught is not None and FLOW.caught is not problem:
+            raise caught_error(FLOW.caught, f"raised {type(problem).__name__}") from None
         raise_lost(problem)
         raise
     finally:
