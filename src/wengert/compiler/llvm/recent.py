@@ -29,7 +29,10 @@ class Recent:
         Example:
             >>> from wengert.compiler.llvm.host import host
             >>> recent = Recent()
-            >>> recent.code("module", host(), lambda: b"code"), recent.code("module", host(), lambda: b"other")
+            >>> (
+            ...     recent.code("module", host(), lambda: b"code"),
+            ...     recent.code("module", host(), lambda: b"other"),
+            ... )
             (b'code', b'code')
         """
         key = hashlib.sha256(ir_text.encode()).digest(), target
