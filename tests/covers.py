@@ -15,8 +15,8 @@ case of each test.
 
 A test with the marker ``modes`` takes an operation through modes of differentiation, batching or compilation, and one
 with the marker ``exhaustive`` has cheap cases, or one that alone finds a fault of ``tools/mutations.toml``. They keep
-every case. ``WENGERT_MODES=0.5`` is for runs with other versions: a test of ``modes`` keeps half of its cases, which the
-name of the file and ``WENGERT_CASES`` decide, too.
+every case. ``WENGERT_MODES=0.5`` is for runs with other versions: a test of ``modes`` keeps half of its cases, which
+its name and ``WENGERT_CASES`` decide.
 """
 
 from __future__ import annotations

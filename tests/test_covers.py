@@ -98,7 +98,7 @@ from tests.covers import mark_the_rest
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items): mark_the_rest(items)
 """
-#: Of 9 kept cases of `test_some`, the quick run takes 3, and the gate 4 more; for each there is time for half a case more.
+#: Of 9 kept cases of `test_some`, the quick run takes 3, and the gate 4 more; for each there is time for half a case.
 SECONDS = {"test_some": QUICK / 3.5, "test_long": 2 * GATE}
 
 
