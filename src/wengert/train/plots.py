@@ -23,7 +23,7 @@ def available() -> bool:
     return True
 
 
-def _figure(width: float, height: float, layout: str | None) -> Any:
+def _figure(width: float, height: float, layout: Any) -> Any:
     """Return an empty figure; width and height are in inches."""
     # Figure without pyplot: no global state, no display, and the user's backend stays as it is.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
