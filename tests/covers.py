@@ -15,12 +15,14 @@ case of each test.
 
 A test with the marker ``modes`` takes an operation through modes of differentiation, batching or compilation, and one
 with the marker ``exhaustive`` has cheap cases, or one that alone finds a fault of ``tools/mutations.toml``. They keep
-every case.
+every case. ``WENGERT_MODES=0.5`` is for runs with other versions: a test of ``modes`` keeps half of its cases, which
+its name and ``WENGERT_CASES`` decide.
 """
 
 from __future__ import annotations
 
 import math
+import os
 import random
 from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Sequence
@@ -33,6 +35,8 @@ from tests.seconds import GATE, QUICK, name_of, recorded
 
 #: The share of the tests of a parameter in which the quick run gives it a certain value.
 SHARE = 0.2
+#: The share of the cases of tests of modes that stay.
+MODES = float(os.environ.get("WENGERT_MODES", "1"))
 
 
 class Case(NamedTuple):
@@ -128,8 +132,22 @@ def limit(cases: Sequence[pytest.Item], seconds: float | None) -> None:
         case.add_marker(pytest.mark.rest)
 
 
+def mark_some_modes(items: Sequence[pytest.Item]) -> None:
+    """Mark the cases of tests of modes that a run with other versions leaves out."""
+    of_tests: dict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if marked(item, "modes"):
+            of_tests[name_of(item.nodeid)].append(item)
+    for name, cases in of_tests.items():
+        draw = random.Random(f"{name} {CASES}")
+        for item in draw.sample(cases, int((1 - MODES) * len(cases))):
+            item.add_marker(pytest.mark.rest)
+
+
 def mark_the_rest(items: Sequence[pytest.Item]) -> None:
     """Mark the cases that the quick run leaves out."""
+    if MODES < 1:
+        mark_some_modes(items)
     files: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
         if not marked(item, "slow", "rest", "long", "exhaustive"):

@@ -90,7 +90,15 @@ def test_some(a, b): pass
 
 def test_long(): pass
 """
-#: Of 9 kept cases of `test_some`, the quick run takes 3, and the gate 4 more; both have time for half a case more.
+MARKERS = ("slow", "rest", "long", "exhaustive", "modes(names)")
+CONFTEST = """
+import pytest
+from tests.covers import mark_the_rest
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items): mark_the_rest(items)
+"""
+#: Of 9 kept cases of `test_some`, the quick run takes 3, and the gate 4 more; for each there is time for half a case.
 SECONDS = {"test_some": QUICK / 3.5, "test_long": 2 * GATE}
 
 
@@ -98,13 +106,8 @@ def test_the_longer_runs_take_what_the_quick_one_leaves(pytester: pytest.Pyteste
     path = pytester.makepyfile(GRID)
     monkeypatch.setattr(covers, "GATE", 7.5 * QUICK / 3.5)
     monkeypatch.setattr(covers, "recorded", lambda: {f"{path.name}::{k}": v for k, v in SECONDS.items()})
-    names = ("slow", "rest", "long", "exhaustive", "modes(names)")
-    pytester.makeini("[pytest]\nmarkers =\n" + "".join(f"    {name}: a marker\n" for name in names))
-    pytester.makeconftest(
-        "from tests.covers import mark_the_rest\n"
-        "import pytest\n@pytest.hookimpl(tryfirst=True)\n"
-        "def pytest_collection_modifyitems(items): mark_the_rest(items)"
-    )
+    pytester.makeini("[pytest]\nmarkers =\n" + "".join(f"    {name}: a marker\n" for name in MARKERS))
+    pytester.makeconftest(CONFTEST)
     runs = {
         "not slow and not rest and not long": 3 + 9 + 4 + 3,
         "long": 4 + 1,
@@ -112,6 +115,15 @@ def test_the_longer_runs_take_what_the_quick_one_leaves(pytester: pytest.Pyteste
         "slow": 3,
     }
     for chosen, count in runs.items():
+        pytester.inline_run("-p", "no:xdist", "-m", chosen).assertoutcome(passed=count)
+
+
+def test_runs_with_other_versions_take_a_share_of_the_modes(pytester: pytest.Pytester, monkeypatch):
+    pytester.makepyfile(GRID)
+    monkeypatch.setattr(covers, "MODES", 0.5)
+    pytester.makeini("[pytest]\nmarkers =\n" + "".join(f"    {name}: a marker\n" for name in MARKERS))
+    pytester.makeconftest(CONFTEST)
+    for chosen, count in {"not slow and not rest": 3 + 9 + 2 + 9 + 1, "rest": 6 + 2 + 72}.items():
         pytester.inline_run("-p", "no:xdist", "-m", chosen).assertoutcome(passed=count)
 
 

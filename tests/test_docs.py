@@ -7,10 +7,15 @@ import doctest
 import io
 import linecache
 import re
+import subprocess
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+
+from wengert.app.cli import main
 
 ROOT = Path(__file__).parents[1]
 PAGES = {
@@ -56,6 +61,28 @@ def with_programs() -> list[Any]:
     return [pytest.param(name, marks=[] if name == "README.md" else [pytest.mark.rest]) for name in names]
 
 
+@pytest.fixture
+def commands_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the command line of the pages' programs without a process each, which imports and compiles anew."""
+    usual = subprocess.run
+
+    def run(command: Sequence[str], **options: Any) -> Any:
+        if [*command[:3]] != [sys.executable, "-m", "wengert"]:
+            return usual(command, **options)
+        monkeypatch.setattr(sys, "argv", ["wengert", *command[3:]])
+        with (
+            contextlib.redirect_stdout(io.StringIO()) as out,
+            contextlib.redirect_stderr(io.StringIO()) as err,
+            pytest.raises(SystemExit) as ended,
+        ):
+            main()
+        code = ended.value.code
+        return subprocess.CompletedProcess(command, int(code or 0), out.getvalue(), err.getvalue())
+
+    monkeypatch.setattr(subprocess, "run", run)
+
+
+@pytest.mark.usefixtures("commands_in_this_process")
 @pytest.mark.parametrize("name", with_programs())
 def test_programs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)

@@ -157,6 +157,7 @@ class Import(NamedTuple):
     type_only: bool
 
 
+@functools.cache
 def room_of(module: str) -> str:
     """Return the room of a module: the longest of their names that it begins with."""
     name = module.removeprefix("wengert").removeprefix(".").removeprefix("engine.")
@@ -170,7 +171,7 @@ def is_own(module: str) -> bool:
 
 
 def is_type_guard(node: ast.AST) -> bool:
-    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
 
 
 def targets(statement: ast.Import | ast.ImportFrom) -> list[str]:

@@ -239,7 +239,7 @@ def without_processes(monkeypatch):
 OPTIONS = "--data digits --limit 100 --epochs 1 --threads 1 --networks rnn --libraries wengert --out results"
 
 
-@pytest.mark.usefixtures("without_processes")
+@pytest.mark.usefixtures("without_processes", "no_pictures")
 def test_a_contestant_that_fails_is_left_out_and_the_others_go_on(command, monkeypatch):
     broken = Contestant("wengert", "jit"), Contestant("unknown", "library")
     monkeypatch.setattr(bench, "contestants", lambda network, library: list(broken))
@@ -251,6 +251,7 @@ def test_a_contestant_that_fails_is_left_out_and_the_others_go_on(command, monke
     assert [run["seed"] for run in about["runs"]] == [0, 1]
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_measurements_are_kept_after_ctrl_c(command, monkeypatch, without_processes):
     rounds = []
 
@@ -275,7 +276,7 @@ def test_the_failure_of_every_contestant_is_an_error(command, monkeypatch):
     assert "rnn: left out: unknown library: " in ended.out
 
 
-@pytest.mark.usefixtures("without_processes")
+@pytest.mark.usefixtures("without_processes", "no_pictures")
 def test_a_comparison_of_different_losses_fails(command, monkeypatch):
     monkeypatch.setattr(measurements, "FIRST_TOLERANCE", -1.0)
     monkeypatch.setattr(bench, "contestants", lambda network, library: [OURS, OURS])

@@ -62,16 +62,18 @@ def staged(
     return Signature(arguments, types, results[-1], given_types, by_name), module
 
 
-def object_code(signature: Signature, module: Module) -> bytes:
+def object_code(signature: Signature, module: Module) -> tuple[bytes, bytes]:
+    """Return the code of the program and that of its entry."""
     text = entry_ir(signature, module.interface, entry.polls(module))
-    return compile_module(module.text + text, host(), team.symbols())
+    return compile_module(module.text, host(), team.symbols()), compile_module(text, host(), ("main",))
 
 
 def linked(
-    signature: Signature, module: Module, code: bytes, following: Callable[..., Any] = refuse
+    signature: Signature, module: Module, code: tuple[bytes, bytes], following: Callable[..., Any] = refuse
 ) -> Callable[..., Any]:
-    executable = Executable(module.interface, load(code, team.symbols()))
-    return entry.make(signature, executable, following)
+    executable = Executable(module.interface, load(code[0], team.symbols()))
+    library = load(code[1], {"main": executable.address})
+    return entry.make(signature, executable, library, following)
 
 
 def compiled(

@@ -15,6 +15,7 @@ from tests.compiler.running import output, run
 from tests.test_layers import FILES, contents
 from wengert.compiler import compiled
 from wengert.compiler.llvm import parallel
+from wengert.compiler.llvm.recent import Recent
 from wengert.compiler.runtime.threads import serial_blas, team
 
 X = np.linspace(0.0, 1.0, 11)
@@ -31,7 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def compilations(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return a list to which every compilation of a program is added."""
+    """Return a list to which every compilation of a program is added, also of one that the process knows."""
     found: list[str] = []
     compile_module = parallel.compile_module
 
@@ -40,6 +41,7 @@ def compilations(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return compile_module(text, *rest)
 
     monkeypatch.setattr(parallel, "compile_module", counted)
+    monkeypatch.setattr(parallel, "RECENT", Recent(0))
     return found
 
 

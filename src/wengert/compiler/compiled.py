@@ -19,8 +19,9 @@ from wengert.compiler.codegen.module_builder import Take
 from wengert.compiler.codegen.routine import SERIAL, symbol
 from wengert.compiler.llvm import disk_cache
 from wengert.compiler.llvm.host import identity
-from wengert.compiler.llvm.object_code import load
+from wengert.compiler.llvm.object_code import Library, compile_module, load
 from wengert.compiler.llvm.parallel import Compilation
+from wengert.compiler.llvm.recent import RECENT
 from wengert.compiler.pipeline import LOWERED, SCHEDULED, advance
 from wengert.compiler.runtime.execute import Executable
 from wengert.compiler.runtime.fastcall import entry
@@ -103,13 +104,31 @@ class Compiled:
         )
 
     def _code(self) -> tuple[Interface, bytes]:
-        """Compile the program, with the entry that Python calls if it can have one."""
+        """Compile the program."""
         with Compilation(self.target, _symbols) as compilation:
             module = self._built(compilation.add)
-            last = module.text
-            if self.signature is not None and entry.eligible(self.signature, module):
-                last += entry_ir(self.signature, module.interface, entry.polls(module))
-            return module.interface, compilation.finish(last)
+            kind = entry.kind(self.signature, module) if self.signature is not None else ""
+            return module.interface._replace(entry=kind), compilation.finish(module.text)
+
+    @lazy
+    def entry_library(self) -> Library | None:
+        """The entry that Python calls, if the program can have one.
+
+        It takes as long to compile as a small program: only programs that are called often have one.
+        """
+        interface = self.executable.interface
+        if self.signature is None or not interface.entry or not entry.supported():
+            return None
+        text = entry_ir(self.signature, interface, interface.entry == "polling")
+        program = self._name()
+        name = disk_cache.key(program, "entry") if program else ""
+        code = disk_cache.default().get(name) if name else None
+        if code is None:
+            compiled = functools.partial(compile_module, text, self.target, ("main",))
+            code = RECENT.code(text, self.target, compiled)
+            if name:
+                disk_cache.default().put(name, code)
+        return load(code, {"main": self.executable.address})
 
     @lazy
     def executable(self) -> Executable:

@@ -24,6 +24,8 @@ from wengert.engine.transforms.substitution import attempt, current
 #: The number of specialisations that a function keeps.
 VARIABLE = "WENGERT_SPECIALISATIONS"
 _USUAL = 256
+CALLS_BEFORE_ENTRY = 8
+"""The calls of a specialisation until it has an entry, which takes LLVM ten milliseconds or more."""
 _MOST_ENTRIES = 16
 """The most entries that a call tries, the newest first."""
 
@@ -101,6 +103,7 @@ class Dispatch:
         if last is not None and last.fits(static, dynamic, leaves):
             misfit = last.specialisation
             if (result := misfit.at_once(leaves)) is not MISFIT:
+                self._count(misfit)
                 return result
             if arguments.types_of(leaves) == last.types:  # an array must be copied, say
                 return misfit(leaves)
@@ -111,6 +114,7 @@ class Dispatch:
             self._last = newest
             served = newest.specialisation
             if served is not misfit and (result := served.at_once(leaves)) is not MISFIT:
+                self._count(served)
                 return result
         request = self._given(static, leaves, structure, outer)
         if request is None:
@@ -200,11 +204,19 @@ class Dispatch:
     def _serve(self, version: Specialisation, request: Given, take: Callable[[Any, list[Any]], bool]) -> None:
         """Let later calls of the same kind find a specialisation quickly."""
         self._last = self._newest[request.outer_key] = Served(request.static, take, version, request.key[0])
-        entries = self._entries
-        if version.signature is not None and version not in entries and len(entries) < _MOST_ENTRIES:
-            entries[version] = None
-            self._put_before([version])
         if self._known.get(request.key) is not version:  # another thread has freed it meanwhile
+            self._forget(version)
+        self._count(version)
+
+    def _count(self, version: Specialisation) -> None:
+        """Count a call that no entry has served; give a specialisation that is called often an entry."""
+        version.calls += 1
+        entries = self._entries
+        if version.calls < CALLS_BEFORE_ENTRY or version in entries or len(entries) >= _MOST_ENTRIES:
+            return
+        entries[version] = None
+        self._put_before([version])
+        if not any(known is version for known in list(self._known.values())):  # as above
             self._forget(version)
 
     def _put_before(self, specialisations: Sequence[Specialisation], *, anew: bool = False) -> None:
@@ -214,9 +226,12 @@ class Dispatch:
             return
         call = self.call if anew else owner.__call__
         for version in specialisations:
-            assert version.signature is not None
-            before, call = call, entry.make(version.signature, version.compiled.executable, call)
-            self._entries[version] = None if call is before else entry.Watch(call, version.signature)
+            compiled = version.compiled
+            library = compiled.entry_library
+            if version.signature is None or library is None:
+                continue
+            call = entry.make(version.signature, compiled.executable, library, call)
+            self._entries[version] = entry.Watch(call, version.signature)
         owner.__call__ = call
 
     # -- freeing -----------------------------------------------------------------------------------------

@@ -87,6 +87,7 @@ class Specialisation:
         self.types = [_known_type(leaf) for leaf in given.leaves]
         self.donated = donated
         self.is_loaded = False
+        self.calls = 0
         self.touch()
         start = time.perf_counter()
 

@@ -20,6 +20,7 @@ from wengert.compiler.llvm import parallel
 from wengert.compiler.llvm.host import host
 from wengert.compiler.llvm.object_code import CompileError, load
 from wengert.compiler.llvm.parallel import Compilation
+from wengert.compiler.llvm.recent import Recent
 from wengert.engine.ir.types import TensorType
 from wengert.engine.machine import costs
 from wengert.engine.passes.simplify import simplify
@@ -34,6 +35,12 @@ MODULES = [
 ]
 LAST = "declare void @part3(ptr)\ndefine void @main(ptr %x) {\n  call void @part3(ptr %x)\n  ret void\n}\n"
 BROKEN = "define void @broken(ptr %x) { ret i64 %y }"
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_recent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compile each module, as if no test before had compiled it."""
+    monkeypatch.setattr(parallel, "RECENT", Recent(0))
 
 
 def code(modules: list[str] = MODULES, last: str = LAST) -> bytes:

@@ -60,3 +60,5 @@ class Interface(NamedTuple):
     hosts: tuple[HostCall, ...]
     routines: tuple[str, ...] = ()
     """The routines of BLAS and LAPACK that the program calls, such as ``dgetrf``."""
+    entry: str = ""
+    """The kind of its entry, ``plain`` or ``polling``, if it can have one."""

@@ -9,11 +9,13 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from queue import SimpleQueue
 from typing import Any
 from weakref import WeakSet
 
 from wengert.compiler.llvm.object_code import compile_module
+from wengert.compiler.llvm.recent import RECENT
 from wengert.engine.core.helper_threads import start
 from wengert.engine.machine.target import Target, available
 
@@ -131,7 +133,8 @@ class Compilation:
             number, ir_text = task
             try:
                 names = {*self._symbols(), *self._defined}
-                self._codes[number] = compile_module(ir_text, self._target, names)
+                compiled = partial(compile_module, ir_text, self._target, names)
+                self._codes[number] = RECENT.code(ir_text, self._target, compiled)
             except Exception as problem:  # `finish` raises it
                 self._problems[number] = problem
         self._waiting.put(None)  # for the others

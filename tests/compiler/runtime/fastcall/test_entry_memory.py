@@ -78,16 +78,18 @@ def test_references_and_memory(rosenbrock_entry: Any, wengert_entry: Any, scalar
 
 def test_the_code_lives_as_long_as_its_function() -> None:
     signature, module = staged(rosenbrock, POINT)
-    executable = Executable(module.interface, load(object_code(signature, module), team.symbols()))
-    served = entry.make(signature, executable, refuse)
-    alive = weakref.ref(executable.library)
-    del executable
+    program, own = object_code(signature, module)
+    executable = Executable(module.interface, load(program, team.symbols()))
+    library = load(own, {"main": executable.address})
+    served = entry.make(signature, executable, library, refuse)
+    alive = [weakref.ref(executable.library), weakref.ref(library)]
+    del executable, library
     gc.collect()
-    assert alive() is not None
+    assert all(one() is not None for one in alive)
     assert_same(served(POINT), rosenbrock(POINT))
     del served
     gc.collect()
-    assert alive() is None
+    assert all(one() is None for one in alive)
 
 
 class Holder:

@@ -22,6 +22,7 @@ import numpy as np
 
 from wengert.compiler.codegen.interface import ARENA, CALLBACK, FIRST
 from wengert.compiler.codegen.module import Module
+from wengert.compiler.llvm.object_code import Library
 from wengert.compiler.runtime import donation
 from wengert.compiler.runtime.execute import STATUS as STATUS_SLOT
 from wengert.compiler.runtime.execute import Executable, address_of, aligned
@@ -108,17 +109,21 @@ def _is_known(type_: TensorType) -> bool:
     return type_.dtype == usual and type_.dtype in SHORT_NAMES and not (type_.weak and type_.shape)
 
 
-def make(signature: Signature, executable: Executable, following: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the entry of a program as a built-in function, or ``following`` itself if the program cannot have one.
+def kind(signature: Signature, module: Module) -> str:
+    """Return the kind of entry that a program can have, ``plain`` or ``polling``; "" for none."""
+    if not eligible(signature, module):
+        return ""
+    return "polling" if polls(module) else "plain"
+
+
+def make(
+    signature: Signature, executable: Executable, library: Library, following: Callable[..., Any]
+) -> Callable[..., Any]:
+    """Return the entry of a program, which is in a library, as a built-in function.
 
     The entry calls ``following``, with the same arguments, where it cannot serve a call.
     """
-    try:
-        entry = executable.library.address("entry")
-    except KeyError:
-        return following
-    if not supported():
-        return following
+    entry = library.address("entry")
     interface = executable.interface
     first_key, names = keys_word(signature, interface), tuple(keys(signature))
     table = np.zeros(first_key + len(names), np.uintp)
@@ -130,7 +135,7 @@ def make(signature: Signature, executable: Executable, following: Callable[..., 
     block[STATUS_SLOT] = address + 8 * STATUS
     block[ARENA] = address_of(arena)
     with suppress(KeyError):  # a program that does not poll
-        block[CALLBACK] = executable.library.address("entry_poll")
+        block[CALLBACK] = library.address("entry_poll")
     for slot, value in executable.constants:
         block[slot] = address_of(value)
     for position, slot in enumerate(interface.outputs, len(signature.taken)):
@@ -141,7 +146,7 @@ def make(signature: Signature, executable: Executable, following: Callable[..., 
     definition = struct.pack("=QQQQ16s", method + 32, entry, _CALL, 0, _NAME)
     table[METHOD:STATUS] = np.frombuffer(definition, np.uintp)
     constants = tuple(value for _, value in executable.constants)
-    references = (executable.library, arena, alone, names, constants)
+    references = (executable.library, library, arena, alone, names, constants)
     return _new_function()(method, (table, following, references), None)
 
 

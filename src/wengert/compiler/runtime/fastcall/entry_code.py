@@ -115,11 +115,11 @@ def is_record(structure: Structure) -> bool:
 
 
 def entry_ir(signature: Signature, interface: Interface, polls: bool = False) -> str:
-    """Return the text of the function ``entry``, which calls ``main``, to follow that of ``main``.
+    """Return the module of the function ``entry``, which calls the program's ``main``.
 
     A program that ``polls`` has loops that end by a condition, in which it calls back now and then.
     """
-    text = _Entry(signature, interface, polls).text()
+    text = "declare void @main(ptr, ptr) nounwind\n" + _Entry(signature, interface, polls).text()
     return text + _poll_ir() if polls else text
 
 
