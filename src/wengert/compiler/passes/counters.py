@@ -78,6 +78,7 @@ def counters(equation: Equation, firsts: Sequence[Source], dim: Dim) -> dict[int
         dim: counts its turns; downwards if the scan is reversed.
     """
     body: Graph = equation.params["body"]
+    constants: int = equation.params["constants"]
     length = equation.params["length"]
     turn = Index(0, ((dim, 1),))
     turn = Index(length - 1) - turn if equation.params["reverse"] else turn
@@ -86,7 +87,7 @@ def counters(equation: Equation, firsts: Sequence[Source], dim: Dim) -> dict[int
     }
     found: dict[int, Counter] = {}
     for number, first in enumerate(firsts):
-        carry: Var = body.inputs[equation.params["constants"] + number]
+        carry: Var = body.inputs[constants + number]
         operands = added.get(body.outputs[number], ())
         steps = [x.value for x in operands if isinstance(x, Literal) and type(x.value) in (int, np.int64)]
         start = affine(first) if isinstance(first, Const) and carry.type.dtype == INT64 else None
