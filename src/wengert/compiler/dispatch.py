@@ -24,7 +24,7 @@ from wengert.engine.transforms.substitution import attempt, current
 #: The number of specialisations that a function keeps.
 VARIABLE = "WENGERT_SPECIALISATIONS"
 _USUAL = 256
-CALLS_BEFORE_ENTRY = 8
+CALLS_BEFORE_ENTRY = 32
 """The calls of a specialisation until it has an entry, which takes LLVM ten milliseconds or more."""
 _MOST_ENTRIES = 16
 """The most entries that a call tries, the newest first."""
