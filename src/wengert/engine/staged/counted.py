@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.engine.boxes import RUNNING, Box, concrete
 from wengert.engine.control.recording import Recorder
-from wengert.engine.ir.graph import Atom, Equation, Graph, Literal
+from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.engine.staged.regions import FLOW
 from wengert.engine.transforms.staging import GraphTrace
 
@@ -56,6 +56,8 @@ class _Scope(NamedTuple):
     given: Callable[[Any, Callable[..., Any]], Any]
     """Asks a question about a variable that none defines."""
     constants: set[Any]
+    known: dict[Any, Any]
+    """The answers so far."""
 
 
 # -- intervals -------------------------------------------------------------------------------------------
@@ -94,7 +96,7 @@ def _scope(trace: GraphTrace, of_value: Callable[[Any], Any]) -> _Scope:
             return of_value(captured)
         return of_counter(trace) if isinstance(trace, Turn) and trace.inputs[0] is var else None
 
-    return _Scope(definition, given, {var for var, _ in trace.constants})
+    return _Scope(definition, given, {var for var, _ in trace.constants}, {})
 
 
 def _inner(
@@ -107,13 +109,19 @@ def _inner(
     def given(var: Any, of_counter: Any) -> Any:
         return ask(places[var], scope) if var in places else None
 
-    return _Scope(definitions.get, given, {var for var, _ in graph.constants})
+    return _Scope(definitions.get, given, {var for var, _ in graph.constants}, {})
 
 
 def _interval(atom: Atom, scope: _Scope) -> Interval | None:
     if isinstance(atom, Literal):
         number = atom.value
         return (int(number), int(number)) if isinstance(number, (int, np.integer)) else None
+    if atom not in scope.known:
+        scope.known[atom] = _interval_of(atom, scope)
+    return scope.known[atom]
+
+
+def _interval_of(atom: Var, scope: _Scope) -> Interval | None:
     if atom.type.shape or atom.type.dtype.kind not in "iu":
         return None
     equation = scope.definition(atom)
@@ -217,6 +225,12 @@ def _sum(atom: Atom, trace: GraphTrace, scope: _Scope) -> Sum | None:
     if isinstance(atom, Literal):
         number = atom.value
         return ({}, int(number)) if isinstance(number, (int, np.integer)) else None
+    if atom not in scope.known:
+        scope.known[atom] = _sum_at(atom, trace, scope)
+    return scope.known[atom]
+
+
+def _sum_at(atom: Var, trace: GraphTrace, scope: _Scope) -> Sum | None:
     equation = scope.definition(atom)
     if equation is None and trace.source(atom) is not None:
         return _sum_of(trace.source(atom))
@@ -256,10 +270,13 @@ def is_counted(value: Any) -> bool:
 def _counted(atom: Atom, scope: _Scope) -> bool:
     if isinstance(atom, Literal) or atom in scope.constants:
         return True
-    equation = scope.definition(atom)
-    if equation is None:
-        return scope.given(atom, lambda _: True) is True
-    return _is_exact(equation) and all(_counted(operand, scope) for operand in equation.operands)
+    if atom not in scope.known:
+        equation = scope.definition(atom)
+        if equation is None:
+            scope.known[atom] = scope.given(atom, lambda _: True) is True
+        else:
+            scope.known[atom] = _is_exact(equation) and all(_counted(x, scope) for x in equation.operands)
+    return scope.known[atom]
 
 
 def _is_exact(equation: Equation) -> bool:
