@@ -90,11 +90,11 @@ TEXTS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_text_made_from_a_value_is_refused(name: str) -> None:
-    with pytest.raises(
-        ConcreteError, match=r"^jit: text cannot show .*; return the value, and write"
-    ) as caught:
+    """A staged run refuses the text itself, at its line; a setting of the result is seen at the end."""
+    texts = r"^str: only a run knows the number.*; make texts and keys of known values, .*\.py:\d+\]$"
+    settings = r"^jit: text cannot show .* setting of the result.*; return the value, and write"
+    with pytest.raises(ConcreteError, match=settings if name == "setting" else texts):
         wg.jit(TEXTS[name])(X)
-    assert "setting of the result" in str(caught.value) or " as the result" in str(caught.value)
 
 
 HOLDING: dict[str, Callable[[Any], Any]] = {
