@@ -12,7 +12,6 @@ from wengert.engine.nest.expression import (
     Expression,
     Load,
     Rewriter,
-    may_lie_outside,
     may_report,
 )
 from wengert.engine.nest.index import Computed, Index
@@ -88,10 +87,12 @@ def _is_safe(nest: Nest) -> bool:
     """Return whether a nest of one point may run where its branch is not taken: it reports nothing, reads inside."""
     if nest.dims or nest.has_reductions or any(store.combiner or store.along for store in nest.stores):
         return False
-    terms = [term for _, indices in nest.accesses() for index in indices for term, _ in index.terms]
-    return not any(isinstance(term, Computed) for term in terms) and not any(
-        may_lie_outside(root) or may_report(root) or _divides_integers(root) for root in nest.roots()
-    )
+    for buffer, indices in nest.accesses():
+        for index, extent in zip(indices, buffer.shape, strict=True):
+            low, high = index.bounds
+            if low < 0 or high >= extent or any(isinstance(term, Computed) for term, _ in index.terms):
+                return False
+    return not any(may_report(root) or _divides_integers(root) for root in nest.roots())
 
 
 def _divides_integers(root: Expression) -> bool:
