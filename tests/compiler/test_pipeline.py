@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -80,3 +82,22 @@ def test_the_report_has_the_time_of_each_pass() -> None:
     assert list(report.passes) == [step.name for step in PASSES]
     assert all(milliseconds >= 0 for milliseconds in report.passes.values())
     assert "milliseconds of each pass:\n    merge_checks: " in str(report)
+
+
+def test_the_report_shows_loops_and_branches_with_the_users_lines() -> None:
+    def halved(x: Any) -> Any:
+        while x > 1.0:
+            x = x * 0.25 if x > 8.0 else np.sin(x) * x
+        return x
+
+    first = halved.__code__.co_firstlineno
+    report = wg.jit(halved).report(100.0)
+    heads = list(dict.fromkeys(head for nest in report.nests for head in nest.around))
+    assert [re.sub(r"\bb\d+", "b", head) for head in heads] == [
+        f"loop: [test_pipeline.py:{first + 1}]",
+        f"if b: [test_pipeline.py:{first + 2}]",
+        f"else: [test_pipeline.py:{first + 2}]",
+    ]
+    text = str(report).splitlines()
+    assert any(line.startswith("  if b") for line in text)
+    assert any(line.startswith("    nest:") for line in text)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import operator
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -23,7 +25,7 @@ from wengert.engine.nest.expression import (
     children,
     free_dims,
 )
-from wengert.engine.nest.nest import Call, Host, Loop, Nest, Step, inner_blocks
+from wengert.engine.nest.nest import Branch, Call, Host, Loop, Nest, Step, While, inner_blocks
 from wengert.engine.nest.printer import Names, step_lines
 
 _MOVES = ("cast", "where", *CHECKS)
@@ -48,6 +50,8 @@ class NestReport(NamedTuple):
     """The last of the user's lines in it."""
     costs: Mapping[str, int]
     """The operations by the user's lines."""
+    around: tuple[str, ...] = ()
+    """The loops and branches around it, the outermost first, with the user's lines."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +121,7 @@ class Report:
         ]
         lines = [(location, f"{count:,}") for location, count in self.lines.items()]
         passes = [(name, f"{milliseconds:.2f}") for name, milliseconds in self.passes.items()]
-        loops = "\n\n".join(f"{number}: {nest.text}" for number, nest in enumerate(self.nests, 1))
+        loops = "\n".join(line for nest in self._in_loops(numbered=True) for line in nest).lstrip()
         heads = "nest", "fused", "vectors and tiles", "line", "operations", "bytes"
         return in_notebook(
             short_table(self._title(), heads, nests, texts=4) if nests else element("p", self._title()),
@@ -127,6 +131,17 @@ class Report:
             folded("The arena", element("pre", "\n".join(self.lifetimes))) if self.lifetimes else None,
             folded("The passes", table("Time of each pass", ("pass", "milliseconds"), passes)),
         )
+
+    def _in_loops(self, *, numbered: bool = False) -> Iterator[list[str]]:
+        """Yield the lines of each nest, behind those of the loops and branches that begin there."""
+        before: tuple[str, ...] = ()
+        for number, nest in enumerate(self.nests, 1):
+            same = sum(1 for _ in itertools.takewhile(operator.truth, map(operator.is_, before, nest.around)))
+            heads = [f"{'  ' * depth}{head}" for depth, head in enumerate(nest.around[same:], same)]
+            text = f"{number}: {nest.text}" if numbered else nest.text
+            lines = [f"{'  ' * len(nest.around)}{line}" for line in text.split("\n")]
+            yield ["", *heads, *lines]
+            before = nest.around
 
     def _notes(self) -> list[str]:
         notes = ["subnormal numbers count as zeros"] if self.flushes_subnormals else []
@@ -138,11 +153,12 @@ class Report:
 
     def __str__(self) -> str:
         parts = [self._title()]
-        for nest in self.nests:
+        for nest, lines in zip(self.nests, self._in_loops(), strict=True):
             how = ", ".join(part for part in (nest.lanes, nest.tile) if part)
             facts = [" + ".join(nest.fused), how, f"{nest.operations:,} operations"]
             where = f" [{nest.location}]" if nest.location else ""
-            parts += [f"\n{nest.text}", f"    # {'; '.join(filter(None, facts))}{where}"]
+            depth = "  " * len(nest.around)
+            parts += [*lines, f"{depth}    # {'; '.join(filter(None, facts))}{where}"]
         parts += [f"\n{note}" for note in self._notes()]
         if self.lifetimes:
             parts.append("\nin the arena (bytes, steps):")
@@ -161,19 +177,20 @@ def report_of(unit: Unit) -> Report:
     hosts: list[str] = []
     routines: list[str] = []
 
-    def visit(steps: Sequence[Step], turns: int) -> None:
+    def visit(steps: Sequence[Step], turns: int, around: tuple[str, ...]) -> None:
         for step in steps:
             if isinstance(step, Nest):
-                nests.append(_nest(step, unit.schedules[step], names, turns))
+                nest = _nest(step, unit.schedules[step], names, turns)
+                nests.append(nest._replace(around=around))
             elif isinstance(step, Host):
                 hosts.append(f"{step.primitive} [{readable(step.location)}]")
             elif isinstance(step, Call):
                 routines.append(f"{step.calls.call.name} [{readable(step.location)}]")
             inner = turns * (step.counter.extent if isinstance(step, Loop) else 1)
-            for block in inner_blocks(step):
-                visit(block, inner)
+            for block, head in zip(inner_blocks(step), _heads(step, names), strict=True):
+                visit(block, inner, (*around, head))
 
-    visit(unit.program.steps, 1)
+    visit(unit.program.steps, 1, ())
     lifetimes = tuple(
         f"{names.buffer(buffer)}: {place.offset:,} to {place.offset + place.size:,}"
         f"{' of each thread' if place.private else ''}, steps {place.lifetime.first} to {place.lifetime.last}"
@@ -183,6 +200,21 @@ def report_of(unit: Unit) -> Report:
     flushes = unit.options.flush_subnormals and can_flush(unit.target)
     made = tuple(nests), tuple(hosts), tuple(routines)
     return Report(*made, unit.arena.size, unit.arena.private, lifetimes, flushes, passes)
+
+
+def _heads(step: Step, names: Names) -> list[str]:
+    """Return the line before each block of steps inside a step, with the user's line."""
+    if not isinstance(step, (Loop, Branch, While)):
+        return []
+    where = f" [{readable(step.location)}]" if step.location else ""
+    head = f"{next(step_lines(step, names))}{where}"
+    match step:
+        case Branch():
+            return [head, f"else:{where}"]
+        case While():
+            return [head] * 2
+        case Loop():
+            return [head]
 
 
 def _nest(nest: Nest, scheduled: ScheduledNest, names: Names, turns: int) -> NestReport:
