@@ -118,6 +118,25 @@ def rows_written(x: Any) -> Any:
     return c
 
 
+def elements(x: Any) -> Any:
+    """Turns that are independent, with a branch, and turns inside turns that read what others have written."""
+
+    def turn(i: Any, y: Any) -> Any:
+        y = y.copy()
+        y[i] = wg.cond(x[i] > 0.1, lambda: x[i] * x[i - 1], lambda: 2.0 * x[i])
+        return y
+
+    def again(_: Any, y: Any) -> Any:
+        def following(j: Any, y: Any) -> Any:
+            y = y.copy()
+            y[j] = np.sin(y[j - 1] * x[j]) + y[j]
+            return y
+
+        return wg.fori_loop(1, 6, following, y)
+
+    return np.sum(wg.fori_loop(0, 3, again, wg.fori_loop(0, 6, turn, np.zeros(6))))
+
+
 PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[int, int]]] = {
     "network": (
         network_step,
@@ -138,6 +157,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[int, int]]] 
     "loops": (loops, (normal(5),), {0: 0}),
     "writes": (writes, (normal(6, 2), np.array([3, -1, 0])), {}),
     "written in turns": (wg.grad(path), (normal(6, 2),), {}),
+    "elements": (wg.grad(elements), (normal(6),), {}),
     "differences": (differences, (normal(30),), {}),
     "neighbours": (neighbours, (normal(40),), {}),
     "products of all before": (wg.grad(lambda x: np.sum(np.cumprod(x) ** 2)), (normal(31),), {}),

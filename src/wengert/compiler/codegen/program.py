@@ -148,7 +148,7 @@ class _StepEmitter:
             self._share(_unpacking(name), values, constant(I64, tiles), _grains(nest))
         else:
             whole = constant(I64, 0), constant(I64, tiles)
-            inline = any(buffer in module.memory.scalars for buffer in passed.buffers)
+            inline = not nest.dims or any(buffer in module.memory.scalars for buffer in passed.buffers)
             self.builder.call(name, self.status, *whole, *values, result=None, inline=inline)
 
     def _sort(self, step: Sort) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from wengert.compiler.scalars import COMPARISONS
 from wengert.engine.machine.costs import operation_count
 from wengert.engine.nest.expression import (
     Apply,
@@ -17,8 +18,11 @@ from wengert.engine.nest.expression import (
 from wengert.engine.nest.index import Computed, Index
 from wengert.engine.nest.nest import Branch, Nest, Step, Store, count_uses
 
-#: Both sides together carry out so many operations at most: a choice costs all of them, a wrong guess about as much.
-MOST_OPERATIONS = 24
+#: Both sides together carry out so many operations at most: lanes cannot branch, and a choice costs all of them.
+_MOST_OPERATIONS = 24
+#: Where a loop runs turn by turn, a choice should cost less than a wrong guess of the processor, and no division.
+_MOST_CHEAP = 8
+_CHEAP = {"add", "subtract", "multiply", "negative", "absolute", "maximum", "minimum", "where", "positive"}
 
 _Place = tuple[Buffer, tuple[Index, ...]]
 
@@ -42,6 +46,15 @@ def selected(steps: Sequence[Step], uses: Counter[Buffer]) -> list[Step] | None:
     return done
 
 
+def cheap_choices(branch: Branch, uses: Counter[Buffer]) -> list[Nest] | None:
+    """Return nests of choices in the place of a branch, if a wrong guess costs more than both sides; else None."""
+    nests = _choices(branch, uses)
+    if nests is None or sum(map(operation_count, nests)) > _MOST_CHEAP:
+        return None
+    operations = {node.operation for nest in nests for node in nest.nodes() if isinstance(node, Apply)}
+    return nests if operations <= _CHEAP | set(COMPARISONS) else None
+
+
 def _choices(branch: Branch, uses: Counter[Buffer]) -> list[Nest] | None:
     """Return a nest for each element that a branch writes and other steps use."""
     sides = [selected(side, uses) for side in (branch.yes, branch.no)]
@@ -50,7 +63,7 @@ def _choices(branch: Branch, uses: Counter[Buffer]) -> list[Nest] | None:
     nests = [nest for side in sides for nest in side or ()]
     if not all(isinstance(nest, Nest) and _is_safe(nest) for nest in nests):
         return None
-    if sum(operation_count(nest) for nest in nests if isinstance(nest, Nest)) > MOST_OPERATIONS:
+    if sum(operation_count(nest) for nest in nests if isinstance(nest, Nest)) > _MOST_OPERATIONS:
         return None
     values = [_values_of([nest for nest in side or () if isinstance(nest, Nest)]) for side in sides]
     yes, no = values

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from wengert.compiler.passes.fuse import fuse
-from wengert.compiler.passes.select_branches import selected
+from wengert.compiler.passes.select_branches import cheap_choices, selected
 from wengert.engine.machine.target import Target
 from wengert.engine.nest.expression import (
     Apply,
@@ -27,7 +27,18 @@ from wengert.engine.nest.expression import (
     walk,
 )
 from wengert.engine.nest.index import Computed, Digit, Dim, Index, Term, without_unit
-from wengert.engine.nest.nest import Loop, Nest, Program, Step, Store, count_uses, map_blocks, map_nests
+from wengert.engine.nest.nest import (
+    Branch,
+    Loop,
+    Nest,
+    Program,
+    Step,
+    Store,
+    While,
+    count_uses,
+    map_blocks,
+    map_nests,
+)
 from wengert.engine.nest.rewrite import bijection, rewrite_store, substitute_dims
 
 #: A loop falls apart into so many ranges of turns at most.
@@ -53,7 +64,21 @@ class _Spread:
         done: list[Step] = []
         for step in steps:
             inner = map_blocks(step, self.steps)
-            done += (self._nests(inner) or [inner]) if isinstance(inner, Loop) else [inner]
+            nests = self._nests(inner) if isinstance(inner, Loop) else None
+            if nests is None and isinstance(inner, (Loop, While)):
+                inner = replace(inner, steps=self._with_choices(inner.steps))
+            done += [inner] if nests is None else nests
+        return tuple(done)
+
+    def _with_choices(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+        """Return the steps of a turn with choices in the place of cheap branches, which a processor guesses wrong."""
+        done: list[Step] = []
+        for step in steps:
+            nests = cheap_choices(step, self.uses) if isinstance(step, Branch) else None
+            if nests is not None:
+                self.uses.subtract(count_uses([step]))
+                self.uses.update(count_uses(nests))
+            done += [step] if nests is None else nests
         return tuple(done)
 
     def _nests(self, loop: Loop) -> Sequence[Step] | None:
