@@ -78,6 +78,11 @@ def breadth(row: Row) -> list[float]:
     return [mean] if mean and workloads.endswith("threads: 1") and "half" not in workloads else []
 
 
+def loops(row: Row) -> list[float]:
+    """Return the ratio of a program; the table of means has none."""
+    return faster("faster than Numba by")(row) if "program" in row else []
+
+
 AREAS = (
     Area(
         "Compiled programs",
@@ -86,6 +91,7 @@ AREAS = (
         faster("Wengert is faster by"),
     ),
     Area("Eight areas of workloads, means", ("breadth",), "NumPy, JAX, PyTorch", breadth, "Breadth"),
+    Area("Plain loops", ("loops",), "Numba", loops),
     Area("Sparse derivatives", ("sparse",), "CasADi, SciPy's differences", sparse),
     Area(
         "Fourier transforms",
