@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from wengert.engine.core.notebooks import readable_file
+from wengert.engine.core.parsing import statements
 from wengert.explorer.path import Place
 
 _AROUND = 2
@@ -41,7 +42,7 @@ def _blocks(text: list[str], numbers: Iterable[int]) -> Iterable[tuple[int, int]
     """Yield the first and the last line of the statement that holds each line: its function, or the lines around it."""
     functions: list[tuple[int, int]] = []
     try:
-        nodes = ast.walk(ast.parse("".join(text)))
+        nodes = (part for node in statements("".join(text)) for part in ast.walk(node))
     except SyntaxError:  # a notebook's cell with commands of its own
         nodes = iter(())
     for node in nodes:

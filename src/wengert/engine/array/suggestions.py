@@ -33,6 +33,7 @@ from wengert.engine.boxes import RUNNING, Box
 from wengert.engine.core.dtypes import SEQUENCE, WITHOUT_MASK
 from wengert.engine.core.errors import OTHERWISE, calls_inside, methods_inside, public_module, user_frame
 from wengert.engine.core.labelled import is_labelled
+from wengert.engine.core.parsing import expression
 from wengert.engine.ops.elementwise import UFUNCS
 
 #: Replacements for functions of SciPy and of `math`, by name; `wengert.special` fills it.
@@ -232,7 +233,7 @@ def _expression(frame: FrameType) -> ast.expr | None:
     lines[-1] = lines[-1][:end]
     lines[0] = lines[0][begin:]
     try:
-        return ast.parse(b"(" + b"".join(lines) + b"\n)", mode="eval").body
+        return expression(b"(" + b"".join(lines) + b"\n)")
     except (SyntaxError, ValueError):
         return None
 

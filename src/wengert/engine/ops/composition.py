@@ -13,6 +13,7 @@ import numpy as np
 
 from wengert.engine.boxes import Box, Trace, running
 from wengert.engine.core.dtypes import DEFAULT_DTYPE, NUMPY_VALUE, Dtype
+from wengert.engine.core.parsing import expression
 from wengert.engine.core.shapes import Shape
 from wengert.engine.ir.types import TensorType, type_of
 from wengert.engine.ops.elementwise import elementwise, evaluation, float_type
@@ -109,7 +110,7 @@ def _source_of(program: Callable[..., Any], count: int, **params: Hashable) -> s
     with running(_TextTrace()) as trace:
         operands = [trace.box(_Text(f"operand{number}", scalar)) for number in range(count)]
         result = program(*operands, **params)
-    return ast.unparse(ast.parse(result.state.text, mode="eval"))  # without needless parentheses
+    return ast.unparse(expression(result.state.text))  # without needless parentheses
 
 
 def _number(value: Any) -> str:

@@ -12,6 +12,7 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from wengert.engine.core.by_identity import ByIdentity
+from wengert.engine.core.parsing import statements
 from wengert.engine.staged.rewriting import LAZY, PREFIX, rewritten
 from wengert.engine.transforms.array_methods import FEATURES, Calling, imports, made_for
 
@@ -50,7 +51,7 @@ _made = ByIdentity(_code_from_source)
 
 
 def _parsed(filename: str, lines: tuple[str, ...]) -> list[ast.stmt]:
-    return ast.parse("".join(lines)).body
+    return statements("".join(lines))
 
 
 def _around(code: CodeType, statements: list[ast.stmt]) -> list[int]:
@@ -68,9 +69,9 @@ def _pairs(
     filename: str, lines: tuple[str, ...], number: int, modules: frozenset[str], flags: int
 ) -> list[tuple[CodeType, CodeType]]:
     """Return the functions of a statement, as they are and rewritten."""
-    statements = _parsed(filename, lines)
-    node = statements[number]
-    before = [other for other in statements if imports(other) and other is not node]
+    nodes = _parsed(filename, lines)
+    node = nodes[number]
+    before = [other for other in nodes if imports(other) and other is not node]
 
     def compiled(node: ast.stmt) -> list[CodeType]:
         module = compile(ast.Module([*before, node], []), filename, "exec", flags, dont_inherit=True)

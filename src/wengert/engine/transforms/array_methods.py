@@ -27,6 +27,7 @@ from wengert.engine.core import tree
 from wengert.engine.core.by_identity import ByIdentity
 from wengert.engine.core.dtypes import NUMPY_SCALAR, NUMPY_VALUE, check_plain
 from wengert.engine.core.labelled import is_table, values_of
+from wengert.engine.core.parsing import statements
 from wengert.engine.transforms.builtin_names import BUILTINS
 
 #: The methods of arrays that convert a box; those that write into the array refuse one, with the line.
@@ -174,7 +175,7 @@ class _Source:
 
     def __init__(self, filename: str, text: str) -> None:
         self._filename = filename
-        self._statements = ast.parse(text).body
+        self._statements = statements(text)
         self._imports = [node for node in self._statements if imports(node)]
         """Python compiles a call of an attribute otherwise if the name of its object is imported."""
         self._pairs: dict[int, list[tuple[CodeType, CodeType]]] = {}

@@ -1,0 +1,49 @@
+"""Python's parser, for programs of several threads.
+
+CPython counts the depth of the trees that all threads build in one place, and raises `SystemError` where one thread
+goes on in the tree of another. So one thread at a time parses here; others of other libraries may, too.
+"""
+
+from __future__ import annotations
+
+import ast
+import threading
+from typing import Literal
+
+_lock = threading.Lock()
+#: How often a source is parsed at most.
+_ATTEMPTS = 5
+
+
+def statements(source: str | bytes) -> list[ast.stmt]:
+    """Return the statements of a source.
+
+    Example:
+        >>> [type(node).__name__ for node in statements("x = 1; print(x)")]
+        ['Assign', 'Expr']
+    """
+    module = _parsed(source, "exec")
+    assert isinstance(module, ast.Module)
+    return module.body
+
+
+def expression(source: str | bytes) -> ast.expr:
+    """Return the expression that a source is.
+
+    Example:
+        >>> ast.unparse(expression("(x)  +  1"))
+        'x + 1'
+    """
+    tree = _parsed(source, "eval")
+    assert isinstance(tree, ast.Expression)
+    return tree.body
+
+
+def _parsed(source: str | bytes, mode: Literal["exec", "eval"]) -> ast.AST:
+    with _lock:
+        for _ in range(_ATTEMPTS - 1):
+            try:
+                return ast.parse(source, mode=mode)
+            except SystemError:
+                continue
+        return ast.parse(source, mode=mode)
