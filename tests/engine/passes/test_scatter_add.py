@@ -10,6 +10,7 @@ import pytest
 import wengert as wg
 from wengert.engine.ir import Graph, verify
 from wengert.engine.ir.parser import parse
+from wengert.engine.passes import scatter_add
 from wengert.engine.passes.scatter_add import fuse_scatter_add
 from wengert.engine.passes.simplify import simplify
 from wengert.engine.transforms.staging import evaluate
@@ -112,3 +113,30 @@ def test_branches_and_bounded_loops_add_in_place() -> None:
     assert "scatter_add" not in _names(fused)
     np.testing.assert_allclose(evaluate(fused, _X), evaluate(graph, _X), rtol=1e-13)
     np.testing.assert_allclose(wg.jit(wg.grad(_chosen))(_X), wg.grad(_chosen)(_X), rtol=1e-12)
+
+
+def test_the_time_is_linear_in_the_depth_of_branches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each level asks for the sums of the levels inside."""
+    walks = [0]
+    run = scatter_add._Sums.run  # pyright: ignore[reportPrivateUsage]
+
+    def counted(sums: Any) -> Graph:
+        walks[0] += 1
+        return run(sums)
+
+    monkeypatch.setattr(scatter_add._Sums, "run", counted)  # pyright: ignore[reportPrivateUsage]
+
+    def nested(depth: int) -> Any:
+        def level(k: int, x: Any) -> Any:
+            if k == 0:
+                return x[0, 0] * 2
+            return wg.cond(x[0, k % 3] > k, lambda x: x[1, 0] * x[2, k % 3], lambda x: level(k - 1, x), x)
+
+        return lambda x: level(depth, x)
+
+    found: list[int] = []
+    for depth in (4, 8, 12):
+        walks[0] = 0
+        fuse_scatter_add(simplify(wg.trace(wg.grad(nested(depth)))(_X)))
+        found.append(walks[0])
+    assert found[2] - found[1] <= 1.5 * (found[1] - found[0])

@@ -23,9 +23,12 @@ def fuse_scatter_add(graph: Graph) -> Graph:
 
     As where eager mode adds to a buffer, an element that nothing is added to stays as it is, -0 too.
     """
-    inside = with_programs_inside(graph, fuse_scatter_add)
-    changed = _Sums(inside).run()
-    return changed if changed is inside else eliminate_dead(changed)
+    if fuse_scatter_add not in graph.derived:
+        inside = with_programs_inside(graph, fuse_scatter_add)
+        changed = _Sums(inside).run()
+        fused = changed if changed is inside else eliminate_dead(changed)
+        graph.derived[fuse_scatter_add] = fused.derived[fuse_scatter_add] = fused
+    return graph.derived[fuse_scatter_add]
 
 
 #: What a sum begins with: a variable, or None for zeros.
@@ -161,12 +164,10 @@ def _additions(equation: Equation) -> list[tuple[int, int, bool]]:
 
 def _summing(body: Graph, constants: int, carries: int) -> dict[int, bool]:
     """Return the carries to which each turn of a loop only adds, and whether it adds to a part alone."""
-    sums = _Sums(body)
-    sums.run()
+    starts = _starts(body)
     found: dict[int, bool] = {}
     for number in range(carries):
-        carry, after = body.inputs[constants + number], body.outputs[number]
-        step = sums.starts(after).get(carry)
+        step = starts[number].get(body.inputs[constants + number])
         if step is not None:
             found[number] = step.scatters
     return found
@@ -195,12 +196,16 @@ def _scattering(branches: Sequence[Graph]) -> list[int]:
 
 def _starts_of(branches: Sequence[Graph]) -> list[tuple[dict[_Start, _Step | None], ...]]:
     """Return what each result may be regarded as beginning with, in each branch."""
-    rows: list[list[dict[_Start, _Step | None]]] = []
-    for branch in branches:
-        sums = _Sums(branch)
+    return list(zip(*map(_starts, branches), strict=True))
+
+
+def _starts(graph: Graph) -> list[dict[_Start, _Step | None]]:
+    """Return what each output may be regarded as beginning with; found once, as each level of nesting asks."""
+    if _starts not in graph.derived:
+        sums = _Sums(graph)
         sums.run()
-        rows.append(list(map(sums.starts, branch.outputs)))
-    return list(zip(*rows, strict=True))
+        graph.derived[_starts] = list(map(sums.starts, graph.outputs))
+    return graph.derived[_starts]
 
 
 def _begun_branch(branch: Graph, output: int, type_: TensorType) -> Graph:
