@@ -231,7 +231,7 @@ def pull_scan(
         adjoint.graph.inputs[: len(active)],
         list(adjoint.graph.outputs[: len(adjoint.followed)]),
     )
-    for place in (place for place, flag in enumerate(unread) if flag):
+    for place in select(range(len(unread)), unread):
         outputs[place] = inputs[constants + place]
     groups = parts(primals, constants, carries)
     fixed = evaluate(subgraph(adjoint.graph, inputs[:constants], residuals.fixed), *groups.constants)

@@ -1,4 +1,4 @@
-"""Write forwarding: an element written back as it was read stays, and what is added to a written zero is written.
+"""Write forwarding: drop a write of what the element holds, and make a write of an addition to a written zero.
 
 Loops that add to ``c[i, j]`` turn by turn read and write one element, and so do their backward passes. A carry that no
 turn changes any more becomes a constant of its loop.
@@ -54,7 +54,7 @@ class _Forwarding(Rewrite):
         return self._kept(replace(equation, primitive="scatter", operands=operands))
 
     def _kept(self, equation: Equation) -> Equation | Sequence[Atom]:
-        """Leave an element as it is that is written back; what else reads it checks its index."""
+        """Drop a write of what was read from the same place; the other uses of that value check the index."""
         x, y, *indices = equation.operands
         read = self.definition(y, "gather")
         if read is None or list(read.operands) != [x, *indices] or self._uses[y] < 2:
@@ -65,9 +65,8 @@ class _Forwarding(Rewrite):
         """Make constants of the carries of a loop that no turn changes."""
         params, body = equation.params, equation.params["body"]
         constants, carries = params["constants"], params["carries"]
-        first = constants + 2 * bool(
-            params.get("stops")
-        )  # whether another turn follows, and how many there were
+        # The first carries of a loop that stops say whether another turn follows, and count the turns.
+        first = constants + (2 if params.get("stops") else 0)
         places = {
             place
             for place in range(first, constants + carries)
