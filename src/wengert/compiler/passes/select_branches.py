@@ -1,4 +1,4 @@
-"""Branches on cheap numbers become choices: both sides are computed, and each result is chosen by the predicate."""
+"""If-conversion: both sides of a branch on cheap numbers are computed, and the predicate chooses each result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops whose turns are independent become nests, which run along lanes.
+"""Loop distribution with scalar expansion: loops whose turns are independent become nests, which run along lanes.
 
 A loop over elements, as people write it in Python, computes one element a turn. If no turn reads what another writes,
 each nest of the loop takes the counter as a dimension, one after the other; a value that a turn makes for itself gets
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from wengert.compiler.passes.fuse import fuse
@@ -83,20 +83,26 @@ class _Spread:
 
     def _nests(self, loop: Loop) -> Sequence[Step] | None:
         """Return the nests of a loop, with the counter among their dimensions; None if turns are not independent."""
+        if loop.shared or not all(isinstance(step, (Nest, Branch)) for step in loop.steps):
+            return None
         steps = selected(map_nests(loop.steps, lambda nest: [_with_digits(nest)]), self.uses) or ()
         nests = [step for step in steps if isinstance(step, Nest)]
-        if not nests or len(nests) < len(steps) or loop.shared or not all(map(_is_plain, nests)):
+        if not nests or len(nests) < len(steps) or not all(map(_is_plain, nests)):
             return None
         if len(nests) > 1 and any(_reports_first(root) for nest in nests for root in nest.roots()):
             return None
         made: set[Buffer] = set()
-        sums: list[Nest] = []
+        sums: dict[Nest, None] = {}
+        users: dict[Buffer, list[Nest]] = {}
+        for nest in nests:
+            for buffer in {*nest.reads(), *nest.writes()}:
+                users.setdefault(buffer, []).append(nest)
         for buffer in dict.fromkeys(buffer for nest in nests for buffer in nest.writes()):
-            touching = [nest for nest in nests if buffer in nest.reads() or buffer in nest.writes()]
+            touching = users[buffer]
             if _apart(buffer, touching, loop.counter):
                 continue
             if _adding(buffer, touching, loop.counter):
-                sums += sorted(touching, key=functools.partial(_order, loop))
+                sums.update(dict.fromkeys(sorted(touching, key=functools.partial(_order, loop))))
                 continue
             if buffer in touching[0].reads() or not _writes_all(buffer, touching[0]):
                 return None
@@ -106,7 +112,7 @@ class _Spread:
         return self._fused(loop, nests, made, sums)
 
     def _fused(
-        self, loop: Loop, nests: Sequence[Nest], made: set[Buffer], sums: Sequence[Nest]
+        self, loop: Loop, nests: Sequence[Nest], made: set[Buffer], sums: Collection[Nest]
     ) -> Sequence[Step] | None:
         """Return the nests of all turns, fused; None if the values that turns make for themselves outgrow the cache."""
         spread: list[Step] = []
@@ -182,7 +188,7 @@ class _Turns:
 
 
 def _reports_first(root: Expression) -> bool:
-    """Return whether the order of turns decides which error is reported; of exceptions of its own, Python decides."""
+    """Return whether there is a check whose error depends on the order of turns: Python raises the user's own again."""
     return any(
         is_check(node) and isinstance(node, Apply) and node.operation != "raised" for node in walk(root)
     )
@@ -274,13 +280,14 @@ def _order(loop: Loop, nest: Nest) -> int:
     return -index.offset if (index.coefficient(loop.counter) > 0) != loop.reverse else index.offset
 
 
-def _can_wait(sums: Sequence[Nest], nests: Sequence[Nest], made: set[Buffer]) -> bool:
+def _can_wait(sums: Collection[Nest], nests: Sequence[Nest], made: set[Buffer]) -> bool:
     """Return whether sums may come after the other nests of a turn, which write nothing that the sums read."""
-    for place, nest in enumerate(nests):
-        if nest in sums:
-            later = {x for other in nests[place + 1 :] if other not in sums for x in other.writes()}
-            if not (later - made).isdisjoint(_loaded(nest)):
-                return False
+    later: set[Buffer] = set()
+    for nest in reversed(nests):
+        if nest not in sums:
+            later.update(buffer for buffer in nest.writes() if buffer not in made)
+        elif not later.isdisjoint(_loaded(nest)):
+            return False
     return True
 
 

@@ -57,11 +57,16 @@ def _changed(steps: tuple[Step, ...], counter: Dim | None, uses: Counter[Buffer]
         return tuple(done)
     inside = count_uses(done)
     rows = {row.source: row for step in done if (row := _row(step, counter)) is not None}
-    used = Counter(buffer for step in done for buffer in {*reads(step), *writes(step)})
+    users: dict[Buffer, list[Step]] = {}
+    for step in done if rows else ():
+        for buffer in {*reads(step), *writes(step)}:
+            users.setdefault(buffer, []).append(step)
     rows = {
         source: row
         for source, row in rows.items()
-        if inside[source] == uses[source] and used[row.target] == 1 and _is_made(source, row.step, done)
+        if inside[source] == uses[source]
+        and len(users[row.target]) == 1
+        and _is_made(source, row.step, users[source])
     }
     if not rows:
         return tuple(done)
@@ -112,12 +117,12 @@ def _row(step: Step, counter: Dim) -> _Row | None:
     return _Row(step, value.buffer, store.buffer, lead)
 
 
-def _is_made(source: Buffer, copy: Nest, steps: Sequence[Step]) -> bool:
-    """Return whether loops of a turn alone write a buffer, one element after the other, before the copy."""
-    users = [step for step in steps if source in {*reads(step), *writes(step)}]
-    inside = [step for step in all_steps(users[:-1]) if not inner_blocks(step)]
+def _is_made(source: Buffer, copy: Nest, users: Sequence[Step]) -> bool:
+    """Return whether nests in loops of a turn alone use a buffer before the copy."""
+    loops = users[:-1]
+    inside = [step for step in all_steps(loops) if not inner_blocks(step)]
     return (
         users[-1] is copy
-        and all(isinstance(step, (Loop, While)) for step in users[:-1])
+        and all(isinstance(step, (Loop, While)) for step in loops)
         and all(isinstance(step, Nest) or source not in {*reads(step), *writes(step)} for step in inside)
     )
