@@ -39,7 +39,7 @@ from wengert.engine.control.subgraphs import (
     spread,
     types_of_parts,
 )
-from wengert.engine.control.values import check_same_types, strong, zeros
+from wengert.engine.control.values import bytes_of, check_same_types, strong, zeros
 from wengert.engine.core.dtypes import INT64, is_inexact
 from wengert.engine.core.errors import LimitError, message
 from wengert.engine.ir.graph import Graph
@@ -108,8 +108,8 @@ def room(body: Graph, active: Flags, constants: int, carries: int, max_bytes: in
         LimitError: the budget does not hold a state and the residuals of a turn.
     """
     needed = carries_of_residuals(body, active, constants, carries)
-    state = sum(map(_bytes, select(body.output_types[:carries], needed)))
-    residuals = sum(map(_bytes, stacked_residuals(body, active, constants, carries)))
+    state = bytes_of(select(body.output_types[:carries], needed))
+    residuals = bytes_of(stacked_residuals(body, active, constants, carries))
     in_blocks = len(body.inputs) == constants + carries and len(body.outputs) == carries
     largest = min(max_bytes // 2, max_bytes - state) // max(residuals, 1)
     block = max(1, largest) if in_blocks else 1
@@ -123,13 +123,6 @@ def room(body: Graph, active: Flags, constants: int, carries: int, max_bytes: in
             message("max_bytes", "the budget must hold a state and the residuals of a turn", got, hint)
         )
     return count, block
-
-
-def _bytes(type_: TensorType) -> int:
-    size = type_.dtype.itemsize
-    for extent in type_.shape:
-        size *= extent
-    return size
 
 
 def _extend(algebra: Algebra, primals: Values, extras: Values, **params: Any) -> Any:

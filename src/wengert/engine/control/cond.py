@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -31,6 +30,7 @@ from wengert.engine.control.subgraphs import (
     unchecked_graph,
 )
 from wengert.engine.control.values import (
+    bytes_of,
     check_same_types,
     flatten_numbers,
     is_number,
@@ -191,7 +191,7 @@ def _split(on_true: Graph, on_false: Graph, active: Flags) -> _Split:
     read = _read_operands(adjoints, computed)
     slots, places = _slots(computed)
     again = _read_operands(adjoints, [[], []])
-    if _size([*select(on_true.input_types, read), *slots]) > _size(select(on_true.input_types, again)):
+    if bytes_of([*select(on_true.input_types, read), *slots]) > bytes_of(select(on_true.input_types, again)):
         computed, slots, read = [list[Var](), list[Var]()], list[TensorType](), again
         places = [list[int](), list[int]()]
     triples = list(zip(adjoints, computed, places, strict=True))
@@ -269,11 +269,6 @@ def _slots(residuals: Sequence[Sequence[Var]]) -> tuple[list[TensorType], list[l
             taken.append(place)
         places.append(taken)
     return types, places
-
-
-def _size(types: Iterable[TensorType]) -> int:
-    """Return the bytes of values."""
-    return sum(math.prod(type_.shape) * type_.dtype.itemsize for type_ in types)
 
 
 def _pull(primals: Values, active: Flags, on_true: Graph, on_false: Graph) -> Any:

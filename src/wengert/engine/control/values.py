@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ from wengert.engine.boxes import Box, below, concrete, own
 from wengert.engine.core import tree
 from wengert.engine.core.dtypes import PYTHON_TYPE, check_plain, dtype_of, is_inexact
 from wengert.engine.core.errors import ArgumentError, DtypeError, GraphError, ShapeError, message
-from wengert.engine.core.shapes import shape_of
+from wengert.engine.core.shapes import shape_of, size
 from wengert.engine.ir.graph import Graph
 from wengert.engine.ir.types import TensorType, promote, show, type_of
 from wengert.engine.ops.arithmetic import multiply
@@ -118,6 +118,11 @@ def predicate(operation: str, value: Any) -> Any:
 def zeros(type_: TensorType) -> Any:
     """Return zeros of a type."""
     return np.zeros(type_.shape, type_.dtype)[()]
+
+
+def bytes_of(types: Iterable[TensorType]) -> int:
+    """Return the bytes of values of some types."""
+    return sum(size(type_.shape) * type_.dtype.itemsize for type_ in types)
 
 
 def strong(type_: TensorType) -> TensorType:

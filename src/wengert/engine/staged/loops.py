@@ -10,10 +10,9 @@ from wengert.engine.boxes import RUNNING, Box, recording, running
 from wengert.engine.control.bounded_scan import bounded_scan_primitive
 from wengert.engine.control.scan_primitive import scan_primitive
 from wengert.engine.control.subgraphs import convert_outputs
-from wengert.engine.control.values import fit
+from wengert.engine.control.values import bytes_of, fit
 from wengert.engine.control.while_loop import while_primitive
 from wengert.engine.core.dtypes import INT64
-from wengert.engine.core.shapes import size
 from wengert.engine.ir.graph import Graph
 from wengert.engine.ir.types import TensorType
 from wengert.engine.ops.comparison import equal, logical_and
@@ -99,14 +98,9 @@ def while_(
     _While(test, body, state, info, exits).carry_out()
 
 
-def _bytes(types: Sequence[TensorType]) -> int:
-    """Return the bytes of a carry of some types."""
-    return sum(size(type_.shape) * type_.dtype.itemsize for type_ in types)
-
-
 def _budget(types: Sequence[TensorType]) -> int:
     """Return the bytes that reverse mode may take for a carry of some types."""
-    return max(LEAST_BYTES, LEAST_STATES * _bytes(types))
+    return max(LEAST_BYTES, LEAST_STATES * bytes_of(types))
 
 
 class _Loop:
@@ -315,7 +309,7 @@ class _Staging:
         types = self._types()
         initial = [fit(value, type_) for value, type_ in zip(self._initial(), types, strict=True)]
         body = convert_outputs(body, types)
-        if self.count is None and self.most is not None and self.most * _bytes(types) > MOST_KEPT_BYTES:
+        if self.count is None and self.most is not None and self.most * bytes_of(types) > MOST_KEPT_BYTES:
             self.most = None
         is_plain = self.most is not None and not self.raises and not self.loop.exits()
         if FLOW.is_strict:
