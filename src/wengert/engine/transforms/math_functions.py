@@ -163,13 +163,16 @@ def of_math(function: Function) -> Function | None:
 
     @functools.wraps(function)
     def call(*arguments: Any, **options: Any) -> Any:
-        if all(concrete(value) is not None for value in tree.leaves((arguments, options))):
+        is_known = all(concrete(value) is not None for value in tree.leaves((arguments, options)))
+        if is_known:  # Python's function raises its exceptions
             values, named = tree.map_tree(concrete, (arguments, options))
             result = function(*values, **named)
             if name in _CONSTANT:
                 return result
         if not (is_complex_one or name in _OF_NUMBERS):
             arguments = tuple(map(_as_floats, arguments))
+        if is_known:
+            return on_boxes(*arguments, **options)
         with np.errstate(all="ignore"):  # the checks raise instead
             result = on_boxes(*arguments, **options)
         return checked(function, result, (arguments, options))
