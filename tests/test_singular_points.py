@@ -141,21 +141,16 @@ def test_each_mode_and_nesting_gives_the_same_derivatives(name: str) -> None:
     assert_same(whole_hessian(f, count)(*points), second, "hessian")
 
 
-def chosen(pairs: list[tuple[int, int]], count: int) -> list[tuple[int, int]]:
-    """Return every pair of operands; of three or more, a share that `CASES` decides and that has each operand."""
-    return [(i, j) for i, j in pairs if count < 3 or (i + j + CASES) % count == 0]
-
-
 def by_reverse(f: Function, count: int) -> Function:
     """Return the first derivatives, and the second ones of a pair of operands in one order."""
-    pairs = chosen([(i, j) for i in range(count) for j in range(i + 1)], count)
+    pairs = [(i, j) for i in range(count) for j in range(i + 1)]
     second = lambda *x: [reverse(forward(f, i), j)(*x) for i, j in pairs]  # noqa: E731
     return lambda *x: (gradient(reverse, f, count)(*x), second(*x))
 
 
 def by_forward(f: Function, count: int) -> Function:
     """Return the same, and the second derivatives in the other order."""
-    pairs = chosen([(i, j) for i in range(count) for j in range(i, count)], count)
+    pairs = [(i, j) for i in range(count) for j in range(i, count)]
     second = lambda *x: [forward(reverse(f, i), j)(*x) for i, j in pairs]  # noqa: E731
     return lambda *x: (gradient(forward, f, count)(*x), second(*x))
 
