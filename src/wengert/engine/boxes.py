@@ -416,6 +416,37 @@ RUNNING = _Running()
 #: Functions that return the extent of a slice of an axis, given its ends and the axis', if that is known of a slice
 #: whose ends only a run knows, and nothing is cut off; else None. `wengert.engine.staged` enters one.
 WINDOWS: list[Callable[[Any, Any, int], int | None]] = []
+
+
+class Unsized:
+    """Base class of arrays of which only a run knows how many elements they have."""
+
+    __slots__ = ()
+
+
+class Selecting:
+    """What carries out subscripts that select elements of which only a run knows how many there are."""
+
+    def taken(self, value: Any, index: Any) -> Any:
+        """Return ``value[index]``."""
+        raise NotImplementedError
+
+    def put(self, value: Any, index: Any, new: Any) -> None:
+        """Carry out ``value[index] = new``."""
+        raise NotImplementedError
+
+    def positions(self, mask: Any) -> tuple[Any, ...]:
+        """Return the positions at which a mask holds, as `np.nonzero` does."""
+        raise NotImplementedError
+
+
+#: `wengert.engine.staged` enters one.
+SELECTING: list[Selecting] = []
+
+
+def selecting() -> Selecting | None:
+    """Return what selects elements in a staged run; None in other runs."""
+    return SELECTING[0] if SELECTING and RUNNING.hides_text else None
 #: The recorders of all threads: while it is empty, `RUNNING.recorder`, which takes longer to read, is None.
 RECORDERS: list[Trace | None] = []
 TraceT = TypeVar("TraceT", bound=Trace)

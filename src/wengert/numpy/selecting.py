@@ -11,7 +11,7 @@ import numpy as np
 
 from wengert.engine.array import indexing
 from wengert.engine.array.array import operand
-from wengert.engine.boxes import concrete
+from wengert.engine.boxes import concrete, selecting
 from wengert.engine.core.dtypes import BOOL, INT64, check_plain, dtype_of, is_complex, is_float
 from wengert.engine.core.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.engine.core.shapes import axis_index, broadcast, shape_of, size
@@ -252,11 +252,18 @@ def extract(condition: Any, arr: Any) -> Any:
 
 @implements(np.nonzero)
 def nonzero(a: Any) -> tuple[Any, ...]:
+    stage = selecting()
+    if stage is not None and concrete(a) is None:
+        return stage.positions(_condition(a))
     return np.nonzero(known("nonzero", a, _MASK_HINT))
 
 
 implements(np.argwhere)(lambda a: np.argwhere(known("argwhere", a, _MASK_HINT)))
-implements(np.flatnonzero)(lambda a: np.flatnonzero(known("flatnonzero", a, _MASK_HINT)))
+
+
+@implements(np.flatnonzero)
+def flatnonzero(a: Any) -> Any:
+    return nonzero(reshape(operand(a), shape=(size(shape_of(a)),)))[0]
 
 
 # -- triangles and diagonals -----------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from wengert.engine.array.array import shows_box
-from wengert.engine.boxes import Box
+from wengert.engine.boxes import Box, Unsized
 from wengert.engine.control.carry import objects_behind
 from wengert.engine.control.values import is_number
 from wengert.engine.core import tree
@@ -49,6 +49,10 @@ def _check(value: Any, name: str) -> None:
             hint = "return the value, and write the text outside of the compiled function"
             raise ConcreteError(message("jit", requirement, f"{value!r} as {name}", hint))
         return
+    if isinstance(value, Unsized):
+        requirement = "the size of a result must be known before the program runs"
+        hint = "write np.where(mask, x, 0), or return a sum of what is selected"
+        raise ConcreteError(message("jit", requirement, f"{value!r} as {name}", hint))
     got = f"{type(value).__name__} as {name}"
     if isinstance(value, Iterator):
         requirement = "results must be arrays, numbers, containers of them or constants, and an iterator ends"

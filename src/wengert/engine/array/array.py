@@ -30,7 +30,17 @@ from wengert.engine.array.suggestions import (
 )
 from wengert.engine.array.ufunc_calls import as_operand, called, strengthened, write_out
 from wengert.engine.array.views import FunctionView, view_of
-from wengert.engine.boxes import RUNNING, Box, Trace, boxed, class_of, concrete, on_graph
+from wengert.engine.boxes import (
+    RUNNING,
+    Box,
+    Trace,
+    Unsized,
+    boxed,
+    class_of,
+    concrete,
+    on_graph,
+    selecting,
+)
 from wengert.engine.core.copied_files import is_copied_file
 from wengert.engine.core.dtypes import check_known, dtype_of, is_complex, is_inexact, real_dtype
 from wengert.engine.core.errors import (
@@ -114,6 +124,8 @@ class Array(Conversions):
         return STAND_INS.get(kind, kind) if is_second_run else kind
 
     def __matmul__(self, other: Any) -> Any:
+        if isinstance(other, Unsized):
+            return NotImplemented
         return times_right(self, other) if is_sparse(other) else FUNCTIONS[np.matmul](self, other)
 
     def __rmatmul__(self, other: Any) -> Any:
@@ -142,7 +154,10 @@ class Array(Conversions):
     # -- subscripts and in-place writes ------------------------------------------------------------------
 
     def __getitem__(self, index: Any) -> Any:
-        subscript = indexing.parse(self.shape, index, checked=False)
+        try:
+            subscript = indexing.parse(self.shape, index, checked=False)
+        except indexing.SelectsUnknown:
+            return _selecting().taken(self, index)
         if not subscript.arrays and subscript.shape:
             part = view_of(self, indexing.take_basic(self, subscript), indexing.Part(subscript, index), index)
             return part.copy("K") if indexing.is_array_of_one(index) else part
@@ -159,16 +174,24 @@ class Array(Conversions):
         return owner.constant(self.state.value[()]) if owner.plain else owner.box(self.state)
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        if isinstance(value, Unsized):
+            _selecting().put(self, index, value)
+            return
         value = operand(value)
         if self._holds(value, index):
             return
         if not shape_of(value) and indexing.is_mask_without_value(index, self.shape):
             self.write(boxed(where(index, cast(value, dtype=self.dtype), self)))
             return
-        self._check_writable(value)
-        indexing.write_into(self, indexing.parse(self.shape, index), value)
+        self.check_writable(value)
+        try:
+            subscript = indexing.parse(self.shape, index)
+        except indexing.SelectsUnknown:
+            _selecting().put(self, index, value)
+            return
+        indexing.write_into(self, subscript, value)
 
-    def _check_writable(self, value: Any) -> None:
+    def check_writable(self, value: Any) -> None:
         """Raise `DtypeError` if the array cannot hold a value: a derivative would be lost, or an imaginary part."""
         dtype = dtype_of(value)
         if is_complex(dtype) and not is_complex(self.dtype):
@@ -401,9 +424,13 @@ class Array(Conversions):
         if function is None:
             raise self._unsupported(ufunc, hint=instead_of(ufunc.__name__))
         if options or out is not None:
+            if any(isinstance(value, Unsized) for value in inputs):
+                return NotImplemented
             return called(ufunc, function, inputs, options, out)
         for value in inputs:
             if value.state.weak if isinstance(value, Box) else type(value) not in PLAIN:
+                if any(isinstance(other, Unsized) for other in inputs):
+                    return NotImplemented
                 return strengthened(function(*map(as_operand, inputs)))
         return function.apply(inputs, {}) if type(function) is Primitive else function(*inputs)
 
@@ -417,6 +444,8 @@ class Array(Conversions):
         return write_out(f"np.{ufunc.__name__}.{method}", out, result, broadcasts=False)
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
+        if len(types) > 1 and any(issubclass(kind, Unsized) for kind in types):
+            return NotImplemented
         handler = FUNCTIONS.get(function)
         if handler is None and (load := LATE.pop(function.__module__, None)) is not None:
             load()
@@ -450,6 +479,10 @@ class Array(Conversions):
 
 
 Trace.box_class = Array
+
+
+def _selecting() -> Any:
+    return selecting()
 
 
 def _writes_message(caller: FrameType) -> bool:

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.engine.array.operators import FUNCTIONS
 from wengert.engine.array.suggestions import SLICE
 from wengert.engine.array.views import Axes, AxesView, axes_between
-from wengert.engine.boxes import WINDOWS, Box, boxed, concrete, snapshot
+from wengert.engine.boxes import WINDOWS, Box, Unsized, boxed, concrete, selecting, snapshot
 from wengert.engine.core.dtypes import BOOL, INT64, dtype_of
 from wengert.engine.core.errors import ConcreteError, IndexingError, ShapeError, message
 from wengert.engine.core.shapes import Shape, broadcast, shape_of, show, size
@@ -53,6 +54,10 @@ class Subscript(NamedTuple):
     """Whether the basic part is the whole array."""
     window: int = 0
     """The extent of a slice whose start only a run knows; its positions are among the arrays."""
+
+
+class SelectsUnknown(Exception):  # noqa: N818 (no error)
+    """A subscript selects elements of which only a run knows how many there are, and the run is staged."""
 
 
 class _Truth:
@@ -295,7 +300,7 @@ def _unknown_ends(entry: slice) -> ConcreteError:
 def _ends(entry: slice, extent: int) -> tuple[int, int, int]:
     for end in (entry.start, entry.stop, entry.step):
         if isinstance(end, Box) and concrete(end) is None:
-            raise _unknown_ends(entry)
+            raise SelectsUnknown if selecting() else _unknown_ends(entry)
     return entry.indices(extent)
 
 
@@ -316,8 +321,12 @@ def _expand(shape: Shape, entries: list[Any]) -> list[Any]:
     expanded: list[Any] = []
     masks: list[tuple[int, Shape]] = []
     for entry in entries:
+        if isinstance(entry, Unsized):
+            raise SelectsUnknown
         if isinstance(entry, (list, tuple, range)):
-            entry = np.asarray(entry, dtype=None if entry else np.intp)
+            is_known = not any(isinstance(part, Box) for part in entry)  # pyright: ignore[reportUnknownVariableType]
+            dtype = None if entry else np.intp
+            entry = np.asarray(entry, dtype=dtype) if is_known else FUNCTIONS[np.array](entry)
         elif hasattr(entry, "__array__") and not isinstance(entry, (np.generic, Box)):
             entry = np.asarray(entry)  # a column of a table, or the data of a masked array, which NumPy takes
         if dtype_of(entry) == np.bool_ if isinstance(entry, (np.ndarray, Box, bool, np.bool_)) else False:
@@ -352,6 +361,8 @@ def is_mask_without_value(index: Any, shape: Shape) -> bool:
 def _positions(mask: Any) -> list[Any]:
     values = concrete(mask)
     if values is None:
+        if selecting():
+            raise SelectsUnknown
         hint = (
             "write np.where(mask, x, 0), whose shape does not depend on the mask; "
             "for x[mask] = y[mask], x = np.where(mask, y, x); for x[mask] *= 2, x = np.where(mask, x * 2, x)"
@@ -479,8 +490,6 @@ def _result_order(subscript: Subscript, arrays: list[Any]) -> tuple[int, ...]:
 
 def write(x: Any, subscript: Subscript, value: Any) -> Any:
     """Return ``x`` after ``x[index] = value``."""
-    if subscript.window:
-        raise ConcreteError(message("setitem", "the ends of a slice must be known", show_type(x), SLICE))
     if not subscript.arrays:
         return place(x, _part(x, subscript, value), index=subscript.basic)
     if dtype_of(value) != dtype_of(x):

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from wengert.engine.array.sparse import is_sparse, refused, star
-from wengert.engine.boxes import Box, boxed, snapshot
+from wengert.engine.boxes import Box, Unsized, boxed, snapshot
 from wengert.engine.core.dtypes import SEQUENCE, dtype_of, is_inexact
 from wengert.engine.core.errors import ConcreteError, DtypeError, ShapeError, message
 from wengert.engine.core.shapes import shape_of
@@ -40,11 +40,15 @@ def operand(value: Any) -> Any:
 def _binary(primitive: Primitive) -> tuple[Any, Any]:
     def forward(self: Operators, other: Any) -> Any:
         if type(other) not in PLAIN:
+            if isinstance(other, Unsized):
+                return NotImplemented
             other = operand(other)
         return primitive.apply((self, other), {})
 
     def reflected(self: Operators, other: Any) -> Any:
         if type(other) not in PLAIN:
+            if isinstance(other, Unsized):
+                return NotImplemented
             other = operand(other)
         return primitive.apply((other, self), {})
 
@@ -55,11 +59,15 @@ def _product() -> tuple[Any, Any]:
     def forward(self: Operators, other: Any) -> Any:
         if type(other) in PLAIN or isinstance(other, _OPERANDS):
             return arithmetic.multiply.apply((self, other), {})
+        if isinstance(other, Unsized):
+            return NotImplemented
         return star(self, other) if is_sparse(other) else arithmetic.multiply(self, _factor(self, other))
 
     def reflected(self: Operators, other: Any) -> Any:
         if type(other) in PLAIN or isinstance(other, _OPERANDS):
             return arithmetic.multiply.apply((other, self), {})
+        if isinstance(other, Unsized):
+            return NotImplemented
         return star(other, self) if is_sparse(other) else arithmetic.multiply(_factor(self, other), self)
 
     return forward, reflected
@@ -76,6 +84,8 @@ def _factor(box: Operators, factor: Any) -> Any:
 
 def _in_place(primitive: Primitive) -> Any:
     def method(self: Operators, other: Any) -> Any:
+        if isinstance(other, Unsized):
+            return NotImplemented
         return self.assign(primitive(self, operand(other)))
 
     return method

@@ -1,6 +1,6 @@
 """Staged runs: copies of the user's functions whose branches and loops become part of a traced program."""
 
-from wengert.engine.boxes import WINDOWS
+from wengert.engine.boxes import SELECTING, WINDOWS
 from wengert.engine.staged import raising
 from wengert.engine.staged.branches import (
     both,
@@ -19,6 +19,7 @@ from wengert.engine.staged.branches import (
 from wengert.engine.staged.counted import window
 from wengert.engine.staged.iterables import builtin
 from wengert.engine.staged.loops import for_, while_
+from wengert.engine.staged.selected_functions import OfSpans
 from wengert.engine.staged.sources import staged_code
 from wengert.engine.transforms.builtin_names import BUILTINS
 from wengert.engine.transforms.substitution import STAGING, Staging
@@ -44,6 +45,7 @@ _CALLED = {
 }
 BUILTINS.update({f"__wengert_{name}__": function for name, function in _CALLED.items()})
 WINDOWS.append(window)
+SELECTING.append(OfSpans())
 STAGING.append(Staging(staged_code, raising.scope, raising.checked))
 
 __all__ = ["builtin", "for_", "if_", "staged_code", "while_"]

@@ -193,7 +193,7 @@ def window(start: Any, stop: Any, extent: int) -> int | None:
     if stop is None or not RUNNING.hides_text:  # outside of staged runs
         return None
     limits = interval(start)
-    sums = [_sum_of(value) for value in (start, stop)]
+    sums = [sum_of(value) for value in (start, stop)]
     if limits is None or sums[0] is None or sums[1] is None:
         return None
     (terms, number), (others, other) = sums[0], sums[1]
@@ -208,7 +208,12 @@ Sum = tuple[dict[Any, int], int]
 """Multiples of variables, and a number."""
 
 
-def _sum_of(value: Any) -> Sum | None:
+def sum_of(value: Any) -> Sum | None:
+    """Return an integer as a sum of multiples of variables and a number; None for other values.
+
+    Args:
+        value: an integer of Python's, or a box of one.
+    """
     known = concrete(value) if isinstance(value, Box) else value
     if isinstance(known, (int, np.integer)):
         return {}, int(known)
@@ -218,7 +223,7 @@ def _sum_of(value: Any) -> Sum | None:
     trace = value.owner
     if not isinstance(trace, GraphTrace):
         return None
-    return _sum(trace.variable(value.state), trace, _scope(trace, _sum_of))
+    return _sum(trace.variable(value.state), trace, _scope(trace, sum_of))
 
 
 def _sum(atom: Atom, trace: GraphTrace, scope: _Scope) -> Sum | None:
@@ -233,7 +238,7 @@ def _sum(atom: Atom, trace: GraphTrace, scope: _Scope) -> Sum | None:
 def _sum_at(atom: Var, trace: GraphTrace, scope: _Scope) -> Sum | None:
     equation = scope.definition(atom)
     if equation is None and trace.source(atom) is not None:
-        return _sum_of(trace.source(atom))
+        return sum_of(trace.source(atom))
     operands = [] if equation is None else [_sum(x, trace, scope) for x in equation.operands]
     match equation.primitive if equation is not None else "", operands:
         case "add", [(one, number), (other, rest)]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.engine.boxes import Box, boxed, concrete, has_derivative
+from wengert.engine.boxes import Box, Unsized, boxed, concrete, has_derivative
 from wengert.engine.control.values import fit
 from wengert.engine.core.dtypes import INT64, dtype_of, is_inexact
 from wengert.engine.core.errors import ConcreteError, message
@@ -56,6 +56,9 @@ def rows_of(iterable: Any) -> Rows | None:
         return iterable
     if type(iterable) is range:
         return Rows(len(iterable), lambda k: iterable.start + k * iterable.step)
+    if isinstance(iterable, Unsized):
+        selected: Any = iterable
+        return Rows(selected.shape[0], lambda k: selected[k])
     if isinstance(iterable, _ARRAYS) and shape_of(iterable):
         array = boxed(iterable) if dtype_of(iterable).kind in "biufc" else iterable
         return Rows(len(array), lambda k: array[k])
@@ -104,7 +107,7 @@ def _zipped(*iterables: Any, strict: bool = False) -> Any:
 
 
 def _is_followed(iterable: Any) -> bool:
-    return isinstance(iterable, (Rows, Box, range, np.ndarray))
+    return isinstance(iterable, (Rows, Box, Unsized, range, np.ndarray))
 
 
 def _enumerated(iterable: Any, start: Any = 0) -> Any:
@@ -156,6 +159,10 @@ def _truth_value(*given: Any) -> Any:
     return truth(given[0]) if len(given) == 1 else bool(*given)
 
 
+def _length(value: Any) -> Any:
+    return value.shape[0] if isinstance(value, Unsized) else len(value)
+
+
 def _any(items: Any) -> Any:
     found: Any = False
     for item in items:
@@ -186,6 +193,7 @@ _COUNTERPARTS: dict[Any, Callable[..., Any]] = {
     builtins.bool: _truth_value,
     builtins.any: _any,
     builtins.all: _all,
+    builtins.len: _length,
 }
 
 
