@@ -533,12 +533,35 @@ def _fit(value: Any, shape: Shape) -> Any:
 
 def _write_arrays(before: Any, subscript: Subscript, value: Any) -> Any:
     """Write at integer arrays; the last of several writes to one element stays."""
+    places = _places_of_numbers(subscript)
+    if places is not None and size(subscript.shape):
+        return scatter(before, _fit(value, _shape_of_part(subscript)), *places)
     order, arrays = _arrays_first(subscript)
     target = _permuted(before, order)
     rows = _in_front(subscript, arrays, shape_of(target), value)
     if not size(shape_of(rows)):
         return before
     return _permuted(scatter(target, rows, *arrays), inverse_permutation(order))
+
+
+def _places_of_numbers(subscript: Subscript) -> list[Any] | None:
+    """Return an index for each axis up to the last one that a number indexes, which is not the first; None for others.
+
+    The whole axes before have all their positions: so the array keeps the order of its axes.
+    """
+    numbers = dict(subscript.arrays)
+    last = max(numbers)
+    if last < len(numbers) or any(shape_of(array) for array in numbers.values()):
+        return None
+    wholes = [axis for axis in range(last) if axis not in numbers]
+    grid = np.indices([subscript.shape[axis] for axis in wholes], sparse=True)
+    places = {**numbers, **dict(zip(wholes, grid, strict=True))}
+    return [places[axis] for axis in range(last + 1)]
+
+
+def _shape_of_part(subscript: Subscript) -> Shape:
+    indexed = dict(subscript.arrays)
+    return tuple([extent for axis, extent in enumerate(subscript.shape) if axis not in indexed])
 
 
 def _in_front(subscript: Subscript, arrays: list[Any], shape: Shape, value: Any) -> Any:

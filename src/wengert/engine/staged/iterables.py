@@ -119,7 +119,7 @@ def _enumerated(iterable: Any, start: Any = 0) -> Any:
 
 def _reversed(iterable: Any) -> Any:
     rows = rows_of(iterable) if _is_followed(iterable) else None
-    if rows is None or type(iterable) is range:
+    if rows is None:
         return reversed(iterable)
     return Rows(rows.length, lambda k: rows.element(rows.length - 1 - k))
 

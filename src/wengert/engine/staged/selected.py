@@ -327,7 +327,8 @@ def _is_mask(entry: Any) -> bool:
 
 def taken(value: Any, index: Any) -> Any:
     """Return ``value[index]``: a view, or a copy of what a mask selects."""
-    found = _part(value, index)
+    array, inside, axes = _part(value, index)
+    found = selected(array[inside], axes)
     if not isinstance(found, Selected):
         return found
     if any(isinstance(axis, Mask) for axis in found.axes):
@@ -342,16 +343,23 @@ def put(value: Any, index: Any, new: Any) -> None:
         base, made_by = new.place
         if base is value and made_by is index:  # `x[a:b] += y` has written through the view already
             return
-    target = _part(value, index, is_written=True)
-    if isinstance(target, Selected):
-        target.assign(new, in_place=False)
+    array, inside, axes = _part(value, index, is_written=True)
+    if any(axis is not None for axis in axes):
+        Selected(array[inside], axes).assign(new, in_place=False)
     elif isinstance(new, Selected):
         raise refused("setitem", "the number of elements that are written must be known here", _REMEDY)
     else:
-        target[...] = new
+        array[inside] = new
 
 
-def _part(value: Any, index: Any, *, is_written: bool = False) -> Any:
+def _part(value: Any, index: Any, *, is_written: bool = False) -> tuple[Any, Any, Axes]:
+    """Return an array and the subscript of its part of which a subscript selects, and what it selects of each axis.
+
+    Args:
+        value: the array, or what is selected of one.
+        index: the subscript.
+        is_written: whether the part is written to.
+    """
     entries = _expanded(value, index)
     array, axes = parts_of(value)
     place = 0
@@ -370,8 +378,7 @@ def _part(value: Any, index: Any, *, is_written: bool = False) -> Any:
     return _along(array, axes, entries, is_written)
 
 
-def _along(array: Any, axes: Axes, entries: Sequence[Any], is_written: bool) -> Any:
-    """Return the part of an array that an entry for each axis selects."""
+def _along(array: Any, axes: Axes, entries: Sequence[Any], is_written: bool) -> tuple[Any, Any, Axes]:
     index: list[Any] = []
     found: list[Selection | None] = []
     shape = array.shape
@@ -397,7 +404,7 @@ def _along(array: Any, axes: Axes, entries: Sequence[Any], is_written: bool) -> 
             raise refused("getitem", "an index array and a slice of unknown ends must not be mixed", _REMEDY)
     if sum(isinstance(entry, Selected) or _is_mask(entry) for entry in entries) > 1:
         raise refused("getitem", "one mask is supported in a subscript")
-    return selected(array[tuple(index)], found)
+    return array, tuple(index), tuple(found)
 
 
 def _position(axis: Selection, index: Any, place: int) -> Any:
