@@ -434,6 +434,9 @@ def take(x: Any, subscript: Subscript) -> Any:
     axes, arrays = zip(*subscript.arrays, strict=True)
     if axes == tuple(range(len(axes))):
         return gather(taken, *arrays)
+    places = _places_of_numbers(subscript)
+    if places is not None and size(subscript.shape):
+        return gather(taken, *places)
     order, arrays = _arrays_first(subscript)
     gathered = gather(_permuted(taken, order), *arrays)
     return _permuted(gathered, _result_order(subscript, arrays))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.engine.boxes import concrete
 from wengert.engine.core.dtypes import BOOL, INT64, NDARRAY, Dtype
 from wengert.engine.core.errors import DtypeError, OutOfRangeError, ShapeError, message
 from wengert.engine.core.shapes import Shape, broadcast, shape_of, size
@@ -356,10 +357,28 @@ def _scattered(x: Any, y: Any, *indices: Any) -> Any:
     return result
 
 
+def _are_distinct(indices: Sequence[Any], taken: Shape) -> bool:
+    """Return whether index arrays name no element twice: each axis of theirs has an index of known, different numbers.
+
+    Args:
+        indices: the index arrays.
+        taken: the shape to which they broadcast.
+    """
+    covered: set[int] = set()
+    for index in indices:
+        shape = shape_of(index)
+        long = [axis - len(shape) for axis, extent in enumerate(shape) if extent > 1]
+        if len(long) == 1 and long[0] not in covered and (known := concrete(index)) is not None:
+            numbers = np.reshape(known, -1)
+            if numbers.min() >= 0 and np.unique(numbers).size == numbers.size:
+                covered.add(long[0])
+    return all(extent <= 1 or axis - len(taken) in covered for axis, extent in enumerate(taken))
+
+
 def _of_the_last(cotangent: Any, x: Any, y: Any, *indices: Any) -> Any:
     """Return the cotangent of the values: zero for a value that a later one overwrites."""
     taken, gathered = broadcast("scatter", *map(shape_of, indices)), gather(cotangent, *indices)
-    if size(taken) == 1:
+    if _are_distinct(indices, taken):
         return gathered
     writer = last_writer(*indices, shape=shape_of(x)[: len(indices)])
     stays = equal(gather(writer, *indices), np.arange(size(taken)).reshape(taken))
