@@ -423,6 +423,11 @@ class Unsized:
 
     __slots__ = ()
 
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """The lengths of the axes, some of which only a run knows."""
+        raise NotImplementedError
+
 
 class Selecting:
     """What carries out subscripts that select elements of which only a run knows how many there are."""
@@ -447,6 +452,8 @@ SELECTING: list[Selecting] = []
 def selecting() -> Selecting | None:
     """Return what selects elements in a staged run; None in other runs."""
     return SELECTING[0] if SELECTING and RUNNING.hides_text else None
+
+
 #: The recorders of all threads: while it is empty, `RUNNING.recorder`, which takes longer to read, is None.
 RECORDERS: list[Trace | None] = []
 TraceT = TypeVar("TraceT", bound=Trace)

@@ -265,7 +265,11 @@ def _parse(shape: Shape, index: Any, checked: bool) -> Subscript:
         blocks += is_array and not previous
         previous = is_array
     if window and (blocks > 1 or sum(bool(shape_of(array)) for _, array in arrays) > 1):
-        raise _unknown_ends(next(entry for entry in entries if isinstance(entry, slice)))
+        raise (
+            SelectsUnknown
+            if selecting()
+            else _unknown_ends(next(entry for entry in entries if isinstance(entry, slice)))
+        )
     if len(arrays) > 1:
         _check_together([shape_of(array) for _, array in arrays])
     index_, is_whole = tuple(basic), tuple(basic) == _whole(shape)

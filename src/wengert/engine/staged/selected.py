@@ -13,6 +13,7 @@ from typing import Any, NoReturn, cast
 
 import numpy as np
 
+from wengert.engine.array.operators import operand
 from wengert.engine.boxes import Box, Unsized, boxed, concrete, own, snapshot
 from wengert.engine.core.dtypes import BOOL, dtype_of
 from wengert.engine.core.errors import ConcreteError, IndexingError, ShapeError, message
@@ -21,7 +22,15 @@ from wengert.engine.ops.comparison import where
 from wengert.engine.ops.conversion import cast as converted
 from wengert.engine.staged.exchanged import refusal
 from wengert.engine.staged.raising import note
-from wengert.engine.staged.spans import Mask, Selection, Span, check_step, distance, number, span, unknown_ends
+from wengert.engine.staged.spans import (
+    Mask,
+    Selection,
+    check_step,
+    distance,
+    number,
+    span,
+    unknown_ends,
+)
 
 #: What each of NumPy's functions does with such arrays; `selected_functions` fills it.
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
@@ -117,7 +126,7 @@ class Selected(Unsized):
     def filled(self, value: Any) -> Any:
         """Return the array with a value where nothing is selected."""
         mask = self.mask()
-        return self.array if mask is True else np.where(mask, self.array, converted(value, dtype=self.dtype))
+        return self.array if mask is True else where(mask, self.array, converted(value, dtype=self.dtype))
 
     def assign(self, value: Any, *, in_place: bool = True) -> Selected:
         """Write a value to the selected elements.
@@ -138,19 +147,23 @@ class Selected(Unsized):
 
     # -- NumPy's protocols -------------------------------------------------------------------------------
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **options: Any) -> Any:
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **options: Any
+    ) -> Any:
         if method != "__call__" or options.get("where", True) is not True:
-            raise refused(f"np.{ufunc.__name__}", "this has no meaning for arrays whose size only a run knows", _REMEDY)
+            raise refused(
+                f"np.{ufunc.__name__}", "this has no meaning for arrays whose size only a run knows", _REMEDY
+            )
         if ufunc.signature is not None:
             result = FUNCTIONS[ufunc](*inputs) if ufunc in FUNCTIONS else _unknown(ufunc.__name__)
         else:
             result = elementwise(ufunc, *inputs, **options)
         if out is None:
             return result
-        targets = cast("tuple[Any, ...]", out)
-        if len(targets) > 1 or not isinstance(targets[0], Selected):
+        target: Any = out[0] if len(out) == 1 else None
+        if not isinstance(target, Selected):
             raise refused(f"np.{ufunc.__name__}", "out= must be an array of the same selection")
-        return targets[0].assign(result)
+        return target.assign(result)
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
         handler = FUNCTIONS.get(function)
@@ -200,8 +213,10 @@ class Selected(Unsized):
         return method
 
 
-_METHODS = {"sum", "prod", "mean", "max", "min", "any", "all", "var", "std", "argmax", "argmin", "dot", "cumsum", "round"}
-_METHODS |= {"ptp", "clip", "conj"}
+_METHODS = {
+    *("sum", "prod", "mean", "max", "min", "any", "all", "var", "std", "argmax", "argmin", "dot", "cumsum"),
+    *("round", "ptp", "clip", "conj"),
+}
 
 
 def _operators() -> None:
@@ -251,9 +266,8 @@ def parts_of(value: Any) -> tuple[Any, Axes]:
     """Return an operand as a box, an array or a number, and what is selected of its axes."""
     if isinstance(value, Selected):
         return value.array, value.axes
-    if not isinstance(value, (Box, np.ndarray, np.generic, bool, int, float, complex)):
-        value = np.asarray(value)
-    return value, (None,) * len(shape_of(value))
+    array: Any = operand(value)
+    return array, (None,) * len(shape_of(array))
 
 
 def aligned(operation: str, operands: Sequence[Any]) -> tuple[list[Any], Axes]:
@@ -263,7 +277,7 @@ def aligned(operation: str, operands: Sequence[Any]) -> tuple[list[Any], Axes]:
         operation: the name of the operation, for errors.
         operands: arrays that broadcast.
     """
-    pairs = [parts_of(operand) for operand in operands]
+    pairs = [parts_of(one) for one in operands]
     rank = max(len(axes) for _, axes in pairs)
     arrays: list[Any] = [array for array, _ in pairs]
     found: list[Selection | None] = []
@@ -288,7 +302,9 @@ def _moved(operation: str, array: Any, place: int, axis: Selection, target: Sele
     if isinstance(axis, Mask) or isinstance(target, Mask):
         if axis.is_like(target) or axis is target:
             return array
-        raise refused(operation, "the elements that two masks select can only meet where the masks are one", _REMEDY)
+        raise refused(
+            operation, "the elements that two masks select can only meet where the masks are one", _REMEDY
+        )
     if not (axis.is_like(target) and axis.extent == target.extent) and not axis.is_as_long_as(target):
         requirement = "the lengths of two slices must be equal, also where one is 1"
         note(ShapeError(message(operation, requirement)), axis.length != target.length)
@@ -366,14 +382,18 @@ def _part(value: Any, index: Any, *, is_written: bool = False) -> tuple[Any, Any
     for entry in entries:  # masks of several axes: one axis of all their elements
         rank = _rank(entry)
         if rank > 1:
-            if any(axis is not None for axis in axes) or not all(_is_whole(x) for x in entries if x is not entry):
+            if any(axis is not None for axis in axes) or not all(
+                _is_whole(x) for x in entries if x is not entry
+            ):
                 raise refused("getitem", "a mask of several axes must be the only index")
             shape = array.shape
             if entry.shape != shape[place : place + rank]:
                 raise _unfit(entry, shape[place : place + rank])
             flat = np.reshape(array, (*shape[:place], -1, *shape[place + rank :]))
             wholes = [slice(None)] * len(shape)
-            return _part(flat, (*wholes[:place], np.ravel(entry), *wholes[place + rank :]), is_written=is_written)
+            return _part(
+                flat, (*wholes[:place], np.ravel(entry), *wholes[place + rank :]), is_written=is_written
+            )
         place += rank
     return _along(array, axes, entries, is_written)
 
@@ -478,5 +498,3 @@ def _expanded(value: Any, index: Any) -> list[Any]:
     fill = [slice(None)] * (rank - used)
     at = next((k for k, entry in enumerate(entries) if entry is Ellipsis), len(entries))
     return [*entries[:at], *fill, *entries[at + 1 :]]
-
-

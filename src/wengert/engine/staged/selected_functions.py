@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from wengert.engine.boxes import Selecting, boxed, own
 from wengert.engine.core.shapes import axes_tuple, shape_of
+from wengert.engine.ops.comparison import where
 from wengert.engine.staged.raising import note
 from wengert.engine.staged.selected import (
     FUNCTIONS,
@@ -131,7 +132,7 @@ def _extremum(function: Any, sign: int, name: str) -> None:
             raise refused(name, "options are not supported where only a run knows a size")
         _check_not_empty(a, axis, f"zero-size array to reduction operation {name} which has no identity")
         mask = _reduced_mask(a, axis)
-        array = a.array if mask is True else np.where(mask, a.array, _typed(a, _end_of(a.dtype, -sign)))
+        array = a.array if mask is True else where(mask, a.array, _typed(a, _end_of(a.dtype, -sign)))
         return selected(function(array, axis=axis, keepdims=keepdims), _left(a.axes, axis, keepdims))
 
 
@@ -161,7 +162,7 @@ def _argument(function: Any, sign: int) -> None:
         if not isinstance(one, Span):
             return selected(function(a.array, axis=place), (*a.axes[:place], *a.axes[place + 1 :]))
         _check_not_empty(a, place, f"attempt to get {function.__name__} of an empty sequence")
-        array = np.where(_reduced_mask(a, place), a.array, _typed(a, _end_of(a.dtype, -sign)))
+        array = where(_reduced_mask(a, place), a.array, _typed(a, _end_of(a.dtype, -sign)))
         found = function(array, axis=place)
         # Where all selected elements are as small as what stands elsewhere, the first one is selected.
         found = np.maximum(found, one.start.value) - one.start.value
@@ -185,7 +186,7 @@ def _cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any
 
 
 @_implements(np.linalg.norm)
-def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:  # noqa: A002 (NumPy's name)
+def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:
     is_vector = x.ndim == 1 or (axis is not None and not isinstance(axis, tuple))
     if not (ord is None or (is_vector and ord in (1, 2, np.inf))):
         raise refused("np.linalg.norm", f"ord={ord!r} is not supported where only a run knows a size")
@@ -208,8 +209,8 @@ def _product(function: Any, a: Any, b: Any, place: int) -> Any:
         raise refused(name, "the operands must have one or two axes where only a run knows a size")
     # What is not selected must not count, even where it is infinite: it is zero in both operands.
     left, right = _filled(a), _filled(b)
-    one, other = axes[-1], others[place]
     last = len(axes) - 1
+    one, other = axes[last], others[place]
     if one is not None or other is not None:
         ends = [_one_axis(left, last, one), _one_axis(right, place, other)]
         moved, _ = aligned(name, [end for end, _ in ends])
@@ -269,7 +270,7 @@ def _positions(mask: Any) -> tuple[Any, ...]:
     """Return the positions at which a mask holds, as `np.nonzero` does, one array for each axis."""
     flat = own(np.ravel(mask))
     chosen = Mask(flat, flat.shape[0])
-    grid = np.indices(mask.shape).reshape(mask.ndim, -1)
+    grid = cast("Any", np.indices(mask.shape)).reshape(mask.ndim, -1)
     found = tuple([Selected(boxed(row), (chosen,)) for row in grid])
     if mask.ndim == 1:
         found[0].is_positions = True
@@ -290,5 +291,3 @@ class OfSpans(Selecting):
     def positions(self, mask: Any) -> tuple[Any, ...]:
         """Return the positions at which a mask holds, one array for each axis."""
         return _positions(mask)
-
-

@@ -194,7 +194,9 @@ def span(index: slice, extent: int) -> tuple[Span, bool]:
         extent: of the axis.
     """
     if index.step in (None, 1):
-        start = End(0, ("sum", frozenset(), 0), ({}, 0)) if index.start is None else _cut(index.start, extent, 0)
+        start = (
+            End(0, ("sum", frozenset(), 0), ({}, 0)) if index.start is None else _cut(index.start, extent, 0)
+        )
         stop = end(extent) if index.stop is None else _cut(index.stop, extent, 0)
         return Span(start, stop, extent), False
     start = end(extent - 1) if index.start is None else _cut(index.start, extent, 1)
@@ -212,7 +214,7 @@ def _cut(value: Any, extent: int, back: int) -> End:
     """
     value, most = number(value), extent - back
     low, high = _limits(value)
-    if 0 <= low and high <= most:
+    if low >= 0 and high <= most:
         return end(value)
     cut = value
     if low < 0:
@@ -340,4 +342,6 @@ def unknown_ends(index: slice) -> bool:
 def check_step(index: slice) -> None:
     """Refuse a slice of unknown ends whose step is not 1 or -1."""
     if index.step not in (None, 1, -1):
-        raise refusal("getitem", "a slice whose ends only a run knows must have the step 1 or -1", str(index.step))
+        raise refusal(
+            "getitem", "a slice whose ends only a run knows must have the step 1 or -1", str(index.step)
+        )
