@@ -32,7 +32,7 @@ _PYTHON_DIFFERS = {
     *("divide", "floor_divide", "remainder", "power", "integer_power"),
     *("left_shift", "right_shift", "invert"),
 }
-_PYTHON_AGREES = {"add", "subtract", "multiply", "negative", "positive"}
+_PYTHON_AGREES = {"cast", "add", "subtract", "multiply", "negative", "positive"}
 _NARROW_SUMS = {"reduce_sum", "reduce_prod", "cumsum", "cumprod"}
 
 
@@ -68,7 +68,8 @@ def written(statements: Iterable[Statement]) -> list[str]:
 
 def renames(equation: Equation) -> bool:
     """Return whether an equation only converts a Python scalar to a NumPy scalar of the same dtype."""
-    return equation.primitive == "cast" and equation.operands[0].type.dtype == equation.outputs[0].dtype
+    (out, *_) = equation.outputs
+    return equation.primitive == "cast" and not out.weak and equation.operands[0].type.dtype == out.dtype
 
 
 class Names:
@@ -244,7 +245,7 @@ class Body:
 def _text(equation: Equation, operands: list[str]) -> str:
     """Write an operation on the texts of its operands."""
     (out, *_) = equation.outputs
-    if equation.primitive == "cast":
+    if equation.primitive == "cast" and not out.weak:
         dtype = f"np.{out.dtype.name}"
         return f"{operands[0]}.astype({dtype})" if out.shape else f"{dtype}({operands[0]})"
     if equation.primitive == "multiply_no_nan":

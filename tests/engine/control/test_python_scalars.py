@@ -150,3 +150,23 @@ def test_a_python_integer_of_an_example_must_be_one_of_the_dtype_it_meets() -> N
     for dtype in (np.int8, np.uint64, np.uint16):
         low = np.array([0, 1], dtype)
         same(wg.jit(wg.vmap(f))(low), low * 3)
+
+
+@pytest.mark.parametrize("turns", [3, 300])
+def test_a_carry_stays_a_python_number_where_turns_are_carried_out_again(turns: int) -> None:
+    """Else a float32 that a counter scales is float64 in the pass backward."""
+
+    def program(x: Any, m: Any, k: int) -> Any:
+        s = x[0] * 0.1
+        if m[0] < 100:
+            for i in range(k, turns + 3):
+                s = s * 0.7 + 0.01 * (i * 0.1)
+                if s > 0.3:
+                    m = m * 0.3
+        return s + m[0]
+
+    x = np.ones(4, np.float32)
+    wanted = wg.grad(program, argnums=(0, 1))(x, x, 3)
+    for found, one in zip(wg.jit(wg.grad(program, argnums=(0, 1)))(x, x, 3), wanted, strict=True):
+        assert found.dtype == np.float32
+        np.testing.assert_allclose(found, one, rtol=1e-5)

@@ -140,8 +140,10 @@ class Array(Conversions):
     def __rdivmod__(self, other: Any) -> Any:
         return other // self, other % self
 
-    def __round__(self, digits: int = 0) -> Any:
-        return FUNCTIONS[np.round](self, digits)
+    def __round__(self, digits: int | None = None) -> Any:
+        if digits is not None or self.shape or is_complex(self.dtype):
+            return FUNCTIONS[np.round](self, digits or 0)
+        return round(self._concrete("round(x)", "write np.round(x)"))
 
     def __getattr__(self, name: str) -> Any:
         """Raise `AttributeError`, with a hint for attributes of other libraries' arrays."""

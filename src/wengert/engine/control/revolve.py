@@ -30,7 +30,7 @@ from wengert.engine.control.subgraphs import (
     subgraph,
     vjp_graph,
 )
-from wengert.engine.control.values import strong, zeros
+from wengert.engine.control.values import fit, strong, zeros
 from wengert.engine.core.dtypes import is_inexact
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.ir.graph import Graph
@@ -196,9 +196,10 @@ class Recomputed:
         return results[3 + self.kept :]
 
     def _carries(self, values: Values) -> list[Any]:
-        """Return a value for each carry, given those of a state."""
+        """Return a value for each carry, given those of a state, which arrays may have kept."""
         types = self.body.output_types[: self.carries]
-        return [or_zero(x, type_) for x, type_ in zip(spread(values, self.needed), types, strict=True)]
+        found = [or_zero(x, type_) for x, type_ in zip(spread(values, self.needed), types, strict=True)]
+        return list(map(fit, found, types))
 
     def _first_of(self, value: Any) -> Any:
         room = np.zeros((self.slots, *shape_of(value)), type_of(value).dtype)

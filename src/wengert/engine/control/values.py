@@ -117,7 +117,8 @@ def predicate(operation: str, value: Any) -> Any:
 
 def zeros(type_: TensorType) -> Any:
     """Return zeros of a type."""
-    return np.zeros(type_.shape, type_.dtype)[()]
+    made = np.zeros(type_.shape, type_.dtype)[()]
+    return made.item() if type_.weak and not type_.shape else made
 
 
 def bytes_of(types: Iterable[TensorType]) -> int:
@@ -135,7 +136,9 @@ def fit(value: Any, type_: TensorType) -> Any:
     own_type = type_of(value)
     if own_type.dtype == type_.dtype and own_type.weak == type_.weak:
         return value
-    return multiply(value, PYTHON_TYPE[type_.dtype.kind](1)) if type_.weak else cast(value, dtype=type_.dtype)
+    if type_.weak and own_type.weak:
+        return multiply(value, PYTHON_TYPE[type_.dtype.kind](1))
+    return cast(value, dtype=type_.dtype, **({"weak": True} if type_.weak else {}))
 
 
 def unify(operation: str, requirement: str, where: str, *types: TensorType) -> TensorType:

@@ -13,6 +13,7 @@ from wengert.engine.staged.branches import (
     either_holds,
     if_,
     negation,
+    opposite,
     result,
     sure,
 )
@@ -35,7 +36,8 @@ _CALLED = {
     "for": for_,
     "if": if_,
     "in": contains,
-    "not": negation,
+    "not": opposite,
+    "not_test": negation,
     "or": either,
     "or_test": either_holds,
     "result": result,

@@ -20,6 +20,7 @@ from wengert.engine.core.errors import IndexingError, WengertError
 from wengert.engine.core.shapes import size
 from wengert.engine.ir.types import TensorType, promote, show, type_of
 from wengert.engine.ops.comparison import logical_and, logical_not, logical_or, not_equal
+from wengert.engine.ops.conversion import python_number
 from wengert.engine.ops.shape import reshape
 from wengert.engine.staged.aliases import link
 from wengert.engine.staged.contents import NOTHING, Content, Leaf, Sharing, content_of, is_same
@@ -90,9 +91,15 @@ def _negation(value: Box, *of: Box) -> Box:
 
 
 def negation(value: Any) -> Any:
-    """Return ``not value``."""
+    """Return ``not value``, of which only the truth counts."""
     found = truth(value)
     return _negation(logical_not(found), found) if isinstance(found, Box) else not found
+
+
+def opposite(value: Any) -> Any:
+    """Return ``not value``, a truth value of Python's."""
+    found = truth(value)
+    return _negation(python_number(logical_not(found), bool), found) if isinstance(found, Box) else not found
 
 
 def clear(*flags: Any) -> Any:
@@ -252,17 +259,17 @@ def contains(value: Any, container: Any) -> Any:
         found: Any = False
         for item in container:
             found = either_holds(found, lambda item=item: item is value or value == item)
-        return found
+        return python_number(found, bool) if isinstance(found, Box) else found
     if _is_unknown(container) or (is_followed and isinstance(container, np.ndarray)):
         equals: Any = container == value
-        return equals.any()
+        return python_number(equals.any(), bool)
     if is_followed and isinstance(container, range):
         first, last, step = container.start, container.stop, container.step
         goes_up = step > 0
         inside = both_hold(
             value >= first if goes_up else value <= first, lambda: value < last if goes_up else value > last
         )
-        return both_hold(inside, lambda: (value - first) % step == 0)
+        return python_number(both_hold(inside, lambda: (value - first) % step == 0), bool)
     return operator.contains(container, value)
 
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import builtins
 import math
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from wengert.engine.boxes import Box, Unsized, boxed, concrete, has_derivative
-from wengert.engine.control.values import fit
-from wengert.engine.core.dtypes import INT64, dtype_of, is_inexact
+from wengert.engine.core.dtypes import dtype_of, is_complex, is_inexact
 from wengert.engine.core.errors import ConcreteError, message
 from wengert.engine.core.shapes import shape_of
-from wengert.engine.ir.types import TensorType, show
+from wengert.engine.ir.types import show
+from wengert.engine.ops.arithmetic import rint
 from wengert.engine.ops.comparison import where
-from wengert.engine.ops.conversion import cast
+from wengert.engine.ops.conversion import python_number
 from wengert.engine.staged.branches import choice, either_holds, negation, truth
 from wengert.engine.transforms.math_errors import checked
 
@@ -75,18 +76,17 @@ def _ranged(*given: Any) -> Any:
     if is_unknown(step):
         requirement = "the step of a range must be known"
         raise ConcreteError(message("range", requirement, show(step)))
-    step = int(step)
+    start, stop, step = _whole(start), _whole(stop), int(step)
     if not step:
         raise ValueError("range() arg 3 must not be zero")
     span = stop - start + (step - 1 if step > 0 else step + 1)
-    count = _whole(span // step)
+    count = span // step
     return Rows(where(count > 0, count, 0), lambda k: start + k * step)
 
 
 def _whole(value: Any) -> Any:
-    """Return an integer that promotes as one of Python's does."""
-    value = cast(value, dtype=INT64) if dtype_of(value) != INT64 else value
-    return fit(value, TensorType(INT64, (), True))
+    """Return an integer of Python's."""
+    return python_number(value, int) if isinstance(value, Box) else operator.index(value)
 
 
 def _zipped(*iterables: Any, strict: bool = False) -> Any:
@@ -114,6 +114,7 @@ def _enumerated(iterable: Any, start: Any = 0) -> Any:
     rows = rows_of(iterable) if _is_followed(iterable) else None
     if rows is None:
         return enumerate(iterable, start)
+    start = _whole(start)
     return Rows(rows.length, lambda k: (start + k, rows.element(k)))
 
 
@@ -155,8 +156,23 @@ def _integer(*given: Any, **options: Any) -> Any:
     return checked(math.trunc, _whole(value), ((value,), {}))  # the same exceptions for NaN and infinities
 
 
+def _round(number: Any, ndigits: Any = None) -> Any:
+    if ndigits is not None or not is_unknown(number) or number.shape or is_complex(number.dtype):
+        return round(number) if ndigits is None else round(number, ndigits)
+    if not is_inexact(number.dtype):
+        return _whole(number)
+    return checked(
+        math.trunc, _whole(rint(number)), ((number,), {})
+    )  # the same exceptions for NaN and infinities
+
+
 def _truth_value(*given: Any) -> Any:
-    return truth(given[0]) if len(given) == 1 else bool(*given)
+    return _pythons(truth(given[0])) if len(given) == 1 else bool(*given)
+
+
+def _pythons(found: Any) -> Any:
+    """Return a truth value as one of Python's."""
+    return python_number(found, bool) if isinstance(found, Box) else found
 
 
 def _length(value: Any) -> Any:
@@ -169,7 +185,7 @@ def _any(items: Any) -> Any:
         found = either_holds(found, lambda item=item: item)
         if found is True:
             return True
-    return found
+    return _pythons(found)
 
 
 def _all(items: Any) -> Any:
@@ -178,7 +194,7 @@ def _all(items: Any) -> Any:
         fails = either_holds(fails, lambda item=item: negation(item))
         if fails is True:
             return False
-    return negation(fails)
+    return _pythons(negation(fails))
 
 
 #: What stands for Python's functions.
@@ -191,6 +207,7 @@ _COUNTERPARTS: dict[Any, Callable[..., Any]] = {
     builtins.max: _greatest,
     builtins.int: _integer,
     builtins.bool: _truth_value,
+    builtins.round: _round,
     builtins.any: _any,
     builtins.all: _all,
     builtins.len: _length,

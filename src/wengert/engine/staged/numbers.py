@@ -137,7 +137,7 @@ def _check(equation: Equation, sizes: dict[Atom, int]) -> None:
         return
     if not all(x.type.weak for x in operands):
         return
-    if equation.primitive == "cast" and equation.params["dtype"] == INT64:
+    if equation.primitive == "cast" and equation.params["dtype"] in _WIDE:
         return
     divides = equation.primitive in _DIVIDING
     is_safe = not divides or (isinstance(operands[1], Literal) and operands[1].value)

@@ -350,7 +350,8 @@ class _Rewriting(ast.NodeTransformer):
         """Rewrite `not`."""
         if self._must_stay() or not isinstance(node.op, ast.Not):
             return self.generic_visit(node)
-        return _placed(_call("not", self._test(node.operand)), node)
+        name = "not_test" if node in self._tests else "not"
+        return _placed(_call(name, self._test(node.operand)), node)
 
     def visit_Compare(self, node: ast.Compare) -> Any:
         """Rewrite chains of comparisons, and `in`."""

@@ -11,19 +11,15 @@ import numpy as np
 
 from wengert.engine.array.indexing import signed
 from wengert.engine.boxes import Box, concrete
-from wengert.engine.control.values import fit
-from wengert.engine.core.dtypes import INT64
 from wengert.engine.ir.graph import Atom, Literal
-from wengert.engine.ir.types import TensorType
 from wengert.engine.ops.comparison import where
-from wengert.engine.ops.conversion import cast
+from wengert.engine.ops.conversion import python_number
 from wengert.engine.staged.counted import Sum, interval, sum_of
 from wengert.engine.staged.exchanged import refusal
 from wengert.engine.transforms.staging import GraphTrace
 
 #: How deep the expressions of two masks are compared.
 _DEPTH = 6
-_NUMBER = TensorType(INT64, (), True)
 
 
 @dataclass(frozen=True)
@@ -182,8 +178,7 @@ def number(value: Any) -> Any:
         return operator.index(known)
     if not isinstance(value, Box) or value.shape or value.dtype.kind not in "iu":
         raise TypeError("slice indices must be integers or None or have an __index__ method")
-    value = signed(value)
-    return value if value.weak and value.dtype == INT64 else fit(cast(value, dtype=INT64), _NUMBER)
+    return python_number(signed(value), int)
 
 
 def span(index: slice, extent: int) -> tuple[Span, bool]:
@@ -270,7 +265,7 @@ class Mask:
     @property
     def length(self) -> Any:
         """The number of positions."""
-        return fit(np.sum(self.values), _NUMBER)
+        return python_number(np.sum(self.values), int)
 
     def mask(self) -> Any:
         """Return for each position of the axis whether it is selected."""

@@ -71,7 +71,7 @@ class BatchTrace(Trace):
             operands, params = primitive.without_errors(self.counts, operands, params)
         values: list[Any] = []
         batched: list[bool] = []
-        weak = False
+        weak = params.get("weak") is True  # a conversion to a number of Python's
         for operand in operands:
             mine = isinstance(operand, Box) and operand.owner is self
             batched.append(mine)

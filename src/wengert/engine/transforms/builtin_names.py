@@ -9,8 +9,11 @@ import numpy as np
 
 from wengert.engine.array.substitutes import MODULES, STAND_INS
 from wengert.engine.boxes import Box, class_of
+from wengert.engine.core.dtypes import dtype_of, is_complex
 from wengert.engine.core.errors import ConcreteError, LostDerivativeError, UnsupportedError
 from wengert.engine.core.tree import original_class
+from wengert.engine.ops.complex import from_parts
+from wengert.engine.ops.conversion import python_number
 
 #: The errors of a value that would be lost.
 LOSSES = (LostDerivativeError, ConcreteError, UnsupportedError)
@@ -75,10 +78,8 @@ class _StandIn(type):
 
 
 def _number(x: Any) -> Any:
-    """Return the number of a box as a box in floating point; raise the error of `float` where it has none."""
-    if np.ndim(x) or x.dtype.kind not in "fiub":
-        return float(x)
-    return x if x.dtype.kind == "f" else x.astype(float)
+    """Return the number of a box as a float of Python's; raise the error of `float` where it has none."""
+    return float(x) if np.ndim(x) or x.dtype.kind not in "fiub" else python_number(x, float)
 
 
 def _complex_number(real: Any, imag: Any = 0.0) -> Any:
@@ -86,7 +87,9 @@ def _complex_number(real: Any, imag: Any = 0.0) -> Any:
     for part in (real, imag):
         if np.ndim(part):
             return complex(part)
-    return real + 1j * imag
+    if any(is_complex(dtype_of(part)) for part in (real, imag)):
+        return python_number(real + 1j * imag, complex)
+    return from_parts(python_number(real, float), python_number(imag, float))
 
 
 def _or_box(kind: type, of_boxes: Callable[..., Any]) -> Callable[..., Any]:

@@ -20,7 +20,7 @@ from wengert.engine.core import tree
 from wengert.engine.core.dtypes import check_known, dtype_of, is_inexact, real_dtype
 from wengert.engine.core.errors import ArgumentError, message
 from wengert.engine.core.shapes import shape_of
-from wengert.engine.ir.types import TensorType
+from wengert.engine.ir.types import TensorType, is_weak
 from wengert.engine.kernels.elementwise import strong_product
 from wengert.engine.ops.arithmetic import multiply_no_nan
 from wengert.engine.ops.conversion import cast
@@ -173,7 +173,7 @@ def broadcast_like(tangent: Any, out: Any) -> Any:
     """Return a tangent with the shape and dtype of its value."""
     if shape_of(tangent) != (shape := shape_of(out)):
         tangent = broadcast_to(tangent, shape=shape)
-    if dtype_of(tangent) != (dtype := dtype_of(out)):
+    if dtype_of(tangent) != (dtype := dtype_of(out)) or is_weak(tangent):
         tangent = cast(tangent, dtype=dtype)
     return tangent
 

@@ -13,14 +13,15 @@ import math
 import operator
 import sys
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from wengert.engine.boxes import Box, concrete
 from wengert.engine.core import tree
-from wengert.engine.core.dtypes import dtype_of, is_complex
-from wengert.engine.ops.arithmetic import multiply
+from wengert.engine.core.dtypes import dtype_of, is_complex, is_inexact
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ops.conversion import python_number
 from wengert.engine.ops.special.scipy_ufuncs import BY_NAME
 from wengert.engine.transforms.math_errors import checked
 
@@ -59,7 +60,10 @@ def _is_close(a: Any, b: Any, *, rel_tol: float = 1e-09, abs_tol: float = 0.0) -
 
 
 def _as_float(x: Any) -> Any:
-    return multiply(x, 1.0) if isinstance(x, Box) and x.dtype.kind in "iub" else x
+    """Return a real number as a float of Python's, in which its functions compute."""
+    if isinstance(x, Box):
+        return python_number(x, float) if not x.shape and x.dtype.kind in "fiub" else x
+    return float(x) if isinstance(x, (int, np.floating, np.integer, np.bool_)) else x
 
 
 def _as_floats(x: Any) -> Any:
@@ -78,7 +82,7 @@ def _unit(x: Any) -> Any:
 
 def _rounded(function: Function) -> Function:
     def call(x: Any) -> Any:
-        return function(x).astype(int)
+        return (function(x) if is_inexact(dtype_of(x)) else x).astype(int)
 
     return call
 
@@ -143,6 +147,12 @@ _COMPLEX: dict[str, Function] = {
 }
 #: The functions that are constant between their jumps: known arguments have a plain result.
 _CONSTANT = {"isclose", "isnan", "isinf", "isfinite", "floor", "ceil", "trunc", "ulp"}
+#: The kinds of numbers that functions return, if not floats and, of `cmath`, complex numbers.
+_KINDS: dict[str, type] = {
+    **dict.fromkeys(("isclose", "isnan", "isinf", "isfinite"), bool),
+    **dict.fromkeys(("floor", "ceil", "trunc"), int),
+    **dict.fromkeys(("phase", "polar"), float),
+}
 #: The functions of `math` that keep integers; the others convert them to floats.
 _OF_NUMBERS = {"ceil", "floor", "isclose", "ldexp", "prod", "trunc"}
 
@@ -172,9 +182,23 @@ def of_math(function: Function) -> Function | None:
         if not (is_complex_one or name in _OF_NUMBERS):
             arguments = tuple(map(_as_floats, arguments))
         if is_known:
-            return on_boxes(*arguments, **options)
+            return as_pythons(on_boxes(*arguments, **options))
         with np.errstate(all="ignore"):  # the checks raise instead
-            result = on_boxes(*arguments, **options)
+            result = as_pythons(on_boxes(*arguments, **options))
         return checked(function, result, (arguments, options))
 
+    def as_pythons(result: Any) -> Any:
+        """Return the result as Python's numbers."""
+        if isinstance(result, tuple):
+            parts = cast("tuple[Any, ...]", result)
+            kinds = (float, int) if name == "frexp" else (float, float)
+            return tuple(map(_as_python, parts, kinds))
+        if name == "prod":
+            return result
+        return _as_python(result, _KINDS.get(name, complex if is_complex_one else float))
+
     return call
+
+
+def _as_python(result: Any, kind: type) -> Any:
+    return result if shape_of(result) else python_number(result, kind)

@@ -53,7 +53,7 @@ lowers_by(
         "not_equal": lambda call, x, y: ~x.equals(y),
         "logical_not": lambda call, x: ~holds(x),
         "invert": lambda call, x: ~x,
-        "cast": lambda call, x, dtype: holds(x) if dtype == BOOL else x.cast(dtype),
+        "cast": lambda call, x, dtype, weak=False: holds(x) if dtype == BOOL else x.cast(dtype),
         "positive": lambda call, x: x,
         "stop_gradient": lambda call, x: x,
         "where": lambda call, condition, x, y: holds(condition).choose(x, y),
