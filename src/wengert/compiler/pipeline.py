@@ -16,6 +16,7 @@ from wengert.compiler.passes.block_batches import block_batches
 from wengert.compiler.passes.coalesce import coalesce
 from wengert.compiler.passes.fuse import fuse
 from wengert.compiler.passes.fuse_map_reduce import fuse_map_reduce
+from wengert.compiler.passes.limit_copies import limit_copies
 from wengert.compiler.passes.lower import lower
 from wengert.compiler.passes.narrow import narrow
 from wengert.compiler.passes.pad_borders import pad_borders
@@ -237,6 +238,7 @@ PASSES: tuple[Pass, ...] = (
         lambda unit: replace(unit, nests=spread_loops(unit.program, unit.target)),
         _optimises,
     ),
+    _on_nests("limit_copies", "let copies leave out what a condition does not change", limit_copies),
     _on_nests(
         "split_index_sets", "split a nest where a condition on an index changes its value", split_index_sets
     ),

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from wengert.compiler.codegen.access import Point
 from wengert.compiler.codegen.expression import Evaluator
+from wengert.compiler.codegen.limits import Range, limited_nest
 from wengert.compiler.codegen.module_builder import ModuleBuilder
 from wengert.compiler.codegen.tile import Tile
 from wengert.compiler.llvm.ir_builder import I64, Value, constant
@@ -82,6 +83,8 @@ class _NestEmitter:
         """Elements of the last vector that exist, where it is not whole."""
         self.windows: dict[Dim, _Window] = {}
         """The tiles of the block around, for dimensions in blocks."""
+        self.ranges: dict[Dim, Range] = {}
+        """The points that count, where conditions leave some out."""
 
     # -- the function ------------------------------------------------------------------------------------
 
@@ -91,6 +94,8 @@ class _NestEmitter:
         tiles = math.prod(level.tiles for level in levels[:among])
         if all(dim.extent for dim in self.nest.dims):
             part = _Range(Value("%first", I64), Value("%last", I64), among) if tiles > 1 else None
+            if not self.schedule.delays_stores:
+                self._limit(levels)
             self.tile = Tile(self.evaluator, self.nest, self.schedule)
             self._levels(levels, 0, {}, part)
             self.tile.finish()
@@ -101,6 +106,13 @@ class _NestEmitter:
         # LLVM must know that the stack is aligned for vectors before it knows that registers are too few.
         aligned = " alignstack(64)" if self.schedule.lanes else ""
         return self.module.define(name, ", ".join(parameters), self.builder, aligned), tiles
+
+    def _limit(self, levels: Sequence[_Level]) -> None:
+        limited = limited_nest(self.evaluator, self.nest)
+        for level in levels:
+            found = limited.range(level.dim) if level.tiles > 1 and not level.block else None
+            if found is not None:
+                self.ranges[level.dim] = found
 
     def _shared(self, levels: Sequence[_Level]) -> int:
         """Return the number of outermost levels that threads share: enough for even parts."""
@@ -157,6 +169,8 @@ class _NestEmitter:
             last = b.compare("eq", end, constant(I64, level.tiles))
         if window := self.windows.get(level.dim):
             start, stop, last = window
+        if level.dim in self.ranges:
+            start, stop, last = self._within(level, start, stop, last)
         if level.full:
             inner = {**counts, level.dim: level.step // size}
             if level.full == 1 and last is None:
@@ -175,6 +189,18 @@ class _NestEmitter:
             partial = {**counts, level.dim: level.remainder + bool(level.masked)}
             with nullcontext() if last is None else b.only_if(last):
                 self._rest(levels, depth, partial, part, below)
+
+    def _within(
+        self, level: _Level, start: Value, stop: Value, last: Value | None
+    ) -> tuple[Value, Value, Value]:
+        """Return those of some tiles that hold points that count, and whether the rest does, too."""
+        b, points = self.builder, self.ranges[level.dim]
+        step = constant(I64, level.step)
+        start = b.intrinsic("smax", start, b.binary("udiv", points.first, step))
+        up = b.binary("add", points.end, constant(I64, level.step - 1))
+        stop = b.intrinsic("smin", stop, b.binary("udiv", up, step))
+        reached = b.compare("sgt", points.end, constant(I64, level.full * level.step))
+        return start, stop, reached if last is None else b.both(last, reached)
 
     def _blocks(
         self, levels: Sequence[_Level], depth: int, counts: dict[Dim, int], part: _Range | None

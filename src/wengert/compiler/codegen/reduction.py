@@ -13,12 +13,13 @@ from wengert.compiler import scalars
 from wengert.compiler.codegen.access import Offsets, Point, first_lanes
 from wengert.compiler.codegen.delayed_stores import DelayedStores
 from wengert.compiler.codegen.expression import Evaluator
+from wengert.compiler.codegen.limits import limited_reduction
 from wengert.compiler.llvm.ir_builder import I64, Kind, Value, constant
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.engine.machine import costs
 from wengert.engine.nest.expression import Apply, Expression, Guard, Reduce, is_zero
 from wengert.engine.nest.index import Dim, Index, flatten
-from wengert.engine.nest.nest import Store
+from wengert.engine.nest.nest import Nest, Store
 
 
 class _Accumulator(NamedTuple):
@@ -36,6 +37,7 @@ class Reduction:
     def __init__(
         self,
         evaluator: Evaluator,
+        nest: Nest,
         schedule: Schedule,
         dims: tuple[Dim, ...],
         nodes: Sequence[Reduce],
@@ -54,6 +56,7 @@ class Reduction:
         self.width = schedule.width * (schedule.vectors if self.over_lanes else 1)
         self.bodies: dict[Reduce, Expression] = {}
         self.bounded = list(_conditions(nodes))
+        self.limited = limited_reduction(evaluator, nest, nodes) if not (along or delayed) else None
         distinct: dict[tuple[int, Any], tuple[Reduce, Point]] = {}
         for node, point in itertools.product(nodes, points):
             distinct.setdefault(evaluator.key(node, point), (node, point))
@@ -190,6 +193,11 @@ class Reduction:
         """Emit the loop along the lanes: several vectors at a time, then the rest in the first of them."""
         evaluator, width, start = self.evaluator, self.schedule.width, constant(I64, 0)
         turns, left = divmod(dim.extent, self.width)
+        begin, end = start, constant(I64, turns * self.width)
+        if turns > 1 and self.limited and (points := self.limited.range(dim)):
+            b, step = self.builder, constant(I64, self.width)
+            begin = b.binary("mul", b.binary("udiv", points.first, step), step)
+            end = b.intrinsic("smin", end, points.end)
         if turns == 1:
             evaluator.counters[dim] = start
             with evaluator.scope(), evaluator.wide(self.schedule.vectors):
@@ -197,7 +205,7 @@ class Reduction:
             del evaluator.counters[dim]
         elif turns:
             with (
-                self._loop(dim, start, constant(I64, turns * self.width), values, self.width),
+                self._loop(dim, begin, end, values, self.width),
                 evaluator.wide(self.schedule.vectors),
             ):
                 self._loops(inner, values, offsets)
@@ -241,7 +249,7 @@ class Reduction:
             start = low if start is None else b.intrinsic("smax", start, low)
             stop = high if stop is None else b.intrinsic("smin", stop, high)
         if start is None or stop is None:
-            return None
+            return self.limited.range(dim) if self.limited else None
         lower, upper = constant(I64, 0), constant(I64, dim.extent)
         return b.intrinsic("smax", start, lower), b.intrinsic("smin", stop, upper)
 

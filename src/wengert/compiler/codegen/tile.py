@@ -60,7 +60,7 @@ class Tile:
                 evaluator.prefetch_line(load, point)
             for dims, nodes in self.groups.items():
                 along = [store for store in self.nest.stores if store.along and store.along == dims]
-                Reduction(evaluator, schedule, dims, nodes, points, along, delayed).run()
+                Reduction(evaluator, self.nest, schedule, dims, nodes, points, along, delayed).run()
             if delayed:
                 delayed.keep(points)
             else:

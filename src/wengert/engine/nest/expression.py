@@ -204,6 +204,48 @@ class Reduce(Node):
 Expression: TypeAlias = "Const | Iota | Load | Apply | Guard | Reduce"
 
 
+def is_same(x: Expression, y: Expression) -> bool:
+    """Return whether two expressions are one, or compute the same in the same way."""
+    if x is y:
+        return True
+    match x, y:
+        case Const(), Const():
+            return x.dtype == y.dtype and x.dtype.type(x.value).tobytes() == y.dtype.type(y.value).tobytes()
+        case Iota(), Iota():
+            return x.dtype == y.dtype and _is_same_index(x.index, y.index)
+        case Load(), Load():
+            return is_same_element(x, y)
+        case Apply(), Apply():
+            own = x.operation, x.dtype, x.param, x.requirement
+            return own == (y.operation, y.dtype, y.param, y.requirement) and all(
+                map(is_same, x.operands, y.operands)
+            )
+        case _:
+            return False
+
+
+def is_same_element(x: Load, y: Load) -> bool:
+    """Return whether two loads read one element."""
+    return x.buffer is y.buffer and all(map(_is_same_index, x.indices, y.indices))
+
+
+def _is_same_index(x: Index, y: Index) -> bool:
+    if x == y:
+        return True
+    pairs = list(zip(x.terms, y.terms, strict=False))
+    return (
+        x.offset == y.offset
+        and len(x.terms) == len(y.terms) == len(pairs)
+        and all(a == b and _is_same_term(s, t) for (s, a), (t, b) in pairs)
+    )
+
+
+def _is_same_term(x: Term, y: Term) -> bool:
+    if isinstance(x, Computed) and isinstance(y, Computed):
+        return x.extent == y.extent and is_same(x.expression, y.expression)
+    return x == y
+
+
 def children(expression: Expression) -> Sequence[Expression]:
     """Return the expressions directly inside another, those in computed indices included."""
     return expression.facts.children

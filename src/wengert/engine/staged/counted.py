@@ -15,6 +15,8 @@ from wengert.engine.transforms.staging import GraphTrace
 
 Interval = tuple[int, int]
 """The least and the greatest integer that a value may be."""
+#: Beyond the integers of an interval without an end.
+BEYOND = 1 << 62
 _COMPARISONS = {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"}
 _LOGICAL = {"logical_and", "logical_or", "logical_not", "bitwise_and", "bitwise_or", "bitwise_xor"}
 _OF_INTEGERS = {"add", "subtract", "floor_divide", "remainder"}
@@ -77,6 +79,19 @@ def interval(value: Any) -> Interval | None:
     return _asked(value, interval, _interval)
 
 
+def limit(value: Any, low: int, high: int) -> Any:
+    """Return an integer, and note that it lies between two others, whatever it is made of.
+
+    Args:
+        value: an integer of Python's, or a box of one.
+        low: the least that it may be.
+        high: the greatest.
+    """
+    if isinstance(value, Box) and isinstance(value.owner, GraphTrace) and low <= high:
+        FLOW.limits[value.owner.variable(value.state)] = low, high
+    return value
+
+
 def _asked(value: Any, of_value: Callable[[Any], Any], of_atom: Callable[[Any, _Scope], Any]) -> Any:
     """Ask about a box of a trace; None where it has no equations."""
     value.refresh()
@@ -117,7 +132,10 @@ def _interval(atom: Atom, scope: _Scope) -> Interval | None:
         number = atom.value
         return (int(number), int(number)) if isinstance(number, (int, np.integer)) else None
     if atom not in scope.known:
-        scope.known[atom] = _interval_of(atom, scope)
+        found, noted = _interval_of(atom, scope), FLOW.limits.get(atom)
+        if found is not None and noted is not None:
+            noted = max(found[0], noted[0]), min(found[1], noted[1])
+        scope.known[atom] = noted or found
     return scope.known[atom]
 
 

@@ -19,9 +19,11 @@ from wengert.engine.ops.arithmetic import rint
 from wengert.engine.ops.comparison import where
 from wengert.engine.ops.conversion import python_number
 from wengert.engine.staged.branches import choice, either_holds, negation, truth
+from wengert.engine.staged.counted import BEYOND, interval, limit
 from wengert.engine.transforms.math_errors import checked
 
 _ARRAYS: Any = (Box, np.ndarray)
+_ANY = -BEYOND, BEYOND
 
 
 class Rows:
@@ -81,7 +83,9 @@ def _ranged(*given: Any) -> Any:
         raise ValueError("range() arg 3 must not be zero")
     span = stop - start + (step - 1 if step > 0 else step + 1)
     count = span // step
-    return Rows(where(count > 0, count, 0), lambda k: start + k * step)
+    first, last = interval(start) or _ANY, interval(stop) or _ANY
+    limits = (first[0], last[1] - 1) if step > 0 else (last[0] + 1, first[1])
+    return Rows(where(count > 0, count, 0), lambda k: limit(start + k * step, *limits))
 
 
 def _whole(value: Any) -> Any:

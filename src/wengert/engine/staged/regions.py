@@ -85,6 +85,8 @@ class _Flow(threading.local):
         """Whether a slice has ends that only a run knows."""
         self.is_widened = False
         """Whether a number is one of Python's after one branch, and one of NumPy's after the other."""
+        self.limits: dict[Any, tuple[int, int]] = {}
+        """The least and the greatest integer that a variable may be, where a loop tells."""
         self.ends: list[tuple[Any, int, Any]] = []
         """For each loop outside of others: the trace, how many equations it had at the end, and the results."""
         self.memory: Any = None

@@ -14,7 +14,7 @@ from wengert.engine.boxes import Box, concrete
 from wengert.engine.ir.graph import Atom, Literal
 from wengert.engine.ops.comparison import where
 from wengert.engine.ops.conversion import python_number
-from wengert.engine.staged.counted import Sum, interval, sum_of
+from wengert.engine.staged.counted import BEYOND, Sum, interval, sum_of
 from wengert.engine.staged.exchanged import refusal
 from wengert.engine.transforms.staging import GraphTrace
 
@@ -223,11 +223,8 @@ def _cut(value: Any, extent: int, back: int) -> End:
     return _derived(cut, "cut", end(value), extent, back)
 
 
-_BEYOND = 1 << 62
-
-
 def _limits(value: Any) -> tuple[int, int]:
-    return interval(value) or (-_BEYOND, _BEYOND)
+    return interval(value) or (-BEYOND, BEYOND)
 
 
 def larger(one: Any, other: Any) -> Any:
