@@ -101,6 +101,18 @@ def path(x: Any) -> Any:
     return np.sum(wg.fori_loop(0, len(x) - 1, turn, x * 1.0) ** 2)
 
 
+def columns(x: Any) -> Any:
+    """Parts of columns that turns change, with elements of other columns and of their own."""
+
+    def turn(k: Any, y: Any) -> Any:
+        y, below = y.copy(), np.arange(20) >= k
+        y[:, k] = np.where(below, y[:, k] - y[:, 0] * y[k, k], y[:, k])
+        y[k] = np.where(below, y[k] * 0.5 + 0.1, y[k])
+        return y
+
+    return wg.fori_loop(1, 4, turn, np.outer(x, x))
+
+
 def differences(x: Any) -> Any:
     return wg.value_and_grad(lambda x: np.sum((x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2))(x)
 
@@ -158,6 +170,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[int, int]]] 
     "writes": (writes, (normal(6, 2), np.array([3, -1, 0])), {}),
     "written in turns": (wg.grad(path), (normal(6, 2),), {}),
     "elements": (wg.grad(elements), (normal(6),), {}),
+    "columns": (columns, (normal(20),), {}),
     "differences": (differences, (normal(30),), {}),
     "neighbours": (neighbours, (normal(40),), {}),
     "products of all before": (wg.grad(lambda x: np.sum(np.cumprod(x) ** 2)), (normal(31),), {}),
