@@ -16,6 +16,7 @@ import os
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ def name_of(nodeid: str) -> str:
     return nodeid.partition("[")[0]
 
 
+@cache
 def recorded() -> dict[str, float]:
     """Return the seconds of a case of each test of the record."""
     return json.loads(RECORD.read_text(encoding="utf-8"))
