@@ -7,6 +7,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Generator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -73,11 +74,22 @@ def pytest_unconfigure() -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Give each file to one process: fixtures of a module are made once, and what a file compiles is found again."""
+    """Give each file to one process: fixtures of a module are made once, and what a file compiles is found again.
+
+    Where there is no more than a file for each process, give the cases out: no process waits for another.
+    """
     from xdist.scheduler import LoadFileScheduling
 
+    class Scheduling(LoadFileScheduling):
+        @cached_property
+        def few_files(self) -> bool:
+            return len({name.partition("::")[0] for name in self.collection}) <= self.numnodes
+
+        def _split_scope(self, nodeid: str) -> str:
+            return nodeid if self.few_files else super()._split_scope(nodeid)
+
     config.option.loadscopereorder = False  # as sorted above
-    return LoadFileScheduling(config, log)
+    return Scheduling(config, log)
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from typing import Any
 RECORD = Path(__file__).with_name("seconds.json")
 
 #: The seconds that the quick run, and the gate, give to the cases of a test.
-QUICK, GATE = 0.12, 0.5
+QUICK, GATE = 0.12, 0.25
 
 
 def name_of(nodeid: str) -> str:
