@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import gc
-import inspect
 import os
-import re
 import sys
 from collections import Counter
 from collections.abc import Generator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import collecting
 from tests.commands import Ended
-from tests.covers import mark_the_rest
 from tests.draws import SHARE
 from tests.seconds import name_of, recorded, register
 from wengert.data import digits, write_idx
@@ -50,19 +49,9 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_pycollect_makeitem(collector: pytest.Collector, obj: object) -> list[pytest.Item] | None:
-    """Make no cases of a test that the run leaves out by its mark: a third of all, which take seconds."""
-    chosen = collector.config.option.markexpr
-    left_out = re.findall(r"not (\w+)", chosen) if re.fullmatch(r"(not \w+( and )?)+", chosen) else []
-    marks = getattr(obj, "pytestmark", ()) if inspect.isfunction(obj) else ()
-    return [] if any(mark.name in left_out for mark in marks) else None
-
-
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None, object, object]:
-    """Mark the tests, and begin with the files that take longest: no process waits for another at the end."""
-    mark_the_rest(items)
+    """Begin with the files that take longest: no process waits for another at the end."""
     result = yield  # tests are deselected by their marks
     seconds, files = recorded(), Counter[str]()
     for item in items:
@@ -73,15 +62,34 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None, o
 
 def pytest_configure(config: pytest.Config) -> None:
     register(config)
+    config.pluginmanager.register(collecting)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_unconfigure() -> None:
+    """Go once through what is left, for errors of finalizers, and not again at each step of the end."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Give each file to one process: fixtures of a module are made once, and what a file compiles is found again."""
+    """Give each file to one process: fixtures of a module are made once, and what a file compiles is found again.
+
+    Where there is no more than a file for each process, give the cases out: no process waits for another.
+    """
     from xdist.scheduler import LoadFileScheduling
 
+    class Scheduling(LoadFileScheduling):
+        @cached_property
+        def few_files(self) -> bool:
+            return len({name.partition("::")[0] for name in self.collection}) <= self.numnodes
+
+        def _split_scope(self, nodeid: str) -> str:
+            return nodeid if self.few_files else super()._split_scope(nodeid)
+
     config.option.loadscopereorder = False  # as sorted above
-    return LoadFileScheduling(config, log)
+    return Scheduling(config, log)
 
 
 @pytest.fixture

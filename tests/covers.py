@@ -26,24 +26,25 @@ import os
 import random
 from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Sequence
-from typing import Any, NamedTuple
-
-import pytest
+from typing import NamedTuple
 
 from tests.draws import CASES
-from tests.seconds import GATE, QUICK, name_of, recorded
+from tests.seconds import GATE, QUICK, recorded
 
 #: The share of the tests of a parameter in which the quick run gives it a certain value.
 SHARE = 0.2
 #: The share of the cases of tests of modes that stay.
 MODES = float(os.environ.get("WENGERT_MODES", "1"))
+#: The marks of tests and cases whose author has chosen the run.
+CHOSEN = frozenset({"slow", "rest", "long", "exhaustive"})
 
 
 class Case(NamedTuple):
-    """A test with values of its parameters."""
+    """A test with values of its parameters, and the names of its marks."""
 
     test: str
     values: tuple[Hashable, ...]
+    marks: frozenset[str] = frozenset()
 
 
 def told_apart(name: str, value: object) -> Hashable:
@@ -53,11 +54,6 @@ def told_apart(name: str, value: object) -> Hashable:
     except TypeError:
         return name, id(value)
     return name, type(value), value
-
-
-def case_of(item: Any) -> Case:
-    values = tuple(told_apart(name, value) for name, value in item.callspec.params.items())
-    return Case(name_of(item.nodeid), values)
 
 
 def cover(
@@ -84,7 +80,7 @@ def cover(
     always = [position for position, case in enumerate(cases) if case.test in whole]
     covered = {value for position in always for value in cases[position].values}
     takers: dict[Hashable, set[str]] = defaultdict(set)
-    for test, values in cases:
+    for test, values, _ in cases:
         for value in values if test not in whole else ():
             takers[value].add(test)
 
@@ -102,7 +98,7 @@ def cover(
     tests: set[str] = set()
     for least in range(max((len(case.values) for case in cases), default=0), 0, -1):
         for position in order:
-            test, values = cases[position]
+            test, values, _ = cases[position]
             new = [value for value in values if needed[value] > 0 and (test, value) not in met]
             if len(new) >= least:
                 needed.subtract(new)
@@ -116,52 +112,51 @@ def cover(
     return kept
 
 
-def marked(item: pytest.Item, *names: str) -> bool:
-    return any(mark.name in names for mark in item.iter_markers())
+def mark_of(place: int, seconds: float | None) -> str | None:
+    """Return ``long`` or ``rest`` if the quick run, or the gate, has no time for one more case of a test.
+
+    Args:
+        place: how many cases of the test come before.
+        seconds: the recorded seconds of a case; None if all take less than the quick run gives to them.
+    """
+    if seconds is None or place < (quick := int(QUICK / seconds)):
+        return None
+    return "long" if place < max(1, quick, int(GATE / seconds)) else "rest"
 
 
-def limit(cases: Sequence[pytest.Item], seconds: float | None) -> None:
-    """Mark the cases of a test that take longer than the quick run, or the gate, gives to it."""
-    if seconds is None:
-        return
-    quick = int(QUICK / seconds)
-    gate = max(1, quick, int(GATE / seconds))
-    for case in cases[quick:gate]:
-        case.add_marker(pytest.mark.long)
-    for case in cases[gate:]:
-        case.add_marker(pytest.mark.rest)
+def left_out_modes(cases: Sequence[Case]) -> list[int]:
+    """Return the positions of the cases of tests of modes that a run with other versions leaves out."""
+    of_tests: dict[str, list[int]] = defaultdict(list)
+    for position, case in enumerate(cases):
+        if "modes" in case.marks:
+            of_tests[case.test].append(position)
+    return [
+        position
+        for test, positions in of_tests.items()
+        for position in random.Random(f"{test} {CASES}").sample(positions, int((1 - MODES) * len(positions)))
+    ]
 
 
-def mark_some_modes(items: Sequence[pytest.Item]) -> None:
-    """Mark the cases of tests of modes that a run with other versions leaves out."""
-    of_tests: dict[str, list[pytest.Item]] = defaultdict(list)
-    for item in items:
-        if marked(item, "modes"):
-            of_tests[name_of(item.nodeid)].append(item)
-    for name, cases in of_tests.items():
-        draw = random.Random(f"{name} {CASES}")
-        for item in draw.sample(cases, int((1 - MODES) * len(cases))):
-            item.add_marker(pytest.mark.rest)
+def marks_of(file: str, cases: Sequence[Case]) -> list[str | None]:
+    """Return the marks, ``long`` or ``rest``, of the cases of a file that the quick run leaves out.
 
-
-def mark_the_rest(items: Sequence[pytest.Item]) -> None:
-    """Mark the cases that the quick run leaves out."""
+    Args:
+        file: the name of the file.
+        cases: all cases of its tests, in the order of the file.
+    """
+    marks: list[str | None] = [None] * len(cases)
     if MODES < 1:
-        mark_some_modes(items)
-    files: dict[str, list[pytest.Item]] = defaultdict(list)
-    for item in items:
-        if not marked(item, "slow", "rest", "long", "exhaustive"):
-            files[item.nodeid.partition("::")[0]].append(item)
-    seconds = recorded()
-    for name, tests in files.items():
-        grid = [item for item in tests if hasattr(item, "callspec")]
-        cases = [case_of(item) for item in grid]
-        whole = {case.test for case, item in zip(cases, grid, strict=True) if marked(item, "modes")}
-        kept = [grid[position] for position in cover(cases, f"{name} {CASES}", whole=whole)]
-        for item in set(grid).difference(kept):
-            item.add_marker(pytest.mark.rest)
-        of_tests: dict[str, list[pytest.Item]] = defaultdict(list)
-        for item in (*kept, *set(tests).difference(grid)):
-            of_tests[name_of(item.nodeid)].append(item)
-        for test in of_tests.keys() - whole:
-            limit(of_tests[test], seconds.get(test))
+        for position in left_out_modes(cases):
+            marks[position] = "rest"
+    free = [n for n, case in enumerate(cases) if marks[n] is None and case.marks.isdisjoint(CHOSEN)]
+    grid = [position for position in free if cases[position].values]
+    whole = {cases[position].test for position in grid if "modes" in cases[position].marks}
+    kept = [grid[n] for n in cover([cases[n] for n in grid], f"{file} {CASES}", whole=whole)]
+    for position in set(grid).difference(kept):
+        marks[position] = "rest"
+    seconds, places = recorded(), Counter[str]()
+    for position in (*kept, *(n for n in free if not cases[n].values)):
+        if (test := cases[position].test) not in whole:
+            marks[position] = mark_of(places[test], seconds.get(test))
+            places[test] += 1
+    return marks

@@ -16,13 +16,14 @@ import os
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 RECORD = Path(__file__).with_name("seconds.json")
 
 #: The seconds that the quick run, and the gate, give to the cases of a test.
-QUICK, GATE = 0.12, 0.5
+QUICK, GATE = 0.12, 0.25
 
 
 def name_of(nodeid: str) -> str:
@@ -30,6 +31,7 @@ def name_of(nodeid: str) -> str:
     return nodeid.partition("[")[0]
 
 
+@cache
 def recorded() -> dict[str, float]:
     """Return the seconds of a case of each test of the record."""
     return json.loads(RECORD.read_text(encoding="utf-8"))

@@ -10,12 +10,13 @@ import subprocess
 import sys
 from collections import Counter, defaultdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests import covers
+from tests import collecting, covers
 from tests.covers import Case, cover
 from tests.seconds import GATE, QUICK, cases_of, record_of, recorded, table
 
@@ -89,42 +90,102 @@ def test_slow(a): pass
 def test_some(a, b): pass
 
 def test_long(): pass
-"""
-MARKERS = ("slow", "rest", "long", "exhaustive", "modes(names)")
-CONFTEST = """
-import pytest
-from tests.covers import mark_the_rest
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items): mark_the_rest(items)
+@pytest.mark.site
+@pytest.mark.parametrize("d", [1, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=[])])
+@pytest.mark.exhaustive
+def test_pages(d): pass
 """
+MARKERS = ("slow", "rest", "long", "site", "exhaustive", "modes(names)")
 #: Of 9 kept cases of `test_some`, the quick run takes 3, and the gate 4 more; for each there is time for half a case.
 SECONDS = {"test_some": QUICK / 3.5, "test_long": 2 * GATE}
+QUICK_RUN = "not slow and not rest and not long"
 
 
-def test_the_longer_runs_take_what_the_quick_one_leaves(pytester: pytest.Pytester, monkeypatch):
+@pytest.fixture
+def grid(pytester: pytest.Pytester, monkeypatch) -> pytest.Pytester:
     path = pytester.makepyfile(GRID)
     monkeypatch.setattr(covers, "GATE", 7.5 * QUICK / 3.5)
     monkeypatch.setattr(covers, "recorded", lambda: {f"{path.name}::{k}": v for k, v in SECONDS.items()})
     pytester.makeini("[pytest]\nmarkers =\n" + "".join(f"    {name}: a marker\n" for name in MARKERS))
-    pytester.makeconftest(CONFTEST)
-    runs = {
-        "not slow and not rest and not long": 3 + 9 + 4 + 3,
+    return pytester
+
+
+class Marked:
+    """A plugin that keeps the cases that pytest has before it looks at marks, and those that are left."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collection_modifyitems(self, items):
+        self.made = {item.nodeid: {mark.name for mark in item.iter_markers()} for item in items}
+        result = yield
+        self.taken = [item.nodeid for item in items]
+        return result
+
+
+def run(pytester: pytest.Pytester, chosen: str, *arguments: str) -> tuple[Any, Marked]:
+    marked = Marked()
+    plugins = [collecting, marked]
+    return pytester.inline_run("-p", "no:xdist", "-m", chosen, *arguments, plugins=plugins), marked
+
+
+def test_the_longer_runs_take_what_the_quick_one_leaves(grid: pytest.Pytester):
+    for chosen, count in {
+        QUICK_RUN: 3 + 9 + 4 + 3 + 2,
         "long": 4 + 1,
         "rest": 6 + 72 + 2,
-        "slow": 3,
-    }
-    for chosen, count in runs.items():
-        pytester.inline_run("-p", "no:xdist", "-m", chosen).assertoutcome(passed=count)
+        "slow": 3 + 1,
+    }.items():
+        run(grid, chosen)[0].assertoutcome(passed=count)
 
 
-def test_runs_with_other_versions_take_a_share_of_the_modes(pytester: pytest.Pytester, monkeypatch):
-    pytester.makepyfile(GRID)
+def test_runs_with_other_versions_take_a_share_of_the_modes(grid: pytest.Pytester, monkeypatch):
     monkeypatch.setattr(covers, "MODES", 0.5)
-    pytester.makeini("[pytest]\nmarkers =\n" + "".join(f"    {name}: a marker\n" for name in MARKERS))
-    pytester.makeconftest(CONFTEST)
-    for chosen, count in {"not slow and not rest": 3 + 9 + 2 + 9 + 1, "rest": 6 + 2 + 72}.items():
-        pytester.inline_run("-p", "no:xdist", "-m", chosen).assertoutcome(passed=count)
+    monkeypatch.setattr(covers, "recorded", dict)
+    for chosen, count in {"not slow and not rest": 3 + 9 + 2 + 9 + 1 + 2, "rest": 6 + 2 + 72}.items():
+        run(grid, chosen)[0].assertoutcome(passed=count)
+
+
+NAMES = ("slow", "rest", "long", "site", "modes", "exhaustive", "parametrize")
+EXPRESSIONS = [QUICK_RUN, "not slow", "slow", "long", "rest", "(rest or long) and not slow"]
+EXPRESSIONS += [
+    "site or rest and not slow",
+    "modes",
+    "modes or long",
+    "not exhaustive",
+    "not (slow or modes)",
+]
+EXPRESSIONS += ["parametrize", "not parametrize"]
+
+
+@pytest.mark.parametrize("chosen", EXPRESSIONS)
+def test_the_cases_of_a_run_are_those_that_pytest_would_take_by_their_marks(grid: pytest.Pytester, chosen):
+    marks = run(grid, "")[1].made
+    taken = {case for case, names in marks.items() if eval(chosen, {name: name in names for name in NAMES})}
+    assert len(marks) == 3 * 3 * 2 + 4 + 3 + 81 + 1 + 3
+    assert set(run(grid, chosen)[1].taken) == taken
+
+
+def test_a_run_makes_no_cases_that_it_leaves_out(grid: pytest.Pytester):
+    made = run(grid, QUICK_RUN)[1].made
+    assert len(made) == 3 + 9 + 4 + 3 + 2
+
+
+def test_a_named_case_is_there(grid: pytest.Pytester):
+    (path,) = grid.path.glob("test_*.py")
+    rest = next(
+        case for case, names in run(grid, "")[1].made.items() if "test_some" in case and "rest" in names
+    )
+    result, marked = run(grid, QUICK_RUN, rest)
+    assert (result.ret, list(marked.made), marked.taken) == (pytest.ExitCode.NO_TESTS_COLLECTED, [rest], [])
+    run(grid, "", rest)[0].assertoutcome(passed=1)
+    run(grid, "", f"{path.name}::test_some")[0].assertoutcome(passed=81)
+
+
+def test_modules_without_an_example_are_not_imported_for_it(pytester: pytest.Pytester):
+    pytester.makepyfile(with_one='"""Count.\n\n>>> 1 + 1\n2\n"""', without="raise AssertionError")
+    result, marked = run(pytester, "", "--doctest-modules")
+    result.assertoutcome(passed=1)
+    assert list(marked.made) == ["with_one.py::with_one"]
 
 
 def test_the_record_names_tests_that_are_there():

@@ -171,7 +171,12 @@ def is_own(module: str) -> bool:
 
 
 def is_type_guard(node: ast.AST) -> bool:
-    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+    names = (
+        (getattr(part, "id", getattr(part, "attr", None)) for part in ast.walk(node.test))
+        if isinstance(node, ast.If)
+        else ()
+    )
+    return "TYPE_CHECKING" in names
 
 
 def targets(statement: ast.Import | ast.ImportFrom) -> list[str]:

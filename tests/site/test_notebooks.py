@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-matplotlib = pytest.importorskip("matplotlib")
+from tests.optional import Package
+
+matplotlib = Package("matplotlib")
 pytest.importorskip("scipy")
 
 NOTEBOOKS = Path(__file__).parents[2] / "docs" / "notebooks"

@@ -6,44 +6,69 @@ import itertools
 import linecache
 import random
 import re
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 
 import wengert as wg
+from tests.optional import Package
 
-pd = pytest.importorskip("pandas")
+pd = Package("pandas")
 pytestmark = pytest.mark.filterwarnings("ignore")  # of pandas and matrices, in the plain program, too
 
 POINT, STEP = np.array([0.71, 0.83, 0.96]), 1e-6
 TABLE = np.arange(1.0, 10.0).reshape(3, 3) * 0.1
 MASK = [[False, True, False]] * 3
 _numbers = itertools.count()
-#: Data of one axis, and of two.
-VECTORS: list[Any] = [
-    TABLE[0],
-    TABLE[1].astype(np.float32),
-    TABLE[:, 1],
-    pd.Series(TABLE[0], index=list("abc")),
-    pd.Series([2, 0, 1]),
-    pd.Series([True, False, True]),
-    pd.DataFrame(TABLE, columns=list("abc"))["b"],
-    pd.Index([0.5, 0.25, 1.0]),
-    np.ma.masked_array(TABLE[0], MASK[0]),
-    np.ma.masked_array([1.0, 2.0, 3.0], [0, 1, 0]),
-    np.ma.masked_array(TABLE[1]),
-    pd.Categorical([0.5, 0.25, 0.5]),
-    pd.array([1.0, 2.0, 4.0]),
-]
-MATRICES: list[Any] = [
-    TABLE,
-    np.asfortranarray(TABLE),
-    TABLE[::-1, ::-1],
-    pd.DataFrame(TABLE, columns=list("abc")),
-    np.ma.masked_array(TABLE, MASK),
-    TABLE.view(np.matrix),
-]
+
+
+@cache
+def vectors() -> list[Any]:
+    """Return data of one axis."""
+    return [
+        TABLE[0],
+        TABLE[1].astype(np.float32),
+        TABLE[:, 1],
+        pd.Series(TABLE[0], index=list("abc")),
+        pd.Series([2, 0, 1]),
+        pd.Series([True, False, True]),
+        pd.DataFrame(TABLE, columns=list("abc"))["b"],
+        pd.Index([0.5, 0.25, 1.0]),
+        np.ma.masked_array(TABLE[0], MASK[0]),
+        np.ma.masked_array([1.0, 2.0, 3.0], [0, 1, 0]),
+        np.ma.masked_array(TABLE[1]),
+        pd.Categorical([0.5, 0.25, 0.5]),
+        pd.array([1.0, 2.0, 4.0]),
+    ]
+
+
+@cache
+def matrices() -> list[Any]:
+    """Return data of two axes."""
+    return [
+        TABLE,
+        np.asfortranarray(TABLE),
+        TABLE[::-1, ::-1],
+        pd.DataFrame(TABLE, columns=list("abc")),
+        np.ma.masked_array(TABLE, MASK),
+        TABLE.view(np.matrix),
+    ]
+
+
+@cache
+def places() -> list[Any]:
+    """Return indices and masks."""
+    return [
+        *(kind([2, 0]) for kind in (np.array, pd.Series, pd.Index, list, np.ma.masked_array)),
+        np.ma.masked_array([2, 0], [0, 1]),
+        *(kind([True, False, True]) for kind in (np.array, pd.Series, list)),
+        np.ma.masked_array([True, False, True], [1, 0, 0]),
+    ]
+
+
 #: Terms of data ``d``, or a part of it, and the vector ``w`` inside the transform.
 _VECTOR_TERMS = """d.dot(w);d @ w;w @ d;np.dot(d, w);np.dot(w, d);d * w;w * d;d + w;w - d;w / (d + 1.0);w**d
 np.multiply(d, w);np.maximum(w, d);np.sin(w) * d;w[d > 0.25];w[(d > 0.25)] * 2.0;np.where(d > 0.25, w, 0.0)
@@ -59,15 +84,10 @@ np.multiply(w, d);d.T @ w;np.outer(w, d);np.tensordot(d, w, 1);np.einsum("ij,j->
 np.linalg.solve(d + np.eye(3), w);np.linalg.multi_dot([d, w]);np.where(d > 0.25, w, 0.0);np.vstack([d, w])
 np.sum(d) * w;np.kron(d, w);np.asarray(d) @ w;w * np.array(d);w * np.trace(d);w[np.asarray(d > 0.3)[0]]
 np.sum(w * d, axis=0)"""
-TERMS: dict[str, list[Any]] = {
-    _VECTOR_TERMS: VECTORS,
-    _MATRIX_TERMS: MATRICES,
-    "w[d];w[d] * 2.0;np.take(w, d);set_at(w, d);w.take(d)": [
-        *(kind([2, 0]) for kind in (np.array, pd.Series, pd.Index, list, np.ma.masked_array)),
-        np.ma.masked_array([2, 0], [0, 1]),
-        *(kind([True, False, True]) for kind in (np.array, pd.Series, list)),
-        np.ma.masked_array([True, False, True], [1, 0, 0]),
-    ],
+TERMS: dict[str, Callable[[], list[Any]]] = {
+    _VECTOR_TERMS: vectors,
+    _MATRIX_TERMS: matrices,
+    "w[d];w[d] * 2.0;np.take(w, d);set_at(w, d);w.take(d)": places,
 }
 
 
@@ -95,7 +115,7 @@ def drawn(seed: int) -> Any:
     terms: list[tuple[str, Any]] = []
     for _ in range(2):
         group = random_.choice([key for key in TERMS for _ in range(3 + key.count("\n"))])
-        terms.append((random_.choice(re.split("[;\n]", group)), random_.choice(TERMS[group])))
+        terms.append((random_.choice(re.split("[;\n]", group)), random_.choice(TERMS[group]())))
     (first, d), (second, e) = terms
     text = f"lambda w: np.sum(number({first})) + 0.5 * np.sum(number((lambda d: {second})(e)) ** 2)"
     return of_text(text, d=d, e=e), text
@@ -182,7 +202,7 @@ def test_subclasses_of_arrays_are_named_wherever_they_stand(kind: str) -> None:
     ]
     refused, unnamed = 0, list[str]()
     for group in (_VECTOR_TERMS, _MATRIX_TERMS):
-        data = [d for d in TERMS[group] if kind in type(d).__name__]
+        data = [d for d in TERMS[group]() if kind in type(d).__name__]
         for number, (term, d) in enumerate(itertools.product(re.split("[;\n]", group), data[:1])):
             program = of_text(f"lambda w: np.sum({term})", d=d)
             try:
@@ -199,8 +219,9 @@ def test_subclasses_of_arrays_are_named_wherever_they_stand(kind: str) -> None:
 
 
 @pytest.mark.parametrize("term", ["d @ w", "d.dot(w)", "w @ d", "np.sin(d @ w) + d.dot(w)"])
-@pytest.mark.parametrize("d", [pd.DataFrame(TABLE), pd.Series(TABLE[0])])
-def test_products_with_tables_are_those_of_their_values(term: str, d: Any) -> None:
+@pytest.mark.parametrize("data", [lambda: pd.DataFrame(TABLE), lambda: pd.Series(TABLE[0])], ids=["d0", "d1"])
+def test_products_with_tables_are_those_of_their_values(term: str, data: Callable[[], Any]) -> None:
+    d = data()
     program = of_text(f"lambda w: np.sum({term})", d=d)
     plain = of_text(f"lambda w: np.sum({term})", d=d.to_numpy())
     slope = wg.grad(plain)(POINT)

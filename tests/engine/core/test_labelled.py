@@ -8,20 +8,27 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.optional import Package
 
-pandas = pytest.importorskip("pandas")
-xarray = pytest.importorskip("xarray")
+pandas, xarray = Package("pandas"), Package("xarray")
 
-SERIES = pandas.Series([1.0, 2.0, 3.0], index=list("abc"), name="rate")
-FRAME = pandas.DataFrame({"mass": [1.0, 2.0], "speed": [3.0, 4.0]}, index=["car", "train"])
-ARRAY = xarray.DataArray(
-    [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],
-    dims=("time", "place"),
-    coords={"time": [10, 20]},
-    name="heat",
-    attrs={"unit": "K"},
-)
-LABELLED = {"series": SERIES, "frame": FRAME, "array": ARRAY}
+
+def series() -> Any:
+    return pandas.Series([1.0, 2.0, 3.0], index=list("abc"), name="rate")
+
+
+def frame() -> Any:
+    return pandas.DataFrame({"mass": [1.0, 2.0], "speed": [3.0, 4.0]}, index=["car", "train"])
+
+
+def array() -> Any:
+    return xarray.DataArray(
+        [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],
+        dims=("time", "place"),
+        coords={"time": [10, 20]},
+        name="heat",
+        attrs={"unit": "K"},
+    )
 
 
 def check_same(got: Any, labelled: Any, values: Any) -> None:
@@ -34,9 +41,9 @@ def check_same(got: Any, labelled: Any, values: Any) -> None:
         assert getattr(got, "name", None) == getattr(labelled, "name", None)
 
 
-@pytest.fixture(params=LABELLED)
+@pytest.fixture(params=[series, frame, array])
 def labelled(request: pytest.FixtureRequest) -> Any:
-    return LABELLED[request.param]
+    return request.param()
 
 
 def cubes(x: Any) -> Any:
@@ -87,17 +94,19 @@ def test_compiled_functions_take_the_values_and_do_not_depend_on_labels(labelled
 
 
 def test_what_is_found_has_the_labels_of_the_start():
-    found = wg.optimize.minimize(lambda x: np.sum((x - 1.0) ** 2), SERIES)
+    found = wg.optimize.minimize(lambda x: np.sum((x - 1.0) ** 2), series())
     assert type(found.x) is pandas.Series
     assert list(found.x.index) == list("abc")
     np.testing.assert_allclose(found.x, 1.0, rtol=1e-6)
 
 
 def test_operators_of_labelled_data_leave_the_operation_to_wengert():
-    def loss(w: Any) -> Any:
-        return np.sum((FRAME["speed"] - w * FRAME["mass"]) ** 2)
+    data = frame()
 
-    mass, speed = FRAME["mass"].to_numpy(), FRAME["speed"].to_numpy()
+    def loss(w: Any) -> Any:
+        return np.sum((data["speed"] - w * data["mass"]) ** 2)
+
+    mass, speed = data["mass"].to_numpy(), data["speed"].to_numpy()
     assert wg.grad(loss)(0.5) == pytest.approx(np.sum(-2 * mass * (speed - 0.5 * mass)))
 
 
