@@ -355,6 +355,20 @@ class _Rewriting(ast.NodeTransformer):
         node.left, node.comparators = self.visit(node.left), [self.visit(first)]
         return _placed(_compared(node), node)
 
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
+        """Rewrite a subscript by one value, which may be a place in a list."""
+        indices: list[ast.expr] = []
+        owner: ast.expr = node
+        while isinstance(owner, ast.Subscript) and not isinstance(owner.slice, (ast.Slice, ast.Tuple)):
+            indices.insert(0, owner.slice)
+            owner = owner.value
+        if self._function is None or not any(map(_is_place, indices)) or isinstance(node.ctx, ast.Del):
+            return self.generic_visit(node)
+        parts = self.visit(owner), *map(self.visit, indices)
+        if isinstance(node.ctx, ast.Load):
+            return _placed(_call("element", *parts), node)
+        return _placed(ast.Subscript(_call("target", *parts), ast.Constant(0), node.ctx), node)
+
     def visit_Call(self, node: ast.Call) -> Any:
         """Rewrite ``super()``, and calls of Python's functions that have a counterpart."""
         function = self._function
@@ -387,6 +401,12 @@ class _Rewriting(ast.NodeTransformer):
         return self._function is None or any(
             isinstance(part, _EAGER) for expression in lazy for part in ast.walk(expression)
         )
+
+
+def _is_place(index: ast.expr) -> bool:
+    """Return whether only a run may know what stands in brackets."""
+    kinds = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
+    return any(isinstance(part, kinds) for part in ast.walk(index))
 
 
 def _end(statements: Sequence[ast.stmt]) -> int:
