@@ -19,7 +19,7 @@ from wengert.engine.ops.comparison import equal, logical_and
 from wengert.engine.ops.conversion import cast
 from wengert.engine.staged.branches import both_hold, clear, if_, truth
 from wengert.engine.staged.carried import freeze_made, link_shared, note_shared, slot_of
-from wengert.engine.staged.contents import Content, Sharing, content_of
+from wengert.engine.staged.contents import Content, Sharing, content_at
 from wengert.engine.staged.counted import Turn, interval
 from wengert.engine.staged.exchanged import give_up, refusal
 from wengert.engine.staged.iterables import Rows, rows_of
@@ -420,15 +420,19 @@ class _Staging:
                 code, FLOW.code = FLOW.code, 0
                 self.turn(number)
                 contents, found = self._contents(region)
-                note_unread(trace, [*contents.values(), *(content_of(x.content) for x in found.values())])
+                note_unread(trace, [*contents.values(), *map(content_at, found.values())])
                 code = joined(code, FLOW.code)
                 sharing = Sharing(region, list(contents.values()))
                 after = number + 1
                 exchanged = {id(box): box for box in region.exchanged() if id(box) not in region.given_up}
             before = set(self.slots)
+        whole = {key[1] for key in found if key[0] == "items"}
+        for key in [key for key in self.slots if key[0] == "element" and key[1] in whole]:
+            del self.slots[key]
+            before.remove(key)
         for key, place in found.items():
             self.slots[key] = slot_of(place, self.always)
-        changes = bool(exchanged) or set(self.slots) != before
+        changes = bool(exchanged) or bool(whole) or set(self.slots) != before
         self.exchanged.update(exchanged)
         before -= {("array", key) for key in exchanged}
         for key in exchanged:
@@ -446,9 +450,10 @@ class _Staging:
 
     def _contents(self, region: Region) -> tuple[dict[Any, Content], dict[Any, Place]]:
         """Return what the places hold after a turn, and further places that it changes."""
-        changed: list[Place] = [*region.arrays(), *region.elements()]
+        whole = {key[1] for key in self.slots if key[0] == "items"}
+        changed: list[Place] = [*region.arrays(), *region.elements(whole)]
         found = {key_of(place): place for place in changed if key_of(place) not in self.slots}
-        return {key: content_of(slot.place.content) for key, slot in self.slots.items()}, found
+        return {key: content_at(slot.place) for key, slot in self.slots.items()}, found
 
     def _condition(self, types: Sequence[TensorType]) -> tuple[Graph, list[Any]]:
         names = [slot.place for slot in self.slots.values() if isinstance(slot.place, Variable)]

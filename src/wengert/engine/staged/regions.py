@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Collection, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import CellType, FunctionType
@@ -13,7 +13,8 @@ from wengert.engine.boxes import OBSERVED, RUNNING, Box, Trace, boxed
 from wengert.engine.control.values import is_number
 from wengert.engine.core import tree
 from wengert.engine.core.errors import StagingError
-from wengert.engine.ir.types import show, type_of
+from wengert.engine.ir.types import TensorType, show, type_of
+from wengert.engine.ops.cells import are_cells, cells, kind_of, packed
 from wengert.engine.staged.exchanged import give_up, is_given_up, refusal
 from wengert.engine.staged.exits import RETURNED, VALUE
 from wengert.engine.staged.frozen import Frozen
@@ -232,7 +233,42 @@ class Element(NamedTuple):
         (DICT.__setitem__ if is_dict else LIST.__setitem__)(self.container, self.key, value)
 
 
-Place = Variable | Array | Element
+@dataclass(eq=False)
+class Items:
+    """The elements of a list of numbers as one array, where one of them is written as only a run knows which.
+
+    Args:
+        container: the list.
+        kind: the type of an element; numbers of Python's may take another one.
+    """
+
+    container: Any
+    kind: TensorType
+    is_live = True
+    is_carried = True
+    is_internal = False
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return "a list"
+
+    @property
+    def content(self) -> Any:
+        """The array."""
+        kind = kind_of(self.container, self.kind)
+        if kind is None:
+            got = show(*map(type_of, self.container), self.kind)
+            raise refusal("list", "the elements must be numbers of one type", got)
+        self.kind = kind
+        return packed(self.container, kind)
+
+    def replace(self, value: Any) -> None:
+        """Give the list the elements of an array."""
+        LIST.__setitem__(self.container, slice(None), cells(value, self.kind.weak))
+
+
+Place = Variable | Array | Element | Items
 
 
 def key_of(place: Place) -> Any:
@@ -244,6 +280,8 @@ def key_of(place: Place) -> Any:
             return "array", id(place.box)
         case Element():
             return "element", id(place.container), place.key
+        case Items():
+            return "items", id(place.container)
 
 
 def put(place: Place, value: Any) -> None:
@@ -344,12 +382,20 @@ class Region:
         """Return whether an array existed before the block."""
         return root is not None and not (isinstance(root, Box) and id(root) in self.born)
 
-    def elements(self) -> list[Element]:
-        """Return the elements and attributes that the block has changed; refuse a change of a plain array or a size."""
-        return [element for container, before in self._containers for element in _changed(container, before)]
+    def elements(self, whole: Collection[int] = ()) -> list[Element | Items]:
+        """Return the elements and attributes that the block has changed; refuse a change of a plain array or a size.
+
+        Args:
+            whole: the identities of lists whose elements are one array.
+        """
+        return [
+            element
+            for container, before in self._containers
+            for element in _changed(container, before, id(container) in whole)
+        ]
 
 
-def _changed(container: Any, before: Any) -> list[Element]:
+def _changed(container: Any, before: Any, is_whole: bool) -> Sequence[Element | Items]:
     """Return the elements of a container that differ from those before."""
     if is_unchanged(container, before):
         return []
@@ -364,6 +410,10 @@ def _changed(container: Any, before: Any) -> list[Element]:
         now, before = _numbered(now), _numbered(before)
     if now.keys() != before.keys():
         raise _grows(container)
+    if isinstance(container, LIST) and (is_whole or are_cells(container)):
+        kind = kind_of([*container, *before.values()])
+        if kind is not None:
+            return [Items(container, kind)]
     return [Element(container, key) for key in before if now[key] is not before[key]]
 
 
