@@ -23,6 +23,7 @@ from wengert.engine.ir.types import promote, show, type_of
 from wengert.engine.memory import lay, lay_as, lay_like, lies_in, memory_of, rows
 from wengert.engine.nest.lowering import check_integers
 from wengert.engine.ops.arithmetic import floor
+from wengert.engine.ops.cells import array_of
 from wengert.engine.ops.conversion import cast
 from wengert.engine.ops.elementwise import check_real
 from wengert.engine.ops.exponential import exp, log, power
@@ -222,6 +223,8 @@ def array(
     """
     if not isinstance(copy, bool):  # SciPy passes NumPy's enumeration
         copy = {0: False, 1: True}.get(getattr(copy, "value", 2))
+    if type(object) is list and (whole := array_of(object)) is not None:
+        object, copy = whole, True
     if contains_box(object):
         result = _from_boxes(object, dtype, copy, order)
         shape = shape_of(result)

@@ -25,6 +25,7 @@ class _Cell(NamedTuple):
     box: weakref.ref[Box]
     array: Box
     number: int
+    weak: bool
 
 
 #: The elements of arrays, by their identities.
@@ -77,7 +78,7 @@ def cells(array: Any, weak: bool) -> list[Any]:
         box = array.owner.box(array.state)
         box.lens = _Pending(box, array, number, weak)
         key = id(box)
-        _cells[key] = _Cell(weakref.ref(box, lambda _, key=key: _cells.pop(key, None)), array, number)
+        _cells[key] = _Cell(weakref.ref(box, lambda _, key=key: _cells.pop(key, None)), array, number, weak)
         made.append(box)
     return made
 
@@ -123,6 +124,22 @@ def _base(items: Sequence[Any]) -> Box | None:
     return array if 2 * count >= len(items) and array.shape[0] == len(items) else None
 
 
+def types_of(items: Sequence[Any]) -> set[TensorType]:
+    """Return the types of numbers and arrays; no element of an array is read for this.
+
+    Args:
+        items: the numbers and arrays.
+    """
+    found: set[TensorType] = set()
+    for item in items:
+        cell = _cell(item)
+        if cell is None:
+            found.add(type_of(item))
+        else:
+            found.add(TensorType(cell.array.dtype, cell.array.shape[1:], cell.weak))
+    return found
+
+
 def kind_of(items: Sequence[Any], *others: TensorType) -> TensorType | None:
     """Return the type that numbers or arrays have, or take together; None if they have none.
 
@@ -134,7 +151,7 @@ def kind_of(items: Sequence[Any], *others: TensorType) -> TensorType | None:
     """
     if not all(isinstance(item, _NUMBERS) for item in items):
         return None
-    types = {*map(type_of, items), *others}
+    types = {*types_of(items), *others}
     if len({type_.shape for type_ in types}) != 1:
         return None
     dtype, weak = promote(*types)

@@ -17,7 +17,7 @@ from wengert.engine.control.subgraphs import convert_outputs, may_raise
 from wengert.engine.control.values import zeros
 from wengert.engine.core import tree
 from wengert.engine.core.errors import IndexingError, WengertError
-from wengert.engine.core.shapes import size
+from wengert.engine.core.shapes import shape_of, size
 from wengert.engine.ir.types import TensorType, promote, show, type_of
 from wengert.engine.ops.cells import kind_of
 from wengert.engine.ops.comparison import logical_and, logical_not, logical_or, not_equal
@@ -27,6 +27,7 @@ from wengert.engine.staged.aliases import link
 from wengert.engine.staged.contents import NOTHING, Content, Leaf, Sharing, content_at, content_of, is_same
 from wengert.engine.staged.counted import is_counted
 from wengert.engine.staged.exchanged import give_up, refusal
+from wengert.engine.staged.grown import Grown
 from wengert.engine.staged.raising import (
     joined,
     keep_strict,
@@ -43,12 +44,14 @@ from wengert.engine.staged.regions import (
     Array,
     Element,
     Fact,
+    Growth,
     Items,
     Place,
     Region,
     Unsure,
     Variable,
     assuming,
+    grows,
     key_of,
     known,
     put,
@@ -77,6 +80,8 @@ def truth(value: Any) -> Any:
         (False, True)
     """
     value = known(value)
+    if type(value) is Grown:
+        value = value.is_filled()
     if not isinstance(value, Box) or size(value.shape) != 1 or concrete(value) is not None:
         return bool(value)
     value = value if value.shape == () else reshape(value, shape=())
@@ -337,6 +342,8 @@ class Side:
     problem: Exception | None
     """The exception that it raises in any case."""
     sharing: Sharing
+    growth: dict[int, int]
+    """By how much lists have grown since the beginning of a turn around, by what stands for them."""
 
 
 def _side(
@@ -366,7 +373,8 @@ def _side(
             code = FLOW.code if problem is None else joined(FLOW.code, number_of(problem))
             sharing = Sharing(region, [*contents.values(), outcome])
             exchanged = region.exchanged()
-    return Side(trace, places, contents, outcome, code, exchanged, problem, sharing)
+            growth = {id(x.grown): x.grown.held.change for x in found if isinstance(x, Growth)}
+    return Side(trace, places, contents, outcome, code, exchanged, problem, sharing, growth)
 
 
 def _staged(pred: Box, functions: Sequence[Callable[[], Any] | None], names: Sequence[Variable]) -> Any:
@@ -434,6 +442,8 @@ class _Merge:
         key = key_of(place)
         if isinstance(place, Items):
             return self._items(place)
+        if isinstance(place, Growth):
+            return self._growth(place)
         before = content_of(place.content)
         if isinstance(place, Array):
             before = Content(place.box, tree.LEAF, [Leaf(place.content, place.box, None)], True)
@@ -455,6 +465,28 @@ class _Merge:
             return self.content(place.name, yes, no, False, before)
         type_ = TensorType(place.kind.dtype, (len(place.container), *place.kind.shape))
         return self._leaf(place.name, yes.leaves[0], no.leaves[0], type_)
+
+    def _growth(self, place: Growth) -> Taking:
+        """Add the elements of a list that grows in a turn around: by the same number in both branches."""
+        grown = place.grown
+        changes = [
+            side.growth.get(id(grown), grown.held.change) for side in self._sides if side.problem is None
+        ]
+        if len({*changes}) > 1:
+            raise grows([])
+        before = content_at(place)
+        yes, no = (
+            before if side.problem is not None else side.contents.get(key_of(place), before)
+            for side in self._sides
+        )
+        type_ = TensorType(grown.kind.dtype, shape_of(before.value))
+        taken = self._leaf(place.name, yes.leaves[0], no.leaves[0], type_)
+
+        def value(results: Sequence[Any]) -> Any:
+            grown.held = grown.held._replace(change=changes[0])
+            return taken(results)
+
+        return value
 
     def content(
         self, name: str, yes: Content, no: Content, is_internal: bool, before: Content = NOTHING

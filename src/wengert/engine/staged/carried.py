@@ -21,6 +21,7 @@ from wengert.engine.staged.regions import (
     FLOW,
     UNBOUND,
     Array,
+    Growth,
     Items,
     Place,
     Region,
@@ -190,7 +191,7 @@ class Slot:
                 self._give_up(leaf, region)
         flag = next(inputs) if self.flagged else True
         self.made = None
-        self.kind = self.place.kind if isinstance(self.place, Items) else None
+        self.kind = self.place.kind if isinstance(self.place, (Items, Growth)) else None
         if isinstance(self.place, Array):
             box = self.place.box
             region.written.setdefault(id(box), (box, box.owner, box.state))
@@ -235,7 +236,7 @@ class Slot:
         if content.structure != self.structure:
             got = f"{show_value(self.before.value)} and {show_value(content.value)}"
             raise refusal("loop", f"{self.place.name} must keep its containers", got)
-        changes = isinstance(self.place, Items) and self.place.kind != self.kind
+        changes = isinstance(self.place, (Items, Growth)) and self.place.kind != self.kind
         paths = tree.paths(self.structure, self.place.name)
         for path, leaf, now in zip(paths, self.leaves, content.leaves, strict=True):
             changes |= self._leaf(path, leaf, now, sharing, region)
@@ -297,7 +298,7 @@ class Slot:
         assert leaf.type is not None
         after = type_of(now.value)
         try:
-            is_whole = isinstance(self.place, Items)  # its numbers have taken their common type
+            is_whole = isinstance(self.place, (Items, Growth))  # its numbers have taken their common type
             settled = after if is_whole else settle("loop", leaf.type, after, path)
         except StagingError:
             raise

@@ -11,16 +11,22 @@ from typing import Any
 import numpy as np
 
 from wengert.engine.boxes import Box, boxed, concrete, has_derivative
+from wengert.engine.control.scan import scan
 from wengert.engine.core.dtypes import dtype_of, is_complex, is_inexact
 from wengert.engine.core.errors import ConcreteError, message
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.ir.types import show
 from wengert.engine.ops.arithmetic import rint
+from wengert.engine.ops.cells import array_of
 from wengert.engine.ops.comparison import where
 from wengert.engine.ops.conversion import python_number
 from wengert.engine.staged.branches import choice, either_holds, negation, truth
+from wengert.engine.staged.grown import Grown
+from wengert.engine.staged.subscripts import item as element
 from wengert.engine.transforms.math_errors import checked
 
+#: The sum of so many elements of a list is written out.
+_FEW = 8
 _ARRAYS: Any = (Box, np.ndarray)
 
 
@@ -57,6 +63,8 @@ def rows_of(iterable: Any) -> Rows | None:
         return iterable
     if type(iterable) is range:
         return Rows(len(iterable), lambda k: iterable.start + k * iterable.step)
+    if type(iterable) is list and _is_array(iterable):
+        return Rows(len(iterable), lambda k: element(iterable, k))
     if isinstance(iterable, _ARRAYS) and shape_of(iterable):
         array = boxed(iterable) if dtype_of(iterable).kind in "biufc" else iterable
         return Rows(len(array), lambda k: array[k])
@@ -103,7 +111,14 @@ def _zipped(*iterables: Any, strict: bool = False) -> Any:
     return Rows(shortest, lambda k: tuple(row.element(k) for row in found))
 
 
+def _is_array(items: Any) -> bool:
+    """Return whether a list consists of the elements of an array, of which a loop may find one by its number."""
+    return array_of(items) is not None
+
+
 def _is_followed(iterable: Any) -> bool:
+    if type(iterable) is list:
+        return _is_array(iterable)
     return isinstance(iterable, (Rows, Box, range, np.ndarray))
 
 
@@ -140,6 +155,21 @@ def _chosen(users: Any, is_better: Callable[[Any, Any], Any], values: Any, optio
     for item in items[1:]:
         best = choice(is_better(item, best), lambda item=item: item, lambda best=best: best)
     return best
+
+
+def _sum(items: Any, *start: Any, **options: Any) -> Any:
+    if options or type(items) is not list or len(items) <= _FEW or not _is_array(items):
+        return sum(items, *start, **options)
+
+    def turn(total: Any, number: Any) -> tuple[Any, tuple[()]]:
+        return total + element(items, number), ()
+
+    first = start[0] if start else 0
+    return scan(turn, first + items[0], np.arange(1, len(items)))[0]
+
+
+def _length(items: Any) -> Any:
+    return items.length() if type(items) is Grown else len(items)
 
 
 def _integer(*given: Any, **options: Any) -> Any:
@@ -198,6 +228,8 @@ _COUNTERPARTS: dict[Any, Callable[..., Any]] = {
     builtins.reversed: _reversed,
     builtins.min: _least,
     builtins.max: _greatest,
+    builtins.len: _length,
+    builtins.sum: _sum,
     builtins.int: _integer,
     builtins.bool: _truth_value,
     builtins.round: _round,

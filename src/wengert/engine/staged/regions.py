@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import CellType, FunctionType
 from typing import Any, NamedTuple
+from typing import cast as cast_to
 
 from wengert.engine.boxes import OBSERVED, RUNNING, Box, Trace, boxed
 from wengert.engine.control.values import is_number
@@ -15,9 +16,11 @@ from wengert.engine.core import tree
 from wengert.engine.core.errors import StagingError
 from wengert.engine.ir.types import TensorType, show, type_of
 from wengert.engine.ops.cells import are_cells, cells, kind_of, packed
+from wengert.engine.ops.conversion import cast
 from wengert.engine.staged.exchanged import give_up, is_given_up, refusal
 from wengert.engine.staged.exits import RETURNED, VALUE
 from wengert.engine.staged.frozen import Frozen
+from wengert.engine.staged.grown import Grown
 from wengert.engine.staged.objects import (
     ARRAY,
     DICT,
@@ -90,6 +93,10 @@ class _Flow(threading.local):
         """For each loop outside of others: the trace, how many equations it had at the end, and the results."""
         self.memory: Any = None
         """What earlier drafts of the block that is traced found of the loops inside; None outside of drafts."""
+        self.held: list[Any] = []
+        """What keeps arrays from being written that lists hold."""
+        self.growing: list[tuple[Any, int, Any]] | None = None
+        """The lists that blocks make longer of a turn that is tried for this; None elsewhere."""
         self.frozen = Frozen()
         """The objects that may be one, as only a run knows."""
         self.spoiled: Exception | None = None
@@ -268,7 +275,42 @@ class Items:
         LIST.__setitem__(self.container, slice(None), cells(value, self.kind.weak))
 
 
-Place = Variable | Array | Element | Items
+@dataclass(eq=False)
+class Growth:
+    """The elements of a list that grows in a turn around.
+
+    Args:
+        grown: stands for the list.
+    """
+
+    grown: Grown
+    is_live = True
+    is_carried = True
+    is_internal = False
+    name = "a list that grows"
+
+    @property
+    def container(self) -> Any:
+        """What stands for the list."""
+        return self.grown
+
+    @property
+    def kind(self) -> TensorType:
+        """The type of an element."""
+        return self.grown.kind
+
+    @property
+    def content(self) -> Any:
+        """The array."""
+        array = self.grown.held.array
+        return array if array.dtype == self.grown.kind.dtype else cast(array, dtype=self.grown.kind.dtype)
+
+    def replace(self, value: Any) -> None:
+        """Give the list other elements."""
+        self.grown.held = self.grown.held._replace(array=value)
+
+
+Place = Variable | Array | Element | Items | Growth
 
 
 def key_of(place: Place) -> Any:
@@ -282,6 +324,8 @@ def key_of(place: Place) -> Any:
             return "element", id(place.container), place.key
         case Items():
             return "items", id(place.container)
+        case Growth():
+            return "growth", id(place.grown)
 
 
 def put(place: Place, value: Any) -> None:
@@ -382,7 +426,22 @@ class Region:
         """Return whether an array existed before the block."""
         return root is not None and not (isinstance(root, Box) and id(root) in self.born)
 
-    def elements(self, whole: Collection[int] = ()) -> list[Element | Items]:
+    def growing(self) -> list[tuple[Any, int, Any]]:
+        """Return the lists that the block has made longer or shorter: by how much, and the type of elements."""
+        found: list[tuple[Any, int, Any]] = []
+        for container, before in self._containers:
+            if type(container) is Grown:
+                change = container.held.change - before[2]
+                kind: Any = container.kind
+            elif isinstance(container, LIST):
+                change, kind = len(container) - len(before), kind_of(container) if container else None
+            else:
+                continue
+            if change:
+                found.append((container, change, kind))
+        return found
+
+    def elements(self, whole: Collection[int] = ()) -> list[Element | Items | Growth]:
         """Return the elements and attributes that the block has changed; refuse a change of a plain array or a size.
 
         Args:
@@ -395,10 +454,12 @@ class Region:
         ]
 
 
-def _changed(container: Any, before: Any, is_whole: bool) -> Sequence[Element | Items]:
+def _changed(container: Any, before: Any, is_whole: bool) -> Sequence[Element | Items | Growth]:
     """Return the elements of a container that differ from those before."""
     if is_unchanged(container, before):
         return []
+    if type(container) is Grown:
+        return [Growth(container)]
     if isinstance(container, ARRAY):
         raise refusal("staging", "a plain array is written where only a run knows whether", show(container))
     if isinstance(container, CellType):
@@ -409,8 +470,9 @@ def _changed(container: Any, before: Any, is_whole: bool) -> Sequence[Element | 
     if isinstance(container, LIST):
         now, before = _numbered(now), _numbered(before)
     if now.keys() != before.keys():
-        raise _grows(container)
-    if isinstance(container, LIST) and (is_whole or are_cells(container)):
+        _note_growth(container, before)
+        raise grows(container)
+    if isinstance(container, LIST) and (is_whole or are_cells(cast_to("list[Any]", container))):
         kind = kind_of([*container, *before.values()])
         if kind is not None:
             return [Items(container, kind)]
@@ -422,8 +484,21 @@ def _numbered(items: Any) -> Any:
     return made
 
 
-def _grows(container: Any) -> StagingError:
-    requirement = f"a {type(container).__name__} grows or shrinks where only a run knows how often"
+def _note_growth(container: Any, before: Any) -> None:
+    """Note, where a loop tries a turn, a list that a block makes longer."""
+    if FLOW.growing is not None and isinstance(container, LIST):
+        kind = kind_of(container) if container else None
+        FLOW.growing.append((container, len(container) - len(before), kind))
+
+
+def grows(container: Any) -> StagingError:
+    """Return the error of a list whose length only a run knows.
+
+    Args:
+        container: the list.
+    """
+    name = "list" if type(container) is Grown else type(container).__name__
+    requirement = f"a {name} grows or shrinks where only a run knows how often"
     return refusal("staging", requirement, hint="write into an array of fixed size: np.zeros(n)")
 
 

@@ -23,7 +23,21 @@ PREFIX, SUFFIX = "__wengert_", "__"
 #: Functions that look at the variables of the function that calls them.
 _INSPECTING = {"locals", "vars", "dir", "eval", "exec"}
 #: Functions of Python that have a counterpart for values that only a run knows.
-BUILTIN_NAMES = {"range", "zip", "enumerate", "reversed", "min", "max", "int", "bool", "any", "all", "round"}
+BUILTIN_NAMES = {
+    "len",
+    "sum",
+    "range",
+    "zip",
+    "enumerate",
+    "reversed",
+    "min",
+    "max",
+    "int",
+    "bool",
+    "any",
+    "all",
+    "round",
+}
 _EAGER = (ast.Yield, ast.YieldFrom, ast.Await, ast.NamedExpr)
 
 

@@ -10,8 +10,7 @@ import numpy as np
 from wengert.engine.boxes import Box, concrete
 from wengert.engine.control.values import is_number
 from wengert.engine.core import tree
-from wengert.engine.ir.types import type_of
-from wengert.engine.ops.cells import cells, kind_of, packed, strong
+from wengert.engine.ops.cells import cells, kind_of, packed, strong, types_of
 from wengert.engine.ops.comparison import equal, logical_and, logical_or, where
 from wengert.engine.ops.conversion import python_number
 from wengert.engine.ops.indexing import gather, scatter
@@ -47,7 +46,7 @@ def item(container: Any, *indices: Any) -> Any:
 
 def _are_alike(container: Sequence[Any]) -> bool:
     """Return whether all elements are lists, or all are tuples, of one length."""
-    kinds = {type(part) for part in container}
+    kinds: set[type] = {type(part) for part in container}
     return kinds in ({list}, {tuple}) and len({len(part) for part in container}) == 1
 
 
@@ -127,7 +126,8 @@ def _chosen(items: Sequence[Any], number: Any, name: str) -> Any:
         note_kinds(items)
         value = gather(packed(items, kind), number)
         value = python_number(value, type(np.zeros((), kind.dtype).item())) if kind.weak else value
-        link(value, items)
+        if kind.shape:
+            link(value, items)
         return value
     flat = [tree.flatten(one) for one in items]
     structures = [structure for _, structure in flat]
@@ -145,7 +145,7 @@ def _chosen(items: Sequence[Any], number: Any, name: str) -> Any:
 
 def note_kinds(items: Sequence[Any]) -> None:
     """Note that numbers of several types take one where only a run knows which is meant."""
-    if len({*map(type_of, items)}) > 1:
+    if len(types_of(items)) > 1:
         keep_strict("the numbers of a list have several types")
         FLOW.is_widened = True
 
