@@ -114,8 +114,6 @@ def position(index: Any, length: int, problem: str) -> Any:
 
 def _read(container: Any, index: Any) -> Any:
     number = position(index, len(container), f"{type(container).__name__} index out of range")
-    if len(container) == 1:
-        return container[0]
     return _chosen(container, number, "the elements of a list")
 
 
@@ -173,9 +171,6 @@ def write(container: Any, indices: Sequence[Any], value: Any) -> None:
         kinds = dict.fromkeys(map(show_value, [*container, value]))
         requirement = "the elements must be numbers of one type where only a run knows which is written"
         raise refusal("list", requirement, " and ".join(kinds), _WRITE_HINT)
-    if len(container) == 1:
-        container[0] = value
-        return
     note_kinds([*container, value])
     container[:] = cells(scatter(packed(container, kind), strong(value, kind), number), kind.weak)
 
