@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 MASK = "a mask needs concrete values"
-LIST = "index: a concrete value is needed"
 
 VALUES: dict[str, str] = {
-    "spanning_tree": LIST,
     "clipped_residuals": MASK,
     "reflect_outside": MASK,
 }

@@ -41,10 +41,6 @@ class _Tools:
         keep_strict("the numbers of a list have several types")
         FLOW.is_widened = True
 
-    def needs_check(self) -> None:
-        """Note that only a run knows whether an index is one of the list."""
-        keep_strict("an index depends on what only a run knows")
-
     def is_integer(self, index: Any) -> bool:
         """Return whether an index is an integer."""
         if isinstance(index, Box):

@@ -131,7 +131,6 @@ class Grown:
         is_below = below is not None and below > 0
         if is_inside and is_below:
             return index
-        self.tools.needs_check()
         holds: Any = True
         if not is_inside:
             holds = greater_equal(index, 0)

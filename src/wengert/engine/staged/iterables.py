@@ -63,7 +63,7 @@ def rows_of(iterable: Any) -> Rows | None:
         return iterable
     if type(iterable) is range:
         return Rows(len(iterable), lambda k: iterable.start + k * iterable.step)
-    if type(iterable) is list and _is_array(iterable):
+    if _is_array(iterable):
         return Rows(len(iterable), lambda k: element(iterable, k))
     if isinstance(iterable, _ARRAYS) and shape_of(iterable):
         array = boxed(iterable) if dtype_of(iterable).kind in "biufc" else iterable
@@ -113,13 +113,11 @@ def _zipped(*iterables: Any, strict: bool = False) -> Any:
 
 def _is_array(items: Any) -> bool:
     """Return whether a list consists of the elements of an array, of which a loop may find one by its number."""
-    return array_of(items) is not None
+    return type(items) is list and array_of(items) is not None
 
 
 def _is_followed(iterable: Any) -> bool:
-    if type(iterable) is list:
-        return _is_array(iterable)
-    return isinstance(iterable, (Rows, Box, range, np.ndarray))
+    return _is_array(iterable) or isinstance(iterable, (Rows, Box, range, np.ndarray))
 
 
 def _enumerated(iterable: Any, start: Any = 0) -> Any:
@@ -158,7 +156,7 @@ def _chosen(users: Any, is_better: Callable[[Any, Any], Any], values: Any, optio
 
 
 def _sum(items: Any, *start: Any, **options: Any) -> Any:
-    if options or type(items) is not list or len(items) <= _FEW or not _is_array(items):
+    if options or not _is_array(items) or len(items) <= _FEW:
         return sum(items, *start, **options)
 
     def turn(total: Any, number: Any) -> tuple[Any, tuple[()]]:

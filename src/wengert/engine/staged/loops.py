@@ -353,10 +353,11 @@ class _Staging:
         if self.count is None and self.most is not None and self.most * bytes_of(types) > MOST_KEPT_BYTES:
             self.most = None
         is_plain = self.most is not None and not self.raises and not self.loop.exits()
+        boxes: list[bool] = []
         if FLOW.is_strict:
             if not is_plain:
                 keep_strict("the number of turns depends on what only a run knows")
-            check_numbers(body, len(captured), types, initial, self.most or 0)
+            boxes = check_numbers(body, captured, types, initial, self.most or 0)
             if RUNNING.written is None:
                 check_size(body, self.most or 0, FLOW.has_windows)
             FLOW.loops += 1
@@ -383,7 +384,8 @@ class _Staging:
             )
         trace = results[0].owner
         if FLOW.is_strict and RUNNING.written is None and isinstance(trace, GraphTrace):
-            own = [trace.variable(x.state) for x in results if isinstance(x, Box) and x.owner is trace]
+            numbers = [x for x, is_box in zip(results, boxes, strict=True) if not is_box]
+            own = [trace.variable(x.state) for x in numbers if isinstance(x, Box) and x.owner is trace]
             FLOW.ends.append((trace, len(trace.equations), own))
         self._end(iter(results))
 
