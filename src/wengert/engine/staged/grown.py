@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from wengert.engine.boxes import Box
+from wengert.engine.core.dtypes import PYTHON_TYPE
 from wengert.engine.ir.types import TensorType, show, type_of
 from wengert.engine.ops.cells import kind_of, strong
 from wengert.engine.ops.comparison import greater, greater_equal, less, logical_and, where
@@ -110,7 +111,7 @@ class Grown:
     def _read(self, place: Any) -> Any:
         value = gather(self.held.array, place)
         if self.kind.weak:
-            return python_number(value, {"b": bool, "i": int, "f": float, "c": complex}[self.kind.dtype.kind])
+            return python_number(value, PYTHON_TYPE[self.kind.dtype.kind])
         self.tools.hold(value)
         return value
 

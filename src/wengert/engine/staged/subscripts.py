@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from wengert.engine.boxes import Box, concrete
 from wengert.engine.control.values import is_number
 from wengert.engine.core import tree
+from wengert.engine.core.dtypes import PYTHON_TYPE
 from wengert.engine.ops.cells import cells, kind_of, packed, strong, types_of
 from wengert.engine.ops.comparison import equal, logical_and, logical_or, where
 from wengert.engine.ops.conversion import python_number
@@ -122,7 +121,7 @@ def _chosen(items: Sequence[Any], number: Any, name: str) -> Any:
     if kind is not None:
         note_kinds(items)
         value = gather(packed(items, kind), number)
-        value = python_number(value, type(np.zeros((), kind.dtype).item())) if kind.weak else value
+        value = python_number(value, PYTHON_TYPE[kind.dtype.kind]) if kind.weak else value
         if kind.shape:
             link(value, items)
         return value
