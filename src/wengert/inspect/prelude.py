@@ -87,7 +87,7 @@ def require_valid(x, holds, requirement):
     """Return x, where truth values must hold: the program raises an exception elsewhere."""
     if not np.all(holds):
         name, _, text = requirement.partition(": ")
-        kinds = ValueError, OverflowError, ZeroDivisionError
+        kinds = ValueError, OverflowError, ZeroDivisionError, IndexError
         raise next((kind for kind in kinds if kind.__name__ == name), RuntimeError)(text)
     return np.broadcast_to(x, np.broadcast_shapes(np.shape(x), np.shape(holds)))
 

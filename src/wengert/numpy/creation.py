@@ -23,6 +23,7 @@ from wengert.engine.ir.types import promote, show, type_of
 from wengert.engine.memory import lay, lay_as, lay_like, lies_in, memory_of, rows
 from wengert.engine.nest.lowering import check_integers
 from wengert.engine.ops.arithmetic import floor
+from wengert.engine.ops.cells import array_of
 from wengert.engine.ops.conversion import cast
 from wengert.engine.ops.elementwise import check_real
 from wengert.engine.ops.exponential import exp, log, power
@@ -222,11 +223,13 @@ def array(
     """
     if not isinstance(copy, bool):  # SciPy passes NumPy's enumeration
         copy = {0: False, 1: True}.get(getattr(copy, "value", 2))
+    if type(object) is list and (whole := array_of(object)) is not None:
+        object, copy = whole, True
     if contains_box(object):
         result = _from_boxes(object, dtype, copy, order)
         shape = shape_of(result)
         return reshaped(result, (1,) * (ndmin - len(shape)) + shape) if len(shape) < ndmin else result
-    plain = np.array(object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin)
+    plain = cast("Any", np.array(object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin))
     shared = not copy and plain is object
     return plain if shared else _boxed(plain) if is_box(like) else fresh(plain)
 

@@ -14,6 +14,7 @@ from wengert.engine.core.errors import ArgumentError, ShapeError, message
 from wengert.engine.core.shapes import axis_index, resolve_reshape, shape_of, size
 from wengert.engine.ir.types import promote, show, type_of
 from wengert.engine.memory import lay_like
+from wengert.engine.ops.cells import array_of
 from wengert.engine.ops.indexing import gather
 from wengert.engine.ops.shape import broadcast_to, concatenate, reshape, slice_, transpose, whole
 from wengert.numpy.creation import arange, contains_box, fresh, linspace
@@ -61,6 +62,8 @@ def concatenate_(
 def stack(
     arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Any:
+    if type(arrays) is list and axis == 0 and dtype is None and array_of(arrays) is not None:
+        return new_array(arrays)
     operands = _operands("stack", arrays, dtype, casting)
     shape = shape_of(operands[0])
     if any(shape_of(array) != shape for array in operands):

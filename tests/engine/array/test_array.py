@@ -186,9 +186,7 @@ def test_boxes_print_their_value_and_type() -> None:
 
 def test_round_follows_numpy() -> None:
     for run in EAGER:
-        assert_same(
-            run(lambda x: (round(x), round(x, 1)), np.float64(2.567)), (np.float64(3.0), np.float64(2.6))
-        )
+        assert_same(run(lambda x: (round(x), round(x, 1)), np.float64(2.567)), (3, np.float64(2.6)))
 
 
 def test_boxes_are_not_hashable() -> None:

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-LIST = "index: a concrete value is needed"
-
-VALUES: dict[str, str] = {
-    "spanning_tree": LIST,
-}
+VALUES: dict[str, str] = {}
 """Of which even the value is refused."""
 
 GRADIENTS: dict[str, str] = {}

@@ -22,6 +22,7 @@ from wengert.engine.staged.iterables import builtin
 from wengert.engine.staged.loops import for_, while_
 from wengert.engine.staged.selected_functions import OfSpans
 from wengert.engine.staged.sources import staged_code
+from wengert.engine.staged.subscripts import Target, item
 from wengert.engine.transforms.builtin_names import BUILTINS
 from wengert.engine.transforms.substitution import STAGING, Staging
 
@@ -36,11 +37,14 @@ _CALLED = {
     "for": for_,
     "if": if_,
     "in": contains,
+    "element": item,
     "not": opposite,
     "not_test": negation,
     "or": either,
     "or_test": either_holds,
     "result": result,
+    "slice": slice,
+    "target": Target,
     "texts": raising.messages,
     "trying": raising.trying,
     "while": while_,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.engine.boxes import GUARDED, Box
+from wengert.engine.boxes import GUARDED, Box, boxed
 from wengert.engine.ir.types import show
 from wengert.engine.staged.exchanged import refusal
 from wengert.engine.staged.objects import named, parts_of
@@ -35,13 +35,47 @@ class _Guard:
         key = id(box)
         self._box = weakref.ref(box, lambda _: GUARDED.pop(key, None))
         self.others: list[weakref.ref[Any]] = []
+        self.is_held = False
+        """Whether a list holds the array, of which the loop knows the elements alone."""
 
     def __call__(self, box: Box) -> None:
         """Raise an error if a write into the array is not allowed."""
         others = [other for other in (ref() for ref in self.others) if other is not None and other is not box]
-        if others and is_seen(others):
+        if self.is_held or _HELD in map(id, others) or (others and is_seen(others)):
             requirement = "an array is written that, as only a run knows, another variable may show"
             raise refusal("setitem", requirement, show(box), "copy it where the names part: x = y.copy()")
+
+
+#: Stands for the arrays that lists hold.
+_ELEMENT = boxed(np.zeros(1))
+_HELD = id(_ELEMENT)
+
+
+def hold(array: Any, is_whole: bool = False) -> None:
+    """Refuse writes into an array that a list holds; a number has no writes.
+
+    Args:
+        array: a box or a plain array.
+        is_whole: whether it is no view, and no number.
+    """
+    root = array if is_whole else root_of(array)
+    if not isinstance(root, Box):
+        if root is not None:
+            FLOW.frozen.add([root])
+        return
+    guard: Any = GUARDED.get(id(root))
+    if guard is None:
+        guard = GUARDED[id(root)] = _Guard(root)
+    if not guard.is_held:
+        guard.is_held = True
+        FLOW.held.append(guard)
+
+
+def release(first: int) -> None:
+    """Allow the writes into the arrays that were held from a number on: the lists do not hold them after all."""
+    for guard in FLOW.held[first:]:
+        guard.is_held = False
+    del FLOW.held[first:]
 
 
 def link(array: Any, others: Iterable[Any]) -> None:
@@ -68,6 +102,7 @@ def linked(array: Any) -> list[Any]:
     if not isinstance(guard, _Guard):
         return []
     others = [other for other in (ref() for ref in guard.others) if other is not None and other is not array]
+    others += [_ELEMENT] * guard.is_held
     # What an earlier draft of a turn has made is gone.
     return [other for other in others if not isinstance(other, Box) or other.owner.open]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,15 +17,17 @@ from wengert.engine.control.subgraphs import convert_outputs, may_raise
 from wengert.engine.control.values import zeros
 from wengert.engine.core import tree
 from wengert.engine.core.errors import IndexingError, WengertError
-from wengert.engine.core.shapes import size
+from wengert.engine.core.shapes import shape_of, size
 from wengert.engine.ir.types import TensorType, promote, show, type_of
+from wengert.engine.ops.cells import kind_of
 from wengert.engine.ops.comparison import logical_and, logical_not, logical_or, not_equal
 from wengert.engine.ops.conversion import python_number
 from wengert.engine.ops.shape import reshape
 from wengert.engine.staged.aliases import link
-from wengert.engine.staged.contents import NOTHING, Content, Leaf, Sharing, content_of, is_same
+from wengert.engine.staged.contents import NOTHING, Content, Leaf, Sharing, content_at, content_of, is_same
 from wengert.engine.staged.counted import is_counted
 from wengert.engine.staged.exchanged import give_up, refusal
+from wengert.engine.staged.grown import Grown
 from wengert.engine.staged.raising import (
     joined,
     keep_strict,
@@ -40,12 +42,16 @@ from wengert.engine.staged.regions import (
     FLOW,
     UNBOUND,
     Array,
+    Element,
     Fact,
+    Growth,
+    Items,
     Place,
     Region,
     Unsure,
     Variable,
     assuming,
+    grows,
     key_of,
     known,
     put,
@@ -74,6 +80,8 @@ def truth(value: Any) -> Any:
         (False, True)
     """
     value = known(value)
+    if type(value) is Grown:
+        value = value.is_filled()
     if not isinstance(value, Box) or size(value.shape) != 1 or concrete(value) is not None:
         return bool(value)
     value = value if value.shape == () else reshape(value, shape=())
@@ -334,10 +342,16 @@ class Side:
     problem: Exception | None
     """The exception that it raises in any case."""
     sharing: Sharing
+    growth: dict[int, int]
+    """By how much lists have grown since the beginning of a turn around, by what stands for them."""
 
 
 def _side(
-    function: Callable[[], Any] | None, names: Sequence[Variable], functions: Sequence[Any], facts: list[Fact]
+    function: Callable[[], Any] | None,
+    names: Sequence[Variable],
+    functions: Sequence[Any],
+    facts: list[Fact],
+    whole: Collection[int] = (),
 ) -> Side:
     problem: Exception | None = None
     value: Any = None
@@ -350,16 +364,17 @@ def _side(
                 problem = lost(error)
                 if isinstance(problem, WengertError) and not isinstance(problem, IndexingError):
                     raise problem from None
-            found: list[Place] = [*region.arrays(), *region.elements()] if problem is None else []
+            found: list[Place] = [*region.arrays(), *region.elements(whole)] if problem is None else []
             places = {key_of(place): place for place in found}
-            contents = {key_of(place): content_of(place.content) for place in (*names, *found)}
+            contents = {key_of(place): content_at(place) for place in (*names, *found)}
             outcome = content_of(value)
             live = (contents[key_of(place)] for place in (*names, *found) if place.is_live)
             note_unread(trace, [*live, outcome])
             code = FLOW.code if problem is None else joined(FLOW.code, number_of(problem))
             sharing = Sharing(region, [*contents.values(), outcome])
             exchanged = region.exchanged()
-    return Side(trace, places, contents, outcome, code, exchanged, problem, sharing)
+            growth = {id(x.grown): x.grown.held.change for x in found if isinstance(x, Growth)}
+    return Side(trace, places, contents, outcome, code, exchanged, problem, sharing, growth)
 
 
 def _staged(pred: Box, functions: Sequence[Callable[[], Any] | None], names: Sequence[Variable]) -> Any:
@@ -368,6 +383,12 @@ def _staged(pred: Box, functions: Sequence[Callable[[], Any] | None], names: Seq
         _side(f, names, functions, _facts(pred, flag))
         for f, flag in zip(functions, (True, False), strict=True)
     ]
+    whole = {
+        id(place.container) for side in sides for place in side.places.values() if isinstance(place, Items)
+    }
+    for n, side in enumerate(sides):
+        if any(isinstance(x, Element) and id(x.container) in whole for x in side.places.values()):
+            sides[n] = _side(functions[n], names, functions, _facts(pred, not n), whole)
     yes, no = sides
     if yes.problem is not None and no.problem is not None:
         raise refusal("if", "both branches raise an exception", type(yes.problem).__name__)
@@ -419,6 +440,10 @@ class _Merge:
     def place(self, place: Place) -> Taking:
         """Add what a place holds; a branch that does not name it leaves it as it was."""
         key = key_of(place)
+        if isinstance(place, Items):
+            return self._items(place)
+        if isinstance(place, Growth):
+            return self._growth(place)
         before = content_of(place.content)
         if isinstance(place, Array):
             before = Content(place.box, tree.LEAF, [Leaf(place.content, place.box, None)], True)
@@ -426,6 +451,42 @@ class _Merge:
         if isinstance(place, Array):
             yes, no = _without_roots(yes), _without_roots(no)
         return self.content(place.name, yes, no, place.is_internal, before)
+
+    def _items(self, place: Items) -> Taking:
+        """Add the elements of a list."""
+        key = key_of(place)
+        for side in self._sides:
+            other = side.places.get(key)
+            if isinstance(other, Items):
+                place.kind = kind_of((), place.kind, other.kind) or place.kind
+        before = content_at(place)
+        yes, no = (side.contents.get(key, before) for side in self._sides)
+        if any(side.problem is not None for side in self._sides):
+            return self.content(place.name, yes, no, False, before)
+        type_ = TensorType(place.kind.dtype, (len(place.container), *place.kind.shape))
+        return self._leaf(place.name, yes.leaves[0], no.leaves[0], type_)
+
+    def _growth(self, place: Growth) -> Taking:
+        """Add the elements of a list that grows in a turn around: by the same number in both branches."""
+        grown = place.grown
+        changes = [
+            side.growth.get(id(grown), grown.held.change) for side in self._sides if side.problem is None
+        ]
+        if len({*changes}) > 1:
+            raise grows([])
+        before = content_at(place)
+        yes, no = (
+            before if side.problem is not None else side.contents.get(key_of(place), before)
+            for side in self._sides
+        )
+        type_ = TensorType(grown.kind.dtype, shape_of(before.value))
+        taken = self._leaf(place.name, yes.leaves[0], no.leaves[0], type_)
+
+        def value(results: Sequence[Any]) -> Any:
+            grown.held = grown.held._replace(change=changes[0])
+            return taken(results)
+
+        return value
 
     def content(
         self, name: str, yes: Content, no: Content, is_internal: bool, before: Content = NOTHING
@@ -483,7 +544,7 @@ class _Merge:
 
         return value
 
-    def _leaf(self, path: str, yes: Leaf | None, no: Leaf | None) -> Taking:
+    def _leaf(self, path: str, yes: Leaf | None, no: Leaf | None, type_: TensorType | None = None) -> Taking:
         if yes is None or no is None:
             one = yes or no
             assert one is not None
@@ -496,7 +557,7 @@ class _Merge:
             hint = "give it a number or an array in both branches"
             raise refusal("if", f"both branches must give {path} the same value, or numbers", got, hint)
         position = len(self._pairs)
-        type_ = _common(path, [type_of(leaf.value) for leaf in (yes, no) if leaf is not None])
+        type_ = type_ or _common(path, [type_of(leaf.value) for leaf in (yes, no) if leaf is not None])
         self._types.append(type_)
         self._pairs.append(
             (zeros(type_) if yes is None else yes.value, zeros(type_) if no is None else no.value)

@@ -14,13 +14,15 @@ from wengert.engine.core.dtypes import BOOL
 from wengert.engine.core.errors import WengertError
 from wengert.engine.ir.types import TensorType, show, type_of
 from wengert.engine.staged.aliases import is_seen, link
-from wengert.engine.staged.contents import Content, Leaf, Sharing, content_of, is_same
+from wengert.engine.staged.contents import Content, Leaf, Sharing, content_at, is_same
 from wengert.engine.staged.exchanged import give_up, refusal
 from wengert.engine.staged.frozen import mutable_parts
 from wengert.engine.staged.regions import (
     FLOW,
     UNBOUND,
     Array,
+    Growth,
+    Items,
     Place,
     Region,
     StagingError,
@@ -106,6 +108,8 @@ class Slot:
     """The containers that it holds at the beginning of the present turn, or after the loop."""
     is_shared: bool = False
     """Whether another variable may show its containers."""
+    kind: TensorType | None = None
+    """The type of the elements of a list at the beginning of the present turn."""
 
     def __post_init__(self) -> None:
         if self.before.is_bound and self.place.is_carried:
@@ -187,6 +191,7 @@ class Slot:
                 self._give_up(leaf, region)
         flag = next(inputs) if self.flagged else True
         self.made = None
+        self.kind = self.place.kind if isinstance(self.place, (Items, Growth)) else None
         if isinstance(self.place, Array):
             box = self.place.box
             region.written.setdefault(id(box), (box, box.owner, box.state))
@@ -231,7 +236,7 @@ class Slot:
         if content.structure != self.structure:
             got = f"{show_value(self.before.value)} and {show_value(content.value)}"
             raise refusal("loop", f"{self.place.name} must keep its containers", got)
-        changes = False
+        changes = isinstance(self.place, (Items, Growth)) and self.place.kind != self.kind
         paths = tree.paths(self.structure, self.place.name)
         for path, leaf, now in zip(paths, self.leaves, content.leaves, strict=True):
             changes |= self._leaf(path, leaf, now, sharing, region)
@@ -293,7 +298,8 @@ class Slot:
         assert leaf.type is not None
         after = type_of(now.value)
         try:
-            settled = settle("loop", leaf.type, after, path)
+            is_whole = isinstance(self.place, (Items, Growth))  # its numbers have taken their common type
+            settled = after if is_whole else settle("loop", leaf.type, after, path)
         except StagingError:
             raise
         except WengertError:
@@ -403,4 +409,4 @@ def slot_of(place: Place, always: bool) -> Slot:
     if isinstance(place, Array):
         value = place.content
         return Slot(place, Content(place.box, tree.LEAF, [Leaf(value, place.box, None)], True), always)
-    return Slot(place, content_of(place.content), always)
+    return Slot(place, content_at(place), always)

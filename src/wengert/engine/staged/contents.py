@@ -12,7 +12,7 @@ from wengert.engine.boxes import Box, own
 from wengert.engine.control.values import is_number
 from wengert.engine.core import tree
 from wengert.engine.staged.aliases import linked
-from wengert.engine.staged.regions import UNBOUND, Region, Unsure, known, root_of
+from wengert.engine.staged.regions import UNBOUND, Growth, Items, Place, Region, Unsure, known, root_of
 
 
 class Leaf(NamedTuple):
@@ -49,6 +49,14 @@ class Content:
 
 
 NOTHING = Content(UNBOUND, tree.LEAF, [], False)
+
+
+def content_at(place: Place) -> Content:
+    """Return what a place holds now."""
+    if not isinstance(place, (Items, Growth)):
+        return content_of(place.content)
+    array = place.content
+    return Content(array, tree.LEAF, [Leaf(array, array, None)], True)
 
 
 def content_of(value: Any) -> Content:

@@ -276,6 +276,19 @@ def _added(one: dict[Any, int], other: dict[Any, int], factor: int) -> dict[Any,
     return {var: count for var, count in found.items() if count}
 
 
+def limits(value: Any) -> tuple[int | None, int | None]:
+    """Return between which integers a value lies, as far as is known; what counters add and take away again is nothing.
+
+    Args:
+        value: an integer of Python's, or a box of one.
+    """
+    total = sum_of(value)
+    if total is not None and not total[0]:
+        return total[1], total[1]
+    found = interval(value)
+    return (None, None) if found is None else found
+
+
 # -- what unrolling knows --------------------------------------------------------------------------------
 
 

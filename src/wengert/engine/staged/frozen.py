@@ -40,6 +40,14 @@ class Frozen:
                 hint = "copy it where the names part: x = y.copy()"
                 raise refusal("staging", requirement, hint=hint)
 
+    def keep(self, names: set[int]) -> None:
+        """Let all other objects change.
+
+        Args:
+            names: the identities of those that must not.
+        """
+        self._held = {name: entry for name, entry in self._held.items() if name in names}
+
     def renew(self, names: set[int]) -> None:
         """Note what objects hold now, but for some.
 

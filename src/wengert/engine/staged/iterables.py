@@ -11,17 +11,23 @@ from typing import Any
 import numpy as np
 
 from wengert.engine.boxes import Box, Unsized, boxed, concrete, has_derivative
+from wengert.engine.control.scan import scan
 from wengert.engine.core.dtypes import dtype_of, is_complex, is_inexact
 from wengert.engine.core.errors import ConcreteError, message
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.ir.types import show
 from wengert.engine.ops.arithmetic import rint
+from wengert.engine.ops.cells import array_of
 from wengert.engine.ops.comparison import where
 from wengert.engine.ops.conversion import python_number
 from wengert.engine.staged.branches import choice, either_holds, negation, truth
 from wengert.engine.staged.counted import BEYOND, interval, limit
+from wengert.engine.staged.grown import Grown
+from wengert.engine.staged.subscripts import item as element
 from wengert.engine.transforms.math_errors import checked
 
+#: The sum of so many elements of a list is written out.
+_FEW = 8
 _ARRAYS: Any = (Box, np.ndarray)
 _ANY = -BEYOND, BEYOND
 
@@ -62,6 +68,8 @@ def rows_of(iterable: Any) -> Rows | None:
     if isinstance(iterable, Unsized):
         selected: Any = iterable
         return Rows(selected.shape[0], lambda k: selected[k])
+    if _is_array(iterable):
+        return Rows(len(iterable), lambda k: element(iterable, k))
     if isinstance(iterable, _ARRAYS) and shape_of(iterable):
         array = boxed(iterable) if dtype_of(iterable).kind in "biufc" else iterable
         return Rows(len(array), lambda k: array[k])
@@ -110,8 +118,13 @@ def _zipped(*iterables: Any, strict: bool = False) -> Any:
     return Rows(shortest, lambda k: tuple(row.element(k) for row in found))
 
 
+def _is_array(items: Any) -> bool:
+    """Return whether a list consists of the elements of an array, of which a loop may find one by its number."""
+    return type(items) is list and array_of(items) is not None
+
+
 def _is_followed(iterable: Any) -> bool:
-    return isinstance(iterable, (Rows, Box, Unsized, range, np.ndarray))
+    return _is_array(iterable) or isinstance(iterable, (Rows, Box, Unsized, range, np.ndarray))
 
 
 def _enumerated(iterable: Any, start: Any = 0) -> Any:
@@ -149,6 +162,23 @@ def _chosen(users: Any, is_better: Callable[[Any, Any], Any], values: Any, optio
     return best
 
 
+def _sum(items: Any, *start: Any, **options: Any) -> Any:
+    if options or not _is_array(items) or len(items) <= _FEW:
+        return sum(items, *start, **options)
+
+    def turn(total: Any, number: Any) -> tuple[Any, tuple[()]]:
+        return total + element(items, number), ()
+
+    first = start[0] if start else 0
+    return scan(turn, first + items[0], np.arange(1, len(items)))[0]
+
+
+def _length(items: Any) -> Any:
+    if isinstance(items, Unsized):
+        return items.shape[0]
+    return items.length() if type(items) is Grown else len(items)
+
+
 def _integer(*given: Any, **options: Any) -> Any:
     if len(given) != 1 or options or not is_unknown(given[0]) or shape_of(given[0]) != ():
         return int(*given, **options)
@@ -179,10 +209,6 @@ def _pythons(found: Any) -> Any:
     return python_number(found, bool) if isinstance(found, Box) else found
 
 
-def _length(value: Any) -> Any:
-    return value.shape[0] if isinstance(value, Unsized) else len(value)
-
-
 def _any(items: Any) -> Any:
     found: Any = False
     for item in items:
@@ -209,12 +235,13 @@ _COUNTERPARTS: dict[Any, Callable[..., Any]] = {
     builtins.reversed: _reversed,
     builtins.min: _least,
     builtins.max: _greatest,
+    builtins.len: _length,
+    builtins.sum: _sum,
     builtins.int: _integer,
     builtins.bool: _truth_value,
     builtins.round: _round,
     builtins.any: _any,
     builtins.all: _all,
-    builtins.len: _length,
 }
 
 

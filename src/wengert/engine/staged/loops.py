@@ -17,11 +17,13 @@ from wengert.engine.ir.graph import Graph
 from wengert.engine.ir.types import TensorType
 from wengert.engine.ops.comparison import equal, logical_and
 from wengert.engine.ops.conversion import cast
+from wengert.engine.staged.aliases import release
 from wengert.engine.staged.branches import both_hold, clear, if_, truth
 from wengert.engine.staged.carried import freeze_made, link_shared, note_shared, slot_of
-from wengert.engine.staged.contents import Content, Sharing, content_of
+from wengert.engine.staged.contents import Content, Sharing, content_at
 from wengert.engine.staged.counted import Turn, interval
 from wengert.engine.staged.exchanged import give_up, refusal
+from wengert.engine.staged.growing import GrowingList, may_grow
 from wengert.engine.staged.iterables import Rows, rows_of
 from wengert.engine.staged.numbers import check_numbers, check_size
 from wengert.engine.staged.raising import joined, keep_strict, note_number, note_unread, run
@@ -30,6 +32,7 @@ from wengert.engine.staged.regions import (
     Place,
     Region,
     Variable,
+    grows,
     key_of,
     put,
     variables,
@@ -130,6 +133,23 @@ class _Loop:
         self.entry.is_traced = equations_written() != before
         return self.entry.is_traced
 
+    def growing(self, turn: Callable[[], None]) -> list[tuple[Any, int, Any]]:
+        """Return the lists that a turn makes longer or shorter, by how much, and the types of their elements."""
+        if not may_grow(self.functions, [name.content for name in self.names]):
+            return []
+        before, FLOW.growing = FLOW.growing, []
+        FLOW.probing += 1
+        held = len(FLOW.held)
+        try:
+            with Region(self.functions, self.names) as region, provisionally():
+                with contextlib.suppress(Exception):
+                    turn()
+                return [*region.growing(), *FLOW.growing]
+        finally:
+            FLOW.probing -= 1
+            FLOW.growing = before
+            release(held)
+
     def going(self, test: Callable[[], Any]) -> Any:
         """Return whether another turn follows: no flag is set, no exception was raised, and the test holds."""
         found = clear(*self.exits())
@@ -192,9 +212,12 @@ class _For(_Loop):
         run(self.body, self.rows.element(number))
 
     def _try_to_stage(self, first: int) -> bool:
+        held, frozen = len(FLOW.held), FLOW.frozen.names()
         try:
             self.stage(first)
         except Exception as problem:  # the loop is unrolled; if it has an error of the user's, that raises it
+            release(held)
+            FLOW.frozen.keep(frozen)
             if FLOW.is_strict:
                 FLOW.spoiled = problem
                 raise
@@ -207,7 +230,10 @@ class _For(_Loop):
         if self.info[1]:
             raise refusal("for", "a global variable is assigned in a loop", hint="return the value")
         known = None if isinstance(length, Box) else length - first
-        _Staging(self, lambda k: self.turn(first + k), None, known, length).stage()
+        staging = _Staging(self, lambda k: self.turn(first + k), None, known, length)
+        if known is not None:
+            staging.grow(self.growing(lambda: self.turn(first)))
+        staging.stage()
 
 
 class _While(_Loop):
@@ -288,15 +314,30 @@ class _Staging:
         self.always = least > 0
         self.entry = loop.entry
         self.memory = self.entry.inner = self.entry.inner or Memory()
+        self.growing: list[GrowingList] = []
+        self.is_relaxed = False
+        """Whether the changes of lists are not known yet."""
         self._begin()
         self.test_is_true = False
         """Whether only a flag, or an exception, ends the loop."""
 
+    def grow(self, found: Sequence[tuple[Any, int, Any]]) -> None:
+        """Take lists for some that grow by the same number in each turn, unless an exit may end the loop."""
+        for container, change, kind in found:
+            if any(one.container is container for one in self.growing):
+                continue
+            if kind is None or self.count is None or self.loop.exits():
+                raise grows(container)
+            self.growing.append(GrowingList(container, change, kind, self.count))
+        self.is_relaxed = bool(self.growing)
+        self._begin()
+
     def _begin(self) -> None:
+        lists = {id(one.container) for one in self.growing}
         self.slots = {
             key_of(name): slot_of(name, self.always)
             for name in self.loop.names
-            if name.is_live or name.is_carried
+            if (name.is_live or name.is_carried) and id(name.content) not in lists
         }
         self.exchanged: dict[int, Box] = {}
         """The arrays from outside that the first turn may exchange, and later ones cannot read."""
@@ -312,10 +353,11 @@ class _Staging:
         if self.count is None and self.most is not None and self.most * bytes_of(types) > MOST_KEPT_BYTES:
             self.most = None
         is_plain = self.most is not None and not self.raises and not self.loop.exits()
+        boxes: list[bool] = []
         if FLOW.is_strict:
             if not is_plain:
                 keep_strict("the number of turns depends on what only a run knows")
-            check_numbers(body, len(captured), types, initial, self.most or 0)
+            boxes = check_numbers(body, captured, types, initial, self.most or 0)
             if RUNNING.written is None:
                 check_size(body, self.most or 0, FLOW.has_windows)
             FLOW.loops += 1
@@ -342,7 +384,8 @@ class _Staging:
             )
         trace = results[0].owner
         if FLOW.is_strict and RUNNING.written is None and isinstance(trace, GraphTrace):
-            own = [trace.variable(x.state) for x in results if isinstance(x, Box) and x.owner is trace]
+            numbers = [x for x, is_box in zip(results, boxes, strict=True) if not is_box]
+            own = [trace.variable(x.state) for x in numbers if isinstance(x, Box) and x.owner is trace]
             FLOW.ends.append((trace, len(trace.equations), own))
         self._end(iter(results))
 
@@ -386,11 +429,11 @@ class _Staging:
 
     def _types(self) -> list[TensorType]:
         slots = [type_ for slot in self.slots.values() for type_ in slot.types()]
-        return [_COUNTER, *slots, *([_COUNTER] if self.raises else [])]
+        return [_COUNTER, *slots, *(one.type for one in self.growing), *([_COUNTER] if self.raises else [])]
 
     def _initial(self) -> list[Any]:
         slots = [value for slot in self.slots.values() for value in slot.initial()]
-        return [0, *slots, *([0] if self.raises else [])]
+        return [0, *slots, *(one.initial() for one in self.growing), *([0] if self.raises else [])]
 
     def _start(self, trace: GraphTrace, types: Sequence[TensorType], region: Region) -> Any:
         """Put all places into the state in which a turn begins; return the number of the turn."""
@@ -400,6 +443,8 @@ class _Staging:
             region.without(box)
         for slot in self.slots.values():
             slot.start(inputs, region)
+        for one in self.growing:
+            one.start(next(inputs), number)
         link_shared(self.slots.values())
         freeze_made(self.slots.values())
         if self.raises:
@@ -407,7 +452,19 @@ class _Staging:
         return number
 
     def _draft(self) -> tuple[Graph | None, list[Any]]:
-        """Trace a turn; return no graph if the carry had to change."""
+        """Trace a turn, with what stands for the lists that grow; return no graph if the carry had to change."""
+        is_strict = FLOW.is_strict
+        FLOW.is_strict = is_strict and not self.is_relaxed
+        try:
+            for one in self.growing:
+                one.enter(self.loop.functions)
+            return self._draft_of_turn(is_strict)
+        finally:
+            FLOW.is_strict = is_strict
+            for one in self.growing:
+                one.leave()
+
+    def _draft_of_turn(self, is_strict: bool) -> tuple[Graph | None, list[Any]]:
         names = [slot.place for slot in self.slots.values() if isinstance(slot.place, Variable)]
         others = [name for name in self.loop.names if key_of(name) not in self.slots]
         # Of a loop that may take no turn, operations on values from outside belong to the turns, too: else they would
@@ -420,35 +477,51 @@ class _Staging:
                 code, FLOW.code = FLOW.code, 0
                 self.turn(number)
                 contents, found = self._contents(region)
-                note_unread(trace, [*contents.values(), *(content_of(x.content) for x in found.values())])
+                for one in self.growing:
+                    one.check(self.loop.names)
+                ends = [one.finish() for one in self.growing]
+                note_unread(trace, [*contents.values(), *map(content_at, found.values())])
                 code = joined(code, FLOW.code)
                 sharing = Sharing(region, list(contents.values()))
                 after = number + 1
                 exchanged = {id(box): box for box in region.exchanged() if id(box) not in region.given_up}
             before = set(self.slots)
+        whole = {key[1] for key in found if key[0] == "items"}
+        for key in [key for key in self.slots if key[0] == "element" and key[1] in whole]:
+            del self.slots[key]
+            before.remove(key)
         for key, place in found.items():
             self.slots[key] = slot_of(place, self.always)
-        changes = bool(exchanged) or set(self.slots) != before
+        changes = bool(exchanged) or bool(whole) or set(self.slots) != before
         self.exchanged.update(exchanged)
         before -= {("array", key) for key in exchanged}
         for key in exchanged:
             self.slots.pop(("array", key), None)
         for key in before:
             changes |= self.slots[key].finish(contents[key], sharing, region)
-        changes |= note_shared(self.slots.values())
+        changes |= note_shared(self.slots.values()) | any(is_changed for _, is_changed in ends)
+        if not changes and self.is_relaxed:
+            self.is_relaxed, changes = False, is_strict
         if not self.raises and (isinstance(code, Box) or code):
             self.raises = changes = True
         if changes:
             return None, []
         results = [value for key, slot in self.slots.items() for value in slot.outputs(contents[key])]
-        graph = trace.finish([after, *results, *([code] if self.raises else [])])
+        arrays = [array for array, _ in ends]
+        graph = trace.finish([after, *results, *arrays, *([code] if self.raises else [])])
         return graph, trace.captured
 
     def _contents(self, region: Region) -> tuple[dict[Any, Content], dict[Any, Place]]:
         """Return what the places hold after a turn, and further places that it changes."""
-        changed: list[Place] = [*region.arrays(), *region.elements()]
-        found = {key_of(place): place for place in changed if key_of(place) not in self.slots}
-        return {key: content_of(slot.place.content) for key, slot in self.slots.items()}, found
+        whole = {key[1] for key in self.slots if key[0] == "items"}
+        changed: list[Place] = [*region.arrays(), *region.elements(whole)]
+        for container, _, _ in region.growing():
+            if not any(container is one.stand for one in self.growing):
+                raise grows(container)
+        stands = {("growth", id(one.stand)) for one in self.growing}
+        taken = self.slots.keys() | stands
+        found = {key_of(place): place for place in changed if key_of(place) not in taken}
+        return {key: content_at(slot.place) for key, slot in self.slots.items()}, found
 
     def _condition(self, types: Sequence[TensorType]) -> tuple[Graph, list[Any]]:
         names = [slot.place for slot in self.slots.values() if isinstance(slot.place, Variable)]
@@ -477,6 +550,8 @@ class _Staging:
         next(results)
         for slot in self.slots.values():
             slot.end(results)
+        for one in self.growing:
+            one.end(next(results))
         names = self.loop.exits.__code__.co_freevars
         if self.test_is_true and len(names) == 1:  # nothing else ends the loop
             put(self.slots["variable", names[0]].place, True)

@@ -13,6 +13,7 @@ from wengert.engine.boxes import Box
 from wengert.engine.core.dtypes import COMPLEX128, FLOAT64, INT64
 from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.engine.ir.types import TensorType
+from wengert.engine.staged.counted import is_counted
 from wengert.engine.staged.exchanged import refusal
 
 #: Integers below are floats without rounding.
@@ -32,20 +33,23 @@ _TESTING = {
 
 
 def check_numbers(
-    body: Graph, captured: int, types: Sequence[TensorType], initial: Sequence[Any], count: int
-) -> None:
+    body: Graph, outside: Sequence[Any], types: Sequence[TensorType], initial: Sequence[Any], count: int
+) -> list[bool]:
     """Refuse a loop that computes Python's numbers otherwise than Python would.
 
     Args:
         body: a turn; its inputs are values from outside, the number of the turn, and the other carries.
-        captured: how many inputs are values from outside.
+        outside: the values from outside.
         types: of the carries.
         initial: what the carries begin with.
         count: the number of turns.
+
+    Returns:
+        Of which carries a run alone knows the numbers, unrolled, too.
     """
-    sizes: dict[Atom, int] = {}
-    for var in body.inputs[:captured]:
-        sizes[var] = _OUTSIDE
+    captured = len(outside)
+    boxes = _boxes(body, outside, initial)
+    sizes: dict[Atom, int] = dict.fromkeys(body.inputs[:captured], _OUTSIDE)
     sizes[body.inputs[captured]] = count
     read = {x for one in body.equations for x in one.operands}
     adding: dict[Atom, Equation] = {
@@ -53,7 +57,8 @@ def check_numbers(
     }
     kept: list[Atom] = []
     for number in range(1, len(types)):
-        if not (types[number].weak and types[number].dtype.kind in "biu"):
+        is_box = body.inputs[captured + number] in boxes
+        if is_box or not (types[number].weak and types[number].dtype.kind in "biu"):
             continue
         carry, start, step = body.inputs[captured + number], initial[number], adding.get(body.outputs[number])
         steps = [x.value for x in step.operands if isinstance(x, Literal)] if step is not None else []
@@ -67,9 +72,51 @@ def check_numbers(
         else:
             kept.append(body.outputs[number])
     for equation in body.equations:
-        _check(equation, sizes)
-    if any(_size(x, sizes) > _OUTSIDE for x in kept):
+        _check(equation, sizes, boxes)
+    if any(x not in boxes and _size(x, sizes) > _OUTSIDE for x in kept):
         raise _refused("an integer of Python's is carried from turn to turn")
+    return [var in boxes for var in body.inputs[captured:]]
+
+
+def _boxes(body: Graph, outside: Sequence[Any], initial: Sequence[Any]) -> set[Atom]:
+    """Return the values of a turn that are no numbers of Python's where the loop is unrolled: only a run knows them."""
+    given = [*outside, *initial]
+    boxes: set[Atom] = {x for x, value in zip(body.inputs, given, strict=True) if not is_counted(value)}
+    while True:
+        _spread(body.equations, boxes)
+        carries = zip(body.inputs[len(outside) :], body.outputs, strict=True)
+        more = {var for var, after in carries if after in boxes} - boxes
+        if not more:
+            return boxes
+        boxes |= more
+
+
+def _spread(equations: Sequence[Equation], boxes: set[Atom]) -> None:
+    """Add what is computed of values that only a run knows."""
+    for equation in equations:
+        if boxes.isdisjoint(equation.operands):
+            continue
+        if equation.primitive == "cond":
+            boxes.update(_chosen(equation, boxes))
+        else:
+            has_graphs = any(True for _ in equation.graphs())
+            # The integers of Python's that a loop inside counts may be known.
+            boxes.update(
+                x for x in equation.outputs if not (has_graphs and x.type.weak and x.type.dtype.kind in "biu")
+            )
+
+
+def _chosen(equation: Equation, boxes: set[Atom]) -> list[Var]:
+    """Return the results of branches that only a run knows."""
+    pred, *operands = equation.operands
+    if pred in boxes:
+        return [*equation.outputs]
+    found: set[Var] = set()
+    for graph in equation.graphs():
+        inner: set[Atom] = {x for x, y in zip(graph.inputs, operands, strict=True) if y in boxes}
+        _spread(graph.equations, inner)
+        found |= {x for x, y in zip(equation.outputs, graph.outputs, strict=True) if y in inner}
+    return [*found]
 
 
 def check_behind(equations: Sequence[Equation], results: Sequence[Atom]) -> None:
@@ -82,7 +129,7 @@ def check_behind(equations: Sequence[Equation], results: Sequence[Atom]) -> None
     numbers = {x for x in results if isinstance(x, Var) and x.type.weak}
     for equation in equations:
         if not numbers.isdisjoint(equation.operands):
-            _check(equation, {})
+            _check(equation, {}, set())
             numbers.update(x for x in equation.outputs if x.type.weak)
 
 
@@ -124,20 +171,26 @@ def is_narrow(equations: Iterable[Equation]) -> bool:
     return False
 
 
-def _check(equation: Equation, sizes: dict[Atom, int]) -> None:
+def _check(equation: Equation, sizes: dict[Atom, int], boxes: set[Atom]) -> None:
     operands = equation.operands
+    if equation.primitive == "power" and operands[1] in boxes:
+        return
     if equation.primitive == "power" and isinstance(operands[1], Var) and operands[1].type.weak:
         raise _refused("the exponent of a power is a number of Python's that changes")
     if equation.primitive == "cond":
-        _check_branches(equation, sizes)
+        _check_branches(equation, sizes, boxes)
         return
     if any(True for _ in equation.graphs()):
-        if any(x.type.weak and x.type.dtype.kind in "iu" and _size(x, sizes) > _OUTSIDE for x in operands):
+        numbers = [x for x in operands if x.type.weak and x.type.dtype.kind in "iu" and x not in boxes]
+        if any(_size(x, sizes) > _OUTSIDE for x in numbers):
             raise _refused("an integer of Python's may be large")
         return
-    if not all(x.type.weak for x in operands):
+    if not all(x.type.weak for x in operands) or not boxes.isdisjoint(operands):
         return
     if equation.primitive == "cast" and equation.params["dtype"] in _WIDE:
+        return
+    if equation.primitive == "require_valid":
+        sizes[equation.outputs[0]] = _size(operands[0], sizes)
         return
     divides = equation.primitive in _DIVIDING
     is_safe = not divides or (isinstance(operands[1], Literal) and operands[1].value)
@@ -150,14 +203,17 @@ def _check(equation: Equation, sizes: dict[Atom, int]) -> None:
         sizes[equation.outputs[0]] = _size_of(equation, [_size(x, sizes) for x in operands])
 
 
-def _check_branches(equation: Equation, sizes: dict[Atom, int]) -> None:
+def _check_branches(equation: Equation, sizes: dict[Atom, int], boxes: set[Atom]) -> None:
     """Check what the branches of a condition compute; a result is as large as that of either."""
     found: list[list[int]] = []
     for graph in equation.graphs():
         inner = {x: _size(y, sizes) for x, y in zip(graph.inputs, equation.operands[1:], strict=True)}
         inner_sizes: dict[Atom, int] = {**inner}
+        places = zip(graph.inputs, equation.operands[1:], strict=True)
+        inner_boxes: set[Atom] = {x for x, y in places if y in boxes}
+        _spread(graph.equations, inner_boxes)
         for one in graph.equations:
-            _check(one, inner_sizes)
+            _check(one, inner_sizes, inner_boxes)
         found.append([_size(x, inner_sizes) for x in graph.outputs])
     sizes.update(zip(equation.outputs, map(max, *found), strict=True))
 

@@ -10,7 +10,7 @@ import random
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import CellType, CodeType, FunctionType, GeneratorType, MethodType, ModuleType
+from types import BuiltinMethodType, CellType, CodeType, FunctionType, GeneratorType, MethodType, ModuleType
 from typing import Any, cast
 
 import numpy as np
@@ -19,6 +19,7 @@ from wengert.engine.boxes import Box
 from wengert.engine.core import tree
 from wengert.engine.core.copied_files import is_copied_class, is_copied_file
 from wengert.engine.staged.exchanged import refusal
+from wengert.engine.staged.grown import Grown, Held
 from wengert.engine.transforms.copied_globals import Globals, scope_of
 
 #: How many objects that a block reaches are compared.
@@ -44,6 +45,15 @@ _GENERATORS: Any = (np.random.Generator, np.random.RandomState, np.random.BitGen
 _OF_PROCESS = [function.__self__ for function in (random.random, np.random.random_sample)]
 
 
+def visited(functions: Sequence[FunctionType]) -> list[Any]:
+    """Return all objects that functions reach, but for numbers and texts.
+
+    Args:
+        functions: a block.
+    """
+    return [*_visited(functions)]
+
+
 def reached(functions: Sequence[FunctionType]) -> list[Any]:
     """Return the lists, dicts, sets, plain arrays, objects with slots and classes that functions reach.
 
@@ -52,9 +62,12 @@ def reached(functions: Sequence[FunctionType]) -> list[Any]:
     Args:
         functions: a block.
     """
-    waiting: list[Any] = [*functions, *_OF_PROCESS]
+    return [item for item in _visited([*functions, *_OF_PROCESS]) if _is_mutable(item)]
+
+
+def _visited(items: Iterable[Any]) -> Iterator[Any]:
+    waiting: list[Any] = [*items]
     seen: set[int] = set()
-    found: list[Any] = []
     kept: list[Any] = []  # an object that is made here must not give its identity to another one
     while waiting:
         item = waiting.pop()
@@ -65,13 +78,13 @@ def reached(functions: Sequence[FunctionType]) -> list[Any]:
         if len(seen) > _MOST:
             requirement = f"a block whose runs only a run knows reaches more than {_MOST} objects"
             raise refusal("staging", requirement, hint="give the function fewer objects: arrays of numbers")
-        if _is_mutable(item):
-            found.append(item)
+        yield item
         waiting += parts_of(item)
-    return found
 
 
 def _is_mutable(item: Any) -> bool:
+    if type(item) is Grown:
+        return True
     if isinstance(item, (list, dict, set, CellType, *_SEQUENCES)) or _is_consumed(item):
         return True
     if isinstance(item, np.ndarray):
@@ -111,6 +124,8 @@ def slots_of(kind: type) -> tuple[str, ...]:
 
 def parts_of(item: Any) -> Iterable[Any]:
     """Return what an object holds."""
+    if type(item) is Grown:
+        return ()
     for kinds, parts in _PARTS:
         if isinstance(item, kinds):
             return parts(item)
@@ -214,6 +229,7 @@ _PARTS: tuple[tuple[Any, Callable[[Any], Iterable[Any]]], ...] = (
     ((list, set, tuple, frozenset, deque), lambda item: item),
     (MethodType, lambda item: [item.__func__, item.__self__]),
     (FunctionType, _of_function),
+    (BuiltinMethodType, lambda item: [item.__self__]),
     (CellType, _of_cell),
     (GeneratorType, _of_generator),
     (functools.partial, lambda item: [item.func, item.args, item.keywords]),
@@ -230,6 +246,8 @@ _PARTS: tuple[tuple[Any, Callable[[Any], Iterable[Any]]], ...] = (
 
 def content_of_object(item: Any) -> Any:
     """Return a copy of what a mutable object holds; a large array is told from others by a checksum."""
+    if type(item) is Grown:
+        return [*item.held]
     if isinstance(item, ARRAY):
         return item.copy() if item.nbytes <= _LARGE else zlib.crc32(item.tobytes())
     if isinstance(item, DICT):
@@ -310,7 +328,9 @@ def restore(item: Any, before: Any) -> bool:
     """
     if is_unchanged(item, before):
         return True
-    if isinstance(item, ARRAY):
+    if type(item) is Grown:
+        item.held = Held(*before)
+    elif isinstance(item, ARRAY):
         if isinstance(before, int):
             return False
         item[...] = before

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Collection, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import CellType, FunctionType
 from typing import Any, NamedTuple
+from typing import cast as cast_to
 
 from wengert.engine.boxes import OBSERVED, RUNNING, Box, Trace, boxed
 from wengert.engine.control.values import is_number
 from wengert.engine.core import tree
 from wengert.engine.core.errors import StagingError
-from wengert.engine.ir.types import show, type_of
+from wengert.engine.ir.types import TensorType, show, type_of
+from wengert.engine.ops.cells import are_cells, cells, kind_of, packed
+from wengert.engine.ops.conversion import cast
 from wengert.engine.staged.exchanged import give_up, is_given_up, refusal
 from wengert.engine.staged.exits import RETURNED, VALUE
 from wengert.engine.staged.frozen import Frozen
+from wengert.engine.staged.grown import Grown
 from wengert.engine.staged.objects import (
     ARRAY,
     DICT,
@@ -91,6 +95,10 @@ class _Flow(threading.local):
         """For each loop outside of others: the trace, how many equations it had at the end, and the results."""
         self.memory: Any = None
         """What earlier drafts of the block that is traced found of the loops inside; None outside of drafts."""
+        self.held: list[Any] = []
+        """What keeps arrays from being written that lists hold."""
+        self.growing: list[tuple[Any, int, Any]] | None = None
+        """The lists that blocks make longer of a turn that is tried for this; None elsewhere."""
         self.frozen = Frozen()
         """The objects that may be one, as only a run knows."""
         self.spoiled: Exception | None = None
@@ -234,7 +242,77 @@ class Element(NamedTuple):
         (DICT.__setitem__ if is_dict else LIST.__setitem__)(self.container, self.key, value)
 
 
-Place = Variable | Array | Element
+@dataclass(eq=False)
+class Items:
+    """The elements of a list of numbers as one array, where one of them is written as only a run knows which.
+
+    Args:
+        container: the list.
+        kind: the type of an element; numbers of Python's may take another one.
+    """
+
+    container: Any
+    kind: TensorType
+    is_live = True
+    is_carried = True
+    is_internal = False
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return "a list"
+
+    @property
+    def content(self) -> Any:
+        """The array."""
+        kind = kind_of(self.container, self.kind)
+        if kind is None:
+            got = show(*map(type_of, self.container), self.kind)
+            raise refusal("list", "the elements must be numbers of one type", got)
+        self.kind = kind
+        return packed(self.container, kind)
+
+    def replace(self, value: Any) -> None:
+        """Give the list the elements of an array."""
+        LIST.__setitem__(self.container, slice(None), cells(value, self.kind.weak))
+
+
+@dataclass(eq=False)
+class Growth:
+    """The elements of a list that grows in a turn around.
+
+    Args:
+        grown: stands for the list.
+    """
+
+    grown: Grown
+    is_live = True
+    is_carried = True
+    is_internal = False
+    name = "a list that grows"
+
+    @property
+    def container(self) -> Any:
+        """What stands for the list."""
+        return self.grown
+
+    @property
+    def kind(self) -> TensorType:
+        """The type of an element."""
+        return self.grown.kind
+
+    @property
+    def content(self) -> Any:
+        """The array."""
+        array = self.grown.held.array
+        return array if array.dtype == self.grown.kind.dtype else cast(array, dtype=self.grown.kind.dtype)
+
+    def replace(self, value: Any) -> None:
+        """Give the list other elements."""
+        self.grown.held = self.grown.held._replace(array=value)
+
+
+Place = Variable | Array | Element | Items | Growth
 
 
 def key_of(place: Place) -> Any:
@@ -246,6 +324,10 @@ def key_of(place: Place) -> Any:
             return "array", id(place.box)
         case Element():
             return "element", id(place.container), place.key
+        case Items():
+            return "items", id(place.container)
+        case Growth():
+            return "growth", id(place.grown)
 
 
 def put(place: Place, value: Any) -> None:
@@ -346,15 +428,40 @@ class Region:
         """Return whether an array existed before the block."""
         return root is not None and not (isinstance(root, Box) and id(root) in self.born)
 
-    def elements(self) -> list[Element]:
-        """Return the elements and attributes that the block has changed; refuse a change of a plain array or a size."""
-        return [element for container, before in self._containers for element in _changed(container, before)]
+    def growing(self) -> list[tuple[Any, int, Any]]:
+        """Return the lists that the block has made longer or shorter: by how much, and the type of elements."""
+        found: list[tuple[Any, int, Any]] = []
+        for container, before in self._containers:
+            if type(container) is Grown:
+                change = container.held.change - before[2]
+                kind: Any = container.kind
+            elif isinstance(container, LIST):
+                change, kind = len(container) - len(before), kind_of(container) if container else None
+            else:
+                continue
+            if change:
+                found.append((container, change, kind))
+        return found
+
+    def elements(self, whole: Collection[int] = ()) -> list[Element | Items | Growth]:
+        """Return the elements and attributes that the block has changed; refuse a change of a plain array or a size.
+
+        Args:
+            whole: the identities of lists whose elements are one array.
+        """
+        return [
+            element
+            for container, before in self._containers
+            for element in _changed(container, before, id(container) in whole)
+        ]
 
 
-def _changed(container: Any, before: Any) -> list[Element]:
+def _changed(container: Any, before: Any, is_whole: bool) -> Sequence[Element | Items | Growth]:
     """Return the elements of a container that differ from those before."""
     if is_unchanged(container, before):
         return []
+    if type(container) is Grown:
+        return [Growth(container)]
     if isinstance(container, ARRAY):
         raise refusal("staging", "a plain array is written where only a run knows whether", show(container))
     if isinstance(container, CellType):
@@ -365,7 +472,12 @@ def _changed(container: Any, before: Any) -> list[Element]:
     if isinstance(container, LIST):
         now, before = _numbered(now), _numbered(before)
     if now.keys() != before.keys():
-        raise _grows(container)
+        _note_growth(container, before)
+        raise grows(container)
+    if isinstance(container, LIST) and (is_whole or are_cells(cast_to("list[Any]", container))):
+        kind = kind_of([*container, *before.values()])
+        if kind is not None:
+            return [Items(container, kind)]
     return [Element(container, key) for key in before if now[key] is not before[key]]
 
 
@@ -374,8 +486,21 @@ def _numbered(items: Any) -> Any:
     return made
 
 
-def _grows(container: Any) -> StagingError:
-    requirement = f"a {type(container).__name__} grows or shrinks where only a run knows how often"
+def _note_growth(container: Any, before: Any) -> None:
+    """Note, where a loop tries a turn, a list that a block makes longer."""
+    if FLOW.growing is not None and isinstance(container, LIST):
+        kind = kind_of(container) if container else None
+        FLOW.growing.append((container, len(container) - len(before), kind))
+
+
+def grows(container: Any) -> StagingError:
+    """Return the error of a list whose length only a run knows.
+
+    Args:
+        container: the list.
+    """
+    name = "list" if type(container) is Grown else type(container).__name__
+    requirement = f"a {name} grows or shrinks where only a run knows how often"
     return refusal("staging", requirement, hint="write into an array of fixed size: np.zeros(n)")
 
 

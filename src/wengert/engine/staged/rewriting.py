@@ -24,6 +24,8 @@ PREFIX, SUFFIX = "__wengert_", "__"
 _INSPECTING = {"locals", "vars", "dir", "eval", "exec"}
 #: Functions of Python that have a counterpart for values that only a run knows.
 BUILTIN_NAMES = {
+    "len",
+    "sum",
     "range",
     "zip",
     "enumerate",
@@ -35,7 +37,6 @@ BUILTIN_NAMES = {
     "any",
     "all",
     "round",
-    "len",
 }
 _EAGER = (ast.Yield, ast.YieldFrom, ast.Await, ast.NamedExpr)
 
@@ -368,6 +369,22 @@ class _Rewriting(ast.NodeTransformer):
         node.left, node.comparators = self.visit(node.left), [self.visit(first)]
         return _placed(_compared(node), node)
 
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
+        """Rewrite a subscript by one value, which may be a place in a list."""
+        indices: list[ast.expr] = []
+        owner: ast.expr = node
+        while isinstance(owner, ast.Subscript) and not isinstance(owner.slice, (ast.Slice, ast.Tuple)):
+            indices.insert(0, owner.slice)
+            owner = owner.value
+        if self._function is not None and isinstance(node.ctx, ast.Load) and _is_part(node.slice):
+            return _placed(_call("element", self.visit(node.value), self.visit(_as_value(node.slice))), node)
+        if self._function is None or not any(map(_is_place, indices)) or isinstance(node.ctx, ast.Del):
+            return self.generic_visit(node)
+        parts = self.visit(owner), *map(self.visit, indices)
+        if isinstance(node.ctx, ast.Load):
+            return _placed(_call("element", *parts), node)
+        return _placed(ast.Subscript(_call("target", *parts), ast.Constant(0), node.ctx), node)
+
     def visit_Call(self, node: ast.Call) -> Any:
         """Rewrite ``super()``, and calls of Python's functions that have a counterpart."""
         function = self._function
@@ -400,6 +417,32 @@ class _Rewriting(ast.NodeTransformer):
         return self._function is None or any(
             isinstance(part, _EAGER) for expression in lazy for part in ast.walk(expression)
         )
+
+
+def _is_part(index: ast.expr) -> bool:
+    """Return whether an index of slices or of several entries may depend on what only a run knows."""
+    if not isinstance(index, (ast.Slice, ast.Tuple)):
+        return False
+    parts = list(ast.walk(index))
+    return any(map(_is_place, parts)) and not any(isinstance(part, ast.Starred) for part in parts)
+
+
+def _as_value(index: ast.expr) -> ast.expr:
+    """Return what stands in brackets as an expression."""
+    match index:
+        case ast.Slice():
+            ends = [end or ast.Constant(None) for end in (index.lower, index.upper, index.step)]
+            return _call("slice", *ends)
+        case ast.Tuple(elts=entries):
+            return ast.Tuple([_as_value(entry) for entry in entries], ast.Load())
+        case _:
+            return index
+
+
+def _is_place(index: ast.expr) -> bool:
+    """Return whether only a run may know what stands in brackets."""
+    kinds = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
+    return any(isinstance(part, kinds) for part in ast.walk(index))
 
 
 def _end(statements: Sequence[ast.stmt]) -> int:

@@ -21,10 +21,12 @@ from wengert.engine.control.values import is_number, settle
 from wengert.engine.core.copied_files import is_copied_file
 from wengert.engine.core.errors import WengertError
 from wengert.engine.ir.types import type_of
+from wengert.engine.ops.cells import array_of
 from wengert.engine.staged.carried import Settled, Slot
 from wengert.engine.staged.exchanged import is_given_up
+from wengert.engine.staged.grown import Grown
 from wengert.engine.staged.iterables import Rows
-from wengert.engine.staged.objects import ARRAY, DICT, content_of_object, reached
+from wengert.engine.staged.objects import ARRAY, DICT, LIST, content_of_object, reached
 from wengert.engine.staged.regions import Array, Element, Place, Unsure, Variable, root_of
 
 _PLAIN = (str, bytes, type(None))
@@ -79,6 +81,9 @@ def _content(item: Any) -> Any:
     if isinstance(item, ARRAY):
         return _abstract(item)
     content: Any = content_of_object(item)
+    array = array_of(content) if isinstance(item, LIST) and type(item) is not Grown else None
+    if array is not None:
+        return "elements", _abstract(array), concrete(array) is not None
     if isinstance(content, DICT):
         return "dict", *map(repr, content), *map(_abstract, content.values())
     if isinstance(content, (list, frozenset)):

@@ -155,6 +155,25 @@ def checked(function: Callable[..., Any], result: Any, arguments: tuple[Any, Any
     return result
 
 
+def guarded(value: Any, holds: Any, problem: Exception) -> Any:
+    """Return a value; the program raises an exception at the user's line where a truth value does not hold.
+
+    Args:
+        value: a number or an array.
+        holds: the truth value.
+        problem: the exception, which the program may catch.
+    """
+    frame = user_frame()
+    origin = (
+        ("", 0, "") if frame is None else (frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+    )
+    where = f" [{place(*origin[:2])}]" if frame is not None else ""
+    text = f"{type(problem).__name__}: {problem}{where}".replace("|", "/")
+    enter(text, problem, *origin, of_math=True)
+    _note(holds, text)
+    return require_valid(value, holds, operation="math", requirement=text)
+
+
 def _note(holds: Any, text: str) -> None:
     """Have the graph to which a truth value belongs check it, even if nothing reads the result."""
     while isinstance(holds, Box):
