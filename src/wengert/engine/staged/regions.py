@@ -330,6 +330,12 @@ class Region:
         written = (box for key, (box, _, _) in self.written.items() if key not in inner)
         return [Array(box) for box in written if not is_given_up(box)]
 
+    def has_changes(self) -> bool:
+        """Return whether the block has changed anything from outside so far."""
+        bindings = zip(self.names, self._before, strict=True)
+        is_bound = any(variable.content is not before for variable, before in bindings)
+        return is_bound or bool(self.arrays() or self.exchanged() or self.elements())
+
     def exchanged(self) -> list[Box]:
         """Return the arrays from outside that nothing may read after the block."""
         return [box for key, (box, _, _) in self.written.items() if key not in self.born and is_given_up(box)]
