@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -171,7 +172,7 @@ def _outcome(function: Callable[..., Any], x: Any) -> Any:
         return function(x)
     except IndexError:
         return "IndexError"
-    except (ValueError, UnboundLocalError) as problem:
+    except (ValueError, ArithmeticError, UnboundLocalError) as problem:
         return f"{type(problem).__name__}: {problem}"
 
 
@@ -198,3 +199,30 @@ def test_derivatives_of_effects_equal_eager_ones(program: Callable[..., Any]) ->
         return sum((np.sum(part) for part in found), 0.0) if isinstance(found, tuple) else found
 
     np.testing.assert_allclose(wg.jit(wg.grad(total))(X), wg.grad(total)(X), rtol=1e-12)
+
+
+def guarded(x, n):
+    if n >= len(x):
+        raise ValueError(f"{n} is too large")
+    return x[n]
+
+
+def guarded_writes(x, n):
+    y = np.zeros(3)
+    if x[0] < 0:
+        raise ArithmeticError("negative")
+    y[n] = x[1]
+    return np.sum(y * x[:3])
+
+
+@pytest.mark.parametrize("program", [guarded, guarded_writes])
+@pytest.mark.parametrize("n", [1, 3, 7])
+@pytest.mark.parametrize("factor", [1.0, -1.0])
+def test_a_call_raises_the_first_exception(program: Callable[..., Any], n: int, factor: float) -> None:
+    for function in (program, wg.grad(program)):
+        expected = _outcome(partial(function, n=n), factor * X)
+        found = _outcome(partial(wg.jit(function), n=n), factor * X)
+        if isinstance(expected, str):
+            assert found == expected
+        else:
+            np.testing.assert_allclose(found, expected)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import builtins
 import json
 import os
 import random
 import re
 import signal
 import subprocess
+import symtable
 import sys
 import threading
 import time
@@ -66,7 +68,7 @@ def examine(seed: int, share: float, folder: Path | None, features: set[str]) ->
     if differences and folder is not None:
         first = differences[0]
         (folder / f"{seed}-whole.py").write_text(source)
-        signal.alarm(3 * LONGEST)
+        signal.alarm(LONGEST)
         try:
             source = reduced(source, lambda text: fails(text, given, first))
         except _Late:
@@ -81,6 +83,8 @@ def examine(seed: int, share: float, folder: Path | None, features: set[str]) ->
 def fails(source: str, given: Sequence[Any], difference: Difference) -> bool:
     """Return whether a source differs in the same mode, in the same kind."""
     try:
+        if not is_whole(source):
+            return False
         name = f"smaller_{abs(hash(source))}"
         found = [*check(source, given, name, [difference.mode])]
     except Exception:  # it is no program
@@ -91,6 +95,19 @@ def fails(source: str, given: Sequence[Any], difference: Difference) -> bool:
         and not any(word in one.says and word not in difference.says for word in broken)
         for one in found
     )
+
+
+def is_whole(source: str) -> bool:
+    """Return whether a source defines all names that it uses."""
+    module = symtable.symtable(source, "smaller", "exec")
+    defined = {symbol.get_name() for symbol in module.get_symbols()} | {*dir(builtins)}
+    waiting = [*module.get_children()]
+    while waiting:
+        table = waiting.pop()
+        waiting += table.get_children()
+        if any(symbol.is_global() and symbol.get_name() not in defined for symbol in table.get_symbols()):
+            return False
+    return True
 
 
 @dataclass
