@@ -226,3 +226,73 @@ def test_a_call_raises_the_first_exception(program: Callable[..., Any], n: int, 
             assert found == expected
         else:
             np.testing.assert_allclose(found, expected)
+
+
+class Model:
+    def __init__(self, x):
+        self.y = x.copy()
+        self.held = [1.0, 2.0]
+
+
+def list_or_another(x):
+    state = {"l": [1.0, x[1]]}
+    if x[0] > 0:
+        state["l"][0] += x[0]
+    else:
+        state["l"] = state["l"][::-1]
+    return state["l"][0], state["l"][1]
+
+
+def array_or_another(x):
+    state = {"y": x.copy(), "o": {"l": [x[0]]}}
+    if x[0] > 0:
+        state["y"][1:][0] += 1
+        state["o"]["l"][0] *= 2
+    elif x[1] > 0:
+        state["y"], state["o"] = state["y"][::-1] * 1, {"l": [5.0]}
+    else:
+        state["y"][2] = 0.0
+    return state["y"], state["o"]["l"][0]
+
+
+def attributes(x):
+    model = Model(x)
+    for v in x:
+        if v > 0.5:
+            model.held[1] += v
+        else:
+            model.held = [model.held[1], model.held[0]]
+    if x[0] > 0:
+        model.y[0] += 1
+    else:
+        model.y = model.y * 2
+    return model.y, model.held[0], model.held[1]
+
+
+def view_or_another(x):
+    state = {"y": x.copy()}
+    state["v"] = state["y"][1:]
+    if x[0] > 0:
+        state["y"][1] += 1
+    else:
+        state["v"] = x[:3] * 2
+    return state["y"], state["v"]
+
+
+def tuple_or_another(x):
+    state = {"t": ([1.0, 2.0], x[0])}
+    if x[0] > 0:
+        state["t"][0][0] = x[1]
+    else:
+        state["t"] = ([x[2], 3.0], x[1])
+    return state["t"][0][0], state["t"][0][1], state["t"][1]
+
+
+@pytest.mark.parametrize(
+    "program", [list_or_another, array_or_another, attributes, view_or_another, tuple_or_another]
+)
+@pytest.mark.parametrize("factor", [1.0, -1.0])
+def test_one_branch_changes_what_the_other_replaces(program: Callable[..., Any], factor: float) -> None:
+    parts = zip(program(factor * X), wg.jit(program)(factor * X), strict=True)
+    for expected, found in parts:
+        np.testing.assert_allclose(found, expected)

@@ -345,7 +345,9 @@ def _side(
                     raise problem from None
             found: list[Place] = [*region.arrays(), *region.elements()] if problem is None else []
             places = {key_of(place): place for place in found}
-            contents = {key_of(place): content_of(place.content) for place in (*names, *found)}
+            # The other branch may give an element another value, where this one changes what it holds.
+            shown = region.showing(found)
+            contents = {key_of(place): content_of(place.content) for place in (*shown, *names, *found)}
             outcome = content_of(value)
             live = (contents[key_of(place)] for place in (*names, *found) if place.is_live)
             note_unread(trace, [*live, outcome])

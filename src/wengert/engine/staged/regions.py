@@ -16,7 +16,7 @@ from wengert.engine.core.errors import StagingError
 from wengert.engine.ir.types import show, type_of
 from wengert.engine.staged.exchanged import give_up, is_given_up, refusal
 from wengert.engine.staged.exits import RETURNED, VALUE
-from wengert.engine.staged.frozen import Frozen
+from wengert.engine.staged.frozen import Frozen, mutable_parts
 from wengert.engine.staged.objects import (
     ARRAY,
     DICT,
@@ -330,6 +330,19 @@ class Region:
         written = (box for key, (box, _, _) in self.written.items() if key not in inner)
         return [Array(box) for box in written if not is_given_up(box)]
 
+    def showing(self, places: Sequence[Place]) -> list[Element]:
+        """Return the elements and attributes that hold arrays or containers that the block has changed inside.
+
+        Args:
+            places: what the block has changed.
+        """
+        changed = {id(place.box) for place in places if isinstance(place, Array)}
+        changed |= {id(place.container) for place in places if isinstance(place, Element)}
+        if not changed:
+            return []
+        elements = [Element(container, key) for container, _ in self._containers for key in _keys(container)]
+        return [element for element in elements if _shows(element.content, changed)]
+
     def has_changes(self) -> bool:
         """Return whether the block has changed anything from outside so far."""
         bindings = zip(self.names, self._before, strict=True)
@@ -353,6 +366,26 @@ class Region:
     def elements(self) -> list[Element]:
         """Return the elements and attributes that the block has changed; refuse a change of a plain array or a size."""
         return [element for container, before in self._containers for element in _changed(container, before)]
+
+
+def _keys(container: Any) -> list[Any]:
+    if isinstance(container, CellType):
+        return [""]
+    if isinstance(container, DICT):
+        return [*container]
+    return [*range(len(container))] if isinstance(container, LIST) else []
+
+
+def _shows(value: Any, changed: set[int]) -> bool:
+    """Return whether a value shows one of some arrays and containers."""
+    if isinstance(value, Box):
+        return id(root_of(value)) in changed
+    if value is UNBOUND or tree.children(value) is None:
+        return False
+    parts = mutable_parts(value)
+    return any(id(part) in changed for part in parts) or any(
+        id(root_of(leaf)) in changed for leaf in tree.leaves(value)
+    )
 
 
 def _changed(container: Any, before: Any) -> list[Element]:
