@@ -72,6 +72,7 @@ class Module:
         file = f"/drawn/{self.name}.py"
         linecache.cache[file] = len(self.source), None, self.source.splitlines(keepends=True), file
         module = types.ModuleType(f"drawn_{self.name}")
+        module.__file__ = file
         sys.modules[module.__name__] = module  # data classes look for it
         scope = vars(module)
         with warnings.catch_warnings():

@@ -61,7 +61,7 @@ def examine(seed: int, share: float, folder: Path | None, features: set[str]) ->
     try:
         differences = [*check(source, given, f"seed_{seed}", modes, refusals)]
     except _Late:
-        return {**report, "says": [f"takes more than {LONGEST} s"], "refusals": refusals, "modes": modes}
+        return {**report, "refusals": refusals, "is_late": True}
     finally:
         signal.alarm(0)
     report |= {"refusals": refusals, "modes": modes, "says": [f"{d.mode}: {d.says}" for d in differences]}
@@ -115,6 +115,8 @@ class Tally:
     """The results so far."""
 
     programs: int = 0
+    late: int = 0
+    """How many did not end in their time."""
     modes: Counter[str] = field(default_factory=Counter[str])
     refusals: Counter[str] = field(default_factory=Counter[str])
     different: list[str] = field(default_factory=list[str])
@@ -122,6 +124,7 @@ class Tally:
     def add(self, report: dict[str, Any]) -> None:
         """Count the report of a program."""
         self.programs += 1
+        self.late += report.get("is_late", False)
         self.modes.update(report.get("modes", []))
         self.refusals.update(map(reason, report.get("refusals", [])))
         self.different += [f"seed {report['seed']}: {says[:300]}" for says in report["says"]]
@@ -130,7 +133,7 @@ class Tally:
         """Return the results as a text."""
         lines = [f"{count:6d}  {mode}" for mode, count in self.modes.items()]
         lines += ["refused:", *(f"{count:6d}  {text}" for text, count in self.refusals.most_common(60))]
-        end = f"{self.programs} programs, {len(self.different)} differences"
+        end = f"{self.programs} programs, {self.late} of them not to the end, {len(self.different)} differences"
         return "\n".join([*lines, *self.different, end])
 
 

@@ -69,6 +69,8 @@ class Writer:
 
     def __init__(self, seed: int, depth: int = 5, features: set[str] | None = None) -> None:
         self.draw = Drawing(seed, set(features or ()))
+        self.left = self.draw.random.choice([10, 20, 30, 45])
+        """How many more statements the program may have before blocks end."""
         self.depth = min(depth, self.draw.random.choice([1, 2, 2, 3, 3, 4, 5]))
 
     def source(self) -> str:
@@ -127,7 +129,8 @@ class Writer:
     def _statement(self, names: Names) -> tuple[Lines, Names]:
         """Return a statement, and the names behind it."""
         draw, kind = self.draw, self.draw.random.random()
-        is_flat = names.depth >= self.depth
+        self.left -= 1
+        is_flat = names.depth >= self.depth or self.left < 0
         if not is_flat and kind < 0.2:
             return self._if(names), names
         if not is_flat and names.loops < 3 and kind < 0.34:

@@ -28,9 +28,11 @@ from wengert.engine.staged.numbers import check_numbers, check_size
 from wengert.engine.staged.raising import joined, keep_strict, lost, note_number, note_unread, number_of, run
 from wengert.engine.staged.regions import (
     FLOW,
+    Fact,
     Place,
     Region,
     Variable,
+    assuming,
     key_of,
     put,
     variables,
@@ -467,8 +469,10 @@ class _Staging:
 
         A condition that changes something, or may raise an exception, is part of the turn before.
         """
+        flags = [Fact(flag, False) for flag in self.loop.exits() if isinstance(flag, Box)]
         try:
-            self.turn(number)
+            with assuming(*flags):  # else there is no turn
+                self.turn(number)
             return self.loop.going(self._test) if self.entry.acts else True, None
         except Exception as error:
             problem = lost(error)
