@@ -28,7 +28,6 @@ from wengert.engine.core.raised import is_of_math, is_users_own
 from wengert.engine.ir.graph import Graph
 from wengert.engine.ir.types import TensorType, type_of
 from wengert.engine.memory import is_strided, stand_in
-from wengert.engine.ops.comparison import require_valid
 from wengert.engine.transforms.staging import stage
 
 MISFIT: Any = object()
@@ -217,7 +216,7 @@ class Specialisation:
 def _raises(graph: Graph) -> bool:
     """Return whether a program may raise an exception of the user's."""
     return any(
-        (one.primitive == require_valid.name) or any(map(_raises, one.graphs())) for one in graph.equations
+        (one.primitive == "require_valid") or any(map(_raises, one.graphs())) for one in graph.equations
     )
 
 

@@ -133,7 +133,9 @@ class Tally:
         """Return the results as a text."""
         lines = [f"{count:6d}  {mode}" for mode, count in self.modes.items()]
         lines += ["refused:", *(f"{count:6d}  {text}" for text, count in self.refusals.most_common(60))]
-        end = f"{self.programs} programs, {self.late} of them not to the end, {len(self.different)} differences"
+        end = (
+            f"{self.programs} programs, {self.late} of them not to the end, {len(self.different)} differences"
+        )
         return "\n".join([*lines, *self.different, end])
 
 

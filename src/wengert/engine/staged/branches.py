@@ -22,7 +22,7 @@ from wengert.engine.ir.types import TensorType, promote, show, type_of
 from wengert.engine.ops.comparison import logical_and, logical_not, logical_or, not_equal
 from wengert.engine.ops.shape import reshape
 from wengert.engine.staged.aliases import link
-from wengert.engine.staged.contents import NOTHING, Content, Leaf, Sharing, content_of, is_same
+from wengert.engine.staged.contents import NOTHING, Content, Leaf, Sharing, content_of, holds, is_same
 from wengert.engine.staged.counted import is_counted
 from wengert.engine.staged.exchanged import give_up, refusal
 from wengert.engine.staged.raising import (
@@ -492,6 +492,13 @@ class _Merge:
             raise refusal("if", f"both branches must give {path} the same value, or numbers", got, hint)
         position = len(self._pairs)
         type_ = _common(path, [type_of(leaf.value) for leaf in (yes, no) if leaf is not None])
+        for leaf in (yes, no):
+            if leaf is not None and not holds(type_, leaf):
+                raise refusal(
+                    "if",
+                    f"{path} has a number that its type in the other branch cannot hold",
+                    *_both(leaf, type_),
+                )
         self._types.append(type_)
         self._pairs.append(
             (zeros(type_) if yes is None else yes.value, zeros(type_) if no is None else no.value)
@@ -527,6 +534,10 @@ def _without_roots(content: Content) -> Content:
 
 def _shown(leaf: Leaf) -> str:
     return show(type_of(leaf.value)) if leaf.is_number else text_of(leaf.object)
+
+
+def _both(leaf: Leaf, type_: TensorType) -> tuple[str, str]:
+    return f"{_shown(leaf)} and {type_}", "convert it in both branches: int, float, astype"
 
 
 def _common(path: str, types: Sequence[TensorType]) -> TensorType:

@@ -14,7 +14,7 @@ from wengert.engine.core.dtypes import BOOL
 from wengert.engine.core.errors import WengertError
 from wengert.engine.ir.types import TensorType, show, type_of
 from wengert.engine.staged.aliases import is_seen, link
-from wengert.engine.staged.contents import Content, Leaf, Sharing, content_of, is_same
+from wengert.engine.staged.contents import Content, Leaf, Sharing, content_of, holds, is_same
 from wengert.engine.staged.exchanged import give_up, refusal
 from wengert.engine.staged.frozen import mutable_parts
 from wengert.engine.staged.regions import (
@@ -300,6 +300,11 @@ class Slot:
             hint = "give it its type before the loop: astype, np.zeros(shape, dtype)"
             got = f"{leaf.type} and {after}"
             raise refusal("loop", f"{path} must keep its type from turn to turn", got, hint) from None
+        for part in (leaf.leaf, now):
+            if part is not None and part.is_number and not holds(settled, part):
+                hint = "convert it before the loop, and in it: int, float, astype"
+                got = f"{_shown(part)} and {settled}"
+                raise refusal("loop", f"{path} has a number that its type cannot hold", got, hint)
         changes, leaf.type = settled != leaf.type, settled
         return changes
 
