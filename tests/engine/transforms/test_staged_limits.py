@@ -299,7 +299,7 @@ def too_large_for_32_bits(x):
 def test_a_number_that_the_other_type_cannot_hold_is_refused(
     program: Callable[[Any], Any], dtype: Any
 ) -> None:
-    with pytest.raises(StagingError, match="has a number that its type .* cannot hold"):
+    with pytest.raises(StagingError, match=r"has a number that its type .* cannot hold"):
         wg.jit(program)(np.array([1, 2, 3], dtype))
     wide = np.array([1, 2, 3], np.float64 if dtype is np.float32 else np.int64)
     assert wg.jit(program)(wide) == program(wide)
