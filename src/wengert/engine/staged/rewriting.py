@@ -10,9 +10,10 @@ import ast
 import copy
 import itertools
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from wengert.engine.staged.exits import RETURNED, VALUE, Exits
+from wengert.engine.staged.matching import Matching
 from wengert.engine.staged.names import Flow, bound, declared, kept, parameters, reads
 from wengert.engine.staged.texts import WRITING
 
@@ -111,6 +112,7 @@ class _Rewriting(ast.NodeTransformer):
         if _is_unsuitable(node):
             return node
         before = self._function, self._flags, self._unsure
+        node.body = [one for statement in node.body for one in _listed(Matching().visit(statement))]
         exits = Exits(node)
         node.body = exits.body
         self._function, self._flags = _Function(node, self._owner), exits.flags
@@ -427,6 +429,10 @@ def _is_foldable(node: ast.Call) -> bool:
     is_nested_sum = isinstance(node.func, ast.Name) and node.func.id == "sum" and len(given.generators) > 1
     is_asynchronous = any(part.is_async for part in given.generators)
     return not (is_nested_sum or is_asynchronous or any(isinstance(part, _EAGER) for part in ast.walk(given)))
+
+
+def _listed(made: Any) -> list[ast.stmt]:
+    return cast("list[ast.stmt]", made) if isinstance(made, list) else [made]
 
 
 def _end(statements: Sequence[ast.stmt]) -> int:
