@@ -296,3 +296,30 @@ def test_one_branch_changes_what_the_other_replaces(program: Callable[..., Any],
     parts = zip(program(factor * X), wg.jit(program)(factor * X), strict=True)
     for expected, found in parts:
         np.testing.assert_allclose(found, expected)
+
+
+def with_a_default(x, n):
+    try:
+        found = x[n]
+    except IndexError:
+        found = -1.0
+    return found
+
+
+def inverse_or_zero(matrix):
+    try:
+        return np.linalg.inv(matrix)
+    except np.linalg.LinAlgError:
+        return 0.0 * matrix
+
+
+def test_an_example_catches_its_own_error() -> None:
+    xs, ns = np.stack([X, 2 * X]), np.array([7, 1])
+    np.testing.assert_array_equal(wg.vmap(with_a_default)(xs, ns), [-1.0, 2 * X[1]])
+    np.testing.assert_array_equal(wg.vmap(wg.grad(with_a_default))(xs, ns), [[0, 0, 0, 0], [0, 1, 0, 0]])
+    nested = wg.vmap(wg.vmap(with_a_default))(np.stack([xs, xs]), np.array([[7, 1], [2, 3]]))
+    np.testing.assert_array_equal(nested, [[-1.0, 2 * X[1]], [X[2], 2 * X[3]]])
+    matrices = np.stack([2.0 * np.eye(2), np.zeros((2, 2))])
+    np.testing.assert_array_equal(wg.vmap(inverse_or_zero)(matrices), [0.5 * np.eye(2), np.zeros((2, 2))])
+    with pytest.raises(IndexError, match="out of bounds"):
+        wg.vmap(lambda x, n: x[n])(xs, ns)
