@@ -160,6 +160,8 @@ def compare(expected: Any, found: Any, mode: str, tolerance: float) -> Differenc
         return None
     if isinstance(expected, Raised) and expected.kind == "of an operator":
         return None
+    if expected == Raised("IndexError") and "grad" in mode and not isinstance(found, Raised):
+        return None  # no derivative depends on the element: the value's mode tells whether the index is checked
     if isinstance(expected, Raised) or isinstance(found, Raised):
         if "vmap" in mode and isinstance(expected, Raised) and isinstance(found, Raised):
             return None  # of another example
