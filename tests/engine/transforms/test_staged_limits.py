@@ -303,3 +303,20 @@ def test_a_number_that_the_other_type_cannot_hold_is_refused(
         wg.jit(program)(np.array([1, 2, 3], dtype))
     wide = np.array([1, 2, 3], np.float64 if dtype is np.float32 else np.int64)
     assert wg.jit(program)(wide) == program(wide)
+
+
+def view_of_what_a_loop_replaces(x):
+    y = np.zeros(4)
+    z = x.copy()
+    h = z[1:3]
+    for _ in range(6):
+        if x[0] > 1:
+            y, z = z.copy(), y.copy()
+        else:
+            h *= 0.5
+    return z
+
+
+def test_a_view_of_an_array_that_a_loop_replaces_is_not_written() -> None:
+    with pytest.raises(StagingError, match="an array is written that, as only a run knows"):
+        wg.jit(view_of_what_a_loop_replaces)(X)

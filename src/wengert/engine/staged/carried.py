@@ -379,6 +379,14 @@ def link_shared(slots: Iterable[Slot]) -> None:
         link(leaf.box, [*leaf.others, *(other.box for other in shared if other is not leaf)])
 
 
+def link_seen(slots: Iterable[Slot]) -> None:
+    """Refuse writes into arrays of a first turn that the program can see by other names, too."""
+    for leaf in [leaf for slot in slots if not isinstance(slot.place, Array) for leaf in slot.leaves]:
+        root = leaf.leaf.root if leaf.leaf is not None and leaf.is_carried and not leaf.is_written else None
+        if root is not None and is_seen([root]):
+            link(leaf.box, [root])
+
+
 def freeze_made(slots: Iterable[Slot]) -> None:
     """Let the containers not change that slots show, and other variables may show, too."""
     slots = [slot for slot in slots if slot.made is not None]

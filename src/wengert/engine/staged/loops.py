@@ -19,7 +19,7 @@ from wengert.engine.ir.types import TensorType
 from wengert.engine.ops.comparison import equal, logical_and
 from wengert.engine.ops.conversion import cast
 from wengert.engine.staged.branches import both_hold, clear, if_, truth
-from wengert.engine.staged.carried import freeze_made, link_shared, note_shared, slot_of
+from wengert.engine.staged.carried import freeze_made, link_seen, link_shared, note_shared, slot_of
 from wengert.engine.staged.contents import Content, Sharing, content_of
 from wengert.engine.staged.counted import Turn, interval
 from wengert.engine.staged.exchanged import give_up, refusal
@@ -418,6 +418,7 @@ class _Staging:
             region.without(box)
         for slot in self.slots.values():
             slot.start(inputs, region)
+        link_seen(self.slots.values())
         link_shared(self.slots.values())
         freeze_made(self.slots.values())
         if self.raises:
