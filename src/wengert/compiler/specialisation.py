@@ -21,7 +21,7 @@ from wengert.compiler.runtime.results import constants
 from wengert.compiler.unit import Options, Unit
 from wengert.engine.core import tree
 from wengert.engine.core.dtypes import check_known
-from wengert.engine.core.errors import IndexingError
+from wengert.engine.core.errors import IndexingError, WengertError
 from wengert.engine.core.garbage import collector_paused
 from wengert.engine.core.lazy import lazy
 from wengert.engine.core.raised import is_of_math, is_users_own
@@ -173,9 +173,11 @@ class Specialisation:
             self.compiled.executable.run(context)
         except IndexingError as problem:
             kept = {var: inputs[n] for n, var in enumerate(self.graph.inputs) if n not in self.donated}
+            self._raise_earlier(leaves)
             raise explained(problem, self.graph, kept) from None
         except Exception as problem:
             if not is_users_own(problem) or self.donated:
+                self._raise_earlier(leaves)
                 raise
             return self._as_in_python(problem, leaves)
         for number, is_weak in self._numbers:
@@ -185,6 +187,17 @@ class Specialisation:
             count = len(results) + len(self.fixed)
             results = [self.fixed[n] if n in self.fixed else next(rest) for n in range(count)]
         return self._made(iter(results))
+
+    def _raise_earlier(self, leaves: Sequence[Any]) -> None:
+        """Raise the exception of the user's program that Python raises before it gets to an error of an operation."""
+        if self.donated or not _raises(self.graph):
+            return
+        try:
+            self._flat.in_python(leaves)
+        except WengertError:
+            return
+        except Exception as users:
+            raise users from None
 
     def _as_in_python(self, problem: Exception, leaves: Sequence[Any]) -> Any:
         """Raise the exception that the function raises without a trace, with its numbers in the text.
@@ -198,6 +211,13 @@ class Specialisation:
         if is_of_math(problem):
             return result
         raise problem
+
+
+def _raises(graph: Graph) -> bool:
+    """Return whether a program may raise an exception of the user's."""
+    return any(
+        (one.primitive == "require_valid") or any(map(_raises, one.graphs())) for one in graph.equations
+    )
 
 
 def _known_type(leaf: Any) -> TensorType:

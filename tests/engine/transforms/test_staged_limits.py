@@ -276,3 +276,47 @@ def test_what_a_call_takes_out_of_an_object_is_not_staged(name: str, branch: boo
     function = in_a_branch if branch else in_a_loop
     with pytest.raises(StagingError, match="only a run knows"):
         wg.jit(partial(function, source=make()))(X)
+
+
+def too_large_for_single(x):
+    best = 1e300
+    for v in x:
+        if v < -5:
+            best = v
+    return best
+
+
+def too_large_for_32_bits(x):
+    found = 3_000_000_000
+    if x[0] > 2:
+        found = x[1]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("program", "dtype"), [(too_large_for_single, np.float32), (too_large_for_32_bits, np.int32)]
+)
+def test_a_number_that_the_other_type_cannot_hold_is_refused(
+    program: Callable[[Any], Any], dtype: Any
+) -> None:
+    with pytest.raises(StagingError, match=r"has a number that its type .* cannot hold"):
+        wg.jit(program)(np.array([1, 2, 3], dtype))
+    wide = np.array([1, 2, 3], np.float64 if dtype is np.float32 else np.int64)
+    assert wg.jit(program)(wide) == program(wide)
+
+
+def view_of_what_a_loop_replaces(x):
+    y = np.zeros(4)
+    z = x.copy()
+    h = z[1:3]
+    for _ in range(6):
+        if x[0] > 1:
+            y, z = z.copy(), y.copy()
+        else:
+            h *= 0.5
+    return z
+
+
+def test_a_view_of_an_array_that_a_loop_replaces_is_not_written() -> None:
+    with pytest.raises(StagingError, match="an array is written that, as only a run knows"):
+        wg.jit(view_of_what_a_loop_replaces)(X)

@@ -29,6 +29,8 @@ _origins: dict[str, _Origin] = {}
 class _Made(threading.local):
     count = 0
     """How many exceptions `user_error` has made in this thread."""
+    of_batches = 0
+    """How many errors the values of single examples have raised in it."""
 
 
 MADE = _Made()

@@ -18,7 +18,7 @@ from wengert.engine.staged.branches import (
     sure,
 )
 from wengert.engine.staged.counted import window
-from wengert.engine.staged.iterables import builtin
+from wengert.engine.staged.iterables import builtin, fold
 from wengert.engine.staged.loops import for_, while_
 from wengert.engine.staged.selected_functions import OfSpans
 from wengert.engine.staged.sources import staged_code
@@ -34,6 +34,7 @@ _CALLED = {
     "chain": chain,
     "choice": choice,
     "clear": clear,
+    "fold": fold,
     "for": for_,
     "if": if_,
     "in": contains,

@@ -6,7 +6,7 @@ import os
 import sys
 import weakref
 from collections.abc import Iterable, Sequence
-from types import FrameType
+from types import FrameType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,9 @@ import numpy as np
 from wengert.engine.boxes import GUARDED, Box, boxed
 from wengert.engine.ir.types import show
 from wengert.engine.staged.exchanged import refusal
+from wengert.engine.staged.exits import RETURNED, VALUE
 from wengert.engine.staged.objects import named, parts_of
-from wengert.engine.staged.regions import FLOW, root_of
+from wengert.engine.staged.regions import FLOW, known, root_of
 from wengert.engine.transforms.substitution import staged_call
 
 #: The folder of Wengert.
@@ -126,7 +127,7 @@ def is_seen(arrays: Sequence[Any]) -> bool:
     wanted = {id(array) for array in arrays}
     waiting: list[Any] = []
     for frame in _frames():
-        waiting += [*frame.f_locals.values(), *named(frame.f_code, frame.f_globals)]
+        waiting += [*_shown(frame), *named(frame.f_code, frame.f_globals)]
     seen: set[int] = set()
     while waiting:
         item = waiting.pop()
@@ -140,9 +141,32 @@ def is_seen(arrays: Sequence[Any]) -> bool:
         if isinstance(item, (Box, np.ndarray)):
             if id(root_of(item)) in wanted:
                 return True
+        elif isinstance(item, FunctionType) and VALUE in item.__code__.co_freevars:
+            waiting += _shown_by(item)
         elif not isinstance(item, (str, int, float, type(None), type)):
             waiting += parts_of(item)
     return False
+
+
+def _shown(frame: FrameType) -> Iterable[Any]:
+    """Return what the variables of a function hold, without what it returns where it is known to go on."""
+    held = frame.f_locals
+    if VALUE not in held or not _goes_on(held.get(RETURNED)):
+        return held.values()
+    return [value for name, value in held.items() if name != VALUE]
+
+
+def _shown_by(block: FunctionType) -> Iterable[Any]:
+    """Return what a block of rewritten source holds, without what the function returns where it is known to go on."""
+    cells = dict(zip(block.__code__.co_freevars, block.__closure__ or (), strict=True))
+    if RETURNED not in cells or not _goes_on(*parts_of(cells[RETURNED])):
+        return parts_of(block)
+    hidden = [cells[VALUE], *parts_of(cells[VALUE])]
+    return [part for part in parts_of(block) if not any(part is other for other in hidden)]
+
+
+def _goes_on(returned: Any = None) -> bool:
+    return returned is False or known(returned) is False
 
 
 def _frames() -> Iterable[FrameType]:

@@ -24,7 +24,16 @@ from wengert.engine.ops.comparison import logical_and, logical_not, logical_or, 
 from wengert.engine.ops.conversion import python_number
 from wengert.engine.ops.shape import reshape
 from wengert.engine.staged.aliases import link
-from wengert.engine.staged.contents import NOTHING, Content, Leaf, Sharing, content_at, content_of, is_same
+from wengert.engine.staged.contents import (
+    NOTHING,
+    Content,
+    Leaf,
+    Sharing,
+    content_at,
+    content_of,
+    holds,
+    is_same,
+)
 from wengert.engine.staged.counted import is_counted
 from wengert.engine.staged.exchanged import give_up, refusal
 from wengert.engine.staged.grown import Grown
@@ -366,7 +375,9 @@ def _side(
                     raise problem from None
             found: list[Place] = [*region.arrays(), *region.elements(whole)] if problem is None else []
             places = {key_of(place): place for place in found}
-            contents = {key_of(place): content_at(place) for place in (*names, *found)}
+            # The other branch may give an element another value, where this one changes what it holds.
+            shown = region.showing(found)
+            contents = {key_of(place): content_at(place) for place in (*shown, *names, *found)}
             outcome = content_of(value)
             live = (contents[key_of(place)] for place in (*names, *found) if place.is_live)
             note_unread(trace, [*live, outcome])
@@ -558,6 +569,13 @@ class _Merge:
             raise refusal("if", f"both branches must give {path} the same value, or numbers", got, hint)
         position = len(self._pairs)
         type_ = type_ or _common(path, [type_of(leaf.value) for leaf in (yes, no) if leaf is not None])
+        for leaf in (yes, no):
+            if leaf is not None and not holds(type_, leaf):
+                raise refusal(
+                    "if",
+                    f"{path} has a number that its type in the other branch cannot hold",
+                    *_both(leaf, type_),
+                )
         self._types.append(type_)
         self._pairs.append(
             (zeros(type_) if yes is None else yes.value, zeros(type_) if no is None else no.value)
@@ -593,6 +611,10 @@ def _without_roots(content: Content) -> Content:
 
 def _shown(leaf: Leaf) -> str:
     return show(type_of(leaf.value)) if leaf.is_number else text_of(leaf.object)
+
+
+def _both(leaf: Leaf, type_: TensorType) -> tuple[str, str]:
+    return f"{_shown(leaf)} and {type_}", "convert it in both branches: int, float, astype"
 
 
 def _common(path: str, types: Sequence[TensorType]) -> TensorType:

@@ -14,7 +14,7 @@ from wengert.engine.core.dtypes import BOOL
 from wengert.engine.core.errors import WengertError
 from wengert.engine.ir.types import TensorType, show, type_of
 from wengert.engine.staged.aliases import is_seen, link
-from wengert.engine.staged.contents import Content, Leaf, Sharing, content_at, is_same
+from wengert.engine.staged.contents import Content, Leaf, Sharing, content_at, holds, is_same
 from wengert.engine.staged.exchanged import give_up, refusal
 from wengert.engine.staged.frozen import mutable_parts
 from wengert.engine.staged.regions import (
@@ -306,6 +306,11 @@ class Slot:
             hint = "give it its type before the loop: astype, np.zeros(shape, dtype)"
             got = f"{leaf.type} and {after}"
             raise refusal("loop", f"{path} must keep its type from turn to turn", got, hint) from None
+        for part in (leaf.leaf, now):
+            if part is not None and part.is_number and not holds(settled, part):
+                hint = "convert it before the loop, and in it: int, float, astype"
+                got = f"{_shown(part)} and {settled}"
+                raise refusal("loop", f"{path} has a number that its type cannot hold", got, hint)
         changes, leaf.type = settled != leaf.type, settled
         return changes
 
@@ -378,6 +383,14 @@ def link_shared(slots: Iterable[Slot]) -> None:
     shared = [leaf for slot in slots for leaf in slot.leaves if leaf.is_shared and leaf.is_carried]
     for leaf in shared:
         link(leaf.box, [*leaf.others, *(other.box for other in shared if other is not leaf)])
+
+
+def link_seen(slots: Iterable[Slot]) -> None:
+    """Refuse writes into arrays of a first turn that the program can see by other names, too."""
+    for leaf in [leaf for slot in slots if not isinstance(slot.place, Array) for leaf in slot.leaves]:
+        root = leaf.leaf.root if leaf.leaf is not None and leaf.is_carried and not leaf.is_written else None
+        if root is not None and is_seen([root]):
+            link(leaf.box, [root])
 
 
 def freeze_made(slots: Iterable[Slot]) -> None:

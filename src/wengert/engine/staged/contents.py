@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.engine.boxes import Box, own
+from wengert.engine.boxes import Box, concrete, own
 from wengert.engine.control.values import is_number
 from wengert.engine.core import tree
+from wengert.engine.ir.types import TensorType, type_of
 from wengert.engine.staged.aliases import linked
 from wengert.engine.staged.regions import UNBOUND, Growth, Items, Place, Region, Unsure, known, root_of
 
@@ -116,3 +117,22 @@ class Sharing:
         """Return the arrays that a leaf may be, as only a run knows, or that others may show."""
         found = [root for root in linked(leaf.root) if self._region.is_outer(root) or self._seen[id(root)]]
         return [*([leaf.root] if self.is_shared(leaf) else []), *found]
+
+
+def holds(type_: TensorType, leaf: Leaf) -> bool:
+    """Return whether a type can hold a number of Python's, which would keep its own one in Python.
+
+    Args:
+        type_: what a branch or a loop gives a variable.
+        leaf: what the variable holds on one path.
+    """
+    own, dtype = type_of(leaf.value), type_.dtype
+    if type_.weak or not own.weak or own.dtype == dtype or own.dtype.kind == "b":
+        return True
+    number = concrete(leaf.value) if isinstance(leaf.value, Box) else leaf.value
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        return number is not None and int(limits.min) <= number <= int(limits.max)
+    if dtype.kind == "f" and number is not None and np.isfinite(number):
+        return abs(number) <= float(np.finfo(dtype).max)
+    return True

@@ -20,9 +20,10 @@ from wengert.engine.ops.arithmetic import rint
 from wengert.engine.ops.cells import array_of
 from wengert.engine.ops.comparison import where
 from wengert.engine.ops.conversion import python_number
-from wengert.engine.staged.branches import choice, either_holds, negation, truth
+from wengert.engine.staged.branches import both_hold, choice, either_holds, negation, truth
 from wengert.engine.staged.counted import BEYOND, interval, limit
 from wengert.engine.staged.grown import Grown
+from wengert.engine.staged.raising import run
 from wengert.engine.staged.subscripts import item as element
 from wengert.engine.transforms.math_errors import checked
 
@@ -225,6 +226,48 @@ def _all(items: Any) -> Any:
         if fails is True:
             return False
     return _pythons(negation(fails))
+
+
+def fold(
+    users: Any,
+    whole: Callable[[], Any],
+    items: Callable[[], Any],
+    test: Callable[[Any], Any] | None,
+    element: Callable[[Any], Any],
+) -> Any:
+    """Return ``any(...)``, ``all(...)`` or ``sum(...)`` of a generator expression.
+
+    Args:
+        users: what the program calls by that name.
+        whole: returns the generator.
+        items: returns what it goes through.
+        test: which of its items count; None for all.
+        element: returns the value of an item.
+    """
+    if users is builtins.sum:
+        total: Any = 0
+        for item in items():
+            holds = test is None or truth(run(test, item))
+            total = choice(
+                holds, lambda item=item, total=total: total + run(element, item), lambda total=total: total
+            )
+        return total
+    if users not in (builtins.any, builtins.all):
+        return users(whole())
+    ends = users is builtins.any
+    found: Any = False
+    for item in items():
+
+        def next_one(item: Any = item) -> Any:
+            def holds() -> Any:
+                return run(element, item) if ends else negation(run(element, item))
+
+            return holds() if test is None else both_hold(run(test, item), holds)
+
+        found = either_holds(found, next_one)
+        if found is True:
+            return ends
+    return _truth_value(found if ends else negation(found))
 
 
 #: What stands for Python's functions.

@@ -12,26 +12,29 @@ from wengert.engine.control.scan_primitive import scan_primitive
 from wengert.engine.control.subgraphs import convert_outputs
 from wengert.engine.control.values import bytes_of, fit
 from wengert.engine.control.while_loop import while_primitive
-from wengert.engine.core.dtypes import INT64
+from wengert.engine.core.dtypes import BOOL, INT64
+from wengert.engine.core.errors import IndexingError, WengertError
 from wengert.engine.ir.graph import Graph
 from wengert.engine.ir.types import TensorType
 from wengert.engine.ops.comparison import equal, logical_and
 from wengert.engine.ops.conversion import cast
 from wengert.engine.staged.aliases import release
 from wengert.engine.staged.branches import both_hold, clear, if_, truth
-from wengert.engine.staged.carried import freeze_made, link_shared, note_shared, slot_of
+from wengert.engine.staged.carried import freeze_made, link_seen, link_shared, note_shared, slot_of
 from wengert.engine.staged.contents import Content, Sharing, content_at
 from wengert.engine.staged.counted import Turn, interval
 from wengert.engine.staged.exchanged import give_up, refusal
 from wengert.engine.staged.growing import GrowingList, may_grow
 from wengert.engine.staged.iterables import Rows, rows_of
 from wengert.engine.staged.numbers import check_numbers, check_size
-from wengert.engine.staged.raising import joined, keep_strict, note_number, note_unread, run
+from wengert.engine.staged.raising import joined, keep_strict, lost, note_number, note_unread, number_of, run
 from wengert.engine.staged.regions import (
     FLOW,
+    Fact,
     Place,
     Region,
     Variable,
+    assuming,
     grows,
     key_of,
     put,
@@ -49,6 +52,7 @@ MOST_KEPT, MOST_KEPT_BYTES = 1 << 16, 1 << 26
 #: How often a body is traced at most.
 _MOST_DRAFTS = 32
 _COUNTER = TensorType(INT64, (), True)
+_FLAG = TensorType(BOOL, ())
 
 
 def for_(iterable: Any, body: Callable[[Any], None], state: Any, info: Any, exits: Callable[[], Any]) -> None:
@@ -265,7 +269,7 @@ class _While(_Loop):
             if self.info[1]:
                 raise refusal("while", "a global variable is assigned in a loop", hint="return the value")
             staging = _Staging(self, lambda _: run(self.body), self.test, None, None)
-            staging.always = going is True
+            staging.always, staging.going = going is True, going
             staging.stage()
             return
 
@@ -293,6 +297,12 @@ def _turns(count: int | None, length: Any) -> tuple[int, int | None]:
     return found[0], max(found[1], 0) if found[1] <= MOST_KEPT else None
 
 
+def _raise_refusal(problem: Exception) -> None:
+    """Raise an exception that is not the program's own."""
+    if isinstance(problem, WengertError) and not isinstance(problem, IndexingError):
+        raise problem from None
+
+
 class _Staging:
     """Makes a loop one of the program.
 
@@ -317,6 +327,8 @@ class _Staging:
         self.growing: list[GrowingList] = []
         self.is_relaxed = False
         """Whether the changes of lists are not known yet."""
+        self.going: Any = True
+        """Whether the condition of a `while` statement holds before the first turn."""
         self._begin()
         self.test_is_true = False
         """Whether only a flag, or an exception, ends the loop."""
@@ -370,7 +382,13 @@ class _Staging:
                 turns = cast(self.length, dtype=INT64)
                 results = bounded_scan_primitive(turns, *operands, body=body, **parts, stops=False)
         else:
-            condition, tested = self._condition(types)
+            found = self._condition(types)
+            if found is None:
+                self.entry.acts = True
+                self._begin()
+                self.stage()
+                return
+            condition, tested = found
             limit = {"max_bytes": _budget(types)} if self.most is None else {"most": self.most}
             results = while_primitive(
                 *tested,
@@ -429,14 +447,26 @@ class _Staging:
 
     def _types(self) -> list[TensorType]:
         slots = [type_ for slot in self.slots.values() for type_ in slot.types()]
-        return [_COUNTER, *slots, *(one.type for one in self.growing), *([_COUNTER] if self.raises else [])]
+        return [
+            _COUNTER,
+            *slots,
+            *(one.type for one in self.growing),
+            *([_COUNTER] if self.raises else []),
+            *([_FLAG] if self.entry.acts else []),
+        ]
 
     def _initial(self) -> list[Any]:
         slots = [value for slot in self.slots.values() for value in slot.initial()]
-        return [0, *slots, *(one.initial() for one in self.growing), *([0] if self.raises else [])]
+        return [
+            0,
+            *slots,
+            *(one.initial() for one in self.growing),
+            *([0] if self.raises else []),
+            *([self.going] if self.entry.acts else []),
+        ]
 
-    def _start(self, trace: GraphTrace, types: Sequence[TensorType], region: Region) -> Any:
-        """Put all places into the state in which a turn begins; return the number of the turn."""
+    def _start(self, trace: GraphTrace, types: Sequence[TensorType], region: Region) -> tuple[Any, Any]:
+        """Put all places into the state in which a turn begins; return its number, and whether it takes place."""
         inputs = iter([trace.new_input(type_) for type_ in types])
         number = next(inputs)
         for box in self.exchanged.values():
@@ -445,11 +475,12 @@ class _Staging:
             slot.start(inputs, region)
         for one in self.growing:
             one.start(next(inputs), number)
+        link_seen(self.slots.values())
         link_shared(self.slots.values())
         freeze_made(self.slots.values())
         if self.raises:
             FLOW.code = next(inputs)
-        return number
+        return number, next(inputs) if self.entry.acts else True
 
     def _draft(self) -> tuple[Graph | None, list[Any]]:
         """Trace a turn, with what stands for the lists that grow; return no graph if the carry had to change."""
@@ -473,15 +504,18 @@ class _Staging:
         # A draft that is not the last leaves equations on values from outside that nothing reads.
         with Region(self.loop.functions, [*names, *others]) as region, provisionally():
             with running(Turn(self.most)) as trace, inside(trace):
-                number = self._start(trace, self._types(), region)
+                number, _ = self._start(trace, self._types(), region)
                 code, FLOW.code = FLOW.code, 0
-                self.turn(number)
-                contents, found = self._contents(region)
+                contents, _ = self._contents(region)
+                going, problem = self._carried_out(number)
+                if problem is not None and self.growing:
+                    raise problem
+                contents, found = self._contents(region) if problem is None else (contents, {})
                 for one in self.growing:
                     one.check(self.loop.names)
-                ends = [one.finish() for one in self.growing]
+                grown = [one.finish() for one in self.growing]
                 note_unread(trace, [*contents.values(), *map(content_at, found.values())])
-                code = joined(code, FLOW.code)
+                code = joined(code, FLOW.code if problem is None else joined(FLOW.code, number_of(problem)))
                 sharing = Sharing(region, list(contents.values()))
                 after = number + 1
                 exchanged = {id(box): box for box in region.exchanged() if id(box) not in region.given_up}
@@ -499,7 +533,7 @@ class _Staging:
             self.slots.pop(("array", key), None)
         for key in before:
             changes |= self.slots[key].finish(contents[key], sharing, region)
-        changes |= note_shared(self.slots.values()) | any(is_changed for _, is_changed in ends)
+        changes |= note_shared(self.slots.values()) | any(is_changed for _, is_changed in grown)
         if not changes and self.is_relaxed:
             self.is_relaxed, changes = False, is_strict
         if not self.raises and (isinstance(code, Box) or code):
@@ -507,9 +541,26 @@ class _Staging:
         if changes:
             return None, []
         results = [value for key, slot in self.slots.items() for value in slot.outputs(contents[key])]
-        arrays = [array for array, _ in ends]
-        graph = trace.finish([after, *results, *arrays, *([code] if self.raises else [])])
+        ends = [*([code] if self.raises else []), *([going] if self.entry.acts else [])]
+        graph = trace.finish([after, *results, *(array for array, _ in grown), *ends])
         return graph, trace.captured
+
+    def _carried_out(self, number: Any) -> tuple[Any, Exception | None]:
+        """Carry out a turn; return whether another one follows, or the exception that it raises in any case.
+
+        A condition that changes something, or may raise an exception, is part of the turn before.
+        """
+        flags = [Fact(flag, False) for flag in self.loop.exits() if isinstance(flag, Box)]
+        try:
+            with assuming(*flags):  # else there is no turn
+                self.turn(number)
+            return self.loop.going(self._test) if self.entry.acts else True, None
+        except Exception as error:
+            problem = lost(error)
+            _raise_refusal(problem)
+            if self.always:
+                raise problem from None
+            return False, problem
 
     def _contents(self, region: Region) -> tuple[dict[Any, Content], dict[Any, Place]]:
         """Return what the places hold after a turn, and further places that it changes."""
@@ -523,20 +574,34 @@ class _Staging:
         found = {key_of(place): place for place in changed if key_of(place) not in taken}
         return {key: content_at(slot.place) for key, slot in self.slots.items()}, found
 
-    def _condition(self, types: Sequence[TensorType]) -> tuple[Graph, list[Any]]:
+    def _condition(self, types: Sequence[TensorType]) -> tuple[Graph, list[Any]] | None:
+        """Trace the condition; return nothing if it does more than that."""
         names = [slot.place for slot in self.slots.values() if isinstance(slot.place, Variable)]
-        with Region(self.loop.functions, names) as region, running(GraphTrace("loop")) as trace:
-            number = self._start(trace, types, region)
+        functions = self.loop.functions
+        with Region(functions, names) as region, provisionally(), running(GraphTrace("loop")) as trace:
+            number, going = self._start(trace, types, region)
             code, FLOW.code = FLOW.code, 0
-            going = self.loop.going(self._test if self.length is None else lambda: number < self._length())
+            if not self.entry.acts:
+                with Region(functions, names) as tested:
+                    going = self._going(number)
+                    if going is None or tested.has_changes() or isinstance(FLOW.code, Box):
+                        return None
             if isinstance(code, Box):
                 fine = equal(code, 0)
                 going = logical_and(fine, going) if isinstance(going, Box) else fine if going else False
-            if isinstance(FLOW.code, Box):
-                raise refusal("while", "the condition raises an exception that only a run knows")
         if not isinstance(going, Box) and going:
             raise refusal("while", "no turn ends the loop")
         return trace.finish([going]), trace.captured
+
+    def _going(self, number: Any) -> Any:
+        """Return whether another turn follows; None if the condition raises an exception."""
+        if self.length is not None:
+            return self.loop.going(lambda: number < self._length())
+        try:
+            return self.loop.going(self._test)
+        except Exception as error:
+            _raise_refusal(lost(error))
+            return None
 
     def _test(self) -> Any:
         found = truth(run(self.test))

@@ -19,7 +19,7 @@ from wengert.engine.ops.cells import are_cells, cells, kind_of, packed
 from wengert.engine.ops.conversion import cast
 from wengert.engine.staged.exchanged import give_up, is_given_up, refusal
 from wengert.engine.staged.exits import RETURNED, VALUE
-from wengert.engine.staged.frozen import Frozen
+from wengert.engine.staged.frozen import Frozen, mutable_parts
 from wengert.engine.staged.grown import Grown
 from wengert.engine.staged.objects import (
     ARRAY,
@@ -414,6 +414,25 @@ class Region:
         written = (box for key, (box, _, _) in self.written.items() if key not in inner)
         return [Array(box) for box in written if not is_given_up(box)]
 
+    def showing(self, places: Sequence[Place]) -> list[Element]:
+        """Return the elements and attributes that hold arrays or containers that the block has changed inside.
+
+        Args:
+            places: what the block has changed.
+        """
+        changed = {id(place.box) for place in places if isinstance(place, Array)}
+        changed |= {id(place.container) for place in places if isinstance(place, Element)}
+        if not changed:
+            return []
+        elements = [Element(container, key) for container, _ in self._containers for key in _keys(container)]
+        return [element for element in elements if _shows(element.content, changed)]
+
+    def has_changes(self) -> bool:
+        """Return whether the block has changed anything from outside so far."""
+        bindings = zip(self.names, self._before, strict=True)
+        is_bound = any(variable.content is not before for variable, before in bindings)
+        return is_bound or bool(self.arrays() or self.exchanged() or self.elements())
+
     def exchanged(self) -> list[Box]:
         """Return the arrays from outside that nothing may read after the block."""
         return [box for key, (box, _, _) in self.written.items() if key not in self.born and is_given_up(box)]
@@ -454,6 +473,26 @@ class Region:
             for container, before in self._containers
             for element in _changed(container, before, id(container) in whole)
         ]
+
+
+def _keys(container: Any) -> list[Any]:
+    if isinstance(container, CellType):
+        return [""]
+    if isinstance(container, DICT):
+        return [*container]
+    return [*range(len(container))] if isinstance(container, LIST) else []
+
+
+def _shows(value: Any, changed: set[int]) -> bool:
+    """Return whether a value shows one of some arrays and containers."""
+    if isinstance(value, Box):
+        return id(root_of(value)) in changed
+    if value is UNBOUND or tree.children(value) is None:
+        return False
+    parts = mutable_parts(value)
+    return any(id(part) in changed for part in parts) or any(
+        id(root_of(leaf)) in changed for leaf in tree.leaves(value)
+    )
 
 
 def _changed(container: Any, before: Any, is_whole: bool) -> Sequence[Element | Items | Growth]:

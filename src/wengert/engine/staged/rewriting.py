@@ -10,9 +10,10 @@ import ast
 import copy
 import itertools
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from wengert.engine.staged.exits import RETURNED, VALUE, Exits
+from wengert.engine.staged.matching import Matching
 from wengert.engine.staged.names import Flow, bound, declared, kept, parameters, reads
 from wengert.engine.staged.texts import WRITING
 
@@ -38,6 +39,8 @@ BUILTIN_NAMES = {
     "all",
     "round",
 }
+#: Functions of Python that go through a generator expression, and its elements one after another.
+_FOLDS = {"any", "all", "sum"}
 _EAGER = (ast.Yield, ast.YieldFrom, ast.Await, ast.NamedExpr)
 
 
@@ -123,6 +126,7 @@ class _Rewriting(ast.NodeTransformer):
         if _is_unsuitable(node):
             return node
         before = self._function, self._flags, self._unsure
+        node.body = [one for statement in node.body for one in _listed(Matching().visit(statement))]
         exits = Exits(node)
         node.body = exits.body
         self._function, self._flags = _Function(node, self._owner), exits.flags
@@ -389,6 +393,8 @@ class _Rewriting(ast.NodeTransformer):
         """Rewrite ``super()``, and calls of Python's functions that have a counterpart."""
         function = self._function
         name = node.func.id if isinstance(node.func, ast.Name) else ""
+        if function is not None and name in _FOLDS and name not in function.own and _is_foldable(node):
+            return self._fold(node, name)
         self.generic_visit(node)
         if function is None:
             return node
@@ -402,6 +408,33 @@ class _Rewriting(ast.NodeTransformer):
         if name in BUILTIN_NAMES and name not in function.own:
             node.func = _placed(_call("builtin", ast.Name(name, ast.Load())), node.func)
         return node
+
+    def _fold(self, node: ast.Call, name: str) -> ast.expr:
+        """Rewrite ``any``, ``all`` or ``sum`` of a generator expression: Python may not get to all elements."""
+        (given,) = node.args
+        assert isinstance(given, ast.GeneratorExp)
+        (first, *others) = given.generators
+        whole = _lazy(copy.deepcopy(given), given)
+        element = given.elt
+        if others:
+            element = _placed(ast.Call(node.func, [ast.GeneratorExp(given.elt, others)], []), given)
+        test = None
+        if first.ifs:
+            test = first.ifs[0] if len(first.ifs) == 1 else _placed(ast.BoolOp(ast.And(), first.ifs), given)
+        items = _lazy(self.visit(first.iter), first.iter)
+        parts = [self._of_item(first.target, part) if part is not None else None for part in (test, element)]
+        folded = _call("fold", node.func, whole, items, *(part or ast.Constant(None) for part in parts))
+        return _placed(folded, node)
+
+    def _of_item(self, target: ast.expr, value: ast.expr) -> ast.expr:
+        """Return a function of an element whose names a target binds."""
+        item = "__wengert_item__"
+        marker = ast.arguments([], [ast.arg(item)], None, [ast.arg(LAZY)], [ast.Constant(None)], None, [])
+        one = ast.comprehension(
+            copy.deepcopy(target), ast.Tuple([ast.Name(item, ast.Load())], ast.Load()), [], 0
+        )
+        made = ast.Subscript(ast.ListComp(self.visit(value), [one]), ast.Constant(0), ast.Load())
+        return _placed(ast.Lambda(marker, made), value)
 
     def _test(self, node: ast.expr) -> ast.expr:
         """Rewrite an expression of which only the truth counts."""
@@ -423,8 +456,7 @@ def _is_part(index: ast.expr) -> bool:
     """Return whether an index of slices or of several entries may depend on what only a run knows."""
     if not isinstance(index, (ast.Slice, ast.Tuple)):
         return False
-    parts = list(ast.walk(index))
-    return any(map(_is_place, parts)) and not any(isinstance(part, ast.Starred) for part in parts)
+    return _is_place(index) and not any(isinstance(part, ast.Starred) for part in ast.walk(index))
 
 
 def _as_value(index: ast.expr) -> ast.expr:
@@ -443,6 +475,20 @@ def _is_place(index: ast.expr) -> bool:
     """Return whether only a run may know what stands in brackets."""
     kinds = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
     return any(isinstance(part, kinds) for part in ast.walk(index))
+
+
+def _is_foldable(node: ast.Call) -> bool:
+    """Return whether a call has one generator expression as its argument, which binds no variables outside."""
+    if len(node.args) != 1 or node.keywords or not isinstance(node.args[0], ast.GeneratorExp):
+        return False
+    given = node.args[0]
+    is_nested_sum = isinstance(node.func, ast.Name) and node.func.id == "sum" and len(given.generators) > 1
+    is_asynchronous = any(part.is_async for part in given.generators)
+    return not (is_nested_sum or is_asynchronous or any(isinstance(part, _EAGER) for part in ast.walk(given)))
+
+
+def _listed(made: Any) -> list[ast.stmt]:
+    return cast("list[ast.stmt]", made) if isinstance(made, list) else [made]
 
 
 def _end(statements: Sequence[ast.stmt]) -> int:

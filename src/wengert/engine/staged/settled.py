@@ -42,6 +42,8 @@ class Entry:
     """What the loop started from."""
     carry: list[tuple[Any, Place, Settled]] = field(default_factory=list[tuple[Any, Place, Settled]])
     raises: bool = False
+    acts: bool = False
+    """Whether the condition of a `while` statement changes something, or may raise an exception."""
     inner: Memory | None = None
     """What the drafts of the loop found of the loops inside."""
 

@@ -37,7 +37,9 @@ def item(container: Any, *indices: Any) -> Any:
     for number, index in enumerate(indices):
         if not (type(container) in (list, tuple) and is_place(index)):
             # An array of the user's that no transform has met takes no index that only a run knows.
-            is_plain = type(container) is np.ndarray and container.dtype.kind in "biufc" and _is_unknown(index)
+            is_plain = (
+                type(container) is np.ndarray and container.dtype.kind in "biufc" and _is_unknown(index)
+            )
             container = (boxed(container) if is_plain else container)[index]
             continue
         rest = indices[number + 1 :]

@@ -25,6 +25,9 @@ from wengert.engine.primitive import HigherOrder, Primitive
 from wengert.engine.transforms.arguments import SETTING, named, refresh, release
 from wengert.engine.transforms.substitution import attempt, current
 
+#: Errors that the values of one example raise, and those of another one may not.
+_OF_VALUES = (IndexError, ArithmeticError, np.linalg.LinAlgError)
+
 
 class Batched:
     """The state of a box under `vmap`: a value with a leading axis of examples.
@@ -80,10 +83,16 @@ class BatchTrace(Trace):
                 weak = weak or operand.state.weak
             else:
                 values.append(snapshot(operand) if isinstance(operand, Box) else operand)
-        if weak and not isinstance(primitive.derivative, HigherOrder):  # graphs know which operands are weak
-            result = self._promoted(primitive, list(map(type_of, operands)), values, batched, params)
-        else:
-            result = primitive.batch(primitive, self.size, values, batched, params)
+        try:
+            if weak and not isinstance(
+                primitive.derivative, HigherOrder
+            ):  # graphs know which operands are weak
+                result = self._promoted(primitive, list(map(type_of, operands)), values, batched, params)
+            else:
+                result = primitive.batch(primitive, self.size, values, batched, params)
+        except _OF_VALUES:
+            MADE.of_batches += 1
+            raise
         return tuple(map(self._boxed, result)) if isinstance(result, tuple) else self._boxed(result)  # pyright: ignore[reportUnknownArgumentType]
 
     def _boxed(self, result: Any) -> Any:
@@ -217,6 +226,8 @@ def vmap(
         size = _size(leaves, leaf_axes, axis_size)
 
         def run() -> tuple[BatchTrace, list[Any], tree.Structure]:
+            nonlocal failed
+            failed = MADE.of_batches
             with running(BatchTrace(size)) as trace:
                 boxes = [
                     leaf if axis is None else _example(trace, leaf, axis)
@@ -229,17 +240,19 @@ def vmap(
                 refresh(outputs)
             return trace, outputs, out_structure
 
-        raised = MADE.count
+        raised, failed = MADE.count, MADE.of_batches
         found: tuple[BatchTrace, list[Any], tree.Structure] | None = None
         try:
             found = attempt(fun, run)
         except Exception:
             if MADE.count == raised:
                 raise
-        if found is None or MADE.count != raised:  # the function may have caught an exception of one example
-            run_again = MADE.count
+        # The function may have caught an exception of one example.
+        if found is None or MADE.count != raised or MADE.of_batches != failed:
+            run_again = MADE.count, MADE.of_batches
             result = _one_by_one(fun, structure, leaves, leaf_axes, size, out_axes)
-            MADE.count += raised - run_again  # what is left concerns the examples of a vmap around
+            MADE.count += raised - run_again[0]  # what is left concerns the examples of a vmap around
+            MADE.of_batches += failed - run_again[1]
             return result
         trace, outputs, out_structure = found
         destinations = _axes_for("out_axes", out_axes, tree.unflatten(out_structure, outputs))

@@ -1,0 +1,250 @@
+"""Run a drawn program in every mode, and compare with plain Python."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import linecache
+import sys
+import types
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import wengert as wg
+from wengert.engine.transforms.staging import evaluate
+
+#: The positions of the arguments by which programs are differentiated.
+FLOATS = (0, 1, 3)
+#: Exceptions that Python raises where operators keep the rules of NumPy.
+_OF_OPERATORS = (ZeroDivisionError, OverflowError)
+#: Modes with the share of programs that run in them.
+MODES = {"trace": 1.0, "trace grad": 0.5, "jit": 0.15, "jit grad": 0.1, "vmap": 0.1, "jit vmap": 0.03}
+_COMPILED = {"trace": "jit", "trace grad": "jit grad"}
+
+
+@dataclass(frozen=True)
+class Raised:
+    """An exception as the outcome of a call."""
+
+    kind: str
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Refused:
+    """The error of what a transform does not follow."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Two modes that differ.
+
+    Args:
+        mode: the mode that differs.
+        says: how.
+        is_value: whether numbers differ, not exceptions.
+    """
+
+    mode: str
+    says: str
+    kind: str
+
+
+@dataclass
+class Module:
+    """The functions of a drawn source.
+
+    Args:
+        source: of the module.
+        name: of its file.
+    """
+
+    source: str
+    name: str
+
+    def __post_init__(self) -> None:
+        file = f"/drawn/{self.name}.py"
+        linecache.cache[file] = len(self.source), None, self.source.splitlines(keepends=True), file
+        module = types.ModuleType(f"drawn_{self.name}")
+        module.__file__ = file
+        sys.modules[module.__name__] = module  # data classes look for it
+        scope = vars(module)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            exec(compile(self.source, file, "exec"), scope)
+        self.program: Callable[..., Any] = scope["program"]
+        self.total: Callable[..., Any] = scope["total"]
+
+
+def outcome(function: Callable[..., Any], given: Sequence[Any]) -> Any:
+    """Return the results of a call as a list, or the exception, or the refusal."""
+    copies: list[Any] = [np.copy(x) if isinstance(x, np.ndarray) else x for x in given]
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+            warnings.simplefilter("ignore")
+            return [*function(*copies)]
+    except IndexError:  # of NumPy's, or of Wengert's with the line
+        return Raised("IndexError")
+    except _OF_OPERATORS:
+        return Raised("of an operator")
+    except wg.WengertError as problem:
+        return Refused(f"{type(problem).__name__}: {problem}")
+    except Exception as problem:  # the program's own
+        return Raised(type(problem).__name__, str(problem))
+
+
+def traced(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that traces another, and evaluates the trace."""
+    return lambda *given: evaluate(wg.trace(function)(*given), *given)
+
+
+def _slope(total: Callable[..., Any]) -> Callable[..., Any]:
+    return wg.grad(total, argnums=FLOATS)
+
+
+def _of_examples(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the results of one example after another, stacked."""
+
+    def stacked(*columns: Any) -> Any:
+        found = [function(*(column[number] for column in columns)) for number in range(len(columns[0]))]
+        return [_stacked([result[n] for result in found]) for n in range(len(found[0]))]
+
+    return stacked
+
+
+def _stacked(results: Sequence[Any]) -> Any:
+    """Return the results of all examples: a list, if one of them is a number of Python's."""
+    made = np.stack([np.asarray(result) for result in results])
+    return made.tolist() if any(map(_is_pythons, results)) else made
+
+
+def _is_pythons(number: Any) -> bool:
+    return isinstance(number, (bool, int, float)) and not isinstance(number, np.generic)
+
+
+def _columns(given: Sequence[Any], seed: int) -> list[Any]:
+    """Return three examples: the arguments, and changed ones."""
+    rng = np.random.default_rng(seed)
+    made: list[Any] = []
+    for x in map(np.asarray, given):
+        order = rng.permutation(x.size)
+        swapped = x.reshape(-1)[order].reshape(x.shape) if x.shape else x + x.dtype.type(1)
+        made.append(np.stack([x, -x, swapped]))
+    made[-1] = np.abs(made[-1]) % 5
+    return made
+
+
+def modes(module: Module, given: Sequence[Any], seed: int) -> dict[str, tuple[Any, Any, Sequence[Any]]]:
+    """Return the reference, the function and the arguments of each mode."""
+    columns = _columns(given, seed)
+    slope = _slope(module.total)
+    return {
+        "trace": (module.program, traced(module.program), given),
+        "trace grad": (slope, traced(slope), given),
+        "jit": (module.program, wg.jit(module.program), given),
+        "jit grad": (slope, wg.jit(slope), given),
+        "vmap": (_of_examples(module.program), wg.vmap(module.program), columns),
+        "jit vmap": (_of_examples(module.program), wg.jit(wg.vmap(module.program)), columns),
+    }
+
+
+def compare(expected: Any, found: Any, mode: str, tolerance: float) -> Difference | None:
+    """Return the difference of two outcomes."""
+    if isinstance(expected, Refused) or isinstance(found, Refused):
+        return None
+    if isinstance(expected, Raised) and expected.kind == "of an operator":
+        return None
+    if expected == Raised("IndexError") and "grad" in mode and not isinstance(found, Raised):
+        return (
+            None  # no derivative depends on the element: the value's mode tells whether the index is checked
+        )
+    if isinstance(expected, Raised) or isinstance(found, Raised):
+        if "vmap" in mode and isinstance(expected, Raised) and isinstance(found, Raised):
+            return None  # of another example
+        is_text = isinstance(found, Raised) and "trace)" not in found.text  # a trace knows no numbers
+        is_same = (
+            expected == found if is_text else getattr(expected, "kind", "") == getattr(found, "kind", "")
+        )
+        return (
+            None if is_same else Difference(mode, f"{_shown(found)} instead of {_shown(expected)}", "raised")
+        )
+    if len(expected) != len(found):
+        return Difference(mode, f"{len(found)} results instead of {len(expected)}", "number")
+    for number, (one, other) in enumerate(zip(expected, found, strict=True)):
+        says = _differ(one, other, tolerance, "grad" in mode)
+        if says:
+            kind = "type" if says.startswith("type") else "value"
+            return Difference(mode, f"result {number}: {says}", kind)
+    return None
+
+
+def _shown(result: Any) -> str:
+    return str(result) if isinstance(result, Raised) else f"results {result}"[:300]
+
+
+def _differ(expected: Any, found: Any, tolerance: float, is_slope: bool) -> str:
+    one, other = np.asarray(expected), np.asarray(found)
+    if one.dtype == object:  # an integer of Python's beyond 64 bits
+        return ""
+    if one.shape != other.shape:
+        return f"type: shape {other.shape} instead of {one.shape}"
+    is_widened = _is_pythons(expected) or isinstance(expected, list) or one.dtype.kind == "b"
+    if one.dtype != other.dtype and not is_widened:
+        return f"type: {other.dtype} instead of {one.dtype}: {found} instead of {expected}"
+    if is_slope:  # relative to the largest derivative
+        size = np.max(np.abs(one[np.isfinite(one)]), initial=1.0)
+        close = np.allclose(other / size, one / size, tolerance, tolerance, equal_nan=True)
+    else:
+        close = np.allclose(other, one, tolerance, tolerance, equal_nan=True)
+    return "" if close else f"{found!r} instead of {expected!r}"
+
+
+def tolerance_of(source: str) -> float:
+    """Return the tolerance of a program."""
+    return 2e-3 if " v[" in source or "(v[" in source or "float32" in source else 1e-7
+
+
+def check(
+    source: str, given: Sequence[Any], name: str, chosen: Sequence[str], refusals: list[str] | None = None
+) -> Iterator[Difference]:
+    """Yield the differences of a program.
+
+    Args:
+        source: of the module.
+        given: the arguments.
+        name: of its file.
+        chosen: the modes.
+        refusals: gets the texts of refusals.
+    """
+    module, tolerance = Module(source, name), tolerance_of(source)
+    found = modes(module, given, 0)
+    for mode in chosen:
+        reference, function, arguments = found[mode]
+        result = outcome(function, arguments)
+        if isinstance(result, Refused):
+            if refusals is not None:
+                refusals.append(f"{mode}: {result.text}")
+            continue
+        expected = outcome(reference, arguments)
+        difference = compare(expected, result, mode, tolerance)
+        if isinstance(expected, Raised) and isinstance(result, Raised) and difference and mode in _COMPILED:
+            # The program of a trace raises one of several exceptions; a call of `jit` has Python raise the first.
+            result = outcome(found[_COMPILED[mode]][1], arguments)
+            difference = compare(expected, result, _COMPILED[mode], tolerance)
+        if difference is not None and not is_unstable(reference, arguments, expected, tolerance):
+            yield difference
+
+
+def is_unstable(function: Callable[..., Any], given: Sequence[Any], expected: Any, tolerance: float) -> bool:
+    """Return whether the outcome of a program changes where its arguments move by rounding."""
+    for factor in (1 - 2e-13, 1 + 3e-13, 1 + 1e-12):
+        moved = [x * factor if np.asarray(x).dtype == np.float64 else x for x in given]
+        if compare(expected, outcome(function, moved), "", tolerance * 10) is not None:
+            return True
+    return False
