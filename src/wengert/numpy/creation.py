@@ -47,6 +47,8 @@ __all__ = [
     "meshgrid", "ones", "ones_like", "require", "tri", "zeros", "zeros_like",
 ]  # fmt: skip
 
+_array: Any = np.array  # its type is only known in part
+
 
 def fresh(array: Any) -> Any:
     """Return a new array: inside a transform as a box, into which boxes can be written."""
@@ -229,7 +231,7 @@ def array(
         result = _from_boxes(object, dtype, copy, order)
         shape = shape_of(result)
         return reshaped(result, (1,) * (ndmin - len(shape)) + shape) if len(shape) < ndmin else result
-    plain = cast("Any", np.array(object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin))
+    plain = _array(object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin)
     shared = not copy and plain is object
     return plain if shared else _boxed(plain) if is_box(like) else fresh(plain)
 
