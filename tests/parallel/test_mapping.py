@@ -40,7 +40,7 @@ def branching(x: Any) -> Any:
 
 
 def selecting(x: Any) -> Any:
-    return x[x > 0].sum()
+    return range(9)[np.argmax(x)] * x.sum()
 
 
 def same(left: Any, right: Any) -> bool:
