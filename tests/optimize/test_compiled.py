@@ -300,4 +300,4 @@ def test_errors_say_what_is_wrong(solve: Solver) -> None:
     with pytest.raises(DtypeError, match=rf"^{name}: x0 must be real numbers"):
         solve(np.sum, {"a": "b"})
     with pytest.raises(ConcreteError):
-        wg.jit(lambda y: solve(lambda x: np.sum(x**2) + [0.0, 1.0][np.argmax(x)], y).x)(np.ones(2))
+        wg.jit(lambda y: solve(lambda x: np.sum(x**2) + range(2)[np.argmax(x)], y).x)(np.ones(2))

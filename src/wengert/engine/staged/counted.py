@@ -9,6 +9,7 @@ import numpy as np
 
 from wengert.engine.boxes import RUNNING, Box, concrete
 from wengert.engine.control.recording import Recorder
+from wengert.engine.core.dtypes import INT64
 from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.engine.staged.regions import FLOW
 from wengert.engine.transforms.staging import GraphTrace
@@ -152,6 +153,8 @@ def _interval_of(atom: Var, scope: _Scope) -> Interval | None:
             for graph in equation.graphs()
         ]
         return _hull(parts)
+    if equation.primitive in ("argmax", "argmin"):
+        return 0, equation.operands[0].type.shape[equation.params["axis"]] - 1
     operands = equation.operands[1:] if equation.primitive == "where" else equation.operands
     found = [_interval(operand, scope) for operand in operands]
     rule = _RULES.get(equation.primitive)
@@ -267,8 +270,16 @@ def _sum_at(atom: Var, trace: GraphTrace, scope: _Scope) -> Sum | None:
             return _added({}, one, factor), number * factor
         case "multiply", [(other, factor), (one, number)] if not other:
             return _added({}, one, factor), number * factor
+        case "cast", [total] if equation is not None and _keeps_integers(equation):
+            return total
         case _:
             return {atom: 1}, 0
+
+
+def _keeps_integers(equation: Equation) -> bool:
+    """Return whether a cast makes 64 bits of integers of no more."""
+    before, after = equation.operands[0].type.dtype, equation.outputs[0].type.dtype
+    return after == INT64 and (before.kind == "i" or (before.kind == "u" and before.itemsize < 8))
 
 
 def _added(one: dict[Any, int], other: dict[Any, int], factor: int) -> dict[Any, int]:

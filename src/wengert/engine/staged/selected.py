@@ -13,7 +13,6 @@ from typing import Any, NoReturn, cast
 
 import numpy as np
 
-from wengert.engine.array.operators import operand
 from wengert.engine.boxes import Box, Unsized, boxed, concrete, own, snapshot
 from wengert.engine.core.dtypes import BOOL, dtype_of
 from wengert.engine.core.errors import ConcreteError, IndexingError, ShapeError, message
@@ -35,6 +34,7 @@ from wengert.engine.staged.spans import (
 #: What each of NumPy's functions does with such arrays; `selected_functions` fills it.
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 _REMEDY = "keep the size: write np.where(mask, x, 0), or return a sum of the elements"
+_OPERANDS: Any = (Box, np.ndarray, np.generic, bool, int, float, complex)
 Axes = tuple[Selection | None, ...]
 
 
@@ -266,7 +266,7 @@ def parts_of(value: Any) -> tuple[Any, Axes]:
     """Return an operand as a box, an array or a number, and what is selected of its axes."""
     if isinstance(value, Selected):
         return value.array, value.axes
-    array: Any = operand(value)
+    array = value if isinstance(value, _OPERANDS) else cast("Any", np.asarray(value))
     return array, (None,) * len(shape_of(array))
 
 

@@ -37,11 +37,18 @@ def _implements(*functions: Any) -> Callable[[Any], Any]:
 
 #: Functions that compute each element from the elements at its place.
 _ELEMENTWISE = (
-    *(np.where, np.clip, np.round, np.around, np.real, np.imag, np.nan_to_num, np.isclose, np.sinc, np.angle),
+    *(np.clip, np.round, np.around, np.real, np.imag, np.nan_to_num, np.isclose, np.sinc, np.angle),
     *(np.fix, np.zeros_like, np.ones_like, np.full_like, np.iscomplex, np.isreal),
 )
 for _function in _ELEMENTWISE:
     FUNCTIONS[_function] = functools.partial(elementwise, _function)
+
+
+@_implements(np.where)
+def _chosen(condition: Any, *values: Any) -> Any:
+    if len(values) != 2:
+        raise refused("np.where", "positions in what another subscript selects")
+    return elementwise(np.where, condition, *values)
 
 
 @_implements(np.copy, np.array, np.asarray, np.ascontiguousarray)

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert.engine.array.indexing import signed
 from wengert.engine.boxes import Box, concrete
 from wengert.engine.ir.graph import Atom, Literal
+from wengert.engine.ops.arithmetic import minimum
 from wengert.engine.ops.comparison import where
 from wengert.engine.ops.conversion import python_number
 from wengert.engine.staged.counted import BEYOND, Sum, interval, sum_of
@@ -178,7 +178,9 @@ def number(value: Any) -> Any:
         return operator.index(known)
     if not isinstance(value, Box) or value.shape or value.dtype.kind not in "iu":
         raise TypeError("slice indices must be integers or None or have an __index__ method")
-    return python_number(signed(value), int)
+    if value.dtype == np.uint64:  # what is beyond 64 bits lies outside of every array
+        value = minimum(value, np.uint64((1 << 63) - 1))
+    return python_number(value, int)
 
 
 def span(index: slice, extent: int) -> tuple[Span, bool]:
