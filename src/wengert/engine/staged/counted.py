@@ -154,7 +154,8 @@ def _interval_of(atom: Var, scope: _Scope) -> Interval | None:
         ]
         return _hull(parts)
     if equation.primitive in ("argmax", "argmin"):
-        return 0, equation.operands[0].type.shape[equation.params["axis"]] - 1
+        axis: int = equation.params["axis"]
+        return 0, equation.operands[0].type.shape[axis] - 1
     operands = equation.operands[1:] if equation.primitive == "where" else equation.operands
     found = [_interval(operand, scope) for operand in operands]
     rule = _RULES.get(equation.primitive)
