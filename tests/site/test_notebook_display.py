@@ -74,7 +74,7 @@ def test_an_error_that_passes_context_managers_shows_the_users_lines_alone(
     shell: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = shown(shell, capsys, IMPORTS, "def f(x):\n    return np.sort(x[x > 0])", "wg.jit(f)(np.ones(2))")
-    assert "ConcreteError" in text
+    assert "StagingError" in text
     assert re.search(r"Cell In\[2\], line 2", text)
     assert "File " not in text
 
