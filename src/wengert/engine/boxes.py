@@ -37,6 +37,7 @@ from wengert.engine.core.errors import (
     package_function,
     raised_at,
     split_location,
+    user_location,
 )
 from wengert.engine.core.float_classes import asked, error_of, is_made, requirement_of
 from wengert.engine.core.handlers import is_swallowed
@@ -421,7 +422,11 @@ WINDOWS: list[Callable[[Any, Any, int], int | None]] = []
 class Unsized:
     """Base class of arrays of which only a run knows how many elements they have."""
 
-    __slots__ = ()
+    __slots__ = ("location",)
+
+    def __init__(self) -> None:
+        self.location = user_location()
+        """The user's line that made it."""
 
     @property
     def shape(self) -> tuple[Any, ...]:

@@ -247,3 +247,15 @@ def test_drawn_programs(part: int) -> None:
 def test_many_drawn_programs(part: int) -> None:
     refused = sum(_check(100_000 + 100 * part + seed) for seed in range(100))
     assert refused <= 40
+
+
+@pytest.mark.parametrize("transform", [wg.jit, wg.vmap])
+def test_a_result_of_unknown_size_names_its_line(transform: Any) -> None:
+    def program(x: Any) -> Any:
+        chosen = x[x > 0] * 2.0
+        return chosen
+
+    line = program.__code__.co_firstlineno + 1
+    x = np.ones(3) if transform is wg.jit else np.ones((2, 3))
+    with pytest.raises(ConcreteError, match=rf"the size of a result.*np\.where.*selections\.py:{line}\]"):
+        transform(program)(x)

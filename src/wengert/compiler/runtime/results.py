@@ -15,7 +15,7 @@ from wengert.engine.control.carry import objects_behind
 from wengert.engine.control.values import is_number
 from wengert.engine.core import tree
 from wengert.engine.core.dtypes import is_int64
-from wengert.engine.core.errors import ConcreteError, DtypeError, message
+from wengert.engine.core.errors import ConcreteError, DtypeError, located, message
 
 
 def constants(leaves: Sequence[Any], structure: tree.Structure) -> dict[int, Any]:
@@ -52,7 +52,9 @@ def _check(value: Any, name: str) -> None:
     if isinstance(value, Unsized):
         requirement = "the size of a result must be known before the program runs"
         hint = "write np.where(mask, x, 0), or return a sum of what is selected"
-        raise ConcreteError(message("jit", requirement, f"{value!r} as {name}", hint))
+        raise ConcreteError(
+            located(message("jit", requirement, f"{value!r} as {name}", hint), value.location)
+        )
     got = f"{type(value).__name__} as {name}"
     if isinstance(value, Iterator):
         requirement = "results must be arrays, numbers, containers of them or constants, and an iterator ends"

@@ -52,6 +52,7 @@ class Selected(Unsized):
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 
     def __init__(self, array: Any, axes: Sequence[Selection | None], place: Any = None) -> None:
+        super().__init__()
         self.array, self.axes, self.place = array, tuple(axes), place
         self.is_positions = False
         """Whether the elements are the positions themselves, as those of `np.flatnonzero` are."""

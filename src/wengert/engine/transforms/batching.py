@@ -11,7 +11,7 @@ import numpy as np
 from wengert.engine.boxes import Box, Trace, Unsized, concrete, own, rests_on, running, snapshot
 from wengert.engine.core import tree
 from wengert.engine.core.dtypes import INT64, Dtype, check_known, check_plain, dtype_of
-from wengert.engine.core.errors import ArgumentError, ConcreteError, message
+from wengert.engine.core.errors import ArgumentError, ConcreteError, located, message
 from wengert.engine.core.raised import MADE
 from wengert.engine.core.shapes import Shape, axis_index, shape_of
 from wengert.engine.ir.types import TensorType, show, type_of
@@ -131,7 +131,7 @@ class BatchTrace(Trace):
         if isinstance(output, Unsized):
             requirement = "the size of a result must be the same for all examples, and known"
             hint = "write np.where(mask, x, 0), or return a sum of what is selected"
-            raise ConcreteError(message("vmap", requirement, repr(output), hint))
+            raise ConcreteError(located(message("vmap", requirement, repr(output), hint), output.location))
         if not (isinstance(output, Box) and output.owner is self):
             output = release(self, output)
             check_known("vmap", dtype_of(output))
