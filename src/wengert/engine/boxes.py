@@ -14,7 +14,7 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Generator, Iterable
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -434,20 +434,15 @@ class Unsized:
         raise NotImplementedError
 
 
-class Selecting:
+class Selecting(NamedTuple):
     """What carries out subscripts that select elements of which only a run knows how many there are."""
 
-    def taken(self, value: Any, index: Any) -> Any:
-        """Return ``value[index]``."""
-        raise NotImplementedError
-
-    def put(self, value: Any, index: Any, new: Any) -> None:
-        """Carry out ``value[index] = new``."""
-        raise NotImplementedError
-
-    def positions(self, mask: Any) -> tuple[Any, ...]:
-        """Return the positions at which a mask holds, as `np.nonzero` does."""
-        raise NotImplementedError
+    taken: Callable[[Any, Any], Any]
+    """Returns ``value[index]``."""
+    put: Callable[[Any, Any, Any], None]
+    """Carries out ``value[index] = new``."""
+    positions: Callable[[Any], tuple[Any, ...]]
+    """Returns the positions at which a mask holds, as `np.nonzero` does."""
 
 
 #: `wengert.engine.staged` enters one.

@@ -44,6 +44,23 @@ _PAIRS = [
     ("i - k", "i"),
 ]
 
+_METHODS = [
+    "sum",
+    "prod",
+    "mean",
+    "max",
+    "min",
+    "any",
+    "all",
+    "var",
+    "std",
+    "conj",
+    "round",
+    "cumsum",
+    "clip",
+    "dot",
+]
+
 
 class _Drawn:
     """A program drawn from a seed."""
@@ -259,3 +276,14 @@ def test_a_result_of_unknown_size_names_its_line(transform: Any) -> None:
     x = np.ones(3) if transform is wg.jit else np.ones((2, 3))
     with pytest.raises(ConcreteError, match=rf"the size of a result.*np\.where.*selections\.py:{line}\]"):
         transform(program)(x)
+
+
+@pytest.mark.parametrize("name", _METHODS)
+def test_methods_are_those_of_arrays(name: str) -> None:
+    def program(x: Any) -> Any:
+        chosen = x[x > -0.5]
+        arguments = {"clip": (0, 1), "dot": (chosen,)}.get(name, ())
+        return np.sum(getattr(chosen, name)(*arguments) * 1.0)
+
+    x = np.random.default_rng(0).normal(size=9)
+    np.testing.assert_allclose(wg.jit(program)(x), program(x), rtol=1e-12)

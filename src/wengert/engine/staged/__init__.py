@@ -1,7 +1,7 @@
 """Staged runs: copies of the user's functions whose branches and loops become part of a traced program."""
 
-from wengert.engine.boxes import SELECTING, WINDOWS
-from wengert.engine.staged import raising
+from wengert.engine.boxes import WINDOWS
+from wengert.engine.staged import raising, selected_functions
 from wengert.engine.staged.branches import (
     both,
     both_hold,
@@ -20,7 +20,6 @@ from wengert.engine.staged.branches import (
 from wengert.engine.staged.counted import window
 from wengert.engine.staged.iterables import builtin, fold
 from wengert.engine.staged.loops import for_, while_
-from wengert.engine.staged.selected_functions import OfSpans
 from wengert.engine.staged.sources import staged_code
 from wengert.engine.staged.subscripts import Target, item
 from wengert.engine.transforms.builtin_names import BUILTINS
@@ -52,7 +51,6 @@ _CALLED = {
 }
 BUILTINS.update({f"__wengert_{name}__": function for name, function in _CALLED.items()})
 WINDOWS.append(window)
-SELECTING.append(OfSpans())
 STAGING.append(Staging(staged_code, raising.scope, raising.checked))
 
-__all__ = ["builtin", "for_", "if_", "staged_code", "while_"]
+__all__ = ["builtin", "for_", "if_", "selected_functions", "staged_code", "while_"]

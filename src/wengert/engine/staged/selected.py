@@ -209,7 +209,7 @@ class Selected(Unsized):
             _unknown(name)
 
         def method(*arguments: Any, **options: Any) -> Any:
-            return FUNCTIONS[function](self, *arguments, **options)
+            return function(self, *arguments, **options)
 
         return method
 
@@ -301,12 +301,10 @@ def _moved(operation: str, array: Any, place: int, axis: Selection, target: Sele
     if axis.is_like(target) and axis.extent == target.extent:
         return array
     if isinstance(axis, Mask) or isinstance(target, Mask):
-        if axis.is_like(target) or axis is target:
-            return array
         raise refused(
             operation, "the elements that two masks select can only meet where the masks are one", _REMEDY
         )
-    if not (axis.is_like(target) and axis.extent == target.extent) and not axis.is_as_long_as(target):
+    if not axis.is_as_long_as(target):
         requirement = "the lengths of two slices must be equal, also where one is 1"
         note(ShapeError(message(operation, requirement)), axis.length != target.length)
     positions = np.clip(np.arange(target.extent) + distance(axis, target), 0, axis.extent - 1)

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from wengert.engine.boxes import Selecting, boxed, own
+from wengert.engine.boxes import SELECTING, Selecting, boxed, own
 from wengert.engine.core.shapes import axes_tuple, shape_of
 from wengert.engine.ops.comparison import where
 from wengert.engine.staged.raising import note
@@ -284,17 +284,4 @@ def _positions(mask: Any) -> tuple[Any, ...]:
     return found
 
 
-class OfSpans(Selecting):
-    """Carries out subscripts of slices with unknown ends, and of masks."""
-
-    def taken(self, value: Any, index: Any) -> Any:
-        """Return ``value[index]``: a view, or a copy of what a mask selects."""
-        return taken(value, index)
-
-    def put(self, value: Any, index: Any, new: Any) -> None:
-        """Carry out ``value[index] = new``."""
-        put(value, index, new)
-
-    def positions(self, mask: Any) -> tuple[Any, ...]:
-        """Return the positions at which a mask holds, one array for each axis."""
-        return _positions(mask)
+SELECTING.append(Selecting(taken, put, _positions))
