@@ -16,7 +16,6 @@ from wengert.engine.control.recording import Recorded, Recorder
 from wengert.engine.control.subgraphs import convert_outputs, may_raise
 from wengert.engine.control.values import zeros
 from wengert.engine.core import tree
-from wengert.engine.core.errors import IndexingError, WengertError
 from wengert.engine.core.shapes import shape_of, size
 from wengert.engine.ir.types import TensorType, promote, show, type_of
 from wengert.engine.ops.cells import kind_of
@@ -45,6 +44,7 @@ from wengert.engine.staged.raising import (
     note_number,
     note_unread,
     number_of,
+    raise_refusal,
     run,
 )
 from wengert.engine.staged.regions import (
@@ -371,8 +371,7 @@ def _side(
                 value = run(function) if function is not None else None
             except Exception as error:
                 problem = lost(error)
-                if isinstance(problem, WengertError) and not isinstance(problem, IndexingError):
-                    raise problem from None
+                raise_refusal(problem)
             found: list[Place] = [*region.arrays(), *region.elements(whole)] if problem is None else []
             places = {key_of(place): place for place in found}
             # The other branch may give an element another value, where this one changes what it holds.

@@ -13,7 +13,6 @@ from wengert.engine.control.subgraphs import convert_outputs
 from wengert.engine.control.values import bytes_of, fit
 from wengert.engine.control.while_loop import while_primitive
 from wengert.engine.core.dtypes import BOOL, INT64
-from wengert.engine.core.errors import IndexingError, WengertError
 from wengert.engine.ir.graph import Graph
 from wengert.engine.ir.types import TensorType
 from wengert.engine.ops.comparison import equal, logical_and
@@ -27,7 +26,16 @@ from wengert.engine.staged.exchanged import give_up, refusal
 from wengert.engine.staged.growing import GrowingList, may_grow
 from wengert.engine.staged.iterables import Rows, rows_of
 from wengert.engine.staged.numbers import check_numbers, check_size
-from wengert.engine.staged.raising import joined, keep_strict, lost, note_number, note_unread, number_of, run
+from wengert.engine.staged.raising import (
+    joined,
+    keep_strict,
+    lost,
+    note_number,
+    note_unread,
+    number_of,
+    raise_refusal,
+    run,
+)
 from wengert.engine.staged.regions import (
     FLOW,
     Fact,
@@ -297,12 +305,6 @@ def _turns(count: int | None, length: Any) -> tuple[int, int | None]:
     return found[0], max(found[1], 0) if found[1] <= MOST_KEPT else None
 
 
-def _raise_refusal(problem: Exception) -> None:
-    """Raise an exception that is not the program's own."""
-    if isinstance(problem, WengertError) and not isinstance(problem, IndexingError):
-        raise problem from None
-
-
 class _Staging:
     """Makes a loop one of the program.
 
@@ -557,7 +559,7 @@ class _Staging:
             return self.loop.going(self._test) if self.entry.acts else True, None
         except Exception as error:
             problem = lost(error)
-            _raise_refusal(problem)
+            raise_refusal(problem)
             if self.always:
                 raise problem from None
             return False, problem
@@ -600,7 +602,7 @@ class _Staging:
         try:
             return self.loop.going(self._test)
         except Exception as error:
-            _raise_refusal(lost(error))
+            raise_refusal(lost(error))
             return None
 
     def _test(self) -> Any:

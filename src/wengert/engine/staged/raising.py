@@ -10,8 +10,16 @@ from wengert.engine.boxes import RUNNING, Box, below, caught_error, loss_of
 from wengert.engine.control.values import is_number
 from wengert.engine.core import tree
 from wengert.engine.core.errors import (
+    ArgumentError,
+    DivisionError,
+    DtypeError,
+    IndexingError,
+    MatrixError,
+    RangeError,
+    ShapeError,
     StagingError,
     UncountedError,
+    WengertError,
     is_users,
     place,
     split_location,
@@ -27,6 +35,9 @@ from wengert.engine.staged.regions import FLOW
 from wengert.engine.staged.texts import texts, writes
 from wengert.engine.transforms.builtin_names import LOSSES
 from wengert.engine.transforms.staging import FINISHING, GraphTrace, all_hold
+
+_OWN = (ArgumentError, DivisionError, DtypeError, IndexingError, MatrixError, RangeError, ShapeError)
+"""Errors of Wengert in the place of NumPy's and Python's: they depend on types and known numbers alone."""
 
 _FREE = "cannot access free variable "
 
@@ -99,6 +110,16 @@ def lost(problem: Exception) -> Exception:
         return StagingError(f"{text}{location}")
     hint = "make texts and keys of known values, or write a chain of if statements"
     return StagingError(f"key: only a run knows the number; {hint}.{location}")
+
+
+def raise_refusal(problem: Exception) -> None:
+    """Raise an error that is not the program's own: plain Python would not have raised it.
+
+    Args:
+        problem: an error in a function that is being staged.
+    """
+    if isinstance(problem, WengertError) and not isinstance(problem, _OWN):
+        raise problem from None
 
 
 def keep_strict(problem: str, is_unknown: bool = False) -> None:
