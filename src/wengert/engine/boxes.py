@@ -406,8 +406,6 @@ class _Running(threading.local):
     """The boxes that a block under trace has written, by identity, with their owners and states before."""
     born: dict[int, Box] | None = None
     """The boxes that a block under trace has made, by identity."""
-    hides_text = False
-    """Whether the text of a value that only a run knows raises an error."""
     standard = False
     """Whether the program of an open transform has asked for the namespace of the array API standard."""
 

@@ -36,6 +36,8 @@ from wengert.engine.transforms import turns
 class _State(threading.local):
     origin = ""
     """The source line whose cotangent reverse mode is computing."""
+    line = ""
+    """The source line of the equation that is being evaluated."""
     written = 0
     """How many equations this thread has written."""
     provisional_level = -1
@@ -138,7 +140,7 @@ class GraphTrace(Trace):
 
     def location(self) -> str:
         """Return the user's own line that the next equation comes from."""
-        return user_location()
+        return _state.line or user_location()
 
     def new_input(self, type_: TensorType) -> Any:
         """Add an input to the graph and return its box."""
@@ -351,8 +353,12 @@ def stage(
     return graph, trace.captured
 
 
+#: Operations whose derivatives are functions of the user's, with lines of their own.
+_USERS_RULES = frozenset({"custom_jvp", "custom_vjp"})
+
+
 def evaluate(graph: Graph, *arguments: Any, prepare: Callable[..., Any] | None = None) -> list[Any]:
-    """Evaluate a graph on arrays or boxes.
+    """Evaluate a graph on arrays or boxes; what a trace records of it keeps the lines of the graph.
 
     Args:
         graph: the graph.
@@ -368,17 +374,22 @@ def evaluate(graph: Graph, *arguments: Any, prepare: Callable[..., Any] | None =
     def read(atom: Atom) -> Any:
         return atom.value if isinstance(atom, Literal) else values[atom]
 
-    for position, equation in enumerate(graph.equations):
-        operation = REGISTRY[equation.primitive]
-        operands, params = map(read, equation.operands), equation.params
-        if prepare is not None:
-            operands, params = prepare(operation, [*operands], dict(params))
-        results = operation(*operands, **params)
-        if len(equation.outputs) == 1 and not isinstance(results, tuple):
-            results = (results,)
-        values.update(zip(equation.outputs, results, strict=True))
-        for var in last_use.get(position, ()):
-            del values[var]
+    before = _state.line
+    try:
+        for position, equation in enumerate(graph.equations):
+            operation = REGISTRY[equation.primitive]
+            operands, params = map(read, equation.operands), equation.params
+            if prepare is not None:
+                operands, params = prepare(operation, [*operands], dict(params))
+            _state.line = "" if equation.primitive in _USERS_RULES else equation.location
+            results = operation(*operands, **params)
+            if len(equation.outputs) == 1 and not isinstance(results, tuple):
+                results = (results,)
+            values.update(zip(equation.outputs, results, strict=True))
+            for var in last_use.get(position, ()):
+                del values[var]
+    finally:
+        _state.line = before
     return [read(atom) for atom in graph.outputs]
 
 
