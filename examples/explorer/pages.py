@@ -1,4 +1,4 @@
-"""Write the explorer's pages of the six programs and the five lessons, and pictures of them if Chromium is installed.
+"""Write the explorer's pages of the seven programs and the five lessons, and pictures of them if Chromium is installed.
 
 Usage: ``python examples/explorer/pages.py [FOLDER] [--no-pictures]``; the default is build/explorer.
 """
@@ -36,6 +36,7 @@ def pages():
         "product": (programs.product, (1.0, 2.0, -4.0), "forward", 2),
         "report": (programs.report, (2.0, 5.0), "reverse", 10),
         "newton": (programs.newton, (2.0,), "forward", 9),
+        "bouncing": (programs.bouncing, (2.0, 0.0), "nests", 4),
         "network": (programs.network, (weights, x, np.sin(x[:, :1])), "reverse", 17),
         "cnn": (programs.cnn, (model, TASKS["cnn"].prepare(images), labels.astype(np.int64)), "forward", 6),
         "kalman": (programs.kalman, (0.1, 1.0, positions), "reverse", 40),

@@ -1,4 +1,4 @@
-"""Six programs to explore. ``wengert explore examples/explorer/programs.py:product 1.0 2.0 -4.0`` writes a page."""
+"""Seven programs to explore. ``wengert explore examples/explorer/programs.py:product 1.0 2.0 -4.0`` writes a page."""
 
 import numpy as np
 
@@ -19,6 +19,16 @@ def newton(a):
     while abs(x * x - a) > 1e-12:
         x = 0.5 * (x + a / x)
     return x
+
+
+def bouncing(height, speed):
+    """Return the height of a ball after three seconds; it loses a fifth of its speed where it meets the ground."""
+    for _ in range(60):
+        speed = speed - 0.05 * 9.81
+        height = height + 0.05 * speed
+        if height < 0.0:
+            height, speed = -height, -0.8 * speed
+    return height
 
 
 def network(params, x, y):

@@ -1,4 +1,4 @@
-"""The pages of the six programs and the five lessons."""
+"""The pages of the seven programs and the five lessons."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.browsers import browser as browser  # a fixture
 
 PAGES = Path(__file__).parents[2] / "examples" / "explorer" / "pages.py"
 LESSONS = ("dual", "reverse", "checkpointed", "nested", "kinks")
-NAMES = ("product", "report", "newton", "network", "cnn", "kalman", *LESSONS)
+NAMES = ("product", "report", "newton", "bouncing", "network", "cnn", "kalman", *LESSONS)
 DOCS = Path(__file__).parents[2] / "docs"
 
 

@@ -301,3 +301,28 @@ def test_a_large_graph_shows_the_adjoints_that_the_way_back_has_reached(browser,
     step = run("return valueOf(moment().n === undefined ? null : steps[moment().n].adjoints[0]).data[0]")
     assert current.find_element("css selector", ".adjoint").text.replace("−", "-") == f"{step:.5g}"
     assert len(browser.find_elements("css selector", ".node .adjoint")) > 5
+
+
+def shrunk(x):
+    for _ in range(40):
+        if np.sum(x) > 1.0:
+            x = x / 2.0
+        x = np.sin(x)
+    return np.sum(x)
+
+
+def test_the_compiled_nests_hold_all_paths_with_the_lines_of_loops_and_branches():
+    first = shrunk.__code__.co_firstlineno
+    nests = explore(shrunk)(np.ones(3)).recorded["compiled"]["nests"]
+    heads = [re.sub(r"test_page\.py:", "", head).strip() for nest in nests for head in nest["heads"]]
+    lines = [int(line) - first for head in heads for line in re.findall(r"(\d+)\]$", head)]
+    assert lines == [1, 2, 1, 2]
+    halves = [nest for nest in nests if "/ 2.0" in nest["text"] or "0.5" in nest["text"]]
+    assert {int(nest["location"].rpartition(":")[2]) - first for nest in halves} == {3}
+
+
+def test_a_function_without_source_shows_the_nests_of_its_path():
+    names = {}
+    exec("def without_source(x):\n    return 2.0 * x if x > 1.0 else x", names)
+    page = explore(names["without_source"])(2.0)
+    assert page.recorded["compiled"]["nests"]

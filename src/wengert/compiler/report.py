@@ -121,7 +121,7 @@ class Report:
         ]
         lines = [(location, f"{count:,}") for location, count in self.lines.items()]
         passes = [(name, f"{milliseconds:.2f}") for name, milliseconds in self.passes.items()]
-        loops = "\n".join(line for nest in self._in_loops(numbered=True) for line in nest).lstrip()
+        loops = "\n".join(line for nest in self._blocks(numbered=True) for line in nest).lstrip()
         heads = "nest", "fused", "vectors and tiles", "line", "operations", "bytes"
         return in_notebook(
             short_table(self._title(), heads, nests, texts=4) if nests else element("p", self._title()),
@@ -132,16 +132,29 @@ class Report:
             folded("The passes", table("Time of each pass", ("pass", "milliseconds"), passes)),
         )
 
-    def _in_loops(self, *, numbered: bool = False) -> Iterator[list[str]]:
-        """Yield the lines of each nest, behind those of the loops and branches that begin there."""
+    def in_loops(self) -> Iterator[tuple[NestReport, list[str]]]:
+        """Yield each nest with the loops and branches that begin at it, indented by their depth.
+
+        Example:
+            >>> import numpy as np, wengert as wg
+            >>> def halvings(x):
+            ...     while x > 1.0:
+            ...         x = x / 2.0
+            ...     return x
+            >>> [heads for _, heads in wg.jit(halvings).report(8.0).in_loops() if heads][-1][0][:5]
+            'while'
+        """
         before: tuple[str, ...] = ()
-        for number, nest in enumerate(self.nests, 1):
+        for nest in self.nests:
             same = sum(1 for _ in itertools.takewhile(operator.truth, map(operator.is_, before, nest.around)))
-            heads = [f"{'  ' * depth}{head}" for depth, head in enumerate(nest.around[same:], same)]
-            text = f"{number}: {nest.text}" if numbered else nest.text
-            lines = [f"{'  ' * len(nest.around)}{line}" for line in text.split("\n")]
-            yield ["", *heads, *lines]
+            yield nest, [f"{'  ' * depth}{head}" for depth, head in enumerate(nest.around[same:], same)]
             before = nest.around
+
+    def _blocks(self, *, numbered: bool = False) -> Iterator[list[str]]:
+        """Yield the lines of each nest, behind those of the loops and branches that begin there."""
+        for number, (nest, heads) in enumerate(self.in_loops(), 1):
+            text = f"{number}: {nest.text}" if numbered else nest.text
+            yield ["", *heads, *(f"{'  ' * len(nest.around)}{line}" for line in text.split("\n"))]
 
     def _notes(self) -> list[str]:
         notes = ["subnormal numbers count as zeros"] if self.flushes_subnormals else []
@@ -153,7 +166,7 @@ class Report:
 
     def __str__(self) -> str:
         parts = [self._title()]
-        for nest, lines in zip(self.nests, self._in_loops(), strict=True):
+        for nest, lines in zip(self.nests, self._blocks(), strict=True):
             how = ", ".join(part for part in (nest.lanes, nest.tile) if part)
             facts = [" + ".join(nest.fused), how, f"{nest.operations:,} operations"]
             where = f" [{nest.location}]" if nest.location else ""

@@ -14,7 +14,7 @@ import numpy as np
 from wengert.engine.boxes import Box, concrete
 from wengert.engine.control.recording import RecordedState, Recorder
 from wengert.engine.core.dtypes import BOOL, dtype_of
-from wengert.engine.core.errors import user_frame
+from wengert.engine.core.errors import user_frame, user_location
 from wengert.engine.core.notebooks import readable
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.ir.graph import Var
@@ -91,7 +91,7 @@ class _PathTrace(Recorder):
         text = super().location()
         shown = readable(text)
         frame = user_frame() if text and shown not in self.places else None
-        if frame is not None:
+        if frame is not None and text == user_location():
             code = frame.f_code
             self.places[shown] = Place(code.co_filename, frame.f_lineno, code.co_name)
         return text

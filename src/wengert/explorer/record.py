@@ -7,18 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiler.llvm.host import host
-from wengert.compiler.pipeline import advance
-from wengert.compiler.report import report_of
-from wengert.compiler.unit import Options, Unit
+from wengert.compiler.report import Report
 from wengert.engine.core import tree
 from wengert.engine.core.dtypes import is_float
-from wengert.engine.core.errors import ArgumentError, WengertError, message
+from wengert.engine.core.errors import ArgumentError, message
 from wengert.engine.core.garbage import collector_paused
 from wengert.engine.core.notebooks import readable
 from wengert.engine.core.progress import Bar
 from wengert.engine.ir.graph import Atom, Graph, Literal, Var
 from wengert.engine.primitive import REGISTRY, Linear, Partials
+from wengert.explorer.compiled import COMPILED, compiled, staged_report
 from wengert.explorer.derivatives import Derivatives, Handle, Step, differentiate
 from wengert.explorer.encoding import Encoder, Table, number, tensor, type_text
 from wengert.explorer.path import Decision, Path, follow
@@ -27,8 +25,6 @@ from wengert.explorer.writer import ADJOINT
 from wengert.inspect.notation import adjoint_term, all_values, formula, show, symbol
 from wengert.inspect.statements import Body, Names, Settings, needs_exact_scalars
 
-#: Operations of the largest derivative that is compiled for the page.
-COMPILED = 20_000
 #: Letters of the longest formula.
 _LONGEST = 120
 
@@ -40,10 +36,11 @@ def record(fun: Callable[..., Any], arguments: Sequence[Any], options: Mapping[s
     """
     with Bar("explore") as bar:
         bar.stage("run the function")
-        return _recorded(follow(fun, arguments, options), bar)
+        path = follow(fun, arguments, options)
+        return _recorded(path, lambda: staged_report(fun, arguments, options), bar)
 
 
-def _recorded(path: Path, bar: Bar) -> dict[str, Any]:
+def _recorded(path: Path, staged: Callable[[], Report], bar: Bar) -> dict[str, Any]:
     listing = path.listing
     if not any(is_float(var.dtype) for var in listing.inputs):
         hint = "write 2.0 instead of 2"
@@ -58,7 +55,7 @@ def _recorded(path: Path, bar: Bar) -> dict[str, Any]:
     with collector_paused():
         derivatives = differentiate(listing)
         bar.stage("values")
-        return _Record(path, derivatives).data(bar)
+        return _Record(path, derivatives).data(staged, bar)
 
 
 class _Record:
@@ -102,13 +99,19 @@ class _Record:
                 count += 1
                 self.labels[var] = symbol(count)
 
-    def data(self, bar: Bar) -> dict[str, Any]:
-        """Return all of it; a bar shows the stages."""
+    def data(self, staged: Callable[[], Report], bar: Bar) -> dict[str, Any]:
+        """Return all of it.
+
+        Args:
+            staged: describes the program of all paths.
+            bar: shows the stages.
+        """
         derivatives = self.derivatives
         adjoint = derivatives.adjoint_program()
         bar.stage("compile the derivative")
-        compiled = _compiled(adjoint)
-        for nest in compiled.get("nests", ()):
+        has_paths = bool(self.path.decisions) or len(adjoint.equations) > COMPILED
+        program = compiled(adjoint, staged if has_paths else None)
+        for nest in program.get("nests", ()):
             nest["place"] = self.place(nest["location"])
         return {
             "name": self.listing.name,
@@ -117,8 +120,8 @@ class _Record:
             "outputs": self.outputs(),
             "steps": [self.step(step) for step in derivatives.steps],
             "adjoint": self.statements(adjoint),
-            "compiled": compiled,
-            "costs": self.costs(compiled),
+            "compiled": program,
+            "costs": self.costs(program),
             "decisions": [
                 self.decision(decision)
                 for decision in self.path.decisions
@@ -282,38 +285,14 @@ class _Record:
                     adjoints[var] = handle
         return adjoints
 
-    def costs(self, compiled: Mapping[str, Any]) -> dict[str, int]:
+    def costs(self, program: Mapping[str, Any]) -> dict[str, int]:
         """Return the operations of each of the user's lines in the compiled derivative, by the number of the line."""
         totals: dict[str, int] = {}
-        for location, count in compiled.get("lines", {}).items():
+        for location, count in program.get("lines", {}).items():
             place = self.place(location)
             if place is not None:
                 totals[str(place)] = totals.get(str(place), 0) + count
         return totals
-
-
-def _compiled(graph: Graph) -> dict[str, Any]:
-    """Return the nests of a compiled program, or why there are none."""
-    if len(graph.equations) > COMPILED:
-        return {
-            "problem": f"wg.jit compiles the derivative; with {len(graph.equations):,} operations it is left out here."
-        }
-    try:
-        report = report_of(advance(Unit(graph, {}, host(), Options())))
-    except WengertError as problem:
-        return {"problem": f"The derivative cannot be compiled: {problem}"}
-    nests = [
-        {
-            "text": nest.text,
-            "fused": list(nest.fused),
-            "how": ", ".join(part for part in (nest.lanes, nest.tile) if part),
-            "operations": nest.operations,
-            "bytes": nest.bytes,
-            "location": nest.location.replace(ADJOINT, ""),
-        }
-        for nest in report.nests
-    ]
-    return {"nests": nests, "hosts": list(report.hosts), "arena": report.arena, "lines": report.lines}
 
 
 def _chooses(primitive: str) -> bool:

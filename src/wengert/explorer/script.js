@@ -388,9 +388,11 @@ const traceRows = {
   },
   nests: () => {
     if (!data.compiled.nests) return { heads: [], body: [], hidden: 0 };
-    const body = data.compiled.nests.map((nest, n) => {
-      const current = moment().n === n;
-      return h("tr", { class: `code${current ? " current" : ""}` }, h("td", { class: "count" }, nest.operations.toLocaleString("en")), h("td", { class: "quiet" }, nest.location), cell(nest.text, "nests", "nest", n, current));
+    const body = data.compiled.nests.flatMap((nest, n) => {
+      const current = moment().n === n, indented = nest.text.replace(/^/gm, "  ".repeat(nest.depth));
+      const around = nest.heads.map((head) => h("tr", { class: "code" }, h("td", {}), h("td", {}), h("td", {}, h("span", { class: "pad" }, head))));
+      const own = h("tr", { class: `code${current ? " current" : ""}` }, h("td", { class: "count" }, nest.operations.toLocaleString("en")), h("td", { class: "quiet" }, nest.location), cell(indented, "nests", "nest", n, current));
+      return [...around, own];
     });
     return { heads: ["operations", "line", "value and gradient, as loops over vectors"], body, hidden: 0 };
   },
