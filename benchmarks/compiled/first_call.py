@@ -1,8 +1,8 @@
 """Print the time of the first call of compiled programs, without and with their entry in the disk cache.
 
 A fresh process, its imports done, times tracing, differentiation, compilation or loading, and one step. The figures are
-medians; a workload fails above its limit. With `--scaling`, unrolled Python loops of growing length and their
-gradients are compiled by Wengert and, where it is installed, by JAX; with `--write` too, the table in
+medians; a workload fails above its limit. With `--scaling`, Python loops of growing length and their
+gradients are compiled by Wengert and, where it is installed and they are short, by JAX; with `--write` too, the table in
 docs/measurements.md is replaced.
 """
 
@@ -34,7 +34,9 @@ RUNS = 5
 LIMITS = {"cnn": (1.0, 0.1), "rnn": (1.5, 0.15), "rnn unrolled": (1.5, 0.15)}
 """Seconds without and with the cache."""
 LONG_RUNS = 3
-"""Runs of an unrolled loop."""
+"""Runs of a long loop."""
+JAX_LENGTH = 100
+"""Turns of the longest loop that JAX compiles: it unrolls all of them."""
 
 
 def unrolled_rnn(parameters: Any, x: Any) -> Any:
@@ -84,11 +86,11 @@ def measure(workload: str) -> tuple[float, float]:
     return statistics.median(cold), statistics.median(warm)
 
 
-# -- unrolled loops of growing length --------------------------------------------------------------------
+# -- loops of growing length --------------------------------------------------------------------
 
 
 def unrolled_call(library: str, name: str, length: int) -> float:
-    """Return the seconds of the first call of an unrolled loop and its gradient.
+    """Return the seconds of the first call of a loop and its gradient.
 
     They are the processor's, of all threads, which depend less on other programs of the machine.
     """
@@ -112,18 +114,20 @@ def scaling_rows(libraries: Sequence[str]) -> Iterator[tuple[str, bool]]:
     for name, program in PROGRAMS.items():
         for length in program.lengths:
             medians: list[float] = []
-            for library in libraries:
+            for library in libraries[: 1 if length > JAX_LENGTH else None]:
                 runs = [in_fresh_process("off", library, name, str(length))[0] for _ in range(LONG_RUNS)]
                 medians.append(statistics.median(runs))
-            ratio = [f"{medians[-1] / medians[0]:.1f} x"] if len(medians) > 1 else []
-            cells = [f"{length} {program.title}", *(f"{median:.2f}" for median in medians), *ratio]
+            ratio = (
+                [f"{medians[-1] / medians[0]:.1f} x"] if len(medians) > 1 else [""] * (2 * len(libraries) - 2)
+            )
+            cells = [f"{length:,} {program.title}", *(f"{median:.2f}" for median in medians), *ratio]
             row = f"| {' | '.join(cells)} |"
             print(row, flush=True)
             yield row, length < program.lengths[-1] or medians[0] <= program.limit
 
 
 def scaling(write: bool) -> bool:
-    """Print the table of unrolled loops; return whether all are within their limits."""
+    """Print the table of loops; return whether all are within their limits."""
     has_jax = importlib.util.find_spec("jax") is not None
     rows = list(scaling_rows(("wengert", "jax") if has_jax else ("wengert",)))
     if write:
@@ -135,7 +139,7 @@ def scaling(write: bool) -> bool:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--scaling", action="store_true", help="unrolled loops of growing length")
+    parser.add_argument("--scaling", action="store_true", help="loops of growing length")
     parser.add_argument("--write", action="store_true", help="replace the table in docs/measurements.md")
     arguments = parser.parse_args()
     if arguments.scaling:

@@ -133,9 +133,79 @@ def transformer(length: int) -> Any:
     return program, ([block() for _ in range(length)], _normal(rng, batch, places, width))
 
 
+def forward_algorithm(length: int) -> Any:
+    rng = np.random.default_rng(0)
+    symbols = rng.integers(0, 5, length)
+
+    def program(xp: Any) -> Any:
+        def loss(moves: Any, emissions: Any) -> Any:
+            weights = emissions[:, symbols[0]] / len(moves)
+            total = 0.0
+            for t in range(1, length):
+                scale = xp.sum(weights)
+                total = total + xp.log(scale)
+                weights = (weights / scale) @ moves * emissions[:, symbols[t]]
+            return total + xp.log(xp.sum(weights))
+
+        return loss
+
+    moves = rng.random((8, 8))
+    return program, (moves / moves.sum(axis=1, keepdims=True), rng.random((8, 5)))
+
+
+def neuron(length: int) -> Any:
+    def program(xp: Any) -> Any:
+        def rate(x: Any, width: float) -> Any:
+            return x / (1 - xp.exp(-x / width))
+
+        def loss(sodium: Any, current: Any) -> Any:
+            v, m, h, n = current - 75.0, 0.05, 0.6, 0.32
+            total = 0.0
+            for _ in range(length):
+                flow = sodium * m**3 * h * (v - 50) + 36 * n**4 * (v + 77) + 0.3 * (v + 54.4)
+                rising_m, falling_m = 0.1 * rate(v + 40, 10.0), 4 * xp.exp(-(v + 65) / 18)
+                rising_h, falling_h = 0.07 * xp.exp(-(v + 65) / 20), 1 / (1 + xp.exp(-(v + 35) / 10))
+                rising_n, falling_n = 0.01 * rate(v + 55, 10.0), 0.125 * xp.exp(-(v + 65) / 80)
+                v = v + 0.01 * (current - flow)
+                m = m + 0.01 * (rising_m * (1 - m) - falling_m * m)
+                h = h + 0.01 * (rising_h * (1 - h) - falling_h * h)
+                n = n + 0.01 * (rising_n * (1 - n) - falling_n * n)
+                total = total + v
+            return total
+
+        return loss
+
+    return program, (120.0, 10.0)
+
+
+def flow(length: int) -> Any:
+    def program(xp: Any) -> Any:
+        def difference(u: Any, axis: int) -> Any:
+            return 0.5 * (xp.roll(u, -1, axis) - xp.roll(u, 1, axis))
+
+        def loss(u: Any, v: Any) -> Any:
+            for _ in range(length):
+                u, v = u - 0.01 * u * difference(u, 0), v - 0.01 * v * difference(v, 1)
+                divergence = difference(u, 0) + difference(v, 1)
+                p = 0.0 * u
+                for _ in range(10):
+                    around = xp.roll(p, 1, 0) + xp.roll(p, -1, 0) + xp.roll(p, 1, 1) + xp.roll(p, -1, 1)
+                    p = (around - divergence) / 4
+                u, v = u - difference(p, 0), v - difference(p, 1)
+            return xp.sum(u * u)
+
+        return loss
+
+    rng = np.random.default_rng(0)
+    return program, (rng.random((20, 20)), rng.random((20, 20)))
+
+
 PROGRAMS = {
-    "euler": Program("Euler steps of 3 equations", (100, 300, 1000), 3.0, euler),
-    "runge-kutta": Program("Runge-Kutta steps of Lotka and Volterra", (10, 30, 100), 3.0, runge_kutta),
+    "euler": Program("Euler steps of 3 equations", (10, 1000, 1_000_000), 1.5, euler),
+    "runge-kutta": Program("Runge-Kutta steps of Lotka and Volterra", (10, 1000, 100_000), 1.5, runge_kutta),
+    "hmm": Program("symbols of a hidden Markov model", (10, 2400), 1.5, forward_algorithm),
+    "neuron": Program("steps of Hodgkin's and Huxley's neuron", (10, 10_000), 1.5, neuron),
+    "flow": Program("steps of a flow, 10 sweeps each", (10, 1000), 1.5, flow),
     "lstm": Program("LSTM over characters", (16, 32, 64), 3.0, lstm),
     "perceptron": Program("layers of a perceptron", (10, 30, 100), 3.0, perceptron),
     "transformer": Program("blocks of a transformer", (3, 6, 12), 4.0, transformer),

@@ -282,4 +282,4 @@ def test_a_trace_visits_few_turns_however_many_there_are() -> None:
 
 
 def test_loops_of_few_operations_stay_as_they_are() -> None:
-    assert not _is_loop(wg.trace(lambda x: _walk(x, 20))(_X))
+    assert not _is_loop(wg.trace(lambda x: _walk(x, 10))(_X))

@@ -13,7 +13,7 @@ MOST_TURNS = 64
 #: How often a run with loops of the program does so before it is taken for one that unrolls some none the less.
 MOST_DRAFTS = 128
 #: How many equations a run writes at least before: fewer compile fast as they are.
-LEAST_EQUATIONS = 1500
+LEAST_EQUATIONS = 500
 
 
 class ManyTurns(BaseException):
