@@ -1,8 +1,8 @@
 """Print the time of the first call of compiled programs, without and with their entry in the disk cache.
 
 A fresh process, its imports done, times tracing, differentiation, compilation or loading, and one step. The figures are
-medians; a workload fails above its limit. With `--scaling`, Python loops of growing length and their
-gradients are compiled by Wengert and, where it is installed and they are short, by JAX; with `--write` too, the table in
+medians; a workload fails above its limit. With `--scaling`, Python loops of growing length and their gradients are
+compiled by Wengert and, where it is installed and they are short, by JAX; with `--write` too, the table in
 docs/measurements.md is replaced.
 """
 
