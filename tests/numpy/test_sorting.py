@@ -280,3 +280,44 @@ def test_any_element_of_nothing_is_in_its_place(agrees: Any, function: Any, shap
 )
 def test_bins_rise_or_fall(agrees: Any, bins: Any) -> None:
     agrees(lambda x: np.digitize(x, bins), V)
+
+
+@pytest.mark.parametrize("dtypes", ["dd", "ff", "fd", "qq", "qd", "Qq", "bh"], ids=str)
+@pytest.mark.parametrize("count", [63, 64, 65, 66, 127, 128, 129, 1000])
+def test_places_in_tables_of_any_length(count: int, dtypes: str) -> None:
+    rng = np.random.default_rng(count)
+    of_table, of_values = map(np.dtype, dtypes)
+    spread = rng.choice([2, 30, 10**6])
+    table = np.sort((spread * np.abs(rng.normal(size=count))).astype(of_table))  # small spreads have many ties
+    values = np.concatenate([table[:5].astype(of_values), (spread * np.abs(rng.normal(size=25))).astype(of_values)])
+    if of_table.kind == "f":
+        table[-2:] = np.inf, np.nan
+        table[0] = -np.inf
+    if of_values.kind == "f":
+        values[-3:] = np.nan, np.inf, -np.inf
+    values = values.reshape(5, 6)
+    for side in ("left", "right"):
+
+        def places(table: Any, values: Any, side: Any = side) -> Any:
+            return np.searchsorted(table, values, side)
+
+        expected = places(table, values)
+        np.testing.assert_array_equal(wg.jit(places)(table, values), expected)
+        np.testing.assert_array_equal(wg.vmap(lambda v: places(table, v))(values), expected)
+        tables = np.stack([table, np.maximum(table, values[0, 0])])
+        np.testing.assert_array_equal(
+            wg.jit(wg.vmap(places, (0, None)))(tables, values), [places(row, values) for row in tables]
+        )
+    shuffled = rng.permutation(table)
+    np.testing.assert_array_equal(wg.jit(np.isin)(values, shuffled), np.isin(values, shuffled))
+
+
+@pytest.mark.parametrize("falls", [False, True])
+def test_long_tables_are_interpolated_and_counted(agrees: Any, falls: bool) -> None:
+    rng = np.random.default_rng(3)
+    knots, heights, x = np.sort(rng.normal(size=200)), rng.normal(size=200), 2 * rng.normal(size=(20, 30))
+    edges = knots[::-1].copy() if falls else knots
+    agrees(np.digitize, x, edges)
+    agrees(lambda x, heights: np.interp(x, knots, heights), x, heights)
+    agrees(lambda x, knots, heights: np.interp(x, knots, heights), x, knots, heights)
+    agrees(lambda x: np.histogram(x, knots)[0], x)

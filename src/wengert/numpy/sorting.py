@@ -379,11 +379,33 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     table, values = concrete(a), concrete(v)
     if table is not None and values is not None:
         return np.searchsorted(table, values, side)  # pyright: ignore[reportArgumentType,reportCallIssue,reportUnknownVariableType]
-    v = reshape(v, shape=(*shape_of(v), 1))
-    lower = (less if side == "left" else less_equal)(a, v)
-    if is_inexact(dtype_of(v)):  # NaN comes last in NumPy's order
-        lower = lower | (np.isnan(v) & ~np.isnan(a) if side == "left" else np.isnan(v))
-    return lay_like(reduce_sum(cast(lower, dtype=INT64), axes=(rank_of(v) - 1,)), v, "C")
+    if shape_of(a)[0] > _COUNTED:
+        return lay_like(_halved(a, v, side), v, "C")
+    pairs = _comes_before(a, reshape(v, shape=(*shape_of(v), 1)), side)
+    return lay_like(reduce_sum(cast(pairs, dtype=INT64), axes=(rank_of(v),)), v, "C")
+
+
+#: The longest table of which all elements are compared, in vectors, instead of one in each half.
+_COUNTED = 64
+
+
+def _comes_before(element: Any, v: Any, side: str) -> Any:
+    """Return whether an element of a table lies below the place of a value; NaN comes last, as in NumPy's order."""
+    lower = (less if side == "left" else less_equal)(element, v)
+    if not is_inexact(dtype_of(v)):
+        return lower
+    return lower | (np.isnan(v) & ~np.isnan(element) if side == "left" else np.isnan(v))
+
+
+def _halved(a: Any, v: Any, side: str) -> Any:
+    """Find places by binary search: each step compares one element, and keeps a half of the places."""
+    first, length = np.zeros(shape_of(v), INT64), shape_of(a)[0]
+    while length > 1:
+        half = length // 2
+        is_above = _comes_before(gather(a, first + (half - 1)), v, side)
+        first = where(is_above, first + half, first)
+        length -= half
+    return first + cast(_comes_before(gather(a, first), v, side), dtype=INT64)
 
 
 @implements(np.digitize)
@@ -394,7 +416,8 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     edges, count = concrete(bins), size(shape_of(bins))
     if edges is None and count:
         falls = less(bins[-1], bins[0])
-        return where(falls, count - searchsorted(np.flip(bins), x, side), searchsorted(bins, x, side))
+        places = searchsorted(where(falls, np.flip(bins), bins), x, side)
+        return where(falls, count - places, places)
     edges = np.zeros(0) if edges is None else edges
     if not np.any(edges[1:] < edges[:-1]):
         return searchsorted(bins, x, side)
@@ -408,10 +431,23 @@ def isin(
     element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
 ) -> Any:
     element, others = operand(element), ravel(operand(test_elements))
-    pairs = equal(reshape(element, shape=(*shape_of(element), 1)), others)
-    occurs = reduce_any(pairs, axes=(rank_of(element),))
+    kinds = {dtype_of(x).kind for x in (element, others)}
+    # The order of complex numbers is not that of a table, and no dtype holds both kinds of integers of 64 bits.
+    if shape_of(others)[0] > _COUNTED and "c" not in kinds and kinds != {"i", "u"}:
+        occurs = _occurs(element, others)
+    else:
+        pairs = equal(reshape(element, shape=(*shape_of(element), 1)), others)
+        occurs = reduce_any(pairs, axes=(rank_of(element),))
     occurs = lay_like(occurs, element, "C")
     return np.logical_not(occurs) if invert else occurs
+
+
+def _occurs(element: Any, others: Any) -> Any:
+    """Return whether elements are among others, each found by binary search."""
+    dtype = np.result_type(dtype_of(element), dtype_of(others))
+    element, table = strong(element, dtype), sort_along(strong(others, dtype), axis=0)
+    place = minimum(searchsorted(table, element), shape_of(table)[0] - 1)
+    return equal(gather(table, place), element)
 
 
 @implements(np.interp)
