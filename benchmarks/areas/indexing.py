@@ -1,8 +1,10 @@
-"""Gathers, scatters, segment sums, sorts."""
+"""Gathers, scatters, segment sums, sorts, places in tables."""
 
 from __future__ import annotations
 
 from typing import Any
+
+import numpy as np
 
 from areas.families import Case, Draw, family
 
@@ -54,3 +56,21 @@ def sorting(draw: Draw, kind: str, shape: tuple[int, int], derivative: str) -> C
         return Case(program, (x,), tolerance=1e-3)
     cotangent = draw(*shape, dtype="f8") if kind == "sort" else draw(shape[0], dtype="f8")
     return Case(program, (x, cotangent), derivative, tolerance=1e-2)
+
+
+@family(table=(20, 1000, 30000), count=(1000, 30000))
+def places_in_a_table(draw: Draw, table: int, count: int) -> Case:
+    knots = np.sort(draw(table, dtype="f8"))
+    return Case(lambda xp, knots, x: xp.searchsorted(knots, x), (knots, draw(count, dtype="f8")))
+
+
+@family(table=(20, 1000, 30000), count=(1000, 30000), derivative=DERIVATIVES)
+def interpolation(draw: Draw, table: int, count: int, derivative: str) -> Case:
+    knots, heights, x = np.sort(draw(table, dtype="f8")), draw(table, dtype="f8"), draw(count, dtype="f8")
+    cotangent = (draw(count, dtype="f8"),) if derivative else ()
+    return Case(
+        lambda xp, heights, x, knots: xp.interp(x, knots, heights),
+        (heights, x, knots, *cotangent),
+        derivative,
+        tolerance=1e-9,
+    )

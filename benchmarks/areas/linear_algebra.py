@@ -12,6 +12,7 @@ PROGRAMS: dict[str, Callable[..., Any]] = {
     "solve": lambda xp, a, b: xp.linalg.solve(a, b),
     "inv": lambda xp, a, b: xp.linalg.inv(a),
     "cholesky": lambda xp, a, b: xp.linalg.cholesky(a),
+    "det": lambda xp, a, b: xp.linalg.det(a),
     "slogdet": lambda xp, a, b: xp.linalg.slogdet(a)[1],
     "qr": lambda xp, a, b: xp.linalg.qr(a)[1] ** 2,
     "singular values": lambda xp, a, b: xp.linalg.svdvals(a),
@@ -30,10 +31,19 @@ def factorisation(draw: Draw, name: str, n: int, derivative: str) -> Case:
     return Case(_program(name, derivative), arguments, derivative, tolerance=1e-6)
 
 
-@family(name=("solve", "inv", "cholesky", "slogdet"), n=(3, 8, 16), derivative=DERIVATIVES)
+@family(name=("solve", "inv", "cholesky", "det", "slogdet"), n=(3, 8, 16), derivative=DERIVATIVES)
 def batch_of_1000(draw: Draw, name: str, n: int, derivative: str) -> Case:
     arguments = (draw.positive_definite(1000, n, n), draw(1000, n, 1, dtype="f8"))
     return Case(_program(name, derivative), arguments, derivative, tolerance=1e-6)
+
+
+@family(matrices=(1, 1000), n=(3, 8, 16), derivative=DERIVATIVES)
+def exponential(draw: Draw, matrices: int, n: int, derivative: str) -> Case:
+    def program(xp: Any, a: Any) -> Any:
+        result = xp.expm(a)
+        return xp.sum(result**2) if derivative else result
+
+    return Case(program, (draw.weights(matrices, n, n, dtype="f8"),), derivative, tolerance=1e-9)
 
 
 @family(n=(10, 100, 500), derivative=DERIVATIVES)

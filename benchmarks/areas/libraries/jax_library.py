@@ -78,6 +78,9 @@ class JaxNamespace(Namespace):
     def median_of_odd(self, x: Any) -> Any:
         return jnp.median(x, axis=-1)
 
+    def expm(self, a: Any) -> Any:
+        return jax.scipy.linalg.expm(a)
+
     def solve_triangular(self, factor: Any, b: Any) -> Any:
         return jax.scipy.linalg.solve_triangular(factor, b, lower=True)
 

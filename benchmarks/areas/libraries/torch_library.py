@@ -64,6 +64,12 @@ class TorchNamespace(Namespace):
     def median_of_odd(self, x: Any) -> Any:
         return torch.median(x, -1).values
 
+    def expm(self, a: Any) -> Any:
+        return torch.matrix_exp(a)
+
+    def interp(self, x: Any, knots: Any, heights: Any) -> Any:
+        raise Unsupported("interp")
+
     def solve_triangular(self, factor: Any, b: Any) -> Any:
         return torch.linalg.solve_triangular(factor, b, upper=False)
 

@@ -41,6 +41,9 @@ class WengertNamespace(Namespace):
     def median_of_odd(self, x: Any) -> Any:
         return np.median(x, axis=-1)
 
+    def expm(self, a: Any) -> Any:
+        return wg.scipy.linalg.expm(a)
+
     def solve_triangular(self, factor: Any, b: Any) -> Any:
         return wg.scipy.linalg.solve_triangular(factor, b, lower=True)
 

@@ -16,8 +16,10 @@ from wengert.engine.machine import costs
 from wengert.engine.nest.lowering import OnHost
 from wengert.engine.passes.fast_transforms import is_native
 from wengert.engine.passes.native_linalg import (
+    WITH_LOOPS,
     equations_of,
     has_banded_routine,
+    has_loops,
     native_equations,
     program_of,
 )
@@ -32,6 +34,9 @@ Program: TypeAlias = Callable[..., Any]
 
 def expand_linalg(graph: Graph, *, leaves: bool = False) -> Graph:
     """Return the graph with the programs of operations in their places; one that leaves Python has no NumPy to call."""
+    with_loops = {eq: WITH_LOOPS[eq.primitive] for eq, _ in equations_of(graph) if has_loops(eq)}
+    if with_loops:
+        graph = simplify(_Writer(graph, with_loops).run())
     chosen = _chosen(graph, leaves=leaves)
     return simplify(_Writer(graph, chosen).run()) if chosen else graph
 
@@ -49,6 +54,7 @@ def calls_numpy(graph: Graph, *, written: bool) -> bool:
         equation in written_out
         or equation in native
         or is_native(equation)
+        or has_loops(equation)
         or (written and has_banded_routine(equation))
         for equation in hosts
     )

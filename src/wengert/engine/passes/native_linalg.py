@@ -22,6 +22,8 @@ _PROGRAMS = (
 )
 
 _BY_ROTATIONS = ("eigh", "eigvalsh")
+#: The programs of operations on real matrices that take loops: `wengert.engine.control` enters them.
+WITH_LOOPS: dict[str, Callable[..., Any]] = {}
 
 
 def native_equations(equations: Iterable[tuple[Equation, bool]], *, leaves: bool) -> dict[Equation, Blocks]:
@@ -53,9 +55,17 @@ def program_of(equation: Equation, programs: Blocks) -> Callable[..., Any] | Non
     return getattr(programs, equation.primitive) if equation.primitive in _PROGRAMS else None
 
 
+def has_loops(equation: Equation) -> bool:
+    """Return whether the program of an operation takes loops."""
+    return equation.primitive in WITH_LOOPS and _has_real_elements(equation)
+
+
 def _is_real(equation: Equation) -> bool:
-    if equation.primitive not in _PROGRAMS and equation.primitive not in OF_FACTORS:
-        return False
+    is_known = equation.primitive in _PROGRAMS or equation.primitive in OF_FACTORS
+    return is_known and _has_real_elements(equation)
+
+
+def _has_real_elements(equation: Equation) -> bool:
     types = [atom.type for atom in equation.operands]
     return all(type_.dtype.kind == "f" and all(type_.shape) for type_ in types)
 
