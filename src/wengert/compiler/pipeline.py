@@ -45,6 +45,7 @@ from wengert.engine.passes.expand_linalg import expand_linalg
 from wengert.engine.passes.expand_programs import expand_programs
 from wengert.engine.passes.factor_products import factor_products
 from wengert.engine.passes.forward_writes import forward_writes
+from wengert.engine.passes.hoist_invariants import hoist_invariants
 from wengert.engine.passes.reroll.reroll_loops import reroll_loops
 from wengert.engine.passes.scatter_add import fuse_scatter_add
 from wengert.engine.passes.share_factors import share_factors
@@ -145,6 +146,12 @@ PASSES: tuple[Pass, ...] = (
         "share_factors",
         "factorise a matrix once for all operations that take its factors",
         lambda unit: replace(unit, graph=share_factors(unit.graph, leaves=unit.options.leaves)),
+        _optimises,
+    ),
+    _on_graph(
+        "hoist_invariants",
+        "factorise, multiply and sum up in front of a loop what none of its turns changes",
+        hoist_invariants,
         _optimises,
     ),
     _on_graph(
