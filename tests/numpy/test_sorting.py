@@ -288,8 +288,9 @@ def test_places_in_tables_of_any_length(count: int, dtypes: str) -> None:
     rng = np.random.default_rng(count)
     of_table, of_values = map(np.dtype, dtypes)
     spread = rng.choice([2, 30, 10**6])
-    table = np.sort((spread * np.abs(rng.normal(size=count))).astype(of_table))  # small spreads have many ties
-    values = np.concatenate([table[:5].astype(of_values), (spread * np.abs(rng.normal(size=25))).astype(of_values)])
+    drawn = spread * np.abs(rng.normal(size=count + 25))  # small spreads have many ties
+    table = np.sort(drawn[:count].astype(of_table))
+    values = np.concatenate([table[:5].astype(of_values), drawn[count:].astype(of_values)])
     if of_table.kind == "f":
         table[-2:] = np.inf, np.nan
         table[0] = -np.inf
