@@ -235,7 +235,7 @@ def test_a_compiled_function_keeps_no_nests(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_what_is_called_often_has_an_entry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dispatch, "CALLS_BEFORE_ENTRY", 3)
-    x, often, numpys = np.ones(3), wg.jit(lambda x: x * 2), wg.jit(lambda x: np.linalg.svd(x)[1])
+    x, often, numpys = np.ones(3), wg.jit(lambda x: x * 2), wg.jit(lambda x: np.linalg.eigvals(x).real)
     kinds = list[str]()
     for _ in range(4):
         often(x)
@@ -339,7 +339,7 @@ def test_a_specialisation_that_is_freed_while_it_runs(monkeypatch: pytest.Monkey
     """In the middle of the program, NumPy is called; what happens there frees the program."""
     monkeypatch.setenv(VARIABLE, "1")
     usual = Executable.host
-    compiled = wg.jit(lambda x: np.linalg.svd(x)[1] * 2)
+    compiled = wg.jit(lambda x: np.linalg.eigvals(x).real * 2)
     sizes, inside = iter(range(4, 6)), dict[int, Any]()
 
     def host(executable: Any, number: int, context: Any) -> None:

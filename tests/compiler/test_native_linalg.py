@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import wengert as wg
 from tests.compiler.comparing import assert_same, check, eager
 from tests.draws import examples
+from wengert.engine.kernels import lapack
 from wengert.engine.machine import costs
 
 #: Blocks so small that matrices of a few rows are divided.
@@ -237,3 +238,43 @@ def test_pivots_are_those_of_lapack_also_among_equal_ones() -> None:
         for row, other in enumerate(linalg.lu_factor(matrix + 0.0, check_finite=False)[1]):
             order[[row, other]] = order[[other, row]]
         np.testing.assert_array_equal(found[:, -1], order)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(9, 9), (2, 12, 12), (20, 9), (9, 20), (2, 3, 40, 11), (70, 70)], ids=str)
+def test_eigenvalues_and_singular_values_without_python(shape: tuple[int, ...], dtype: type) -> None:
+    a = np.random.default_rng(0).normal(size=shape).astype(dtype)
+    programs: list[Callable[..., Any]] = [
+        lambda a: np.linalg.svd(a, full_matrices=False),
+        lambda a: np.linalg.svd(a, compute_uv=False),
+    ]
+    if shape[-1] == shape[-2]:
+        programs += [np.linalg.eigh, lambda a: np.linalg.eigh(a, "U"), lambda a: np.linalg.eigvalsh(a, "U")]
+    for program in programs:
+        compiled = wg.jit(program)
+        assert not compiled.report(a).hosts or not lapack.is_available()
+        factors = [np.asarray(x) for x in wg.tree.leaves(compiled(a))]
+        expected = [np.asarray(x) for x in wg.tree.leaves(program(a))]
+        tolerance = 2e-5 if dtype is np.float32 else 1e-12
+        for found, one in zip(factors, expected, strict=True):
+            assert found.dtype == one.dtype
+            # The sign of a vector is a choice of the library.
+            scale = 10 * tolerance * max(1.0, np.max(np.abs(one)))
+            np.testing.assert_allclose(np.abs(found), np.abs(one), rtol=0, atol=scale)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize(
+    "program",
+    [lambda a: np.linalg.svd(a)[1], lambda a: np.linalg.svd(a, compute_uv=False), np.linalg.eigvalsh],
+)
+def test_what_does_not_converge(program: Callable[..., Any], bad: float) -> None:
+    a = np.eye(12)
+    a[3, 3] = bad
+    results: list[Any] = []
+    for function in (program, wg.jit(program)):
+        try:
+            results.append(np.isnan(function(a)).all())
+        except np.linalg.LinAlgError as problem:
+            results.append("did not converge" in str(problem))
+    assert results == [True, True]

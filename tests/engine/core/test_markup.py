@@ -39,7 +39,7 @@ SHOWN: dict[str, Any] = {
     "trace of a loop": lambda: wg.trace(looped)(2.0),
     "evaluation trace": lambda: wg.trace(lambda a, b: a * np.exp(b))(2.0, 3.0).table(),
     "compiler": lambda: wg.jit(wg.grad(energy)).report(*ARGUMENTS),
-    "host": lambda: wg.jit(lambda a: np.linalg.svd(a, compute_uv=False)).report(np.ones((3, 3))),
+    "host": lambda: wg.jit(lambda a: np.linalg.eigvals(a)).report(np.ones((3, 3))),
     "sparse": lambda: wg.sparse_jacobian(lambda x: x[1:] * x[:-1]).report(np.ones(50)),
     "mle": lambda: mle(lambda p, t: np.log(p["a<b>"]) - p["a<b>"] * t, WAITS, {"a<b>": 1.0}),
     "laplace": lambda: laplace(lambda x: 10 * np.log(x) - x, 5.0),

@@ -18,10 +18,11 @@ from wengert.engine.ops.linalg.lapack_programs import Routines
 OF_FACTORS = ("solve", "inverse", "determinant", "log_determinant", "determinant_sign")
 _PROGRAMS = (
     *("cholesky", "cholesky_tangent", "cholesky_cotangent", "solve_triangular"),
-    *("qr", "eigh", "eigvalsh"),
+    *("qr", "eigh", "eigvalsh", "svd", "svdvals"),
 )
 
 _BY_ROTATIONS = ("eigh", "eigvalsh")
+_BY_ROUTINES = ("svd", "svdvals")
 #: The programs of operations on real matrices that take loops: `wengert.engine.control` enters them.
 WITH_LOOPS: dict[str, Callable[..., Any]] = {}
 
@@ -43,7 +44,7 @@ def native_equations(equations: Iterable[tuple[Equation, bool]], *, leaves: bool
     native = {equation: blocks_of(equation.operands[0].type) for equation in nests[:limit]}
     if leaves:
         return native
-    others = (equation for equation in ordered if equation not in native and _has_routine(equation))
+    others = (equation for equation in ordered if equation not in native and lapack.is_available())
     return native | dict.fromkeys(others, ROUTINES)
 
 
@@ -71,13 +72,11 @@ def _has_real_elements(equation: Equation) -> bool:
 
 
 def _is_of_nests(equation: Equation, leaves: bool) -> bool:
+    if equation.primitive in _BY_ROUTINES:
+        return False
     rotated = equation.primitive in _BY_ROTATIONS
     most = costs.COSTS.rotated_matrix_rows if rotated else costs.COSTS.native_matrix_rows
     return equation.operands[0].type.shape[-1] <= most or (leaves and not rotated)
-
-
-def _has_routine(equation: Equation) -> bool:
-    return equation.primitive not in _BY_ROTATIONS and lapack.is_available()
 
 
 def takes_banded_factors(equation: Equation) -> bool:

@@ -22,16 +22,19 @@ from wengert.engine.ops.linalg.blocked import (
     stacked,
     unless,
 )
+from wengert.engine.ops.linalg.decompositions import as_numbers, as_row
 from wengert.engine.ops.linalg.lu import section
 from wengert.engine.ops.linalg.routines import (
     lapack_banded_lu,
     lapack_banded_solution,
     lapack_cholesky,
+    lapack_eigh,
     lapack_lu,
     lapack_lu_inverse,
     lapack_lu_solution,
     lapack_orthogonal,
     lapack_reflections,
+    lapack_svd,
     lapack_triangular,
 )
 from wengert.engine.ops.linalg.square import lower as lower_triangle
@@ -114,6 +117,34 @@ class Routines(Blocks):
         square = section(packed, (0, columns), (0, columns))
         q = swapped(lapack_orthogonal(packed, factors))
         return concatenate(q, swapped(lower_triangle(square)), axis=len(shape_of(a)) - 2)
+
+    # -- eigenvalues and singular values -----------------------------------------------------------------
+
+    def eigh(self, a: Any, half: str) -> Any:
+        """Return the eigenvalues, ascending, as a row above the eigenvectors, which are columns."""
+        packed, values, failed = lapack_eigh(swapped(_wide(a)), half=half, vectors=True)
+        both = concatenate(as_row(values), swapped(packed), axis=len(shape_of(a)) - 2)
+        return self._converged(both, failed, "Eigenvalues", "eigh", a)
+
+    def eigvalsh(self, a: Any, half: str) -> Any:
+        """Return the eigenvalues, ascending."""
+        _, values, failed = lapack_eigh(swapped(_wide(a)), half=half, vectors=False)
+        return as_numbers(self._converged(as_row(values), failed, "Eigenvalues", "eigvalsh", a))
+
+    def svd(self, a: Any) -> Any:
+        """Return U, the singular values as a row, descending, and V above one another."""
+        _, values, u, v, failed = lapack_svd(swapped(_wide(a)), vectors=True)
+        factors = concatenate(swapped(u), as_row(values), v, axis=len(shape_of(a)) - 2)
+        return self._converged(factors, failed, "SVD", "svd", a)
+
+    def svdvals(self, a: Any) -> Any:
+        """Return the singular values, descending."""
+        _, values, _, _, failed = lapack_svd(swapped(_wide(a)), vectors=False)
+        return as_numbers(self._converged(as_row(values), failed, "SVD", "svdvals", a))
+
+    def _converged(self, result: Any, failed: Any, what: str, operation: str, a: Any) -> Any:
+        failed = reshape(not_equal(failed, 0), shape=(*shape_of(failed), 1))
+        return unless(cast(result, dtype=dtype_of(a)), failed, f"{what} did not converge", operation, a)
 
 
 class BandedRoutines:

@@ -20,7 +20,7 @@ from wengert.engine.ir.types import TensorType, show, type_of
 from wengert.engine.kernels import lapack
 from wengert.engine.nest.routine import Given, Made, Memory, Routine, RoutineCall
 from wengert.engine.ops.elementwise import align
-from wengert.engine.ops.linalg.square import check_square, matrices
+from wengert.engine.ops.linalg.square import check_matrices, check_square, matrices
 from wengert.engine.primitive import OF_PROGRAMS, Draw, Primitive, primitive
 
 _INT32 = np.dtype(np.int32)
@@ -352,6 +352,81 @@ lapack_orthogonal = _stated(
     _orthogonal_type,
     Routine(_orthogonal_call, (2, 1), (2,)),
     lambda draw: (lapack_reflections(_transposed_matrices(draw)), {}),
+)
+
+# -- eigenvalues and singular values ---------------------------------------------------------------------
+
+
+def _number_type(a: TensorType) -> TensorType:
+    """Return the type of the number that is 0 where a routine succeeded."""
+    return TensorType(_INT32, a.shape[:-2])
+
+
+def _eigh_type(a: TensorType, half: str, vectors: bool) -> Any:
+    check_square("lapack_eigh", a)
+    _check_floats("lapack_eigh", a)
+    return a, TensorType(a.dtype, a.shape[:-1]), _number_type(a)
+
+
+def _eigh_call(
+    a: TensorType, packed: TensorType, values: TensorType, failed: TensorType, half: str, vectors: bool
+) -> RoutineCall:
+    n = a.shape[-1]
+    length = max(1 + 6 * n + 2 * n * n if vectors else 2 * n + 1, n * _COLUMNS)
+    integers, after = 3 + 5 * n, _memory(a, length)
+    memory = (_FREE, length, Memory(after), integers)
+    arguments = ("V" if vectors else "N", half, n, Made(0), max(n, 1), Made(1), *memory, Made(2))
+    work = (9 if vectors else 4) * n**3 // 3
+    return RoutineCall(name_for(a.dtype, "syevd"), arguments, ((0, 0),), after + 4 * integers, work)
+
+
+lapack_eigh = _stated(
+    "lapack_eigh",
+    "the eigenvectors of symmetric matrices, which are rows, where they are wanted; the eigenvalues, ascending; and 0, "
+    "or another number where they did not converge; the matrix is given transposed",
+    _eigh_type,
+    Routine(_eigh_call, (2,), (2, 1, 0)),
+    lambda draw: ((matrices(draw),), {"half": draw.choice("LU"), "vectors": True}),
+)
+
+
+def _svd_type(a: TensorType, vectors: bool) -> Any:
+    check_matrices("lapack_svd", a)
+    _check_floats("lapack_svd", a)
+    *lead, n, m = a.shape
+    k = min(n, m)
+    kept = k if vectors else 0
+    made = [TensorType(a.dtype, (*lead, *shape)) for shape in ((n, m), (k,), (kept, m), (n, kept))]
+    return (*made, _number_type(a))
+
+
+def _svd_call(
+    a: TensorType,
+    packed: TensorType,
+    values: TensorType,
+    u: TensorType,
+    v: TensorType,
+    failed: TensorType,
+    vectors: bool,
+) -> RoutineCall:
+    (n, m), k = a.shape, min(a.shape)
+    least = 4 * k * k + 7 * k if vectors else 3 * k + max(n, m, 7 * k)
+    length, integers = least + _COLUMNS * (n + m), 8 * max(k, 1)
+    after = _memory(a, length)
+    factors = (Made(1), Made(2), max(m, 1), Made(3), max(k if vectors else 0, 1))
+    memory = (_FREE, length, Memory(after), Made(4))
+    arguments = ("S" if vectors else "N", m, n, Made(0), max(m, 1), *factors, *memory)
+    work = (20 if vectors else 4) * max(n, m) * k * k
+    return RoutineCall(name_for(a.dtype, "gesdd"), arguments, ((0, 0),), after + 4 * integers, work)
+
+
+lapack_svd = _stated(
+    "lapack_svd",
+    "memory; the singular values, descending; U, transposed, and V, where they are wanted; and 0, or another number "
+    "where they did not converge; the matrix is given transposed",
+    _svd_type,
+    Routine(_svd_call, (2,), (2, 1, 2, 2, 0)),
+    lambda draw: ((_transposed_matrices(draw),), {"vectors": True}),
 )
 
 # -- banded matrices -------------------------------------------------------------------------------------
