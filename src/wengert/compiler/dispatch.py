@@ -17,7 +17,8 @@ from wengert.compiler.unit import Options
 from wengert.engine.boxes import Box, own
 from wengert.engine.core import tree
 from wengert.engine.core.dtypes import NDARRAY
-from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.core.errors import ArgumentError, WengertError, message
+from wengert.engine.core.raised import is_staged
 from wengert.engine.transforms.frozen_random import Draws
 from wengert.engine.transforms.substitution import attempt, current
 
@@ -176,16 +177,30 @@ class Dispatch:
             if isinstance(request.leaves[place], NDARRAY)
         ]
         with self._patience.with_tracing(), self._draws.watched(*request.static):
-            specialisation = attempt(
-                self.function,
-                lambda: Specialisation(self.roles.call, request, donated, self.options),
-                traces=True,
-            )
+            try:
+                specialisation = attempt(
+                    self.function,
+                    lambda: Specialisation(self.roles.call, request, donated, self.options),
+                    traces=True,
+                )
+            except Exception as problem:
+                if is_staged(problem) and not isinstance(problem, WengertError):
+                    self._raise_earlier(args, kwargs)
+                raise
         if not specialisation.captured:
             self._made += 1
             self._known[request.key] = specialisation
             self._keep(bound, specialisation)
         return specialisation
+
+    def _raise_earlier(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        """Raise the exception that Python raises, of which the trace does not know whether it comes first."""
+        try:
+            self.function(*args, **kwargs)
+        except WengertError:
+            return
+        except Exception as users:
+            raise users from None
 
     def _load(self, specialisation: Specialisation, request: Given) -> None:
         with self._patience.with_compiling(specialisation.graph):

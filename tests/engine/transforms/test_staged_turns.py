@@ -150,3 +150,50 @@ def test_random_checks_raise_what_python_raises(seed: int) -> None:
 @pytest.mark.slow
 def test_many_random_checks_raise_what_python_raises() -> None:
     assert sum(map(_compare_checks, range(100, 200))) < 250
+
+
+def read_by_a_function(x):
+    s, n = 0.0, (x[3] * 2).astype(int)
+
+    def before(r):
+        return s + r
+
+    for _ in range(n):
+        s = before(x[0]) * 0.5
+    return s
+
+
+def read_by_a_lambda_in_a_while(x):
+    s, turns = x[0], 0
+    before = lambda: s * 0.5 + x[1]  # noqa: E731
+    while turns < x[3]:
+        turns += 1
+        s = before()
+    return s
+
+
+@pytest.mark.parametrize("function", [read_by_a_function, read_by_a_lambda_in_a_while])
+@pytest.mark.parametrize("x", AT)
+def test_a_function_reads_a_variable_that_each_turn_binds_anew(function: Any, x: Any) -> None:
+    np.testing.assert_allclose(wg.jit(function)(x), function(x))
+    np.testing.assert_allclose(wg.jit(wg.grad(function))(x), wg.grad(function)(x))
+
+
+def two_names_may_be_unbound(x):
+    s = 0.0
+    for i in range((x[3] * 2).astype(int)):
+        s = s + i
+    if x[0] > 0:
+        s = s + i
+    for j in range(0):
+        s = s + j
+    return s + j
+
+
+@pytest.mark.parametrize("x", AT)
+def test_the_first_of_two_exceptions_is_pythons(x: Any) -> None:
+    with pytest.raises(UnboundLocalError) as expected:
+        two_names_may_be_unbound(x)
+    with pytest.raises(UnboundLocalError) as found:
+        wg.jit(two_names_may_be_unbound)(x)
+    assert str(found.value) == str(expected.value)

@@ -15,7 +15,8 @@ FEATURES = {
     **dict.fromkeys(("raises", "domain", "bounds", "dict", "class", "unbound", "walrus", "with"), 0.25),
     **dict.fromkeys(("float32", "int32", "nan", "recursion", "deletes", "several", "late", "records"), 0.2),
     **dict.fromkeys(("int of float", "match", "comprehension", "zero", "texts", "list", "generators"), 0.12),
-    **dict.fromkeys(("try", "alias", "none"), 0.06),
+    **dict.fromkeys(("alias", "names"), 0.12),
+    **dict.fromkeys(("try", "none"), 0.06),
     **dict.fromkeys(("sums of truths", "whole in single"), 0.0),  # only with `--with`
 }
 
@@ -271,7 +272,7 @@ INTEGERS: dict[str, list[str]] = {
         "abs(<I>)",
     ],
     "integers": ["(<I>) * (<I>) % 11", "-(<I>)", "((<I>) & 3)", "((<I>) ^ 5)", "((<I>) >> 1)"],
-    "truths": ["int(<T>)", "((<T>) + (<I>))"],
+    "truths": ["int(<T>)", "((<T>) + (<I>))", "((not <T>) + (not <T>))"],
     "sums of truths": ["((<T>) + (<T>))", "((not <T>) + (<T>))"],
     "numpy": ["len(x)", "ix[<five>]", "int(np.argmax(<A>))"],
     "counts": ["c[<four>]", "int(c[<four>])"],

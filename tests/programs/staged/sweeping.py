@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import Any
 
 from tests.programs.staged.reducing import reduced
-from tests.programs.staged.running import MODES, Difference, check
+from tests.programs.staged.running import MODES, TRACED, WITH_SLOPES, Difference, check
 from tests.programs.staged.writing import Writer, arguments
 
 #: The number of programs in one process.
-CHUNK = 40
+CHUNK = 250
 #: The time limits of a program and of a process, in seconds.
 LONGEST, LONGEST_CHUNK = 60, 3000
 
@@ -38,7 +38,8 @@ def source_of(seed: int, features: set[str] | None = None) -> str:
 def chosen(seed: int, share: float) -> list[str]:
     """Return the modes in which a program runs."""
     draw = random.Random(seed)
-    return [mode for mode, part in MODES.items() if draw.random() < part * share]
+    first = TRACED[draw.random() < WITH_SLOPES]
+    return [first, *(mode for mode, part in MODES.items() if draw.random() < part * share)]
 
 
 class _Late(BaseException):
@@ -75,7 +76,7 @@ def examine(seed: int, share: float, folder: Path | None, features: set[str]) ->
             pass
         finally:
             signal.alarm(0)
-        text = "\n".join(f"# {line}" for line in report["says"])
+        text = "\n".join(f"# {line}" for says in report["says"] for line in says.splitlines())
         (folder / f"{seed}.py").write_text(f"# seed {seed}\n{text}\n{source}")
     return {**report, "seconds": time.monotonic() - begin}
 
@@ -92,9 +93,15 @@ def fails(source: str, given: Sequence[Any], difference: Difference) -> bool:
     broken = ("NameError", "TypeError", "AttributeError", "UnboundLocalError", "SyntaxError")
     return any(
         one.kind == difference.kind
+        and _end(one.says) == _end(difference.says)
         and not any(word in one.says and word not in difference.says for word in broken)
         for one in found
     )
+
+
+def _end(says: str) -> str:
+    """Return the class of the exception that plain Python raises, or no text."""
+    return "".join(re.findall(r"instead of Raised\(kind='(\w+)'", says))
 
 
 def is_whole(source: str) -> bool:

@@ -109,7 +109,11 @@ class Writer:
         if draw.has("views"):
             names = replace(names, vectors=(*names.vectors, ("h", 3)))
         end = ", ".join(results)
-        early = end if draw.has("alias") else ", ".join(f"{x}.copy()" if x in _ARRAYS else x for x in results)
+        early = (
+            end
+            if draw.has("alias") or draw.has("names")
+            else ", ".join(f"{x}.copy()" if x in _ARRAYS else x for x in results)
+        )
         body = self._block(replace(names, returns=early), draw.integer(2, 5))
         lines = _moved([*head, *body, f"return {end}"])
         return "\n".join(["", "", f"def program({NAMES}):", *lines, ""])
@@ -265,14 +269,40 @@ class Writer:
             return [self._assignment(names)], names
         w = self.draw.fresh("l")
         other = self.draw.pick(["y", "z", "y[::-1]", "z * 0.5"])
-        use = self.draw.pick(["s = s + np.sum(<l>)", "<l>[1] = 0.5", "y[0] = <l>[2]", "<l> = <l> * 0.5"])
         lines = [
             f"{w} = {self.draw.pick(['y', 'z'])}",
             "if <T>:",
             f"    {w} = {other}",
-            use.replace("<l>", w),
+            self.draw.pick(USES).replace("<l>", w),
         ]
         return [self.draw.fill(line, names, 1) for line in lines], names
+
+    def renamed(self, names: Names) -> tuple[Lines, Names]:
+        """Names that a loop gives to other arrays, in some turns or in all, and writes by one of them."""
+        if "s" not in names.floats or names.loops > 2:
+            return [self._assignment(names)], names
+        draw, one, other = self.draw, self.draw.fresh("l"), self.draw.fresh("l")
+        turn = draw.pick(
+            [
+                f"{one} = {draw.pick(['y', 'z', 'y[::-1]', 'z * 0.5', other])}",
+                f"{one}, {other} = {other}, {one}",
+                f"{other} = {one}",
+                f"{draw.pick(['y', 'z'])} = {draw.pick([one, other, 'y', 'z', 'z * 0.5'])}",
+                "y, z = z, y",
+            ]
+        )
+        body = [turn] if draw.chance(0.5) else ["if <T>:", f"    {turn}"]
+        body += [draw.pick(USES)] * draw.chance(0.4)
+        lines = [
+            f"{one} = {draw.pick(['y', 'z', 'z[:]', 'y[::-1]', 'y * 0.5'])}",
+            f"{other} = {draw.pick(['y', 'z', 'z[:]', 'z + 1.0', one])}",
+            f"for {draw.fresh('i')} in range({draw.pick(['1', '3', '6', '6', '<w> % 4', '<w> % 3 + 1'])}):",
+            *_moved(body),
+            *(draw.pick(USES) for _ in range(draw.integer(1, 2))),
+            f"s = s + np.sum({other})",
+        ]
+        lines = [line.replace("<l>", draw.pick([one, other])) for line in lines]
+        return [draw.fill(line, names, 1) for line in lines], names
 
     def record(self, names: Names) -> tuple[Lines, Names]:
         """A tuple as state."""
@@ -293,8 +323,18 @@ SPECIAL: dict[str, Callable[[Writer, Names], tuple[Lines, Names]]] = {
     "deletes": Writer.deleting,
     "closure": Writer.closure,
     "alias": Writer.alias,
+    "names": Writer.renamed,
     "records": Writer.record,
 }
+#: What a program does with an array that has several names.
+USES = [
+    "s = s + np.sum(<l>)",
+    "<l>[1] = 0.5",
+    "y[0] = <l>[2]",
+    "<l> = <l> * 0.5",
+    "<l>[:2] += <F>",
+    "z[1] = <F>",
+]
 RANGES = [
     "range(<d>)",
     "range(5)",
@@ -349,7 +389,9 @@ STATEMENTS: dict[str, list[str]] = {
         "<W1>[:2] += <W1>[1:3]",
         "<W1>[<three1>], <W1>[<three2>] = <W1>[<three2>], <W1>[<three1>]",
         "<W1>[<three>] = <W1>[<three>]",
+        "<P>",
     ],
+    "bounds": ["x[<w>]"],
     "matrix": [
         "M[<three>] *= 0.5",
         "M[<three>, <four>] = <F>",
@@ -383,9 +425,9 @@ STATEMENTS: dict[str, list[str]] = {
 _TOTAL = f'''
 
 def total({NAMES}):
-    """Return one number that all results have a part in."""
+    """Return one number that all results have a part in, and the results."""
     found = program({NAMES})
-    return sum(((1.0 + 0.1 * w) * np.sum(r) for w, r in enumerate(found)), 0.0)
+    return sum(((1.0 + 0.1 * w) * np.sum(r) for w, r in enumerate(found)), 0.0), found
 '''
 
 

@@ -23,6 +23,8 @@ class _Origin(NamedTuple):
 
 #: The attribute of an exception that a program of the user's raises.
 _MARK = "__wengert_raised__"
+#: The attribute of an exception that ends the trace of rewritten control flow.
+_STAGED_MARK = "__wengert_staged__"
 _origins: dict[str, _Origin] = {}
 
 
@@ -60,6 +62,21 @@ def is_users_own(problem: BaseException) -> bool:
 def is_of_math(problem: BaseException) -> bool:
     """Return whether `user_error` made an exception that a function of `math` raises."""
     return getattr(problem, _MARK, "") == "math"
+
+
+def note_staged(problem: Exception) -> None:
+    """Note that an exception ends the trace of rewritten control flow: Python may raise another one before.
+
+    Args:
+        problem: the exception.
+    """
+    with contextlib.suppress(Exception):
+        setattr(problem, _STAGED_MARK, True)
+
+
+def is_staged(problem: Exception) -> bool:
+    """Return whether an exception has ended the trace of rewritten control flow."""
+    return bool(getattr(problem, _STAGED_MARK, False))
 
 
 def _copied(problem: Exception) -> Exception:

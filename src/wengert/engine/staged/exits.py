@@ -11,6 +11,8 @@ import itertools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from wengert.engine.staged.places import placed
+
 #: The variables of a function that say whether it has returned, and what.
 RETURNED, VALUE = "__wengert_returned__", "__wengert_value__"
 #: The call that says whether no flag is set.
@@ -206,14 +208,11 @@ def _where_clear(flags: Sequence[str], body: list[ast.stmt], at: ast.stmt) -> as
     """Return a statement that runs others where no flag is set."""
     names: list[ast.expr] = [ast.Name(flag, ast.Load()) for flag in flags]
     test: ast.expr = ast.Call(ast.Name(CLEAR, ast.Load()), names, []) if flags else ast.Constant(True)
-    made = ast.If(test, body or [_nothing(at)], [])
-    ast.copy_location(test, at)
-    return ast.fix_missing_locations(ast.copy_location(made, at))
+    return placed(ast.If(test, body or [_nothing(at)], []), at)
 
 
 def _assignment(name: str, value: ast.expr, at: ast.stmt) -> ast.stmt:
-    made = ast.Assign([ast.Name(name, ast.Store())], value)
-    return ast.fix_missing_locations(ast.copy_location(made, at))
+    return placed(ast.Assign([ast.Name(name, ast.Store())], value), at)
 
 
 def _nothing(at: ast.stmt) -> ast.stmt:

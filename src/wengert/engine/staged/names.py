@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -14,35 +14,44 @@ Known = frozenset[str] | None
 
 def bound(nodes: Iterable[ast.AST]) -> list[str]:
     """Return the variables of a function that its statements bind or delete, in their order."""
-    return list(dict.fromkeys(name for node in nodes for name in _bound(node)))
+    found: dict[str, None] = {}
+    for node in nodes:
+        _bind(node, found)
+    return list(found)
 
 
-def _bound(node: ast.AST) -> Iterator[str]:
+def _bind(node: ast.AST, found: dict[str, None]) -> None:
+    """Add the variables that a node binds."""
+    inner: Iterable[ast.AST] = ()
     match node:
-        case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
-            yield name
+        case ast.Name():
+            if not isinstance(node.ctx, ast.Load):
+                found[node.id] = None
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-            yield name
-            yield from bound(_outside(node))
-            return
+            found[name] = None
+            inner = _outside(node)
         case ast.Lambda():
-            yield from bound(_outside(node))
-            return
-        case ast.alias(name=name, asname=other):
-            yield other or name.partition(".")[0]
-        case ast.ExceptHandler(name=str(name)):
-            yield name
-        case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
-            yield name
-        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+            inner = _outside(node)
+        case _ if isinstance(node, _COMPREHENSIONS):
             for part in ast.walk(node):  # the targets belong to the comprehension, those of `:=` do not
                 if isinstance(part, ast.NamedExpr):
-                    yield part.target.id
-            return
+                    found[part.target.id] = None
+        case ast.expr() | ast.stmt():
+            inner = ast.iter_child_nodes(node)
+        case ast.alias(name=name, asname=other):
+            found[other or name.partition(".")[0]] = None
+        case (
+            ast.ExceptHandler(name=str(name))
+            | ast.MatchAs(name=str(name))
+            | ast.MatchStar(name=str(name))
+            | ast.MatchMapping(rest=str(name))
+        ):
+            found[name] = None
+            inner = ast.iter_child_nodes(node)
         case _:
-            pass
-    for child in ast.iter_child_nodes(node):
-        yield from _bound(child)
+            inner = ast.iter_child_nodes(node)
+    for child in inner:
+        _bind(child, found)
 
 
 def _outside(node: ast.AST) -> list[ast.AST]:

@@ -15,6 +15,7 @@ from typing import Any, cast
 from wengert.engine.staged.exits import RETURNED, VALUE, Exits
 from wengert.engine.staged.matching import Matching
 from wengert.engine.staged.names import Flow, bound, declared, kept, parameters, reads
+from wengert.engine.staged.places import placed
 from wengert.engine.staged.texts import WRITING
 
 #: The parameter by which a lambda of rewritten source is known.
@@ -142,13 +143,11 @@ class _Rewriting(ast.NodeTransformer):
         body = self._block(node.body)
         if exits.returns_early:
             result = _call("result", _state([RETURNED, VALUE]))
-            body.append(_placed(ast.Return(result), node.body[-1]))
+            body.append(placed(ast.Return(result), node.body[-1]))
         names = sorted(name for name in function.own if name not in function.parameters)
         if names:  # the blocks bind them; Python must know that they are variables of this function
             targets: list[ast.expr] = [ast.Name(name, ast.Store()) for name in names]
-            none = _placed(
-                ast.If(ast.Constant(False), [ast.Assign(targets, ast.Constant(None))], []), body[0]
-            )
+            none = placed(ast.If(ast.Constant(False), [ast.Assign(targets, ast.Constant(None))], []), body[0])
             body.insert(int(ast.get_docstring(node, clean=False) is not None), none)
         return body
 
@@ -168,7 +167,7 @@ class _Rewriting(ast.NodeTransformer):
         made = [one for statement in statements[:first] for one in self._statement(statement)]
         if first < len(statements):  # what is computed there ends in the text of the exception
             end = [one for statement in statements[first:] for one in self._statement(statement)]
-            made.append(_placed(ast.With([ast.withitem(_call("texts"))], end), statements[first]))
+            made.append(placed(ast.With([ast.withitem(_call("texts"))], end), statements[first]))
         return made
 
     def _statement(self, node: ast.stmt) -> list[ast.stmt]:
@@ -189,7 +188,7 @@ class _Rewriting(ast.NodeTransformer):
                 pass
             case ast.Expr(ast.Call(func=function, keywords=named)) if _writes(function, named):
                 writing = _call("texts", copy.deepcopy(function))
-                return [_placed(ast.With([ast.withitem(writing)], [self.visit(node)]), node)]
+                return [placed(ast.With([ast.withitem(writing)], [self.visit(node)]), node)]
             case _:
                 return [self.visit(node)]
         return [node]
@@ -201,10 +200,10 @@ class _Rewriting(ast.NodeTransformer):
                 node.items = [self.visit(item) for item in node.items]
                 node.body = self._block(node.body)
                 if not all(map(_is_errstate, node.items)):  # it may catch an exception
-                    node.body = [_placed(ast.With([ast.withitem(_call("trying"))], node.body), node)]
+                    node.body = [placed(ast.With([ast.withitem(_call("trying"))], node.body), node)]
             case ast.Try():
                 trying = ast.With([ast.withitem(_call("trying"))], self._block(node.body))
-                node.body = [_placed(trying, node)]
+                node.body = [placed(trying, node)]
                 for handler in node.handlers:
                     handler.type = handler.type and self.visit(handler.type)
                     handler.body = self._block(handler.body)
@@ -222,11 +221,11 @@ class _Rewriting(ast.NodeTransformer):
             return [self.visit(node)]
         if isinstance(node, ast.AnnAssign):
             plain = ast.Assign([target], node.value) if node.value is not None else ast.Pass()
-            return [self.visit(_placed(plain, node))]
+            return [self.visit(placed(plain, node))]
         if not self._is_unsure(target.id):
             return [self.visit(node)]
         value = _call("bound", ast.Name(target.id, ast.Load()), ast.Constant(target.id))
-        first = _placed(ast.Assign([ast.Name(target.id, ast.Store())], value), node)
+        first = placed(ast.Assign([ast.Name(target.id, ast.Store())], value), node)
         return [first, self.visit(node)]
 
     def _is_unsure(self, name: str) -> bool:
@@ -244,7 +243,7 @@ class _Rewriting(ast.NodeTransformer):
             *(ast.Name(name, ast.Load()) for name in names),
             *[ast.Constant(None)] * (2 - len(names)),
         ]
-        return [*made, _placed(ast.Expr(_call("if", test, *functions, *state)), node)]
+        return [*made, placed(ast.Expr(_call("if", test, *functions, *state)), node)]
 
     @property
     def _loops(self) -> int:
@@ -257,19 +256,19 @@ class _Rewriting(ast.NodeTransformer):
         test = _lazy(self._test(node.test), node.test)
         name = self._name("body")
         made = self._in_loop(name, node.body, node, [])
-        return [made, _placed(ast.Expr(_call("while", test, ast.Name(name, ast.Load()), *state)), node)]
+        return [made, placed(ast.Expr(_call("while", test, ast.Name(name, ast.Load()), *state)), node)]
 
     def _for(self, node: ast.For) -> list[ast.stmt]:
         flags = self._flags[node]
         item = f"{PREFIX}item{SUFFIX}"
-        target = _placed(ast.Assign([node.target], ast.Name(item, ast.Load())), node.target)
+        target = placed(ast.Assign([node.target], ast.Name(item, ast.Load())), node.target)
         body = [target, *node.body]
         flow = Flow(body, [item])
         state = self._loop_info(body, [node], flow, flags)
         iterable = self.visit(node.iter)
         name = self._name("body")
         made = self._in_loop(name, body, node, [item])
-        return [made, _placed(ast.Expr(_call("for", iterable, ast.Name(name, ast.Load()), *state)), node)]
+        return [made, placed(ast.Expr(_call("for", iterable, ast.Name(name, ast.Load()), *state)), node)]
 
     def _in_loop(self, name: str, body: list[ast.stmt], at: ast.stmt, arguments: list[str]) -> ast.stmt:
         assert self._function is not None
@@ -297,7 +296,7 @@ class _Rewriting(ast.NodeTransformer):
             ast.copy_location(statement, body[0])
         taken = ast.arguments([], [ast.arg(name) for name in arguments], None, [], [], None, [])
         definition = ast.FunctionDef(name, taken, [*made, *self._block(body)], [])
-        return _placed(definition, at)
+        return placed(definition, at)
 
     def _info(
         self,
@@ -314,8 +313,9 @@ class _Rewriting(ast.NodeTransformer):
         rows: list[tuple[str, bool, bool]] = []
         for name in names:
             is_elsewhere = function.reads[name] > count[name] or name.startswith(PREFIX)
-            is_live = is_elsewhere or name in function.nonlocals or name in function.kept or name in exposed
-            is_carried = name in exposed or (is_live and name not in sure)
+            is_shared = name in function.nonlocals or name in function.kept
+            is_live = is_elsewhere or is_shared or name in exposed
+            is_carried = name in exposed or is_shared or (is_live and name not in sure)
             rows.append((function.mangled(name), is_live, is_carried))
         is_global = any(name in function.globals for name in bound(binding))
         return [_state(names), _constant((tuple(rows), is_global))]
@@ -331,7 +331,7 @@ class _Rewriting(ast.NodeTransformer):
     def visit_Name(self, node: ast.Name) -> Any:
         """Look at a variable that may not be bound."""
         if node in self._unsure and isinstance(node.ctx, ast.Load):
-            return _placed(_call("bound", node, ast.Constant(node.id)), node)
+            return placed(_call("bound", node, ast.Constant(node.id)), node)
         return node
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
@@ -339,7 +339,7 @@ class _Rewriting(ast.NodeTransformer):
         if self._must_stay(node.body, node.orelse):
             return self.generic_visit(node)
         test, yes, no = self._test(node.test), self.visit(node.body), self.visit(node.orelse)
-        return _placed(_call("choice", test, _lazy(yes, node.body), _lazy(no, node.orelse)), node)
+        return placed(_call("choice", test, _lazy(yes, node.body), _lazy(no, node.orelse)), node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Any:
         """Rewrite `and` and `or`."""
@@ -349,14 +349,14 @@ class _Rewriting(ast.NodeTransformer):
         name = "and" if isinstance(node.op, ast.And) else "or"
         name += "_test" if node in self._tests else ""
         later = [_lazy(self.visit(part), part) for part in rest]
-        return _placed(_call(name, self.visit(first), *later), node)
+        return placed(_call(name, self.visit(first), *later), node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
         """Rewrite `not`."""
         if self._must_stay() or not isinstance(node.op, ast.Not):
             return self.generic_visit(node)
         name = "not_test" if node in self._tests else "not"
-        return _placed(_call(name, self._test(node.operand)), node)
+        return placed(_call(name, self._test(node.operand)), node)
 
     def visit_Compare(self, node: ast.Compare) -> Any:
         """Rewrite chains of comparisons, and `in`."""
@@ -369,9 +369,9 @@ class _Rewriting(ast.NodeTransformer):
                 ast.Tuple([_comparison(op, part), _lazy(self.visit(part), part)], ast.Load())
                 for op, part in pairs
             ]
-            return _placed(_call("chain", self.visit(node.left), *links), node)
+            return placed(_call("chain", self.visit(node.left), *links), node)
         node.left, node.comparators = self.visit(node.left), [self.visit(first)]
-        return _placed(_compared(node), node)
+        return placed(_compared(node), node)
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
         """Rewrite a subscript by one value, which may be a place in a list."""
@@ -381,13 +381,13 @@ class _Rewriting(ast.NodeTransformer):
             indices.insert(0, owner.slice)
             owner = owner.value
         if self._function is not None and isinstance(node.ctx, ast.Load) and _is_part(node.slice):
-            return _placed(_call("element", self.visit(node.value), self.visit(_as_value(node.slice))), node)
+            return placed(_call("element", self.visit(node.value), self.visit(_as_value(node.slice))), node)
         if self._function is None or not any(map(_is_place, indices)) or isinstance(node.ctx, ast.Del):
             return self.generic_visit(node)
         parts = self.visit(owner), *map(self.visit, indices)
         if isinstance(node.ctx, ast.Load):
-            return _placed(_call("element", *parts), node)
-        return _placed(ast.Subscript(_call("target", *parts), ast.Constant(0), node.ctx), node)
+            return placed(_call("element", *parts), node)
+        return placed(ast.Subscript(_call("target", *parts), ast.Constant(0), node.ctx), node)
 
     def visit_Call(self, node: ast.Call) -> Any:
         """Rewrite ``super()``, and calls of Python's functions that have a counterpart."""
@@ -404,9 +404,9 @@ class _Rewriting(ast.NodeTransformer):
                 ast.Name(function.first.arg, ast.Load()),
             ]
             node.args = given
-            return _placed(node, node)
+            return placed(node, node)
         if name in BUILTIN_NAMES and name not in function.own:
-            node.func = _placed(_call("builtin", ast.Name(name, ast.Load())), node.func)
+            node.func = placed(_call("builtin", ast.Name(name, ast.Load())), node.func)
         return node
 
     def _fold(self, node: ast.Call, name: str) -> ast.expr:
@@ -417,14 +417,14 @@ class _Rewriting(ast.NodeTransformer):
         whole = _lazy(copy.deepcopy(given), given)
         element = given.elt
         if others:
-            element = _placed(ast.Call(node.func, [ast.GeneratorExp(given.elt, others)], []), given)
+            element = placed(ast.Call(node.func, [ast.GeneratorExp(given.elt, others)], []), given)
         test = None
         if first.ifs:
-            test = first.ifs[0] if len(first.ifs) == 1 else _placed(ast.BoolOp(ast.And(), first.ifs), given)
+            test = first.ifs[0] if len(first.ifs) == 1 else placed(ast.BoolOp(ast.And(), first.ifs), given)
         items = _lazy(self.visit(first.iter), first.iter)
         parts = [self._of_item(first.target, part) if part is not None else None for part in (test, element)]
         folded = _call("fold", node.func, whole, items, *(part or ast.Constant(None) for part in parts))
-        return _placed(folded, node)
+        return placed(folded, node)
 
     def _of_item(self, target: ast.expr, value: ast.expr) -> ast.expr:
         """Return a function of an element whose names a target binds."""
@@ -434,7 +434,7 @@ class _Rewriting(ast.NodeTransformer):
             copy.deepcopy(target), ast.Tuple([ast.Name(item, ast.Load())], ast.Load()), [], 0
         )
         made = ast.Subscript(ast.ListComp(self.visit(value), [one]), ast.Constant(0), ast.Load())
-        return _placed(ast.Lambda(marker, made), value)
+        return placed(ast.Lambda(marker, made), value)
 
     def _test(self, node: ast.expr) -> ast.expr:
         """Rewrite an expression of which only the truth counts."""
@@ -532,18 +532,11 @@ def _call(name: str, *arguments: ast.expr) -> ast.Call:
     return ast.Call(ast.Name(f"{PREFIX}{name}{SUFFIX}", ast.Load()), [*arguments], [])
 
 
-def _placed(node: Any, at: ast.AST) -> Any:
-    """Give a node, and the parts of it that have none, the place of another."""
-    if node is not at:
-        ast.copy_location(node, at)
-    return ast.fix_missing_locations(node)
-
-
 def _lazy(body: ast.expr, at: ast.expr | None = None) -> ast.expr:
     """Return a lambda of an expression."""
     marker = ast.arguments([], [], None, [ast.arg(LAZY)], [ast.Constant(None)], None, [])
     made = ast.Lambda(marker, body)
-    return made if at is None else _placed(made, at)
+    return made if at is None else placed(made, at)
 
 
 def _state(names: Sequence[str]) -> ast.expr:
@@ -561,7 +554,7 @@ def _comparison(op: ast.cmpop, at: ast.expr) -> ast.expr:
         [], [ast.arg(left), ast.arg(right)], None, [ast.arg(LAZY)], [ast.Constant(None)], None, []
     )
     compare = ast.Compare(ast.Name(left, ast.Load()), [op], [ast.Name(right, ast.Load())])
-    return _placed(ast.Lambda(marker, _compared(compare)), at)
+    return placed(ast.Lambda(marker, _compared(compare)), at)
 
 
 def _compared(node: ast.Compare) -> ast.expr:
@@ -578,5 +571,5 @@ def _compared(node: ast.Compare) -> ast.expr:
 def _as_if(node: ast.Assert) -> ast.If:
     text = [node.msg] if node.msg else []
     problem = ast.Call(ast.Name("AssertionError", ast.Load()), text, [])
-    test = _placed(ast.UnaryOp(ast.Not(), node.test), node.test)
-    return _placed(ast.If(test, [ast.Raise(problem, None)], []), node)
+    test = placed(ast.UnaryOp(ast.Not(), node.test), node.test)
+    return placed(ast.If(test, [ast.Raise(problem, None)], []), node)

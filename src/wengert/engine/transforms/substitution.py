@@ -46,6 +46,7 @@ from wengert.engine.core import tree
 from wengert.engine.core.copied_files import is_copied_class, is_copied_file
 from wengert.engine.core.dtypes import NUMPY_VALUE
 from wengert.engine.core.errors import ConcreteError, StagingError, UncountedError, is_users, users_call
+from wengert.engine.core.raised import note_staged
 from wengert.engine.ops.elementwise import UFUNCS
 from wengert.engine.ops.special.scipy_ufuncs import of_scipy
 from wengert.engine.transforms import turns
@@ -296,6 +297,9 @@ def staged_call(function: Callable[..., Any], *arguments: Any, **options: Any) -
     try:
         with staging.scope(has_many_turns):
             return staging.checked(_copied_call(function)(*arguments, **options))
+    except Exception as problem:
+        note_staged(problem)
+        raise
     finally:
         _mode.staged = False
 
