@@ -96,6 +96,8 @@ class _Block:
         self.outer = outer
         self.is_turn = False
         """Whether a loop carries the block out again and again."""
+        self.unwritten: set[Buffer] = set() if outer is None else outer.unwritten
+        """The buffers that no step writes: each carry that begins with one is a new buffer."""
         self.settled: set[Buffer] = set()
         """The buffers that a step of this block writes, once."""
         self.steps: list[Step] = []
@@ -426,7 +428,17 @@ class _Block:
 
     def carried(self, types: Sequence[TensorType], sources: Sequence[Source]) -> list[Buffer]:
         """Return buffers for values that change from step to step, holding their first values."""
-        return [self.copy(Operand(type_, source)) for type_, source in zip(types, sources, strict=True)]
+        return [
+            self.begun(type_) if source in self.unwritten else self.copy(Operand(type_, source))
+            for type_, source in zip(types, sources, strict=True)
+        ]
+
+    def begun(self, type_: TensorType) -> Buffer:
+        """Return a buffer of which the first element alone is written."""
+        target = Buffer(type_.dtype, type_.shape)
+        store = Store(target, (Index(0),) * len(type_.shape), zero(type_.dtype))
+        self.steps.append(Nest((), (store,), origin=("unwritten",)))
+        return target
 
     def update(
         self, types: Sequence[TensorType], sources: Sequence[Source], targets: Sequence[Buffer]
@@ -642,6 +654,14 @@ def _bounded_scan(block: _Block, equation: Equation) -> list[Source]:
     return turns.results
 
 
+def _unwritten(block: _Block, equation: Equation) -> list[Source]:
+    """Return a buffer of which nothing but the first element is written."""
+    (var,) = equation.outputs
+    buffer = block.new(var)
+    block.unwritten.add(buffer)
+    return [buffer]
+
+
 def _row(block: _Block, source: Source, type_: TensorType, step: Index) -> Source:
     match source:
         case Buffer():
@@ -667,4 +687,5 @@ _PROGRAMS: dict[str, Any] = {
     "checkpoint": _inlined("program"),
     "custom_jvp": _inlined("graph"),
     "custom_vjp": _inlined("graph"),
+    "unwritten": _unwritten,
 }

@@ -34,6 +34,7 @@ from wengert.engine.control.subgraphs import (
     types_of_parts,
     unchecked_graph,
 )
+from wengert.engine.control.tapes import Threaded
 from wengert.engine.control.values import check_same_types, program_types, strong, zeros
 from wengert.engine.core.errors import GraphError, message
 from wengert.engine.core.shapes import shape_of
@@ -167,38 +168,41 @@ def _by_step(algebra: Algebra, extras: Values) -> list[Any]:
 # -- reverse mode ----------------------------------------------------------------------------------------
 
 
-class _Residuals(NamedTuple):
+class Residuals(NamedTuple):
     """The values of a step that the backward pass reads."""
 
     fixed: list[Var]
     """The same in each step: constants, and values computed from constants alone."""
+    final: list[Var]
+    """What the tapes hold after all steps."""
     sliced: list[Var]
     """Slices of the operands."""
     stacked: list[Var]
     """The others, kept for each step."""
 
     def in_order(self) -> list[Var]:
-        return self.fixed + self.sliced + self.stacked
+        return self.fixed + self.final + self.sliced + self.stacked
 
 
-def _residuals(adjoint: Adjoint, constants: int, carries: int) -> _Residuals:
+def residuals_of(adjoint: Adjoint, constants: int, carries: int) -> Residuals:
     inputs = parts(adjoint.graph.inputs[: len(adjoint.reached)], constants, carries)
-    varying = dependents(adjoint.graph, inputs.carries + inputs.slices)
+    varying = dependents(adjoint.graph, inputs.carries + inputs.slices + adjoint.before)
     needed = adjoint.residuals()
     fixed = [var for var in needed if var not in varying]
     sliced = [var for var in needed if var in inputs.slices]
-    return _Residuals(fixed, sliced, [var for var in needed if var in varying and var not in inputs.slices])
+    return Residuals(fixed, adjoint.final, sliced, [var for var in needed if var in varying and var not in inputs.slices])
 
 
 def stacked_residuals(body: Graph, active: Flags, constants: int, carries: int) -> list[TensorType]:
     """Return the types of the residuals of a turn that a scan stacks."""
-    return [var.type for var in _residuals(adjoint_graph(body, active), constants, carries).stacked]
+    return [var.type for var in residuals_of(adjoint_graph(body, active), constants, carries).stacked]
 
 
 def carries_of_residuals(body: Graph, active: Flags, constants: int, carries: int) -> list[bool]:
     """Return which carries the residuals of any turn depend on: the pass backward reads no others."""
     adjoint = adjoint_graph(body, active)
-    needed = parts(read_inputs(adjoint.graph, adjoint.residuals()), constants, carries).carries
+    read = [*adjoint.residuals(), *adjoint.after]
+    needed = parts(read_inputs(adjoint.graph, read), constants, carries).carries
     while True:
         outputs = select(body.outputs[:carries], needed)
         read = parts(read_inputs(body, outputs), constants, carries).carries
@@ -218,15 +222,17 @@ def pull_scan(
     constants: int,
     carries: int,
     unread: Flags = (),
+    near: Values = (),
     **params: Any,
 ) -> Any:
     """Scan forward and keep the residuals; the pullback scans in the opposite direction.
 
-    Carries that are ``unread``, by the caller and by the pass backward, stay as they are.
+    Carries that are ``unread``, by the caller and by the pass backward, stay as they are. New tapes are made ``near``
+    some values, as well as the operands.
     """
     active = active_inputs(functools.partial(propagate, body), active, constants, carries)
     adjoint = adjoint_graph(body, active)
-    residuals = _residuals(adjoint, constants, carries)
+    residuals = residuals_of(adjoint, constants, carries)
     inputs, outputs = (
         adjoint.graph.inputs[: len(active)],
         list(adjoint.graph.outputs[: len(adjoint.followed)]),
@@ -236,15 +242,24 @@ def pull_scan(
     groups = parts(primals, constants, carries)
     fixed = evaluate(subgraph(adjoint.graph, inputs[:constants], residuals.fixed), *groups.constants)
     sliced = [groups.slices[inputs[constants + carries :].index(var)] for var in residuals.sliced]
-    forward = subgraph(adjoint.graph, inputs, (*outputs, *residuals.stacked))
-    results = run(*primals, body=forward, constants=constants, carries=carries, **params)
+    tapes, end = Threaded(adjoint.tapes, [*near, *primals]), constants + carries
+    forward = subgraph(
+        adjoint.graph,
+        (*inputs[:end], *adjoint.before, *inputs[end:]),
+        (*outputs[:carries], *adjoint.after, *outputs[carries:], *residuals.stacked),
+    )
+    last = carries + len(adjoint.after)
+    operands = *primals[:end], *tapes.before, *primals[end:]
+    results = run(*operands, body=forward, constants=constants, carries=last, **params)
     back_scan = run_back(results)
+    final = tapes.end(results[carries:last])
+    results = *tapes.checked(results[:carries], final), *results[last:]
     types = list(map(type_of, results[: len(outputs)]))
     flags = parts(active, constants, carries)
     back = {
         **params,
-        "body": _backward(adjoint, residuals, active, constants, carries),
-        "constants": len(fixed),
+        "body": backward_step(adjoint, residuals, active, constants, carries),
+        "constants": len(fixed) + len(final),
         "carries": sum(flags.carries) + sum(flags.constants),
         "reverse": not params["reverse"],
     }
@@ -254,17 +269,18 @@ def pull_scan(
         carried = select(filled[:carries], flags.carries)
         rows = select(filled[carries:], adjoint.followed[carries:])
         sums = list(map(zeros, select(body.input_types[:constants], flags.constants)))
-        cotangents_out = back_scan(*fixed, *carried, *sums, *sliced, *results[len(outputs) :], *rows, **back)
+        kept = *sliced, *results[len(outputs) :]
+        cotangents_out = back_scan(*fixed, *final, *carried, *sums, *kept, *rows, **back)
         of_carries, of_constants, of_slices = parts(cotangents_out, len(carried), len(sums))
         return spread([*of_constants, *of_carries, *of_slices], active)
 
     return results[: len(outputs)], pullback
 
 
-def _backward(adjoint: Adjoint, residuals: _Residuals, active: Flags, constants: int, carries: int) -> Graph:
+def backward_step(adjoint: Adjoint, residuals: Residuals, active: Flags, constants: int, carries: int) -> Graph:
     """Return one step of the backward scan.
 
-    Its constants are the fixed residuals. It carries the cotangents of the carries and the sums of the cotangents of
+    Its constants are the fixed residuals and the tapes. It carries the cotangents of the carries and the sums of the cotangents of
     the constants. It slices the other residuals and the cotangents of the stacked results, and returns the cotangents
     of the slices.
     """
@@ -274,7 +290,7 @@ def _backward(adjoint: Adjoint, residuals: _Residuals, active: Flags, constants:
     flags = parts(active, constants, carries)
     carrying, summing = sum(flags.carries), sum(flags.constants)
     types = adjoint.graph.input_types[:count]
-    start = len(residuals.fixed)
+    start = len(residuals.fixed) + len(residuals.final)
 
     def run(*values: Any) -> list[Any]:
         middle = start + carrying + summing
