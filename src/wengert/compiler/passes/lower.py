@@ -97,7 +97,7 @@ class _Block:
         self.is_turn = False
         """Whether a loop carries the block out again and again."""
         self.unwritten: set[Buffer] = set() if outer is None else outer.unwritten
-        """The buffers that no step writes: each carry that begins with one is a new buffer."""
+        """The buffers of which no element is specified: each carry that begins with one is a new buffer."""
         self.settled: set[Buffer] = set()
         """The buffers that a step of this block writes, once."""
         self.steps: list[Step] = []
@@ -284,7 +284,11 @@ class _Block:
             self.stages(equation, lowered)
             return
         if lowered.initial is not None:
-            self.nest(equation, dims, Store(buffer, indices, lowered.initial(indices)))
+            before = self.source(equation.operands[0])
+            if isinstance(before, Buffer) and before in self.unwritten:
+                self.begin(buffer)
+            else:
+                self.nest(equation, dims, Store(buffer, indices, lowered.initial(indices)))
         combiner = "" if lowered.combiner == "assign" else lowered.combiner
         # Points that write over one another do so in the order of NumPy.
         apart = {index.only for index in lowered.indices}
@@ -429,16 +433,17 @@ class _Block:
     def carried(self, types: Sequence[TensorType], sources: Sequence[Source]) -> list[Buffer]:
         """Return buffers for values that change from step to step, holding their first values."""
         return [
-            self.begun(type_) if source in self.unwritten else self.copy(Operand(type_, source))
+            self.begin(Buffer(type_.dtype, type_.shape))
+            if isinstance(source, Buffer) and source in self.unwritten
+            else self.copy(Operand(type_, source))
             for type_, source in zip(types, sources, strict=True)
         ]
 
-    def begun(self, type_: TensorType) -> Buffer:
-        """Return a buffer of which the first element alone is written."""
-        target = Buffer(type_.dtype, type_.shape)
-        store = Store(target, (Index(0),) * len(type_.shape), zero(type_.dtype))
+    def begin(self, buffer: Buffer) -> Buffer:
+        """Write the first element of a buffer of which no element is specified: it is there from here on."""
+        store = Store(buffer, (Index(0),) * len(buffer.shape), zero(buffer.dtype))
         self.steps.append(Nest((), (store,), origin=("unwritten",)))
-        return target
+        return buffer
 
     def update(
         self, types: Sequence[TensorType], sources: Sequence[Source], targets: Sequence[Buffer]
@@ -657,7 +662,7 @@ def _bounded_scan(block: _Block, equation: Equation) -> list[Source]:
 def _unwritten(block: _Block, equation: Equation) -> list[Source]:
     """Return a buffer of which nothing but the first element is written."""
     (var,) = equation.outputs
-    buffer = block.new(var)
+    buffer = block.begin(block.new(var))
     block.unwritten.add(buffer)
     return [buffer]
 
