@@ -97,7 +97,7 @@ class _Block:
         self.is_turn = False
         """Whether a loop carries the block out again and again."""
         self.unwritten: set[Buffer] = set() if outer is None else outer.unwritten
-        """The buffers of which no element is specified: each carry that begins with one is a new buffer."""
+        """The buffers that no step writes: of their copies the first element alone is written."""
         self.settled: set[Buffer] = set()
         """The buffers that a step of this block writes, once."""
         self.steps: list[Step] = []
@@ -424,6 +424,8 @@ class _Block:
     def copy(self, operand: Operand, target: Buffer | None = None, lead: tuple[Index, ...] = ()) -> Buffer:
         """Copy a value to a buffer, or to the part of one at leading indices."""
         target = target or Buffer(operand.dtype, operand.shape)
+        if isinstance(operand.source, Buffer) and operand.source in self.unwritten:
+            return self.begin(target, lead)
         dims = tuple(map(Dim, operand.shape))
         indices = tuple(map(Index.of, dims))
         store = Store(target, (*lead, *indices), operand.at(indices))
@@ -432,16 +434,12 @@ class _Block:
 
     def carried(self, types: Sequence[TensorType], sources: Sequence[Source]) -> list[Buffer]:
         """Return buffers for values that change from step to step, holding their first values."""
-        return [
-            self.begin(Buffer(type_.dtype, type_.shape))
-            if isinstance(source, Buffer) and source in self.unwritten
-            else self.copy(Operand(type_, source))
-            for type_, source in zip(types, sources, strict=True)
-        ]
+        return [self.copy(Operand(type_, source)) for type_, source in zip(types, sources, strict=True)]
 
-    def begin(self, buffer: Buffer) -> Buffer:
-        """Write the first element of a buffer of which no element is specified: it is there from here on."""
-        store = Store(buffer, (Index(0),) * len(buffer.shape), zero(buffer.dtype))
+    def begin(self, buffer: Buffer, lead: tuple[Index, ...] = ()) -> Buffer:
+        """Write the first element of a buffer, or of its part, of which none is specified: it is there from here on."""
+        indices = (*lead, *(Index(0) for _ in buffer.shape[len(lead) :]))
+        store = Store(buffer, indices, zero(buffer.dtype))
         self.steps.append(Nest((), (store,), origin=("unwritten",)))
         return buffer
 
@@ -660,9 +658,9 @@ def _bounded_scan(block: _Block, equation: Equation) -> list[Source]:
 
 
 def _unwritten(block: _Block, equation: Equation) -> list[Source]:
-    """Return a buffer of which nothing but the first element is written."""
+    """Return a buffer that no step writes: its copies are new buffers."""
     (var,) = equation.outputs
-    buffer = block.begin(block.new(var))
+    buffer = block.new(var)
     block.unwritten.add(buffer)
     return [buffer]
 
