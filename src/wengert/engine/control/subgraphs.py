@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar, cast
 
 from wengert.engine.boxes import running, state_of
 from wengert.engine.control.tapes import Recorder, Tape, Threaded, recorded
-from wengert.engine.control.values import fit, strong, zeros
+from wengert.engine.control.values import bytes_of, fit, strong, zeros
 from wengert.engine.core.dtypes import BOOL, is_inexact
 from wengert.engine.core.errors import LostDerivativeError, message
 from wengert.engine.core.shapes import shape_of
@@ -318,6 +318,24 @@ def batch_graph(graph: Graph, size: int, batched: Flags, forced: Flags | None = 
 # -- reverse mode ----------------------------------------------------------------------------------------
 
 
+def _smaller_sources(equation: Equation | None, forward: Collection[Var]) -> list[Var] | None:
+    """Return from which smaller values the backward pass computes an array again.
+
+    These are arrays of truth values and integers, such as masks, and what broadcasting repeats. None where the
+    array is kept: others take longer to compute than to read, or are not larger than what they come from.
+    """
+    if equation is None:
+        return None
+    (var,) = equation.outputs
+    sources = [x for x in equation.operands if not isinstance(x, Literal) and x in forward]
+    before, after = bytes_of([x.type for x in sources]), bytes_of([var.type])
+    if equation.primitive in ("broadcast_to", "reshape"):
+        return sources if before <= after else None
+    is_mask = var.dtype.kind in "bi" and all(x.dtype.kind in "bi" for x in sources)
+    is_computed = REGISTRY[equation.primitive].elementwise and is_mask and var.shape and before < after
+    return sources if is_computed else None
+
+
 class Adjoint(NamedTuple):
     """A graph with its backward pass.
 
@@ -352,7 +370,17 @@ class Adjoint(NamedTuple):
             forward.update(equation.outputs)
         reads = [atom for equation in self.graph.equations[self.split :] for atom in equation.operands]
         reads += self.graph.outputs[len(self.followed) :]
-        return list(dict.fromkeys(a for a in reads if not isinstance(a, Literal) and a in forward))
+        needed = dict.fromkeys(a for a in reads if not isinstance(a, Literal) and a in forward)
+        definitions = {x.outputs[0]: x for x in self.graph.equations[: self.split] if len(x.outputs) == 1}
+        waiting, found = list(needed)[::-1], dict[Var, None]()
+        while waiting:
+            var = waiting.pop()
+            sources = _smaller_sources(definitions.get(var), forward)
+            if sources is None:
+                found[var] = None
+            else:
+                waiting += sources[::-1]
+        return list(found)
 
 
 @memoized
