@@ -126,6 +126,7 @@ class Runner:
     def _compiled(self, mode: str) -> Any:
         if self._library == "numba":
             return native(self._program.function, {})
+        assert self._checked.gradient()  # the weights of the results are made before the trace, not in it
         gradient = wg.grad(self._loss, argnums=self._program.wrt)
         return self._checked.compiled(self._function if mode == "value" else gradient)
 

@@ -68,7 +68,7 @@ def build(
     flush = flush_subnormals and can_flush(target)
     builder = ModuleBuilder(layouts, memory, slots, schedules, target, flags, is_long, flush, hosted, take)
     main = main_function(program.steps, builder, {*program.outputs} - {*program.inputs})
-    text = builder.part.module(target, main)
+    text = builder.last_part().module(target, main)
     return Module(text, program, memory, _interface(program, builder), total)
 
 

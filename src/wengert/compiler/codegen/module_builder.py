@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
@@ -74,6 +75,9 @@ class ModuleBuilder:
     """Takes each finished part but the last; without it, there is one part."""
     part: Part = field(default_factory=Part)
     size: int = 0
+    inlined: Part = field(default_factory=Part)
+    """Functions that the program's loops copy: they belong to the last part, as the program itself."""
+    inlined_size: int = 0
     checks: dict[str, int] = field(default_factory=dict[str, int])
     """The number, from 1, of each place that can report an error: ``check|requirement|line``."""
     hosts: list[Host] = field(default_factory=list[Host])
@@ -98,9 +102,28 @@ class ModuleBuilder:
     shared: set[str] = field(default_factory=set[str])
     """The functions that sorts share."""
 
+    @contextmanager
+    def for_the_last_part(self) -> Generator[None]:
+        """Have functions belong to the last part."""
+        part, self.part = self.part, self.inlined
+        try:
+            yield
+        finally:
+            self.part = part
+
+    def last_part(self) -> Part:
+        """Return the part to which the program itself belongs."""
+        one, other = self.part, self.inlined
+        return Part(
+            {**one.texts, **other.texts}, one.functions | other.functions, one.declared | other.declared
+        )
+
     def add(self, name: str, text: str) -> None:
         """Add a function; it may be the last one of its part."""
         self.part.texts[name] = text
+        if self.part is self.inlined:
+            self.inlined_size += len(text)
+            return
         self.size += len(text)
         if self.take and self.size >= costs.COSTS.module_part_characters:
             part, self.part, self.size = self.part, Part(), 0

@@ -66,6 +66,8 @@ class _StepEmitter:
         self.counters: dict[Dim, Value] = {dim: Value(f"%c{n}", I64) for n, dim in enumerate(counters)}
         self.frame = 0
         """Words of the largest frame."""
+        self.turning = 0
+        """How many loops are around."""
 
     def begin(self, args: Value, index: Value) -> None:
         """Load the addresses of all buffers from the block ``args``, for the thread with the number ``index``."""
@@ -148,8 +150,13 @@ class _StepEmitter:
             self._share(_unpacking(name), values, constant(I64, tiles), _grains(nest))
         else:
             whole = constant(I64, 0), constant(I64, tiles)
-            inline = not nest.dims or any(buffer in module.memory.scalars for buffer in passed.buffers)
-            self.builder.call(name, self.status, *whole, *values, result=None, inline=inline)
+            self.builder.call(
+                name, self.status, *whole, *values, result=None, inline=self._is_inlined(nest, passed)
+            )
+
+    def _is_inlined(self, nest: Nest, passed: NestArguments) -> bool:
+        """Return whether each call of a nest is a copy of its code, where both are in the same part."""
+        return not nest.dims or any(buffer in self.module.memory.scalars for buffer in passed.buffers)
 
     def _sort(self, step: Sort) -> None:
         self.module.sorts += 1
@@ -187,8 +194,11 @@ class _StepEmitter:
         function = None if common is None else module.outlined.get(common)
         if function is None:
             name, shared = f"nest{len(module.nests) + 1}", module.long and is_large(plain)
-            text, tiles = emit_nest(name, plain, schedule, passed, module, shared=shared)
-            module.add(name, text)
+            in_loop = self.turning and not self.alone and self._is_inlined(nest, passed)
+            in_loop = in_loop and module.inlined_size < costs.COSTS.inlined_characters
+            with module.for_the_last_part() if in_loop else nullcontext():
+                text, tiles = emit_nest(name, plain, schedule, passed, module, shared=shared)
+                module.add(name, text)
             function = NestFunction(name, tiles)
         if common is not None:
             module.outlined[common] = function
@@ -256,7 +266,9 @@ class _StepEmitter:
             loop.leave_if(b.compare("sge", count, constant(I64, extent)))
             counter = b.binary("sub", constant(I64, extent - 1), count) if step.reverse else count
             self.counters[step.counter] = counter
+            self.turning += 1
             self.steps(step.steps)
+            self.turning -= 1
             following = b.binary("add", count, constant(I64, 1))
             # Without a check, a program that has met an error runs to its end, with results that are dropped.
             if turns and turns < extent:
@@ -273,6 +285,7 @@ class _StepEmitter:
 
     def _while(self, step: While) -> None:
         b = self.builder
+        self.turning += 1
         with b.repeat(constant(I64, 0)) as loop:
             (count,) = loop.values
             self.steps(step.condition)
@@ -292,6 +305,7 @@ class _StepEmitter:
                 del self.counters[step.counter]
             loop.leave_if(self._should_stop(count, _turns_of_a_grain((*step.condition, *step.steps))))
             loop.again(following)
+        self.turning -= 1
 
     def _should_stop(self, count: Value | None = None, turns: int = 1) -> Value:
         """Check for Ctrl-C, now and then, or also in each of so many turns; return whether an error ends the loop."""

@@ -96,6 +96,8 @@ class _Block:
         self.outer = outer
         self.is_turn = False
         """Whether a loop carries the block out again and again."""
+        self.unwritten: set[Buffer] = set() if outer is None else outer.unwritten
+        """The buffers that no step writes: of their copies the first element alone is written."""
         self.settled: set[Buffer] = set()
         """The buffers that a step of this block writes, once."""
         self.steps: list[Step] = []
@@ -282,7 +284,11 @@ class _Block:
             self.stages(equation, lowered)
             return
         if lowered.initial is not None:
-            self.nest(equation, dims, Store(buffer, indices, lowered.initial(indices)))
+            before = self.source(equation.operands[0])
+            if isinstance(before, Buffer) and before in self.unwritten:
+                self.begin(buffer)
+            else:
+                self.nest(equation, dims, Store(buffer, indices, lowered.initial(indices)))
         combiner = "" if lowered.combiner == "assign" else lowered.combiner
         # Points that write over one another do so in the order of NumPy.
         apart = {index.only for index in lowered.indices}
@@ -418,6 +424,8 @@ class _Block:
     def copy(self, operand: Operand, target: Buffer | None = None, lead: tuple[Index, ...] = ()) -> Buffer:
         """Copy a value to a buffer, or to the part of one at leading indices."""
         target = target or Buffer(operand.dtype, operand.shape)
+        if isinstance(operand.source, Buffer) and operand.source in self.unwritten:
+            return self.begin(target, lead)
         dims = tuple(map(Dim, operand.shape))
         indices = tuple(map(Index.of, dims))
         store = Store(target, (*lead, *indices), operand.at(indices))
@@ -427,6 +435,13 @@ class _Block:
     def carried(self, types: Sequence[TensorType], sources: Sequence[Source]) -> list[Buffer]:
         """Return buffers for values that change from step to step, holding their first values."""
         return [self.copy(Operand(type_, source)) for type_, source in zip(types, sources, strict=True)]
+
+    def begin(self, buffer: Buffer, lead: tuple[Index, ...] = ()) -> Buffer:
+        """Write the first element of a buffer, or of its part, of which none is specified: it is there from here on."""
+        indices = (*lead, *(Index(0) for _ in buffer.shape[len(lead) :]))
+        store = Store(buffer, indices, zero(buffer.dtype))
+        self.steps.append(Nest((), (store,), origin=("unwritten",)))
+        return buffer
 
     def update(
         self, types: Sequence[TensorType], sources: Sequence[Source], targets: Sequence[Buffer]
@@ -642,6 +657,14 @@ def _bounded_scan(block: _Block, equation: Equation) -> list[Source]:
     return turns.results
 
 
+def _unwritten(block: _Block, equation: Equation) -> list[Source]:
+    """Return a buffer that no step writes: its copies are new buffers."""
+    (var,) = equation.outputs
+    buffer = block.new(var)
+    block.unwritten.add(buffer)
+    return [buffer]
+
+
 def _row(block: _Block, source: Source, type_: TensorType, step: Index) -> Source:
     match source:
         case Buffer():
@@ -667,4 +690,5 @@ _PROGRAMS: dict[str, Any] = {
     "checkpoint": _inlined("program"),
     "custom_jvp": _inlined("graph"),
     "custom_vjp": _inlined("graph"),
+    "unwritten": _unwritten,
 }

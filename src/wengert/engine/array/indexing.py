@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import typing
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -52,8 +53,8 @@ class Subscript(NamedTuple):
     """The shape after the basic part, without new axes."""
     is_whole: bool
     """Whether the basic part is the whole array."""
-    window: int = 0
-    """The extent of a slice whose start only a run knows; its positions are among the arrays."""
+    windows: tuple[int, ...] = ()
+    """The extents of slices whose starts only a run knows; their positions are among the arrays."""
 
 
 class SelectsUnknown(Exception):  # noqa: N818 (no error)
@@ -80,7 +81,7 @@ def is_view(subscript: Subscript, index: Any) -> bool:
         return True
     for _, array in subscript.arrays:
         if shape_of(array):
-            return bool(subscript.window)
+            return bool(subscript.windows)
     entries = typing.cast("tuple[Any, ...]", index if isinstance(index, tuple) else (index,))
     whole = any(entry is Ellipsis for entry in entries)
     return len(subscript.shape) > len(subscript.arrays) or whole
@@ -106,7 +107,7 @@ class Part(AxesView):
 
     def __init__(self, subscript: Subscript, index: Any) -> None:
         self.subscript = subscript
-        self.index = layout_of(index, subscript.window) if subscript.window else index
+        self.index = layout_of(index, subscript.windows) if subscript.windows else index
 
     def axes_of(self, shape: Shape) -> Axes | None:
         """Return the map of axes, unless an integer is not known."""
@@ -126,12 +127,13 @@ class Part(AxesView):
         return memory[layout_of(self.index)]
 
 
-def layout_of(index: Any, window: int = 0) -> Any:
+def layout_of(index: Any, windows: Iterable[int] = ()) -> Any:
     """Return an index of plain numbers with the same memory layout as the index of a view."""
+    extents = iter(windows)
     if isinstance(index, tuple):
-        return tuple(layout_of(entry, window) for entry in index)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        return tuple(layout_of(entry, extents) for entry in index)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
     if isinstance(index, slice):
-        return slice(0, window) if _is_unknown_slice(index) else index  # pyright: ignore[reportUnknownVariableType]
+        return slice(0, next(extents, 0)) if _is_unknown_slice(index) else index  # pyright: ignore[reportUnknownVariableType]
     return 0 if isinstance(index, (Box, np.ndarray)) else index
 
 
@@ -234,7 +236,8 @@ def _parse(shape: Shape, index: Any, checked: bool) -> Subscript:
     basic: list[Any] = []
     result: list[int] = []
     arrays: list[tuple[int, Any]] = []
-    blocks = window = 0
+    blocks = 0
+    windows: list[tuple[int, int]] = []
     previous = False
     for entry in entries:
         is_array = False
@@ -247,9 +250,10 @@ def _parse(shape: Shape, index: Any, checked: bool) -> Subscript:
         elif entry is Ellipsis:
             pass
         elif isinstance(entry, slice):
-            ends, positions = _slice_of(entry, shape[len(basic)], not window)
+            ends, positions = _slice_of(entry, shape[len(basic)])
             if positions is not None:
-                window, is_array = size(shape_of(positions)), True
+                is_array = True
+                windows.append((len(arrays), size(shape_of(positions))))
                 arrays.append((len(result), positions))
             basic.append(ends)
             result.append(ends[1])
@@ -264,17 +268,21 @@ def _parse(shape: Shape, index: Any, checked: bool) -> Subscript:
                 basic.append(_integer(entry, axis, extent))
         blocks += is_array and not previous
         previous = is_array
-    if window and (blocks > 1 or sum(bool(shape_of(array)) for _, array in arrays) > 1):
+    if windows and (blocks > 1 or sum(bool(shape_of(array)) for _, array in arrays) > len(windows)):
         raise (
             SelectsUnknown
             if selecting()
             else _unknown_ends(next(entry for entry in entries if isinstance(entry, slice)))
         )
+    for number, (place, count) in enumerate(windows if len(windows) > 1 else ()):  # an open mesh: an axis for each
+        axis, positions = arrays[place]
+        arrays[place] = axis, reshape(positions, shape=(count, *[1] * (len(windows) - 1 - number)))
     if len(arrays) > 1:
         _check_together([shape_of(array) for _, array in arrays])
     index_, is_whole = tuple(basic), tuple(basic) == _whole(shape)
+    extents = tuple(count for _, count in windows)
     return Subscript(
-        index_, tuple(result), tuple(arrays), blocks > 1, indexed_shape(index_), is_whole, window
+        index_, tuple(result), tuple(arrays), blocks > 1, indexed_shape(index_), is_whole, extents
     )
 
 
@@ -284,9 +292,9 @@ def _is_unknown_slice(entry: slice) -> bool:
     )
 
 
-def _slice_of(entry: slice, extent: int, may_be_unknown: bool) -> tuple[tuple[int, int, int], Any]:
+def _slice_of(entry: slice, extent: int) -> tuple[tuple[int, int, int], Any]:
     """Return the start, the number and the step of a slice; the whole axis and positions if its ends are not known."""
-    if WINDOWS and may_be_unknown and entry.step in (None, 1) and _is_unknown_slice(entry):
+    if WINDOWS and entry.step in (None, 1) and _is_unknown_slice(entry):
         start: Any = 0 if entry.start is None else entry.start
         count = WINDOWS[0](start, entry.stop, extent)
         if count is not None:

@@ -103,7 +103,7 @@ def pull_bounded(primals: Values, active: Flags, *, stops: bool = False, **param
         return functools.partial(bounded_scan_primitive, taken, stops=False)
 
     run = functools.partial(bounded_scan_primitive, turns, stops=stops)
-    outputs, pullback = pull_scan(run, run_back, primals[1:], active[1:], **params)
+    outputs, pullback = pull_scan(run, run_back, primals[1:], active[1:], near=[turns], **params)
     return outputs, lambda cotangents: [None, *pullback(cotangents)]
 
 

@@ -29,6 +29,7 @@ from wengert.engine.control.subgraphs import (
     subgraph,
     unchecked_graph,
 )
+from wengert.engine.control.tapes import Tape, Threaded, types_of_tapes
 from wengert.engine.control.values import (
     bytes_of,
     check_same_types,
@@ -169,9 +170,11 @@ class _Split(NamedTuple):
     """Two branches that leave residuals behind, and their backward passes."""
 
     forward: list[Graph]
-    """The results, then the residuals."""
+    """The results, then the tapes and the residuals."""
     backward: list[Graph]
-    """From the read operands, the residuals and the cotangents of the followed results to those of the operands."""
+    """From the read operands, residuals, tapes and cotangents of the followed results to those of the operands."""
+    tapes: list[Tape]
+    """Those of both branches: further operands and results of the forward, further operands of the backward passes."""
     read: list[bool]
     """The operands that a backward pass reads."""
     followed: list[bool]
@@ -190,42 +193,54 @@ def _split(on_true: Graph, on_false: Graph, active: Flags) -> _Split:
     computed = [[x for x in adjoint.residuals() if x not in adjoint.graph.inputs] for adjoint in adjoints]
     read = _read_operands(adjoints, computed)
     slots, places = _slots(computed)
+    tapes = [tape for adjoint in adjoints for tape in adjoint.tapes]
+    types = types_of_tapes(tapes)
     again = _read_operands(adjoints, [[], []])
-    if bytes_of([*select(on_true.input_types, read), *slots]) > bytes_of(select(on_true.input_types, again)):
+    stored, computed_again = (bytes_of(select(on_true.input_types, flags)) for flags in (read, again))
+    if not tapes and stored + bytes_of(slots) > computed_again:
         computed, slots, read = [list[Var](), list[Var]()], list[TensorType](), again
         places = [list[int](), list[int]()]
-    triples = list(zip(adjoints, computed, places, strict=True))
+    middle = len(adjoints[0].before)
+    rows = zip(adjoints, computed, places, (slice(0, middle), slice(middle, len(types))), strict=True)
+    branches = list(rows)
 
-    def forward(adjoint: Adjoint, residuals: Sequence[Var], places: Sequence[int]) -> Graph:
-        outputs = (*adjoint.graph.outputs[: len(followed)], *residuals)
-        step = subgraph(adjoint.graph, adjoint.graph.inputs[: len(active)], outputs)
+    def forward(adjoint: Adjoint, residuals: Sequence[Var], places: Sequence[int], own: slice) -> Graph:
+        count = len(followed)
+        outputs = (*adjoint.graph.outputs[:count], *adjoint.after, *residuals)
+        step = subgraph(adjoint.graph, (*adjoint.graph.inputs[: len(active)], *adjoint.before), outputs)
 
         def run(*values: Any) -> list[Any]:
-            results = evaluate(step, *values)
+            operands, kept = values[: len(active)], [*values[len(active) :]]
+            results = evaluate(step, *operands, *kept[own])
+            last = count + len(adjoint.after)
+            kept[own] = results[count:last]
             saved = list(map(zeros, slots))
-            for place, value in zip(places, results[len(followed) :], strict=True):
+            for place, value in zip(places, results[last:], strict=True):
                 saved[place] = value
-            return [*results[: len(followed)], *saved]
+            return [*results[:count], *kept, *saved]
 
-        return stage(run, on_true.input_types)[0]
+        return stage(run, [*on_true.input_types, *types])[0]
 
-    def backward(adjoint: Adjoint, residuals: Sequence[Var], places: Sequence[int]) -> Graph:
+    def backward(adjoint: Adjoint, residuals: Sequence[Var], places: Sequence[int], own: slice) -> Graph:
         step = _backward_pass(adjoint, residuals, read)
-        split = sum(read), sum(read) + len(slots)
+        first, second = sum(read), sum(read) + len(slots)
+        third = second + len(types)
 
         def run(*values: Any) -> list[Any]:
-            operands, saved, seeds = values[: split[0]], values[split[0] : split[1]], values[split[1] :]
-            arriving = select(spread(seeds, followed), adjoint.followed)
-            results = evaluate(step, *operands, *(saved[place] for place in places), *arriving)
+            operands, saved, final = values[:first], values[first:second], values[second:third]
+            arriving = select(spread(values[third:], followed), adjoint.followed)
+            kept = (saved[place] for place in places)
+            results = evaluate(step, *operands, *kept, *final[own], *arriving)
             pairs = zip(spread(results, adjoint.reached), on_true.input_types, strict=True)
             return select([or_zero(ct, type_) for ct, type_ in pairs], reached)
 
         seeds = map(strong, select(on_true.output_types, followed))
-        return stage(run, [*select(on_true.input_types, read), *slots, *seeds])[0]
+        return stage(run, [*select(on_true.input_types, read), *slots, *types, *seeds])[0]
 
     return _Split(
-        [forward(*triple) for triple in triples],
-        [backward(*triple) for triple in triples],
+        [forward(*branch) for branch in branches],
+        [backward(*branch) for branch in branches],
+        tapes,
         read,
         followed,
         reached,
@@ -235,7 +250,8 @@ def _split(on_true: Graph, on_false: Graph, active: Flags) -> _Split:
 def _backward_pass(adjoint: Adjoint, residuals: Sequence[Var], read: Flags) -> Graph:
     """Return the graph from operands, residuals and cotangents of the results to the cotangents of the operands."""
     count = len(adjoint.reached)
-    inputs = (*select(adjoint.graph.inputs[:count], read), *residuals, *adjoint.graph.inputs[count:])
+    operands, seeds = adjoint.graph.inputs[:count], adjoint.graph.inputs[count:]
+    inputs = (*select(operands, read), *residuals, *adjoint.final, *seeds)
     return subgraph(adjoint.graph, inputs, adjoint.graph.outputs[len(adjoint.followed) :])
 
 
@@ -274,15 +290,19 @@ def _slots(residuals: Sequence[Sequence[Var]]) -> tuple[list[TensorType], list[l
 def _pull(primals: Values, active: Flags, on_true: Graph, on_false: Graph) -> Any:
     """Run a branch and keep its residuals; the pullback runs the backward pass of the same branch."""
     split = _split(on_true, on_false, active[1:])
-    results = cond_primitive(*primals, on_true=split.forward[0], on_false=split.forward[1])
-    count = len(on_true.outputs)
+    tapes, count = Threaded(split.tapes, primals), len(on_true.outputs)
+    operands = *primals, *tapes.before
+    results = cond_primitive(*operands, on_true=split.forward[0], on_false=split.forward[1])
+    last = count + len(tapes.before)
+    final = tapes.end(results[count:last])
+    results = *tapes.checked(results[:count], final), *results[last:]
 
     def pullback(cotangents: Values) -> list[Any]:
         if not any(split.reached):
             return [None] * len(active)
         pairs = zip(cotangents, on_true.output_types, strict=True)
         seeds = select([or_zero(ct, type_) for ct, type_ in pairs], split.followed)
-        operands = primals[0], *select(primals[1:], split.read), *results[count:], *seeds
+        operands = primals[0], *select(primals[1:], split.read), *results[count:], *final, *seeds
         back = cond_primitive(*operands, on_true=split.backward[0], on_false=split.backward[1])
         return [None, *spread(back, split.reached)]
 

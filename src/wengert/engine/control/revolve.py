@@ -30,6 +30,7 @@ from wengert.engine.control.subgraphs import (
     subgraph,
     vjp_graph,
 )
+from wengert.engine.control.tapes import unwritten
 from wengert.engine.control.values import fit, strong, zeros
 from wengert.engine.core.dtypes import is_inexact
 from wengert.engine.core.shapes import shape_of
@@ -172,7 +173,7 @@ class Recomputed:
         rows = [x for x in spread_out[self.carries :] if x is not None]
         sums = [zeros(strong(type_of(x))) for x in select(groups.constants, self.active.constants)]
         slices = [zeros(strong(type_of(x))) for x in select(groups.slices, self.active.slices)]
-        saved = [self._first_of(x) for x in select(groups.carries, self.needed)]
+        saved = [self._first_of(x, turns) for x in select(groups.carries, self.needed)]
         count = len(sums), len(carried)
 
         def turn_back(end: Any, top: Any, positions: Any, *state: Any) -> list[Any]:
@@ -201,8 +202,9 @@ class Recomputed:
         found = [or_zero(x, type_) for x, type_ in zip(spread(values, self.needed), types, strict=True)]
         return list(map(fit, found, types))
 
-    def _first_of(self, value: Any) -> Any:
-        room = np.zeros((self.slots, *shape_of(value)), type_of(value).dtype)
+    def _first_of(self, value: Any, turns: Any) -> Any:
+        """Return an array with room for each state that is kept, of which the first is a value."""
+        room = unwritten(turns, dtype=type_of(value).dtype, shape=(self.slots, *shape_of(value)))
         return scatter(room, value, np.int64(0))
 
     def _row(self, turns: Any, position: Any) -> Any:

@@ -24,6 +24,7 @@ from wengert.engine.control.subgraphs import (
     fixed_point,
     have_parts,
     may_raise,
+    memoized,
     or_zero,
     propagate,
     read_inputs,
@@ -34,10 +35,12 @@ from wengert.engine.control.subgraphs import (
     types_of_parts,
     unchecked_graph,
 )
+from wengert.engine.control.tapes import Threaded
 from wengert.engine.control.values import check_same_types, program_types, strong, zeros
 from wengert.engine.core.errors import GraphError, message
 from wengert.engine.core.shapes import shape_of
-from wengert.engine.ir.graph import Graph, Var
+from wengert.engine.core.dtypes import INT64
+from wengert.engine.ir.graph import Graph, Literal, Var
 from wengert.engine.ir.types import TensorType, show, type_of
 from wengert.engine.nest.lowering import ControlFlow
 from wengert.engine.ops.shape import transpose
@@ -167,38 +170,111 @@ def _by_step(algebra: Algebra, extras: Values) -> list[Any]:
 # -- reverse mode ----------------------------------------------------------------------------------------
 
 
-class _Residuals(NamedTuple):
+class Residuals(NamedTuple):
     """The values of a step that the backward pass reads."""
 
     fixed: list[Var]
     """The same in each step: constants, and values computed from constants alone."""
+    final: list[Var]
+    """What the tapes hold after all steps."""
     sliced: list[Var]
     """Slices of the operands."""
     stacked: list[Var]
     """The others, kept for each step."""
 
     def in_order(self) -> list[Var]:
-        return self.fixed + self.sliced + self.stacked
+        return self.fixed + self.final + self.sliced + self.stacked
 
 
-def _residuals(adjoint: Adjoint, constants: int, carries: int) -> _Residuals:
+def residuals_of(adjoint: Adjoint, constants: int, carries: int) -> Residuals:
     inputs = parts(adjoint.graph.inputs[: len(adjoint.reached)], constants, carries)
-    varying = dependents(adjoint.graph, inputs.carries + inputs.slices)
+    varying = dependents(adjoint.graph, inputs.carries + inputs.slices + adjoint.before)
     needed = adjoint.residuals()
     fixed = [var for var in needed if var not in varying]
     sliced = [var for var in needed if var in inputs.slices]
-    return _Residuals(fixed, sliced, [var for var in needed if var in varying and var not in inputs.slices])
+    return Residuals(fixed, adjoint.final, sliced, [var for var in needed if var in varying and var not in inputs.slices])
+
+
+#: A loop of more turns keeps its counters.
+_MOST_NUMBERS = 1 << 20
+#: Integers that stand for nothing but other integers of a turn: the pass backward computes them again.
+_AGAIN = {"add", "subtract", "multiply", "negative", "cast"}
+
+
+def without_counters(
+    residuals: Residuals, adjoint: Adjoint, body: Graph, constants: int, firsts: Values
+) -> tuple[Residuals, dict[Var, tuple[int, int]]]:
+    """Return the residuals of a loop without integers that follow from the number of the turn.
+
+    These are carries that begin with a known number and to which each turn adds another one, and what is made of such
+    carries and of what is the same in each turn. The second result says, for each of those that the pass backward
+    needs as a slice, with what it begins and what a turn adds.
+    """
+    inputs = parts(adjoint.graph.inputs[: len(adjoint.reached)], constants, len(firsts))
+    counters = {
+        inputs.carries[n]: (int(firsts[n]), step)
+        for n, step in _steps(body, constants, len(firsts)).items()
+        if isinstance(firsts[n], (int, np.integer))
+    }
+    known = {var for var, _ in adjoint.graph.constants}
+    varying = dependents(adjoint.graph, [*inputs.carries, *inputs.slices, *adjoint.before])
+    definitions = {equation.outputs[0]: equation for equation in adjoint.graph.equations[: adjoint.split]}
+    leaves: dict[Var, list[Var] | None] = {}
+
+    def found(var: Var) -> list[Var] | None:
+        """Return what a value follows from; None if it does not follow from the number of the turn."""
+        if var not in leaves:
+            leaves[var] = None
+            if var in counters or (var not in varying and var.dtype == INT64 and not var.shape):
+                leaves[var] = [var]
+            elif var in definitions and var.dtype == INT64 and not var.shape:
+                equation = definitions[var]
+                operands = [x for x in equation.operands if not isinstance(x, Literal)]
+                below = [found(x) for x in operands] if equation.primitive in _AGAIN else [None]
+                if None not in below:
+                    leaves[var] = [x for one in below for x in one or ()]
+        return leaves[var]
+
+    fixed, numbers, stacked = list(residuals.fixed), dict[Var, tuple[int, int]](), list[Var]()
+    for var in residuals.stacked:
+        below = found(var)
+        if below is None:
+            stacked.append(var)
+            continue
+        for leaf in below:
+            if leaf in counters:
+                numbers[leaf] = counters[leaf]
+            elif leaf not in fixed and leaf not in known:
+                fixed.append(leaf)
+    return Residuals(fixed, residuals.final, [*residuals.sliced, *numbers], stacked), numbers
+
+
+@memoized
+def _steps(body: Graph, constants: int, carries: int) -> dict[int, int]:
+    """Return the carries to which each turn adds the same number, with that."""
+    definitions = {equation.outputs[0]: equation for equation in body.equations if equation.primitive == "add"}
+    found: dict[int, int] = {}
+    for number, atom in enumerate(body.outputs[:carries]):
+        carry = body.inputs[constants + number]
+        equation = definitions.get(atom) if isinstance(atom, Var) else None
+        if equation is None or carry.dtype != INT64 or carry.shape or carry not in equation.operands:
+            continue
+        steps = [x.value for x in equation.operands if isinstance(x, Literal)]
+        if steps and type(steps[0]) in (int, np.int64):
+            found[number] = int(steps[0])
+    return found
 
 
 def stacked_residuals(body: Graph, active: Flags, constants: int, carries: int) -> list[TensorType]:
     """Return the types of the residuals of a turn that a scan stacks."""
-    return [var.type for var in _residuals(adjoint_graph(body, active), constants, carries).stacked]
+    return [var.type for var in residuals_of(adjoint_graph(body, active), constants, carries).stacked]
 
 
 def carries_of_residuals(body: Graph, active: Flags, constants: int, carries: int) -> list[bool]:
     """Return which carries the residuals of any turn depend on: the pass backward reads no others."""
     adjoint = adjoint_graph(body, active)
-    needed = parts(read_inputs(adjoint.graph, adjoint.residuals()), constants, carries).carries
+    read = [*adjoint.residuals(), *adjoint.after]
+    needed = parts(read_inputs(adjoint.graph, read), constants, carries).carries
     while True:
         outputs = select(body.outputs[:carries], needed)
         read = parts(read_inputs(body, outputs), constants, carries).carries
@@ -218,15 +294,21 @@ def pull_scan(
     constants: int,
     carries: int,
     unread: Flags = (),
+    near: Values = (),
     **params: Any,
 ) -> Any:
     """Scan forward and keep the residuals; the pullback scans in the opposite direction.
 
-    Carries that are ``unread``, by the caller and by the pass backward, stay as they are.
+    Carries that are ``unread``, by the caller and by the pass backward, stay as they are. New tapes are made ``near``
+    some values, as well as the operands.
     """
     active = active_inputs(functools.partial(propagate, body), active, constants, carries)
     adjoint = adjoint_graph(body, active)
-    residuals = _residuals(adjoint, constants, carries)
+    residuals = residuals_of(adjoint, constants, carries)
+    numbers: dict[Var, tuple[int, int]] = {}
+    if not params["reverse"] and params["length"] <= _MOST_NUMBERS:
+        firsts = primals[constants : constants + carries]
+        residuals, numbers = without_counters(residuals, adjoint, body, constants, firsts)
     inputs, outputs = (
         adjoint.graph.inputs[: len(active)],
         list(adjoint.graph.outputs[: len(adjoint.followed)]),
@@ -235,16 +317,28 @@ def pull_scan(
         outputs[place] = inputs[constants + place]
     groups = parts(primals, constants, carries)
     fixed = evaluate(subgraph(adjoint.graph, inputs[:constants], residuals.fixed), *groups.constants)
-    sliced = [groups.slices[inputs[constants + carries :].index(var)] for var in residuals.sliced]
-    forward = subgraph(adjoint.graph, inputs, (*outputs, *residuals.stacked))
-    results = run(*primals, body=forward, constants=constants, carries=carries, **params)
+    slices = dict(zip(inputs[constants + carries :], groups.slices, strict=True))
+    turns = np.arange(params["length"] if numbers else 0)
+    slices.update((var, first + step * turns) for var, (first, step) in numbers.items())
+    sliced = [slices[var] for var in residuals.sliced]
+    tapes, end = Threaded(adjoint.tapes, [*near, *primals]), constants + carries
+    forward = subgraph(
+        adjoint.graph,
+        (*inputs[:end], *adjoint.before, *inputs[end:]),
+        (*outputs[:carries], *adjoint.after, *outputs[carries:], *residuals.stacked),
+    )
+    last = carries + len(adjoint.after)
+    operands = *primals[:end], *tapes.before, *primals[end:]
+    results = run(*operands, body=forward, constants=constants, carries=last, **params)
     back_scan = run_back(results)
+    final = tapes.end(results[carries:last])
+    results = *tapes.checked(results[:carries], final), *results[last:]
     types = list(map(type_of, results[: len(outputs)]))
     flags = parts(active, constants, carries)
     back = {
         **params,
-        "body": _backward(adjoint, residuals, active, constants, carries),
-        "constants": len(fixed),
+        "body": backward_step(adjoint, residuals, active, constants, carries),
+        "constants": len(fixed) + len(final),
         "carries": sum(flags.carries) + sum(flags.constants),
         "reverse": not params["reverse"],
     }
@@ -254,17 +348,18 @@ def pull_scan(
         carried = select(filled[:carries], flags.carries)
         rows = select(filled[carries:], adjoint.followed[carries:])
         sums = list(map(zeros, select(body.input_types[:constants], flags.constants)))
-        cotangents_out = back_scan(*fixed, *carried, *sums, *sliced, *results[len(outputs) :], *rows, **back)
+        kept = *sliced, *results[len(outputs) :]
+        cotangents_out = back_scan(*fixed, *final, *carried, *sums, *kept, *rows, **back)
         of_carries, of_constants, of_slices = parts(cotangents_out, len(carried), len(sums))
         return spread([*of_constants, *of_carries, *of_slices], active)
 
     return results[: len(outputs)], pullback
 
 
-def _backward(adjoint: Adjoint, residuals: _Residuals, active: Flags, constants: int, carries: int) -> Graph:
+def backward_step(adjoint: Adjoint, residuals: Residuals, active: Flags, constants: int, carries: int) -> Graph:
     """Return one step of the backward scan.
 
-    Its constants are the fixed residuals. It carries the cotangents of the carries and the sums of the cotangents of
+    Its constants are the fixed residuals and the tapes. It carries the cotangents of the carries and the sums of the cotangents of
     the constants. It slices the other residuals and the cotangents of the stacked results, and returns the cotangents
     of the slices.
     """
@@ -274,7 +369,7 @@ def _backward(adjoint: Adjoint, residuals: _Residuals, active: Flags, constants:
     flags = parts(active, constants, carries)
     carrying, summing = sum(flags.carries), sum(flags.constants)
     types = adjoint.graph.input_types[:count]
-    start = len(residuals.fixed)
+    start = len(residuals.fixed) + len(residuals.final)
 
     def run(*values: Any) -> list[Any]:
         middle = start + carrying + summing

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar, cast
 
 from wengert.engine.boxes import running, state_of
-from wengert.engine.control.values import fit, strong, zeros
+from wengert.engine.control.tapes import Recorder, Tape, Threaded, recorded
+from wengert.engine.control.values import bytes_of, fit, strong, zeros
 from wengert.engine.core.dtypes import BOOL, is_inexact
 from wengert.engine.core.errors import LostDerivativeError, message
 from wengert.engine.core.shapes import shape_of
@@ -317,12 +318,30 @@ def batch_graph(graph: Graph, size: int, batched: Flags, forced: Flags | None = 
 # -- reverse mode ----------------------------------------------------------------------------------------
 
 
+def _smaller_sources(equation: Equation | None, forward: Collection[Var]) -> list[Var] | None:
+    """Return from which smaller values the backward pass computes an array again.
+
+    These are arrays of truth values and integers, such as masks, and what broadcasting repeats. None where the
+    array is kept: others take longer to compute than to read, or are not larger than what they come from.
+    """
+    if equation is None:
+        return None
+    (var,) = equation.outputs
+    sources = [x for x in equation.operands if not isinstance(x, Literal) and x in forward]
+    before, after = bytes_of([x.type for x in sources]), bytes_of([var.type])
+    if equation.primitive in ("broadcast_to", "reshape"):
+        return sources if before <= after else None
+    is_mask = var.dtype.kind in "bi" and all(x.dtype.kind in "bi" for x in sources)
+    is_computed = REGISTRY[equation.primitive].elementwise and is_mask and var.shape and before < after
+    return sources if is_computed else None
+
+
 class Adjoint(NamedTuple):
     """A graph with its backward pass.
 
     The inputs of ``graph`` are those of the original, then the cotangents of the followed outputs; its outputs are
     those of the original, then the cotangents of the reached inputs. The first ``split`` equations are the forward
-    pass.
+    pass. Its tapes are further inputs of either pass, and further results of the forward pass.
     """
 
     graph: Graph
@@ -331,6 +350,13 @@ class Adjoint(NamedTuple):
     """The outputs that depend on active inputs."""
     reached: list[bool]
     """The inputs that get a cotangent."""
+    tapes: list[Tape]
+    before: list[Var]
+    """The values of the tapes before the forward pass."""
+    after: list[Any]
+    """Those after it."""
+    final: list[Var]
+    """Those that the backward pass reads."""
 
     @property
     def backward(self) -> Graph:
@@ -339,12 +365,22 @@ class Adjoint(NamedTuple):
 
     def residuals(self) -> list[Var]:
         """Return the values of the forward pass that the backward pass reads, without constants."""
-        forward = set(self.graph.inputs[: len(self.reached)])
+        forward = {*self.graph.inputs[: len(self.reached)], *self.before}
         for equation in self.graph.equations[: self.split]:
             forward.update(equation.outputs)
         reads = [atom for equation in self.graph.equations[self.split :] for atom in equation.operands]
         reads += self.graph.outputs[len(self.followed) :]
-        return list(dict.fromkeys(a for a in reads if not isinstance(a, Literal) and a in forward))
+        needed = dict.fromkeys(a for a in reads if not isinstance(a, Literal) and a in forward)
+        definitions = {x.outputs[0]: x for x in self.graph.equations[: self.split] if len(x.outputs) == 1}
+        waiting, found = list(needed)[::-1], dict[Var, None]()
+        while waiting:
+            var = waiting.pop()
+            sources = _smaller_sources(definitions.get(var), forward)
+            if sources is None:
+                found[var] = None
+            else:
+                waiting += sources[::-1]
+        return list(found)
 
 
 @memoized
@@ -353,16 +389,31 @@ def adjoint_graph(graph: Graph, active: Flags) -> Adjoint:
     with running(GraphTrace()) as staging:
         inputs = [staging.new_input(type_) for type_ in graph.input_types]
         nodes = [Node(value) if flag else None for value, flag in zip(inputs, active, strict=True)]
-        with running(TapeTrace()) as tape:
+        recorder = Recorder(staging)
+        with recorded(recorder), running(TapeTrace()) as tape:
             outputs = evaluate(graph, *boxes_of(tape, inputs, nodes))
         states = [state_of(tape, output) for output in outputs]
         forward = set(staging.equations)
-        seeds = [(s.node, staging.new_input(type_of_value(s.value))) for s in states if s is not None]
-        cotangents = walk_back(seeds, nodes)
+        with recorded(None):
+            seeds = [(s.node, staging.new_input(type_of_value(s.value))) for s in states if s is not None]
+            cotangents = walk_back(seeds, nodes)
         reached = [cotangent is not None for cotangent in cotangents]
-        whole = staging.finish([*(release(tape, output) for output in outputs), *select(cotangents, reached)])
+        results = [*(release(tape, output) for output in outputs), *select(cotangents, reached)]
+        whole = _closed(staging.finish([*results, *recorder.after]), staging.captured)
+        before, final = (
+            [staging.variable(box.state) for box in boxes] for boxes in (recorder.before, recorder.final)
+        )
     split = sum(equation in forward for equation in whole.equations)
-    return Adjoint(_closed(whole, staging.captured), split, [s is not None for s in states], reached)
+    added = {*before, *final}
+    inner = Graph(
+        tuple(var for var in whole.inputs if var not in added),
+        whole.constants,
+        whole.equations,
+        whole.outputs[: len(results)],
+    )
+    after = list(whole.outputs[len(results) :])
+    followed = [s is not None for s in states]
+    return Adjoint(inner, split, followed, reached, recorder.tapes, before, after, final)
 
 
 @memoized
@@ -379,12 +430,27 @@ def vjp_graph(graph: Graph, active: Flags, forced: Flags | None = None) -> Trans
 
     def run(*values: Any) -> list[Any]:
         cotangents = select(spread(values[count:], carrying), adjoint.followed)
-        results = spread(evaluate(adjoint.backward, *values[:count], *cotangents), adjoint.reached)
+        results = spread(_backward(adjoint, values[:count], cotangents), adjoint.reached)
         pairs = zip(results, graph.input_types, strict=True)
         return select([or_zero(ct, type_) for ct, type_ in pairs], reached)
 
     types = [*graph.input_types, *map(strong, select(graph.output_types, carrying))]
     return _closed(*stage(run, types)), reached
+
+
+def _backward(adjoint: Adjoint, operands: Values, cotangents: Values) -> list[Any]:
+    """Return the cotangents of the reached inputs; what the forward pass writes on tapes, it writes on new ones."""
+    if not adjoint.tapes:
+        return evaluate(adjoint.backward, *operands, *cotangents)
+    inputs, residuals = adjoint.graph.inputs[: len(operands)], adjoint.residuals()
+    tapes = Threaded(adjoint.tapes, operands)
+    forward = subgraph(adjoint.graph, (*inputs, *adjoint.before), (*residuals, *adjoint.after))
+    results = evaluate(forward, *operands, *tapes.before)
+    final = tapes.end(results[len(residuals) :])
+    arriving = adjoint.graph.inputs[len(operands) :]
+    outputs = adjoint.graph.outputs[len(adjoint.followed) :]
+    back = subgraph(adjoint.graph, (*residuals, *adjoint.final, *arriving), outputs)
+    return tapes.checked(evaluate(back, *results[: len(residuals)], *final, *cotangents), final)
 
 
 def cotangents_or_zeros(cotangents: Values, types: Sequence[TensorType]) -> list[Any]:

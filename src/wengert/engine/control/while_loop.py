@@ -38,6 +38,8 @@ from wengert.engine.control.subgraphs import (
     types_of_parts,
     unchecked_graph,
 )
+from wengert.engine.control.taped_while import pull_taped
+from wengert.engine.control.tapes import recorder
 from wengert.engine.control.values import check_same_types, checked_limit, largest, predicate, program_types
 from wengert.engine.core import tree
 from wengert.engine.core.dtypes import BOOL, INT64, dtype_of
@@ -266,6 +268,7 @@ def _infer(
     fixed: int,
     most: int | None = None,
     max_bytes: int | None = None,
+    taped: bool = False,
 ) -> tuple[TensorType, ...]:
     groups = parts(types, tested, fixed)
     going = program_types("while", condition, [*groups.tested, *groups.carries])
@@ -284,6 +287,7 @@ def _evaluate(
     fixed: int,
     most: int | None = None,
     max_bytes: int | None = None,
+    taped: bool = False,
 ) -> tuple[Any, ...]:
     groups = parts(operands, tested, fixed)
     carry = groups.carries
@@ -351,6 +355,8 @@ def _pull(
     **limits: Any,
 ) -> Any:
     """Keep the residuals of each turn, of ``most`` or, where values are known, of as many as are counted."""
+    if limits.get("taped") and recorder() is not None:
+        return pull_taped(while_primitive, primals, active, condition, body, tested, fixed, **limits)
     if limits.get("max_bytes") is not None:
         return _recompute(primals, active, condition, body, tested, fixed, **limits)
     length = limits.get("most")

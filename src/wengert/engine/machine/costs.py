@@ -364,6 +364,8 @@ class CostModel:
     """Tiles from which an uneven split among threads does not matter."""
     inlined_nest_work: int = 64
     """Work of the longest nest whose code is copied into the loop that calls it."""
+    inlined_characters: int = 400_000
+    """Characters of LLVM IR of the nests whose code is copied into loops, at most."""
     loop_scalars: int = 64
     """The most scalars of loops that lie on the stack, where LLVM finds registers for them."""
     turns_between_checks: int = 16

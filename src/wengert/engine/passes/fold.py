@@ -12,6 +12,7 @@ from wengert.engine.core.shapes import shape_of, size
 from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.engine.ir.types import is_weak
 from wengert.engine.machine import costs
+from wengert.engine.nest.lowering import ControlFlow
 from wengert.engine.passes.rewrite import Rewrite
 from wengert.engine.primitive import REGISTRY
 
@@ -36,7 +37,8 @@ def fold_constants(graph: Graph) -> Graph:
 class _Fold(Rewrite):
     def visit(self, equation: Equation) -> Equation | Sequence[Atom]:
         values = [self.known(operand) for operand in equation.operands]
-        if any(value is None for value in values) or any(equation.graphs()):
+        holds_programs = isinstance(REGISTRY[equation.primitive].lowering, ControlFlow)
+        if any(value is None for value in values) or holds_programs:
             return equation
         allowed = max(costs.COSTS.folded_elements, *(size(shape_of(value)) for value in values), 0)
         if sum(size(var.shape) for var in equation.outputs) > allowed:

@@ -7,12 +7,19 @@ turn changes any more becomes a constant of its loop.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
-from wengert.engine.ir.graph import Atom, Equation, Graph
+import numpy as np
+
+from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.engine.passes.dead import eliminate_dead
 from wengert.engine.passes.rewrite import Rewrite, positive_zero, with_programs_inside
+
+
+#: Arrays of more elements are not compared.
+_MOST_COMPARED = 1 << 12
 
 
 def forward_writes(graph: Graph) -> Graph:
@@ -65,12 +72,14 @@ class _Forwarding(Rewrite):
         """Make constants of the carries of a loop that no turn changes."""
         params, body = equation.params, equation.params["body"]
         constants, carries = params["constants"], params["carries"]
+        lead = len(equation.operands) - len(body.inputs)  # the number of turns
         # The first carries of a loop that stops say whether another turn follows, and count the turns.
         first = constants + (2 if params.get("stops") else 0)
         places = {
             place
             for place in range(first, constants + carries)
             if body.inputs[place] is body.outputs[place - constants]
+            or _same(equation.operands[lead + place], self.constants, body, place - constants)
         }
         if not places:
             return equation
@@ -82,7 +91,6 @@ class _Forwarding(Rewrite):
         def others(results: Sequence[Atom]) -> tuple[Atom, ...]:
             return tuple(x for n, x in enumerate(results, constants) if n not in places)
 
-        lead = len(equation.operands) - len(body.inputs)  # the number of turns
         operands = equation.operands[lead:]
         self._replaced.update((equation.outputs[n - constants], operands[n]) for n in places)
         changed = replace(body, inputs=tuple(moved(body.inputs)), outputs=others(body.outputs))
@@ -93,3 +101,14 @@ class _Forwarding(Rewrite):
             outputs=others(equation.outputs),
             params={**params, "body": changed, **counts},
         )
+
+
+def _same(operand: Atom, constants: Mapping[Var, Any], body: Graph, output: int) -> bool:
+    """Return whether a carry begins with the very number that each turn gives it."""
+    after = body.outputs[output]
+    before = operand.value if isinstance(operand, Literal) else constants.get(operand)
+    value = after.value if isinstance(after, Literal) else dict(body.constants).get(after)
+    if before is None or value is None or operand.type[:2] != after.type[:2]:
+        return False
+    one, other = (np.asarray(x, after.type.dtype) for x in (before, value))
+    return one.size <= _MOST_COMPARED and one.tobytes() == other.tobytes()

@@ -156,10 +156,22 @@ def _additions(equation: Equation) -> list[tuple[int, int, bool]]:
             found = _summing(equation.params["body"], first, equation.params["carries"])
             first += equation.primitive == "bounded_scan"  # the number of turns
             return [(first + n, n, scatters) for n, scatters in found.items()]
+        case "while":
+            params = equation.params
+            found = _summing(params["body"], params["fixed"], len(equation.outputs))
+            tested = read_inputs(params["condition"])[params["tested"] :]
+            first = params["tested"] + params["fixed"]
+            return [(first + n, n, scatters) for n, scatters in found.items() if not tested[n]]
         case "cond":
             return _adding(list(equation.graphs()))
         case _:
             return []
+
+
+def read_inputs(graph: Graph) -> list[bool]:
+    """Return which inputs equations or outputs of a graph read."""
+    read = {atom for equation in graph.equations for atom in equation.operands} | set(graph.outputs)
+    return [var in read for var in graph.inputs]
 
 
 def _summing(body: Graph, constants: int, carries: int) -> dict[int, bool]:

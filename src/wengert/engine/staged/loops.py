@@ -55,6 +55,8 @@ from wengert.engine.transforms.staging import GraphTrace, equations_written, pro
 MOST_UNROLLED = 4
 #: The memory of reverse mode for the states of a loop that ends by a condition: at least so many bytes and states.
 LEAST_BYTES, LEAST_STATES = 16 << 20, 256
+#: Inside of other loops, reverse mode keeps the values of such a loop's turns if it reads more bytes than that.
+MOST_RESTARTED_BYTES = 256
 #: Reverse mode has room for all turns of a loop that may take fewer, if they and their states are not more than that.
 MOST_KEPT, MOST_KEPT_BYTES = 1 << 16, 1 << 26
 #: How often a body is traced at most.
@@ -391,7 +393,10 @@ class _Staging:
                 self.stage()
                 return
             condition, tested = found
-            limit = {"max_bytes": _budget(types)} if self.most is None else {"most": self.most}
+            limit: dict[str, Any] = {"most": self.most}
+            if self.most is None:
+                read = bytes_of([*types, *body.input_types[: len(captured)]])
+                limit = {"max_bytes": _budget(types), "taped": read > MOST_RESTARTED_BYTES}
             results = while_primitive(
                 *tested,
                 *captured,
