@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from wengert.compiler.passes.anti_dependences import order_anti_dependences
 from wengert.compiler.passes.block_batches import block_batches
+from wengert.compiler.passes.carry_elements import carry_elements
 from wengert.compiler.passes.coalesce import coalesce
 from wengert.compiler.passes.fuse import fuse
 from wengert.compiler.passes.fuse_map_reduce import fuse_map_reduce
@@ -252,6 +253,11 @@ PASSES: tuple[Pass, ...] = (
         "fuse_map_reduce",
         "let reductions share loops, and reduce what a large map makes or reads within the map",
         fuse_map_reduce,
+    ),
+    _on_nests(
+        "carry_elements",
+        "carry what a turn of a loop writes for the next one in scalars",
+        carry_elements,
     ),
     _on_nests(
         "split_reductions",
