@@ -27,6 +27,7 @@ from wengert.compiler.passes.split_index_sets import split_index_sets
 from wengert.compiler.passes.split_reductions import split_reductions
 from wengert.compiler.passes.spread_loops import spread_loops
 from wengert.compiler.passes.stack_in_place import stack_in_place
+from wengert.compiler.passes.turn_upwards import turn_upwards
 from wengert.compiler.passes.value_checks import add_value_checks
 from wengert.compiler.passes.verify import Verifier
 from wengert.compiler.passes.write_in_place import write_in_place
@@ -240,6 +241,7 @@ PASSES: tuple[Pass, ...] = (
         _optimises,
     ),
     _on_nests("limit_copies", "let copies leave out what a condition does not change", limit_copies),
+    _on_nests("turn_upwards", "let nests go up through the memory that they read and write", turn_upwards),
     _on_nests(
         "split_index_sets", "split a nest where a condition on an index changes its value", split_index_sets
     ),
