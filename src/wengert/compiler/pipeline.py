@@ -21,6 +21,7 @@ from wengert.compiler.passes.limit_copies import limit_copies
 from wengert.compiler.passes.lower import lower
 from wengert.compiler.passes.narrow import narrow
 from wengert.compiler.passes.pad_borders import pad_borders
+from wengert.compiler.passes.peel_turns import peel_turns
 from wengert.compiler.passes.recover_predicates import recover_predicates
 from wengert.compiler.passes.sink_sums import sink_sums
 from wengert.compiler.passes.split_index_sets import split_index_sets
@@ -233,6 +234,11 @@ PASSES: tuple[Pass, ...] = (
     _on_nests("coalesce", "make values where copies would put them", coalesce),
     _on_nests(
         "stack_in_place", "write the stacks of inner loops into rows of those of outer loops", stack_in_place
+    ),
+    _on_nests(
+        "peel_turns",
+        "decide branches on counters, once the first or last turns run apart",
+        peel_turns,
     ),
     Pass(
         "spread_loops",

@@ -324,8 +324,10 @@ class _StepEmitter:
 
     def _while(self, step: While) -> None:
         b = self.builder
-        with b.repeat(constant(I64, 0)) as loop:
-            (count,) = loop.values
+        between = constant(I64, _turns_of_a_grain((*step.condition, *step.steps)))
+        # It counts down to the next check for Ctrl-C: an instruction less a turn, and most loops need no other count.
+        with b.repeat(constant(I64, 0), between) as loop:
+            count, left = loop.values
             self.steps(step.condition)
             going, turns = self._truth(step.predicate), constant(I64, 0)
             if step.counter is not None:
@@ -341,12 +343,18 @@ class _StepEmitter:
             self.steps(step.steps)
             if step.counter is not None:
                 del self.counters[step.counter]
-            turns_between = _turns_of_a_grain((*step.condition, *step.steps))
-            if self.module.hosted:
-                phase = b.binary("and", following, constant(I64, turns_between - 1))
-                with b.only_if(b.compare("eq", phase, constant(I64, 0))):
-                    self._check_for_interrupt()
-            loop.again(following)
+            if not self.module.hosted:
+                loop.again(following, left)
+                return
+            fewer = b.binary("sub", left, constant(I64, 1))
+            check, on = b.new_labels("check", "on")
+            before = b.block
+            b.branch_if(b.compare("eq", fewer, constant(I64, 0)), check, on)
+            b.label(check)
+            self._check_for_interrupt()
+            checked = b.block
+            b.enter(on)
+            loop.again(following, b.phi((fewer, before), (between, checked)))
 
     def _check_for_interrupt(self) -> None:
         """Call back for Ctrl-C if the last time is long ago; return if the call or another thread ends the program."""
