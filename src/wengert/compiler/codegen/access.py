@@ -6,7 +6,7 @@ Values are numbered locally: an emitter remembers what it computed, to the end o
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NamedTuple, TypeAlias
 
@@ -55,6 +55,8 @@ class Body(NamedTuple):
     status: Value = Value("%status", POINTER)
     failed: str = ""
     """The block that returns after an error; without it, the function goes on."""
+    note: Callable[[Buffer], str] = lambda buffer: ""
+    """Tells LLVM of the access to an element which others it cannot be."""
 
     @classmethod
     def of(cls, passed: NestArguments, module: ModuleBuilder) -> Body:
@@ -288,7 +290,8 @@ class Emitter(ABC):
         pointer, stride, positions = self.address(buffer, node.indices, point)
         size = buffer.dtype.itemsize
         if stride == 0:
-            value = self.builder.load(pointer, Kind(_memory_scalar(buffer.dtype)), size)
+            kind = Kind(_memory_scalar(buffer.dtype))
+            value = self.builder.load(pointer, kind, size, self.body.note(buffer))
         elif stride == 1:
             value = self._load_vector(pointer, buffer, point.mask)
             if node in self.streams and self._begins_line(point, size):
@@ -516,7 +519,7 @@ class Emitter(ABC):
         if vector and value.kind.lanes == 1:
             value = b.splat(value, self.width)
         if not vector or (stride == 1 and mask is None):
-            b.store(value, pointer, size)
+            b.store(value, pointer, size, "" if vector else self.body.note(buffer))
         elif stride == 1 and mask is not None:
             self._store_vector(value, pointer, buffer, mask)
         else:

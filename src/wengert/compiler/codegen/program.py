@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from wengert.compiler.codegen.access import Body
+from wengert.compiler.codegen.alias_scopes import AliasScopes
 from wengert.compiler.codegen.interface import ARENA, CALLBACK, STATUS
 from wengert.compiler.codegen.module_builder import ModuleBuilder, NestFunction
 from wengert.compiler.codegen.nest import emit_nest, write_nest
@@ -40,6 +41,7 @@ _TEAM_PARAMETERS = "ptr %frame, i64 %first, i64 %last, i64 %index"
 def main_function(steps: Sequence[Step], module: ModuleBuilder, new: Collection[Buffer]) -> str:
     """Return the function that runs a program, and emit the others; the results ``new`` are in new memory."""
     emitter = _StepEmitter(module, ())
+    emitter.scopes = AliasScopes(module.memory, new) if module.hosted else None
     emitter.begin(Value("%args", POINTER), constant(I64, 0))
     builder = emitter.builder
     start = len(builder.lines)
@@ -54,7 +56,8 @@ def main_function(steps: Sequence[Step], module: ModuleBuilder, new: Collection[
         builder.lines.insert(start, f"  %frame = alloca [{emitter.frame} x i64], align 8")
     module.part.declared |= builder.declared
     module.part.functions |= emitter.functions
-    return builder.function(f"define void @main(ptr %args, ptr %team) nounwind{emitter.attributes()}")
+    text = builder.function(f"define void @main(ptr %args, ptr %team) nounwind{emitter.attributes()}")
+    return text + emitter.scopes.definitions() if emitter.scopes else text
 
 
 class _StepEmitter:
@@ -72,6 +75,10 @@ class _StepEmitter:
         """Words of the largest frame."""
         self.has_control_flow = False
         """Whether there are loops or branches in it."""
+        self.inside = 0
+        """The number of loops around."""
+        self.scopes: AliasScopes | None = None
+        """Which buffers share no memory, where that is known."""
         self.failed = self.builder.new_label("failed")
         """The block that returns after an error and at Ctrl-C: the results are dropped."""
 
@@ -151,6 +158,8 @@ class _StepEmitter:
         """Emit steps one after another."""
         for step in steps:
             self.has_control_flow |= isinstance(step, (Loop, While, Branch))
+            loops = isinstance(step, (Loop, While))
+            self.inside += loops
             match step:
                 case Nest():
                     self._nest(step)
@@ -172,14 +181,16 @@ class _StepEmitter:
                     self._sort(step)
                 case Call():
                     self._call(step)
+            self.inside -= loops
 
     def _nest(self, nest: Nest) -> None:
         module = self.module
         plain, schedule, _ = module.schedules[nest]
         checks = any(map(is_check, plain.nodes()))
-        if checks and not plain.dims and not schedule.lanes:
+        if (checks or self.inside) and not plain.dims and not schedule.lanes:
+            note = self.scopes.note if self.scopes else _no_note
             body = Body(
-                self.builder, self.functions, self.pointers, {}, self.counters, self.status, self.failed
+                self.builder, self.functions, self.pointers, {}, self.counters, self.status, self.failed, note
             )
             write_nest(plain, schedule, body, module)
             return
@@ -391,6 +402,10 @@ class _StepEmitter:
     def _truth(self, predicate: Buffer) -> Value:
         byte = self.builder.load(self.pointers[predicate], Kind("i8"), 1)
         return self.builder.compare("ne", byte, constant(byte.kind, 0))
+
+
+def _no_note(_: Buffer) -> str:
+    return ""
 
 
 def _in_rows(steps: Sequence[Step]) -> Iterator[Buffer]:
