@@ -248,6 +248,22 @@ def test_what_is_called_often_has_an_entry(monkeypatch: pytest.MonkeyPatch) -> N
     np.testing.assert_array_equal(often(x), x * 2)
 
 
+def test_integers_of_python_lead_to_an_entry_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dispatch, "CALLS_BEFORE_ENTRY", 3)
+
+    def power(x: Any, n: int) -> Any:
+        y = np.ones(3)
+        for _ in range(n):
+            y = y * x
+        return y
+
+    x, often = np.arange(3.0), wg.jit(power)
+    for n in range(6):
+        np.testing.assert_array_equal(often(x, n), x**n)
+    if supported():
+        assert type(often.__call__).__name__ == "builtin_function_or_method"
+
+
 def test_an_entry_is_kept_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WENGERT_CACHE", str(tmp_path))
     x = np.ones(3)

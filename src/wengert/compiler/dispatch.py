@@ -106,7 +106,8 @@ class Dispatch:
             if (result := misfit.at_once(leaves)) is not MISFIT:
                 self._count(misfit)
                 return result
-            if arguments.types_of(leaves) == last.types:  # an array must be copied, say
+            if arguments.types_of(leaves) == last.types:  # an integer, say, or an array that must be copied
+                self._count(misfit)
                 return misfit(leaves)
         leaves, structure = tree.flatten(dynamic)
         outer = arguments.outer_key_of(structure, static)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from wengert.compiler.passes.anti_dependences import order_anti_dependences
 from wengert.compiler.passes.block_batches import block_batches
+from wengert.compiler.passes.carry_elements import carry_elements
 from wengert.compiler.passes.coalesce import coalesce
 from wengert.compiler.passes.fuse import fuse
 from wengert.compiler.passes.fuse_map_reduce import fuse_map_reduce
@@ -20,12 +21,14 @@ from wengert.compiler.passes.limit_copies import limit_copies
 from wengert.compiler.passes.lower import lower
 from wengert.compiler.passes.narrow import narrow
 from wengert.compiler.passes.pad_borders import pad_borders
+from wengert.compiler.passes.peel_turns import peel_turns
 from wengert.compiler.passes.recover_predicates import recover_predicates
 from wengert.compiler.passes.sink_sums import sink_sums
 from wengert.compiler.passes.split_index_sets import split_index_sets
 from wengert.compiler.passes.split_reductions import split_reductions
 from wengert.compiler.passes.spread_loops import spread_loops
 from wengert.compiler.passes.stack_in_place import stack_in_place
+from wengert.compiler.passes.turn_upwards import turn_upwards
 from wengert.compiler.passes.value_checks import add_value_checks
 from wengert.compiler.passes.verify import Verifier
 from wengert.compiler.passes.write_in_place import write_in_place
@@ -239,6 +242,11 @@ PASSES: tuple[Pass, ...] = (
     _on_nests(
         "stack_in_place", "write the stacks of inner loops into rows of those of outer loops", stack_in_place
     ),
+    _on_nests(
+        "peel_turns",
+        "decide branches on counters, once the first or last turns run apart",
+        peel_turns,
+    ),
     Pass(
         "spread_loops",
         "make nests of loops whose turns are independent",
@@ -246,6 +254,7 @@ PASSES: tuple[Pass, ...] = (
         _optimises,
     ),
     _on_nests("limit_copies", "let copies leave out what a condition does not change", limit_copies),
+    _on_nests("turn_upwards", "let nests go up through the memory that they read and write", turn_upwards),
     _on_nests(
         "split_index_sets", "split a nest where a condition on an index changes its value", split_index_sets
     ),
@@ -259,6 +268,11 @@ PASSES: tuple[Pass, ...] = (
         "fuse_map_reduce",
         "let reductions share loops, and reduce what a large map makes or reads within the map",
         fuse_map_reduce,
+    ),
+    _on_nests(
+        "carry_elements",
+        "carry what a turn of a loop writes for the next one in scalars",
+        carry_elements,
     ),
     _on_nests(
         "split_reductions",

@@ -103,3 +103,19 @@ def test_bytes_are_those_of_the_pieces() -> None:
     report = wg.jit(lambda x, y: np.concatenate([x, y], axis=1) * 2).report(x, y)
     assert len(report.nests) == 2
     assert report.bytes == 2 * (x.nbytes + y.nbytes)
+
+
+def test_a_write_of_a_few_elements_leaves_the_others_alone() -> None:
+    def program(x: Any, n: int) -> Any:
+        y = x.copy()
+        for i in range(n):
+            y[1:] -= 0.1 * y[:-1]
+            y[0] += x[3] * i
+            y[5:7] = x[0]
+        return y
+
+    x, compiled = normal(90).astype(float), wg.jit(program)
+    text = str(compiled.nests(x, 3))
+    assert " if " not in text
+    assert "[0] = " in text
+    np.testing.assert_allclose(compiled(x, 3), program(x, 3), rtol=1e-13)

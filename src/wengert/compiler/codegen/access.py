@@ -6,7 +6,7 @@ Values are numbered locally: an emitter remembers what it computed, to the end o
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NamedTuple, TypeAlias
 
@@ -41,24 +41,52 @@ class Point(NamedTuple):
         return next((offset for axis, offset in self.offsets if axis is dim), 0)
 
 
-class Emitter(ABC):
-    """Emits indices, loads and stores of the function of a nest with the arguments ``passed``."""
+class Body(NamedTuple):
+    """The function that a nest is written into."""
 
-    def __init__(self, nest: Nest, schedule: Schedule, passed: NestArguments, module: ModuleBuilder) -> None:
-        self.builder = Builder(module.fast)
+    builder: Builder
+    functions: set[tuple[str, Kind]]
+    """The elementary functions that it calls."""
+    pointers: Mapping[Buffer, Value]
+    starts: Mapping[Buffer, int]
+    """The element of a buffer to which its pointer points, if it is not the first."""
+    counters: Mapping[Dim, Value]
+    """The counters of the loops around."""
+    status: Value = Value("%status", POINTER)
+    failed: str = ""
+    """The block that returns after an error; without it, the function goes on."""
+    note: Callable[[Buffer], str] = lambda buffer: ""
+    """Tells LLVM of the access to an element which others it cannot be."""
+
+    @classmethod
+    def of(cls, passed: NestArguments, module: ModuleBuilder) -> Body:
+        """Return a function of the nest alone, with some arguments."""
+        return cls(
+            Builder(module.fast),
+            module.part.functions,
+            {buffer: Value(f"%b{n}", POINTER) for n, buffer in enumerate(passed.buffers)},
+            dict(zip(passed.buffers, passed.starts, strict=True)),
+            {dim: Value(f"%c{n}", I64) for n, dim in enumerate(passed.counters)},
+        )
+
+
+class Emitter(ABC):
+    """Emits indices, loads and stores of a nest."""
+
+    def __init__(self, nest: Nest, schedule: Schedule, body: Body, module: ModuleBuilder) -> None:
+        self.body = body
+        self.builder = body.builder
+        self.functions = body.functions
+        self.pointers = body.pointers
+        self.counters = dict(body.counters)
+        """The counters of the open loops, but for unrolled dimensions."""
         self.checks = module.checks
         self.layouts = module.layouts
-        self.functions = module.part.functions
         self.lanes = schedule.lanes
         self.width = schedule.width
         self.streams = schedule.prefetches.streams
         """The loads that are prefetched as they are read."""
         self.own_dims = frozenset(nest.own_dims())
-        self.pointers = {buffer: Value(f"%b{n}", POINTER) for n, buffer in enumerate(passed.buffers)}
-        self.starts = dict(zip(passed.buffers, passed.starts, strict=True))
-        """The element of each buffer to which its pointer points."""
-        self.counters: dict[Dim, Value] = {dim: Value(f"%c{n}", I64) for n, dim in enumerate(passed.counters)}
-        """The counters of the open loops, but for unrolled dimensions."""
         self.guarded: frozenset[Dim] = frozenset()
         """The dimensions of the conditions of the guards around the code."""
         self.tile: Mapping[Dim, int] = {}
@@ -216,7 +244,7 @@ class Emitter(ABC):
         index differs from lane to lane, the address of the buffer, None, and the position of every lane.
         """
         layout = self.layouts[buffer]
-        position = linear(layout, indices) - self.starts.get(buffer, 0)
+        position = linear(layout, indices) - self.body.starts.get(buffer, 0)
         pointer = self.pointers[buffer]
         scalar = _memory_scalar(buffer.dtype)
         if any(not isinstance(t, Dim) and self.lanes in self.dims_of(t) for t, _ in position.terms):
@@ -262,7 +290,8 @@ class Emitter(ABC):
         pointer, stride, positions = self.address(buffer, node.indices, point)
         size = buffer.dtype.itemsize
         if stride == 0:
-            value = self.builder.load(pointer, Kind(_memory_scalar(buffer.dtype)), size)
+            kind = Kind(_memory_scalar(buffer.dtype))
+            value = self.builder.load(pointer, kind, size, self.body.note(buffer))
         elif stride == 1:
             value = self._load_vector(pointer, buffer, point.mask)
             if node in self.streams and self._begins_line(point, size):
@@ -490,7 +519,7 @@ class Emitter(ABC):
         if vector and value.kind.lanes == 1:
             value = b.splat(value, self.width)
         if not vector or (stride == 1 and mask is None):
-            b.store(value, pointer, size)
+            b.store(value, pointer, size, "" if vector else self.body.note(buffer))
         elif stride == 1 and mask is not None:
             self._store_vector(value, pointer, buffer, mask)
         else:

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 
 from wengert.compiler import scalars
 from wengert.compiler.codegen.access import Emitter, Point
-from wengert.compiler.llvm.ir_builder import I1, I64, POINTER, SCALARS, Kind, Value, constant
+from wengert.compiler.llvm.ir_builder import I1, I64, SCALARS, Kind, Value, constant
 from wengert.engine.core.dtypes import INT64, Dtype
 from wengert.engine.nest.expression import (
     CHECKS,
@@ -123,7 +123,8 @@ class Evaluator(Emitter):
             wrapped = b.select(b.compare("slt", index, zero), b.binary("add", index, size), index)
         inside = b.compare("ult", wrapped, size)
         self._report(b.negate(inside), node, point)
-        return b.select(inside, wrapped, zero)
+        is_certain = self.body.failed and self.reports and index.kind.lanes == 1
+        return wrapped if is_certain else b.select(inside, wrapped, zero)
 
     def _required(self, operands: list[Value], node: Apply, point: Point) -> Value:
         """Report a value for which a condition fails.
@@ -146,11 +147,13 @@ class Evaluator(Emitter):
             return
         place = f"{node.operation}|{node.requirement}|{node.location}"
         with b.only_if(wrong):
-            status = Value("%status", POINTER)
+            status = self.body.status
             before = b.load(status, I64, 8)
             number = constant(I64, self.checks.setdefault(place, len(self.checks) + 1))
             is_first = b.compare("eq", before, constant(I64, 0))
             b.store(b.select(is_first, number, before), status, 8)
+            if self.body.failed:
+                b.branch(self.body.failed)
 
     # -- guards ------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import NamedTuple
 
-from wengert.compiler.codegen.access import Point
+from wengert.compiler.codegen.access import Body, Point
 from wengert.compiler.codegen.expression import Evaluator
 from wengert.compiler.codegen.limits import Range, limited_nest
 from wengert.compiler.codegen.module_builder import ModuleBuilder
@@ -70,13 +70,20 @@ def emit_nest(
     return _NestEmitter(nest, schedule, passed, module).run(name, shared)
 
 
+def write_nest(nest: Nest, schedule: Schedule, body: Body, module: ModuleBuilder) -> None:
+    """Write a nest without dimensions into a function."""
+    tile = Tile(Evaluator(nest, schedule, body, module), nest, schedule)
+    tile.write({}, 0)
+    tile.finish()
+
+
 class _NestEmitter:
     def __init__(self, nest: Nest, schedule: Schedule, passed: NestArguments, module: ModuleBuilder) -> None:
         self.nest = nest
         self.schedule = schedule
         self.passed = passed
         self.module = module
-        self.evaluator = Evaluator(nest, schedule, passed, module)
+        self.evaluator = Evaluator(nest, schedule, Body.of(passed, module), module)
         self.builder = self.evaluator.builder
         self.places = tuple(dict.fromkeys(computed_places(nest)))
         self.masked = 0

@@ -12,13 +12,15 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
+from wengert.compiler.codegen.access import Body
+from wengert.compiler.codegen.alias_scopes import AliasScopes
 from wengert.compiler.codegen.interface import ARENA, CALLBACK, STATUS
 from wengert.compiler.codegen.module_builder import ModuleBuilder, NestFunction
-from wengert.compiler.codegen.nest import emit_nest
+from wengert.compiler.codegen.nest import emit_nest, write_nest
 from wengert.compiler.codegen.routine import emit_call
 from wengert.compiler.codegen.sort import emit_sort
 from wengert.compiler.codegen.subnormals import Flush
-from wengert.compiler.llvm.ir_builder import I1, I64, POINTER, Builder, Kind, Value, constant
+from wengert.compiler.llvm.ir_builder import CONTROL_FLOW, I1, I64, POINTER, Builder, Kind, Value, constant
 from wengert.compiler.schedule.outline import NestArguments, nest_arguments, outline_key
 from wengert.engine.machine import costs
 from wengert.engine.machine.costs import is_large, operation_count, total_work
@@ -39,6 +41,7 @@ _TEAM_PARAMETERS = "ptr %frame, i64 %first, i64 %last, i64 %index"
 def main_function(steps: Sequence[Step], module: ModuleBuilder, new: Collection[Buffer]) -> str:
     """Return the function that runs a program, and emit the others; the results ``new`` are in new memory."""
     emitter = _StepEmitter(module, ())
+    emitter.scopes = AliasScopes(module.memory, new) if module.hosted else None
     emitter.begin(Value("%args", POINTER), constant(I64, 0))
     builder = emitter.builder
     start = len(builder.lines)
@@ -52,7 +55,9 @@ def main_function(steps: Sequence[Step], module: ModuleBuilder, new: Collection[
     if emitter.frame:
         builder.lines.insert(start, f"  %frame = alloca [{emitter.frame} x i64], align 8")
     module.part.declared |= builder.declared
-    return builder.function("define void @main(ptr %args, ptr %team) nounwind")
+    module.part.functions |= emitter.functions
+    text = builder.function(f"define void @main(ptr %args, ptr %team) nounwind{emitter.attributes()}")
+    return text + emitter.scopes.definitions() if emitter.scopes else text
 
 
 class _StepEmitter:
@@ -60,14 +65,22 @@ class _StepEmitter:
 
     def __init__(self, module: ModuleBuilder, counters: Sequence[Dim], *, alone: bool = False) -> None:
         self.module = module
-        self.builder = Builder()
+        self.builder = Builder(module.fast)
+        self.functions: set[tuple[str, Kind]] = set()
+        """The elementary functions that it calls."""
         self.alone = alone
         self.pointers: dict[Buffer, Value] = {}
         self.counters: dict[Dim, Value] = {dim: Value(f"%c{n}", I64) for n, dim in enumerate(counters)}
         self.frame = 0
         """Words of the largest frame."""
-        self.turning = 0
-        """How many loops are around."""
+        self.has_control_flow = False
+        """Whether there are loops or branches in it."""
+        self.inside = 0
+        """The number of loops around."""
+        self.scopes: AliasScopes | None = None
+        """Which buffers share no memory, where that is known."""
+        self.failed = self.builder.new_label("failed")
+        """The block that returns after an error and at Ctrl-C: the results are dropped."""
 
     def begin(self, args: Value, index: Value) -> None:
         """Load the addresses of all buffers from the block ``args``, for the thread with the number ``index``."""
@@ -89,11 +102,41 @@ class _StepEmitter:
             for buffer in memory.scalars:
                 self.pointers[buffer] = b.emit(f"alloca [{_SCALAR} x i8], align {_SCALAR}", POINTER)
 
+    def attributes(self) -> str:
+        """Return the attributes of the function, after a space."""
+        return f" {CONTROL_FLOW}" if self.has_control_flow else ""
+
     def end(self) -> None:
         """Return from the function."""
+        self._return()
+        self.builder.label(self.failed)
+        self._return()
+
+    def _return(self) -> None:
         if self.flush:
             self.flush.end()
         self.builder.do("ret void")
+
+    def _leave_if(self, condition: Value) -> None:
+        b = self.builder
+        stay = b.new_label("stay")
+        b.branch_if(condition, self.failed, stay)
+        b.label(stay)
+
+    def _leave_after_error(self) -> None:
+        """Return from the function if a step that went on, or another thread, has met an error."""
+        b = self.builder
+        self._leave_if(b.compare("ne", b.load(self.status, I64, 8), constant(I64, 0)))
+
+    def _leave_if_stopped(self) -> None:
+        """Return from the function after an error, in NumPy as well, and at Ctrl-C."""
+        b = self.builder
+        if not self.module.hosted:
+            self._leave_after_error()
+            return
+        stop = b.element(self.status, "i64", constant(I64, 1))
+        either = b.either(b.load(stop, I64, 8), b.load(self.status, I64, 8))
+        self._leave_if(b.compare("ne", either, constant(I64, 0)))
 
     def _with_flags_of_the_caller(self) -> AbstractContextManager[None]:
         return self.flush.outside() if self.flush else nullcontext()
@@ -114,6 +157,9 @@ class _StepEmitter:
     def steps(self, steps: Sequence[Step]) -> None:
         """Emit steps one after another."""
         for step in steps:
+            self.has_control_flow |= isinstance(step, (Loop, While, Branch))
+            loops = isinstance(step, (Loop, While))
+            self.inside += loops
             match step:
                 case Nest():
                     self._nest(step)
@@ -130,13 +176,24 @@ class _StepEmitter:
                 case Host():
                     self._callback(len(self.module.hosts))
                     self.module.hosts.append(step)
+                    self._leave_if_stopped()
                 case Sort():
                     self._sort(step)
                 case Call():
                     self._call(step)
+            self.inside -= loops
 
     def _nest(self, nest: Nest) -> None:
         module = self.module
+        plain, schedule, _ = module.schedules[nest]
+        checks = any(map(is_check, plain.nodes()))
+        if (checks or self.inside) and not plain.dims and not schedule.lanes:
+            note = self.scopes.note if self.scopes else _no_note
+            body = Body(
+                self.builder, self.functions, self.pointers, {}, self.counters, self.status, self.failed, note
+            )
+            write_nest(plain, schedule, body, module)
+            return
         if nest not in module.nests:
             module.nests[nest] = self._function_of(nest)
         (name, tiles), passed = module.nests[nest]
@@ -153,6 +210,8 @@ class _StepEmitter:
             self.builder.call(
                 name, self.status, *whole, *values, result=None, inline=self._is_inlined(nest, passed)
             )
+        if checks:
+            self._leave_after_error()
 
     def _is_inlined(self, nest: Nest, passed: NestArguments) -> bool:
         """Return whether each call of a nest is a copy of its code, where both are in the same part."""
@@ -194,7 +253,7 @@ class _StepEmitter:
         function = None if common is None else module.outlined.get(common)
         if function is None:
             name, shared = f"nest{len(module.nests) + 1}", module.long and is_large(plain)
-            in_loop = self.turning and not self.alone and self._is_inlined(nest, passed)
+            in_loop = self.inside and not self.alone and self._is_inlined(nest, passed)
             in_loop = in_loop and module.inlined_size < costs.COSTS.inlined_characters
             with module.for_the_last_part() if in_loop else nullcontext():
                 text, tiles = emit_nest(name, plain, schedule, passed, module, shared=shared)
@@ -235,9 +294,11 @@ class _StepEmitter:
         extent = constant(I64, step.counter.extent)
         if not (self.module.long and _is_divisible(step)):
             self._share(name, passed, extent, step.counter.extent)
+            self._leave_if_stopped()
             return
         even = self._even_part(step.counter.extent)
         self._share(name, passed, even, step.counter.extent)
+        self._leave_if_stopped()
         self.turns(even, extent, step)
 
     def _even_part(self, extent: int) -> Value:
@@ -266,15 +327,12 @@ class _StepEmitter:
             loop.leave_if(b.compare("sge", count, constant(I64, extent)))
             counter = b.binary("sub", constant(I64, extent - 1), count) if step.reverse else count
             self.counters[step.counter] = counter
-            self.turning += 1
             self.steps(step.steps)
-            self.turning -= 1
             following = b.binary("add", count, constant(I64, 1))
-            # Without a check, a program that has met an error runs to its end, with results that are dropped.
-            if turns and turns < extent:
+            if turns and turns < extent and self.module.hosted:
                 phase = b.binary("and", following, constant(I64, turns - 1))
                 with b.only_if(b.compare("eq", phase, constant(I64, 0))):
-                    loop.leave_if(self._should_stop())
+                    self._check_for_interrupt()
             loop.again(following)
         del self.counters[step.counter]
 
@@ -285,9 +343,10 @@ class _StepEmitter:
 
     def _while(self, step: While) -> None:
         b = self.builder
-        self.turning += 1
-        with b.repeat(constant(I64, 0)) as loop:
-            (count,) = loop.values
+        between = constant(I64, _turns_of_a_grain((*step.condition, *step.steps)))
+        # It counts down to the next check for Ctrl-C: an instruction less a turn, and most loops need no other count.
+        with b.repeat(constant(I64, 0), between) as loop:
+            count, left = loop.values
             self.steps(step.condition)
             going, turns = self._truth(step.predicate), constant(I64, 0)
             if step.counter is not None:
@@ -303,27 +362,21 @@ class _StepEmitter:
             self.steps(step.steps)
             if step.counter is not None:
                 del self.counters[step.counter]
-            loop.leave_if(self._should_stop(count, _turns_of_a_grain((*step.condition, *step.steps))))
-            loop.again(following)
-        self.turning -= 1
-
-    def _should_stop(self, count: Value | None = None, turns: int = 1) -> Value:
-        """Check for Ctrl-C, now and then, or also in each of so many turns; return whether an error ends the loop."""
-        b = self.builder
-        if not self.module.hosted:
-            return b.compare("ne", b.load(self.status, I64, 8), constant(I64, 0))
-        stop = b.element(self.status, "i64", constant(I64, 1))
-        if count is None or turns == 1:
+            if not self.module.hosted:
+                loop.again(following, left)
+                return
+            fewer = b.binary("sub", left, constant(I64, 1))
+            check, on = b.new_labels("check", "on")
+            before = b.block
+            b.branch_if(b.compare("eq", fewer, constant(I64, 0)), check, on)
+            b.label(check)
             self._check_for_interrupt()
-        else:
-            turn = b.binary("and", count, constant(I64, turns - 1))
-            with b.only_if(b.compare("eq", turn, constant(I64, turns - 1))):
-                self._check_for_interrupt()
-        either = b.either(b.load(stop, I64, 8), b.load(self.status, I64, 8))
-        return b.compare("ne", either, constant(I64, 0))
+            checked = b.block
+            b.enter(on)
+            loop.again(following, b.phi((fewer, before), (between, checked)))
 
     def _check_for_interrupt(self) -> None:
-        """Call back for Ctrl-C if the last time is long ago."""
+        """Call back for Ctrl-C if the last time is long ago; return if the call or another thread ends the program."""
         b = self.builder
         deadline = b.element(self.status, "i64", constant(I64, 2))
         now = b.emit("call i64 @llvm.readcyclecounter()", I64)
@@ -334,6 +387,10 @@ class _StepEmitter:
         with b.only_if(due):
             b.store(now, deadline, 8)
             self._callback(-1)
+            if not self.alone:
+                self._leave_if_stopped()
+        if self.alone:
+            self._leave_if_stopped()
 
     def _callback(self, number: int) -> None:
         function = self._slot(CALLBACK)
@@ -353,6 +410,10 @@ class _StepEmitter:
     def _truth(self, predicate: Buffer) -> Value:
         byte = self.builder.load(self.pointers[predicate], Kind("i8"), 1)
         return self.builder.compare("ne", byte, constant(byte.kind, 0))
+
+
+def _no_note(_: Buffer) -> str:
+    return ""
 
 
 def _in_rows(steps: Sequence[Step]) -> Iterator[Buffer]:
@@ -403,7 +464,8 @@ def _emit_turns(name: str, step: Loop, module: ModuleBuilder, around: Sequence[D
     emitter.begin(args, Value("%index", I64))
     emitter.turns(Value("%first", I64), Value("%last", I64), step)
     emitter.end()
-    module.add(name, module.define(name, _TEAM_PARAMETERS, emitter.builder))
+    module.part.functions |= emitter.functions
+    module.add(name, module.define(name, _TEAM_PARAMETERS, emitter.builder, emitter.attributes()))
 
 
 def _unpacking(nest: str) -> str:

@@ -20,6 +20,8 @@ SCALARS: dict[Dtype, str] = {
     np.dtype("bool"): "i1",
     **{np.dtype(f"{sign}int{bits}"): f"i{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
 }
+#: The attribute of a function with loops and branches around single elements, which takes more passes.
+CONTROL_FLOW = '"control-flow"'
 _FLOATS = ("half", "float", "double")
 _BITS = {"half": 16, "float": 32, "double": 64, "ptr": 64}
 

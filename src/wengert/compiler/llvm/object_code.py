@@ -7,7 +7,7 @@ import ctypes
 import itertools
 import re
 import struct
-from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple, cast
 
@@ -15,6 +15,7 @@ from llvmlite import binding as llvm
 
 from wengert.compiler.llvm import disk_cache
 from wengert.compiler.llvm.host import borrowed, host, identity
+from wengert.compiler.llvm.ir_builder import CONTROL_FLOW
 from wengert.compiler.llvm.llvmlite_lock import TURN, in_own_context
 from wengert.engine.core.errors import WengertError, message
 from wengert.engine.machine.target import Target
@@ -23,6 +24,7 @@ _NUMBERS = itertools.count()
 #: The header of an object file: the length of the names of its functions, for the linker, and of the file.
 _HEAD = struct.Struct("<QQ")
 _FUNCTION = re.compile(r"^\s*(define|declare)(?: (internal|private))?\b[^@\n]*@([\w.$-]+)\(", re.MULTILINE)
+_WITH_CONTROL_FLOW = re.compile(rf"^\s*define\b[^@\n]*@([\w.$-]+)\([^\n]*{CONTROL_FLOW}", re.MULTILINE)
 _NO_SYMBOLS: Mapping[str, int] = {}
 #: Libraries that one linker makes. A linker takes 120 KB, and keeps 8 KB for each library, even a freed one, until it
 #: is freed itself.
@@ -85,21 +87,36 @@ class _Functions(NamedTuple):
         )
 
 
-def _optimise(module: llvm.ModuleRef, names: Iterable[str], machine: llvm.TargetMachine) -> None:
+def _optimise(
+    module: llvm.ModuleRef, names: Iterable[str], machine: llvm.TargetMachine, ir_text: str
+) -> None:
     """Inline the functions that are marked for it, and simplify each function.
 
     The program is vectorised already and its loops are unrolled as scheduled, so that LLVM's own vectorisers and
     unrollers are left out. The other passes remove common subexpressions, move invariants out of loops, and fold
-    instructions and branches.
+    instructions and branches. In functions with control flow they also drop conditions that earlier ones imply, and
+    loads of what was loaded or stored before.
     """
-    options = llvm.create_pipeline_tuning_options(speed_level=1)
-    options.loop_vectorization = options.slp_vectorization = False
-    options.loop_unrolling = options.loop_interleaving = False
-    builder = llvm.create_pass_builder(machine, options)
+    builder = _pass_builder(machine, 1)
     with _disposing(llvm.create_new_module_pass_manager()) as inliner:
         inliner.add_always_inliner_pass()
         inliner.add_global_dead_code_eliminate_pass()
         inliner.run(module, builder)
+    branching: set[str] = set(_WITH_CONTROL_FLOW.findall(ir_text))
+    straight = [name for name in names if name not in branching]
+    _simplify(module, straight, builder)
+    if branching:
+        _simplify(module, branching, _pass_builder(machine, 2))
+
+
+def _pass_builder(machine: llvm.TargetMachine, level: int) -> llvm.PassBuilder:
+    options = llvm.create_pipeline_tuning_options(speed_level=level)
+    options.loop_vectorization = options.slp_vectorization = False
+    options.loop_unrolling = options.loop_interleaving = False
+    return llvm.create_pass_builder(machine, options)
+
+
+def _simplify(module: llvm.ModuleRef, names: Iterable[str], builder: llvm.PassBuilder) -> None:
     with _disposing(builder.getFunctionPassManager()) as simplifier:
         for name in names:
             with contextlib.suppress(NameError):  # inlined everywhere
@@ -159,13 +176,14 @@ def compile_module(ir_text: str, target: Target, symbols: Collection[str] = ()) 
     return _HEAD.pack(len(names), len(image)) + names + image
 
 
-def object_file(ir_text: str, target: Target, more: Iterable[str] = ()) -> bytes:
+def object_file(ir_text: str, target: Target, more: Sequence[str] = ()) -> bytes:
     """Compile modules of LLVM IR to one object file of the target's system, for its linker.
 
     Internal functions of different modules may have the same names. `CompileError` if LLVM does not accept a module.
     """
     with _module(ir_text, target, more) as (module, machine):
-        _optimise(module, [function.name for function in module.functions], machine)
+        names: list[str] = [function.name for function in module.functions]
+        _optimise(module, names, machine, "\n".join((ir_text, *more)))
         with _reporting("LLVM must have instructions for the program"):
             return machine.emit_object(module)
 
@@ -189,14 +207,14 @@ def _objects(code: bytes) -> Iterator[tuple[list[str], bytes]]:
 def optimised(ir_text: str, target: Target) -> str:
     """Return a module of LLVM IR after the passes."""
     with _module(ir_text, target) as (module, machine):
-        _optimise(module, _Functions.of(ir_text).defined, machine)
+        _optimise(module, _Functions.of(ir_text).defined, machine, ir_text)
         return str(module)
 
 
 def assembly(ir_text: str, target: Target) -> str:
     """Return the assembly of a module of LLVM IR."""
     with _module(ir_text, target) as (module, machine):
-        _optimise(module, _Functions.of(ir_text).defined, machine)
+        _optimise(module, _Functions.of(ir_text).defined, machine, ir_text)
         with _reporting("LLVM must have instructions for the program"):
             return machine.emit_assembly(module)
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from wengert.compiler.passes.interference import Interference, whole_copy
 from wengert.engine.machine import costs
 from wengert.engine.nest.expression import Buffer
-from wengert.engine.nest.nest import Loop, Program, Step, all_steps, map_blocks, reads, writes
+from wengert.engine.nest.nest import Loop, Program, Step, While, all_steps, map_blocks, reads, writes
 from wengert.engine.nest.rewrite import renamed
 
 _LINE = 64
@@ -66,11 +66,17 @@ class _Names:
 
 
 def _resident(steps: Sequence[Step]) -> set[Buffer]:
-    """Return the buffers that a long loop uses in each turn, and whose rows do not begin where cache lines do."""
+    """Return the buffers that the turns of loops use, and that lie better in memory of the program's own.
+
+    These are scalars, which may stay in registers, and in a long loop arrays whose rows begin within cache lines.
+    """
     resident: set[Buffer] = set()
     for step in all_steps(steps):
-        if isinstance(step, Loop) and step.counter.extent >= costs.COSTS.resident_loop_turns:
-            resident.update(buffer for buffer in (*reads(step), *writes(step)) if _lies_badly(buffer))
+        if not isinstance(step, (Loop, While)):
+            continue
+        is_long = isinstance(step, Loop) and step.counter.extent >= costs.COSTS.resident_loop_turns
+        used = (*reads(step), *writes(step))
+        resident.update(buffer for buffer in used if not buffer.shape or (is_long and _lies_badly(buffer)))
     return resident
 
 

@@ -2,7 +2,8 @@
 
 A difference along an axis, ``x[1:] - x[:-1]``, and its derivative hold conditions that fail at the first or last
 element only: the edges become nests of their own. A concatenation, and the derivative of a split, hold a condition for
-each piece, and every vector of the result would read all pieces.
+each piece, and every vector of the result would read all pieces. A nest that keeps what stands where a condition fails,
+as a write of one element does, runs through the others alone.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from wengert.engine.machine import costs
-from wengert.engine.nest.expression import Guard
+from wengert.engine.nest.expression import Guard, Load, is_same_element
 from wengert.engine.nest.index import Dim, Index, condition_range
 from wengert.engine.nest.nest import Nest, Program, map_nests
 from wengert.engine.nest.rewrite import substitute_dims
@@ -20,9 +21,33 @@ from wengert.engine.nest.rewrite import substitute_dims
 
 def split_index_sets(program: Program) -> Program:
     """Return the program with nests cut where conditions on a single index change."""
-    return replace(
-        program, steps=map_nests(program.steps, lambda nest: _split(nest, costs.COSTS.split_pieces))
-    )
+    return replace(program, steps=map_nests(program.steps, _pieces))
+
+
+def _pieces(nest: Nest) -> list[Nest]:
+    while (span := _changing(nest)) is not None:
+        dim, low, high = span
+        if low >= high:
+            return []
+        nest = _part(nest, dim, low, high)
+    return _split(nest, costs.COSTS.split_pieces)
+
+
+def _changing(nest: Nest) -> tuple[Dim, int, int] | None:
+    """Return a dimension and its range outside of which a nest leaves what it stores as it is."""
+    store = nest.stores[0]
+    if len(nest.stores) > 1 or store.combiner or store.along or not isinstance(store.value, Guard):
+        return None
+    kept = store.value.otherwise
+    if not (isinstance(kept, Load) and is_same_element(kept, Load(store.buffer, store.indices))):
+        return None
+    for condition in store.value.conditions:
+        span = condition_range(*condition)
+        if span is not None and span[0] in nest.dims and span[0] not in nest.sequential:
+            dim, low, high = span[0], max(span[1], 0), min(span[2], span[0].extent)
+            if (low, high) != (0, dim.extent):
+                return dim, low, high
+    return None
 
 
 def _split(nest: Nest, most: int) -> list[Nest]:

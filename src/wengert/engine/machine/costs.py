@@ -368,7 +368,7 @@ class CostModel:
     """Characters of LLVM IR of the nests whose code is copied into loops, at most."""
     loop_scalars: int = 64
     """The most scalars of loops that lie on the stack, where LLVM finds registers for them."""
-    turns_between_checks: int = 16
+    turns_between_checks: int = 64
     """Turns of a loop around one that ends by a condition, after which it checks for Ctrl-C."""
     module_part_characters: int = 70_000
     """Characters of LLVM IR in a part that is compiled while the next is written: about 45 milliseconds."""

@@ -67,8 +67,9 @@ BLOCK = STATUS + 8
 _HAS_POLLED, _LATE = 3, 4
 #: The number of calls in a row that must take too long before all are passed on: one may have waited for the processor.
 _MOST_LATE = 4
-#: Cycles after its first poll in which a program may end: some tens of microseconds.
-_PATIENCE = 1 << 17
+#: Cycles after its first poll in which a program may end: some 200 microseconds. Python itself passes its lock on after
+#: 5 milliseconds at the earliest.
+_PATIENCE = 1 << 19
 
 
 def pointer_to(dtype: Dtype, part: str) -> str:
