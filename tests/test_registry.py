@@ -42,7 +42,7 @@ OF_MATRICES = {
         "cholesky_tangent",
         "cholesky_cotangent",
     ),
-    *("determinant", "log_determinant", "determinant_sign"),
+    *("cofactors", "determinant", "log_determinant", "determinant_sign"),
     *("lapack_cholesky", "lapack_lu_inverse", "lapack_lu_solution", "lapack_orthogonal"),
     *("banded_substitution", "lapack_banded_solution", "lapack_triangular"),
     *(

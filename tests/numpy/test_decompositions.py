@@ -256,3 +256,47 @@ def test_singular_values_of_hermitian_matrices(check: Any) -> None:
     for value, other in zip((abs(u), s, abs(v)), expected, strict=True):  # a vector may have the other sign
         np.testing.assert_allclose(value, abs(other), atol=1e-13)
     np.testing.assert_allclose((u * s) @ v, a + a.T, atol=1e-13)
+
+
+def by_minors(a: Any) -> Any:
+    rows = range(len(a))
+    minors = [[np.linalg.det(np.delete(np.delete(a, i, 0), j, 1)) for j in rows] for i in rows]
+    return np.array(minors) * (-1.0) ** np.add.outer(rows, rows)
+
+
+def singular(rows: int, rank: int, kind: str) -> Any:
+    rng = np.random.default_rng(rows)
+    if kind == "shift":  # each pivot is zero, but the rank is that of the others
+        return np.eye(rows, k=1)
+    a = rng.normal(size=(rows, rows))
+    if kind == "integers":
+        a = np.round(3 * a)
+    a[rows - (rows - rank) :] = a[:1] if kind == "equal rows" else 0.0
+    return a
+
+
+@pytest.mark.parametrize("kind", ["zeros", "equal rows", "integers", "shift"])
+@pytest.mark.parametrize("lost", [1, 2])
+@pytest.mark.parametrize("rows", [2, 3, 4, 5, 8, 9, 13])
+def test_the_derivative_of_the_determinant_of_singular_matrices(rows: int, lost: int, kind: str) -> None:
+    a = singular(rows, max(rows - lost, 0), kind)
+    expected = by_minors(a)
+    scale = max(np.max(np.abs(expected)), np.linalg.norm(a, 2) ** (rows - 1) * 1e-3)
+    regular = np.random.default_rng(1).normal(size=a.shape) + 2 * np.eye(rows)
+    gradient = wg.grad(lambda a: np.linalg.det(a).sum())
+    for found in (gradient(a), wg.jit(gradient)(a), wg.jit(gradient)(np.stack([regular, a]))[1]):
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * scale)
+    stacked = wg.jit(gradient)(np.stack([a, regular]))[1]
+    np.testing.assert_allclose(
+        stacked, np.linalg.det(regular) * np.linalg.inv(regular).T, rtol=1e-10, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("rows", [4, 7])
+def test_the_derivative_of_complex_determinants(rows: int) -> None:
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=(rows, rows)) + 1j * rng.normal(size=(rows, rows))
+    a[-1] = a[0]
+    gradient = wg.grad(lambda a: np.linalg.det(a).real)(a)
+    np.testing.assert_allclose(gradient, by_minors(a), atol=1e-11)
+    np.testing.assert_allclose(wg.jit(wg.grad(lambda a: np.linalg.det(a).real))(a), gradient, atol=1e-11)

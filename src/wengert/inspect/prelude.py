@@ -207,6 +207,16 @@ def derivative_of_matrices(function, a, e):
     return result[..., : a.shape[-1], a.shape[-1] :].astype(dtype if dtype.kind in "fc" else float)
 
 
+def cofactors(a):
+    """Return det(A) A^-T of square matrices, and of a singular one its limit, by singular values."""
+    size = np.linalg.det(a)[..., None, None]
+    regular = np.where(size == 0, np.eye(a.shape[-1], dtype=size.dtype), a)
+    u, s, vt = np.linalg.svd(a)
+    others = np.where(np.eye(a.shape[-1], dtype=bool), 1, s[..., None, :]).prod(-1)
+    limit = (np.linalg.det(u) * np.linalg.det(vt))[..., None, None] * (u.conj() * others[..., None, :]) @ vt.conj()
+    return np.where(size == 0, limit, size * np.linalg.inv(regular).mT)
+
+
 def polar_factor(a):
     """Return the factor with orthonormal columns of the polar decomposition."""
     u, _, vt = np.linalg.svd(a, full_matrices=False)

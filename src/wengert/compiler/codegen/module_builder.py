@@ -49,6 +49,8 @@ class NestFunction(NamedTuple):
     name: str
     tiles: int
     """The tiles that threads share: those of the outermost dimensions, one after another; 1 if they share none."""
+    is_last: bool = False
+    """Whether it belongs to the last part, where the program is."""
 
 
 @dataclass
@@ -89,6 +91,8 @@ class ModuleBuilder:
     """The function of each nest, and its arguments."""
     outlined: dict[Any, NestFunction] = field(default_factory=dict[Any, NestFunction])
     """The functions of nests, by the properties that determine their text."""
+    nest_functions: int = 0
+    """The number of functions of nests."""
     unpacked: set[str] = field(default_factory=set[str])
     """The functions of nests that the team can call."""
     routines: set[str] = field(default_factory=set[str])

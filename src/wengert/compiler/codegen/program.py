@@ -77,6 +77,8 @@ class _StepEmitter:
         """Whether there are loops or branches in it."""
         self.inside = 0
         """The number of loops around."""
+        self.turning = 0
+        """How many of these it has for itself, not shared with other threads."""
         self.scopes: AliasScopes | None = None
         """Which buffers share no memory, where that is known."""
         self.failed = self.builder.new_label("failed")
@@ -194,9 +196,10 @@ class _StepEmitter:
             )
             write_nest(plain, schedule, body, module)
             return
-        if nest not in module.nests:
-            module.nests[nest] = self._function_of(nest)
-        (name, tiles), passed = module.nests[nest]
+        found = module.nests.get(nest)
+        if found is None or not self._reaches(found[0]):
+            found = module.nests[nest] = self._function_of(nest)
+        (name, tiles, _), passed = found
         values = [*map(self._pointer, passed.buffers, passed.starts)]
         values += [self.counters[dim] for dim in passed.counters]
         if tiles > 1 and not self.alone:
@@ -245,23 +248,28 @@ class _StepEmitter:
         module = self.module
         plain, schedule, twin = module.schedules[nest]
         checks = any(map(is_check, plain.nodes()))  # their code names the line
-        if twin is not None and twin.nest in module.nests and not checks:
-            function, passed = module.nests[twin.nest]
-            return function, passed.of(twin.counterparts)
+        found = None if twin is None or checks else module.nests.get(twin.nest)
+        if twin is not None and found is not None and self._reaches(found[0]):
+            return found[0], found[1].of(twin.counterparts)
         passed = nest_arguments(plain, schedule.width * schedule.vectors, module.layouts, self.counters)
         common = None if checks else outline_key(plain, schedule, module.layouts, passed)
         function = None if common is None else module.outlined.get(common)
-        if function is None:
-            name, shared = f"nest{len(module.nests) + 1}", module.long and is_large(plain)
-            in_loop = self.inside and not self.alone and self._is_inlined(nest, passed)
+        if function is None or not self._reaches(function):
+            module.nest_functions += 1
+            name, shared = f"nest{module.nest_functions}", module.long and is_large(plain)
+            in_loop = self.turning and not self.alone and self._is_inlined(nest, passed)
             in_loop = in_loop and module.inlined_size < costs.COSTS.inlined_characters
             with module.for_the_last_part() if in_loop else nullcontext():
                 text, tiles = emit_nest(name, plain, schedule, passed, module, shared=shared)
                 module.add(name, text)
-            function = NestFunction(name, tiles)
+            function = NestFunction(name, tiles, bool(in_loop))
         if common is not None:
             module.outlined[common] = function
         return function, passed
+
+    def _reaches(self, function: NestFunction) -> bool:
+        """Return whether the code may call a function: one of the last part is for the program itself alone."""
+        return not (self.alone and function.is_last)
 
     # -- loops offered to the team -----------------------------------------------------------------------
 
@@ -327,7 +335,9 @@ class _StepEmitter:
             loop.leave_if(b.compare("sge", count, constant(I64, extent)))
             counter = b.binary("sub", constant(I64, extent - 1), count) if step.reverse else count
             self.counters[step.counter] = counter
+            self.turning += 1
             self.steps(step.steps)
+            self.turning -= 1
             following = b.binary("add", count, constant(I64, 1))
             if turns and turns < extent and self.module.hosted:
                 phase = b.binary("and", following, constant(I64, turns - 1))
@@ -347,6 +357,7 @@ class _StepEmitter:
         # It counts down to the next check for Ctrl-C: an instruction less a turn, and most loops need no other count.
         with b.repeat(constant(I64, 0), between) as loop:
             count, left = loop.values
+            self.turning += 1
             self.steps(step.condition)
             going, turns = self._truth(step.predicate), constant(I64, 0)
             if step.counter is not None:
@@ -360,6 +371,7 @@ class _StepEmitter:
             if step.counter is not None:
                 self.counters[step.counter] = b.binary("sub", turns, following) if step.reverse else count
             self.steps(step.steps)
+            self.turning -= 1
             if step.counter is not None:
                 del self.counters[step.counter]
             if not self.module.hosted:

@@ -15,7 +15,7 @@ from wengert.engine.ops.linalg.blocked import Blocks
 from wengert.engine.ops.linalg.lapack_programs import Routines
 
 #: The operations on LU factors, which share them.
-OF_FACTORS = ("solve", "inverse", "determinant", "log_determinant", "determinant_sign")
+OF_FACTORS = ("solve", "inverse", "cofactors", "determinant", "log_determinant", "determinant_sign")
 _PROGRAMS = (
     *("cholesky", "cholesky_tangent", "cholesky_cotangent", "solve_triangular"),
     *("qr", "eigh", "eigvalsh", "svd", "svdvals"),

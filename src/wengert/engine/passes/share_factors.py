@@ -57,9 +57,9 @@ def _of_blocks(blocks: Blocks) -> _Factors:
         match equation.primitive:
             case "solve":
                 return blocks.solution(factors, matrix, *operands, transposed=transposed)
-            case "inverse":
-                inverse = blocks.inverse(factors, matrix)
-                return swapped(inverse) if transposed else inverse
+            case "inverse" | "cofactors" as name:
+                result = getattr(blocks, name)(factors, matrix)
+                return swapped(result) if transposed else result
             case name:
                 return getattr(blocks, name)(factors, dtype_of(matrix))
 

@@ -20,7 +20,16 @@ from wengert.engine.core.dtypes import FLOAT64, INT64, Dtype, dtype_of
 from wengert.engine.core.shapes import broadcast, shape_of
 from wengert.engine.ir.types import show
 from wengert.engine.ops.arithmetic import absolute
-from wengert.engine.ops.comparison import equal, greater, less, logical_and, logical_not, require, where
+from wengert.engine.ops.comparison import (
+    equal,
+    greater,
+    isfinite,
+    less,
+    logical_and,
+    logical_not,
+    require,
+    where,
+)
 from wengert.engine.ops.conversion import cast
 from wengert.engine.ops.exponential import exp, log
 from wengert.engine.ops.indexing import gather, scatter
@@ -34,8 +43,11 @@ from wengert.engine.ops.linalg.nests import (
 )
 from wengert.engine.ops.linalg.square import lower as lower_triangle
 from wengert.engine.ops.linalg.square import multiply, swapped, symmetric
-from wengert.engine.ops.reduction import reduce_any, reduce_prod, reduce_sum
+from wengert.engine.ops.reduction import reduce_all, reduce_any, reduce_max, reduce_prod, reduce_sum
 from wengert.engine.ops.shape import broadcast_to, concatenate, reshape, slice_, whole
+
+_LEAST_PIVOT = 2.0**-60
+"""What stands for a pivot of zero, relative to the largest element."""
 
 
 class Blocks:
@@ -169,6 +181,21 @@ class Blocks:
         """Return the inverse of A from its LU factors."""
         unit = np.eye(shape_of(a)[-1], dtype=dtype_of(a))
         return self.solution(factors, a, unit, transposed=False, operation="inverse")
+
+    def cofactors(self, factors: Any, a: Any) -> Any:
+        """Return ``det(A) A^-T`` from the LU factors of A, a pivot of zero replaced by one below its rounding error."""
+        packed, *others = factors
+        is_zero = logical_and(equal(packed, 0.0), np.eye(*shape_of(packed)[-2:], dtype=bool))
+        rank = len(shape_of(packed))
+        scale = reduce_max(absolute(a), axes=(rank - 2, rank - 1))
+        least = reshape(_LEAST_PIVOT * where(equal(scale, 0.0), 1.0, scale), shape=(*shape_of(a)[:-2], 1, 1))
+        factors = where(is_zero, least, packed), *others
+        size = reshape(self.determinant(factors, FLOAT64), shape=(*shape_of(a)[:-2], 1, 1))
+        result = cast(size * swapped(self.inverse(factors, a)), dtype=dtype_of(a))
+        has_zero = reduce_any(is_zero, axes=(rank - 2, rank - 1))
+        beyond = logical_and(has_zero, logical_not(reduce_all(isfinite(result), axes=(rank - 2, rank - 1))))
+        failed = reshape(beyond, shape=(*shape_of(beyond), 1))
+        return unless(result, failed, "Too many pivots are zero", "cofactors", a)
 
     # -- determinants from LU factors --------------------------------------------------------------------
 

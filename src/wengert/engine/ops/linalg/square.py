@@ -16,6 +16,7 @@ from wengert.engine.core.dtypes import FLOAT64, Dtype, dtype_of, is_complex, is_
 from wengert.engine.core.errors import DtypeError, ShapeError, message
 from wengert.engine.core.shapes import broadcast, shape_of
 from wengert.engine.ir.types import TensorType, promote, show, type_of
+from wengert.engine.kernels import minors as kernels_of_minors
 from wengert.engine.kernels import triangular as kernels
 from wengert.engine.memory import stacked
 from wengert.engine.nest.lowering import Expansion, OnHost
@@ -29,7 +30,8 @@ from wengert.engine.ops.reduction import reduce_sum
 from wengert.engine.ops.shape import reshape, transpose
 from wengert.engine.primitive import MOST_AXES, Draw, Explicit, Linear, Primitive, primitive
 
-_FEW = 8  # rows up to which a determinant is differentiated by its minors, exact also for singular matrices
+_SHORT = 3  # rows up to which a determinant is differentiated by its minors
+_FEW = 8  # rows up to which it is differentiated twice by them, exact also for singular matrices
 _LEAD = "".join(map(chr, range(ord("À"), ord("À") + MOST_AXES)))  # names of the other axes
 
 
@@ -322,17 +324,48 @@ cholesky_cotangent = _of_factor(
 # -- determinant -----------------------------------------------------------------------------------------
 
 
-def _cofactors(a: Any) -> Any:
-    """Return the derivative of the determinant: by minors, or for many rows by ``det(A) A^-T``."""
+def _of_each_minor(a: Any, function: Callable[[Any], Any]) -> Any:
+    """Return a function of the matrix that is left without row i and column j, for each i and j."""
     rows, lead = shape_of(a)[-1], len(shape_of(a)) - 2
-    if rows > _FEW:
-        return reshape(determinant(a), shape=(*shape_of(a)[:-2], 1, 1)) * swapped(inverse(a))
     others = np.array([[k for k in range(rows) if k != skipped] for skipped in range(rows)], dtype=np.int64)
     first = transpose(a, permutation=(lead, lead + 1, *range(lead)))
     others = others.reshape(rows, max(rows - 1, 0))
     minors = gather(first, others[:, None, :, None], others[None, :, None, :])
-    minors = determinant(transpose(minors, permutation=(*range(4, lead + 4), 0, 1, 2, 3)))
-    return minors * (-1.0) ** np.add.outer(np.arange(rows), np.arange(rows)).astype(dtype_of(a))
+    return function(transpose(minors, permutation=(*range(4, lead + 4), 0, 1, 2, 3)))
+
+
+def _signs(a: Any) -> Any:
+    rows = shape_of(a)[-1]
+    return (-1.0) ** np.add.outer(np.arange(rows), np.arange(rows)).astype(dtype_of(a))
+
+
+def _gradient(a: Any) -> Any:
+    """Return the derivative of the determinant: the cofactors, by minors where these are short."""
+    if shape_of(a)[-1] > _SHORT:
+        return cofactors(a)
+    return _of_each_minor(a, determinant) * _signs(a)
+
+
+def _cofactors_tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any) -> Any:
+    """Return the change of each minor; for many rows ``tr(X dA) C - X^T dA^T C``, where ``X = A^-1``."""
+    (a,), (da,) = primals, tangents
+    if shape_of(a)[-1] <= _FEW:
+        changes = _of_each_minor(a, _gradient) * _of_each_minor(da, lambda minors: minors)
+        return _over_matrix(changes) * _signs(a)
+    turned = swapped(inverse(a))
+    change = reshape(_over_matrix(out * da), shape=(*shape_of(a)[:-2], 1, 1))
+    return change * turned - multiply(multiply(turned, swapped(da)), out)
+
+
+cofactors = _stated(
+    "cofactors",
+    kernels_of_minors.cofactors,
+    OnHost("LAPACK computes it"),
+    "the determinants of what is left without row i and column j, with sign: det(A) A^-T, and its limit for singular A",
+    Explicit(_cofactors_tangent),
+    "cofactors({0})",
+    False,
+)
 
 
 def _over_matrix(product_: Any) -> Any:
@@ -344,8 +377,8 @@ determinant = _stated(
     "determinant",
     np.linalg.det,
     _lapack(unrolled.determinant),
-    f"the determinant; the derivative is exact for singular matrices of up to {_FEW} rows",
-    Explicit(lambda primals, tangents, out: _over_matrix(_cofactors(primals[0]) * tangents[0])),
+    f"the determinant; the derivative is exact for singular matrices, the second one of up to {_FEW} rows",
+    Explicit(lambda primals, tangents, out: _over_matrix(_gradient(primals[0]) * tangents[0])),
     "np.linalg.det({0})",
     True,
 )
