@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -121,7 +121,7 @@ def recorder() -> Recorder | None:
 
 
 @contextlib.contextmanager
-def recorded(found: Recorder | None) -> Iterator[None]:
+def recorded(found: Recorder | None) -> Generator[None]:
     """Have loops keep their tapes by a recorder."""
     token = _recorder.set(found)
     try:
@@ -160,6 +160,8 @@ class Threaded:
         """Return values of the program, which raises `LimitError` if a new tape is full."""
         if self.around is not None or not self.tapes:
             return list(values)
-        requirement = "the loops inside of a loop must take fewer turns for reverse mode to keep what it reads"
+        requirement = (
+            "the loops inside of a loop must take fewer turns for reverse mode to keep what it reads"
+        )
         fine = have_room(self.tapes, final)
         return [require_end(x, fine, operation="while", requirement=requirement) for x in values]
