@@ -356,6 +356,7 @@ def pull_scan(
         sums = list(map(zeros, select(body.input_types[:constants], flags.constants)))
         kept = *sliced, *results[len(outputs) :]
         cotangents_out = back_scan(*fixed, *final, *carried, *sums, *kept, *rows, **back)
+        cotangents_out = tapes.checked(cotangents_out, final)
         of_carries, of_constants, of_slices = parts(cotangents_out, len(carried), len(sums))
         return spread([*of_constants, *of_carries, *of_slices], active)
 

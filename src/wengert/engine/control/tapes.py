@@ -157,7 +157,10 @@ class Threaded:
         return self.around.final[self._place]
 
     def checked(self, values: Sequence[Any], final: Sequence[Any]) -> list[Any]:
-        """Return values of the program, which raises `LimitError` if a new tape is full."""
+        """Return values that are wrong where a new tape is full: the program then raises `LimitError`.
+
+        These are the results of the forward and of the backward pass, as a program may need either alone.
+        """
         if self.around is not None or not self.tapes:
             return list(values)
         requirement = (
