@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import typing
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -236,9 +236,8 @@ def _parse(shape: Shape, index: Any, checked: bool) -> Subscript:
     basic: list[Any] = []
     result: list[int] = []
     arrays: list[tuple[int, Any]] = []
-    blocks = 0
+    blocks, previous = 0, False
     windows: list[tuple[int, int]] = []
-    previous = False
     for entry in entries:
         is_array = False
         if entry is None:
@@ -268,22 +267,40 @@ def _parse(shape: Shape, index: Any, checked: bool) -> Subscript:
                 basic.append(_integer(entry, axis, extent))
         blocks += is_array and not previous
         previous = is_array
-    if windows and (blocks > 1 or sum(bool(shape_of(array)) for _, array in arrays) > len(windows)):
+    if windows:
+        _spread_windows(entries, arrays, windows, blocks)
+    if len(arrays) > 1:
+        _check_together([shape_of(array) for _, array in arrays])
+    index_, is_whole = tuple(basic), tuple(basic) == _whole(shape)
+    return Subscript(
+        index_,
+        tuple(result),
+        tuple(arrays),
+        blocks > 1,
+        indexed_shape(index_),
+        is_whole,
+        tuple(count for _, count in windows),
+    )
+
+
+def _spread_windows(
+    entries: Sequence[Any], arrays: list[tuple[int, Any]], windows: Sequence[tuple[int, int]], blocks: int
+) -> None:
+    """Make an open mesh of windows side by side, given their places among the arrays and their extents.
+
+    Raises:
+        SelectsUnknown: NumPy has another order of axes for index arrays than for slices here.
+    """
+    if blocks > 1 or sum(bool(shape_of(array)) for _, array in arrays) > len(windows):
         raise (
             SelectsUnknown
             if selecting()
             else _unknown_ends(next(entry for entry in entries if isinstance(entry, slice)))
         )
-    for number, (place, count) in enumerate(windows if len(windows) > 1 else ()):  # an open mesh: an axis for each
-        axis, positions = arrays[place]
-        arrays[place] = axis, reshape(positions, shape=(count, *[1] * (len(windows) - 1 - number)))
-    if len(arrays) > 1:
-        _check_together([shape_of(array) for _, array in arrays])
-    index_, is_whole = tuple(basic), tuple(basic) == _whole(shape)
-    extents = tuple(count for _, count in windows)
-    return Subscript(
-        index_, tuple(result), tuple(arrays), blocks > 1, indexed_shape(index_), is_whole, extents
-    )
+    for behind, (number, count) in enumerate(reversed(windows)):
+        if len(windows) > 1:
+            axis, positions = arrays[number]
+            arrays[number] = axis, reshape(positions, shape=(count, *[1] * behind))
 
 
 def _is_unknown_slice(entry: slice) -> bool:

@@ -304,7 +304,7 @@ def _pull(primals: Values, active: Flags, on_true: Graph, on_false: Graph) -> An
         seeds = select([or_zero(ct, type_) for ct, type_ in pairs], split.followed)
         operands = primals[0], *select(primals[1:], split.read), *results[count:], *final, *seeds
         back = cond_primitive(*operands, on_true=split.backward[0], on_false=split.backward[1])
-        return [None, *spread(back, split.reached)]
+        return [None, *spread(tapes.checked(back, final), split.reached)]
 
     return results[:count], pullback
 

@@ -37,9 +37,9 @@ from wengert.engine.control.subgraphs import (
 )
 from wengert.engine.control.tapes import Threaded
 from wengert.engine.control.values import check_same_types, program_types, strong, zeros
+from wengert.engine.core.dtypes import INT64
 from wengert.engine.core.errors import GraphError, message
 from wengert.engine.core.shapes import shape_of
-from wengert.engine.core.dtypes import INT64
 from wengert.engine.ir.graph import Graph, Literal, Var
 from wengert.engine.ir.types import TensorType, show, type_of
 from wengert.engine.nest.lowering import ControlFlow
@@ -183,16 +183,20 @@ class Residuals(NamedTuple):
     """The others, kept for each step."""
 
     def in_order(self) -> list[Var]:
+        """Return all of them as the backward pass takes them."""
         return self.fixed + self.final + self.sliced + self.stacked
 
 
 def residuals_of(adjoint: Adjoint, constants: int, carries: int) -> Residuals:
+    """Return what the backward pass of a loop reads, given its step with a backward pass."""
     inputs = parts(adjoint.graph.inputs[: len(adjoint.reached)], constants, carries)
     varying = dependents(adjoint.graph, inputs.carries + inputs.slices + adjoint.before)
     needed = adjoint.residuals()
     fixed = [var for var in needed if var not in varying]
     sliced = [var for var in needed if var in inputs.slices]
-    return Residuals(fixed, adjoint.final, sliced, [var for var in needed if var in varying and var not in inputs.slices])
+    return Residuals(
+        fixed, adjoint.final, sliced, [var for var in needed if var in varying and var not in inputs.slices]
+    )
 
 
 #: A loop of more turns keeps its counters.
@@ -252,7 +256,9 @@ def without_counters(
 @memoized
 def _steps(body: Graph, constants: int, carries: int) -> dict[int, int]:
     """Return the carries to which each turn adds the same number, with that."""
-    definitions = {equation.outputs[0]: equation for equation in body.equations if equation.primitive == "add"}
+    definitions = {
+        equation.outputs[0]: equation for equation in body.equations if equation.primitive == "add"
+    }
     found: dict[int, int] = {}
     for number, atom in enumerate(body.outputs[:carries]):
         carry = body.inputs[constants + number]
@@ -350,18 +356,21 @@ def pull_scan(
         sums = list(map(zeros, select(body.input_types[:constants], flags.constants)))
         kept = *sliced, *results[len(outputs) :]
         cotangents_out = back_scan(*fixed, *final, *carried, *sums, *kept, *rows, **back)
+        cotangents_out = tapes.checked(cotangents_out, final)
         of_carries, of_constants, of_slices = parts(cotangents_out, len(carried), len(sums))
         return spread([*of_constants, *of_carries, *of_slices], active)
 
     return results[: len(outputs)], pullback
 
 
-def backward_step(adjoint: Adjoint, residuals: Residuals, active: Flags, constants: int, carries: int) -> Graph:
+def backward_step(
+    adjoint: Adjoint, residuals: Residuals, active: Flags, constants: int, carries: int
+) -> Graph:
     """Return one step of the backward scan.
 
-    Its constants are the fixed residuals and the tapes. It carries the cotangents of the carries and the sums of the cotangents of
-    the constants. It slices the other residuals and the cotangents of the stacked results, and returns the cotangents
-    of the slices.
+    Its constants are the fixed residuals and the tapes. It carries the cotangents of the carries and the sums of the
+    cotangents of the constants. It slices the other residuals and the cotangents of the stacked results, and returns
+    the cotangents of the slices.
     """
     count, followed_count = len(active), len(adjoint.followed)
     arriving = adjoint.graph.inputs[count:]

@@ -148,7 +148,11 @@ def _backward(body: Graph, active: Flags, fixed: int) -> Graph:
     carried = types[constants + len(adjoint.final) : len(types) - kept]
 
     def run(*values: Any) -> list[Any]:
-        known, arrays, inner = values[:constants], values[constants : constants + kept], values[constants + kept : first]
+        known, arrays, inner = (
+            values[:constants],
+            values[constants : constants + kept],
+            values[constants + kept : first],
+        )
         number, *moving = values[first:]
         rows = (gather(array, number) for array in arrays)
         return [number - 1, *evaluate(step, *known, *inner, *moving, *rows)]

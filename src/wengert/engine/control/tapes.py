@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -121,7 +121,7 @@ def recorder() -> Recorder | None:
 
 
 @contextlib.contextmanager
-def recorded(found: Recorder | None) -> Iterator[None]:
+def recorded(found: Recorder | None) -> Generator[None]:
     """Have loops keep their tapes by a recorder."""
     token = _recorder.set(found)
     try:
@@ -157,9 +157,14 @@ class Threaded:
         return self.around.final[self._place]
 
     def checked(self, values: Sequence[Any], final: Sequence[Any]) -> list[Any]:
-        """Return values of the program, which raises `LimitError` if a new tape is full."""
+        """Return values that are wrong where a new tape is full: the program then raises `LimitError`.
+
+        These are the results of the forward and of the backward pass, as a program may need either alone.
+        """
         if self.around is not None or not self.tapes:
             return list(values)
-        requirement = "the loops inside of a loop must take fewer turns for reverse mode to keep what it reads"
+        requirement = (
+            "the loops inside of a loop must take fewer turns for reverse mode to keep what it reads"
+        )
         fine = have_room(self.tapes, final)
         return [require_end(x, fine, operation="while", requirement=requirement) for x in values]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -131,13 +131,19 @@ def _require_samples(draw: Draw) -> tuple[tuple[Any, ...], dict[str, Any]]:
     return (draw.array(x), draw.integers(holds, 1, 2) > 0), params
 
 
-def _requirement(name: str, doc: str, check: str, error: type[WengertError]) -> Primitive:
+def _requirement(
+    name: str,
+    doc: str,
+    check: str,
+    error: type[WengertError],
+    transpose: Callable[..., Any] = lambda cotangent, x, holds, operation, requirement: cotangent,
+) -> Primitive:
     return primitive(
         name=name,
         doc=doc,
         type_rule=_require_type,
         evaluate=functools.partial(_require, error),
-        derivative=Linear(lambda cotangent, x, holds, operation, requirement: cotangent, None),
+        derivative=Linear(transpose, None),
         batch=batch_elementwise,
         lowering=_require_lowering(check),
         source=lambda x, holds, operation, requirement: (
@@ -161,6 +167,8 @@ require_end = _requirement(
     "x, where truth values must hold, or an error that a loop has not ended",
     "ended",
     LimitError,
+    # A program may compute nothing but the derivative of what the loop has left undone.
+    lambda cotangent, x, holds, **params: require_end(cotangent, holds, **params),
 )
 require_smooth = _requirement(
     "require_smooth",

@@ -17,7 +17,6 @@ from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.engine.passes.dead import eliminate_dead
 from wengert.engine.passes.rewrite import Rewrite, positive_zero, with_programs_inside
 
-
 #: Arrays of more elements are not compared.
 _MOST_COMPARED = 1 << 12
 

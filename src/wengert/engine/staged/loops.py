@@ -393,10 +393,6 @@ class _Staging:
                 self.stage()
                 return
             condition, tested = found
-            limit: dict[str, Any] = {"most": self.most}
-            if self.most is None:
-                read = bytes_of([*types, *body.input_types[: len(captured)]])
-                limit = {"max_bytes": _budget(types), "taped": read > MOST_RESTARTED_BYTES}
             results = while_primitive(
                 *tested,
                 *captured,
@@ -405,7 +401,7 @@ class _Staging:
                 body=body,
                 tested=len(tested),
                 fixed=len(captured),
-                **limit,
+                **self._limits(types, [*types, *body.input_types[: len(captured)]]),
             )
         trace = results[0].owner
         if FLOW.is_strict and RUNNING.written is None and isinstance(trace, GraphTrace):
@@ -413,6 +409,12 @@ class _Staging:
             own = [trace.variable(x.state) for x in numbers if isinstance(x, Box) and x.owner is trace]
             FLOW.ends.append((trace, len(trace.equations), own))
         self._end(iter(results))
+
+    def _limits(self, types: Sequence[TensorType], read: Sequence[TensorType]) -> dict[str, Any]:
+        """Return what reverse mode may keep of a loop, given the types of its carry and of all that it reads."""
+        if self.most is not None:
+            return {"most": self.most}
+        return {"max_bytes": _budget(types), "taped": bytes_of(read) > MOST_RESTARTED_BYTES}
 
     def _settled_body(self) -> tuple[Graph, list[Any]]:
         """Trace a turn until the carry is settled, starting from what an earlier draft of the block around found."""
