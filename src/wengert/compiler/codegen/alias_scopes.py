@@ -6,11 +6,11 @@ that it is apart from. Two buffers are apart if
 
 * both lie in the arena, and their places do not overlap: the arena reuses the place of a buffer that is dead, and LLVM
   does not know when; or
-* one lies in the arena, and the other is an argument, a constant or a result; or
+* one lies in the arena, and the other is an argument, a constant, a result or a scalar on the stack; or
 * one is a result in new memory, which Python has made for this call.
 
-Arguments may overlap each other, and are no results in new memory; a donated one, in which a result stays, is apart
-from all others, which a call checks. Other languages may pass any addresses, so that programs for them have no scopes.
+Nothing is said of two arguments, which may overlap. Other languages may pass any addresses, so that programs for them
+have no scopes.
 """
 
 from __future__ import annotations
