@@ -320,3 +320,92 @@ def view_of_what_a_loop_replaces(x):
 def test_a_view_of_an_array_that_a_loop_replaces_is_not_written() -> None:
     with pytest.raises(StagingError, match="an array is written that, as only a run knows"):
         wg.jit(view_of_what_a_loop_replaces)(X)
+
+
+def view_behind_two_branching_loops(x):
+    z = x.copy()
+    h = z[1:3]
+    for _ in range(6):
+        if x[0] < 0:
+            z = z * 0.5
+    for _ in range(6):
+        if x[1] < 0:
+            z = z * 0.5
+    h *= 0.5
+    return z
+
+
+def view_behind_a_branch_and_a_loop(x):
+    z = x.copy()
+    h = z[1:3]
+    if x[1] < 0:
+        z = z * 0.5
+    for _ in range(6):
+        if x[0] < 0:
+            z = z * 0.5
+    h *= 0.5
+    return z
+
+
+def view_behind_loops_in_turns(x):
+    z = x.copy()
+    h = z[1:3]
+    for _ in range(3):
+        w = 0
+        while True:
+            w += 1
+            if w > 4 or x[0] > 0:
+                break
+            z = z * 0.5
+    h *= 0.5
+    return z
+
+
+@pytest.mark.parametrize(
+    "function", [view_behind_two_branching_loops, view_behind_a_branch_and_a_loop, view_behind_loops_in_turns]
+)
+def test_what_may_be_one_of_several_arrays_may_be_what_these_may_be(function: Any) -> None:
+    with pytest.raises(StagingError, match="an array is written that, as only a run knows"):
+        wg.jit(function)(X)
+
+
+def none_where_there_is_no_turn(x):
+    last = None
+    for i in range((x[3] * 0).astype(int)):
+        last = x[i]
+    return 1.0 if last is None else last
+
+
+def array_where_there_is_no_turn(x):
+    h = x[:3] * 2.0
+    for i in range((x[3] * 0).astype(int)):
+        h = x[i]
+    return h
+
+
+@pytest.mark.parametrize("function", [none_where_there_is_no_turn, array_where_there_is_no_turn])
+def test_a_variable_keeps_its_value_where_a_loop_takes_no_turn(function: Any) -> None:
+    with pytest.raises(StagingError, match="may keep its value, as there may be no turn"):
+        wg.jit(function)(X)
+
+
+def one_name_for_several_kinds(x):
+    s, n = 0.0, (x[3] * 1).astype(int)
+    for i in range(n):
+        q = x[i : i + 2]
+        s = s + q[1]
+    for i in range(n):
+        q = x[i], i
+        s = s + q[0] * q[1]
+    if s > 1:
+        q = x[0]
+        s = s + q
+    else:
+        q = x[:2]
+        s = s + q[1]
+    return s
+
+
+def test_a_name_may_have_values_of_several_kinds_where_nothing_reads_them() -> None:
+    for x in (X, -X, 0.5 * X):
+        np.testing.assert_allclose(wg.jit(one_name_for_several_kinds)(x), one_name_for_several_kinds(x))

@@ -304,6 +304,23 @@ class Writer:
         lines = [line.replace("<l>", draw.pick([one, other])) for line in lines]
         return [draw.fill(line, names, 1) for line in lines], names
 
+    def kinds(self, names: Names) -> tuple[Lines, Names]:
+        """A variable that a block may give a value of another kind, which is read behind it, or bound anew."""
+        draw, q = self.draw, self.draw.fresh("q")
+        kinds = ["<F>", "<F>", "<P>", "<I>", "<S>", "<A>", "(<F>, <I>)", "None", "np.float32(<F>)"]
+        head = draw.pick(["if <T>:", "for _ in range(<w> % 4):", "for _ in range(<d>):", "for _ in <A>:"])
+        uses = [
+            [f"<set1> = <set1> + np.sum({q})"],
+            [f"if {q} is None:", "    <set> = <F>"],
+            [f"if {q} is not None:", f"    <set1> = <set1> + np.sum({q})"],
+            [f"{q} = <F>", f"<set1> = <set1> + {q}"],
+            [],
+        ]
+        turn = f"{q} = {draw.pick(kinds)}"
+        read = [f"<set1> = 0.5 * <set1> + np.sum({q})"] * draw.chance(0.4)
+        lines = [f"{q} = {draw.pick(kinds)}", head, *_moved([turn, *read]), *draw.random.choice(uses)]
+        return [draw.fill(line, names, 1) for line in lines], names
+
     def record(self, names: Names) -> tuple[Lines, Names]:
         """A tuple as state."""
         q = self.draw.fresh("q")
@@ -324,6 +341,7 @@ SPECIAL: dict[str, Callable[[Writer, Names], tuple[Lines, Names]]] = {
     "closure": Writer.closure,
     "alias": Writer.alias,
     "names": Writer.renamed,
+    "kinds": Writer.kinds,
     "records": Writer.record,
 }
 #: What a program does with an array that has several names.

@@ -87,8 +87,10 @@ def link(array: Any, others: Iterable[Any]) -> None:
         others: arrays that it may be.
     """
     root = root_of(array)
-    for other in map(root_of, others):
-        if root is not None and other is not None and root is not other:
+    direct = [other for other in map(root_of, others) if other is not None]
+    found = {id(other): other for one in direct for other in (one, *linked(one))}
+    for other in found.values():
+        if root is not None and root is not other:
             _note(root, other)
             _note(other, root)
 
@@ -113,7 +115,8 @@ def _note(root: Any, other: Any) -> None:
         guard: Any = GUARDED.get(id(root))
         if guard is None:
             guard = GUARDED[id(root)] = _Guard(root)
-        guard.others.append(weakref.ref(other))
+        if not any(ref() is other for ref in guard.others):
+            guard.others.append(weakref.ref(other))
     else:
         FLOW.frozen.add([root])
 

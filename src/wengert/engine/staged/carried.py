@@ -13,7 +13,7 @@ from wengert.engine.core import tree
 from wengert.engine.core.dtypes import BOOL
 from wengert.engine.core.errors import WengertError
 from wengert.engine.ir.types import TensorType, show, type_of
-from wengert.engine.staged.aliases import is_seen, link
+from wengert.engine.staged.aliases import is_seen, link, linked
 from wengert.engine.staged.contents import Content, Leaf, Sharing, content_at, holds, is_same
 from wengert.engine.staged.exchanged import give_up, refusal
 from wengert.engine.staged.frozen import mutable_parts
@@ -252,23 +252,32 @@ class Slot:
             made.type = type_of(leaf.value) if leaf.is_number else None
             self.leaves.append(made)
         self.flagged = not self.place.is_internal and not (self.always and not self.place.is_carried)
-        if not self.place.is_carried and self.before.is_bound and not self.always:
-            self._keep_before()
-
-    def _keep_before(self) -> None:
-        """Start from what the place holds before the loop, which may take no turn."""
-        if self.before.structure != self.structure:
+        if self.place.is_carried or not self.before.is_bound or self.always:
             return
+        if not self._keeps_before() and self.place.is_live and not self.place.is_internal:
+            got = f"{show_value(self.before.value)} and {show_value(content.value)}"
+            hint = "give it before the loop what the turns give it, or another name there"
+            raise refusal("loop", f"{self.place.name} may keep its value, as there may be no turn", got, hint)
+
+    def _keeps_before(self) -> bool:
+        """Start from what the place holds before the loop, which may take no turn; return whether that can be."""
+        if self.before.structure != self.structure:
+            return False
+        types: list[TensorType | None] = []
         for leaf, before in zip(self.leaves, self.before.leaves, strict=True):
+            if leaf.type is None and leaf.leaf is not None and is_same(leaf.leaf, before):
+                types.append(None)
+                continue
             if leaf.type is None or not before.is_number:
-                return
+                return False
             try:
-                leaf.type = settle("loop", type_of(before.value), leaf.type, self.place.name)
+                types.append(settle("loop", type_of(before.value), leaf.type, self.place.name))
             except WengertError:
-                return
-        for leaf, before in zip(self.leaves, self.before.leaves, strict=True):
-            leaf.leaf = before
+                return False
+        for leaf, before, type_ in zip(self.leaves, self.before.leaves, types, strict=True):
+            leaf.leaf, leaf.type = before, type_
         self.flagged = self.before.flag is not True
+        return True
 
     def _leaf(self, path: str, leaf: CarriedLeaf, now: Leaf, sharing: Sharing, region: Region) -> bool:
         if not leaf.is_carried:
@@ -389,7 +398,7 @@ def link_seen(slots: Iterable[Slot]) -> None:
     """Refuse writes into arrays of a first turn that the program can see by other names, too."""
     for leaf in [leaf for slot in slots if not isinstance(slot.place, Array) for leaf in slot.leaves]:
         root = leaf.leaf.root if leaf.leaf is not None and leaf.is_carried and not leaf.is_written else None
-        if root is not None and is_seen([root]):
+        if root is not None and is_seen([root, *linked(root)]):
             link(leaf.box, [root])
 
 

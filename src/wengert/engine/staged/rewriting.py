@@ -13,8 +13,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 from wengert.engine.staged.exits import RETURNED, VALUE, Exits
+from wengert.engine.staged.liveness import Branching, Liveness
 from wengert.engine.staged.matching import Matching
-from wengert.engine.staged.names import Flow, bound, declared, kept, parameters, reads
+from wengert.engine.staged.names import Flow, bound, declared, kept, parameters
 from wengert.engine.staged.places import placed
 from wengert.engine.staged.texts import WRITING
 
@@ -69,11 +70,8 @@ class _Function:
         self.nonlocals = declared(body, ast.Nonlocal)
         self.parameters = parameters(node.args)
         self.first = next(iter([*node.args.posonlyargs, *node.args.args]), None)
-        self.reads = reads(body)
         self.kept = kept(body)
         self.own = {*self.parameters, *bound(body)} - self.globals - self.nonlocals
-        self.loops = 0
-        """How many loops stand around the present place."""
         self.numbers = itertools.count(1)
 
     def mangled(self, name: str) -> str:
@@ -100,6 +98,7 @@ class _Rewriting(ast.NodeTransformer):
         self._owner = ""
         self._flags: dict[Any, list[str]] = {}
         self._unsure: set[ast.Name] = set()
+        self._liveness = Liveness([])
         self._tests: set[ast.expr] = set()
         """Expressions of which only the truth counts."""
 
@@ -126,15 +125,16 @@ class _Rewriting(ast.NodeTransformer):
         node.args.kw_defaults = [part and self.visit(part) for part in node.args.kw_defaults]
         if _is_unsuitable(node):
             return node
-        before = self._function, self._flags, self._unsure
+        before = self._function, self._flags, self._unsure, self._liveness
         node.body = [one for statement in node.body for one in _listed(Matching().visit(statement))]
         exits = Exits(node)
         node.body = exits.body
         self._function, self._flags = _Function(node, self._owner), exits.flags
         known = {*self._function.parameters, RETURNED, *exits_flags(exits)}
         self._unsure = {name for name in Flow(node.body, known).unsure if name.id in self._function.own}
+        self._liveness = Liveness(node.body)
         node.body = self._body(node, exits)
-        self._function, self._flags, self._unsure = before
+        self._function, self._flags, self._unsure, self._liveness = before
         return node
 
     def _body(self, node: ast.FunctionDef, exits: Exits) -> list[ast.stmt]:
@@ -233,7 +233,7 @@ class _Rewriting(ast.NodeTransformer):
 
     def _if(self, node: ast.If) -> list[ast.stmt]:
         parts = [*node.body, *node.orelse]
-        state = self._info(parts, [node], Flow([node]).exposed if self._loops else set())
+        state = self._info(parts, node, set())
         test = self._test(node.test)
         names = [self._name("yes"), self._name("no")] if node.orelse else [self._name("yes")]
         made = [self._definition(names[0], node.body, node)]
@@ -245,17 +245,13 @@ class _Rewriting(ast.NodeTransformer):
         ]
         return [*made, placed(ast.Expr(_call("if", test, *functions, *state)), node)]
 
-    @property
-    def _loops(self) -> int:
-        return self._function.loops if self._function else 0
-
     def _while(self, node: ast.While) -> list[ast.stmt]:
         flags = self._flags[node]
         flow = Flow([ast.While(node.test, [], []), *node.body])
-        state = self._loop_info([*node.body], [node], flow, flags)
+        state = self._loop_info([*node.body], node, flow, flags)
         test = _lazy(self._test(node.test), node.test)
         name = self._name("body")
-        made = self._in_loop(name, node.body, node, [])
+        made = self._definition(name, node.body, node)
         return [made, placed(ast.Expr(_call("while", test, ast.Name(name, ast.Load()), *state)), node)]
 
     def _for(self, node: ast.For) -> list[ast.stmt]:
@@ -264,18 +260,11 @@ class _Rewriting(ast.NodeTransformer):
         target = placed(ast.Assign([node.target], ast.Name(item, ast.Load())), node.target)
         body = [target, *node.body]
         flow = Flow(body, [item])
-        state = self._loop_info(body, [node], flow, flags)
+        state = self._loop_info(body, node, flow, flags)
         iterable = self.visit(node.iter)
         name = self._name("body")
-        made = self._in_loop(name, body, node, [item])
+        made = self._definition(name, body, node, [item])
         return [made, placed(ast.Expr(_call("for", iterable, ast.Name(name, ast.Load()), *state)), node)]
-
-    def _in_loop(self, name: str, body: list[ast.stmt], at: ast.stmt, arguments: list[str]) -> ast.stmt:
-        assert self._function is not None
-        self._function.loops += 1
-        made = self._definition(name, body, at, arguments)
-        self._function.loops -= 1
-        return made
 
     def _name(self, kind: str) -> str:
         assert self._function is not None
@@ -301,7 +290,7 @@ class _Rewriting(ast.NodeTransformer):
     def _info(
         self,
         binding: Sequence[ast.AST],
-        inside: Sequence[ast.AST],
+        node: Branching,
         exposed: set[str],
         sure: Iterable[str] = (),
     ) -> list[ast.expr]:
@@ -309,22 +298,22 @@ class _Rewriting(ast.NodeTransformer):
         function = self._function
         assert function is not None
         names = [name for name in bound(binding) if name in function.own or name in function.nonlocals]
-        count, sure = reads(inside), set(sure)
+        sure = set(sure)
         rows: list[tuple[str, bool, bool]] = []
         for name in names:
-            is_elsewhere = function.reads[name] > count[name] or name.startswith(PREFIX)
             is_shared = name in function.nonlocals or name in function.kept
-            is_live = is_elsewhere or is_shared or name in exposed
+            is_read = name.startswith(PREFIX) or self._liveness.may_be_read(name, node)
+            is_live = is_shared or is_read
             is_carried = name in exposed or is_shared or (is_live and name not in sure)
             rows.append((function.mangled(name), is_live, is_carried))
         is_global = any(name in function.globals for name in bound(binding))
         return [_state(names), _constant((tuple(rows), is_global))]
 
     def _loop_info(
-        self, binding: Sequence[ast.AST], inside: Sequence[ast.AST], flow: Flow, flags: list[str]
+        self, binding: Sequence[ast.AST], node: Branching, flow: Flow, flags: list[str]
     ) -> list[ast.expr]:
         sure = flow.end or frozenset[str]()
-        return [*self._info(binding, inside, {*flow.exposed, *flags}, sure), _state(flags)]
+        return [*self._info(binding, node, {*flow.exposed, *flags}, sure), _state(flags)]
 
     # -- expressions -------------------------------------------------------------------------------------
 
