@@ -267,26 +267,19 @@ def _parse(shape: Shape, index: Any, checked: bool) -> Subscript:
                 basic.append(_integer(entry, axis, extent))
         blocks += is_array and not previous
         previous = is_array
-    if windows:
-        _spread_windows(entries, arrays, windows, blocks)
+    extents = _spread_windows(entries, arrays, windows, blocks) if windows else ()
     if len(arrays) > 1:
         _check_together([shape_of(array) for _, array in arrays])
     index_, is_whole = tuple(basic), tuple(basic) == _whole(shape)
     return Subscript(
-        index_,
-        tuple(result),
-        tuple(arrays),
-        blocks > 1,
-        indexed_shape(index_),
-        is_whole,
-        tuple(count for _, count in windows),
+        index_, tuple(result), tuple(arrays), blocks > 1, indexed_shape(index_), is_whole, extents
     )
 
 
 def _spread_windows(
     entries: Sequence[Any], arrays: list[tuple[int, Any]], windows: Sequence[tuple[int, int]], blocks: int
-) -> None:
-    """Make an open mesh of windows side by side, given their places among the arrays and their extents.
+) -> tuple[int, ...]:
+    """Make an open mesh of windows side by side, given their places among the arrays and extents; return these.
 
     Raises:
         SelectsUnknown: NumPy has another order of axes for index arrays than for slices here.
@@ -301,6 +294,7 @@ def _spread_windows(
         if len(windows) > 1:
             axis, positions = arrays[number]
             arrays[number] = axis, reshape(positions, shape=(count, *[1] * behind))
+    return tuple(count for _, count in windows)
 
 
 def _is_unknown_slice(entry: slice) -> bool:

@@ -190,16 +190,9 @@ def _split(on_true: Graph, on_false: Graph, active: Flags) -> _Split:
     adjoints = [adjoint_graph(graph, active) for graph in (on_true, on_false)]
     followed = [any(pair) for pair in zip(*(x.followed for x in adjoints), strict=True)]
     reached = [any(pair) for pair in zip(*(x.reached for x in adjoints), strict=True)]
-    computed = [[x for x in adjoint.residuals() if x not in adjoint.graph.inputs] for adjoint in adjoints]
-    read = _read_operands(adjoints, computed)
-    slots, places = _slots(computed)
     tapes = [tape for adjoint in adjoints for tape in adjoint.tapes]
     types = types_of_tapes(tapes)
-    again = _read_operands(adjoints, [[], []])
-    stored, computed_again = (bytes_of(select(on_true.input_types, flags)) for flags in (read, again))
-    if not tapes and stored + bytes_of(slots) > computed_again:
-        computed, slots, read = [list[Var](), list[Var]()], list[TensorType](), again
-        places = [list[int](), list[int]()]
+    computed, slots, places, read = _kept(adjoints, on_true.input_types)
     middle = len(adjoints[0].before)
     rows = zip(adjoints, computed, places, (slice(0, middle), slice(middle, len(types))), strict=True)
     branches = list(rows)
@@ -245,6 +238,26 @@ def _split(on_true: Graph, on_false: Graph, active: Flags) -> _Split:
         followed,
         reached,
     )
+
+
+class _Kept(NamedTuple):
+    """What the forward passes of two branches leave behind."""
+
+    computed: list[list[Var]]
+    slots: list[TensorType]
+    places: list[list[int]]
+    read: list[bool]
+
+
+def _kept(adjoints: Sequence[Adjoint], types: Sequence[TensorType]) -> _Kept:
+    """Return what branches leave behind: residuals or, where these are larger than what they come from, nothing."""
+    computed = [[x for x in adjoint.residuals() if x not in adjoint.graph.inputs] for adjoint in adjoints]
+    read, again = _read_operands(adjoints, computed), _read_operands(adjoints, [[], []])
+    slots, places = _slots(computed)
+    stored, computed_again = (bytes_of(select(types, flags)) for flags in (read, again))
+    if stored + bytes_of(slots) > computed_again and not any(adjoint.tapes for adjoint in adjoints):
+        return _Kept([[], []], [], [[], []], again)
+    return _Kept(computed, slots, places, read)
 
 
 def _backward_pass(adjoint: Adjoint, residuals: Sequence[Var], read: Flags) -> Graph:

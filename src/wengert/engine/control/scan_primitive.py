@@ -321,12 +321,9 @@ def pull_scan(
     )
     for place in select(range(len(unread)), unread):
         outputs[place] = inputs[constants + place]
-    groups = parts(primals, constants, carries)
-    fixed = evaluate(subgraph(adjoint.graph, inputs[:constants], residuals.fixed), *groups.constants)
-    slices = dict(zip(inputs[constants + carries :], groups.slices, strict=True))
-    turns = np.arange(params["length"] if numbers else 0)
-    slices.update((var, first + step * turns) for var, (first, step) in numbers.items())
-    sliced = [slices[var] for var in residuals.sliced]
+    fixed, sliced = _known_residuals(
+        adjoint, residuals, numbers, primals, constants, carries, params["length"]
+    )
     tapes, end = Threaded(adjoint.tapes, [*near, *primals]), constants + carries
     forward = subgraph(
         adjoint.graph,
@@ -361,6 +358,25 @@ def pull_scan(
         return spread([*of_constants, *of_carries, *of_slices], active)
 
     return results[: len(outputs)], pullback
+
+
+def _known_residuals(
+    adjoint: Adjoint,
+    residuals: Residuals,
+    numbers: Mapping[Var, tuple[int, int]],
+    primals: Values,
+    constants: int,
+    carries: int,
+    length: int,
+) -> tuple[list[Any], list[Any]]:
+    """Return the fixed residuals and the sliced ones, counters among them, without carrying out a turn."""
+    inputs = adjoint.graph.inputs[: len(primals)]
+    groups = parts(primals, constants, carries)
+    fixed = evaluate(subgraph(adjoint.graph, inputs[:constants], residuals.fixed), *groups.constants)
+    slices = dict(zip(inputs[constants + carries :], groups.slices, strict=True))
+    turns = np.arange(length if numbers else 0)
+    slices.update((var, first + step * turns) for var, (first, step) in numbers.items())
+    return fixed, [slices[var] for var in residuals.sliced]
 
 
 def backward_step(

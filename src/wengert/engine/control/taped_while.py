@@ -60,10 +60,7 @@ def pull_taped(
     )
     start, end = threaded.before[0], results[count]
     final = threaded.end(results[count:])
-    adjoint = adjoint_graph(body, flags)
-    residuals = residuals_of(adjoint, fixed, count)
-    inputs = adjoint.graph.inputs
-    constants = evaluate(subgraph(adjoint.graph, inputs[:fixed], residuals.fixed), *primals[tested:last])
+    constants = _constants(body, flags, primals[tested:last])
     types = list(map(type_of, results[:count]))
 
     def pullback(cotangents: Values) -> list[Any]:
@@ -87,6 +84,13 @@ def pull_taped(
         return [*[None] * tested, *spread([*of_sums, *of_carries], flags)]
 
     return tuple(results[:count]), pullback
+
+
+def _constants(body: Graph, active: Flags, operands: Values) -> list[Any]:
+    """Return what the pass backward reads that is the same in each turn, given the operands that are."""
+    adjoint, fixed = adjoint_graph(body, active), len(operands)
+    needed = residuals_of(adjoint, fixed, len(body.outputs)).fixed
+    return evaluate(subgraph(adjoint.graph, adjoint.graph.inputs[:fixed], needed), *operands)
 
 
 def _tapes(body: Graph, active: Flags, fixed: int) -> list[Tape]:
