@@ -57,7 +57,8 @@ def _change(steps: list[Step | None], place: int, nest: Nest) -> None:
     (store,) = nest.stores
     at = _reader(steps, place, nest)
     step = steps[at] if at is not None else None
-    if at is None or not isinstance(step, Nest) or len(step.stores) != 1:
+    # Points that may write one element in turn, as those of `x[index] = f(x[index])`, all read what it was before.
+    if at is None or not isinstance(step, Nest) or len(step.stores) != 1 or step.sequential:
         return
     (copy,) = step.stores
     if not isinstance(copy.value, Load) or copy.value.buffer is not store.buffer or copy.combiner:
