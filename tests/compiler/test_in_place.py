@@ -259,3 +259,35 @@ def test_arrays_of_fewer_axes_in_one_nest_with_a_stack() -> None:
         return wg.scan(turn, (n, more), np.array([0, 1, 2, 1]))
 
     check(stacked, np.array([1, 2, 3]), np.array([5, 6, 7]))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_writes_at_indices_that_occur_twice_read_what_was_there_before(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows, columns = rng.integers(1, 5), rng.integers(1, 300)
+    writes = [
+        (rng.integers(-rows, rows, rng.integers(1, 9)), rng.normal(size=2), rng.integers(4))
+        for _ in range(rng.integers(1, 4))
+    ]
+
+    def program(x: Any, shift: Any) -> Any:
+        y = np.cos(x)
+        for index, (factor, term), kind in writes:
+            index = index + shift
+            if kind == 0:
+                y[index] = factor * y[index] + term
+            elif kind == 1:
+                y[index] = np.where(y[index] > 0, factor * y[index], y[index])
+            elif kind == 2:
+                y[index] += factor * y[index]
+            else:
+                np.add.at(y, index, factor * y[index])
+        return y
+
+    x = rng.normal(size=(rows, columns))
+    np.testing.assert_allclose(wg.jit(program)(x, 0), program(x, 0), rtol=1e-12)
+
+    def total(x: Any, shift: Any) -> Any:
+        return np.sum(np.sin(program(x, shift)))
+
+    np.testing.assert_allclose(wg.jit(wg.grad(total))(x, 0), wg.grad(total)(x, 0), rtol=1e-10, atol=1e-13)

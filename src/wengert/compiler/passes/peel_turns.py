@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from wengert.engine.core.dtypes import BOOL, INT64
-from wengert.engine.nest.expression import Apply, Buffer, Const, Expression, Iota, Load, Rewriter
+from wengert.engine.nest.expression import Apply, Buffer, Const, Expression, Iota, Rewriter
 from wengert.engine.nest.index import Computed, Dim, Index, Term
 from wengert.engine.nest.nest import (
     Branch,
@@ -194,21 +194,22 @@ def _at_turn(step: Step, counter: Dim, turn: Index) -> Step:
 # -- positions -------------------------------------------------------------------------------------------
 
 
+class _WithoutChecks(Rewriter):
+    """Puts the index in the place of a checked position that lies inside: in loads, and in the conditions of guards."""
+
+    def _term(self, term: Term) -> Index | None:
+        rebuilt = super()._term(term)
+        certain = _certain(term if rebuilt is None or rebuilt.only is None else rebuilt.only)
+        return rebuilt if certain is None else certain
+
+
 def _without_checks(nest: Nest) -> Nest:
     """Return a nest without the checks of positions that lie inside their axes."""
     if all(index.is_affine for _, indices in nest.accesses() for index in indices):
         return nest
 
-    def certain(node: Expression) -> Expression:
-        if isinstance(node, Load) and not all(index.is_affine for index in node.indices):
-            return Load(node.buffer, tuple(index.substitute(_certain) for index in node.indices))
-        return node
-
-    rewriter = Rewriter(certain)
-    stores = [rewrite_store(store, rewriter) for store in nest.stores]
-    indices = [tuple(index.substitute(_certain) for index in store.indices) for store in stores]
-    pairs = zip(stores, indices, strict=True)
-    return replace(nest, stores=tuple(replace(store, indices=places) for store, places in pairs))
+    rewriter = _WithoutChecks()
+    return replace(nest, stores=tuple(rewrite_store(store, rewriter) for store in nest.stores))
 
 
 def _certain(term: Term) -> Index | None:
