@@ -141,8 +141,8 @@ class Report:
             ...     while x > 1.0:
             ...         x = x / 2.0
             ...     return x
-            >>> [heads for _, heads in wg.jit(halvings).report(8.0).in_loops() if heads][-1][0][:5]
-            'while'
+            >>> [heads[0].partition(" ")[0] for _, heads in wg.jit(halvings).report(8.0).in_loops() if heads]
+            ['loop:']
         """
         before: tuple[str, ...] = ()
         for nest in self.nests:

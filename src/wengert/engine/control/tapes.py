@@ -27,7 +27,7 @@ from wengert.engine.transforms.staging import GraphTrace
 
 COUNT = TensorType(INT64, ())
 #: The bytes of the arrays of a tape: the system gives memory for those that are written.
-BYTES = 1 << 26
+BYTES = 1 << 28
 
 
 class Tape(NamedTuple):
