@@ -78,7 +78,7 @@ def guard_the_runtime() -> None:
 def leave_code_plain() -> None:
     """Compile without LLVM's optimisations, but for the functions that are written to be inlined."""
 
-    def inlined(module: Any, names: Any, machine: Any) -> None:
+    def inlined(module: Any, names: Any, machine: Any, *_: Any) -> None:
         builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=0))
         inliner = llvm.create_new_module_pass_manager()
         inliner.add_always_inliner_pass()

@@ -140,7 +140,7 @@ def test_nothing_is_done_for_no_elements(monkeypatch: pytest.MonkeyPatch) -> Non
 
     def function(x: Any) -> Any:
         y = x
-        for _ in range(100):
+        for _ in range(60):
             x, y = np.sin(x) * np.cos(y) + y, np.sin(y) - np.cos(x) * x
         return x, np.sum(y)
 

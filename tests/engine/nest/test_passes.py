@@ -123,6 +123,13 @@ def neighbours(x: Any) -> Any:
     return x
 
 
+def first_turn(x: Any) -> Any:
+    def turn(x: Any, i: Any) -> Any:
+        return wg.cond(i > 0, np.sin, lambda x: 2.0 * x, x), None
+
+    return wg.scan(turn, x, np.arange(5))[0]
+
+
 def rows_written(x: Any) -> Any:
     c = np.zeros_like(x * np.ones((12, 12)))
     for i in range(12):
@@ -195,6 +202,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[int, int]]] 
         (normal(6, 5), normal(5, 5)),
         {},
     ),
+    "a first turn": (first_turn, (normal(3),), {}),
     "rows written": (rows_written, (normal(12),), {}),
     "moments": (lambda x: ((x - x.mean(0)) / x.std(0), np.argmax(x, 1), x.max()), (normal(8, 3),), {}),
 }

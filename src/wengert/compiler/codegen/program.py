@@ -199,14 +199,15 @@ class _StepEmitter:
         found = module.nests.get(nest)
         if found is None or not self._reaches(found[0]):
             found = module.nests[nest] = self._function_of(nest)
-        (name, tiles, _), passed = found
+        (name, tiles, is_last), passed = found
         values = [*map(self._pointer, passed.buffers, passed.starts)]
         values += [self.counters[dim] for dim in passed.counters]
         if tiles > 1 and not self.alone:
             values = [self.status, *values]
             if name not in module.unpacked:
                 module.unpacked.add(name)
-                _emit_unpacking(name, values, module)
+                with module.for_the_last_part() if is_last else nullcontext():
+                    _emit_unpacking(name, values, module)
             self._share(_unpacking(name), values, constant(I64, tiles), _grains(nest))
         else:
             whole = constant(I64, 0), constant(I64, tiles)

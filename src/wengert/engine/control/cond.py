@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from wengert.engine.boxes import Box, own, rests_on
@@ -194,8 +195,8 @@ def _split(on_true: Graph, on_false: Graph, active: Flags) -> _Split:
     types = types_of_tapes(tapes)
     computed, slots, places, read = _kept(adjoints, on_true.input_types)
     middle = len(adjoints[0].before)
-    rows = zip(adjoints, computed, places, (slice(0, middle), slice(middle, len(types))), strict=True)
-    branches = list(rows)
+    own = slice(0, middle), slice(middle, len(types))
+    branches = list(zip(adjoints, computed, places, own, strict=True))
 
     def forward(adjoint: Adjoint, residuals: Sequence[Var], places: Sequence[int], own: slice) -> Graph:
         count = len(followed)
@@ -216,8 +217,7 @@ def _split(on_true: Graph, on_false: Graph, active: Flags) -> _Split:
 
     def backward(adjoint: Adjoint, residuals: Sequence[Var], places: Sequence[int], own: slice) -> Graph:
         step = _backward_pass(adjoint, residuals, read)
-        first, second = sum(read), sum(read) + len(slots)
-        third = second + len(types)
+        first, second, third = accumulate((sum(read), len(slots), len(types)))
 
         def run(*values: Any) -> list[Any]:
             operands, saved, final = values[:first], values[first:second], values[second:third]

@@ -315,28 +315,18 @@ def pull_scan(
     if not params["reverse"] and params["length"] <= _MOST_NUMBERS:
         firsts = primals[constants : constants + carries]
         residuals, numbers = without_counters(residuals, adjoint, body, constants, firsts)
-    inputs, outputs = (
-        adjoint.graph.inputs[: len(active)],
-        list(adjoint.graph.outputs[: len(adjoint.followed)]),
-    )
-    for place in select(range(len(unread)), unread):
-        outputs[place] = inputs[constants + place]
     fixed, sliced = _known_residuals(
         adjoint, residuals, numbers, primals, constants, carries, params["length"]
     )
     tapes, end = Threaded(adjoint.tapes, [*near, *primals]), constants + carries
-    forward = subgraph(
-        adjoint.graph,
-        (*inputs[:end], *adjoint.before, *inputs[end:]),
-        (*outputs[:carries], *adjoint.after, *outputs[carries:], *residuals.stacked),
-    )
-    last = carries + len(adjoint.after)
+    forward = _forward_step(adjoint, residuals, unread, constants, carries)
+    last, count = carries + len(adjoint.after), len(adjoint.followed)
     operands = *primals[:end], *tapes.before, *primals[end:]
     results = run(*operands, body=forward, constants=constants, carries=last, **params)
     back_scan = run_back(results)
     final = tapes.end(results[carries:last])
     results = *tapes.checked(results[:carries], final), *results[last:]
-    types = list(map(type_of, results[: len(outputs)]))
+    types = list(map(type_of, results[:count]))
     flags = parts(active, constants, carries)
     back = {
         **params,
@@ -351,13 +341,33 @@ def pull_scan(
         carried = select(filled[:carries], flags.carries)
         rows = select(filled[carries:], adjoint.followed[carries:])
         sums = list(map(zeros, select(body.input_types[:constants], flags.constants)))
-        kept = *sliced, *results[len(outputs) :]
+        kept = *sliced, *results[count:]
         cotangents_out = back_scan(*fixed, *final, *carried, *sums, *kept, *rows, **back)
         cotangents_out = tapes.checked(cotangents_out, final)
         of_carries, of_constants, of_slices = parts(cotangents_out, len(carried), len(sums))
         return spread([*of_constants, *of_carries, *of_slices], active)
 
-    return results[: len(outputs)], pullback
+    return results[:count], pullback
+
+
+def _forward_step(
+    adjoint: Adjoint, residuals: Residuals, unread: Flags, constants: int, carries: int
+) -> Graph:
+    """Return one step of the forward scan: it carries the tapes, too, and returns residuals."""
+    end = constants + carries
+    inputs, outputs = adjoint.graph.inputs[: len(adjoint.reached)], [*adjoint.graph.outputs]
+    for place in select(range(len(unread)), unread):
+        outputs[place] = inputs[constants + place]
+    return subgraph(
+        adjoint.graph,
+        (*inputs[:end], *adjoint.before, *inputs[end:]),
+        (
+            *outputs[:carries],
+            *adjoint.after,
+            *outputs[carries : len(adjoint.followed)],
+            *residuals.stacked,
+        ),
+    )
 
 
 def _known_residuals(

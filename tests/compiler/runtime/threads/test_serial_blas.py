@@ -111,14 +111,14 @@ def test_numpy_computes_on_the_calling_thread_in_a_compiled_program(
     number: ThreadNumber, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     inside: list[int] = []
-    eigh = np.linalg.eigh
+    usual = np.linalg.eigvals
 
     def watched(*operands: Any) -> Any:
         inside.append(number.get())
-        return eigh(*operands)
+        return usual(*operands)
 
-    monkeypatch.setattr(np.linalg, "eigh", watched)
-    values = wg.jit(lambda a: wg.numpy.linalg.eigh(a)[0])
+    monkeypatch.setattr(np.linalg, "eigvals", watched)
+    values = wg.jit(lambda a: wg.numpy.linalg.eigvals(a).real)
     for rows, threads in ((100, 1), (300, 3)):
         values(np.eye(rows))
         inside.clear()
