@@ -24,6 +24,7 @@ from wengert.engine.core.errors import DtypeError
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.ir import parse, verify
 from wengert.engine.ir.types import TensorType, is_weak, type_of
+from wengert.engine.nest.lowering import ControlFlow
 from wengert.engine.primitive import REGISTRY, HigherOrder, NonDifferentiable, Primitive
 from wengert.engine.transforms import tape
 from wengert.engine.transforms.staging import evaluate, stage
@@ -172,7 +173,7 @@ def assert_adjoint(pushed: Any, cotangent: Any, pulled: Any, direction: Any) -> 
 def test_statement_is_complete(primitive: Primitive) -> None:
     assert REGISTRY[primitive.name] is primitive
     assert primitive.doc.strip() == primitive.doc != ""
-    assert (primitive.samples is None) == isinstance(primitive.derivative, HigherOrder)
+    assert (primitive.samples is None) == isinstance(primitive.lowering, ControlFlow)
     # A file's operands and parameters must fit these annotations (`exporting.checked`).
     arguments = inspect.signature(primitive.type_rule).parameters.values()
     assert all(one.annotation is not one.empty for one in arguments)

@@ -17,8 +17,8 @@ import numpy as np
 
 from wengert.engine.boxes import Box
 from wengert.engine.control.values import bytes_of, zeros
-from wengert.engine.core.dtypes import INT64
-from wengert.engine.core.shapes import size
+from wengert.engine.core.dtypes import INT64, Dtype
+from wengert.engine.core.shapes import Shape, size
 from wengert.engine.ir.types import TensorType
 from wengert.engine.nest.lowering import ControlFlow
 from wengert.engine.ops.comparison import less, logical_and, require_end
@@ -48,6 +48,10 @@ def tape_of(types: Sequence[TensorType]) -> Tape:
     return Tape(BYTES // max(bytes_of(types), COUNT.dtype.itemsize), tuple(types))
 
 
+def _unwritten_type(*near: TensorType, dtype: Dtype, shape: Shape) -> TensorType:
+    return TensorType(dtype, shape)
+
+
 def _batch_unwritten(op: Primitive, size: int, operands: Any, batched: Any, params: Mapping[str, Any]) -> Any:
     return op(*operands, dtype=params["dtype"], shape=(size, *params["shape"]))
 
@@ -55,7 +59,7 @@ def _batch_unwritten(op: Primitive, size: int, operands: Any, batched: Any, para
 unwritten = primitive(
     name="unwritten",
     doc="an array of which no element is specified before it is written, made where its operands are",
-    type_rule=lambda *near, dtype, shape: TensorType(dtype, shape),
+    type_rule=_unwritten_type,
     evaluate=lambda *near, dtype, shape: np.zeros(shape, dtype),
     derivative=NonDifferentiable("nothing of it is specified"),
     batch=_batch_unwritten,
