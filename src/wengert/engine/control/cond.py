@@ -230,14 +230,9 @@ def _split(on_true: Graph, on_false: Graph, active: Flags) -> _Split:
         seeds = map(strong, select(on_true.output_types, followed))
         return stage(run, [*select(on_true.input_types, read), *slots, *types, *seeds])[0]
 
-    return _Split(
-        [forward(*branch) for branch in branches],
-        [backward(*branch) for branch in branches],
-        tapes,
-        read,
-        followed,
-        reached,
-    )
+    forwards = [forward(*branch) for branch in branches]
+    backwards = [backward(*branch) for branch in branches]
+    return _Split(forwards, backwards, tapes, read, followed, reached)
 
 
 class _Kept(NamedTuple):

@@ -310,10 +310,9 @@ def pull_scan(
     """
     active = active_inputs(functools.partial(propagate, body), active, constants, carries)
     adjoint = adjoint_graph(body, active)
-    residuals = residuals_of(adjoint, constants, carries)
-    numbers: dict[Var, tuple[int, int]] = {}
+    firsts = primals[constants : constants + carries]
+    residuals, numbers = residuals_of(adjoint, constants, carries), dict[Var, tuple[int, int]]()
     if not params["reverse"] and params["length"] <= _MOST_NUMBERS:
-        firsts = primals[constants : constants + carries]
         residuals, numbers = without_counters(residuals, adjoint, body, constants, firsts)
     fixed, sliced = _known_residuals(
         adjoint, residuals, numbers, primals, constants, carries, params["length"]
@@ -322,9 +321,8 @@ def pull_scan(
     forward = _forward_step(adjoint, residuals, unread, constants, carries)
     last, count = carries + len(adjoint.after), len(adjoint.followed)
     operands = *primals[:end], *tapes.before, *primals[end:]
-    results = run(*operands, body=forward, constants=constants, carries=last, **params)
-    back_scan = run_back(results)
-    final = tapes.end(results[carries:last])
+    results = run(*operands, **params, body=forward, constants=constants, carries=last)
+    back_scan, final = run_back(results), tapes.end(results[carries:last])
     results = *tapes.checked(results[:carries], final), *results[last:]
     types = list(map(type_of, results[:count]))
     flags = parts(active, constants, carries)
@@ -342,9 +340,8 @@ def pull_scan(
         rows = select(filled[carries:], adjoint.followed[carries:])
         sums = list(map(zeros, select(body.input_types[:constants], flags.constants)))
         kept = *sliced, *results[count:]
-        cotangents_out = back_scan(*fixed, *final, *carried, *sums, *kept, *rows, **back)
-        cotangents_out = tapes.checked(cotangents_out, final)
-        of_carries, of_constants, of_slices = parts(cotangents_out, len(carried), len(sums))
+        made = tapes.checked(back_scan(*fixed, *final, *carried, *sums, *kept, *rows, **back), final)
+        of_carries, of_constants, of_slices = parts(made, len(carried), len(sums))
         return spread([*of_constants, *of_carries, *of_slices], active)
 
     return results[:count], pullback
