@@ -300,3 +300,13 @@ def test_the_derivative_of_complex_determinants(rows: int) -> None:
     gradient = wg.grad(lambda a: np.linalg.det(a).real)(a)
     np.testing.assert_allclose(gradient, by_minors(a), atol=1e-11)
     np.testing.assert_allclose(wg.jit(wg.grad(lambda a: np.linalg.det(a).real))(a), gradient, atol=1e-11)
+
+
+@pytest.mark.parametrize("size", [1e40, 1e-40])
+@pytest.mark.parametrize("rows", [4, 8])
+def test_cofactors_do_not_overflow_with_the_determinant(rows: int, size: float) -> None:
+    a = np.eye(rows) + 0.1
+    expected = np.linalg.det(a) * np.linalg.inv(a).T * size ** (rows - 1)
+    with np.errstate(all="ignore"):
+        for gradient in (wg.grad(np.linalg.det), wg.jit(wg.grad(np.linalg.det))):
+            np.testing.assert_allclose(gradient(size * a), expected, rtol=1e-12)

@@ -209,12 +209,16 @@ def derivative_of_matrices(function, a, e):
 
 def cofactors(a):
     """Return det(A) A^-T of square matrices, and of a singular one its limit, by singular values."""
+    largest, half = np.abs(a).max((-2, -1), keepdims=True, initial=0.0), a.shape[-1] // 2
+    scale = np.where((largest > 0) & np.isfinite(largest), largest, 1.0)
+    a = a / scale  # the determinant may be too large or too small for a number where the cofactors are not
     size = np.linalg.det(a)[..., None, None]
     regular = np.where(size == 0, np.eye(a.shape[-1], dtype=size.dtype), a)
     u, s, vt = np.linalg.svd(a)
     others = np.where(np.eye(a.shape[-1], dtype=bool), 1, s[..., None, :]).prod(-1)
     limit = (np.linalg.det(u) * np.linalg.det(vt))[..., None, None] * (u.conj() * others[..., None, :]) @ vt.conj()
-    return np.where(size == 0, limit, size * np.linalg.inv(regular).mT)
+    result = np.where(size == 0, limit, size * np.linalg.inv(regular).mT)
+    return result * scale**half * scale ** (a.shape[-1] - 1 - half)
 
 
 def polar_factor(a):

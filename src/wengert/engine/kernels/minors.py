@@ -20,13 +20,18 @@ def cofactors(a: Array) -> Array:
         array([[ 4., -2.],
                [-2.,  1.]])
     """
-    rows, determinant = a.shape[-1], np.linalg.det(a)
+    rows = a.shape[-1]
+    size = np.max(np.abs(a), axis=(-2, -1), keepdims=True, initial=0.0)
+    size = np.exp2(np.floor(np.log2(np.where((size > 0) & np.isfinite(size), size, 1.0))))
+    a = a / size  # the determinant may be too large or too small for a number where the cofactors are not
+    determinant = np.linalg.det(a)
     is_singular = determinant == 0
     regular = np.where(is_singular[..., None, None], np.eye(rows, dtype=a.dtype), a)
     result = determinant[..., None, None] * np.swapaxes(np.linalg.inv(regular), -1, -2)
     if np.any(is_singular):
         result[is_singular] = _of_singular(a[is_singular])
-    return result
+    half = max(rows - 1, 0) // 2
+    return (result * size**half * size ** (max(rows - 1, 0) - half)).astype(result.dtype, copy=False)
 
 
 def _of_singular(a: Array) -> Array:

@@ -19,7 +19,7 @@ import numpy as np
 from wengert.engine.core.dtypes import FLOAT64, INT64, Dtype, dtype_of
 from wengert.engine.core.shapes import broadcast, shape_of
 from wengert.engine.ir.types import show
-from wengert.engine.ops.arithmetic import absolute
+from wengert.engine.ops.arithmetic import absolute, floor
 from wengert.engine.ops.comparison import (
     equal,
     greater,
@@ -31,7 +31,7 @@ from wengert.engine.ops.comparison import (
     where,
 )
 from wengert.engine.ops.conversion import cast
-from wengert.engine.ops.exponential import exp, log
+from wengert.engine.ops.exponential import exp, exp2, log, log2
 from wengert.engine.ops.indexing import gather, scatter
 from wengert.engine.ops.linalg.lu import section
 from wengert.engine.ops.linalg.nests import (
@@ -187,11 +187,16 @@ class Blocks:
         packed, *others = factors
         is_zero = logical_and(equal(packed, 0.0), np.eye(*shape_of(packed)[-2:], dtype=bool))
         rank = len(shape_of(packed))
-        scale = reduce_max(absolute(a), axes=(rank - 2, rank - 1))
-        least = reshape(_LEAST_PIVOT * where(equal(scale, 0.0), 1.0, scale), shape=(*shape_of(a)[:-2], 1, 1))
-        factors = where(is_zero, least, packed), *others
-        size = reshape(self.determinant(factors, FLOAT64), shape=(*shape_of(a)[:-2], 1, 1))
-        result = cast(size * swapped(self.inverse(factors, a)), dtype=dtype_of(a))
+        largest = reduce_max(absolute(cast(a, dtype=FLOAT64)), axes=(rank - 2, rank - 1))
+        largest = where(logical_and(greater(largest, 0.0), isfinite(largest)), largest, 1.0)
+        scale = reshape(exp2(floor(log2(largest))), shape=(*shape_of(a)[:-2], 1, 1))
+        packed = where(is_zero, _LEAST_PIVOT * scale, packed)
+        # The determinant may be too large or too small for a number where the cofactors are not.
+        size = self.determinant((packed / scale, *others), FLOAT64)
+        size = reshape(size, shape=(*shape_of(a)[:-2], 1, 1))
+        result = size * (swapped(self.inverse((packed, *others), a)) * scale)
+        powers = shape_of(a)[-1] - 1
+        result = cast(result * scale ** (powers // 2) * scale ** (powers - powers // 2), dtype=dtype_of(a))
         has_zero = reduce_any(is_zero, axes=(rank - 2, rank - 1))
         beyond = logical_and(has_zero, logical_not(reduce_all(isfinite(result), axes=(rank - 2, rank - 1))))
         failed = reshape(beyond, shape=(*shape_of(beyond), 1))
