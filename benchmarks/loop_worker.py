@@ -1,6 +1,7 @@
 """A library in a process of its own, which runs programs of `tests.programs.loops`.
 
-Started as ``-m loop_worker LIBRARY``, and ``staged`` for programs that begin with a branch on a value.
+Started as ``-m loop_worker LIBRARY``, and ``staged`` for programs that begin with a branch on a value. JAX runs those
+that are rewritten for it (`loops_jax`).
 """
 
 from __future__ import annotations
@@ -50,6 +51,34 @@ def native(function: Any, made: dict[Any, Any]) -> Any:
             made[called] = None
             function.__globals__[name] = native(called, made)
     return numba.njit(function)
+
+
+def rewritten(checked: Checked, mode: str) -> Any:
+    """Return the program that `loops_jax` has by hand, or its gradient, compiled by JAX.
+
+    Raises:
+        NotImplementedError: There is none.
+    """
+    import jax
+    import jax.numpy as jnp
+    from loops_jax import PROGRAMS as BY_HAND
+
+    program = checked.program
+    if program.name not in BY_HAND:
+        raise NotImplementedError(program.name)
+    jax.config.update("jax_enable_x64", True)
+    function = BY_HAND[program.name]
+    fixed = [place for place, value in enumerate(checked.arguments) if isinstance(value, int)]
+    if mode == "gradient":
+        own, weights = function, checked.weights
+
+        def loss(*arguments: Any) -> Any:
+            parts = zip(leaves(own(*arguments)), weights, strict=True)
+            return sum(jnp.sum(jnp.reshape(leaf, -1) * w) for leaf, w in parts if w is not None)
+
+        function = jax.grad(loss, argnums=program.wrt)
+    compiled = jax.jit(function, static_argnums=fixed)
+    return lambda *arguments: jax.block_until_ready(compiled(*arguments))
 
 
 def with_branch(function: Any, place: int) -> Any:
@@ -126,6 +155,8 @@ class Runner:
     def _compiled(self, mode: str) -> Any:
         if self._library == "numba":
             return native(self._program.function, {})
+        if self._library == "jax":
+            return rewritten(self._checked, mode)
         assert self._checked.gradient()  # the weights of the results are made before the trace, not in it
         gradient = wg.grad(self._loss, argnums=self._program.wrt)
         return self._checked.compiled(self._function if mode == "value" else gradient)

@@ -1,12 +1,13 @@
-"""Programs of plain Python loops, as they are, against Python and Numba: the value, and the gradient over the value.
+"""Programs of plain Python loops, as they are, against Python, Numba and JAX: values and gradients.
 
 Each program of `tests.programs.loops` runs unchanged in Python, under ``wg.jit`` and under
 ``numba.njit`` (no fastmath, no checks of bounds; Wengert keeps NumPy's IndexError), pinned to one processor. All must
 compute the same numbers. Wengert and Numba take turns; a time is the shortest of a call. The
 gradient is that of a weighted sum of the results. A program whose first call takes longer than `--limit` counts as one
 that does not compile. Half of the programs are set aside by their names: tune by the others. Of that half the table has
-the means alone. `--numba` is the Python of an environment with numba, if it is not this one. `--write` replaces the
-table in docs/measurements.md.
+the means alone. JAX runs the programs that are rewritten for it by hand (`loops_jax`). `--numba` and `--jax` are the
+Pythons of environments with these packages, if they are not this one. `--write` replaces the table in
+docs/measurements.md.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import os
 import signal
 import statistics
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,6 +38,7 @@ MEMORY = 8 << 30
 """The address space of a process, in bytes."""
 TOLERANCE = 1e-6
 """Rounding grows in chaotic programs of many steps."""
+PEERS = "numba", "jax"
 PEER_LIMIT = 600
 """Seconds of a first call of a peer, at most."""
 
@@ -93,6 +95,8 @@ class Row(NamedTuple):
     slope: float | str
     gradient: float | None
     arena: int
+    jax: float | None
+    jax_gradient: float | None
 
 
 def agreed(answer: Any, expected: list[Any]) -> Any:
@@ -108,36 +112,62 @@ def median(numbers: list[float]) -> float:
     return statistics.median(numbers) if numbers else math.nan
 
 
-def measure(program: Program, ours: Library, peer: Library | None, options: argparse.Namespace) -> Row:
+class Turns:
+    """The shortest times of calls of libraries that take turns."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self._options = options
+        self._callers: dict[str, Library] = {}
+        self.best: dict[str, float] = {}
+
+    def enter(self, name: str, library: Library | None, answer: Any) -> None:
+        """Let a library take turns if the answer to its first call is no text."""
+        if library and not isinstance(answer, str):
+            self._callers[name] = library
+
+    def take(self) -> None:
+        for _ in range(self._options.turns):
+            for name, library in self._callers.items():
+                seconds = library.ask("fastest", self._options.seconds)
+                self.best[name] = min(seconds, self.best.get(name, math.inf))
+        self._callers.clear()
+
+
+def measure(
+    program: Program, ours: Library, peers: Mapping[str, Library], options: argparse.Namespace
+) -> Row:
     """Return the measurements of a program."""
-    ours.ask("prepare", program.name)
+    for library in (ours, *peers.values()):
+        library.ask("prepare", program.name)
     python, expected = ours.ask("python")
+    turns = Turns(options)
     first = agreed(ours.ask("first", "value", options.limit), expected)
-    other: Any = "no numba"
-    if peer:
-        peer.ask("prepare", program.name)
-        other = agreed(peer.ask("first", "value", PEER_LIMIT), expected)
-    own_times, times = [], []
-    for _ in range(options.turns):
-        if not isinstance(first, str):
-            own_times.append(ours.ask("fastest", options.seconds))
-        if peer and not isinstance(other, str):
-            times.append(peer.ask("fastest", options.seconds))
-    slope = ours.ask("first", "gradient", options.limit) if own_times else first
-    slopes = (
-        [] if isinstance(slope, str) else [ours.ask("fastest", options.seconds) for _ in range(options.turns)]
-    )
-    if isinstance(other, str):
-        print(f"{program.name}: numba: {other}", file=sys.stderr)
+    turns.enter("value", ours, first)
+    for name, peer in peers.items():
+        answer = agreed(peer.ask("first", "value", PEER_LIMIT), expected)
+        turns.enter(name, peer, answer)
+        if isinstance(answer, str) and answer != "NotImplementedError":
+            print(f"{program.name}: {name}: {answer}", file=sys.stderr)
+    turns.take()
+    slope = first if isinstance(first, str) else ours.ask("first", "gradient", options.limit)
+    turns.enter("gradient", ours, slope)
+    if not isinstance(slope, str) and "jax" in turns.best:
+        turns.enter(
+            "jax_gradient", peers["jax"], agreed(peers["jax"].ask("first", "gradient", PEER_LIMIT), slope[2])
+        )
+    turns.take()
+    best = turns.best.get
     return Row(
         program,
         python,
         first if isinstance(first, str) else first[0],
-        min(own_times, default=None),
-        min(times, default=None),
+        best("value"),
+        best("numba"),
         slope if isinstance(slope, str) else slope[0],
-        min(slopes, default=None),
+        best("gradient"),
         0 if isinstance(slope, str) else slope[1],
+        best("jax"),
+        best("jax_gradient"),
     )
 
 
@@ -179,8 +209,10 @@ def line(row: Row) -> str:
         faster(quotient(row.python, row.value)),
         milliseconds(row.numba),
         faster(quotient(row.numba, row.value)),
+        faster(quotient(row.jax, row.value)),
         called(row.slope),
         faster(quotient(row.gradient, row.value)),
+        faster(quotient(row.jax_gradient, row.gradient)),
         f"{row.arena / 1e6:.2g}" if row.gradient else "",
     )
     return f"| {' | '.join(cells)} |"
@@ -194,6 +226,8 @@ def summary(title: str, rows: list[Row]) -> str:
             lambda row: (row.python, row.value),
             lambda row: (row.numba, row.value),
             lambda row: (row.gradient, row.value),
+            lambda row: (row.jax, row.value),
+            lambda row: (row.jax_gradient, row.gradient),
         )
     ]
     firsts = [[row[place] for row in rows if not isinstance(row[place], str)] for place in (2, 5)]
@@ -201,6 +235,7 @@ def summary(title: str, rows: list[Row]) -> str:
     calls = [f"{median(seconds):.2f}" for seconds in firsts]
     worst = faster(max(found[2], default=None)), faster(min(found[1], default=None))
     cells = (*counts, *calls, mean(found[0]), mean(found[1]), worst[1], mean(found[2]), worst[0])
+    cells = (*cells, mean(found[3]), mean(found[4]))
     return f"| {title} | {' | '.join(cells)} |"
 
 
@@ -209,6 +244,7 @@ def report(rows: list[Row], everything: bool) -> str:
     heads = (
         *("programs", "number", "compiled", "with gradient", "first call, s", "of the gradient, s"),
         *("faster than Python by", "faster than Numba by", "at least", "gradient over value", "at most"),
+        *("faster than JAX by", "its gradient by"),
     )
     opened = [row for row in rows if not row.program.held_out]
     held = [row for row in rows if row.program.held_out]
@@ -220,7 +256,14 @@ def report(rows: list[Row], everything: bool) -> str:
         lines.append(summary(f"open, {kind}", [row for row in opened if row.program.kind == kind]))
     heads = (
         *("program", "kind", "Python, ms", "first call, s", "Wengert, ms", "faster than Python by"),
-        *("Numba, ms", "faster than Numba by", "of the gradient, s", "gradient over value", "its arena, MB"),
+        *(
+            "Numba, ms",
+            "faster than Numba by",
+            "faster than JAX by",
+            "of the gradient, s",
+            "gradient over value",
+        ),
+        *("faster than JAX's by", "its arena, MB"),
     )
     lines += ["", f"| {' | '.join(heads)} |", f"|---|---{'|---:' * (len(heads) - 2)}|"]
     return "\n".join((*lines, *map(line, rows if everything else opened)))
@@ -237,8 +280,9 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--only", nargs="*", default=[], metavar="PROGRAM", help="names of programs or kinds")
-    own = sys.executable if importlib.util.find_spec("numba") else ""
-    parser.add_argument("--numba", default=own, metavar="PYTHON", help="of an environment with numba")
+    for peer in PEERS:
+        own = sys.executable if importlib.util.find_spec(peer) else ""
+        parser.add_argument(f"--{peer}", default=own, metavar="PYTHON", help=f"of an environment with {peer}")
     parser.add_argument("--limit", type=int, default=30, help="seconds of a first call, at most")
     parser.add_argument(
         "--rows", type=Path, metavar="FILE", help="keeps measurements, and goes on with those it has"
@@ -261,11 +305,12 @@ def main() -> None:
     rows: list[Row] = []
     with contextlib.ExitStack() as stack:
         ours = Library(sys.executable, "wengert", options.staged)
-        peer = Library(options.numba, "numba", False) if options.numba else None
-        for library in filter(None, (ours, peer)):
+        pythons = {name: python for name in PEERS if (python := getattr(options, name))}
+        peers = {name: Library(python, name, False) for name, python in pythons.items()}
+        for library in (ours, *peers.values()):
             stack.callback(library.close)
         for program in chosen(options.only):
-            row = kept.get(program.name) or measure(program, ours, peer, options)
+            row = kept.get(program.name) or measure(program, ours, peers, options)
             rows.append(row)
             if options.rows and program.name not in kept:
                 with options.rows.open("a") as file:

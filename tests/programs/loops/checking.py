@@ -32,7 +32,8 @@ class Checked:
         return self.program.function(*self.arguments)
 
     @functools.cached_property
-    def _weights(self) -> list[Any]:
+    def weights(self) -> list[Any]:
+        """The weights of the numbers of each result in `loss`; None for integers."""
         return [
             np.cos(1.0 + place + np.arange(np.size(leaf))) if np.asarray(leaf).dtype.kind == "f" else None
             for place, leaf in enumerate(leaves(self.value))
@@ -41,7 +42,7 @@ class Checked:
     def loss(self, *arguments: Any) -> Any:
         """Return a sum of the numbers of the result with different weights; integers do not count."""
         terms: Any = 0.0
-        for leaf, weights in zip(leaves(self.program.function(*arguments)), self._weights, strict=True):
+        for leaf, weights in zip(leaves(self.program.function(*arguments)), self.weights, strict=True):
             if weights is not None:
                 terms = terms + np.sum(np.reshape(leaf, -1) * weights)
         return terms
@@ -50,7 +51,7 @@ class Checked:
         return wg.jit(function, static_argnums=self.program.static)
 
     def gradient(self) -> Callable[..., Any]:
-        assert self._weights  # no transform sees how they are made
+        assert self.weights  # no transform sees how they are made
         return wg.grad(self.loss, argnums=self.program.wrt)
 
     def slope(self, step: float = 1e-4) -> float:
