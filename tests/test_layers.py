@@ -63,7 +63,7 @@ WINGS = {
         "linalg": "core ops control transforms",
         "array_api": "core ir boxes ops array numpy",
         "random": "core ir boxes ops array numpy",
-        "scipy": "core kernels ir boxes ops array control numpy special random",
+        "scipy": "core kernels ir boxes ops array transforms control numpy special random",
     },
     "science": {
         "implicit": "core ir nest boxes primitive ops transforms control",

@@ -12,6 +12,7 @@ import pytest
 import wengert as wg
 from wengert.engine.core.errors import WengertError
 from wengert.scipy import stats as own
+from wengert.scipy.stats import formulas
 
 stats: Any = pytest.importorskip("scipy.stats")
 MODES: dict[str, Callable[[Callable[..., Any]], Any]] = {
@@ -21,12 +22,7 @@ MODES: dict[str, Callable[[Callable[..., Any]], Any]] = {
     "vmap": lambda f: wg.vmap(f)(np.array([0.5])),
 }
 #: The parameter of `poisson_binom` is a vector.
-FAMILIES = [
-    name
-    for name in dir(stats)
-    if isinstance(getattr(stats, name), stats.rv_continuous | stats.rv_discrete)
-    and name not in (*own.__all__, "poisson_binom")
-]
+FAMILIES = [name for name in formulas._UNFOLLOWED if name != "poisson_binom"]
 
 
 def _refused(mode: str, function: Callable[[Any], Any], name: str, remedy: str) -> None:

@@ -320,6 +320,16 @@ def _copied_call(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def of_library(function: FunctionType) -> Callable[..., Any]:
+    """Return a function that calls the copy of one that a library has written in Python."""
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        with Runs.run():
+            return contents(_copy_of(function)(*arguments, **options))
+
+    return call
+
+
 def _argument(value: Any) -> Any:
     """Return what stands for an argument; a plain array is one that can hold boxes, and so are its copies."""
     if type(value) is tuple:

@@ -1,7 +1,8 @@
 """`scipy.stats` for values inside transforms: families of distributions, and statistics of samples.
 
 A family has the functions and parameters that SciPy gives it, ``loc`` and ``scale`` among them, and is called to put in
-the parameters: ``norm(1.0, 2.0).logpdf(x)``. Draws take a key of `wengert.random` as ``random_state``.
+the parameters: ``norm(1.0, 2.0).logpdf(x)``. Draws take a key of `wengert.random` as ``random_state``. The families
+that `dir` does not list follow SciPy's own formulas, ``skewnorm`` or ``genextreme`` for example; SciPy loads with them.
 
 Example:
     >>> import numpy as np
@@ -13,6 +14,10 @@ Example:
 
 from __future__ import annotations
 
+from typing import Any as _Any
+
+from wengert.engine.array.substitutes import LOADERS as _LOADERS
+from wengert.engine.array.substitutes import substitute_for as _substitute_for
 from wengert.scipy.registry import others_of as _others_of
 from wengert.scipy.stats.circular import vonmises
 from wengert.scipy.stats.discrete import bernoulli, binom, geom, nbinom, poisson
@@ -31,6 +36,7 @@ from wengert.scipy.stats.elementary import (
     uniform,
     weibull_min,
 )
+from wengert.scipy.stats.formulas import enter as _enter_families
 from wengert.scipy.stats.gammas import beta, chi2, f, gamma, invgamma, t
 from wengert.scipy.stats.multivariate import dirichlet, multinomial, multivariate_normal, wishart
 from wengert.scipy.stats.samples import (
@@ -46,12 +52,19 @@ from wengert.scipy.stats.samples import (
     variation,
     zscore,
 )
+from wengert.scipy.stats.truncated import truncnorm
 
 __all__ = [
     "bernoulli", "beta", "binom", "cauchy", "chi2", "describe", "dirichlet", "entropy", "expon", "f", "gamma",
     "geom", "gmean", "gumbel_l", "gumbel_r", "halfnorm", "hmean", "invgamma", "kurtosis", "laplace", "linregress",
     "logistic", "lognorm", "multinomial", "multivariate_normal", "nbinom", "norm", "pareto", "pearsonr", "poisson",
-    "rayleigh", "sem", "skew", "t", "uniform", "variation", "vonmises", "weibull_min", "wishart", "zscore",
+    "rayleigh", "sem", "skew", "t", "truncnorm", "uniform", "variation", "vonmises", "weibull_min", "wishart", "zscore",
 ]  # fmt: skip
 __dir__ = __all__.copy
-__getattr__ = _others_of(__name__)
+_others = _others_of(__name__)
+_LOADERS.append(_enter_families)
+
+
+def __getattr__(name: str) -> _Any:
+    theirs = _others(name)
+    return _substitute_for(theirs) or theirs

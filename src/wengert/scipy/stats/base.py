@@ -29,9 +29,10 @@ from wengert.engine.ops.comparison import (
     where,
 )
 from wengert.engine.ops.conversion import stop_gradient_primitive as stop_gradient
-from wengert.engine.ops.exponential import exp, expm1, log, log1p, sqrt
+from wengert.engine.ops.exponential import exp, log, log1p, sqrt
 from wengert.engine.ops.random import UINT64
 from wengert.engine.ops.shape import broadcast_to
+from wengert.engine.ops.special.compositions import log1mexp
 from wengert.numpy.registry import is_box
 from wengert.random import uniform
 from wengert.random.keys import shape_for
@@ -67,12 +68,6 @@ def positive(*shapes: Any) -> Any:
     return all_of(*(greater(shape, 0.0) for shape in shapes))
 
 
-def log1mexp(x: Any) -> Any:
-    """Return ``ln(1 - e^x)`` for x < 0, accurate for small and for large x."""
-    is_near = greater(x, -0.6931471805599453)
-    return where(is_near, log(-expm1(where(is_near, x, -1.0))), log1p(-exp(where(is_near, -1.0, x))))
-
-
 def log_of_tail(exponent: Any) -> Any:
     """Return ``ln(1 - exp(-e^exponent))``, also where the power underflows."""
     is_small = less(exponent, -40.0)
@@ -104,6 +99,10 @@ def _logarithm(probability: Rule, complement: Rule) -> Rule:
 _REQUIRED = ("cdf", "sf", "ppf", "mean", "var", "entropy")
 
 
+def _always(value: Any) -> Rule:
+    return lambda *shapes: value
+
+
 class Family:
     """A family of distributions under the name that SciPy gives it."""
 
@@ -126,8 +125,14 @@ class Family:
         return f"<wengert.scipy.stats.{self.name}>"
 
     def __getattr__(self, name: str) -> Any:
-        """Return a function of SciPy's that Wengert does not follow, such as ``fit``."""
+        """Return a function of SciPy's that Wengert does not follow, such as ``fit``.
+
+        Formulas of SciPy's other families take the rules by their private names there, such as ``_logpdf``.
+        """
         if name.startswith("_"):
+            rules: dict[str, Any] = vars(self).get("_rules", {})
+            if (rule := rules.get(name[1:])) is not None:
+                return rule if callable(rule) else _always(rule)
             raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}", name=name, obj=self)
         from scipy import stats
 
@@ -194,13 +199,18 @@ class Distribution(Family):
             rules["isf"] = lambda q, *shapes: -ppf(q, *shapes)
             if logcdf is not None:
                 rules["logsf"] = lambda z, *shapes: logcdf(-z, *shapes)
-        missing = [rule for rule in (self._stated, *_REQUIRED) if rule not in rules]
-        if missing:
-            raise TypeError(f"scipy.stats.{name}: state a rule for {', '.join(missing)}")
-        rules.setdefault("isf", lambda q, *shapes: rules["ppf"](1.0 - q, *shapes))
-        rules.setdefault("logcdf", _logarithm(rules["cdf"], rules["sf"]))
-        rules.setdefault("logsf", _logarithm(rules["sf"], rules["cdf"]))
+        self._check_rules([rule for rule in (self._stated, *_REQUIRED) if rule not in rules])
+        if "ppf" in rules:
+            rules.setdefault("isf", lambda q, *shapes: rules["ppf"](1.0 - q, *shapes))
+        if "cdf" in rules:
+            rules.setdefault("logcdf", _logarithm(rules["cdf"], rules["sf"]))
+            rules.setdefault("logsf", _logarithm(rules["sf"], rules["cdf"]))
         self._enter()
+
+    def _check_rules(self, missing: list[str]) -> None:
+        """Raise `TypeError` if rules are missing."""
+        if missing:
+            raise TypeError(f"scipy.stats.{self.name}: state a rule for {', '.join(missing)}")
 
     def __call__(self, *args: Any, **kwds: Any) -> Frozen:
         """Return the distribution with these parameters."""

@@ -11,6 +11,7 @@ from wengert.engine.ops.arithmetic import ceil, floor, maximum
 from wengert.engine.ops.comparison import equal, greater, greater_equal, less_equal, where
 from wengert.engine.ops.conversion import stop_gradient_primitive as stop_gradient
 from wengert.engine.ops.exponential import exp, expm1, log, log1p
+from wengert.engine.ops.special.compositions import log1mexp
 from wengert.engine.ops.special.densities import log_binomial_mass, log_poisson_mass
 from wengert.engine.ops.special.discrete_quantiles import (
     binomial_quantile,
@@ -19,7 +20,7 @@ from wengert.engine.ops.special.discrete_quantiles import (
 )
 from wengert.engine.ops.special.error_and_gamma import lgamma
 from wengert.engine.ops.special.gammas import betainc, betaincc, gammainc, gammaincc
-from wengert.scipy.stats.base import INFINITY, Discrete, all_of, log1mexp
+from wengert.scipy.stats.base import INFINITY, Discrete, all_of
 from wengert.special import entr, xlog1py, xlogy
 
 # Nodes s and weights of the double exponential quadrature on (0, 1); the rest 1 - s is exact near 1.

@@ -8,13 +8,14 @@ from typing import Any
 from wengert.engine.ops.arithmetic import absolute
 from wengert.engine.ops.comparison import greater, less, where
 from wengert.engine.ops.exponential import exp, expit, expm1, log, log1p, logaddexp, power, sqrt
+from wengert.engine.ops.special.compositions import log1mexp
 from wengert.engine.ops.special.densities import gumbel_log_density, logistic_log_density
 from wengert.engine.ops.special.error_and_gamma import erf, erfc, erfinv, lgamma
 from wengert.engine.ops.special.scipy_functions import log_ndtr, ndtr, ndtri
 from wengert.engine.ops.trigonometric import arctan2, tan
 from wengert.random import exponential, normal
 from wengert.random import uniform as draw_uniform
-from wengert.scipy.stats.base import INFINITY, Continuous, from_end, log1mexp, log_of_tail
+from wengert.scipy.stats.base import INFINITY, Continuous, from_end, log_of_tail
 from wengert.special import xlogy
 
 LOG_TWO_PI = math.log(2 * math.pi)

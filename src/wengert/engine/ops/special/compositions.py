@@ -80,16 +80,55 @@ def _boxcox1p(x: Any, power: Any) -> Any:
     return _transformed(x, power, logarithm, expm1(power * logarithm))
 
 
-@_named("inv_boxcox")
-def _inv_boxcox(y: Any, power: Any) -> Any:
-    """Return (1 + l y)^(1/l), by the series of ln(1 + l y) / (l y) near l y = 0."""
+def _log_inv_boxcox(y: Any, power: Any) -> Any:
+    """Return ln(1 + l y) / l, by its series near l y = 0."""
     product = multiply_no_nan(power, y)
     is_small = less(square(product), 0.01)
     small, series = where(is_small, product, 0.0), 0.0
     for n in range(17, -1, -1):
         series = 1 / (n + 1) - series * small
     large, safe = where(is_small, 0.5, product), where(is_small, 1.0, power)
-    return exp(where(is_small, where(is_small, y, 0.0) * series, log1p(large) / safe))
+    return where(is_small, where(is_small, y, 0.0) * series, log1p(large) / safe)
+
+
+@_named("inv_boxcox")
+def _inv_boxcox(y: Any, power: Any) -> Any:
+    """Return (1 + l y)^(1/l)."""
+    return exp(_log_inv_boxcox(y, power))
+
+
+@_named("inv_boxcox1p")
+def _inv_boxcox1p(y: Any, power: Any) -> Any:
+    """Return (1 + l y)^(1/l) - 1, by the series of ln(1 + l y) / (l y) near l y = 0."""
+    return expm1(_log_inv_boxcox(y, power))
+
+
+@_named("powm1")
+def _powm1(x: Any, power: Any) -> Any:
+    """Return x^p - 1, by the logarithm of x where this cancels."""
+    exponent = multiply_no_nan(power, log(where(greater(x, 0.0), x, 1.0)))
+    is_near = logical_and(greater(x, 0.0), less(square(exponent), 0.25))
+    return where(is_near, expm1(where(is_near, exponent, 0.0)), raised(x, power * 1.0) - 1.0)
+
+
+@_named("_log1mexp")
+def log1mexp(x: Any) -> Any:
+    """Return ln(1 - e^x) for x < 0, accurate for small and for large x."""
+    is_near = greater(x, -math.log(2))
+    return where(is_near, log(-expm1(where(is_near, x, -1.0))), log1p(-exp(where(is_near, -1.0, x))))
+
+
+@_named("_cosine_cdf")
+def _cosine_cdf(x: Any) -> Any:
+    """Return (x + pi + sin x) / (2 pi) between -pi and pi, by a series near -pi."""
+    from_left = where(less(x, -math.pi), 0.0, x + math.pi)
+    small = where(less(from_left, 0.3), from_left, 0.0)
+    squared, series = small * small, 0.0
+    for n in range(8, 0, -1):
+        series = squared * ((1.0 if n % 2 else -1.0) / math.factorial(2 * n + 1) + series)
+    angle = where(less(from_left, 0.3), 1.0, from_left)
+    inner = where(less(from_left, 0.3), small * series, angle - sin(angle))
+    return where(greater(x, math.pi), 1.0, inner / (2 * math.pi))
 
 
 @_named("pseudo_huber")

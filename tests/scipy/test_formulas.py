@@ -1,0 +1,197 @@
+"""Families by SciPy's own formulas: values are SciPy's, derivatives those of differences, in each mode."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.draws import many
+from wengert.engine.array.substitutes import SUBSTITUTES, substitute_for
+from wengert.scipy import stats as own
+from wengert.scipy.stats import formulas
+from wengert.scipy.stats.base import Continuous, Distribution
+
+theirs = pytest.importorskip("scipy.stats")
+_parameters = pytest.importorskip("scipy.stats._distr_params")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::RuntimeWarning", "ignore::scipy.integrate.IntegrationWarning"
+)
+
+substitute_for(theirs.norm)  # enters the families
+FAMILIES = [
+    name.rpartition(".")[2]
+    for name, family in SUBSTITUTES.items()
+    if isinstance(family, Distribution) and type(family).__module__ == formulas.__name__
+]
+#: Shape parameters of each family, as SciPy tests it.
+SHAPES: dict[str, tuple[float, ...]] = {}
+for _name, _shapes in (*_parameters.distcont, *_parameters.distdiscrete):
+    SHAPES.setdefault(str(_name), tuple(map(float, np.ravel(np.array(_shapes, object)))))
+LEVELS = 0.06, 0.37, 0.9
+
+
+def _draw(name: str, seed: int) -> list[float]:
+    """Return shape parameters near those of SciPy's tests; whole numbers stay, and so do those that must be ordered."""
+    rng = np.random.default_rng(zlib.crc32(f"{name} {seed}".encode()))
+    family = getattr(theirs, name)
+    for _ in range(20):
+        shapes = [s if s == round(s) else s * (1 + 0.1 * rng.random()) for s in SHAPES[name]]
+        if np.all(family._argcheck(*shapes)):
+            return shapes
+    return [*SHAPES[name]]
+
+
+def _cases(name: str, seed: int) -> list[tuple[str, list[float], tuple[int, ...]]]:
+    """Return functions of a family with arguments, and the places of those that have a derivative."""
+    family, shapes = getattr(own, name), _draw(name, seed)
+    is_continuous = isinstance(family, Continuous)
+    places = [0.3, 1.7] if is_continuous else [2.0]
+    count = len(shapes) + len(places)
+    cases: list[tuple[str, list[float], tuple[int, ...]]] = []
+    for function in family.functions:
+        if function in ("interval", "rvs", "support", "median", "pdf", "pmf", "std"):
+            continue
+        of_points = function in family.of_points
+        for level in LEVELS if of_points else (0.0,):
+            first = [level] if function in ("ppf", "isf") else []
+            if of_points and not first:
+                first = [float(getattr(theirs, name).ppf(level, *shapes, *places))]
+            moving = range(0 if is_continuous else len(first), len(first) + count)
+            is_whole = [s == round(s) for s in (*first, *shapes, *places)]
+            chosen = tuple(p for p in moving if is_continuous or not is_whole[p])
+            cases.append((function, [*first, *shapes, *places], chosen))
+    return cases
+
+
+def _difference(function: Callable[..., float], arguments: list[float], place: int) -> tuple[float, float]:
+    """Return the central difference of fourth order, and how far one of twice the step is from it."""
+
+    def at(distance: float) -> float:
+        moved = [*arguments]
+        moved[place] += distance
+        return float(function(*moved))
+
+    step = 1e-4 * max(abs(arguments[place]), 0.1)
+    whole, half = ((8 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12 * h) for h in (step, step / 2))
+    return half, abs(whole - half)
+
+
+def _assert_slope(slope: Any, function: Callable[..., float], arguments: list[float], place: int) -> None:
+    difference, error = _difference(function, arguments, place)
+    size = max(1.0, abs(float(function(*arguments))), abs(difference))
+    if np.isfinite(difference) and error < 1e-3 * size:
+        assert abs(slope - difference) <= 2e-5 * size + 10 * error, (arguments, place, slope, difference)
+
+
+@pytest.mark.parametrize("seed", range(many(4)))
+@pytest.mark.parametrize("name", FAMILIES)
+def test_values_and_derivatives(name: str, seed: int) -> None:
+    for function, arguments, places in _cases(name, seed):
+        scipys = getattr(getattr(theirs, name), function)
+        expected = float(scipys(*arguments))
+
+        def call(*values: Any, function: str = function) -> Any:
+            return getattr(getattr(theirs, name), function)(*values)
+
+        if not places:
+            found: Any = wg.jit(call)(*arguments)
+            np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-13, err_msg=function)
+            continue
+        value, slopes = wg.value_and_grad(call, argnums=places)(*arguments)
+        np.testing.assert_allclose(value, expected, rtol=1e-9, atol=1e-13, err_msg=function)
+        for place, slope in zip(places, slopes, strict=True):
+            _assert_slope(slope, scipys, arguments, place)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_compiled_and_batched(name: str) -> None:
+    function, arguments, places = next(case for case in _cases(name, 0) if case[0] in ("logpdf", "logpmf"))
+    family = getattr(theirs, name)
+    points = np.array([float(family.ppf(level, *arguments[1:])) for level in LEVELS])
+
+    def total(x: Any, *shapes: Any) -> Any:
+        return np.sum(getattr(family, function)(x, *shapes))
+
+    if not places:
+        np.testing.assert_allclose(wg.jit(total)(points, *arguments[1:]), total(points, *arguments[1:]))
+        return
+    slope = wg.grad(total, argnums=places)
+    expected = slope(points, *arguments[1:])
+    for found, one in zip(wg.jit(slope)(points, *arguments[1:]), expected, strict=True):
+        np.testing.assert_allclose(found, one, rtol=1e-8, atol=1e-11)
+    each = wg.vmap(lambda x: slope(x, *arguments[1:]))(points)
+    for place, many_slopes, one in zip(places, each, expected, strict=True):
+        np.testing.assert_allclose(
+            many_slopes if place == 0 else np.sum(many_slopes), one, rtol=1e-8, atol=1e-11
+        )
+
+
+@pytest.mark.parametrize("name", [n for n in FAMILIES if isinstance(getattr(own, n), Continuous)])
+def test_outside_and_at_the_ends(name: str) -> None:
+    family, shapes = getattr(theirs, name), _draw(name, 0)
+    low, high = family.support(*shapes)
+    for point in map(float, (low - 1.0, low, high, high + 1.0, np.inf, -np.inf)):
+        with np.errstate(all="ignore"):
+            expected = family.logpdf(point, *shapes)
+        value, slope = wg.value_and_grad(lambda x: family.logpdf(x, *shapes))(point)
+        # At an end SciPy may have the limit; of infinity it may have NaN.
+        if point not in (low, high) or np.isinf(point):
+            assert value == expected or (value == -np.inf and np.isnan(expected))
+        assert slope == 0.0
+    assert np.isnan(wg.value_and_grad(lambda x: family.logpdf(x, *shapes))(np.nan)[0])
+    if shapes and np.isfinite(low):
+        slopes = wg.grad(lambda *s: family.logpdf(low - 1.0, *s), argnums=tuple(range(len(shapes))))(*shapes)
+        assert np.all(np.array(slopes) == 0.0)
+
+
+def test_parameters_that_are_not_allowed_give_nan() -> None:
+    assert np.isnan(wg.jit(theirs.skewcauchy.logpdf)(0.5, 2.0))
+    assert np.isnan(wg.value_and_grad(theirs.genextreme.cdf)(0.5, 0.1, 0.0, -1.0)[0])
+
+
+def test_draws_are_quantiles() -> None:
+    drawn = wg.jit(lambda c: theirs.weibull_max.rvs(c, size=20_000, random_state=wg.random.key(0)))(1.5)
+    assert np.mean(drawn) == pytest.approx(theirs.weibull_max.mean(1.5), abs=0.02)
+    slope = wg.grad(lambda c: np.mean(theirs.weibull_max.rvs(c, size=20_000, random_state=wg.random.key(0))))(
+        1.5
+    )
+    step = 1e-5
+    difference = (theirs.weibull_max.mean(1.5 + step) - theirs.weibull_max.mean(1.5 - step)) / (2 * step)
+    assert slope == pytest.approx(difference, abs=0.02)
+
+
+def test_most_families_are_followed() -> None:
+    every = [
+        n for n in dir(theirs) if isinstance(getattr(theirs, n), theirs.rv_continuous | theirs.rv_discrete)
+    ]
+    assert len(FAMILIES) > 75
+    assert {*formulas._UNFOLLOWED} <= {*every}
+    assert {*formulas._LEFT_OUT} <= {*every}
+
+
+@pytest.mark.parametrize(("a", "b"), [(-2.0, 3.0), (1.0, np.inf), (-np.inf, -8.0), (30.0, 31.0), (-0.1, 0.2)])
+def test_truncated_normals(a: float, b: float) -> None:
+    family = theirs.truncnorm
+    points = family.ppf([0.001, 0.3, 0.5, 0.8, 0.999], a, b)
+    for function in ("logpdf", "cdf", "sf", "logcdf", "logsf"):
+        found = wg.jit(lambda x, f=function: getattr(family, f)(x, a, b))(points)
+        np.testing.assert_allclose(
+            found, getattr(family, function)(points, a, b), rtol=2e-8, atol=1e-13, err_msg=function
+        )
+        for x in points[1:4]:
+            slope = wg.grad(lambda x, f=function: getattr(family, f)(x, a, b))(x)
+            _assert_slope(slope, lambda x, f=function: getattr(family, f)(x, a, b), [x], 0)
+    levels = np.array([0.01, 0.3, 0.9])
+    for function in ("ppf", "isf"):
+        found = wg.jit(lambda q, f=function: getattr(family, f)(q, a, b))(levels)
+        np.testing.assert_allclose(found, getattr(family, function)(levels, a, b), rtol=1e-9)
+    for function in ("mean", "var", "entropy"):
+        found = wg.jit(lambda a, f=function: getattr(family, f)(a, b))(a)
+        expected = getattr(family, function)(a, b)
+        if np.isfinite(expected):  # SciPy has no entropy of an infinite end
+            np.testing.assert_allclose(found, expected, rtol=1e-5, err_msg=function)
