@@ -337,6 +337,14 @@ named(
     values=True,
 )
 named(
+    "inv_boxcox1p",
+    lambda y, r: mp.expm1(mp.log1p(r * y) / r),
+    positive(1e-300, 1e3),
+    positive(1e-300, 10.0),
+    values=True,
+)
+named("powm1", lambda x, r: mp.expm1(r * mp.log(x)), positive(1e-10, 1e10), real(20.0), values=True)
+named(
     "pseudo_huber",
     lambda d, r: d * d * (mp.sqrt(1 + (r / d) ** 2) - 1),
     positive(1e-100, 1e10),

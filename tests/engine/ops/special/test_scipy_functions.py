@@ -32,7 +32,9 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(("yn", "kn"), (np.array([1, 2, 3, 2]), X)),
     **dict.fromkeys(("betainc", "betaincc", "betaincinv", "betainccinv", "hyp1f1"), (ORDERS, 2.0, X)),
     **dict.fromkeys(("beta", "betaln", "rel_entr", "kl_div", "xlogy", "xlog1py"), (ORDERS, X)),
-    **dict.fromkeys(("boxcox", "boxcox1p", "inv_boxcox", "huber", "pseudo_huber"), (X, ORDERS)),
+    **dict.fromkeys(("boxcox", "boxcox1p", "inv_boxcox", "inv_boxcox1p", "powm1"), (X, ORDERS)),
+    **dict.fromkeys(("huber", "pseudo_huber", "owens_t"), (X, ORDERS)),
+    **dict.fromkeys(("_log1mexp", "ndtri_exp"), (-6 * X,)),
     "hyp2f1": (ORDERS, 2.0, 1.5, X),
     **dict.fromkeys(("chdtr", "chdtrc", "chdtri", "stdtr", "stdtrit", "poch", "binom"), (ORDERS, X)),
     **dict.fromkeys(("fdtr", "fdtrc", "fdtri", "gdtr", "gdtrc"), (ORDERS, 3.0, X)),
@@ -124,6 +126,24 @@ def test_lambert_w() -> None:
     np.testing.assert_allclose(w * np.exp(w), x, rtol=1e-12)
     np.testing.assert_allclose(slope, w / (x * (1 + w)), rtol=1e-12)
     check(wg.grad(lambda x: np.sum(scipy.special.lambertw(x).real)), x, ulp=100.0, scale=1.0)
+
+
+def test_owens_t_and_the_inverse_of_the_logarithm_of_the_normal_distribution() -> None:
+    rng = np.random.default_rng(0)
+    h, a = 4 * rng.normal(size=500), rng.normal(size=500) * np.exp(2 * rng.normal(size=500))
+    expected = scipy.special.owens_t(h, a)
+    np.testing.assert_allclose(wg.jit(scipy.special.owens_t)(h, a), expected, rtol=1e-11, atol=1e-17)
+    slopes = wg.grad(scipy.special.owens_t, argnums=(0, 1))(0.0, 0.0)
+    np.testing.assert_allclose(slopes, (0.0, 0.5 / np.pi))
+    curvature = wg.hessian(lambda h: scipy.special.owens_t(h, 3.0))(
+        0.0
+    )  # dT/dh = -erf(a h / sqrt 2) phi(h) / 2
+    assert curvature == pytest.approx(-3.0 / (2 * np.pi))
+    y = -np.concatenate([np.logspace(-300, 5, 500), [0.5, 5.0]])
+    found = wg.jit(scipy.special.ndtri_exp)(y)
+    np.testing.assert_allclose(found, scipy.special.ndtri_exp(y), rtol=1e-11)
+    slopes = np.exp(y + 0.5 * found * found + 0.5 * np.log(2 * np.pi))  # Phi / phi
+    np.testing.assert_allclose(wg.vmap(wg.grad(scipy.special.ndtri_exp))(y)[1:], slopes[1:], rtol=1e-7)
 
 
 def test_voigt_profile() -> None:
