@@ -404,8 +404,10 @@ def instead_of_distribution() -> str:
     called = f"scipy.stats.{name}" + (f".{method}" if method[0] != "_" else "")
     substitute_for(owner)  # fills the table
     functions = {full: getattr(own, "functions", None) for full, own in SUBSTITUTES.items()}
-    families: dict[str, tuple[str, ...]] = {full: names for full, names in functions.items() if names}
-    family_methods = families.get(f"scipy.stats.{name}")
+    families: dict[str, tuple[str, ...]] = {
+        full: names for full, names in functions.items() if names and SUBSTITUTES[full].is_listed
+    }
+    family_methods = functions.get(f"scipy.stats.{name}")
     if method in (family_methods or ()):
         return ""
     room, names = (f"scipy.stats.{name}", family_methods) if family_methods else ("scipy.stats", families)

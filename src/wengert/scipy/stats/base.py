@@ -110,6 +110,8 @@ class Family:
     #: The functions with one argument before the parameters, and those of the parameters alone.
     of_points: tuple[str, ...]
     of_parameters: tuple[str, ...]
+    #: Whether `dir` lists it.
+    is_listed = True
 
     def _enter(self) -> None:
         """Enter the family and its functions as substitutes for SciPy's."""

@@ -26,7 +26,7 @@ from wengert.engine.ops.shape import broadcast_to, reshape
 from wengert.engine.transforms.substitution import of_library
 from wengert.scipy import choices
 from wengert.scipy.registry import doubles
-from wengert.scipy.stats.base import Continuous, Discrete, Distribution, Rule, positive
+from wengert.scipy.stats.base import INFINITY, Continuous, Discrete, Distribution, Rule, positive
 from wengert.scipy.stats.inverses import quantile
 
 #: The methods of SciPy's that have no copy: they need its C code, a loop over elements, or known numbers.
@@ -195,6 +195,8 @@ def _moment(formulas: _Formulas, place: int) -> Rule | None:
 class _Stated(Distribution):
     """A family by SciPy's formulas; it lacks the functions for which SciPy has none that can be followed."""
 
+    is_listed = False
+
     def __init__(self, family: Any, density: str) -> None:
         self._formulas = _Formulas(family)
         shapes = tuple(name.strip() for name in family.shapes.split(",")) if family.shapes else ()
@@ -207,7 +209,7 @@ class _Stated(Distribution):
             family.name,
             f"SciPy's distribution `scipy.stats.{family.name}`, by its formulas.",
             shapes,
-            support=(lambda *shapes: self._end(0, shapes), lambda *shapes: self._end(1, shapes)),
+            support=self._ends_of_support(),
             inside=self._inner,
             valid=(lambda *shapes: self._formulas._argcheck(*shapes)) if has_own else positive,
             is_symmetric=False,
@@ -222,11 +224,14 @@ class _Stated(Distribution):
         self.of_points = tuple(name for name in self.of_points if name not in absent)
         self.of_parameters = tuple(name for name in self.of_parameters if name not in absent)
 
-    def _end(self, place: int, shapes: tuple[Any, ...]) -> Any:
-        ends = (self._formulas.a, self._formulas.b)
+    def _ends_of_support(self) -> tuple[Any, Any]:
         if self._formulas.states("_get_support"):
-            ends = self._formulas._get_support(*shapes)
-        return doubles(ends[place])
+            return lambda *shapes: self._end(0, shapes), lambda *shapes: self._end(1, shapes)
+        return float(self._formulas.a), float(self._formulas.b)
+
+    def _end(self, place: int, shapes: tuple[Any, ...]) -> Any:
+        stated = self._support[place]
+        return doubles(self._formulas._get_support(*shapes)[place] if callable(stated) else stated)
 
     def _inner(self, *shapes: Any) -> Any:
         """Return a point of the support, away from its middle, where some densities have a kink."""
@@ -267,6 +272,8 @@ class _ContinuousByFormulas(_Stated, Continuous):
             return
 
         def logpdf(z: Any, *shapes: Any) -> Any:
+            if self._support == (-INFINITY, INFINITY):
+                return density(z, *shapes)
             low, high = self._ends(list(shapes))
             is_end = logical_or(equal(z, low), equal(z, high))
             # The formula at an end of the support may be infinite, and its derivative NaN.
