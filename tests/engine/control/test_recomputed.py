@@ -78,6 +78,13 @@ def test_gradients_are_those_of_python(program: Any, seed: int) -> None:
     np.testing.assert_allclose(wg.jit(slope)(x, w), slope(x, w), rtol=1e-10, atol=1e-12)
 
 
+def test_long_windows_have_the_gradients_of_python() -> None:
+    """Of long rows the loops leave out what lies outside of the windows."""
+    x, w = np.random.default_rng(4).normal(size=(2, 40)) * 0.2
+    slope = wg.grad(_of_rows, (0, 1))
+    np.testing.assert_allclose(wg.jit(slope)(x, w), slope(x, w), rtol=1e-10, atol=1e-12)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("program", [_of_counters, _of_searches])
 def test_second_derivatives_are_those_of_python(program: Any) -> None:
