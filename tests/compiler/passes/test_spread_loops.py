@@ -44,6 +44,12 @@ def apart(monkeypatch: pytest.MonkeyPatch) -> Any:
     return run
 
 
+@pytest.fixture(autouse=True)
+def short_loops_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have terms added at once in loops of few turns, too."""
+    monkeypatch.setattr("wengert.compiler.passes.spread_loops._LEAST_GATHERED", 2)
+
+
 def _compare(seed: int, apart: Any) -> None:
     program, arguments = written(seed), _arguments(seed)
     with np.errstate(all="ignore"):

@@ -104,7 +104,7 @@ def test_examples_have_tapes_of_their_own() -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("size", [1 << 7, 1 << 9])
+@pytest.mark.parametrize("size", [1 << 6, 1 << 7])
 @pytest.mark.parametrize("function", DERIVATIVES)
 def test_a_full_tape_is_an_error(function: Any, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tapes, "BYTES", size)

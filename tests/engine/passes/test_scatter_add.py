@@ -44,12 +44,35 @@ def _written(x: Any) -> Any:
     return np.sum(wg.fori_loop(2, 4, row, x * 2.0))
 
 
-PROGRAMS = [_rows_twice, _elements, _also_read_as_a_whole, _written]
+def _known_elements(x: Any) -> Any:
+    """Turns read known elements and rows, some in one branch alone, one twice."""
+
+    def turn(k: Any, s: Any) -> Any:
+        s = wg.cond(s > 0.2, lambda: s * x[2, 1] - x[0, 0], lambda: s + x[2, 1] * x[1, 2])
+        return s + np.sum(x[3] * s) * x[2, 1] * 0.1 + x[k, 0]
+
+    return wg.fori_loop(0, 4, turn, 1.0)
+
+
+def _one_of_branches(x: Any) -> Any:
+    def turn(k: Any, s: Any) -> Any:
+        return wg.cond(s > 0.2, lambda: s * 0.7, lambda: s + x[2, 1])
+
+    return wg.fori_loop(0, 4, turn, 0.5)
+
+
+PROGRAMS = [_rows_twice, _elements, _also_read_as_a_whole, _written, _known_elements, _one_of_branches]
 
 
 def _names(graph: Graph) -> set[str]:
     inner = {name for line in graph.equations for part in line.graphs() for name in _names(part)}
     return inner | {line.primitive for line in graph.equations}
+
+
+def test_a_branch_adds_to_the_element_that_it_reads() -> None:
+    fused = fuse_scatter_add(simplify(wg.trace(wg.grad(_one_of_branches))(_X)))
+    assert "add_at" in _names(fused)
+    assert "embed" not in _names(fused)
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

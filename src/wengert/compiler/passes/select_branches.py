@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from wengert.compiler.scalars import COMPARISONS
 from wengert.engine.machine.costs import operation_count
 from wengert.engine.nest.expression import (
     Apply,
     Buffer,
+    Const,
     Expression,
     Load,
     Rewriter,
@@ -51,6 +53,8 @@ def cheap_choices(branch: Branch, uses: Counter[Buffer]) -> list[Nest] | None:
     nests = _choices(branch, uses)
     if nests is None or sum(map(operation_count, nests)) > _MOST_CHEAP:
         return None
+    if any(store.combiner for nest in nests for store in nest.stores):
+        return None
     operations = {node.operation for nest in nests for node in nest.nodes() if isinstance(node, Apply)}
     return nests if operations <= _CHEAP | set(COMPARISONS) else None
 
@@ -72,12 +76,42 @@ def _choices(branch: Branch, uses: Counter[Buffer]) -> list[Nest] | None:
     predicate = Load(branch.predicate, ())
     chosen: dict[_Place, Expression] = {}
     inside = count_uses([branch])
-    for place in dict.fromkeys((*yes, *no)):
+    for place in dict.fromkeys((*yes.written, *no.written)):
         if inside[place[0]] == uses[place[0]]:
             continue
-        either = [side.get(place, Load(*place)) for side in (yes, no)]
+        either = [side.written.get(place, Load(*place)) for side in (yes, no)]
         chosen[place] = Apply("where", (predicate, *either), place[0].dtype, location=branch.location)
-    return _in_order(chosen, branch.location)
+    written = {buffer for buffer, _ in chosen}
+    added = {buffer for side in (yes, no) for (buffer, _), _ in side.added}
+    read = {buffer for side in (yes, no) for _, value in side.added for buffer in value.facts.buffers}
+    read.update(buffer for value in chosen.values() for buffer in value.facts.buffers)
+    if not added.isdisjoint(written | read):
+        return None
+    nests = _in_order(chosen, branch.location)
+    return None if nests is None else [*_sums(predicate, yes, no, branch.location), *nests]
+
+
+def _sums(predicate: Load, yes: _Values, no: _Values, location: str) -> list[Nest]:
+    """Return nests that add what the side that is taken adds, and -0, which changes nothing, for the other side.
+
+    An element to which either side adds once gets the choice of both values.
+    """
+    of_both = {
+        place
+        for place, count in Counter(place for place, _ in yes.added).items()
+        if count == 1 and [other for other, _ in no.added].count(place) == 1
+    }
+    elsewhere = dict(no.added)
+    terms = [(place, value, elsewhere[place] if place in of_both else None) for place, value in yes.added]
+    terms += [(place, None, value) for place, value in no.added if place not in of_both]
+    nests: list[Nest] = []
+    for place, value, other in terms:
+        dtype = place[0].dtype
+        nothing = Const(dtype.type(-0.0), dtype)
+        either = nothing if value is None else value, nothing if other is None else other
+        chosen = Apply("where", (predicate, *either), dtype, location=location)
+        nests.append(Nest((), (Store(*place, chosen, "add"),), location=location, origin=("where", "add")))
+    return nests
 
 
 def _in_order(values: dict[_Place, Expression], location: str) -> list[Nest] | None:
@@ -98,7 +132,9 @@ def _in_order(values: dict[_Place, Expression], location: str) -> list[Nest] | N
 
 def _is_safe(nest: Nest) -> bool:
     """Return whether a nest of one point may run where its branch is not taken: it reports nothing, reads inside."""
-    if nest.dims or nest.has_reductions or any(store.combiner or store.along for store in nest.stores):
+    if nest.dims or nest.has_reductions or any(store.along for store in nest.stores):
+        return False
+    if any(store.combiner and not _is_sum(store) for store in nest.stores):
         return False
     for buffer, indices in nest.accesses():
         for index, extent in zip(indices, buffer.shape, strict=True):
@@ -123,12 +159,23 @@ def _is_division(operation: str) -> bool:
     return "divide" in operation or "remainder" in operation or "mod" in operation
 
 
-def _values_of(nests: Sequence[Nest]) -> dict[_Place, Expression] | None:
-    """Return the last value of each element that nests of one point write, as functions of what was there before.
+class _Values(NamedTuple):
+    """What a side of a branch does, in values as functions of what was there before."""
 
-    None where an element may be read by another index than it was written by.
-    """
+    written: dict[_Place, Expression]
+    """The last value of each element that it writes."""
+    added: list[tuple[_Place, Expression]]
+    """What it adds to elements that it does not read, in order."""
+
+
+def _is_sum(store: Store) -> bool:
+    return store.combiner == "add" and store.buffer.dtype.kind == "f"
+
+
+def _values_of(nests: Sequence[Nest]) -> _Values | None:
+    """Return what nests of one point do; None where an element may be read by another index than it was written by."""
     values: dict[_Place, Expression] = {}
+    added: list[tuple[_Place, Expression]] = []
 
     def value(node: Expression) -> Expression:
         return values.get((node.buffer, node.indices), node) if isinstance(node, Load) else node
@@ -140,5 +187,9 @@ def _values_of(nests: Sequence[Nest]) -> dict[_Place, Expression] | None:
                 return None
         rewriter = Rewriter(value)
         new = [((store.buffer, store.indices), rewriter(store.value)) for store in nest.stores]
-        values.update(new)
-    return values
+        for store, (place, changed) in zip(nest.stores, new, strict=True):
+            if store.combiner:
+                added.append((place, changed))
+            else:
+                values[place] = changed
+    return _Values(values, added)

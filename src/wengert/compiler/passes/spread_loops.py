@@ -43,6 +43,8 @@ from wengert.engine.nest.rewrite import bijection, rewrite_store, substitute_dim
 
 #: A loop falls apart into so many ranges of turns at most.
 _MOST_RANGES = 5
+#: Terms are added at once to the elements of at least so many turns, whose ends lie at so many places at most.
+_LEAST_GATHERED, _MOST_EDGES = 16, 8
 
 
 def spread_loops(program: Program, target: Target) -> Program:
@@ -92,7 +94,8 @@ class _Spread:
         if len(nests) > 1 and any(_reports_first(root) for nest in nests for root in nest.roots()):
             return None
         made: set[Buffer] = set()
-        sums: dict[Nest, None] = {}
+        added: dict[Buffer, None] = {}
+        ranges = _ranges(nests, loop)
         users: dict[Buffer, list[Nest]] = {}
         for nest in nests:
             for buffer in {*nest.reads(), *nest.writes()}:
@@ -101,29 +104,35 @@ class _Spread:
             touching = users[buffer]
             if _apart(buffer, touching, loop.counter):
                 continue
-            if _adding(buffer, touching, loop.counter):
-                sums.update(dict.fromkeys(sorted(touching, key=functools.partial(_order, loop))))
+            if all(_adding(buffer, touching, loop.counter, turns) for turns in ranges):
+                added[buffer] = None
                 continue
             if buffer in touching[0].reads() or not _writes_all(buffer, touching[0]):
                 return None
             made.add(buffer)
+        sums = [nest for nest in nests if nest.stores[0].buffer in added]
         if not _can_wait(sums, nests, made):
             return None
-        return self._fused(loop, nests, made, sums)
+        return self._fused(loop, nests, made, sums, ranges)
 
     def _fused(
-        self, loop: Loop, nests: Sequence[Nest], made: set[Buffer], sums: Collection[Nest]
+        self,
+        loop: Loop,
+        nests: Sequence[Nest],
+        made: set[Buffer],
+        sums: Collection[Nest],
+        ranges: Sequence[range],
     ) -> Sequence[Step] | None:
         """Return the nests of all turns, fused; None if the values that turns make for themselves outgrow the cache."""
         spread: list[Step] = []
         last = 0 if loop.reverse else loop.counter.extent - 1
         uses = count_uses(loop.steps)
         visible = [x for x in uses if self.uses[x] > uses[x]]
-        for turns in [range(loop.counter.extent)] if sums else _ranges(nests, loop.counter):
+        for turns in ranges:
             part = _Turns(loop.counter, turns, made)
             changed = dict(zip(nests, map(part.nest, nests), strict=True))
             spread += [new for nest, new in changed.items() if nest not in sums]
-            spread += [changed[nest] for nest in sums]
+            spread += _total([changed[nest] for nest in sums], loop.reverse)
             if last in turns:
                 spread += [part.last(buffer, last) for buffer in visible if buffer in made]
         fused = fuse(replace(self.program, outputs=tuple(visible), steps=tuple(spread))).steps
@@ -228,7 +237,10 @@ def _with_digits(nest: Nest) -> Nest:
         return node
 
     rewriter = Rewriter(change)
-    return replace(nest, stores=tuple(rewrite_store(store, rewriter) for store in nest.stores))
+    stores = [rewrite_store(store, rewriter) for store in nest.stores]
+    return replace(
+        nest, stores=tuple(replace(store, indices=tuple(map(index, store.indices))) for store in stores)
+    )
 
 
 def _remainder(index: Index, modulus: int, extent: int) -> Index | None:
@@ -252,13 +264,19 @@ def _apart(buffer: Buffer, nests: Sequence[Nest], counter: Dim) -> bool:
     )
 
 
-def _adding(buffer: Buffer, nests: Sequence[Nest], counter: Dim) -> bool:
-    """Return whether nests of one point only add to elements at constant distances along the counter."""
+def _adding(buffer: Buffer, nests: Sequence[Nest], counter: Dim, turns: range) -> bool:
+    """Return whether nests of one point only add to elements, which lie at constant distances along some turns."""
     if any(nest.dims or len(nest.stores) > 1 or buffer in _loaded(nest) for nest in nests):
         return False
-    stores = [nest.stores[0] for nest in nests]
-    if any(store.combiner != "add" for store in stores):
+    if any(nest.stores[0].combiner != "add" for nest in nests):
         return False
+    if len(turns) == 1:
+        return True
+    if turns != range(counter.extent):
+        part = Dim(len(turns), counter.name)
+        place: dict[Term, Index] = {counter: Index.of(part) + turns.start}
+        nests, counter = [substitute_dims(nest, place) for nest in nests], part
+    stores = [nest.stores[0] for nest in nests]
     axes = [axis for axis, index in enumerate(stores[0].indices) if index.coefficient(counter)]
     if len(axes) != 1 or not all(index.is_affine for index in stores[0].indices):
         return False
@@ -270,14 +288,65 @@ def _adding(buffer: Buffer, nests: Sequence[Nest], counter: Dim) -> bool:
     )
 
 
+def _total(nests: Sequence[Nest], reverse: bool) -> list[Nest]:
+    """Return nests that add what others add over a range of turns, to each element in the order of the turns."""
+    groups: dict[Buffer, list[Nest]] = {}
+    for nest in nests:
+        groups.setdefault(nest.stores[0].buffer, []).append(nest)
+    done: list[Nest] = []
+    for group in groups.values():
+        if group[0].dims:
+            group = sorted(group, key=functools.partial(_order, reverse))
+        done += _gathered(group) or group
+    return done
+
+
+def _gathered(nests: Sequence[Nest]) -> list[Nest] | None:
+    """Return nests that add all terms of an element at once, one where the same terms reach the elements.
+
+    None where that are too many nests for the elements, or elements that no term reaches lie between others.
+    """
+    first = nests[0].stores[0]
+    if len(nests) < 2 or not first.indices or any(len(nest.dims) != 1 for nest in nests):
+        return None
+    (axis,) = (n for n, index in enumerate(first.indices) if index.coefficient(nests[0].dims[0]))
+    slope = first.indices[axis].coefficient(nests[0].dims[0])
+    spans = [_span(nest, axis) for nest in nests]
+    places = sorted({end for span in spans for end in (span.start, span.stop)})
+    if abs(slope) != 1 or len(places) > _MOST_EDGES or nests[0].dims[0].extent < _LEAST_GATHERED:
+        return None
+    done: list[Nest] = []
+    for low, high in itertools.pairwise(places):
+        dim = Dim(high - low, "i")
+        place = Index.of(dim) + low if dim.extent > 1 else Index(low)
+        indices = tuple(place if n == axis else index for n, index in enumerate(first.indices))
+        value: Expression = Load(first.buffer, indices)
+        for nest, span in zip(nests, spans, strict=True):
+            if span.start <= low and high <= span.stop:
+                turn = (place - nest.stores[0].indices[axis].offset) * slope
+                moved: dict[Term, Index] = {nest.dims[0]: turn}
+                term = substitute_dims(nest, moved).stores[0].value
+                value = Apply("add", (value, term), first.buffer.dtype, location=nest.location)
+        store = Store(first.buffer, indices, value)
+        origin = tuple(dict.fromkeys(name for nest in nests for name in nest.origin))
+        done.append(Nest(without_unit((dim,)), (store,), location=nests[0].location, origin=origin))
+    return done
+
+
+def _span(nest: Nest, axis: int) -> range:
+    """Return the elements along an axis to which a nest adds."""
+    low, high = nest.stores[0].indices[axis].bounds
+    return range(low, high + 1)
+
+
 def _loaded(nest: Nest) -> set[Buffer]:
     return {load.buffer for load in nest.loads()}
 
 
-def _order(loop: Loop, nest: Nest) -> int:
+def _order(reverse: bool, nest: Nest) -> int:
     """Return a number by which nests that add to one element are in the order in which the turns add to it."""
-    (index,) = (x for x in nest.stores[0].indices if x.coefficient(loop.counter))
-    return -index.offset if (index.coefficient(loop.counter) > 0) != loop.reverse else index.offset
+    (index,) = (x for x in nest.stores[0].indices if x.coefficient(nest.dims[0]))
+    return -index.offset if (index.coefficient(nest.dims[0]) > 0) != reverse else index.offset
 
 
 def _can_wait(sums: Collection[Nest], nests: Sequence[Nest], made: set[Buffer]) -> bool:
@@ -299,10 +368,11 @@ def _writes_all(buffer: Buffer, nest: Nest) -> bool:
     return bijection(stores[0].indices, buffer.shape, nest.dims)
 
 
-def _ranges(nests: Sequence[Nest], counter: Dim) -> list[range]:
-    """Return ranges of turns in which no digit of an index wraps around; all turns where there were many."""
+def _ranges(nests: Sequence[Nest], loop: Loop) -> list[range]:
+    """Return ranges of turns in which no digit of an index wraps around, in order; all turns if there were many."""
     breaks: set[int] = set()
-    for digit in {x for nest in nests for load in nest.loads() for x in _digits_of(load)}:
+    counter = loop.counter
+    for digit in {x for nest in nests for x in _digits_of(nest)}:
         slope = digit.index.coefficient(counter)
         if abs(slope) == 1 and digit.index.only is counter and digit.divisor == 1:
             first = -digit.index.offset if slope == 1 else digit.index.offset + 1
@@ -310,8 +380,16 @@ def _ranges(nests: Sequence[Nest], counter: Dim) -> list[range]:
     bounds = sorted({0, *breaks, counter.extent})
     if len(bounds) > _MOST_RANGES + 1:
         return [range(counter.extent)]
-    return [range(start, stop) for start, stop in itertools.pairwise(bounds)]
+    ranges = [range(start, stop) for start, stop in itertools.pairwise(bounds)]
+    return ranges[::-1] if loop.reverse else ranges
 
 
-def _digits_of(load: Load) -> list[Digit]:
-    return [term for index in load.indices for term, _ in index.terms if isinstance(term, Digit)]
+def _digits_of(nest: Nest) -> list[Digit]:
+    accesses = [*(load.indices for load in nest.loads()), *(store.indices for store in nest.stores)]
+    return [
+        term
+        for indices in accesses
+        for index in indices
+        for term, _ in index.terms
+        if isinstance(term, Digit)
+    ]

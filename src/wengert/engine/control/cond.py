@@ -8,6 +8,7 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from wengert.engine.boxes import Box, own, rests_on
+from wengert.engine.control.recomputed import computed_again
 from wengert.engine.control.recording import Recorded, record
 from wengert.engine.control.subgraphs import (
     Adjoint,
@@ -30,7 +31,7 @@ from wengert.engine.control.subgraphs import (
     subgraph,
     unchecked_graph,
 )
-from wengert.engine.control.tapes import Tape, Threaded, types_of_tapes
+from wengert.engine.control.tapes import Tape, Threaded, free_of, types_of_tapes
 from wengert.engine.control.values import (
     bytes_of,
     check_same_types,
@@ -183,17 +184,17 @@ class _Split(NamedTuple):
 
 
 @memoized
-def _split(on_true: Graph, on_false: Graph, active: Flags) -> _Split:
+def _split(on_true: Graph, on_false: Graph, active: Flags, free: Flags) -> _Split:
     """Split branches into their forward and backward passes.
 
     The backward passes read computed residuals or, where these are larger, compute them again from the operands.
     """
-    adjoints = [adjoint_graph(graph, active) for graph in (on_true, on_false)]
+    adjoints = [adjoint_graph(graph, active, free) for graph in (on_true, on_false)]
     followed = [any(pair) for pair in zip(*(x.followed for x in adjoints), strict=True)]
     reached = [any(pair) for pair in zip(*(x.reached for x in adjoints), strict=True)]
     tapes = [tape for adjoint in adjoints for tape in adjoint.tapes]
     types = types_of_tapes(tapes)
-    computed, slots, places, read = _kept(adjoints, on_true.input_types)
+    computed, slots, places, read = _kept(adjoints, on_true.input_types, free)
     middle = len(adjoints[0].before)
     own = slice(0, middle), slice(middle, len(types))
     branches = list(zip(adjoints, computed, places, own, strict=True))
@@ -244,15 +245,25 @@ class _Kept(NamedTuple):
     read: list[bool]
 
 
-def _kept(adjoints: Sequence[Adjoint], types: Sequence[TensorType]) -> _Kept:
+def _kept(adjoints: Sequence[Adjoint], types: Sequence[TensorType], free: Flags) -> _Kept:
     """Return what branches leave behind: residuals or, where these are larger than what they come from, nothing."""
     computed = [[x for x in adjoint.residuals() if x not in adjoint.graph.inputs] for adjoint in adjoints]
+    given = list(map(max, free, _read_operands(adjoints, computed)))
+    computed = [_without_known(*pair, given, free) for pair in zip(adjoints, computed, strict=True)]
     read, again = _read_operands(adjoints, computed), _read_operands(adjoints, [[], []])
     slots, places = _slots(computed)
     stored, computed_again = (bytes_of(select(types, flags)) for flags in (read, again))
     if stored + bytes_of(slots) > computed_again and not any(adjoint.tapes for adjoint in adjoints):
         return _Kept([[], []], [], [[], []], again)
     return _Kept(computed, slots, places, read)
+
+
+def _without_known(adjoint: Adjoint, computed: Sequence[Var], given: Flags, free: Flags) -> list[Var]:
+    """Return the residuals of a branch that are not computed again: from given operands, and from integers."""
+    inputs = adjoint.graph.inputs[: len(free)]
+    integers = [not var.shape and not is_inexact(var.dtype) for var in inputs]
+    known = select(inputs, list(map(max, given, integers)))
+    return computed_again(adjoint.graph, adjoint.split, computed, known, select(inputs, given))[0]
 
 
 def _backward_pass(adjoint: Adjoint, residuals: Sequence[Var], read: Flags) -> Graph:
@@ -297,7 +308,7 @@ def _slots(residuals: Sequence[Sequence[Var]]) -> tuple[list[TensorType], list[l
 
 def _pull(primals: Values, active: Flags, on_true: Graph, on_false: Graph) -> Any:
     """Run a branch and keep its residuals; the pullback runs the backward pass of the same branch."""
-    split = _split(on_true, on_false, active[1:])
+    split = _split(on_true, on_false, active[1:], free_of(primals[1:]))
     tapes, count = Threaded(split.tapes, primals), len(on_true.outputs)
     operands = *primals, *tapes.before
     results = cond_primitive(*operands, on_true=split.forward[0], on_false=split.forward[1])

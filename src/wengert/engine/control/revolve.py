@@ -159,6 +159,7 @@ class Recomputed:
                 length=self.block,
                 reverse=False,
                 unread=[not flag for flag in self.needed],
+                is_kept=True,
             )
             return select(pullback(spread(cotangents, self.inexact))[1:], active)
 

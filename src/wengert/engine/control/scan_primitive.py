@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.engine.control.recomputed import computed_again
 from wengert.engine.control.subgraphs import (
     Adjoint,
     Flags,
@@ -35,7 +36,7 @@ from wengert.engine.control.subgraphs import (
     types_of_parts,
     unchecked_graph,
 )
-from wengert.engine.control.tapes import Threaded
+from wengert.engine.control.tapes import Threaded, free_of
 from wengert.engine.control.values import check_same_types, program_types, strong, zeros
 from wengert.engine.core.dtypes import INT64
 from wengert.engine.core.errors import GraphError, message
@@ -201,56 +202,47 @@ def residuals_of(adjoint: Adjoint, constants: int, carries: int) -> Residuals:
 
 #: A loop of more turns keeps its counters.
 _MOST_NUMBERS = 1 << 20
-#: Integers that stand for nothing but other integers of a turn: the pass backward computes them again.
-_AGAIN = {"add", "subtract", "multiply", "negative", "cast"}
 
 
-def without_counters(
-    residuals: Residuals, adjoint: Adjoint, body: Graph, constants: int, firsts: Values
-) -> tuple[Residuals, dict[Var, tuple[int, int]]]:
-    """Return the residuals of a loop without integers that follow from the number of the turn.
+def without_known(
+    residuals: Residuals,
+    adjoint: Adjoint,
+    constants: int,
+    carries: int,
+    free: Flags,
+    counters: Collection[Var],
+) -> tuple[Residuals, list[Var]]:
+    """Return the residuals of a loop without those that a turn backward computes again, and the counters it needs.
 
-    These are carries that begin with a known number and to which each turn adds another one, and what is made of such
-    carries and of what is the same in each turn. The second result says, for each of those that the pass backward
-    needs as a slice, with what it begins and what a turn adds.
+    Args:
+        residuals: all that the pass backward reads.
+        adjoint: the step with its backward pass.
+        constants: the number of operands that are the same in each turn.
+        carries: the number of carries.
+        free: the operands from which the pass backward reads at no cost.
+        counters: carries that follow from the number of the turn.
     """
-    inputs = parts(adjoint.graph.inputs[: len(adjoint.reached)], constants, len(firsts))
-    counters = {
-        inputs.carries[n]: (int(firsts[n]), step)
+    graph, inputs = adjoint.graph, adjoint.graph.inputs[: len(adjoint.reached)]
+    groups = parts(inputs, constants, carries)
+    varying = dependents(graph, [*groups.carries, *groups.slices, *adjoint.before])
+    forward = [var for equation in graph.equations[: adjoint.split] for var in equation.outputs]
+    known = {var for var in (*groups.constants, *forward) if var not in varying}
+    given = {*known, *groups.slices, *counters}
+    stacked, leaves = computed_again(graph, adjoint.split, residuals.stacked, given, select(inputs, free))
+    fixed = dict.fromkeys([*residuals.fixed, *(var for var in leaves if var in known)])
+    sliced = dict.fromkeys([*residuals.sliced, *(var for var in leaves if var in groups.slices)])
+    numbers = [var for var in leaves if var in counters]
+    return Residuals(list(fixed), residuals.final, [*sliced, *numbers], stacked), numbers
+
+
+def counters_of(body: Graph, adjoint: Adjoint, constants: int, firsts: Values) -> dict[Var, tuple[int, int]]:
+    """Return the carries that begin with a known number and to which each turn adds another one, with both."""
+    carries = parts(adjoint.graph.inputs[: len(adjoint.reached)], constants, len(firsts)).carries
+    return {
+        carries[n]: (int(firsts[n]), step)
         for n, step in _steps(body, constants, len(firsts)).items()
         if isinstance(firsts[n], (int, np.integer))
     }
-    known = {var for var, _ in adjoint.graph.constants}
-    varying = dependents(adjoint.graph, [*inputs.carries, *inputs.slices, *adjoint.before])
-    definitions = {equation.outputs[0]: equation for equation in adjoint.graph.equations[: adjoint.split]}
-    leaves: dict[Var, list[Var] | None] = {}
-
-    def found(var: Var) -> list[Var] | None:
-        """Return what a value follows from; None if it does not follow from the number of the turn."""
-        if var not in leaves:
-            leaves[var] = None
-            if var in counters or (var not in varying and var.dtype == INT64 and not var.shape):
-                leaves[var] = [var]
-            elif var in definitions and var.dtype == INT64 and not var.shape:
-                equation = definitions[var]
-                operands = [x for x in equation.operands if not isinstance(x, Literal)]
-                below = [found(x) for x in operands] if equation.primitive in _AGAIN else [None]
-                if None not in below:
-                    leaves[var] = [x for one in below for x in one or ()]
-        return leaves[var]
-
-    fixed, numbers, stacked = list(residuals.fixed), dict[Var, tuple[int, int]](), list[Var]()
-    for var in residuals.stacked:
-        below = found(var)
-        if below is None:
-            stacked.append(var)
-            continue
-        for leaf in below:
-            if leaf in counters:
-                numbers[leaf] = counters[leaf]
-            elif leaf not in fixed and leaf not in known:
-                fixed.append(leaf)
-    return Residuals(fixed, residuals.final, [*residuals.sliced, *numbers], stacked), numbers
 
 
 @memoized
@@ -271,16 +263,28 @@ def _steps(body: Graph, constants: int, carries: int) -> dict[int, int]:
     return found
 
 
+def free_operands(count: int, constants: int, carries: int) -> list[bool]:
+    """Return which operands of a loop the pass backward reads at no cost where it has all operands: all but carries."""
+    return [not constants <= place < constants + carries for place in range(count)]
+
+
 def stacked_residuals(body: Graph, active: Flags, constants: int, carries: int) -> list[TensorType]:
-    """Return the types of the residuals of a turn that a scan stacks."""
-    return [var.type for var in residuals_of(adjoint_graph(body, active), constants, carries).stacked]
+    """Return the types of the residuals of a turn that a scan stacks whose operands are kept."""
+    free = free_operands(len(active), constants, carries)
+    adjoint = adjoint_graph(body, active, free)
+    residuals = residuals_of(adjoint, constants, carries)
+    residuals, _ = without_known(residuals, adjoint, constants, carries, free, ())
+    return [var.type for var in residuals.stacked]
 
 
 def carries_of_residuals(body: Graph, active: Flags, constants: int, carries: int) -> list[bool]:
     """Return which carries the residuals of any turn depend on: the pass backward reads no others."""
-    adjoint = adjoint_graph(body, active)
-    read = [*adjoint.residuals(), *adjoint.after]
-    needed = parts(read_inputs(adjoint.graph, read), constants, carries).carries
+    needed = [False] * carries
+    for free in ((), free_operands(len(active), constants, carries)):
+        adjoint = adjoint_graph(body, active, free)
+        read = [*adjoint.residuals(), *adjoint.after]
+        found = parts(read_inputs(adjoint.graph, read), constants, carries).carries
+        needed = list(map(max, needed, found))
     while True:
         outputs = select(body.outputs[:carries], needed)
         read = parts(read_inputs(body, outputs), constants, carries).carries
@@ -301,19 +305,25 @@ def pull_scan(
     carries: int,
     unread: Flags = (),
     near: Values = (),
+    is_kept: bool = False,
     **params: Any,
 ) -> Any:
     """Scan forward and keep the residuals; the pullback scans in the opposite direction.
 
     Carries that are ``unread``, by the caller and by the pass backward, stay as they are. New tapes are made ``near``
-    some values, as well as the operands.
+    some values, as well as the operands. Operands that are kept cost the pass backward nothing.
     """
     active = active_inputs(functools.partial(propagate, body), active, constants, carries)
-    adjoint = adjoint_graph(body, active)
-    firsts = primals[constants : constants + carries]
-    residuals, numbers = residuals_of(adjoint, constants, carries), dict[Var, tuple[int, int]]()
+    free = free_operands(len(active), constants, carries)
+    if not is_kept:
+        free = [flag and found for flag, found in zip(free, free_of(primals), strict=True)]
+    adjoint = adjoint_graph(body, active, free)
+    firsts, counters = primals[constants : constants + carries], dict[Var, tuple[int, int]]()
     if not params["reverse"] and params["length"] <= _MOST_NUMBERS:
-        residuals, numbers = without_counters(residuals, adjoint, body, constants, firsts)
+        counters = counters_of(body, adjoint, constants, firsts)
+    residuals = residuals_of(adjoint, constants, carries)
+    residuals, needed = without_known(residuals, adjoint, constants, carries, free, counters)
+    numbers = {var: counters[var] for var in needed}
     fixed, sliced = _known_residuals(
         adjoint, residuals, numbers, primals, constants, carries, params["length"]
     )

@@ -384,12 +384,15 @@ class Adjoint(NamedTuple):
 
 
 @memoized
-def adjoint_graph(graph: Graph, active: Flags) -> Adjoint:
-    """Write a graph and its backward pass, from its outputs to the active inputs."""
+def adjoint_graph(graph: Graph, active: Flags, free: Flags = ()) -> Adjoint:
+    """Write a graph and its backward pass, from its outputs to the active inputs.
+
+    Inputs are ``free`` where the backward pass has them at no cost, because no loop around changes them.
+    """
     with running(GraphTrace()) as staging:
         inputs = [staging.new_input(type_) for type_ in graph.input_types]
         nodes = [Node(value) if flag else None for value, flag in zip(inputs, active, strict=True)]
-        recorder = Recorder(staging)
+        recorder = Recorder(staging, (box for box, flag in zip(inputs, free, strict=False) if flag))
         with recorded(recorder), running(TapeTrace()) as tape:
             outputs = evaluate(graph, *boxes_of(tape, inputs, nodes))
         states = [state_of(tape, output) for output in outputs]

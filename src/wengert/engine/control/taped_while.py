@@ -6,8 +6,9 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from wengert.engine.control.scan_primitive import backward_step, residuals_of
+from wengert.engine.control.scan_primitive import Residuals, backward_step, residuals_of, without_known
 from wengert.engine.control.subgraphs import (
+    Adjoint,
     Flags,
     Values,
     active_inputs,
@@ -19,7 +20,7 @@ from wengert.engine.control.subgraphs import (
     spread,
     subgraph,
 )
-from wengert.engine.control.tapes import COUNT, Tape, Threaded, have_room, tape_of, types_of_tapes
+from wengert.engine.control.tapes import COUNT, Tape, Threaded, free_of, have_room, tape_of, types_of_tapes
 from wengert.engine.control.values import zeros
 from wengert.engine.core.dtypes import INT64
 from wengert.engine.ir.graph import Equation, Graph, Literal, Var
@@ -46,21 +47,22 @@ def pull_taped(
     """
     count = len(body.outputs)
     flags = tuple(active_inputs(functools.partial(propagate, body), active[tested:], fixed, count))
-    tapes = _tapes(body, flags, fixed)
+    free = *free_of(primals[tested : tested + fixed]), *[False] * count
+    tapes = _tapes(body, flags, free, fixed)
     threaded = Threaded(tapes, primals)
     last = tested + fixed
     results = run(
         *primals,
         *threaded.before,
         condition=_condition(condition, tuple(tapes)),
-        body=_forward(body, flags, fixed),
+        body=_forward(body, flags, free, fixed),
         tested=tested,
         fixed=fixed,
         **limits,
     )
     start, end = threaded.before[0], results[count]
     final = threaded.end(results[count:])
-    constants = _constants(body, flags, primals[tested:last])
+    constants = _constants(body, flags, free, primals[tested:last])
     types = list(map(type_of, results[:count]))
 
     def pullback(cotangents: Values) -> list[Any]:
@@ -75,7 +77,7 @@ def pull_taped(
             *carried,
             *sums,
             condition=_is_left([type_of(x) for x in (*carried, *sums)]),
-            body=_backward(body, flags, fixed),
+            body=_backward(body, flags, free, fixed),
             tested=1,
             fixed=len(operands),
             **limits,
@@ -86,17 +88,23 @@ def pull_taped(
     return tuple(results[:count]), pullback
 
 
-def _constants(body: Graph, active: Flags, operands: Values) -> list[Any]:
+def _residuals(adjoint: Adjoint, free: Flags, fixed: int, carries: int) -> Residuals:
+    """Return what the pass backward reads."""
+    residuals = residuals_of(adjoint, fixed, carries)
+    return without_known(residuals, adjoint, fixed, carries, free, ())[0]
+
+
+def _constants(body: Graph, active: Flags, free: Flags, operands: Values) -> list[Any]:
     """Return what the pass backward reads that is the same in each turn, given the operands that are."""
-    adjoint, fixed = adjoint_graph(body, active), len(operands)
-    needed = residuals_of(adjoint, fixed, len(body.outputs)).fixed
+    adjoint, fixed = adjoint_graph(body, active, free), len(operands)
+    needed = _residuals(adjoint, free, fixed, len(body.outputs)).fixed
     return evaluate(subgraph(adjoint.graph, adjoint.graph.inputs[:fixed], needed), *operands)
 
 
-def _tapes(body: Graph, active: Flags, fixed: int) -> list[Tape]:
+def _tapes(body: Graph, active: Flags, free: Flags, fixed: int) -> list[Tape]:
     """Return the tape of a loop with a body, and those of the loops in it."""
-    adjoint = adjoint_graph(body, active)
-    kept = residuals_of(adjoint, fixed, len(body.outputs)).stacked
+    adjoint = adjoint_graph(body, active, free)
+    kept = _residuals(adjoint, free, fixed, len(body.outputs)).stacked
     return [tape_of([var.type for var in kept]), *adjoint.tapes]
 
 
@@ -113,14 +121,14 @@ def _condition(condition: Graph, tapes: tuple[Tape, ...]) -> Graph:
 
 
 @memoized
-def _forward(body: Graph, active: Flags, fixed: int) -> Graph:
+def _forward(body: Graph, active: Flags, free: Flags, fixed: int) -> Graph:
     """Return the body that writes on the tapes, too."""
-    adjoint, count = adjoint_graph(body, active), len(body.outputs)
-    kept = residuals_of(adjoint, fixed, count).stacked
+    adjoint, count = adjoint_graph(body, active, free), len(body.outputs)
+    kept = _residuals(adjoint, free, fixed, count).stacked
     inputs = adjoint.graph.inputs[: len(active)]
     outputs = adjoint.graph.outputs[:count]
     forward = subgraph(adjoint.graph, (*inputs, *adjoint.before), (*outputs, *adjoint.after, *kept))
-    number, *arrays = map(Var, _tapes(body, active, fixed)[0].parts())
+    number, *arrays = map(Var, _tapes(body, active, free, fixed)[0].parts())
     written = {var: (array, Var(array.type)) for var, array in zip(kept, arrays, strict=True)}
 
     def write(variables: Sequence[Var]) -> list[Equation]:
@@ -141,13 +149,13 @@ def _forward(body: Graph, active: Flags, fixed: int) -> Graph:
 
 
 @memoized
-def _backward(body: Graph, active: Flags, fixed: int) -> Graph:
+def _backward(body: Graph, active: Flags, free: Flags, fixed: int) -> Graph:
     """Return a turn of the pass backward, which first carries the number of its row."""
-    adjoint = adjoint_graph(body, active)
-    residuals = residuals_of(adjoint, fixed, len(body.outputs))
+    adjoint = adjoint_graph(body, active, free)
+    residuals = _residuals(adjoint, free, fixed, len(body.outputs))
     step = backward_step(adjoint, residuals, active, fixed, len(body.outputs))
     constants, kept = len(residuals.fixed), len(residuals.stacked)
-    (own, *_), types = _tapes(body, active, fixed), list(step.input_types)
+    (own, *_), types = _tapes(body, active, free, fixed), list(step.input_types)
     first = constants + kept + len(adjoint.final)
     carried = types[constants + len(adjoint.final) : len(types) - kept]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -95,8 +95,9 @@ def have_room(tapes: Sequence[Tape], values: Sequence[Any]) -> Any:
 class Recorder:
     """The tapes of a graph under construction whose backward pass is to be written, too."""
 
-    def __init__(self, trace: GraphTrace) -> None:
+    def __init__(self, trace: GraphTrace, free: Iterable[Any] = ()) -> None:
         self.trace = trace
+        self._free = {trace.variable(box.state) for box in free}
         self.tapes: list[Tape] = []
         self.before: list[Any] = []
         """Their values when the graph begins: further inputs."""
@@ -104,6 +105,12 @@ class Recorder:
         """Their values when its forward pass ends: further results of this."""
         self.final: list[Any] = []
         """Their values when the forward passes of all loops around have ended: further inputs of its backward pass."""
+
+    def is_free(self, value: Any) -> bool:
+        """Return whether the pass backward has a value at no cost, because no loop around changes it."""
+        if not isinstance(value, Box):
+            return True
+        return value.owner is self.trace and self.trace.variable(value.state) in self._free
 
     def add(self, tapes: Sequence[Tape]) -> slice:
         """Add tapes; return the place of their values."""
@@ -122,6 +129,12 @@ _recorder: contextvars.ContextVar[Recorder | None] = contextvars.ContextVar("rec
 def recorder() -> Recorder | None:
     """Return what keeps the tapes of the graph whose forward pass is being written; None outside of one."""
     return _recorder.get()
+
+
+def free_of(values: Sequence[Any]) -> list[bool]:
+    """Return which values the pass backward has at no cost, because no loop around changes them."""
+    around = recorder()
+    return [around is None or around.is_free(value) for value in values]
 
 
 @contextlib.contextmanager

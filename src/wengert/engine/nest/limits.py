@@ -134,6 +134,8 @@ def of_store(store: Store) -> Limits:
                 found, value = found | _conditions(condition), x
             case Load() if is_same_element(value, own):
                 return None
+            case Apply(operation="add", operands=(Load() as kept, x)) if is_same_element(kept, own):
+                return _either(found, _of_value(x))
             case _:
                 return found
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from wengert.engine.core.dtypes import INT64
 from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.engine.ir.types import TensorType
 from wengert.engine.passes.dead import eliminate_dead
@@ -23,12 +24,22 @@ def fuse_scatter_add(graph: Graph) -> Graph:
 
     As where eager mode adds to a buffer, an element that nothing is added to stays as it is, -0 too.
     """
-    if fuse_scatter_add not in graph.derived:
-        inside = with_programs_inside(graph, fuse_scatter_add)
-        changed = _Sums(inside).run()
+    return _fused(graph, is_inside=False)
+
+
+def _fused(graph: Graph, is_inside: bool) -> Graph:
+    """Return the fused graph; it ``is_inside`` of another one as the body of a loop or a branch.
+
+    There what the derivative of ``x[2]`` adds to a sum of many turns goes into the element. Elsewhere a sum of such
+    arrays is one nest over all elements.
+    """
+    key = _fused, is_inside
+    if key not in graph.derived:
+        inside = with_programs_inside(graph, lambda program: _fused(program, is_inside=True))
+        changed = _Sums(inside, is_inside).run()
         fused = changed if changed is inside else eliminate_dead(changed)
-        graph.derived[fuse_scatter_add] = fused.derived[fuse_scatter_add] = fused
-    return graph.derived[fuse_scatter_add]
+        graph.derived[key] = fused.derived[key] = fused
+    return graph.derived[key]
 
 
 #: What a sum begins with: a variable, or None for zeros.
@@ -54,8 +65,9 @@ _Place = tuple[int, int]
 class _Sums:
     """The sums in a graph, which can begin with other arrays."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, is_inside: bool) -> None:
         self._graph = graph
+        self._is_inside = is_inside
         self._equations: dict[_Place, Equation] = {(n, 0): one for n, one in enumerate(graph.equations)}
         self._uses = Counter(atom for equation in graph.equations for atom in equation.operands)
         self._uses.update(graph.outputs)
@@ -87,7 +99,8 @@ class _Sums:
         for var in equation.outputs:
             self._places[var] = place
             self._sums.pop(var, None)
-        if equation.primitive == "scatter_add":
+        is_element = self._is_inside and equation.primitive == "embed" and _element(equation)
+        if equation.primitive == "scatter_add" or is_element:
             self._sums[equation.outputs[0]] = {None: _Step(place, None, 0, scatters=True)}
         if equation.primitive == "cond":
             for output in _scattering(list(equation.graphs())):
@@ -105,9 +118,19 @@ class _Sums:
         for x, addend in (equation.operands, equation.operands[::-1]):
             if not isinstance(addend, Literal) and x.type == addend.type == result.type:
                 steps = self._steps(addend)
-                if steps and steps[-1].scatters and self._begin(x, steps, place):
+                if (
+                    steps
+                    and steps[-1].scatters
+                    and self._may_begin(x, steps)
+                    and self._begin(x, steps, place)
+                ):
                     return True
         return False
+
+    def _may_begin(self, x: Atom, steps: Sequence[_Step]) -> bool:
+        """Return whether a sum may begin with a value; where it begins with an element, with what turns add up."""
+        is_element = self._equations[steps[0].place].primitive == "embed"
+        return not is_element or any(start is not None for start in self.starts(x))
 
     def _steps(self, atom: Atom) -> list[_Step]:
         """Return the steps of a sum of zeros; none if a value is no such sum."""
@@ -212,9 +235,9 @@ def _starts_of(branches: Sequence[Graph]) -> list[tuple[dict[_Start, _Step | Non
 
 
 def _starts(graph: Graph) -> list[dict[_Start, _Step | None]]:
-    """Return what each output may be regarded as beginning with; found once, as each level of nesting asks."""
+    """Return what each output of a program may be regarded as beginning with; each level of nesting asks."""
     if _starts not in graph.derived:
-        sums = _Sums(graph)
+        sums = _Sums(graph, is_inside=True)
         sums.run()
         graph.derived[_starts] = list(map(sums.starts, graph.outputs))
     return graph.derived[_starts]
@@ -232,7 +255,17 @@ def _begun_branch(branch: Graph, output: int, type_: TensorType) -> Graph:
         outputs[output] = after
         equations = (*equations, Equation("add", (before, addend), (after,)))
     changed = replace(branch, inputs=(*branch.inputs, before), equations=equations, outputs=tuple(outputs))
-    return fuse_scatter_add(changed)
+    return _fused(changed, is_inside=True)
+
+
+def _element(equation: Equation) -> tuple[Literal, ...] | None:
+    """Return the indices of the element, or of the row, that an `embed` fills; None for other parts."""
+    index, shape = equation.params["index"], equation.params["shape"]
+    first = [entry for entry in index if isinstance(entry, int)]
+    whole = [(0, extent, 1) for extent in shape[len(first) :]]
+    if not first or list(index) != [*first, *whole[: len(index) - len(first)]]:
+        return None
+    return tuple(Literal(entry, TensorType(INT64, (), True)) for entry in first)
 
 
 def _begun(equation: Equation, step: _Step, before: Atom) -> Equation:
@@ -243,7 +276,9 @@ def _begun(equation: Equation, step: _Step, before: Atom) -> Equation:
         }
         return replace(equation, operands=(*equation.operands, before), params=params)
     if step.operand is None:
-        return replace(equation, primitive="add_at", operands=(before, *equation.operands), params={})
+        indices = (_element(equation) or ()) if equation.primitive == "embed" else ()
+        operands = before, *equation.operands, *indices
+        return replace(equation, primitive="add_at", operands=operands, params={})
     operands = list(equation.operands)
     operands[step.operand] = before
     return replace(equation, operands=tuple(operands))

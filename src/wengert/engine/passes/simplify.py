@@ -7,6 +7,7 @@ from wengert.engine.passes.algebra import apply_algebra
 from wengert.engine.passes.common import merge_common
 from wengert.engine.passes.dead import eliminate_dead
 from wengert.engine.passes.fold import fold_constants
+from wengert.engine.passes.merge_passed import merge_passed
 from wengert.engine.passes.rewrite import with_programs_inside
 
 
@@ -27,7 +28,7 @@ def simplify(graph: Graph) -> Graph:
     """
     graph = with_programs_inside(graph, simplify)
     while True:
-        simpler = eliminate_dead(merge_common(apply_algebra(fold_constants(graph))))
+        simpler = eliminate_dead(merge_passed(merge_common(apply_algebra(fold_constants(graph))), simplify))
         if simpler is graph:
             return graph
         graph = simpler
