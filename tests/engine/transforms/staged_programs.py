@@ -482,6 +482,37 @@ def walrus(x):
     return y + n
 
 
+@program((_X, 0.8), (_X, -0.8))
+def walrus_in_operands(x, a):
+    s = 0.0
+    for i in range(8):
+        if x[i] > 0 and (y := np.sin(x[i]) * a) > 0.2:
+            s += y
+        elif x[i] < -0.5 or (z := x[i] * 2) > -0.4:
+            s -= x[i]
+        else:
+            s += z
+    t = (u := x[1]) if a > 0.2 else (u := x[2] * 2)
+    v = 0 < (m := x[1] * a) < (x[2] + 1)
+    return s + t * u + m * v
+
+
+@program((0.5, 0.3), (-0.5, 0.3), (0.5, 3.0))
+def walrus_that_may_not_be_bound(x, a):
+    if x > 0 and (y := x * a) > 1:
+        return 2 * y
+    return y
+
+
+@program((_X, 0.8), (_X, 3.0))
+def walrus_in_a_condition(x, a):
+    n, s = 0, 0.0
+    while n < 8 and (y := x[n] * a) < 1.5 and (w := y * y) < 3:
+        s += w
+        n += 1
+    return s * n + y
+
+
 @program(np.eye(5) * 3 + 0.3, np.diag([1.0, 0.0, 2.0, 3.0, 1.0])[::-1] + 0.1)
 def pivoting(A):
     A = A.copy()

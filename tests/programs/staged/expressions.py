@@ -248,7 +248,11 @@ FLOATS: dict[str, list[str]] = {
     "recursion": ["nested(<F>, 3)"],
     "late": ["late(<F>)"],
     "float32": ["np.float32(<F>)", "<F> * v[1]"],
-    "walrus": ["((<new1> := <F>) * <new1> + <F>)"],
+    "walrus": [
+        "((<new1> := <F>) * <new1> + <F>)",
+        "((<new1> := <F>) if <T> else <F>)",
+        "(<F> and (<new1> := <F>))",
+    ],
     "comprehension": [
         "sum(e * e for e in <A>)",
         "sum([e for e in <A>]) * 0.5",
@@ -298,7 +302,12 @@ TRUTHS: dict[str, list[str]] = {
     "numpy": ["np.any(<A> > <L>)", "np.all(<S> < 2.0)", "np.isnan(<L>)"],
     "math": ["math.isnan(<L>)", "math.isfinite(<L>)"],
     "counts": ["c[2] > 1", "c[0] == c[1]"],
-    "walrus": ["(<new1> := <F>) > 0.3 and <new1> < 0.9"],
+    "walrus": [
+        "(<new1> := <F>) > 0.3 and <new1> < 0.9",
+        "(<T> and (<new1> := <F>) > 0.3 and <new1> < 0.9)",
+        "(<T> or (<new1> := <F>) > 0.3 or <new1> < -0.3)",
+        "<N> < (<new1> := <F>) < (<new2> := <F>)",
+    ],
     "none": ["best is None"],
     "comprehension": ["any(e > <L> for e in <A>)", "all(e > <L> for e in <A> if e < <L>)"],
 }

@@ -215,6 +215,19 @@ class Writer:
             lines += [f"elif {draw.truth(names)}:", f"    {u} = {draw.float(names)}"]
         return lines, replace(names, maybe=(*names.maybe, u))
 
+    def walrus(self, names: Names) -> tuple[Lines, Names]:
+        """A variable that an operand binds that may not be evaluated."""
+        draw, u, w = self.draw, self.draw.fresh("u"), self.draw.fresh("u")
+        forms = [
+            ["if <T> and (<u> := <F>) > -0.2:", "    <set1> = <set1> + <u>"],
+            ["if not <T> or (<u> := <F>) > 0.2:", "    <set> = <F>", "else:", "    <set1> = <set1> + <u>"],
+            ["<set> = <u> if <T> and (<u> := <F>) > -0.2 else <F>"],
+            ["if <T> and (<u> := <F>) > 0.1 and (<w> := <u> * 0.5) < 0.4:", "    <set1> = <u> + <w>"],
+        ]
+        lines = [line.replace("<u>", u).replace("<w>", w) for line in draw.random.choice(forms)]
+        behind = replace(names, maybe=(*names.maybe, u)) if draw.chance(0.4) else names
+        return [draw.fill(line, names, 1) for line in lines], behind
+
     def raising(self, names: Names) -> tuple[Lines, Names]:
         """An exception of the program's own."""
         lines = self.draw.random.choice(RAISING)
@@ -332,6 +345,7 @@ class Writer:
 
 SPECIAL: dict[str, Callable[[Writer, Names], tuple[Lines, Names]]] = {
     "unbound": Writer.unbound,
+    "walrus": Writer.walrus,
     "raises": Writer.raising,
     "try": Writer.trying,
     "with": Writer.within,

@@ -71,6 +71,8 @@ from wengert.engine.staged.shared import Made, freeze_shared
 from wengert.engine.staged.texts import text_of
 from wengert.engine.transforms.staging import evaluate
 
+#: A function that closes over variables, and what is known of them.
+Shares = tuple[Any, Any] | None
 #: A second operand of `and` or `or` with at most so many operations is evaluated in any case, if it raises no error.
 _CHEAP = 16
 
@@ -104,6 +106,16 @@ _negated: dict[int, tuple[weakref.ref[Box], tuple[Box, ...]]] = {}
 def _negation(value: Box, *of: Box) -> Box:
     key = id(value)
     _negated[key] = weakref.ref(value, lambda _: _negated.pop(key, None)), of
+    return value
+
+
+#: The first operands of `and`, with True, and of `or`, with False, by the identity of the truth value of both.
+_joined: dict[int, tuple[weakref.ref[Box], Box, bool]] = {}
+
+
+def _join(value: Box, first: Box, is_and: bool) -> Box:
+    key = id(value)
+    _joined[key] = weakref.ref(value, lambda _: _joined.pop(key, None)), first, is_and
     return value
 
 
@@ -142,6 +154,9 @@ def _facts(pred: Box, is_true: bool) -> list[Fact]:
     _, of = _negated.get(id(pred), (None, ()))
     if is_true or len(of) == 1:
         found += [Fact(value, not is_true) for value in of]
+    _, first, holds_both = _joined.get(id(pred), (None, None, None))
+    if first is not None and holds_both is is_true:
+        found += _facts(first, is_true)
     return found
 
 
@@ -172,58 +187,78 @@ def if_(test: Any, yes: Callable[[], Any], no: Callable[[], Any] | None, state: 
     _staged(pred, (yes, no), variables(state, info))
 
 
-def choice(test: Any, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
-    """Return the value of ``yes() if test else no()``."""
+def choice(test: Any, yes: Callable[[], Any], no: Callable[[], Any], shares: Shares = None) -> Any:
+    """Return the value of ``yes() if test else no()``.
+
+    Args:
+        test: the condition.
+        yes: the value if it holds.
+        no: the other value.
+        shares: the variables that these bind, as `if_` takes them, or None.
+    """
     pred = truth(test)
     if not isinstance(pred, Box):
         return run(yes) if pred else run(no)
-    return _staged(pred, (yes, no), ())
+    return _staged(pred, (yes, no), _shared(shares))
 
 
-def both(first: Any, *later: Callable[[], Any]) -> Any:
-    """Return the value of ``first and later()``."""
+def both(first: Any, *later: Callable[[], Any], shares: Shares = None) -> Any:
+    """Return the value of ``first and later()``; ``shares`` are variables that later operands bind."""
     pred = truth(first)
     if not isinstance(pred, Box):
-        return _next(both, later) if pred else first
-    return _staged(pred, (lambda: _next(both, later), lambda: first), ())
+        return _next(both, later, shares) if pred else first
+    return _staged(pred, (lambda: _next(both, later, shares), lambda: first), _shared(shares))
 
 
-def either(first: Any, *later: Callable[[], Any]) -> Any:
-    """Return the value of ``first or later()``."""
+def either(first: Any, *later: Callable[[], Any], shares: Shares = None) -> Any:
+    """Return the value of ``first or later()``; ``shares`` are variables that later operands bind."""
     pred = truth(first)
     if not isinstance(pred, Box):
-        return first if pred else _next(either, later)
-    return _staged(pred, (lambda: first, lambda: _next(either, later)), ())
+        return first if pred else _next(either, later, shares)
+    return _staged(pred, (lambda: first, lambda: _next(either, later, shares)), _shared(shares))
 
 
-def _next(join: Callable[..., Any], later: Sequence[Callable[[], Any]]) -> Any:
+def _shared(shares: Shares) -> Sequence[Variable]:
+    if shares is None:
+        return ()
+    if shares[1][1]:
+        requirement = "a global variable is assigned where only a run knows whether"
+        raise refusal("if", requirement, hint="return the value")
+    return variables(*shares)
+
+
+def _next(join: Callable[..., Any], later: Sequence[Callable[[], Any]], shares: Shares) -> Any:
     value = run(later[0])
-    return join(value, *later[1:]) if later[1:] else value
+    return join(value, *later[1:], shares=shares) if later[1:] else value
 
 
-def both_hold(first: Any, *later: Callable[[], Any]) -> Any:
-    """Return the truth value of ``first and later()``."""
+def both_hold(first: Any, *later: Callable[[], Any], shares: Shares = None) -> Any:
+    """Return the truth value of ``first and later()``; ``shares`` are variables that later operands bind."""
     pred = truth(first)
     if not isinstance(pred, Box):
-        return _next_truth(both_hold, later) if pred else False
-    return _joined_truth(pred, True, lambda: _next_truth(both_hold, later))
+        return _next_truth(both_hold, later, shares) if pred else False
+    return _joined_truth(pred, True, lambda: _next_truth(both_hold, later, shares), shares)
 
 
-def either_holds(first: Any, *later: Callable[[], Any]) -> Any:
-    """Return the truth value of ``first or later()``."""
+def either_holds(first: Any, *later: Callable[[], Any], shares: Shares = None) -> Any:
+    """Return the truth value of ``first or later()``; ``shares`` are variables that later operands bind."""
     pred = truth(first)
     if not isinstance(pred, Box):
-        return True if pred else _next_truth(either_holds, later)
-    return _joined_truth(pred, False, lambda: _next_truth(either_holds, later))
+        return True if pred else _next_truth(either_holds, later, shares)
+    return _joined_truth(pred, False, lambda: _next_truth(either_holds, later, shares), shares)
 
 
-def _next_truth(join: Callable[..., Any], later: Sequence[Callable[[], Any]]) -> Any:
+def _next_truth(join: Callable[..., Any], later: Sequence[Callable[[], Any]], shares: Shares) -> Any:
     value = run(later[0])
-    return join(value, *later[1:]) if later[1:] else truth(value)
+    return join(value, *later[1:], shares=shares) if later[1:] else truth(value)
 
 
-def _joined_truth(pred: Box, goes_on: bool, later: Callable[[], Any]) -> Any:
+def _joined_truth(pred: Box, goes_on: bool, later: Callable[[], Any], shares: Shares) -> Any:
     """Return the truth value of a first operand that only a run knows, and of a second one."""
+    functions = (later, lambda: False) if goes_on else (lambda: True, later)
+    if shares is not None:
+        made = _staged(pred, functions, _shared(shares))
+        return _join(made, pred, goes_on) if isinstance(made, Box) else made
     _keep_counted(pred)
     side = _side(later, (), (later,), _facts(pred, goes_on))
     content = side.result
@@ -237,8 +272,7 @@ def _joined_truth(pred: Box, goes_on: bool, later: Callable[[], Any]) -> Any:
         graph = side.trace.finish([value])
         if len(graph.equations) <= _CHEAP and not may_raise(graph) and not _programs(graph):
             (second,) = evaluate(graph, *side.trace.captured)
-            return (logical_and if goes_on else logical_or)(pred, second)
-    functions = (later, lambda: False) if goes_on else (lambda: True, later)
+            return _join((logical_and if goes_on else logical_or)(pred, second), pred, goes_on)
     return _staged(pred, functions, ())
 
 
@@ -252,19 +286,20 @@ def _programs(graph: Any) -> bool:
     return any(True for equation in graph.equations for _ in equation.graphs())
 
 
-def chain(first: Any, *links: tuple[Callable[..., Any], Callable[[], Any]]) -> Any:
+def chain(first: Any, *links: tuple[Callable[..., Any], Callable[[], Any]], shares: Shares = None) -> Any:
     """Return the value of a chain of comparisons, such as ``a < b < c``.
 
     Args:
         first: the first operand.
         links: each comparison with its second operand.
+        shares: the variables that operands behind the second one bind, as `if_` takes them, or None.
     """
     (compare, operand), *rest = links
     second = run(operand)
     value = compare(first, second)
     if rest and isinstance(value, Box) and value.shape == () and value.dtype == np.bool_:
-        return both_hold(value, lambda: chain(second, *rest))
-    return both(value, lambda: chain(second, *rest)) if rest else value
+        return both_hold(value, lambda: chain(second, *rest, shares=shares), shares=shares)
+    return both(value, lambda: chain(second, *rest, shares=shares), shares=shares) if rest else value
 
 
 def contains(value: Any, container: Any) -> Any:
@@ -402,14 +437,14 @@ def _staged(pred: Box, functions: Sequence[Callable[[], Any] | None], names: Seq
     yes, no = sides
     if yes.problem is not None and no.problem is not None:
         raise refusal("if", "both branches raise an exception", type(yes.problem).__name__)
-    merge = _Merge(yes, no)
+    merge = _Merge(pred, yes, no)
     places: dict[Any, Place] = {**{key_of(name): name for name in names}, **yes.places, **no.places}
     exchanged = {id(box): box for side in sides for box in side.exchanged}
     places = {key: place for key, place in places.items() if not (key[0] == "array" and key[1] in exchanged)}
     made = {key: merge.place(place) for key, place in places.items() if place.is_live}
     value = merge.content("the value", yes.result, no.result, False)
     code = merge.number(yes.code, no.code)
-    results = merge.carried_out(pred)
+    results = merge.carried_out()
     for key, place in places.items():
         if key in made:
             _put(place, made[key](results))
@@ -439,7 +474,8 @@ Taking = Callable[[Sequence[Any]], Any]
 class _Merge:
     """The results of a `cond`: what both branches leave in each place."""
 
-    def __init__(self, yes: Side, no: Side) -> None:
+    def __init__(self, pred: Box, yes: Side, no: Side) -> None:
+        self._pred = pred
         self._sides = yes, no
         self._pairs: list[tuple[Any, Any]] = []
         self._types: list[TensorType] = []
@@ -529,6 +565,8 @@ class _Merge:
     def _flag(self, yes: Any, no: Any) -> Taking | None:
         if yes is True and no is True:
             return None
+        if yes is True and no is False:
+            return lambda _: self._pred
         return self._leaf("", Leaf(yes, yes, None), Leaf(no, no, None))
 
     def number(self, yes: Any, no: Any) -> Taking | None:
@@ -585,7 +623,7 @@ class _Merge:
             self._shared[position] = shared
         return lambda results: results[position]
 
-    def carried_out(self, pred: Box) -> Sequence[Any]:
+    def carried_out(self) -> Sequence[Any]:
         """Return the results."""
         if not self._pairs:
             return ()
@@ -596,7 +634,7 @@ class _Merge:
         ]
         (yes, no), captured = aligned(*branches)
         yes, no = convert_outputs(yes, self._types), convert_outputs(no, self._types)
-        results = cond_primitive(pred, *captured, on_true=yes, on_false=no)
+        results = cond_primitive(self._pred, *captured, on_true=yes, on_false=no)
         for position, roots in self._shared.items():
             link(results[position], roots)
         return results
