@@ -513,6 +513,71 @@ def walrus_in_a_condition(x, a):
     return s * n + y
 
 
+@program((_X, 0.8), (_X, 3.0))
+def smallest_above(x, a):
+    best = None
+    for i in range(8):
+        if x[i] > a and (best is None or x[i] < best):
+            best = x[i] * a
+    return best if best is not None else -a
+
+
+@program((_X, 0.8))
+def smallest(x, a):
+    best = where = None
+    for i in range(8):
+        if best is None or x[i] * a < best:
+            best, where = x[i] * a, i
+    return best + x[where - 1]
+
+
+@program((_X, 0.8), (_X, 3.0), (_X, 7.0))
+def largest_until(x, a):
+    best, n = None, 0
+    while n < 8 and x[n] * a < 2:
+        if x[n] > 0 and (not best or x[n] > best):
+            best = x[n] * a
+        n += 1
+    if best is None:
+        return 0.5 * a
+    return best * n
+
+
+@program((0.5, 0.8), (-0.5, 0.8))
+def none_in_arithmetic(x, a):
+    best = None
+    if x > 0:
+        best = x * a
+    return 2 * best
+
+
+def _first_above(x, a):
+    for v in x:
+        if v > a:
+            return v
+
+
+@program((_X, 0.8), (_X, 3.0), (_X, -9.0))
+def helper_that_may_return_none(x, a):
+    r, s = _first_above(x, a), _first_above(x, -a)
+    if r is None:
+        return a
+    if not s:
+        return r
+    return r * s
+
+
+@program((_X, 0.5))
+def last_value_or_none(x, a):
+    last = None
+    total = 0.0
+    for v in x:
+        if last is not None:
+            total += (v - last) ** 2
+        last = v * a if v > a else None
+    return total
+
+
 @program(np.eye(5) * 3 + 0.3, np.diag([1.0, 0.0, 2.0, 3.0, 1.0])[::-1] + 0.1)
 def pivoting(A):
     A = A.copy()

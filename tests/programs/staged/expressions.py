@@ -15,8 +15,8 @@ FEATURES = {
     **dict.fromkeys(("raises", "domain", "bounds", "dict", "class", "unbound", "walrus", "with"), 0.25),
     **dict.fromkeys(("float32", "int32", "nan", "recursion", "deletes", "several", "late", "records"), 0.2),
     **dict.fromkeys(("int of float", "match", "comprehension", "zero", "texts", "list", "generators"), 0.12),
-    **dict.fromkeys(("alias", "names", "kinds"), 0.12),
-    **dict.fromkeys(("try", "none"), 0.06),
+    **dict.fromkeys(("alias", "names", "kinds", "none"), 0.12),
+    **dict.fromkeys(("try",), 0.06),
     **dict.fromkeys(("sums of truths", "whole in single"), 0.0),  # only with `--with`
 }
 

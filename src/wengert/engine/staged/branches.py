@@ -36,6 +36,7 @@ from wengert.engine.staged.contents import (
 from wengert.engine.staged.counted import is_counted
 from wengert.engine.staged.exchanged import give_up, refusal
 from wengert.engine.staged.grown import Grown
+from wengert.engine.staged.nullable import Maybe, is_nullable, refused, settled, unified
 from wengert.engine.staged.raising import (
     joined,
     keep_strict,
@@ -93,6 +94,10 @@ def truth(value: Any) -> Any:
     value = known(value)
     if type(value) is Grown:
         value = value.is_filled()
+    if type(value) is Maybe:
+        value = settled(value)
+        if type(value) is Maybe:
+            return both_hold(value.some, lambda: value.value)
     if not isinstance(value, Box) or size(value.shape) != 1 or concrete(value) is not None:
         return bool(value)
     value = value if value.shape == () else reshape(value, shape=())
@@ -153,7 +158,7 @@ def _facts(pred: Box, is_true: bool) -> list[Fact]:
     found = [Fact(pred, is_true)]
     _, of = _negated.get(id(pred), (None, ()))
     if is_true or len(of) == 1:
-        found += [Fact(value, not is_true) for value in of]
+        found += [fact for value in of for fact in _facts(value, not is_true)]
     _, first, holds_both = _joined.get(id(pred), (None, None, None))
     if first is not None and holds_both is is_true:
         found += _facts(first, is_true)
@@ -273,7 +278,8 @@ def _joined_truth(pred: Box, goes_on: bool, later: Callable[[], Any], shares: Sh
         if len(graph.equations) <= _CHEAP and not may_raise(graph) and not _programs(graph):
             (second,) = evaluate(graph, *side.trace.captured)
             return _join((logical_and if goes_on else logical_or)(pred, second), pred, goes_on)
-    return _staged(pred, functions, ())
+    made = _staged(pred, functions, ())
+    return _join(made, pred, goes_on) if isinstance(made, Box) else made
 
 
 def _keep_counted(pred: Box) -> None:
@@ -350,6 +356,58 @@ def sure(value: Any, name: str) -> Any:
     return value.value
 
 
+def given(value: Any, name: str) -> Any:
+    """Return the value of a variable in a use that None does not allow: the program raises `TypeError` if it is None.
+
+    Args:
+        value: the value.
+        name: the variable.
+    """
+    value = settled(value)
+    if type(value) is not Maybe:
+        return value
+    note(TypeError(f"{name!r} is None"), logical_not(value.some))
+    return value.value
+
+
+#: Functions of Python that raise `TypeError` for None.
+_WITHOUT_NONE: Any = (abs, complex, divmod, float, int, len, max, min, range)
+
+
+def argument(value: Any, name: str, function: Any = None) -> Any:
+    """Return the value of a variable as an argument of a call, or as an operand that may be None.
+
+    Args:
+        value: the value.
+        name: the variable.
+        function: what is called, if known.
+    """
+    value = settled(value)
+    if type(value) is not Maybe or function is None:
+        return value
+    is_number = getattr(function, "__module__", None) == "math" or isinstance(function, np.ufunc)
+    return given(value, name) if is_number or function in _WITHOUT_NONE else value
+
+
+def certain(value: Any) -> Any:
+    """Return a value of which is known whether it is None."""
+    value = settled(value)
+    if type(value) is Maybe:
+        raise refused("a test of the type")
+    return value
+
+
+def same(one: Any, other: Any) -> Any:
+    """Return the value of ``one is other``."""
+    one, other = settled(one), settled(other)
+    found = next((value for value in (one, other) if type(value) is Maybe), None)
+    if found is None:
+        return one is other
+    if one is not None and other is not None:
+        raise refused("is")
+    return opposite(found.some)
+
+
 def result(state: Any) -> Any:
     """Return what a function returns, given its two variables."""
     returned, value = variables(
@@ -361,8 +419,8 @@ def result(state: Any) -> Any:
         return content.value if isinstance(content, Unsure) else content
     if flag is False:
         return None
-    requirement = "the function returns a value on some paths, and None on others"
-    raise refusal("return", requirement, show_value(value.content), "return a value at the end, too")
+    content = value.content
+    return Maybe(flag, certain(content.value if isinstance(content, Unsure) else content))
 
 
 # -- staging ---------------------------------------------------------------------------------------------
@@ -496,7 +554,7 @@ class _Merge:
         yes, no = (side.contents.get(key, before) for side in self._sides)
         if isinstance(place, Array):
             yes, no = _without_roots(yes), _without_roots(no)
-        return self.content(place.name, yes, no, place.is_internal, before)
+        return self.content(place.name, yes, no, place.is_internal, before, isinstance(place, Variable))
 
     def _items(self, place: Items) -> Taking:
         """Add the elements of a list."""
@@ -535,7 +593,13 @@ class _Merge:
         return value
 
     def content(
-        self, name: str, yes: Content, no: Content, is_internal: bool, before: Content = NOTHING
+        self,
+        name: str,
+        yes: Content,
+        no: Content,
+        is_internal: bool,
+        before: Content = NOTHING,
+        may_be_none: bool = True,
     ) -> Taking:
         """Add what a place holds after both branches; one that raises an exception leaves nothing."""
         problems = [side.problem is not None for side in self._sides]
@@ -552,7 +616,7 @@ class _Merge:
         if not (yes.is_bound or no.is_bound):
             return lambda _: UNBOUND
         flag = None if is_internal else self._flag(yes.flag, no.flag)
-        value = self._value(name, yes, no)
+        value = self._value(name, yes, no, may_be_none)
         if flag is None:
             return value
 
@@ -567,6 +631,8 @@ class _Merge:
             return None
         if yes is True and no is False:
             return lambda _: self._pred
+        if yes is False and no is True:
+            return lambda _: negation(self._pred)
         return self._leaf("", Leaf(yes, yes, None), Leaf(no, no, None))
 
     def number(self, yes: Any, no: Any) -> Taking | None:
@@ -575,20 +641,29 @@ class _Merge:
             return None
         return self._leaf("", Leaf(yes, yes, None), Leaf(no, no, None))
 
-    def _value(self, name: str, yes: Content, no: Content) -> Taking:
+    def _value(self, name: str, yes: Content, no: Content, may_be_none: bool) -> Taking:
         if yes.is_bound and no.is_bound and yes.structure != no.structure:
-            got = f"{show_value(yes.value)} and {show_value(no.value)}"
-            raise refusal("if", f"both branches must give {name} the same containers", got)
+            common = unified(yes.structure, no.structure) if may_be_none else None
+            if common is None:
+                got = f"{show_value(yes.value)} and {show_value(no.value)}"
+                raise refusal("if", f"both branches must give {name} the same containers", got)
+            yes, no = yes.widened(common), no.widened(common)
         structure = (yes if yes.is_bound else no).structure
         paths = tree.paths(structure, name)
-        pairs = zip(paths, yes.leaves or [None] * len(paths), no.leaves or [None] * len(paths), strict=True)
-        made = [self._leaf(path, one, other) for path, one, other in pairs]
+        pairs = [
+            *zip(paths, yes.leaves or [None] * len(paths), no.leaves or [None] * len(paths), strict=True)
+        ]
+        made: list[Taking] = []
+        if is_nullable(structure) and yes.leaves and no.leaves:
+            made.append(self._flag(yes.leaves[0].value, no.leaves[0].value) or (lambda _: True))
+            del pairs[0]
+        made += [self._leaf(path, one, other) for path, one, other in pairs]
         of = [content.value for content in (yes, no) if content.is_bound]
 
         def value(results: Sequence[Any]) -> Any:
             found = tree.unflatten(structure, [leaf(results) for leaf in made])
             self.made.append(Made(found, of))
-            return found
+            return settled(found)
 
         return value
 

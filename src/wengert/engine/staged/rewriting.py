@@ -16,6 +16,7 @@ from wengert.engine.staged.exits import RETURNED, VALUE, Exits
 from wengert.engine.staged.liveness import Branching, Liveness
 from wengert.engine.staged.matching import Matching
 from wengert.engine.staged.names import COMPREHENSIONS, Flow, bound, declared, kept, parameters
+from wengert.engine.staged.nones import Nones
 from wengert.engine.staged.places import placed
 from wengert.engine.staged.texts import WRITING
 
@@ -41,6 +42,8 @@ BUILTIN_NAMES = {
     "all",
     "round",
 }
+#: Functions of Python that tell None from others.
+_TYPED = {"isinstance", "type", "callable", "id", "repr", "hasattr", "getattr"}
 #: Functions of Python that go through a generator expression, and its elements one after another.
 _FOLDS = {"any", "all", "sum"}
 _EAGER = (ast.Yield, ast.YieldFrom, ast.Await)
@@ -72,6 +75,7 @@ class _Function:
         self.first = next(iter([*node.args.posonlyargs, *node.args.args]), None)
         self.kept = kept(body)
         self.own = {*self.parameters, *bound(body)} - self.globals - self.nonlocals
+        self.nones = Nones(body, node.args, self.own)
         self.numbers = itertools.count(1)
 
     def mangled(self, name: str) -> str:
@@ -226,7 +230,7 @@ class _Rewriting(ast.NodeTransformer):
                     handler.body = self._block(handler.body)
                 node.orelse, node.finalbody = self._block(node.orelse), self._block(node.finalbody)
             case ast.Match():
-                node.subject = self.visit(node.subject)
+                node.subject = placed(_call("certain", self.visit(node.subject)), node.subject)
                 for case in node.cases:
                     case.guard = case.guard and self.visit(case.guard)
                     case.body = self._block(case.body)
@@ -239,9 +243,11 @@ class _Rewriting(ast.NodeTransformer):
         if isinstance(node, ast.AnnAssign):
             plain = ast.Assign([target], node.value) if node.value is not None else ast.Pass()
             return [self.visit(placed(plain, node))]
-        if not self._is_unsure(target.id):
+        value: ast.expr = ast.Name(target.id, ast.Load())
+        for name, holds in (("bound", self._is_unsure(target.id)), ("given", self._may_be_none(target.id))):
+            value = _call(name, value, ast.Constant(target.id)) if holds else value
+        if isinstance(value, ast.Name):
             return [self.visit(node)]
-        value = _call("bound", ast.Name(target.id, ast.Load()), ast.Constant(target.id))
         first = placed(ast.Assign([ast.Name(target.id, ast.Store())], value), node)
         return [first, self.visit(node)]
 
@@ -336,9 +342,22 @@ class _Rewriting(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> Any:
         """Look at a variable that may not be bound."""
-        if node in self._unsure and isinstance(node.ctx, ast.Load):
-            return placed(_call("bound", node, ast.Constant(node.id)), node)
-        return node
+        if not isinstance(node.ctx, ast.Load):
+            return node
+        made: ast.expr = node
+        if node in self._unsure:
+            made = _call("bound", made, ast.Constant(node.id))
+        if self._may_be_none(node.id):
+            assert self._function is not None
+            passed = self._function.nones.passed
+            function = passed.get(node)
+            more = [] if function is None else [function]
+            made = _call("argument" if node in passed else "given", made, ast.Constant(node.id), *more)
+        return made if made is node else placed(made, node)
+
+    def _may_be_none(self, name: str) -> bool:
+        function = self._function
+        return function is not None and name in function.nones.names and name in function.own
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
         """Rewrite a conditional expression."""
@@ -412,6 +431,8 @@ class _Rewriting(ast.NodeTransformer):
             ]
             node.args = given
             return placed(node, node)
+        if name in _TYPED and name not in function.own and node.args:
+            node.args[0] = placed(_call("certain", node.args[0]), node.args[0])
         if name in BUILTIN_NAMES and name not in function.own:
             node.func = placed(_call("builtin", ast.Name(name, ast.Load())), node.func)
         return node
@@ -590,12 +611,16 @@ def _comparison(op: ast.cmpop, at: ast.expr) -> ast.expr:
 
 
 def _compared(node: ast.Compare) -> ast.expr:
-    """Return a comparison, with a call in the place of `in`."""
+    """Return a comparison, with a call in the place of `in` and `is`."""
     match node.ops[0]:
         case ast.In():
             return _call("in", node.left, node.comparators[0])
         case ast.NotIn():
             return _call("not", _call("in", node.left, node.comparators[0]))
+        case ast.Is():
+            return _call("is", node.left, node.comparators[0])
+        case ast.IsNot():
+            return _call("not", _call("is", node.left, node.comparators[0]))
         case _:
             return node
 
