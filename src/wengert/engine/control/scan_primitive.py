@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.engine.boxes import Box
 from wengert.engine.control.subgraphs import (
     Adjoint,
     Flags,
@@ -46,7 +47,7 @@ from wengert.engine.nest.lowering import ControlFlow
 from wengert.engine.ops.shape import transpose
 from wengert.engine.primitive import HigherOrder, primitive
 from wengert.engine.transforms.algebras import Algebra
-from wengert.engine.transforms.staging import evaluate, stage
+from wengert.engine.transforms.staging import GraphTrace, evaluate, stage
 
 # -- the primitive ---------------------------------------------------------------------------------------
 
@@ -201,6 +202,8 @@ def residuals_of(adjoint: Adjoint, constants: int, carries: int) -> Residuals:
 
 #: A loop of more turns keeps its counters.
 _MOST_NUMBERS = 1 << 20
+#: A pass backward over known values is carried out while a program is traced if it has at most so many operations.
+_MOST_CARRIED_OUT = 2_000
 #: Integers that stand for nothing but other integers of a turn: the pass backward computes them again.
 _AGAIN = {"add", "subtract", "multiply", "negative", "cast"}
 
@@ -326,9 +329,11 @@ def pull_scan(
     results = *tapes.checked(results[:carries], final), *results[last:]
     types = list(map(type_of, results[:count]))
     flags = parts(active, constants, carries)
+    step = backward_step(adjoint, residuals, active, constants, carries)
+    is_long = params["length"] * _operations(step) > _MOST_CARRIED_OUT
     back = {
         **params,
-        "body": backward_step(adjoint, residuals, active, constants, carries),
+        "body": step,
         "constants": len(fixed) + len(final),
         "carries": sum(flags.carries) + sum(flags.constants),
         "reverse": not params["reverse"],
@@ -340,11 +345,43 @@ def pull_scan(
         rows = select(filled[carries:], adjoint.followed[carries:])
         sums = list(map(zeros, select(body.input_types[:constants], flags.constants)))
         kept = *sliced, *results[count:]
-        made = tapes.checked(back_scan(*fixed, *final, *carried, *sums, *kept, *rows, **back), final)
+        given = [*fixed, *final, *carried, *sums, *kept, *rows]
+        if is_long:
+            given = _staged_with(results, given)
+        made = tapes.checked(back_scan(*given, **back), final)
         of_carries, of_constants, of_slices = parts(made, len(carried), len(sums))
         return spread([*of_constants, *of_carries, *of_slices], active)
 
     return results[:count], pullback
+
+
+def _operations(body: Graph) -> int:
+    """Return how many operations a step carries out, those of scans inside included."""
+    inner = (
+        equation.params.get("length", 1) * sum(map(_operations, equation.graphs()))
+        for equation in body.equations
+    )
+    return len(body.equations) + sum(inner)
+
+
+def _staged_with(results: Values, operands: list[Any]) -> list[Any]:
+    """Return operands, one of which belongs to the program that is traced, if there is one.
+
+    The derivative of a linear loop needs no value that only a run knows; NumPy would carry out each turn while the
+    program is traced.
+
+    Args:
+        results: what the loop has made.
+        operands: of the pass backward.
+    """
+    owners = (result.owner for result in results if isinstance(result, Box))
+    trace = next((owner for owner in owners if isinstance(owner, GraphTrace)), None)
+    if trace is None or any(isinstance(operand, Box) for operand in operands):
+        return operands
+    place = next((n for n, operand in enumerate(operands) if shape_of(operand)), None)
+    if place is not None:
+        operands[place] = trace.constant(operands[place])
+    return operands
 
 
 def _forward_step(
