@@ -201,10 +201,10 @@ class _Fusion:
 
     def _is_cheap(self, store: Store, consumers: Sequence[Step]) -> bool:
         price = cost(store.value)
-        # Loops leave out the points at which a condition on them fails, where they see it.
-        if price == 0 or has_limits(store.value):
-            return True
         size = max(store.buffer.size, 1)
+        # Loops leave out the points at which a condition on them fails, where they see it.
+        if price == 0 or (size > 1 and has_limits(store.value)):
+            return True
         count = sum(_times_read(step, store.buffer) for step in consumers)
         # A gather of the value becomes one of each element that the value reads.
         gathers = (
