@@ -329,11 +329,9 @@ def pull_scan(
     results = *tapes.checked(results[:carries], final), *results[last:]
     types = list(map(type_of, results[:count]))
     flags = parts(active, constants, carries)
-    step = backward_step(adjoint, residuals, active, constants, carries)
-    is_long = params["length"] * _operations(step) > _MOST_CARRIED_OUT
-    back = {
+    back: dict[str, Any] = {
         **params,
-        "body": step,
+        "body": backward_step(adjoint, residuals, active, constants, carries),
         "constants": len(fixed) + len(final),
         "carries": sum(flags.carries) + sum(flags.constants),
         "reverse": not params["reverse"],
@@ -344,11 +342,8 @@ def pull_scan(
         carried = select(filled[:carries], flags.carries)
         rows = select(filled[carries:], adjoint.followed[carries:])
         sums = list(map(zeros, select(body.input_types[:constants], flags.constants)))
-        kept = *sliced, *results[count:]
-        given = [*fixed, *final, *carried, *sums, *kept, *rows]
-        if is_long:
-            given = _staged_with(results, given)
-        made = tapes.checked(back_scan(*given, **back), final)
+        given = [*fixed, *final, *carried, *sums, *sliced, *results[count:], *rows]
+        made = tapes.checked(back_scan(*_staged_with(results, given, **back), **back), final)
         of_carries, of_constants, of_slices = parts(made, len(carried), len(sums))
         return spread([*of_constants, *of_carries, *of_slices], active)
 
@@ -364,8 +359,10 @@ def _operations(body: Graph) -> int:
     return len(body.equations) + sum(inner)
 
 
-def _staged_with(results: Values, operands: list[Any]) -> list[Any]:
-    """Return operands, one of which belongs to the program that is traced, if there is one.
+def _staged_with(
+    results: Values, operands: list[Any], *, body: Graph, length: int, **params: Any
+) -> list[Any]:
+    """Return the operands of a long scan, one of which belongs to the program that is traced, if there is one.
 
     The derivative of a linear loop needs no value that only a run knows; NumPy would carry out each turn while the
     program is traced.
@@ -373,7 +370,12 @@ def _staged_with(results: Values, operands: list[Any]) -> list[Any]:
     Args:
         results: what the loop has made.
         operands: of the pass backward.
+        body: its step.
+        length: how many steps it has.
+        params: its other parameters.
     """
+    if length * _operations(body) <= _MOST_CARRIED_OUT:
+        return operands
     owners = (result.owner for result in results if isinstance(result, Box))
     trace = next((owner for owner in owners if isinstance(owner, GraphTrace)), None)
     if trace is None or any(isinstance(operand, Box) for operand in operands):
