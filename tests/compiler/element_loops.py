@@ -50,6 +50,12 @@ class Loops:
     def _inner(self) -> list[str]:
         """Return a loop inside the turns of another, whose bounds may be those of a triangle."""
         self._counter = "j"
+        if self._random.random() < 0.4:
+            place = self._pick("0", "i", "(3 * j + i) % 13", "(j * j + 2) % 13")
+            test = f"while j < 13 and {self._pick('y', 'z')}[{place}] < {self._value(1)}:"
+            lines = [line for _ in range(self._random.randint(1, 3)) for line in self._statement(1)]
+            self._counter = "i"
+            return ["j = 0", test, *("    " + line for line in lines), "    j += 1"]
         turns = self._pick("range(4)", "range(i)", "range(i, 13)", "range(i - 1, -1, -1)", "range(2, 9)")
         lines = [line for _ in range(self._random.randint(1, 3)) for line in self._statement(1)]
         self._counter = "i"
@@ -58,7 +64,12 @@ class Loops:
     def _index(self) -> str:
         distance = self._random.choice([0, 0, 0, -1, 1, -2, 2, 3])
         return self._pick(
-            "i", f"(i + {distance}) % 13", f"i - {abs(distance)}", f"{LENGTH - 1} - i", f"{distance}"
+            "i",
+            f"(i + {distance}) % 13",
+            f"i - {abs(distance)}",
+            f"{LENGTH - 1} - i",
+            f"{distance}",
+            self._counter,
         )
 
     def _value(self, depth: int = 0) -> str:
@@ -89,7 +100,10 @@ class Loops:
             return [f"{self._pick('y', 'z')}[{self._index()}] = {self._value()}"]
         if kind < 0.75:
             return [f"{self._pick('y', 'z')}[{self._index()}] += {self._value(1)}"]
-        if kind < 0.83:
+        if kind < 0.79:
+            array, one, other = self._pick("y", "z"), self._index(), self._index()
+            return [f"{array}[{one}], {array}[{other}] = {array}[{other}], {array}[{one}]"]
+        if kind < 0.85:
             return [self._pick(f"s += {self._value(1)}", f"t = {self._value()}")]
         if depth > 1:
             return [f"z[i] = {self._value()}"]

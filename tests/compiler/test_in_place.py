@@ -191,6 +191,22 @@ def table(x: Any) -> Any:
     return wg.fori_loop(0, len(x) - 1, turn, y)
 
 
+def exchanges(x: Any) -> Any:
+    """Return an array whose first element changes places with each of the others, and grows until it is large."""
+    y = x.copy()
+    for end in range(len(y) - 1, 0, -1):
+        y[0], y[end] = y[end], y[0]
+        k = 0
+        while k < end and y[0] < x[end]:
+            y[0] += 0.5
+            y[k] += y[1]
+            k += 1
+        if x[end] > 0:
+            y[0] *= 0.5
+            y[end] = y[0]
+    return y
+
+
 PROGRAMS: dict[str, Callable[[int], tuple[Callable[..., Any], Any]]] = {
     "recurrence": lambda count: (lambda x: recurrence(x[0], count), np.array([0.3])),
     "its derivative": lambda count: (
@@ -198,6 +214,7 @@ PROGRAMS: dict[str, Callable[[int], tuple[Callable[..., Any], Any]]] = {
         np.array([0.3]),
     ),
     "table": lambda count: (table, np.linspace(-1, 1, 8 * count).reshape(count, 8)),
+    "exchanges": lambda count: (exchanges, np.sin(np.arange(2.0, count + 2.0))),
     "its gradient": lambda count: (
         wg.grad(lambda x: np.sum(table(x) ** 2)),
         np.linspace(-1, 1, 8 * count).reshape(count, 8),

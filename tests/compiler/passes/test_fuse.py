@@ -161,3 +161,29 @@ def test_what_leaves_the_caches_is_computed_again(rows: int, kept: bool) -> None
     compiled = wg.jit(centred_twice)
     assert (compiled.report(x, w[0]).arena >= x.nbytes) is kept
     np.testing.assert_allclose(compiled(x, w[0]), centred_twice(x, w[0]), rtol=1e-4, atol=1e-4)
+
+
+def _eliminated(a: Any, corner: bool) -> Any:
+    r = a.copy()
+    for k in range(len(a)):
+        v = r[k:, k].copy()
+        v /= np.sqrt(v @ v) + 1.0
+        if corner:
+            r[k:, k:] -= 2.0 * np.outer(v, v @ r[k:, k:])
+        else:
+            r[k:, : k + 1] += np.outer(v, v @ r[k:, : k + 1])
+    return r
+
+
+@pytest.mark.parametrize("corner", [True, False])
+def test_conditions_on_positions_stand_where_loops_leave_them_out(corner: bool) -> None:
+    def function(a: Any) -> Any:
+        if np.sum(a) < -1e300:
+            raise ValueError("so large")
+        return _eliminated(a, corner)
+
+    a = np.random.default_rng(3).normal(size=(12, 12))
+    compiled = wg.jit(function)
+    check(function, a, ulp=2000, scale=1.0, compiled=compiled)
+    assert ">= (" in str(compiled.nests(a))
+    assert not any("] = ((" in line for line in str(compiled.nests(a)).splitlines()), "no mask is stored"

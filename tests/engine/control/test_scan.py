@@ -17,6 +17,7 @@ from tests.engine.control.running import (
     staged,
     write_down,
 )
+from wengert.engine.control import scan_primitive
 from wengert.engine.core.errors import ArgumentError, DtypeError, ShapeError
 from wengert.engine.transforms.staging import evaluate
 
@@ -359,3 +360,39 @@ def test_any_pattern_of_dependencies(pattern: Any) -> None:
     for argnum in range(3):
         item = staged(wg.grad(scanned, argnums=argnum))(*arguments)
         assert_close(item, wg.grad(python, argnums=argnum)(*arguments))
+
+
+def _area(image: Any) -> Any:
+    total = np.zeros((image.shape[0] + 1, image.shape[1] + 1))
+    for i, row in enumerate(image, start=1):
+        along = 0.0
+        for j, pixel in enumerate(row, start=1):
+            along += pixel
+            total[i, j] = total[i - 1, j] + along
+    return total
+
+
+@pytest.mark.parametrize("most", [0, 1 << 20])
+def test_the_derivative_of_a_long_linear_loop_is_part_of_the_program(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It reads nothing that only a run knows: NumPy would carry it out while the program is traced."""
+    monkeypatch.setattr(scan_primitive, "_MOST_CARRIED_OUT", most)
+
+    def loss(image: Any) -> Any:
+        if image[0, 0] < -1e300:
+            raise ValueError("so small")
+        area = _area(image)
+        return np.sum(area * np.cos(np.arange(area.size)).reshape(area.shape))
+
+    image = np.random.default_rng(2).normal(size=(6, 5))
+    slope = wg.grad(loss)
+    graph = wg.trace(slope)(image)
+    assert any(one.primitive == "scan" for one in graph.equations if "adjoint" in one.location) is (most == 0)
+    np.testing.assert_allclose(evaluate(graph, image)[0], slope(image), rtol=1e-12, atol=1e-12)
+    second = wg.grad(lambda image: np.sum(slope(image) * image))
+    found = evaluate(wg.trace(second)(image), image)[0]
+    np.testing.assert_allclose(found, second(image), rtol=1e-12, atol=1e-12)
+    batch = np.stack([image, 2 * image])
+    found = evaluate(wg.trace(wg.vmap(slope))(batch), batch)[0]
+    np.testing.assert_allclose(found, np.stack([slope(image)] * 2), rtol=1e-12, atol=1e-12)

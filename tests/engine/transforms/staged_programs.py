@@ -482,6 +482,102 @@ def walrus(x):
     return y + n
 
 
+@program((_X, 0.8), (_X, -0.8))
+def walrus_in_operands(x, a):
+    s = 0.0
+    for i in range(8):
+        if x[i] > 0 and (y := np.sin(x[i]) * a) > 0.2:
+            s += y
+        elif x[i] < -0.5 or (z := x[i] * 2) > -0.4:
+            s -= x[i]
+        else:
+            s += z
+    t = (u := x[1]) if a > 0.2 else (u := x[2] * 2)
+    v = 0 < (m := x[1] * a) < (x[2] + 1)
+    return s + t * u + m * v
+
+
+@program((0.5, 0.3), (-0.5, 0.3), (0.5, 3.0))
+def walrus_that_may_not_be_bound(x, a):
+    if x > 0 and (y := x * a) > 1:
+        return 2 * y
+    return y
+
+
+@program((_X, 0.8), (_X, 3.0))
+def walrus_in_a_condition(x, a):
+    n, s = 0, 0.0
+    while n < 8 and (y := x[n] * a) < 1.5 and (w := y * y) < 3:
+        s += w
+        n += 1
+    return s * n + y
+
+
+@program((_X, 0.8), (_X, 3.0))
+def smallest_above(x, a):
+    best = None
+    for i in range(8):
+        if x[i] > a and (best is None or x[i] < best):
+            best = x[i] * a
+    return best if best is not None else -a
+
+
+@program((_X, 0.8))
+def smallest(x, a):
+    best = where = None
+    for i in range(8):
+        if best is None or x[i] * a < best:
+            best, where = x[i] * a, i
+    return best + x[where - 1]
+
+
+@program((_X, 0.8), (_X, 3.0), (_X, 7.0))
+def largest_until(x, a):
+    best, n = None, 0
+    while n < 8 and x[n] * a < 2:
+        if x[n] > 0 and (not best or x[n] > best):
+            best = x[n] * a
+        n += 1
+    if best is None:
+        return 0.5 * a
+    return best * n
+
+
+@program((0.5, 0.8), (-0.5, 0.8))
+def none_in_arithmetic(x, a):
+    best = None
+    if x > 0:
+        best = x * a
+    return 2 * best
+
+
+def _first_above(x, a):
+    for v in x:
+        if v > a:
+            return v
+
+
+@program((_X, 0.8), (_X, 3.0), (_X, -9.0))
+def helper_that_may_return_none(x, a):
+    r, s = _first_above(x, a), _first_above(x, -a)
+    if r is None:
+        return a
+    if not s:
+        return r
+    return r * s
+
+
+@program((_X, 0.5))
+def last_value_or_none(x, a):
+    last = None
+    total = 0.0
+    for v in x:
+        if last is not None:
+            total += (v - last) ** 2
+        last = v * a if v > a else None
+    return total
+
+
 @program(np.eye(5) * 3 + 0.3, np.diag([1.0, 0.0, 2.0, 3.0, 1.0])[::-1] + 0.1)
 def pivoting(A):
     A = A.copy()

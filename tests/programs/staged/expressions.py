@@ -15,8 +15,8 @@ FEATURES = {
     **dict.fromkeys(("raises", "domain", "bounds", "dict", "class", "unbound", "walrus", "with"), 0.25),
     **dict.fromkeys(("float32", "int32", "nan", "recursion", "deletes", "several", "late", "records"), 0.2),
     **dict.fromkeys(("int of float", "match", "comprehension", "zero", "texts", "list", "generators"), 0.12),
-    **dict.fromkeys(("alias", "names", "kinds"), 0.12),
-    **dict.fromkeys(("try", "none"), 0.06),
+    **dict.fromkeys(("alias", "names", "kinds", "none"), 0.12),
+    **dict.fromkeys(("try",), 0.06),
     **dict.fromkeys(("sums of truths", "whole in single"), 0.0),  # only with `--with`
 }
 
@@ -248,7 +248,11 @@ FLOATS: dict[str, list[str]] = {
     "recursion": ["nested(<F>, 3)"],
     "late": ["late(<F>)"],
     "float32": ["np.float32(<F>)", "<F> * v[1]"],
-    "walrus": ["((<new1> := <F>) * <new1> + <F>)"],
+    "walrus": [
+        "((<new1> := <F>) * <new1> + <F>)",
+        "((<new1> := <F>) if <T> else <F>)",
+        "(<F> and (<new1> := <F>))",
+    ],
     "comprehension": [
         "sum(e * e for e in <A>)",
         "sum([e for e in <A>]) * 0.5",
@@ -298,7 +302,12 @@ TRUTHS: dict[str, list[str]] = {
     "numpy": ["np.any(<A> > <L>)", "np.all(<S> < 2.0)", "np.isnan(<L>)"],
     "math": ["math.isnan(<L>)", "math.isfinite(<L>)"],
     "counts": ["c[2] > 1", "c[0] == c[1]"],
-    "walrus": ["(<new1> := <F>) > 0.3 and <new1> < 0.9"],
+    "walrus": [
+        "(<new1> := <F>) > 0.3 and <new1> < 0.9",
+        "(<T> and (<new1> := <F>) > 0.3 and <new1> < 0.9)",
+        "(<T> or (<new1> := <F>) > 0.3 or <new1> < -0.3)",
+        "<N> < (<new1> := <F>) < (<new2> := <F>)",
+    ],
     "none": ["best is None"],
     "comprehension": ["any(e > <L> for e in <A>)", "all(e > <L> for e in <A> if e < <L>)"],
 }

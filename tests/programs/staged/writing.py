@@ -36,6 +36,13 @@ def nested(r, depth):
         return 0.5 * nested(r - 0.2, depth - 1)
     return nested(np.sin(r) + 0.4, depth - 1) - 0.1
 """
+_FOUND = """
+
+def found(r, b):
+    for q in r:
+        if q > b:
+            return q * b
+"""
 _BUMP = ["def bump(r):", "    nonlocal calls", "    calls += 1", "    return r > 0.2"]
 _LATE = ["def late(r):", "    if r > s:", "        return r - s", "    return t * 0.5"]
 #: The variables of a feature, with what the program returns of them.
@@ -50,7 +57,10 @@ _STATE: dict[str, tuple[list[str], list[str]]] = {
     "list": (["L = [0.5, x[1]]"], ["L[0]", "L[1]"]),
     "side effects": (["calls = 0", *_BUMP], ["calls"]),
     "late": (_LATE, []),
-    "none": (["best = None"], []),
+    "none": (
+        ["best = near = None"],
+        ["best if best is not None else -1.0", "near if near is not None else -1"],
+    ),
     "views": (["h = z[1:4]"], []),
 }
 _ARRAYS = {"y", "z", "M", "c", "g", "v", "j"}
@@ -81,6 +91,8 @@ class Writer:
             parts.append(_CLASS)
         if draw.has("helper"):
             parts.append(self._helper())
+        if draw.has("none"):
+            parts.append(_FOUND)
         if draw.has("recursion"):
             parts.append(_NESTED)
         return "".join([*parts, self._program(), _TOTAL])
@@ -215,6 +227,19 @@ class Writer:
             lines += [f"elif {draw.truth(names)}:", f"    {u} = {draw.float(names)}"]
         return lines, replace(names, maybe=(*names.maybe, u))
 
+    def walrus(self, names: Names) -> tuple[Lines, Names]:
+        """A variable that an operand binds that may not be evaluated."""
+        draw, u, w = self.draw, self.draw.fresh("u"), self.draw.fresh("u")
+        forms = [
+            ["if <T> and (<u> := <F>) > -0.2:", "    <set1> = <set1> + <u>"],
+            ["if not <T> or (<u> := <F>) > 0.2:", "    <set> = <F>", "else:", "    <set1> = <set1> + <u>"],
+            ["<set> = <u> if <T> and (<u> := <F>) > -0.2 else <F>"],
+            ["if <T> and (<u> := <F>) > 0.1 and (<w> := <u> * 0.5) < 0.4:", "    <set1> = <u> + <w>"],
+        ]
+        lines = [line.replace("<u>", u).replace("<w>", w) for line in draw.random.choice(forms)]
+        behind = replace(names, maybe=(*names.maybe, u)) if draw.chance(0.4) else names
+        return [draw.fill(line, names, 1) for line in lines], behind
+
     def raising(self, names: Names) -> tuple[Lines, Names]:
         """An exception of the program's own."""
         lines = self.draw.random.choice(RAISING)
@@ -242,9 +267,38 @@ class Writer:
         return [f"match {self.draw.pick(['4', *names.integers])} % 3:", *_moved(cases)], names
 
     def best(self, names: Names) -> tuple[Lines, Names]:
-        """A best value so far, which is nothing at first."""
-        value = self.draw.float(names)
-        return [f"if best is None or {value} > best:", f"    best = {value}"], names
+        """A best value so far, which is nothing at first, or the last one that was found."""
+        draw, q = self.draw, self.draw.fresh("q")
+        if "s" not in names.floats or names.loops > 2:
+            return [self._assignment(names)], names
+        value = draw.float(names)
+        turns = draw.pick(
+            ["for _ in range(<w> % 4):", "for _ in range(6):", "for _ in <A>:", "for e in <X>[1:]:"]
+        )
+        forms = [
+            [f"if best is None or {value} > best:", f"    best = {value}"],
+            [f"if best is None or best < {value}:", f"    best, near = {value}, <w> % 5"],
+            [turns, f"    if <T> and (best is None or {value} < best):", f"        best = {value}"],
+            [
+                turns,
+                "    if best is not None:",
+                "        <set1> = <set1> + 0.5 * best",
+                f"    best = {value} if <T> else None",
+            ],
+            ["if <T>:", "    best = None"],
+            ["if best is not None and <T>:", "    <set1> = <set1> + np.sin(best)"],
+            ["if best:", "    <set> = best * 0.5", "else:", "    <set> = <F>"],
+            ["if not best:", f"    best = {value}"],
+            ["if near is not None:", "    <set1> = <set1> + x[near]"],
+            ["<set> = best if best is not None else <F>"],
+            [f"{q} = best or <F>", f"<set1> = <set1> + {q}"],
+            [f"{q} = best", f"if {q} is None:", f"    {q} = <F>", f"<set1> = <set1> + {q}"],
+            ["if <T>:", "    <set1> = <set1> + best"],
+            ["if <T> and best != None:", "    best += <F>"],
+            [f"{q} = found(<X>, {value})", f"if {q} is None:", f"    {q} = <F>", f"<set1> = <set1> + {q}"],
+            [f"{q} = found(<X>, {value})", f"<set1> = <set1> + ({q} * 0.5 if {q} is not None else <N>)"],
+        ]
+        return [draw.fill(line, names, 1) for line in draw.random.choice(forms)], names
 
     def deleting(self, names: Names) -> tuple[Lines, Names]:
         """A variable that is deleted."""
@@ -332,6 +386,7 @@ class Writer:
 
 SPECIAL: dict[str, Callable[[Writer, Names], tuple[Lines, Names]]] = {
     "unbound": Writer.unbound,
+    "walrus": Writer.walrus,
     "raises": Writer.raising,
     "try": Writer.trying,
     "with": Writer.within,

@@ -24,6 +24,7 @@ from wengert.engine.nest.expression import (
     walk,
 )
 from wengert.engine.nest.index import Dim, Index, dims_of, point_count
+from wengert.engine.nest.limits import has_limits
 from wengert.engine.nest.nest import (
     Branch,
     Loop,
@@ -200,9 +201,10 @@ class _Fusion:
 
     def _is_cheap(self, store: Store, consumers: Sequence[Step]) -> bool:
         price = cost(store.value)
-        if price == 0:
-            return True
         size = max(store.buffer.size, 1)
+        # Loops leave out the points at which a condition on them fails, where they see it.
+        if price == 0 or (size > 1 and has_limits(store.value)):
+            return True
         count = sum(_times_read(step, store.buffer) for step in consumers)
         # A gather of the value becomes one of each element that the value reads.
         gathers = (

@@ -3,16 +3,19 @@
 Lowering makes of ``x[i] = v`` a new array: v where the index points, the old element elsewhere. A few such values fuse
 into one pass over the array. Many would ask at each element which of them wrote it, and each step between that reads an
 element would carry them along. So the writes of a long chain become a copy and the elements written, and `coalesce`
-drops the copy where nothing reads the old array any more. Where the chain adds to a part of the array, as the
-derivatives of reads do, the sum is such a write.
+drops the copy where nothing reads the old array any more. So do writes into an array that a later step writes into, as
+a write at an index that only a run knows or a loop does. Where the chain adds to a part of the array, as derivatives of
+reads do, the sum is such a write.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from wengert.compiler.passes.anti_dependences import written_copies
+from wengert.compiler.passes.interference import whole_copy
 from wengert.engine.machine import costs
 from wengert.engine.nest.expression import Apply, Buffer, Const, Guard, Load, is_zero
 from wengert.engine.nest.index import Dim, Index, Term, condition_range, point_count
@@ -22,7 +25,7 @@ from wengert.engine.nest.rewrite import bijection, substitute_dims
 
 def write_in_place(program: Program) -> Program:
     """Return the program with a nest of the elements written for each write of a long chain."""
-    steps = _in_place(program.steps)
+    steps = _in_place(program.steps, [*written_copies(program.steps)])
     return program if steps == program.steps else replace(program, steps=steps)
 
 
@@ -43,7 +46,13 @@ class _Write(NamedTuple):
         return self.before.buffer if isinstance(self.before, Load) else None
 
 
-def _in_place(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+def _in_place(steps: tuple[Step, ...], copied: Sequence[Buffer]) -> tuple[Step, ...]:
+    """Return steps with nests of the elements written.
+
+    Args:
+        steps: of a block.
+        copied: arrays that others are copies of, into which steps write.
+    """
     writes: dict[Buffer, _Write] = {}
     whole: dict[Buffer, Nest] = {}
     length: dict[Buffer | None, int] = {}
@@ -58,6 +67,8 @@ def _in_place(steps: tuple[Step, ...]) -> tuple[Step, ...]:
     long: set[Buffer | None] = {
         buffer for buffer, count in length.items() if count > costs.COSTS.fused_writes
     }
+    # An array that a later step or a loop writes into must be there; so the write costs what it changes, no pass.
+    long.update(writes.keys() & copied)
     if long:
         long.update(write.source for buffer, write in reversed(writes.items()) if buffer in long)
     changed: list[Step] = []
@@ -66,8 +77,13 @@ def _in_place(steps: tuple[Step, ...]) -> tuple[Step, ...]:
         if write and write.is_small and isinstance(step, Nest) and step.stores[0].buffer in long:
             changed += _apart(step, write)
         else:
-            changed.append(map_blocks(step, _in_place))
+            changed.append(map_blocks(step, _in_inner_block))
     return tuple(changed)
+
+
+def _in_inner_block(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """Return the steps of a turn or a branch, whose last copies go into arrays of the program around."""
+    return _in_place(steps, [pair[0] for step in steps if (pair := whole_copy(step)) is not None])
 
 
 def _stores_all(nest: Nest) -> bool:

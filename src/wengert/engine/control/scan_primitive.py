@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.engine.boxes import Box
 from wengert.engine.control.recomputed import computed_again
 from wengert.engine.control.subgraphs import (
     Adjoint,
@@ -47,7 +48,7 @@ from wengert.engine.nest.lowering import ControlFlow
 from wengert.engine.ops.shape import transpose
 from wengert.engine.primitive import HigherOrder, primitive
 from wengert.engine.transforms.algebras import Algebra
-from wengert.engine.transforms.staging import evaluate, stage
+from wengert.engine.transforms.staging import GraphTrace, evaluate, stage
 
 # -- the primitive ---------------------------------------------------------------------------------------
 
@@ -202,6 +203,8 @@ def residuals_of(adjoint: Adjoint, constants: int, carries: int) -> Residuals:
 
 #: A loop of more turns keeps its counters.
 _MOST_NUMBERS = 1 << 20
+#: A pass backward over known values is carried out while a program is traced if it has at most so many operations.
+_MOST_CARRIED_OUT = 2_000
 
 
 def without_known(
@@ -336,7 +339,7 @@ def pull_scan(
     results = *tapes.checked(results[:carries], final), *results[last:]
     types = list(map(type_of, results[:count]))
     flags = parts(active, constants, carries)
-    back = {
+    back: dict[str, Any] = {
         **params,
         "body": backward_step(adjoint, residuals, active, constants, carries),
         "constants": len(fixed) + len(final),
@@ -349,12 +352,48 @@ def pull_scan(
         carried = select(filled[:carries], flags.carries)
         rows = select(filled[carries:], adjoint.followed[carries:])
         sums = list(map(zeros, select(body.input_types[:constants], flags.constants)))
-        kept = *sliced, *results[count:]
-        made = tapes.checked(back_scan(*fixed, *final, *carried, *sums, *kept, *rows, **back), final)
+        given = [*fixed, *final, *carried, *sums, *sliced, *results[count:], *rows]
+        made = tapes.checked(back_scan(*_staged_with(results, given, **back), **back), final)
         of_carries, of_constants, of_slices = parts(made, len(carried), len(sums))
         return spread([*of_constants, *of_carries, *of_slices], active)
 
     return results[:count], pullback
+
+
+def _operations(body: Graph) -> int:
+    """Return how many operations a step carries out, those of scans inside included."""
+    inner = (
+        equation.params.get("length", 1) * sum(map(_operations, equation.graphs()))
+        for equation in body.equations
+    )
+    return len(body.equations) + sum(inner)
+
+
+def _staged_with(
+    results: Values, operands: list[Any], *, body: Graph, length: int, **params: Any
+) -> list[Any]:
+    """Return the operands of a long scan, one of which belongs to the program that is traced, if there is one.
+
+    The derivative of a linear loop needs no value that only a run knows; NumPy would carry out each turn while the
+    program is traced.
+
+    Args:
+        results: what the loop has made.
+        operands: of the pass backward.
+        body: its step.
+        length: how many steps it has.
+        params: its other parameters.
+    """
+    if length * _operations(body) <= _MOST_CARRIED_OUT:
+        return operands
+    owners = (result.owner for result in results if isinstance(result, Box))
+    trace = next((owner for owner in owners if isinstance(owner, GraphTrace)), None)
+    if trace is None or any(isinstance(operand, Box) for operand in operands):
+        return operands
+    place = next((n for n, operand in enumerate(operands) if shape_of(operand)), None)
+    if place is not None:
+        operands[place] = trace.constant(operands[place])
+    return operands
 
 
 def _forward_step(

@@ -47,7 +47,8 @@ def enter(text: str, problem: Exception, file: str, line: int, function: str, of
         file: the user's file that raises it, or an empty string.
         line: its line there.
         function: the user's function that raises it.
-        of_math: whether a function of `math` that it calls does: the program may catch the exception.
+        of_math: whether a function of `math` that it calls does, so that the program may catch the exception, or
+            whether it returns None.
     """
     kept = _copied(problem)
     kept.__traceback__ = kept.__cause__ = kept.__context__ = None
@@ -60,7 +61,7 @@ def is_users_own(problem: BaseException) -> bool:
 
 
 def is_of_math(problem: BaseException) -> bool:
-    """Return whether `user_error` made an exception that a function of `math` raises."""
+    """Return whether `user_error` made an exception in whose place Python may return a result."""
     return getattr(problem, _MARK, "") == "math"
 
 

@@ -3,18 +3,22 @@
 from wengert.engine.boxes import WINDOWS
 from wengert.engine.staged import raising, selected_functions
 from wengert.engine.staged.branches import (
+    argument,
     both,
     both_hold,
+    certain,
     chain,
     choice,
     clear,
     contains,
     either,
     either_holds,
+    given,
     if_,
     negation,
     opposite,
     result,
+    same,
     sure,
 )
 from wengert.engine.staged.counted import window
@@ -28,15 +32,19 @@ from wengert.engine.transforms.substitution import STAGING, Staging
 _CALLED = {
     "and": both,
     "and_test": both_hold,
+    "argument": argument,
     "bound": sure,
     "builtin": builtin,
+    "certain": certain,
     "chain": chain,
     "choice": choice,
     "clear": clear,
     "fold": fold,
     "for": for_,
+    "given": given,
     "if": if_,
     "in": contains,
+    "is": same,
     "element": item,
     "not": opposite,
     "not_test": negation,

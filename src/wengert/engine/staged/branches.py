@@ -36,6 +36,7 @@ from wengert.engine.staged.contents import (
 from wengert.engine.staged.counted import is_counted
 from wengert.engine.staged.exchanged import give_up, refusal
 from wengert.engine.staged.grown import Grown
+from wengert.engine.staged.nullable import Maybe, is_nullable, refused, settled, unified
 from wengert.engine.staged.raising import (
     joined,
     keep_strict,
@@ -71,6 +72,8 @@ from wengert.engine.staged.shared import Made, freeze_shared
 from wengert.engine.staged.texts import text_of
 from wengert.engine.transforms.staging import evaluate
 
+#: A function that closes over variables, and what is known of them.
+Shares = tuple[Any, Any] | None
 #: A second operand of `and` or `or` with at most so many operations is evaluated in any case, if it raises no error.
 _CHEAP = 16
 
@@ -91,6 +94,10 @@ def truth(value: Any) -> Any:
     value = known(value)
     if type(value) is Grown:
         value = value.is_filled()
+    if type(value) is Maybe:
+        value = settled(value)
+        if type(value) is Maybe:
+            return both_hold(value.some, lambda: value.value)
     if not isinstance(value, Box) or size(value.shape) != 1 or concrete(value) is not None:
         return bool(value)
     value = value if value.shape == () else reshape(value, shape=())
@@ -104,6 +111,16 @@ _negated: dict[int, tuple[weakref.ref[Box], tuple[Box, ...]]] = {}
 def _negation(value: Box, *of: Box) -> Box:
     key = id(value)
     _negated[key] = weakref.ref(value, lambda _: _negated.pop(key, None)), of
+    return value
+
+
+#: The first operands of `and`, with True, and of `or`, with False, by the identity of the truth value of both.
+_joined: dict[int, tuple[weakref.ref[Box], Box, bool]] = {}
+
+
+def _join(value: Box, first: Box, is_and: bool) -> Box:
+    key = id(value)
+    _joined[key] = weakref.ref(value, lambda _: _joined.pop(key, None)), first, is_and
     return value
 
 
@@ -141,7 +158,10 @@ def _facts(pred: Box, is_true: bool) -> list[Fact]:
     found = [Fact(pred, is_true)]
     _, of = _negated.get(id(pred), (None, ()))
     if is_true or len(of) == 1:
-        found += [Fact(value, not is_true) for value in of]
+        found += [fact for value in of for fact in _facts(value, not is_true)]
+    _, first, holds_both = _joined.get(id(pred), (None, None, None))
+    if first is not None and holds_both is is_true:
+        found += _facts(first, is_true)
     return found
 
 
@@ -172,58 +192,78 @@ def if_(test: Any, yes: Callable[[], Any], no: Callable[[], Any] | None, state: 
     _staged(pred, (yes, no), variables(state, info))
 
 
-def choice(test: Any, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
-    """Return the value of ``yes() if test else no()``."""
+def choice(test: Any, yes: Callable[[], Any], no: Callable[[], Any], shares: Shares = None) -> Any:
+    """Return the value of ``yes() if test else no()``.
+
+    Args:
+        test: the condition.
+        yes: the value if it holds.
+        no: the other value.
+        shares: the variables that these bind, as `if_` takes them, or None.
+    """
     pred = truth(test)
     if not isinstance(pred, Box):
         return run(yes) if pred else run(no)
-    return _staged(pred, (yes, no), ())
+    return _staged(pred, (yes, no), _shared(shares))
 
 
-def both(first: Any, *later: Callable[[], Any]) -> Any:
-    """Return the value of ``first and later()``."""
+def both(first: Any, *later: Callable[[], Any], shares: Shares = None) -> Any:
+    """Return the value of ``first and later()``; ``shares`` are variables that later operands bind."""
     pred = truth(first)
     if not isinstance(pred, Box):
-        return _next(both, later) if pred else first
-    return _staged(pred, (lambda: _next(both, later), lambda: first), ())
+        return _next(both, later, shares) if pred else first
+    return _staged(pred, (lambda: _next(both, later, shares), lambda: first), _shared(shares))
 
 
-def either(first: Any, *later: Callable[[], Any]) -> Any:
-    """Return the value of ``first or later()``."""
+def either(first: Any, *later: Callable[[], Any], shares: Shares = None) -> Any:
+    """Return the value of ``first or later()``; ``shares`` are variables that later operands bind."""
     pred = truth(first)
     if not isinstance(pred, Box):
-        return first if pred else _next(either, later)
-    return _staged(pred, (lambda: first, lambda: _next(either, later)), ())
+        return first if pred else _next(either, later, shares)
+    return _staged(pred, (lambda: first, lambda: _next(either, later, shares)), _shared(shares))
 
 
-def _next(join: Callable[..., Any], later: Sequence[Callable[[], Any]]) -> Any:
+def _shared(shares: Shares) -> Sequence[Variable]:
+    if shares is None:
+        return ()
+    if shares[1][1]:
+        requirement = "a global variable is assigned where only a run knows whether"
+        raise refusal("if", requirement, hint="return the value")
+    return variables(*shares)
+
+
+def _next(join: Callable[..., Any], later: Sequence[Callable[[], Any]], shares: Shares) -> Any:
     value = run(later[0])
-    return join(value, *later[1:]) if later[1:] else value
+    return join(value, *later[1:], shares=shares) if later[1:] else value
 
 
-def both_hold(first: Any, *later: Callable[[], Any]) -> Any:
-    """Return the truth value of ``first and later()``."""
+def both_hold(first: Any, *later: Callable[[], Any], shares: Shares = None) -> Any:
+    """Return the truth value of ``first and later()``; ``shares`` are variables that later operands bind."""
     pred = truth(first)
     if not isinstance(pred, Box):
-        return _next_truth(both_hold, later) if pred else False
-    return _joined_truth(pred, True, lambda: _next_truth(both_hold, later))
+        return _next_truth(both_hold, later, shares) if pred else False
+    return _joined_truth(pred, True, lambda: _next_truth(both_hold, later, shares), shares)
 
 
-def either_holds(first: Any, *later: Callable[[], Any]) -> Any:
-    """Return the truth value of ``first or later()``."""
+def either_holds(first: Any, *later: Callable[[], Any], shares: Shares = None) -> Any:
+    """Return the truth value of ``first or later()``; ``shares`` are variables that later operands bind."""
     pred = truth(first)
     if not isinstance(pred, Box):
-        return True if pred else _next_truth(either_holds, later)
-    return _joined_truth(pred, False, lambda: _next_truth(either_holds, later))
+        return True if pred else _next_truth(either_holds, later, shares)
+    return _joined_truth(pred, False, lambda: _next_truth(either_holds, later, shares), shares)
 
 
-def _next_truth(join: Callable[..., Any], later: Sequence[Callable[[], Any]]) -> Any:
+def _next_truth(join: Callable[..., Any], later: Sequence[Callable[[], Any]], shares: Shares) -> Any:
     value = run(later[0])
-    return join(value, *later[1:]) if later[1:] else truth(value)
+    return join(value, *later[1:], shares=shares) if later[1:] else truth(value)
 
 
-def _joined_truth(pred: Box, goes_on: bool, later: Callable[[], Any]) -> Any:
+def _joined_truth(pred: Box, goes_on: bool, later: Callable[[], Any], shares: Shares) -> Any:
     """Return the truth value of a first operand that only a run knows, and of a second one."""
+    functions = (later, lambda: False) if goes_on else (lambda: True, later)
+    if shares is not None:
+        made = _staged(pred, functions, _shared(shares))
+        return _join(made, pred, goes_on) if isinstance(made, Box) else made
     _keep_counted(pred)
     side = _side(later, (), (later,), _facts(pred, goes_on))
     content = side.result
@@ -237,9 +277,9 @@ def _joined_truth(pred: Box, goes_on: bool, later: Callable[[], Any]) -> Any:
         graph = side.trace.finish([value])
         if len(graph.equations) <= _CHEAP and not may_raise(graph) and not _programs(graph):
             (second,) = evaluate(graph, *side.trace.captured)
-            return (logical_and if goes_on else logical_or)(pred, second)
-    functions = (later, lambda: False) if goes_on else (lambda: True, later)
-    return _staged(pred, functions, ())
+            return _join((logical_and if goes_on else logical_or)(pred, second), pred, goes_on)
+    made = _staged(pred, functions, ())
+    return _join(made, pred, goes_on) if isinstance(made, Box) else made
 
 
 def _keep_counted(pred: Box) -> None:
@@ -252,19 +292,20 @@ def _programs(graph: Any) -> bool:
     return any(True for equation in graph.equations for _ in equation.graphs())
 
 
-def chain(first: Any, *links: tuple[Callable[..., Any], Callable[[], Any]]) -> Any:
+def chain(first: Any, *links: tuple[Callable[..., Any], Callable[[], Any]], shares: Shares = None) -> Any:
     """Return the value of a chain of comparisons, such as ``a < b < c``.
 
     Args:
         first: the first operand.
         links: each comparison with its second operand.
+        shares: the variables that operands behind the second one bind, as `if_` takes them, or None.
     """
     (compare, operand), *rest = links
     second = run(operand)
     value = compare(first, second)
     if rest and isinstance(value, Box) and value.shape == () and value.dtype == np.bool_:
-        return both_hold(value, lambda: chain(second, *rest))
-    return both(value, lambda: chain(second, *rest)) if rest else value
+        return both_hold(value, lambda: chain(second, *rest, shares=shares), shares=shares)
+    return both(value, lambda: chain(second, *rest, shares=shares), shares=shares) if rest else value
 
 
 def contains(value: Any, container: Any) -> Any:
@@ -315,6 +356,58 @@ def sure(value: Any, name: str) -> Any:
     return value.value
 
 
+def given(value: Any, name: str) -> Any:
+    """Return the value of a variable in a use that None does not allow: the program raises `TypeError` if it is None.
+
+    Args:
+        value: the value.
+        name: the variable.
+    """
+    value = settled(value)
+    if type(value) is not Maybe:
+        return value
+    note(TypeError(f"{name!r} is None"), logical_not(value.some))
+    return value.value
+
+
+#: Functions of Python that raise `TypeError` for None.
+_WITHOUT_NONE: Any = (abs, complex, divmod, float, int, len, max, min, range)
+
+
+def argument(value: Any, name: str, function: Any = None) -> Any:
+    """Return the value of a variable as an argument of a call, or as an operand that may be None.
+
+    Args:
+        value: the value.
+        name: the variable.
+        function: what is called, if known.
+    """
+    value = settled(value)
+    if type(value) is not Maybe or function is None:
+        return value
+    is_number = getattr(function, "__module__", None) == "math" or isinstance(function, np.ufunc)
+    return given(value, name) if is_number or function in _WITHOUT_NONE else value
+
+
+def certain(value: Any) -> Any:
+    """Return a value of which is known whether it is None."""
+    value = settled(value)
+    if type(value) is Maybe:
+        raise refused("a test of the type")
+    return value
+
+
+def same(one: Any, other: Any) -> Any:
+    """Return the value of ``one is other``."""
+    one, other = settled(one), settled(other)
+    found = next((value for value in (one, other) if type(value) is Maybe), None)
+    if found is None:
+        return one is other
+    if one is not None and other is not None:
+        raise refused("is")
+    return opposite(found.some)
+
+
 def result(state: Any) -> Any:
     """Return what a function returns, given its two variables."""
     returned, value = variables(
@@ -326,8 +419,8 @@ def result(state: Any) -> Any:
         return content.value if isinstance(content, Unsure) else content
     if flag is False:
         return None
-    requirement = "the function returns a value on some paths, and None on others"
-    raise refusal("return", requirement, show_value(value.content), "return a value at the end, too")
+    content = value.content
+    return Maybe(flag, certain(content.value if isinstance(content, Unsure) else content))
 
 
 # -- staging ---------------------------------------------------------------------------------------------
@@ -402,14 +495,14 @@ def _staged(pred: Box, functions: Sequence[Callable[[], Any] | None], names: Seq
     yes, no = sides
     if yes.problem is not None and no.problem is not None:
         raise refusal("if", "both branches raise an exception", type(yes.problem).__name__)
-    merge = _Merge(yes, no)
+    merge = _Merge(pred, yes, no)
     places: dict[Any, Place] = {**{key_of(name): name for name in names}, **yes.places, **no.places}
     exchanged = {id(box): box for side in sides for box in side.exchanged}
     places = {key: place for key, place in places.items() if not (key[0] == "array" and key[1] in exchanged)}
     made = {key: merge.place(place) for key, place in places.items() if place.is_live}
     value = merge.content("the value", yes.result, no.result, False)
     code = merge.number(yes.code, no.code)
-    results = merge.carried_out(pred)
+    results = merge.carried_out()
     for key, place in places.items():
         if key in made:
             _put(place, made[key](results))
@@ -439,7 +532,8 @@ Taking = Callable[[Sequence[Any]], Any]
 class _Merge:
     """The results of a `cond`: what both branches leave in each place."""
 
-    def __init__(self, yes: Side, no: Side) -> None:
+    def __init__(self, pred: Box, yes: Side, no: Side) -> None:
+        self._pred = pred
         self._sides = yes, no
         self._pairs: list[tuple[Any, Any]] = []
         self._types: list[TensorType] = []
@@ -460,7 +554,7 @@ class _Merge:
         yes, no = (side.contents.get(key, before) for side in self._sides)
         if isinstance(place, Array):
             yes, no = _without_roots(yes), _without_roots(no)
-        return self.content(place.name, yes, no, place.is_internal, before)
+        return self.content(place.name, yes, no, place.is_internal, before, isinstance(place, Variable))
 
     def _items(self, place: Items) -> Taking:
         """Add the elements of a list."""
@@ -499,7 +593,13 @@ class _Merge:
         return value
 
     def content(
-        self, name: str, yes: Content, no: Content, is_internal: bool, before: Content = NOTHING
+        self,
+        name: str,
+        yes: Content,
+        no: Content,
+        is_internal: bool,
+        before: Content = NOTHING,
+        may_be_none: bool = True,
     ) -> Taking:
         """Add what a place holds after both branches; one that raises an exception leaves nothing."""
         problems = [side.problem is not None for side in self._sides]
@@ -516,7 +616,7 @@ class _Merge:
         if not (yes.is_bound or no.is_bound):
             return lambda _: UNBOUND
         flag = None if is_internal else self._flag(yes.flag, no.flag)
-        value = self._value(name, yes, no)
+        value = self._value(name, yes, no, may_be_none)
         if flag is None:
             return value
 
@@ -529,6 +629,10 @@ class _Merge:
     def _flag(self, yes: Any, no: Any) -> Taking | None:
         if yes is True and no is True:
             return None
+        if yes is True and no is False:
+            return lambda _: self._pred
+        if yes is False and no is True:
+            return lambda _: negation(self._pred)
         return self._leaf("", Leaf(yes, yes, None), Leaf(no, no, None))
 
     def number(self, yes: Any, no: Any) -> Taking | None:
@@ -537,20 +641,29 @@ class _Merge:
             return None
         return self._leaf("", Leaf(yes, yes, None), Leaf(no, no, None))
 
-    def _value(self, name: str, yes: Content, no: Content) -> Taking:
+    def _value(self, name: str, yes: Content, no: Content, may_be_none: bool) -> Taking:
         if yes.is_bound and no.is_bound and yes.structure != no.structure:
-            got = f"{show_value(yes.value)} and {show_value(no.value)}"
-            raise refusal("if", f"both branches must give {name} the same containers", got)
+            common = unified(yes.structure, no.structure) if may_be_none else None
+            if common is None:
+                got = f"{show_value(yes.value)} and {show_value(no.value)}"
+                raise refusal("if", f"both branches must give {name} the same containers", got)
+            yes, no = yes.widened(common), no.widened(common)
         structure = (yes if yes.is_bound else no).structure
         paths = tree.paths(structure, name)
-        pairs = zip(paths, yes.leaves or [None] * len(paths), no.leaves or [None] * len(paths), strict=True)
-        made = [self._leaf(path, one, other) for path, one, other in pairs]
+        pairs = [
+            *zip(paths, yes.leaves or [None] * len(paths), no.leaves or [None] * len(paths), strict=True)
+        ]
+        made: list[Taking] = []
+        if is_nullable(structure) and yes.leaves and no.leaves:
+            made.append(self._flag(yes.leaves[0].value, no.leaves[0].value) or (lambda _: True))
+            del pairs[0]
+        made += [self._leaf(path, one, other) for path, one, other in pairs]
         of = [content.value for content in (yes, no) if content.is_bound]
 
         def value(results: Sequence[Any]) -> Any:
             found = tree.unflatten(structure, [leaf(results) for leaf in made])
             self.made.append(Made(found, of))
-            return found
+            return settled(found)
 
         return value
 
@@ -585,7 +698,7 @@ class _Merge:
             self._shared[position] = shared
         return lambda results: results[position]
 
-    def carried_out(self, pred: Box) -> Sequence[Any]:
+    def carried_out(self) -> Sequence[Any]:
         """Return the results."""
         if not self._pairs:
             return ()
@@ -596,7 +709,7 @@ class _Merge:
         ]
         (yes, no), captured = aligned(*branches)
         yes, no = convert_outputs(yes, self._types), convert_outputs(no, self._types)
-        results = cond_primitive(pred, *captured, on_true=yes, on_false=no)
+        results = cond_primitive(self._pred, *captured, on_true=yes, on_false=no)
         for position, roots in self._shared.items():
             link(results[position], roots)
         return results

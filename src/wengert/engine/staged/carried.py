@@ -17,6 +17,7 @@ from wengert.engine.staged.aliases import is_seen, link, linked
 from wengert.engine.staged.contents import Content, Leaf, Sharing, content_at, holds, is_same
 from wengert.engine.staged.exchanged import give_up, refusal
 from wengert.engine.staged.frozen import mutable_parts
+from wengert.engine.staged.nullable import expanded, is_nullable, settled, unified
 from wengert.engine.staged.regions import (
     FLOW,
     UNBOUND,
@@ -27,6 +28,7 @@ from wengert.engine.staged.regions import (
     Region,
     StagingError,
     Unsure,
+    Variable,
     known,
     put,
     root_of,
@@ -206,7 +208,7 @@ class Slot:
         assert self.structure is not None
         value = tree.unflatten(self.structure, values)
         self.made = Made(value, [self.before.value, self.ended])
-        return value
+        return settled(value)
 
     def _give_up(self, leaf: CarriedLeaf, region: Region) -> None:
         root = leaf.leaf.root if leaf.leaf is not None else None
@@ -234,15 +236,40 @@ class Slot:
             self._adopt(content)
             return True
         if content.structure != self.structure:
-            got = f"{show_value(self.before.value)} and {show_value(content.value)}"
-            raise refusal("loop", f"{self.place.name} must keep its containers", got)
+            common = unified(self.structure, content.structure) if isinstance(self.place, Variable) else None
+            if common is None:
+                got = f"{show_value(self.before.value)} and {show_value(content.value)}"
+                raise refusal("loop", f"{self.place.name} must keep its containers", got)
+            content = content.widened(common)
+            if common != self.structure:
+                self._widen(content)
+                return True
         changes = isinstance(self.place, (Items, Growth)) and self.place.kind != self.kind
         paths = tree.paths(self.structure, self.place.name)
-        for path, leaf, now in zip(paths, self.leaves, content.leaves, strict=True):
-            changes |= self._leaf(path, leaf, now, sharing, region)
+        leaves: list[Any] = content.leaves
+        for path, leaf, now in zip(paths, self.leaves, leaves, strict=True):
+            changes |= now is not None and self._leaf(path, leaf, now, sharing, region)
         if content.flag is not True and not self.flagged:
             self.flagged = changes = True
         return changes
+
+    def _widen(self, content: Content) -> None:
+        """Let the place hold None as well as a value.
+
+        Args:
+            content: what a turn leaves, with the leaves of either.
+        """
+        assert self.structure is not None
+
+        def flag(some: bool) -> CarriedLeaf:
+            return CarriedLeaf(Leaf(some, some, None), TensorType(BOOL, (), True))
+
+        found = expanded(self.structure, self.leaves, content.structure, flag)
+        for number, now in enumerate(content.leaves):
+            if found[number] is None:
+                found[number] = CarriedLeaf(None if now.is_number else now)
+                found[number].type = type_of(now.value) if now.is_number else None
+        self.structure, self.leaves = content.structure, found
 
     def _adopt(self, content: Content) -> None:
         """Take over what a turn leaves in a place that holds nothing before, or nothing that a turn reads."""
@@ -254,7 +281,16 @@ class Slot:
         self.flagged = not self.place.is_internal and not (self.always and not self.place.is_carried)
         if self.place.is_carried or not self.before.is_bound or self.always:
             return
-        if not self._keeps_before() and self.place.is_live and not self.place.is_internal:
+        if self._keeps_before() or not self.place.is_live or self.place.is_internal:
+            return
+        common = unified(self.before.structure, content.structure)
+        is_new = self.before.structure != content.structure
+        if is_new and common is not None and isinstance(self.place, Variable):
+            self.structure = self.before.structure
+            self.leaves = [CarriedLeaf(leaf) for leaf in self.before.leaves]
+            self._widen(content.widened(common))
+            self.flagged = self.before.flag is not True
+        else:
             got = f"{show_value(self.before.value)} and {show_value(content.value)}"
             hint = "give it before the loop what the turns give it, or another name there"
             raise refusal("loop", f"{self.place.name} may keep its value, as there may be no turn", got, hint)
@@ -325,6 +361,8 @@ class Slot:
 
     def outputs(self, content: Content) -> list[Any]:
         """Return its part of the carry after a turn."""
+        if self.structure is not None and content.is_bound and is_nullable(self.structure):
+            content = content.widened(self.structure)
         is_whole = any(leaf.is_carried for leaf in self.leaves) and content.leaves
         leaves: list[Any] = content.leaves if is_whole else [None] * len(self.leaves)
         found = [

@@ -13,6 +13,7 @@ from wengert.engine.control.values import is_number
 from wengert.engine.core import tree
 from wengert.engine.ir.types import TensorType, type_of
 from wengert.engine.staged.aliases import linked
+from wengert.engine.staged.nullable import Maybe, expanded, settled
 from wengert.engine.staged.regions import UNBOUND, Growth, Items, Place, Region, Unsure, known, root_of
 
 
@@ -43,6 +44,11 @@ class Content:
     flag: Any
     """Whether it holds anything: a truth value."""
 
+    def widened(self, structure: tree.Structure) -> Content:
+        """Return the content with leaves of a structure in which a value may be None."""
+        leaves = expanded(self.structure, self.leaves, structure, lambda some: Leaf(some, some, None))
+        return Content(self.value, structure, leaves, self.flag)
+
     @property
     def is_bound(self) -> bool:
         """Whether it may hold something."""
@@ -67,6 +73,8 @@ def content_of(value: Any) -> Content:
     flag = True
     if isinstance(value, Unsure):
         value, flag = value.value, known(value.bound)
+    if type(value) is Maybe and not isinstance(value.some, Box):
+        value = settled(value)
     leaves, structure = tree.flatten(value)
     return Content(value, structure, [_leaf(leaf) for leaf in leaves], flag)
 

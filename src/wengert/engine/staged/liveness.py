@@ -23,14 +23,14 @@ class Liveness:
         """What may be read behind any statement of the block, which an exception may end."""
         self._block(body, frozenset())
 
-    def may_be_read(self, name: str, node: Branching) -> bool:
+    def may_be_read(self, name: str, node: Branching | None) -> bool:
         """Return whether the value that a variable has at the end of a statement may be read behind it.
 
         Args:
             name: the variable.
-            node: the statement.
+            node: the statement; None for an expression.
         """
-        behind = self._behind.get(node)
+        behind = self._behind.get(node) if node is not None else None
         return behind is None or name in behind
 
     def _block(self, statements: Sequence[ast.stmt], after: frozenset[str]) -> frozenset[str]:

@@ -25,6 +25,7 @@ from wengert.engine.staged.counted import Turn, interval
 from wengert.engine.staged.exchanged import give_up, refusal
 from wengert.engine.staged.growing import GrowingList, may_grow
 from wengert.engine.staged.iterables import Rows, rows_of
+from wengert.engine.staged.nullable import Maybe
 from wengert.engine.staged.numbers import check_numbers, check_size
 from wengert.engine.staged.raising import (
     joined,
@@ -141,7 +142,10 @@ class _Loop:
         FLOW.probing += 1
         try:
             with Region(self.functions, self.names), provisionally(), contextlib.suppress(Exception):
+                empty = [name for name in self.names if name.content is None]
                 turn()
+                ends = [name.content for name in empty]
+                self.entry.fills = any(value is not None and type(value) is not Maybe for value in ends)
         finally:
             FLOW.probing -= 1
         self.entry.is_traced = equations_written() != before
@@ -185,7 +189,11 @@ class _For(_Loop):
             if going is False:
                 return
             is_long = may_stage and length - number > MOST_UNROLLED and not FLOW.probing
-            if is_long and (number or self.entry.is_traced or self.is_traced(lambda: self.turn(0))):
+            if (
+                is_long
+                and (number or self.entry.is_traced or self.is_traced(lambda: self.turn(0)))
+                and (number or not self._fills())
+            ):
                 if self._try_to_stage(number):
                     return
                 may_stage = False
@@ -200,6 +208,10 @@ class _For(_Loop):
                 may_stage = self._goes_on_known(length)
                 return
             number += 1
+
+    def _fills(self) -> bool:
+        """Return whether the first turn gives a variable a value in the place of None: it runs apart then."""
+        return self.entry.fills and any(name.content is None for name in self.names)
 
     def _goes_on_known(self, length: int) -> bool:
         """Carry out the turns behind the first as long as they write no equations, then those that do."""
@@ -245,6 +257,8 @@ class _For(_Loop):
             raise refusal("for", "a global variable is assigned in a loop", hint="return the value")
         known = None if isinstance(length, Box) else length - first
         staging = _Staging(self, lambda k: self.turn(first + k), None, known, length)
+        if clear(*self.exits()) is not True:
+            staging.may_take_no_turn()
         if known is not None:
             staging.grow(self.growing(lambda: self.turn(first)))
         staging.stage()
@@ -359,6 +373,11 @@ class _Staging:
         """The arrays from outside that the first turn may exchange, and later ones cannot read."""
         self.raises = False
         """Whether a turn may raise an exception that only a run knows."""
+
+    def may_take_no_turn(self) -> None:
+        """Note that a flag may end the loop before the first turn."""
+        self.always = False
+        self._begin()
 
     def stage(self) -> None:
         """Trace a turn until the carry is settled, and write the loop."""

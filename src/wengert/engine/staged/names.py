@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 Known = frozenset[str] | None
 """The variables that are bound at a place; None behind a `raise`."""
 
@@ -20,10 +20,12 @@ def bound(nodes: Iterable[ast.AST]) -> list[str]:
     return list(found)
 
 
-def _bind(node: ast.AST, found: dict[str, None]) -> None:
-    """Add the variables that a node binds."""
+def _bind(node: ast.AST, found: dict[str, None], is_sure: bool = False) -> None:
+    """Add the variables that a node binds, or only those that it binds for certain."""
     inner: Iterable[ast.AST] = ()
     match node:
+        case _ if is_sure and (parts := _evaluated(node)) is not None:
+            inner = parts
         case ast.Name():
             if not isinstance(node.ctx, ast.Load):
                 found[node.id] = None
@@ -32,10 +34,10 @@ def _bind(node: ast.AST, found: dict[str, None]) -> None:
             inner = _outside(node)
         case ast.Lambda():
             inner = _outside(node)
-        case _ if isinstance(node, _COMPREHENSIONS):
-            for part in ast.walk(node):  # the targets belong to the comprehension, those of `:=` do not
-                if isinstance(part, ast.NamedExpr):
-                    found[part.target.id] = None
+        case _ if isinstance(node, COMPREHENSIONS):
+            # The targets belong to the comprehension, those of `:=` do not.
+            own = [part.target.id for part in ast.walk(node) if isinstance(part, ast.NamedExpr)]
+            found.update(dict.fromkeys(own))
         case ast.expr() | ast.stmt():
             inner = ast.iter_child_nodes(node)
         case ast.alias(name=name, asname=other):
@@ -51,7 +53,22 @@ def _bind(node: ast.AST, found: dict[str, None]) -> None:
         case _:
             inner = ast.iter_child_nodes(node)
     for child in inner:
-        _bind(child, found)
+        _bind(child, found, is_sure)
+
+
+def _evaluated(node: ast.AST) -> list[ast.AST] | None:
+    """Return the parts of an expression that are evaluated for certain; None for all of them."""
+    match node:
+        case ast.BoolOp(values=[first, *_]):
+            return [first]
+        case ast.IfExp(test=test) | ast.Assert(test=test):
+            return [test]
+        case ast.Compare(left=left, comparators=[first, *_]):
+            return [left, first]
+        case _ if isinstance(node, COMPREHENSIONS):
+            return [node.generators[0].iter]
+        case _:
+            return None
 
 
 def _outside(node: ast.AST) -> list[ast.AST]:
@@ -103,6 +120,18 @@ def kept(nodes: Iterable[ast.AST]) -> set[str]:
     return found
 
 
+def surely(node: ast.AST) -> list[str]:
+    """Return the variables that a statement without blocks, or an expression, binds unless it raises an exception.
+
+    The operands of `and` behind the first one, say, may not be evaluated.
+    """
+    if not any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)):
+        return bound([node])
+    found: dict[str, None] = {}
+    _bind(node, found, is_sure=True)
+    return list(found)
+
+
 class Flow:
     """Which reads of a block may come before the variable is bound.
 
@@ -115,7 +144,8 @@ class Flow:
         self.exposed: set[str] = set()
         """The variables of such reads."""
         self.unsure: set[ast.Name] = set()
-        """These reads, but for those of inner functions."""
+        """These reads, but for those of inner functions, and reads where a condition tells that a variable is bound."""
+        self._told: frozenset[str] = frozenset()
         self._inner = 0
         self.end = self._block(statements, frozenset(known))
         """The variables that are bound after the block; None if it raises an error."""
@@ -129,11 +159,12 @@ class Flow:
         match node:
             case ast.If():
                 self._read([node.test], known)
-                known = _with(known, bound([node.test]))
-                return _both(self._block(node.body, known), self._block(node.orelse, known))
+                known = _with(known, surely(node.test))
+                yes = self._where(node.test, True, node.body, known)
+                return _both(yes, self._where(node.test, False, node.orelse, known))
             case ast.While():
                 self._read([node.test], known)
-                self._block(node.body, _with(known, bound([node.test])))
+                self._where(node.test, True, node.body, _with(known, surely(node.test)))
                 return known
             case ast.For():
                 self._read([node.iter], known)
@@ -165,7 +196,15 @@ class Flow:
                 return _with(known, [target.id])
             case _:
                 self._read([node], known)
-                return _with(known, bound([node]))
+                return _with(known, surely(node))
+
+    def _where(self, test: ast.expr, holds: bool, statements: Sequence[ast.AST], known: Known) -> Known:
+        """Go through a block that runs where a condition holds, or does not."""
+        before = self._told
+        self._told = before.union(_told(test, holds)) - (known or frozenset())
+        found = self._block(statements, _with(known, self._told))
+        self._told = before
+        return found
 
     def _try(self, node: ast.Try, known: Known) -> Known:
         after = self._block(node.orelse, self._block(node.body, known))
@@ -188,17 +227,32 @@ class Flow:
                     self._inner += 1
                     self._read(body, _with(known, [*own, *bound(body)]))
                     self._inner -= 1
-                case _ if isinstance(node, _COMPREHENSIONS):
+                case _ if isinstance(node, COMPREHENSIONS):
                     targets = [part.target for part in node.generators]
                     self._read(ast.iter_child_nodes(node), _with(known, bound(targets)))
                 case _:
                     self._read(ast.iter_child_nodes(node), known)
 
     def _name(self, node: ast.Name, known: Known) -> None:
-        if known is not None and node.id not in known:
+        if known is None:
+            return
+        if node.id not in known:
             self.exposed.add(node.id)
-            if not self._inner:
-                self.unsure.add(node)
+        if (node.id not in known or node.id in self._told) and not self._inner:
+            self.unsure.add(node)
+
+
+def _told(test: ast.expr, holds: bool) -> list[str]:
+    """Return the variables that are bound where a condition holds, or does not."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return _told(operand, not holds)
+        case ast.BoolOp(op=op, values=values) if isinstance(op, ast.And) is holds:
+            return [name for value in values for name in _told(value, holds)]
+        case ast.Compare(left=left, comparators=others) if holds:
+            return [name for value in (left, *others) for name in surely(value)]
+        case _:
+            return surely(test)
 
 
 def _with(known: Known, names: Iterable[str]) -> Known:

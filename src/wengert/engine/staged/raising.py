@@ -30,6 +30,7 @@ from wengert.engine.ops.comparison import equal, not_equal, require_valid, where
 from wengert.engine.staged.contents import Content
 from wengert.engine.staged.exchanged import refusal
 from wengert.engine.staged.frozen import Frozen
+from wengert.engine.staged.nullable import is_nullable
 from wengert.engine.staged.numbers import check_behind, is_narrow
 from wengert.engine.staged.regions import FLOW
 from wengert.engine.staged.texts import texts, writes
@@ -135,8 +136,13 @@ def keep_strict(problem: str, is_unknown: bool = False) -> None:
         raise FLOW.spoiled
 
 
-def number_of(problem: Exception) -> int:
-    """Return the number by which the function that is being staged knows an exception."""
+def number_of(problem: Exception, is_result: bool = False) -> int:
+    """Return the number by which the function that is being staged knows an exception.
+
+    Args:
+        problem: the exception.
+        is_result: whether Python returns a result in its place.
+    """
     keep_strict("an exception depends on what only a run knows")
     if FLOW.trying:
         requirement = "a try statement surrounds an exception that only a run raises"
@@ -147,7 +153,7 @@ def number_of(problem: Exception) -> int:
     where_ = f" [{place(file, line)}]" if file else ""
     with texts():
         text = f"{type(problem).__name__}: {problem}{where_}".replace("|", "/")
-    enter(text, problem, file, line, name)
+    enter(text, problem, file, line, name, is_result)
     return _number(text)
 
 
@@ -257,6 +263,7 @@ def checked(result: Any) -> Any:
     Args:
         result: what the function returns.
     """
+    result = _without_none(result)
     code = FLOW.code
     FLOW.frozen.check()
     for problem in (FLOW.spoiled, FLOW.caught):
@@ -293,6 +300,26 @@ def checked(result: Any) -> Any:
 
             result = tree.map_tree(one, result)
     return result
+
+
+def _without_none(result: Any) -> Any:
+    """Return a result with values in the places of those that may be None: a program raises an exception for None."""
+    leaves, structure = tree.flatten(result)
+    values = iter(leaves)
+    kept: list[Any] = []
+
+    def walk(part: tree.Structure) -> tree.Structure:
+        if part.kind is None:
+            kept.append(next(values))
+            return part
+        if not is_nullable(part):
+            return part._replace(children=tuple(map(walk, part.children)))
+        number = number_of(TypeError("the function returns None"), is_result=True)
+        note_number(where(next(values), 0, number))
+        return walk(part.children[1])
+
+    found = walk(structure)
+    return result if found == structure else tree.unflatten(found, kept)
 
 
 def _noted(holds: Any, text: str) -> bool:

@@ -15,7 +15,8 @@ from typing import Any, cast
 from wengert.engine.staged.exits import RETURNED, VALUE, Exits
 from wengert.engine.staged.liveness import Branching, Liveness
 from wengert.engine.staged.matching import Matching
-from wengert.engine.staged.names import Flow, bound, declared, kept, parameters
+from wengert.engine.staged.names import COMPREHENSIONS, Flow, bound, declared, kept, parameters
+from wengert.engine.staged.nones import Nones
 from wengert.engine.staged.places import placed
 from wengert.engine.staged.texts import WRITING
 
@@ -41,9 +42,11 @@ BUILTIN_NAMES = {
     "all",
     "round",
 }
+#: Functions of Python that tell None from others.
+_TYPED = {"isinstance", "type", "callable", "id", "repr", "hasattr", "getattr"}
 #: Functions of Python that go through a generator expression, and its elements one after another.
 _FOLDS = {"any", "all", "sum"}
-_EAGER = (ast.Yield, ast.YieldFrom, ast.Await, ast.NamedExpr)
+_EAGER = (ast.Yield, ast.YieldFrom, ast.Await)
 
 
 def rewritten(statement: ast.stmt) -> ast.stmt:
@@ -72,6 +75,7 @@ class _Function:
         self.first = next(iter([*node.args.posonlyargs, *node.args.args]), None)
         self.kept = kept(body)
         self.own = {*self.parameters, *bound(body)} - self.globals - self.nonlocals
+        self.nones = Nones(body, node.args, self.own)
         self.numbers = itertools.count(1)
 
     def mangled(self, name: str) -> str:
@@ -101,6 +105,8 @@ class _Rewriting(ast.NodeTransformer):
         self._liveness = Liveness([])
         self._tests: set[ast.expr] = set()
         """Expressions of which only the truth counts."""
+        self._waiting: list[ast.stmt] | None = None
+        """Definitions that stand before the present statement; None where there is no place for them."""
 
     # -- definitions -------------------------------------------------------------------------------------
 
@@ -154,10 +160,19 @@ class _Rewriting(ast.NodeTransformer):
     def visit_Lambda(self, node: ast.Lambda) -> Any:
         """Rewrite the expression of a lambda of the user's."""
         node.args.defaults = [self.visit(part) for part in node.args.defaults]
-        before = self._function, self._unsure
-        self._function, self._unsure = _Function(node, self._owner), set()
+        before = self._function, self._unsure, self._waiting
+        self._function, self._unsure, self._waiting = _Function(node, self._owner), set(), None
         node.body = self.visit(node.body)
-        self._function, self._unsure = before
+        self._function, self._unsure, self._waiting = before
+        return node
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        """Rewrite the parts of a node; no definition outside of a comprehension reads the variables of that."""
+        if not isinstance(node, COMPREHENSIONS):
+            return super().generic_visit(node)
+        before, self._waiting = self._waiting, None
+        super().generic_visit(node)
+        self._waiting = before
         return node
 
     # -- statements --------------------------------------------------------------------------------------
@@ -171,6 +186,12 @@ class _Rewriting(ast.NodeTransformer):
         return made
 
     def _statement(self, node: ast.stmt) -> list[ast.stmt]:
+        before, self._waiting = self._waiting, []
+        made = self._rewritten(node)
+        made, self._waiting = [*self._waiting, *made], before
+        return made
+
+    def _rewritten(self, node: ast.stmt) -> list[ast.stmt]:
         match node:
             case ast.If():
                 return self._if(node)
@@ -209,7 +230,7 @@ class _Rewriting(ast.NodeTransformer):
                     handler.body = self._block(handler.body)
                 node.orelse, node.finalbody = self._block(node.orelse), self._block(node.finalbody)
             case ast.Match():
-                node.subject = self.visit(node.subject)
+                node.subject = placed(_call("certain", self.visit(node.subject)), node.subject)
                 for case in node.cases:
                     case.guard = case.guard and self.visit(case.guard)
                     case.body = self._block(case.body)
@@ -222,9 +243,11 @@ class _Rewriting(ast.NodeTransformer):
         if isinstance(node, ast.AnnAssign):
             plain = ast.Assign([target], node.value) if node.value is not None else ast.Pass()
             return [self.visit(placed(plain, node))]
-        if not self._is_unsure(target.id):
+        value: ast.expr = ast.Name(target.id, ast.Load())
+        for name, holds in (("bound", self._is_unsure(target.id)), ("given", self._may_be_none(target.id))):
+            value = _call(name, value, ast.Constant(target.id)) if holds else value
+        if isinstance(value, ast.Name):
             return [self.visit(node)]
-        value = _call("bound", ast.Name(target.id, ast.Load()), ast.Constant(target.id))
         first = placed(ast.Assign([ast.Name(target.id, ast.Store())], value), node)
         return [first, self.visit(node)]
 
@@ -271,7 +294,7 @@ class _Rewriting(ast.NodeTransformer):
         return f"{PREFIX}{kind}{next(self._function.numbers)}{SUFFIX}"
 
     def _definition(
-        self, name: str, body: list[ast.stmt], at: ast.stmt, arguments: Sequence[str] = ()
+        self, name: str, body: list[ast.stmt], at: ast.AST, arguments: Sequence[str] = ()
     ) -> ast.stmt:
         """Return the definition of a block as a function that shares the variables it binds."""
         function = self._function
@@ -290,7 +313,7 @@ class _Rewriting(ast.NodeTransformer):
     def _info(
         self,
         binding: Sequence[ast.AST],
-        node: Branching,
+        node: Branching | None,
         exposed: set[str],
         sure: Iterable[str] = (),
     ) -> list[ast.expr]:
@@ -319,16 +342,30 @@ class _Rewriting(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> Any:
         """Look at a variable that may not be bound."""
-        if node in self._unsure and isinstance(node.ctx, ast.Load):
-            return placed(_call("bound", node, ast.Constant(node.id)), node)
-        return node
+        if not isinstance(node.ctx, ast.Load):
+            return node
+        made: ast.expr = node
+        if node in self._unsure:
+            made = _call("bound", made, ast.Constant(node.id))
+        if self._may_be_none(node.id):
+            assert self._function is not None
+            passed = self._function.nones.passed
+            function = passed.get(node)
+            more = [] if function is None else [function]
+            made = _call("argument" if node in passed else "given", made, ast.Constant(node.id), *more)
+        return made if made is node else placed(made, node)
+
+    def _may_be_none(self, name: str) -> bool:
+        function = self._function
+        return function is not None and name in function.nones.names and name in function.own
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
         """Rewrite a conditional expression."""
         if self._must_stay(node.body, node.orelse):
             return self.generic_visit(node)
-        test, yes, no = self._test(node.test), self.visit(node.body), self.visit(node.orelse)
-        return placed(_call("choice", test, _lazy(yes, node.body), _lazy(no, node.orelse)), node)
+        later = [self._later(part) for part in (node.body, node.orelse)]
+        made = _call("choice", self._test(node.test), *later)
+        return placed(self._sharing(made, node.body, node.orelse), node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Any:
         """Rewrite `and` and `or`."""
@@ -337,8 +374,8 @@ class _Rewriting(ast.NodeTransformer):
             return self.generic_visit(node)
         name = "and" if isinstance(node.op, ast.And) else "or"
         name += "_test" if node in self._tests else ""
-        later = [_lazy(self.visit(part), part) for part in rest]
-        return placed(_call(name, self.visit(first), *later), node)
+        made = _call(name, self.visit(first), *map(self._later, rest))
+        return placed(self._sharing(made, *rest), node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
         """Rewrite `not`."""
@@ -350,15 +387,15 @@ class _Rewriting(ast.NodeTransformer):
     def visit_Compare(self, node: ast.Compare) -> Any:
         """Rewrite chains of comparisons, and `in`."""
         first, *rest = node.comparators
-        if self._must_stay(*rest):
+        if self._must_stay(*(node.comparators if rest else ())):
             return self.generic_visit(node)
         if rest:
             pairs = zip(node.ops, node.comparators, strict=True)
             links: list[ast.expr] = [
-                ast.Tuple([_comparison(op, part), _lazy(self.visit(part), part)], ast.Load())
-                for op, part in pairs
+                ast.Tuple([_comparison(op, part), self._later(part)], ast.Load()) for op, part in pairs
             ]
-            return placed(_call("chain", self.visit(node.left), *links), node)
+            made = _call("chain", self.visit(node.left), *links)
+            return placed(self._sharing(made, *rest), node)
         node.left, node.comparators = self.visit(node.left), [self.visit(first)]
         return placed(_compared(node), node)
 
@@ -394,6 +431,8 @@ class _Rewriting(ast.NodeTransformer):
             ]
             node.args = given
             return placed(node, node)
+        if name in _TYPED and name not in function.own and node.args:
+            node.args[0] = placed(_call("certain", node.args[0]), node.args[0])
         if name in BUILTIN_NAMES and name not in function.own:
             node.func = placed(_call("builtin", ast.Name(name, ast.Load())), node.func)
         return node
@@ -434,11 +473,32 @@ class _Rewriting(ast.NodeTransformer):
             waiting += part.values if isinstance(part, ast.BoolOp) else []
         return self.visit(node)
 
+    def _later(self, node: ast.expr) -> ast.expr:
+        """Return a function of an expression that may not be evaluated, which binds the variables of the user's."""
+        if not _binds(node):
+            return _lazy(self.visit(node), node)
+        assert self._waiting is not None
+        name = self._name("later")
+        self._waiting.append(self._definition(name, [ast.copy_location(ast.Return(node), node)], node))
+        return ast.Name(name, ast.Load())
+
+    def _sharing(self, call: ast.Call, *later: ast.expr) -> ast.Call:
+        """Tell a call the variables that expressions bind which may not be evaluated."""
+        if any(map(_binds, later)):
+            call.keywords = [ast.keyword("shares", ast.Tuple(self._info(later, None, set()), ast.Load()))]
+        return call
+
     def _must_stay(self, *lazy: ast.expr) -> bool:
         """Return whether an expression cannot be evaluated in a function of its own."""
         return self._function is None or any(
-            isinstance(part, _EAGER) for expression in lazy for part in ast.walk(expression)
+            isinstance(part, _EAGER) or (isinstance(part, ast.NamedExpr) and self._waiting is None)
+            for expression in lazy
+            for part in ast.walk(expression)
         )
+
+
+def _binds(node: ast.expr) -> bool:
+    return any(isinstance(part, ast.NamedExpr) for part in ast.walk(node))
 
 
 def _is_part(index: ast.expr) -> bool:
@@ -473,7 +533,11 @@ def _is_foldable(node: ast.Call) -> bool:
     given = node.args[0]
     is_nested_sum = isinstance(node.func, ast.Name) and node.func.id == "sum" and len(given.generators) > 1
     is_asynchronous = any(part.is_async for part in given.generators)
-    return not (is_nested_sum or is_asynchronous or any(isinstance(part, _EAGER) for part in ast.walk(given)))
+    return not (
+        is_nested_sum
+        or is_asynchronous
+        or any(isinstance(part, (*_EAGER, ast.NamedExpr)) for part in ast.walk(given))
+    )
 
 
 def _listed(made: Any) -> list[ast.stmt]:
@@ -547,12 +611,16 @@ def _comparison(op: ast.cmpop, at: ast.expr) -> ast.expr:
 
 
 def _compared(node: ast.Compare) -> ast.expr:
-    """Return a comparison, with a call in the place of `in`."""
+    """Return a comparison, with a call in the place of `in` and `is`."""
     match node.ops[0]:
         case ast.In():
             return _call("in", node.left, node.comparators[0])
         case ast.NotIn():
             return _call("not", _call("in", node.left, node.comparators[0]))
+        case ast.Is():
+            return _call("is", node.left, node.comparators[0])
+        case ast.IsNot():
+            return _call("not", _call("is", node.left, node.comparators[0]))
         case _:
             return node
 

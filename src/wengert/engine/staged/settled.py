@@ -38,6 +38,8 @@ class Entry:
 
     is_traced: bool = False
     """Whether a turn was found to depend on what only a run knows."""
+    fills: bool = False
+    """Whether a first turn was found to give a variable a value in the place of None."""
     start: tuple[Any, ...] | None = None
     """What the loop started from."""
     carry: list[tuple[Any, Place, Settled]] = field(default_factory=list[tuple[Any, Place, Settled]])

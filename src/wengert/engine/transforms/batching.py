@@ -274,11 +274,17 @@ def _one_by_one(
     """Call a function with one example after another: Python's exceptions, and its handlers, are of one example."""
     rows: list[list[Any]] = []
     made: Any = None
+    found: tree.Structure | None = None
     for n in range(size):
         values = [x if axis is None else _to_front(x, axis)[n] for x, axis in zip(leaves, axes, strict=True)]
         inside, options = tree.unflatten(structure, values)
         made = attempt(fun, functools.partial(_call, fun, inside, options))
-        rows.append(tree.leaves(made))
+        before = found
+        row, found = tree.flatten(made)
+        if before not in (None, found):
+            got = "None and others" if made is None or not rows[-1] else "others"
+            raise ArgumentError(message("vmap", "all examples must return the same containers", got))
+        rows.append(row)
     destinations = _axes_for("out_axes", out_axes, made)
     columns = [list(column) for column in zip(*rows, strict=True)]
     results = [

@@ -130,6 +130,10 @@ class GraphTrace(Trace):
             self._provisional.update(outputs)
         return outputs
 
+    def constant(self, array: Any) -> Any:
+        """Return a box of the trace that stands for an array."""
+        return self.box(self.atom(array))
+
     def variable(self, state: Any) -> Var:
         """Return the variable that a box of this trace holds."""
         return state

@@ -26,7 +26,7 @@ from wengert.engine.ops.shape import broadcast_to, reshape
 from wengert.engine.transforms.substitution import of_library
 from wengert.scipy import choices
 from wengert.scipy.registry import doubles
-from wengert.scipy.stats.base import INFINITY, Continuous, Discrete, Distribution, Rule, positive
+from wengert.scipy.stats.base import INFINITY, Continuous, Discrete, Distribution, Rule, only_if, positive
 from wengert.scipy.stats.inverses import quantile
 
 #: The methods of SciPy's that have no copy: they need its C code, a loop over elements, or known numbers.
@@ -138,7 +138,9 @@ def _called(formulas: _Formulas, name: str) -> Rule:
 
         with np.errstate(all="ignore"):
             result = getattr(formulas, name)(*map(flat, args), **options)
-        return tree.map_tree(lambda x: reshape(x, shape=shape) if shape_of(x) else x, result)
+        result = tree.map_tree(lambda x: reshape(x, shape=shape) if shape_of(x) else x, result)
+        # Of a point that is NaN, a formula of pieces may give a number.
+        return result if name in ("_stats", "_munp", "_entropy") else only_if(equal(args[0], args[0]), result)
 
     return rule
 
