@@ -228,8 +228,14 @@ class _Stated(Distribution):
 
     def _ends_of_support(self) -> tuple[Any, Any]:
         if self._formulas.states("_get_support"):
-            return lambda *shapes: self._end(0, shapes), lambda *shapes: self._end(1, shapes)
+            return self._low, self._high
         return float(self._formulas.a), float(self._formulas.b)
+
+    def _low(self, *shapes: Any) -> Any:
+        return self._end(0, shapes)
+
+    def _high(self, *shapes: Any) -> Any:
+        return self._end(1, shapes)
 
     def _end(self, place: int, shapes: tuple[Any, ...]) -> Any:
         stated = self._support[place]
