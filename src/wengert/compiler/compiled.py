@@ -155,7 +155,8 @@ class Compiled:
         interface, code = compiled
         routines = {symbol(name): lapack.address(name) for name in interface.routines}
         around = serial_blas.symbols() if routines else {}
-        return Executable(interface, load(code, team.symbols() | around | routines)), stored is not None
+        shared = team.symbols() if interface.parallel else {}
+        return Executable(interface, load(code, shared | around | routines)), stored is not None
 
     def _name(self) -> str:
         """Return the name in the cache; an empty one for programs that call back into this process."""
@@ -200,7 +201,7 @@ def _sources(package: Path) -> list[str]:
 
 def _symbols() -> set[str]:
     """Return the names of the functions that programs call."""
-    return {*team.symbols(), *SERIAL, *map(symbol, lapack.loaded_names())}
+    return {*team.NAMES, *SERIAL, *map(symbol, lapack.loaded_names())}
 
 
 @functools.cache
