@@ -39,7 +39,7 @@ WINGS = {
         "ops": "core kernels ir nest boxes memory primitive",
         "array": "core ir boxes memory primitive ops",
         "transforms": "core kernels ir nest boxes memory primitive ops array",
-        "machine": "nest",
+        "machine": "core nest",
         "passes": "core kernels ir nest primitive ops transforms machine",
         "control": "core ir nest boxes primitive ops transforms passes",
         "staged": "core ir boxes ops transforms control",
@@ -49,7 +49,7 @@ WINGS = {
         "compiler.mathlib": "core kernels machine compiler.llvm",
         "compiler.scalars": "core kernels machine compiler.llvm compiler.mathlib",
         "compiler.passes": "core ir nest primitive transforms machine compiler.scalars",
-        "compiler.schedule": "nest machine compiler.passes",
+        "compiler.schedule": "core nest machine compiler.passes",
         "compiler.codegen": "core nest machine compiler.llvm compiler.mathlib compiler.scalars compiler.schedule",
         "compiler.runtime": """core ir nest boxes memory primitive array transforms control machine compiler.llvm
             compiler.codegen""",

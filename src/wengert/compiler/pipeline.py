@@ -9,7 +9,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from wengert.compiler.passes.anti_dependences import order_anti_dependences
 from wengert.compiler.passes.block_batches import block_batches
@@ -40,6 +40,7 @@ from wengert.compiler.schedule.plan_sorts import plan_sorts
 from wengert.compiler.schedule.schedule_nests import schedule_nests
 from wengert.compiler.unit import Options, Unit
 from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.core.records import record
 from wengert.engine.ir.graph import Graph
 from wengert.engine.nest.nest import Program
 from wengert.engine.passes.checks import drop_checks, merge_checks
@@ -66,7 +67,7 @@ def running_pass(thread: int) -> str:
     return _RUNNING.get(thread, "")
 
 
-@dataclass(frozen=True)
+@record(eq=True, slots=False)
 class Pass:
     """One step of the pipeline."""
 

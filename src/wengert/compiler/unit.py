@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from wengert.compiler.schedule.arena import Plan
 from wengert.compiler.schedule.layout import Layout
 from wengert.compiler.schedule.schedule_nests import ScheduledNest
+from wengert.engine.core.records import record
 from wengert.engine.ir.graph import Graph
 from wengert.engine.machine.target import Target
 from wengert.engine.nest.expression import Buffer
@@ -29,7 +30,7 @@ class Options(NamedTuple):
     """Whether the program leaves Python, so that as little as possible may be left to NumPy."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(slots=False)
 class Unit:
     """A program as the passes hand it on: its graph, then its nests, then their layouts, memory and schedules."""
 
