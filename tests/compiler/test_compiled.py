@@ -214,6 +214,7 @@ def test_the_log_tells_of_each_compilation() -> None:
     ("edited", "empties"),
     [
         ("compiler/passes/fuse.py", True),
+        ("compiler/steps.py", True),
         ("compiler/runtime/threads/team.py", True),
         ("engine/ops/shape.py", True),
         ("engine/primitive.py", True),
