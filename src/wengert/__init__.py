@@ -13,23 +13,26 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from wengert import _startup as _startup  # before the slow imports
-from wengert import errors as errors
-from wengert import numpy as numpy  # registers NumPy's functions
-from wengert import special as special
-from wengert import tree as tree
-from wengert._version import __version__ as __version__
-from wengert.engine.array.array import Array
-from wengert.engine.array.substitutes import LOADERS as _LOADERS
-from wengert.engine.core.errors import WengertError
-from wengert.engine.core.other_libraries import absent as _absent
-from wengert.engine.primitive import REGISTRY as _REGISTRY
-from wengert.engine.transforms.batching import vmap
-from wengert.engine.transforms.forward_mode import jvp, linearize
-from wengert.engine.transforms.jacobians import gnvp, hessian, hessp, hvp, jacfwd, jacobian, jacrev
-from wengert.engine.transforms.reverse_mode import grad, value_and_grad, vjp
-from wengert.engine.transforms.substitution import STAGING_LOADERS as _STAGING_LOADERS
-from wengert.engine.transforms.variables import Dual, Variable, no_grad
-from wengert.engine.transforms.variables import constant as Constant  # noqa: N812 (the papers' name)
+from wengert.engine.core.garbage import collector_paused as _collector_paused
+
+with _collector_paused():  # it would visit all that NumPy has loaded, again and again
+    from wengert import errors as errors
+    from wengert import numpy as numpy  # registers NumPy's functions
+    from wengert import special as special
+    from wengert import tree as tree
+    from wengert._version import __version__ as __version__
+    from wengert.engine.array.array import Array
+    from wengert.engine.array.substitutes import LOADERS as _LOADERS
+    from wengert.engine.core.errors import WengertError
+    from wengert.engine.core.other_libraries import absent as _absent
+    from wengert.engine.primitive import REGISTRY as _REGISTRY
+    from wengert.engine.transforms.batching import vmap
+    from wengert.engine.transforms.forward_mode import jvp, linearize
+    from wengert.engine.transforms.jacobians import gnvp, hessian, hessp, hvp, jacfwd, jacobian, jacrev
+    from wengert.engine.transforms.reverse_mode import grad, value_and_grad, vjp
+    from wengert.engine.transforms.substitution import STAGING_LOADERS as _STAGING_LOADERS
+    from wengert.engine.transforms.variables import Dual, Variable, no_grad
+    from wengert.engine.transforms.variables import constant as Constant  # noqa: N812 (the papers' name)
 
 if TYPE_CHECKING:
     from wengert import array_api as array_api
@@ -121,7 +124,8 @@ def __getattr__(name: str) -> Any:
         module, attribute = _LATER[name]
     except KeyError:
         raise _absent(__name__, name) from None
-    loaded = importlib.import_module(module)
+    with _collector_paused():
+        loaded = importlib.import_module(module)
     value = loaded if attribute is None else getattr(loaded, attribute)
     globals()[name] = value
     return value

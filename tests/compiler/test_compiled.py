@@ -159,21 +159,38 @@ for module in (object_code, parallel):
     module.compile_module = counted
 step = wg.jit(wg.value_and_grad(lambda w, x: np.mean(np.tanh(x @ w) ** 2)))
 value, gradient = step(np.ones((4, 3)), np.arange(20.0).reshape(5, 4))
-print(len(kept), value, gradient.sum())
+sizes = [len(kept)]
+if {shared}:
+    print(wg.jit(lambda x: np.sum(np.exp(np.sin(x))))(np.linspace(0.0, 1.0, 1 << 20)), len(kept))
+print(*sizes, value, gradient.sum())
 """
 
 
 def test_a_second_process_compiles_nothing(tmp_path: Path) -> None:
     folder = tmp_path / "cache"
-    first, second = (output(PROGRAM, WENGERT_CACHE=str(folder)).split() for _ in range(2))
-    assert len(entries(folder)) == 2  # the program, and the functions of the team
-    assert (first[0], second[0]) == ("2", "0")
+    program = PROGRAM.format(shared=False)
+    first, second = (output(program, WENGERT_CACHE=str(folder)).split() for _ in range(2))
+    assert len(entries(folder)) == 1  # not the functions of the team, which the program does not call
+    assert (first[0], second[0]) == ("1", "0")
     assert first[1:] == second[1:]
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_the_functions_of_the_team_are_loaded_with_a_program_that_shares(
+    tmp_path: Path, threads: str
+) -> None:
+    program = PROGRAM.format(shared=True)
+    environment = {"WENGERT_CACHE": str(tmp_path / "cache"), "WENGERT_THREADS": threads}
+    first, second = (output(program, **environment).split() for _ in range(2))
+    assert len(entries(tmp_path / "cache")) == 3  # two programs, and the functions of the team
+    assert (first[1], second[1]) == ("3", "0")
+    assert first[0] == second[0]
+    assert first[3:] == second[3:]
 
 
 def test_without_a_cache_nothing_is_written(tmp_path: Path) -> None:
     home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    assert output(PROGRAM, WENGERT_CACHE="off", **home).startswith("2 ")
+    assert output(PROGRAM.format(shared=False), WENGERT_CACHE="off", **home).startswith("1 ")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -197,6 +214,7 @@ def test_the_log_tells_of_each_compilation() -> None:
     ("edited", "empties"),
     [
         ("compiler/passes/fuse.py", True),
+        ("compiler/steps.py", True),
         ("compiler/runtime/threads/team.py", True),
         ("engine/ops/shape.py", True),
         ("engine/primitive.py", True),

@@ -12,8 +12,8 @@ from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 from wengert.compiler.llvm import disk_cache
-from wengert.compiler.pipeline import running_pass
 from wengert.compiler.specialisation import Specialisation
+from wengert.compiler.steps import running_pass
 from wengert.engine.core.errors import definition, name_of
 from wengert.engine.core.helper_threads import start
 from wengert.engine.core.notebooks import readable

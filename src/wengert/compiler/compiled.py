@@ -8,21 +8,17 @@ import os
 import struct
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wengert._version import __version__
-from wengert.compiler.codegen.interface import Interface
-from wengert.compiler.codegen.module import Module, build
-from wengert.compiler.codegen.module_builder import Take
-from wengert.compiler.codegen.routine import SERIAL, symbol
+from wengert.compiler.codegen.interface import SERIAL, Interface, symbol
 from wengert.compiler.llvm import disk_cache
 from wengert.compiler.llvm.host import identity
 from wengert.compiler.llvm.object_code import Library, compile_module, load
 from wengert.compiler.llvm.parallel import Compilation
 from wengert.compiler.llvm.recent import RECENT
-from wengert.compiler.pipeline import LOWERED, SCHEDULED, advance
 from wengert.compiler.runtime.execute import Executable
 from wengert.compiler.runtime.fastcall import entry
 from wengert.compiler.runtime.fastcall.entry_code import Signature, entry_ir
@@ -35,6 +31,10 @@ from wengert.engine.kernels import lapack
 from wengert.engine.machine.target import Target
 from wengert.engine.nest.nest import Program
 from wengert.engine.passes.expand_linalg import calls_numpy
+
+if TYPE_CHECKING:
+    from wengert.compiler.codegen.module import Module
+    from wengert.compiler.codegen.module_builder import Take
 
 
 def checked(options: Options) -> Options:
@@ -65,6 +65,8 @@ class Compiled:
     @lazy
     def lowered(self) -> Unit:
         """The program as nests."""
+        from wengert.compiler.pipeline import LOWERED, advance  # a program from the disk needs no pass
+
         return advance(self.unit, LOWERED)
 
     @property
@@ -75,6 +77,8 @@ class Compiled:
     @lazy
     def scheduled(self) -> Unit:
         """The program as scheduled nests."""
+        from wengert.compiler.pipeline import SCHEDULED, advance
+
         return advance(self.lowered, SCHEDULED)
 
     @lazy
@@ -91,6 +95,8 @@ class Compiled:
         return self.module.bytes(threads) if plan.private else plan.size
 
     def _built(self, take: Take | None = None) -> Module:
+        from wengert.compiler.codegen.module import build
+
         unit = self.scheduled
         return build(
             unit.program,
@@ -155,7 +161,8 @@ class Compiled:
         interface, code = compiled
         routines = {symbol(name): lapack.address(name) for name in interface.routines}
         around = serial_blas.symbols() if routines else {}
-        return Executable(interface, load(code, team.symbols() | around | routines)), stored is not None
+        shared = team.symbols() if interface.parallel else {}
+        return Executable(interface, load(code, shared | around | routines)), stored is not None
 
     def _name(self) -> str:
         """Return the name in the cache; an empty one for programs that call back into this process."""
@@ -180,6 +187,7 @@ _SOURCES = (
     *(
         "compiler/compiled.py",
         "compiler/pipeline.py",
+        "compiler/steps.py",
         "compiler/unit.py",
     ),
 )
@@ -200,7 +208,7 @@ def _sources(package: Path) -> list[str]:
 
 def _symbols() -> set[str]:
     """Return the names of the functions that programs call."""
-    return {*team.symbols(), *SERIAL, *map(symbol, lapack.loaded_names())}
+    return {*team.NAMES, *SERIAL, *map(symbol, lapack.loaded_names())}
 
 
 @functools.cache

@@ -6,11 +6,10 @@ import functools
 import sys
 from collections.abc import Callable, Sequence
 from types import MethodType
-from typing import Any, Generic, ParamSpec, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, overload
 
 from wengert.compiler.dispatch import Dispatch, Traced
 from wengert.compiler.llvm.object_code import assembly
-from wengert.compiler.report import Report, report_of
 from wengert.compiler.runtime import arguments
 from wengert.compiler.runtime.threads.team import get_threads
 from wengert.compiler.specialisation import Specialisation
@@ -19,6 +18,9 @@ from wengert.compiler.unit import Options
 from wengert.engine.core.errors import ArgumentError, message, name_of
 from wengert.engine.ir.graph import Graph
 from wengert.engine.nest.printer import text
+
+if TYPE_CHECKING:
+    from wengert.compiler.report import Report
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -61,6 +63,8 @@ class Jitted(Generic[P, R]):
             >>> report.operations
             2000
         """
+        from wengert.compiler.report import report_of
+
         found = self._traced(args, kwargs)
         return report_of(found.compiled.scheduled)
 

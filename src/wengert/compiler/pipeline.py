@@ -6,10 +6,8 @@ A pass is an object with a name, one line of documentation and a function. `code
 from __future__ import annotations
 
 import os
-import threading
-import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from wengert.compiler.passes.anti_dependences import order_anti_dependences
 from wengert.compiler.passes.block_batches import block_batches
@@ -38,65 +36,26 @@ from wengert.compiler.schedule.layout import choose_layouts
 from wengert.compiler.schedule.pack_operands import pack_operands
 from wengert.compiler.schedule.plan_sorts import plan_sorts
 from wengert.compiler.schedule.schedule_nests import schedule_nests
-from wengert.compiler.unit import Options, Unit
+from wengert.compiler.steps import SIMPLIFYING, Pass, on_graph, optimises
+from wengert.compiler.unit import Unit
 from wengert.engine.core.errors import ArgumentError, message
-from wengert.engine.ir.graph import Graph
 from wengert.engine.nest.nest import Program
-from wengert.engine.passes.checks import drop_checks, merge_checks
 from wengert.engine.passes.distribute_loops import distribute_loops
 from wengert.engine.passes.expand_linalg import expand_linalg
 from wengert.engine.passes.expand_programs import expand_programs
 from wengert.engine.passes.factor_products import factor_products
 from wengert.engine.passes.forward_writes import forward_writes
 from wengert.engine.passes.hoist_invariants import hoist_invariants
-from wengert.engine.passes.reroll.reroll_loops import reroll_loops
 from wengert.engine.passes.scatter_add import fuse_scatter_add
 from wengert.engine.passes.share_factors import share_factors
-from wengert.engine.passes.simplify import simplify
 from wengert.engine.passes.split_complex import split_complex
 
 #: Whether a verifier runs after each pass on nests.
 VARIABLE = "WENGERT_VERIFY"
-_RUNNING: dict[int, str] = {}
-"""The pass that each thread runs, by the thread's number."""
-
-
-def running_pass(thread: int) -> str:
-    """Return the name of the pass that a thread runs; "" if it runs none."""
-    return _RUNNING.get(thread, "")
-
-
-@dataclass(frozen=True)
-class Pass:
-    """One step of the pipeline."""
-
-    name: str
-    doc: str
-    run: Callable[[Unit], Unit]
-    applies: Callable[[Options], bool] = lambda options: True
-
-    def __call__(self, unit: Unit) -> Unit:
-        """Return the unit after the pass, with the time that it took."""
-        start = time.perf_counter()
-        _RUNNING[threading.get_ident()] = self.name
-        try:
-            changed = self.run(unit) if self.applies(unit.options) else unit
-        finally:
-            _RUNNING.pop(threading.get_ident(), None)
-        return replace(changed, done=(*unit.done, (self.name, time.perf_counter() - start)))
-
-
-def _optimises(options: Options) -> bool:
-    """Return whether operations may be changed or moved: not where the value of each is checked."""
-    return not options.check
-
-
-def _on_graph(name: str, doc: str, run: Callable[[Graph], Graph], applies: Callable[[Options], bool]) -> Pass:
-    return Pass(name, doc, lambda unit: replace(unit, graph=run(unit.graph)), applies)
 
 
 def _on_nests(name: str, doc: str, run: Callable[[Program], Program]) -> Pass:
-    return Pass(name, doc, lambda unit: replace(unit, nests=run(unit.program)), _optimises)
+    return Pass(name, doc, lambda unit: replace(unit, nests=run(unit.program)), optimises)
 
 
 def _fused(unit: Unit) -> Unit:
@@ -107,33 +66,10 @@ def _fused(unit: Unit) -> Unit:
     return replace(unit, nests=fused, fused=fused)
 
 
-def _simplified(graph: Graph) -> Graph:
-    simpler = simplify(graph)
-    checked = drop_checks(simpler)  # of conditions that are common subexpressions, or hold for certain
-    return simpler if checked is simpler else simplify(checked)
-
-
 #: All passes in the order in which they run.
 PASSES: tuple[Pass, ...] = (
-    _on_graph(
-        "merge_checks",
-        "check once what may raise an exception",
-        merge_checks,
-        lambda options: True,
-    ),
-    _on_graph(
-        "reroll_loops",
-        "make a loop of equations that an unrolled loop repeats",
-        reroll_loops,
-        lambda options: True,
-    ),
-    _on_graph(
-        "simplify",
-        "fold constants, apply exact algebra, merge common subexpressions, drop dead code and needless checks",
-        _simplified,
-        lambda options: True,
-    ),
-    _on_graph(
+    *SIMPLIFYING,
+    on_graph(
         "expand_programs",
         "write the backward passes of loops that are carried out again as programs of their own",
         expand_programs,
@@ -143,54 +79,54 @@ PASSES: tuple[Pass, ...] = (
         "expand_linalg",
         "write small factorisations and solutions as operations on elements, or on blocks",
         lambda unit: replace(unit, graph=expand_linalg(unit.graph, leaves=unit.options.leaves)),
-        _optimises,
+        optimises,
     ),
     Pass(
         "share_factors",
         "factorise a matrix once for all operations that take its factors",
         lambda unit: replace(unit, graph=share_factors(unit.graph, leaves=unit.options.leaves)),
-        _optimises,
+        optimises,
     ),
-    _on_graph(
+    on_graph(
         "hoist_invariants",
         "factorise, multiply and sum up in front of a loop what none of its turns changes",
         hoist_invariants,
-        _optimises,
+        optimises,
     ),
-    _on_graph(
+    on_graph(
         "factor_products",
         "make one product of a sum from a sum of products that share their other factors",
         factor_products,
-        _optimises,
+        optimises,
     ),
-    _on_graph(
+    on_graph(
         "distribute_loops",
         "add up products of all turns of a loop after it",
         distribute_loops,
-        _optimises,
+        optimises,
     ),
-    _on_graph(
+    on_graph(
         "split_complex",
         "make two real values of each complex one",
         split_complex,
         lambda options: True,
     ),
-    _on_graph(
+    on_graph(
         "scatter_add",
         "add scattered values into an array, not into an array of zeros",
         fuse_scatter_add,
-        _optimises,
+        optimises,
     ),
-    _on_graph(
+    on_graph(
         "forward_writes",
         "write no element again that is known, and make constants of what no turn of a loop changes",
         forward_writes,
-        _optimises,
+        optimises,
     ),
     Pass(
         "lower",
         "make a nest of each operation, and loops and branches of control flow",
-        lambda unit: replace(unit, nests=lower(unit.graph, unit.places, contract=_optimises(unit.options))),
+        lambda unit: replace(unit, nests=lower(unit.graph, unit.places, contract=optimises(unit.options))),
     ),
     Pass(
         "value_checks",
@@ -212,15 +148,15 @@ PASSES: tuple[Pass, ...] = (
         "fuse",
         "compute cheap values where they are used, put epilogues into reductions, and join nests over one domain",
         _fused,
-        _optimises,
+        optimises,
     ),
     Pass(
         "narrow",
         "compute nothing that is zero for certain, and store nothing that no step reads",
         lambda unit: replace(unit, nests=narrow(unit.program, fast=bool(unit.options.flags))),
-        _optimises,
+        optimises,
     ),
-    Pass("fuse_again", "fuse the nests whose domains are equal after narrowing", _fused, _optimises),
+    Pass("fuse_again", "fuse the nests whose domains are equal after narrowing", _fused, optimises),
     _on_nests(
         "recover_predicates",
         "find a predicate in the value that it chose, and keep that value alone",
@@ -230,13 +166,13 @@ PASSES: tuple[Pass, ...] = (
         "sink_sums",
         "add up in a loop what would be stacked and added up after it",
         lambda unit: replace(unit, nests=sink_sums(unit.program, unit.target)),
-        _optimises,
+        optimises,
     ),
     Pass(
         "block_batches",
         "run a chain of nests for a block of examples at a time, block by block or in parallel",
         lambda unit: replace(unit, nests=block_batches(unit.program, unit.target)),
-        _optimises,
+        optimises,
     ),
     _on_nests("coalesce", "make values where copies would put them", coalesce),
     _on_nests(
@@ -251,7 +187,7 @@ PASSES: tuple[Pass, ...] = (
         "spread_loops",
         "make nests of loops whose turns are independent",
         lambda unit: replace(unit, nests=spread_loops(unit.program, unit.target)),
-        _optimises,
+        optimises,
     ),
     _on_nests("limit_copies", "let copies leave out what a condition does not change", limit_copies),
     _on_nests("turn_upwards", "let nests go up through the memory that they read and write", turn_upwards),
@@ -262,7 +198,7 @@ PASSES: tuple[Pass, ...] = (
         "pad_borders",
         "copy arrays that sums read up to their borders, with zeros beyond, so that the sums need no conditions",
         lambda unit: replace(unit, nests=pad_borders(unit.program, fast=bool(unit.options.flags))),
-        _optimises,
+        optimises,
     ),
     _on_nests(
         "fuse_map_reduce",
@@ -298,7 +234,7 @@ PASSES: tuple[Pass, ...] = (
         "fuse_updates",
         "fuse the product that reads a matrix with the update that writes it",
         lambda unit: replace(unit, nests=fuse_updates(unit.program, unit.layouts, unit.target)),
-        _optimises,
+        optimises,
     ),
     Pass(
         "arena",

@@ -10,14 +10,14 @@ from typing import Any
 
 from wengert.compiler.compiled import Compiled, checked
 from wengert.compiler.llvm.host import host
-from wengert.compiler.pipeline import SIMPLIFIED, advance, stages
 from wengert.compiler.runtime import donation
 from wengert.compiler.runtime.arguments import Given
 from wengert.compiler.runtime.bounds_errors import explained
 from wengert.compiler.runtime.execute import Context, empty
 from wengert.compiler.runtime.fastcall.entry_code import Signature
-from wengert.compiler.runtime.fastcall.reader import Reader
+from wengert.compiler.runtime.fastcall.reader import Reader, is_loaded
 from wengert.compiler.runtime.results import constants
+from wengert.compiler.steps import simplified
 from wengert.compiler.unit import Options, Unit
 from wengert.engine.core import tree
 from wengert.engine.core.dtypes import check_known
@@ -32,6 +32,11 @@ from wengert.engine.transforms.staging import stage
 
 MISFIT: Any = object()
 """Returned if a call needs more than an address for each argument."""
+CALLS_BEFORE_READER = 256
+"""The calls of a specialisation until the process compiles the function that reads arguments in place, once for all.
+
+LLVM takes as long for it as for a small program; each call without it takes some microseconds more.
+"""
 
 
 #: Numbers the calls of all specialisations, which orders them by their last use.
@@ -96,7 +101,7 @@ class Specialisation:
         # `stages` traces again: these are the results of the first trace.
         self.outputs, self.fixed = self._flat.outputs, self._flat.fixed
         with collector_paused():
-            unit = advance(Unit(graph, {}, host(), checked(options)), SIMPLIFIED)
+            unit = simplified(Unit(graph, {}, host(), checked(options)))
         self.graph: Graph = unit.graph
         self._made = tree.maker(self.outputs)
         self.seconds = time.perf_counter() - start
@@ -117,6 +122,8 @@ class Specialisation:
 
     def stages(self) -> list[tuple[str, str]]:
         """Trace the function anew and run the passes; return the name of each, and the program after it as text."""
+        from wengert.compiler.pipeline import stages
+
         unit = self.compiled.unit
         traced = Unit(self.traced(), self.places, unit.target, unit.options)
         found = [("trace", str(traced))]
@@ -148,6 +155,8 @@ class Specialisation:
     def at_once(self, leaves: list[Any]) -> Any:
         """Call the function if the program can read all arguments in place, else return `MISFIT`."""
         if self._flat.memories:  # arrays in rows have the same types
+            return MISFIT
+        if self.calls < CALLS_BEFORE_READER and not is_loaded():
             return MISFIT
         with self.compiled.executable.context() as context:
             if not self._reader.in_place(leaves, context.address):

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import field
+from typing import TYPE_CHECKING, NamedTuple
 
-from wengert.compiler.schedule.arena import Plan
-from wengert.compiler.schedule.layout import Layout
-from wengert.compiler.schedule.schedule_nests import ScheduledNest
+from wengert.engine.core.records import record
 from wengert.engine.ir.graph import Graph
 from wengert.engine.machine.target import Target
 from wengert.engine.nest.expression import Buffer
 from wengert.engine.nest.nest import Nest, Program
 from wengert.engine.nest.printer import Names, step_lines, text
+
+if TYPE_CHECKING:  # a program from the cache on disk needs no schedule
+    from wengert.compiler.schedule.arena import Plan
+    from wengert.compiler.schedule.layout import Layout
+    from wengert.compiler.schedule.schedule_nests import ScheduledNest
 
 
 class Options(NamedTuple):
@@ -29,7 +32,7 @@ class Options(NamedTuple):
     """Whether the program leaves Python, so that as little as possible may be left to NumPy."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(slots=False)
 class Unit:
     """A program as the passes hand it on: its graph, then its nests, then their layouts, memory and schedules."""
 
@@ -41,9 +44,9 @@ class Unit:
     nests: Program | None = None
     fused: Program | None = None
     """The nests that `fuse` returned last."""
-    layouts: dict[Buffer, Layout] = field(default_factory=dict[Buffer, Layout])
+    layouts: dict[Buffer, Layout] = field(default_factory=lambda: {})
     memory: Plan | None = None
-    schedules: Mapping[Nest, ScheduledNest] = field(default_factory=dict[Nest, ScheduledNest])
+    schedules: Mapping[Nest, ScheduledNest] = field(default_factory=lambda: {})
     done: tuple[tuple[str, float], ...] = ()
     """The passes that have run, and the seconds that each took."""
 

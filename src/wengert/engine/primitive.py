@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -24,6 +23,7 @@ from wengert.engine.boxes import RECORDERS, RUNNING, Box, processing_trace
 from wengert.engine.core.dtypes import check_plain
 from wengert.engine.core.errors import MatrixError, ShapeError, WengertError, message
 from wengert.engine.core.raised import is_users_own
+from wengert.engine.core.records import record
 from wengert.engine.ir.types import TensorType, show, type_of
 from wengert.engine.memory import Rule, jointly, placed
 from wengert.engine.nest.lowering import Lowering
@@ -256,7 +256,7 @@ def _not_given(*arrays: Any, **params: Any) -> Any:
     raise NotImplementedError
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Primitive:
     """The statement of one operation: type, evaluation, derivative, batching, lowering, NumPy source and samples.
 

@@ -7,7 +7,7 @@ import keyword
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -16,6 +16,7 @@ from wengert.engine.boxes import Box, running, snapshot
 from wengert.engine.core import tree
 from wengert.engine.core.dtypes import check_known, dtype_of
 from wengert.engine.core.errors import DtypeError, message
+from wengert.engine.core.records import record
 from wengert.engine.ir.graph import Graph, Var
 from wengert.engine.ir.types import type_of
 from wengert.engine.transforms.frozen_random import Draws
@@ -30,7 +31,7 @@ TraceT = TypeVar("TraceT", bound=GraphTrace)
 _NUMBERS = (bool, int, float, complex, np.ndarray, np.generic, Box)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record(slots=False)
 class Listing(Graph):
     """The graph of a function, with the names, containers and values of the traced call."""
 

@@ -10,6 +10,15 @@ from wengert.engine.core.shapes import Shape
 
 #: The first slots of the block of addresses; the arguments, constants and results of the program follow.
 STATUS, ARENA, CALLBACK, FIRST = 0, 1, 2, 3
+POLL = 1 << 27
+"""Cycles between two checks for Ctrl-C: about 50 milliseconds."""
+SERIAL = "wengert_serial_begin", "wengert_serial_end"
+"""The functions between which BLAS and LAPACK compute on the calling thread; their operand is the package's number."""
+
+
+def symbol(routine: str) -> str:
+    """Return the symbol of a routine, such as ``dgetrf``."""
+    return f"wengert_{routine}"
 
 
 class Located(NamedTuple):

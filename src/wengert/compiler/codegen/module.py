@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from wengert.compiler.codegen.interface import ARENA, FIRST, HostCall, Interface, Located
@@ -14,6 +13,7 @@ from wengert.compiler.codegen.subnormals import can_flush
 from wengert.compiler.schedule.arena import Plan
 from wengert.compiler.schedule.layout import Layout
 from wengert.compiler.schedule.schedule_nests import ScheduledNest
+from wengert.engine.core.records import record
 from wengert.engine.machine import costs
 from wengert.engine.machine.costs import total_work
 from wengert.engine.machine.target import Target
@@ -21,7 +21,7 @@ from wengert.engine.nest.expression import Buffer
 from wengert.engine.nest.nest import Host, Nest, Program
 
 
-@dataclass(frozen=True)
+@record(eq=True, slots=False)
 class Module:
     """A program as LLVM IR, and the facts for its calls."""
 

@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 from wengert.compiler.codegen.access import Body
 from wengert.compiler.codegen.alias_scopes import AliasScopes
-from wengert.compiler.codegen.interface import ARENA, CALLBACK, STATUS
+from wengert.compiler.codegen.interface import ARENA, CALLBACK, POLL, STATUS
 from wengert.compiler.codegen.module_builder import ModuleBuilder, NestFunction
 from wengert.compiler.codegen.nest import emit_nest, write_nest
 from wengert.compiler.codegen.routine import emit_call
@@ -28,8 +28,6 @@ from wengert.engine.nest.expression import Buffer, is_check
 from wengert.engine.nest.index import Dim, dims_of
 from wengert.engine.nest.nest import Branch, Call, Host, Loop, Nest, Sort, Step, While, all_steps
 
-POLL = 1 << 27
-"""Cycles between two checks for Ctrl-C: about 50 milliseconds."""
 _FRAME = Value("%frame", POINTER)
 _SCALAR = 64
 """Bytes of the widest vector: a scalar lies at the beginning of so many."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from wengert.compiler.codegen.interface import SERIAL, symbol
 from wengert.compiler.codegen.module_builder import ModuleBuilder
 from wengert.compiler.llvm.ir_builder import I64, POINTER, Builder, Kind, Value, constant
 from wengert.engine.core.blas_threads import PACKAGES
@@ -14,14 +15,7 @@ from wengert.engine.machine import costs
 from wengert.engine.nest.nest import Call
 from wengert.engine.nest.routine import Argument, Given, Made, Memory, Stride
 
-SERIAL = "wengert_serial_begin", "wengert_serial_end"
-"""The functions between which BLAS and LAPACK compute on the calling thread; their operand is the package's number."""
 _I8, _I32 = Kind("i8"), Kind("i32")
-
-
-def symbol(routine: str) -> str:
-    """Return the symbol of a routine, such as ``dgetrf``."""
-    return f"wengert_{routine}"
 
 
 def emit_call(name: str, step: Call, module: ModuleBuilder) -> None:

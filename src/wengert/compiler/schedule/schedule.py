@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from wengert.compiler.schedule.delay_stores import delays_stores
@@ -21,6 +21,7 @@ from wengert.compiler.schedule.register_tile import (
     transposed_dim,
 )
 from wengert.compiler.schedule.strides import joined_cost, joined_stores, pair_place
+from wengert.engine.core.records import record
 from wengert.engine.machine import costs
 from wengert.engine.machine.target import Target
 from wengert.engine.nest.expression import Apply, Buffer, Expression, Load, Reduce, walk
@@ -28,7 +29,7 @@ from wengert.engine.nest.index import Dim
 from wengert.engine.nest.nest import Nest, Store
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Schedule:
     """The schedule of a nest."""
 

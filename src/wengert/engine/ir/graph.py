@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar, TypeAlias, cast
 
+from wengert.engine.core.records import record
 from wengert.engine.core.shapes import Shape
 from wengert.engine.ir.types import TensorType
 
@@ -38,7 +39,7 @@ class Var:
         return self.type.weak
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Literal:
     """A scalar that stands in an equation itself: a Python number, or a NumPy scalar."""
 
@@ -49,7 +50,7 @@ class Literal:
 Atom: TypeAlias = Var | Literal
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Equation:
     """One line of the list: ``outputs = primitive[params](operands)``.
 
@@ -87,7 +88,7 @@ def map_graphs(change: Callable[[Graph], Graph], param: Any) -> Any:
     return param
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record(slots=False)
 class Graph:
     """A program as a list of equations, with its inputs, constants and outputs.
 

@@ -17,12 +17,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from wengert.engine.core.records import record
 from wengert.engine.kernels.affine import (
     Access,
     Unfolding,
@@ -155,7 +155,7 @@ def _scale(factor: Factor, times: int, space: Space) -> Factor:
     return Factor(factor.dims, factor.strides, evaluate)
 
 
-@dataclass(frozen=True)
+@record(eq=True, slots=False)
 class _Target:
     """The output.
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 from operator import itemgetter, methodcaller
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from wengert.engine.core.records import record
 from wengert.engine.kernels.affine import Access, Affine, is_composite, row_major, span, unfold
 
 Array: TypeAlias = np.ndarray[Any, Any]
@@ -25,7 +25,7 @@ Evaluate: TypeAlias = Callable[[Sequence[Array]], Any]
 _SLICES = 32  # the most slices that a sum adds one by one
 
 
-@dataclass(frozen=True)
+@record(eq=True, slots=False)
 class Space:
     """An iteration space and the dtype of its arrays."""
 
@@ -41,7 +41,7 @@ class Space:
         return math.prod(self.shape(dims))
 
 
-@dataclass(frozen=True, eq=False)
+@record(slots=False)
 class Factor:
     """An array with one axis for each of ``dims``.
 

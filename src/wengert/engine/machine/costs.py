@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from wengert.engine.core.records import record
 from wengert.engine.nest.expression import Apply, Expression, Guard, Load, Reduce, walk
 from wengert.engine.nest.index import Computed
 from wengert.engine.nest.nest import Call, Loop, Nest, Sort, Step, inner_blocks
@@ -48,7 +48,7 @@ def cost(expression: Expression) -> int:
     return total + max(count - 1, 0)
 
 
-@dataclass(frozen=True)
+@record(eq=True, slots=False)
 class CostModel:
     """Every threshold by which the compiler decides, grouped by the room that reads it.
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from wengert.engine.core.dtypes import INT64, Dtype
+from wengert.engine.core.records import record
 from wengert.engine.core.shapes import Shape
 from wengert.engine.nest.index import Computed, Digit, Dim, Index, Term
 
@@ -73,7 +74,7 @@ class Node:
             return facts
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Const(Node):
     """A number."""
 
@@ -96,7 +97,7 @@ def is_positive_zero(expression: Expression) -> bool:
     return isinstance(expression, Const) and not expression.value and not np.signbit(expression.value)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Iota(Node):
     """An index as a number."""
 
@@ -104,7 +105,7 @@ class Iota(Node):
     dtype: Dtype = INT64
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Load(Node):
     """An element of a buffer."""
 
@@ -135,7 +136,7 @@ CHECKS = (
 CONDITIONS = CHECKS[2:]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Apply(Node):
     """A scalar operation; its operands have been converted to what it works on."""
 
@@ -162,7 +163,7 @@ def factors(node: Expression) -> tuple[Expression, Expression] | None:
     return node.operands[0], node.operands[-1]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Guard(Node):
     """``body`` where ``0 <= index < extent`` for every condition, ``otherwise`` elsewhere.
 
@@ -182,7 +183,7 @@ class Guard(Node):
         return self.body.dtype
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Reduce(Node):
     """The values of the body over dimensions, combined by ``combiner``.
 

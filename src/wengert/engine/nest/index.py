@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from wengert.engine.core.records import record
 
 
 class Dim:
@@ -31,7 +32,7 @@ class Dim:
         return f"{self.name or 'd'}:{self.extent}"
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Digit:
     """``(index // divisor) % modulus``: one digit of an index in a mixed radix."""
 
@@ -48,7 +49,7 @@ class Digit:
         return (1 - self.modulus if low < 0 else 0), self.modulus - 1
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Computed:
     """An index that the program computes: the value of an expression, known to lie in ``[0, extent)``."""
 
@@ -65,7 +66,7 @@ class Computed:
 Term: TypeAlias = "Dim | Digit | Computed"
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Index:
     """``offset + sum coefficient * term``, an integer.
 

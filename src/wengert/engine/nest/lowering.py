@@ -14,13 +14,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from wengert.engine.core.dtypes import BOOL, INT64, Dtype, show_integer
 from wengert.engine.core.errors import RangeError, message
+from wengert.engine.core.records import record
 from wengert.engine.core.shapes import Shape
 from wengert.engine.ir.types import TensorType
 from wengert.engine.nest.expression import Apply, Buffer, Const, Expression, Guard, Iota, Load, zero
@@ -28,7 +28,7 @@ from wengert.engine.nest.index import Dim, Index
 from wengert.engine.nest.routine import Routine
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Section:
     """A part of a buffer: its first axes at fixed indices, such as a row at a loop's counter."""
 
@@ -36,7 +36,7 @@ class Section:
     lead: tuple[Index, ...]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class View:
     """Elements of a buffer at affine functions of the indices, such as the rows that the turns of a loop read."""
 
@@ -57,7 +57,7 @@ class View:
         return View(self.buffer, changed, self.axes[1:])
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Grid:
     """A constant array whose elements are an affine function of their indices, such as ``arange``."""
 
@@ -66,7 +66,7 @@ class Grid:
     dtype: Dtype
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Diagonal:
     """A constant array that is one number on a part of a diagonal of two axes, and zero elsewhere: ``eye``."""
 
@@ -94,7 +94,7 @@ class Diagonal:
 Source: TypeAlias = Buffer | Const | Section | View | Grid | Diagonal
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Operand:
     """An operand as a rule sees it: a type, and an expression for each element."""
 
@@ -134,7 +134,7 @@ class Operand:
         return self.at([Index(0) if e == 1 else i for i, e in zip(mine, self.shape, strict=True)])
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Definition:
     """A result as a nest of its own, where an expression for each element does not say it.
 
@@ -150,7 +150,7 @@ class Definition:
     sequential: frozenset[Dim] = frozenset()
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Pieces:
     """A result as one nest that stores several of its elements at each point, which may share parts of their values.
 
@@ -162,7 +162,7 @@ class Pieces:
     """The indices of an element, and its value."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Turns:
     """Stages repeated in order for each value of a counter, up or (reverse) down: steps of a recurrence."""
 
@@ -175,7 +175,7 @@ class Turns:
 Stage: TypeAlias = "tuple[Buffer, Pieces] | Turns"
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Stages:
     """A result as several nests, one after the other, each of which writes a buffer; the last one writes the result.
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, NamedTuple, TypeAlias
 
+from wengert.engine.core.records import record
 from wengert.engine.nest.expression import Buffer, Expression, Load, Reduce, computed, walk
 from wengert.engine.nest.index import Dim, Index
 from wengert.engine.nest.routine import Stacked
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Store:
     """One element written: the value itself, or the value combined with what stands there."""
 
@@ -24,7 +25,7 @@ class Store:
     """The dimensions of a reduction of the nest, for an element written in each turn of its loops."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Nest:
     """A perfect loop nest: at every point of its dimensions, in any order, the stores.
 
@@ -107,7 +108,7 @@ class _Uses(NamedTuple):
     reads_whole: frozenset[Buffer]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Loop:
     """Steps carried out for each value of a counter, up or (reverse) down.
 
@@ -123,7 +124,7 @@ class Loop:
     _uses: list[_Uses] = field(default_factory=list[Any], init=False, repr=False)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Branch:
     """One of two lists of steps, by a truth value in a buffer."""
 
@@ -139,7 +140,7 @@ class Branch:
         return (self.predicate,)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class While:
     """Steps repeated as long as the condition's steps leave True in a buffer.
 
@@ -162,7 +163,7 @@ class While:
         return (self.predicate,) if self.turns is None else (self.predicate, self.turns)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Host:
     """A call to the NumPy evaluation of an operation that has no native lowering."""
 
@@ -177,7 +178,7 @@ class Host:
     """The class of floats, one of `CLASSES`, of which it must make none."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Sort:
     """The elements of a buffer along an axis in NumPy's order, or their positions, or both; the sort is stable."""
 
@@ -190,7 +191,7 @@ class Sort:
     """The memory that it works in, once that is planned."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Call:
     """Calls of a routine of BLAS or LAPACK, for stacks of matrices."""
 
@@ -205,7 +206,7 @@ class Call:
 Step: TypeAlias = "Nest | Loop | Branch | While | Host | Sort | Call"
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Program:
     """A whole compiled function: what comes in, what is known, what is done, what goes out."""
 

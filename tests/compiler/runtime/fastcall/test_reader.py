@@ -15,11 +15,18 @@ import wengert as wg
 from tests.compiler.comparing import address, assert_same, read_only, unaligned
 from tests.compiler.entries import where_there_are_entries
 from tests.heaps import young_heap as young_heap  # a fixture
+from wengert.compiler import specialisation
 from wengert.compiler.runtime import donation
 from wengert.compiler.runtime.fastcall import reader
 from wengert.compiler.specialisation import Specialisation
 from wengert.engine.core.dtypes import SHORT_NAMES
 from wengert.engine.core.errors import ArgumentError
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Load the function with the second call, as after many calls."""
+    monkeypatch.setattr(specialisation, "CALLS_BEFORE_READER", 0)
 
 
 class Pair(NamedTuple):

@@ -16,12 +16,11 @@ import functools
 import struct
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wengert.compiler.codegen.interface import ARENA, CALLBACK, FIRST
-from wengert.compiler.codegen.module import Module
 from wengert.compiler.llvm.object_code import Library
 from wengert.compiler.runtime import donation
 from wengert.compiler.runtime.execute import STATUS as STATUS_SLOT
@@ -47,6 +46,9 @@ from wengert.engine.core.tree import Structure, insertion_order
 from wengert.engine.ir.types import TensorType
 from wengert.engine.machine import costs
 from wengert.engine.nest.nest import Branch, Call, Loop, Nest, Sort, Step, While, all_steps
+
+if TYPE_CHECKING:
+    from wengert.compiler.codegen.module import Module
 
 #: The convention of calls of such a built-in function: ``METH_FASTCALL | METH_KEYWORDS``.
 _CALL = 0x0080 | 0x0002

@@ -13,9 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from wengert.compiler.codegen.interface import FIRST, Interface
+from wengert.compiler.codegen.interface import FIRST, POLL, Interface
 from wengert.compiler.codegen.interface import STATUS as STATUS_SLOT
-from wengert.compiler.codegen.program import POLL
 from wengert.compiler.llvm.ir_builder import I64, POINTER, Builder, Kind, Value, constant
 from wengert.compiler.runtime.fastcall.objects import (
     I32,

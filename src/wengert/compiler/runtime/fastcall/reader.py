@@ -161,6 +161,11 @@ def _row(type_: TensorType, slot: int, *, is_taken: bool, is_kept: bool) -> list
     return [*(int(row[word]) for word in _WORDS), *shape, *[0] * (_MOST_AXES - len(shape))]
 
 
+def is_loaded() -> bool:
+    """Return whether this process has the native function."""
+    return _native.cache_info().currsize > 0
+
+
 @functools.cache
 def _native() -> Callable[..., int]:
     """Return the native function, which keeps its code in memory: two threads may load it at first, each its own."""

@@ -14,7 +14,7 @@ import os
 import threading
 from collections.abc import Callable, Generator
 
-from wengert.compiler.codegen.routine import SERIAL
+from wengert.compiler.codegen.interface import SERIAL
 from wengert.compiler.llvm.object_code import Library, stored_library
 from wengert.engine.core.blas_threads import PACKAGES, thread_number
 

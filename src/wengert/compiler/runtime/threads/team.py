@@ -21,6 +21,8 @@ from wengert.engine.machine.target import available
 
 #: The number of threads, unless `set_threads` was called.
 VARIABLE = "WENGERT_THREADS"
+NAMES = ("wengert_share", "wengert_threads", "wengert_wake")
+"""The native functions that code calls whose loops threads share."""
 
 #: Grains of a loop for each thread that has a processor, at most: the last chunks are one grain.
 _GRAINS = 64
@@ -101,7 +103,7 @@ def symbols() -> dict[str, int]:
     ``i64 wengert_threads(ptr team)`` and ``void wengert_wake(ptr team)``; see `team_ir`.
     """
     library = _native().library
-    return {name: library.address(name) for name in ("wengert_share", "wengert_threads", "wengert_wake")}
+    return {name: library.address(name) for name in NAMES}
 
 
 def _checked(name: str, threads: SupportsIndex) -> int:
@@ -171,7 +173,8 @@ class Team:
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
-        self._native = _native()
+        # A team of one neither waits nor has workers: programs that share nothing leave the native functions unloaded.
+        pace = _native().pace if threads > 1 else 0.0
         self._epoch = _epoch
         self._block = ctypes.create_string_buffer(BLOCK_BYTES + _ALIGNMENT)
         self.address = -(-ctypes.addressof(self._block) // _ALIGNMENT) * _ALIGNMENT
@@ -184,9 +187,9 @@ class Team:
             "surplus": threads - running,
             # With too few processors, a thread that spins takes one from a thread that works.
             "spinners": available(),
-            "spin": int(_SPIN_SECONDS * self._native.pace),
-            "yield": int(_YIELD_SECONDS * self._native.pace),
-            "wait": int(_WAIT_SECONDS * self._native.pace),
+            "spin": int(_SPIN_SECONDS * pace),
+            "yield": int(_YIELD_SECONDS * pace),
+            "wait": int(_WAIT_SECONDS * pace),
         }
         for field, number in fields.items():
             ctypes.c_int64.from_address(self.address + FIELDS[field]).value = number
@@ -206,7 +209,7 @@ class Team:
 
     def _work(self, index: int) -> None:
         """Run a worker; the bound method keeps the block and the code alive until it returns."""
-        self._native.worker(self.address, index)
+        _native().worker(self.address, index)
 
     @property
     def alive(self) -> bool:
@@ -215,7 +218,8 @@ class Team:
 
     def stop(self) -> None:
         """Stop the workers, and wait until they have left. The team must be idle."""
-        self._native.stop(self.address)
+        if self._workers:
+            _native().stop(self.address)
         for worker in self._workers:
             worker.join(_LEAVE_SECONDS)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
+from wengert.engine.core.records import record
 from wengert.engine.ir.graph import Atom, Equation, Graph, Var
 from wengert.engine.machine import costs
 from wengert.engine.passes.common import key
@@ -55,21 +55,21 @@ class Lines:
         return [self.equations[n] for n in range(span.start + position, span.stop, span.period)]
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Fixed:
     """The same value in each turn, from before the loop."""
 
     atom: Atom
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Inner:
     """A value of the same turn."""
 
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Carried:
     """A value of an earlier turn."""
 
@@ -80,7 +80,7 @@ class Carried:
     """The values from before the loop that the first turns read."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Row:
     """Another value from before the loop in each turn."""
 
