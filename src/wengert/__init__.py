@@ -25,6 +25,7 @@ with _collector_paused():  # it would visit all that NumPy has loaded, again and
     from wengert.engine.array.substitutes import LOADERS as _LOADERS
     from wengert.engine.core.errors import WengertError
     from wengert.engine.core.other_libraries import absent as _absent
+    from wengert.engine.core.uncaught import shorten_tracebacks as _shorten_tracebacks
     from wengert.engine.primitive import REGISTRY as _REGISTRY
     from wengert.engine.transforms.batching import vmap
     from wengert.engine.transforms.forward_mode import jvp, linearize
@@ -131,6 +132,7 @@ def __getattr__(name: str) -> Any:
     return value
 
 
+_shorten_tracebacks()
 _LOADERS.append(lambda: __getattr__("scipy"))
 _STAGING_LOADERS.append(lambda: importlib.import_module("wengert.engine.staged"))
 _REGISTRY.elsewhere["linear_solve"] = lambda: __getattr__("linear_solve")  # of saved programs

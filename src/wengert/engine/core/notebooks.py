@@ -10,7 +10,7 @@ import linecache
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -103,7 +103,7 @@ def _is_inside(frame: FrameType) -> bool:
     return _package(frame) in _INSIDE
 
 
-def _parts(trace: TracebackType | None) -> Iterator[tuple[TracebackType, bool]]:
+def parts_of(trace: TracebackType | None) -> Iterator[tuple[TracebackType, bool]]:
     """Yield the parts of a traceback, and whether they are inside, context managers that Wengert enters included."""
     inside = False
     while trace is not None:
@@ -112,10 +112,12 @@ def _parts(trace: TracebackType | None) -> Iterator[tuple[TracebackType, bool]]:
         trace = trace.tb_next
 
 
-def _shortened(trace: TracebackType | None) -> TracebackType | None:
-    """Return a traceback without the frames of Wengert and IPython."""
-    short = None
-    for part in reversed([part for part, inside in _parts(trace) if not inside]):
+def shortened(
+    parts: Iterable[tuple[TracebackType, bool]], behind: TracebackType | None = None
+) -> TracebackType | None:
+    """Return a traceback of the parts that are not inside, and of what comes behind them."""
+    short = behind
+    for part in reversed([part for part, inside in parts if not inside]):
         short = TracebackType(short, part.tb_frame, part.tb_lasti, part.tb_lineno)
     return short
 
@@ -127,7 +129,7 @@ def rendered(problem: BaseException) -> list[str]:
         import traceback
 
         return traceback.format_exception(problem)
-    short = None if is_full() else _shortened(trace)
+    short = None if is_full() else shortened(parts_of(trace))
     if short is None:
         return running.InteractiveTB.structured_traceback(kind, problem, trace)
     hide_frames(problem.__cause__ or problem.__context__)
@@ -142,7 +144,7 @@ def hide_frames(problem: BaseException | None) -> None:
     """
     if problem is None or shell() is None or is_full():
         return
-    for part, inside in _parts(problem.__traceback__):
+    for part, inside in parts_of(problem.__traceback__):
         if inside:
             _hide(part.tb_frame)
     outer: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
