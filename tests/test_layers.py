@@ -68,8 +68,9 @@ WINGS = {
     "science": {
         "implicit": "core ir nest boxes primitive ops transforms control",
         "sparse": "core ir nest boxes primitive ops transforms passes implicit compiler",
-        "integrate": "core ir nest boxes primitive ops transforms control numpy random scipy sparse",
-        "optimize": "core ir boxes ops transforms control implicit compiler compiler.llvm sparse compiler.freestanding",
+        "integrate": "core ir nest boxes primitive ops array transforms control numpy random scipy sparse",
+        "optimize": """core ir boxes ops array transforms control numpy implicit compiler compiler.llvm sparse
+            compiler.freestanding""",
         "fit": "core boxes control ops random transforms optimize",
     },
     "learning": {

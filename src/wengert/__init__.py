@@ -10,6 +10,7 @@ Example:
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 from wengert import _startup as _startup  # before the slow imports
@@ -134,6 +135,8 @@ def __getattr__(name: str) -> Any:
 
 _shorten_tracebacks()
 _LOADERS.append(lambda: __getattr__("scipy"))
+_LOADERS.append(lambda: __getattr__("integrate") if "scipy.integrate" in sys.modules else None)
+_LOADERS.append(lambda: __getattr__("optimize") if "scipy.optimize" in sys.modules else None)
 _STAGING_LOADERS.append(lambda: importlib.import_module("wengert.engine.staged"))
 _REGISTRY.elsewhere["linear_solve"] = lambda: __getattr__("linear_solve")  # of saved programs
 _REGISTRY.elsewhere["integral"] = lambda: __getattr__("integrate")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from wengert.integrate.dde import solve_dde
 from wengert.integrate.ivp import solve_ivp
 from wengert.integrate.quadrature import cubature, quad
+from wengert.integrate.scipys import odeint
 from wengert.integrate.sde import solve_sde
 from wengert.scipy.integrate import (
     cumulative_simpson,
@@ -16,7 +17,7 @@ from wengert.scipy.integrate import (
 )
 
 __all__ = [
-    "cubature", "cumulative_simpson", "cumulative_trapezoid", "fixed_quad", "quad", "romb", "simpson", "solve_dde",
-    "solve_ivp", "solve_sde", "trapezoid",
+    "cubature", "cumulative_simpson", "cumulative_trapezoid", "fixed_quad", "odeint", "quad", "romb", "simpson",
+    "solve_dde", "solve_ivp", "solve_sde", "trapezoid",
 ]  # fmt: skip
 __dir__ = __all__.copy

@@ -12,6 +12,7 @@ Example:
 from wengert.optimize.compiled import Minimum, lbfgs, newton_cg
 from wengert.optimize.equations import root, root_scalar
 from wengert.optimize.fitting import curve_fit, least_squares
+from wengert.optimize.followed import enter as _enter
 from wengert.optimize.low_level import low_level_callable
 from wengert.optimize.minimizing import minimize
 from wengert.optimize.problems import Problem, problem
@@ -21,3 +22,4 @@ __all__ = [
     "problem", "root", "root_scalar",
 ]  # fmt: skip
 __dir__ = __all__.copy
+_enter()

@@ -49,6 +49,19 @@ def substitutes(*names: str) -> Callable[[FunctionT], FunctionT]:
     return enter
 
 
+#: Functions that take the user's functions, and decide by them whether SciPy's own is called.
+CALLERS: set[Callable[..., Any]] = set()
+
+
+def enter_caller(name: str, function: Callable[..., Any]) -> None:
+    """Enter a function that stands for one of SciPy's whatever its arguments are.
+
+    A function among them may be followed.
+    """
+    SUBSTITUTES[name] = function
+    CALLERS.add(function)
+
+
 def substitute_for(function: Any) -> Callable[..., Any] | None:
     """Return Wengert's function for one of SciPy's, or None.
 

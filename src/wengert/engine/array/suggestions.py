@@ -22,6 +22,7 @@ import numpy as np
 
 from wengert.engine.array.operators import FUNCTIONS
 from wengert.engine.array.substitutes import (
+    CALLERS,
     FAMILY,
     SUBSTITUTES,
     class_name,
@@ -460,7 +461,7 @@ def _of_foreign(function: Any) -> str:
 def _substitute(function: Any) -> str:
     """Return a hint for a function of SciPy's of which Wengert has its own; an empty string for others."""
     own = substitute_for(function)
-    if own is None:
+    if own is None or own in CALLERS:
         return ""
     name = name_of_substitute(own)
     return f"write {name}" if name.startswith("wengert.scipy.") else ""

@@ -297,6 +297,26 @@ def carries_of_residuals(body: Graph, active: Flags, constants: int, carries: in
         needed = grown
 
 
+def _read_backward(
+    body: Graph,
+    adjoint: Adjoint,
+    primals: Values,
+    constants: int,
+    carries: int,
+    free: Flags,
+    params: Mapping[str, Any],
+) -> tuple[Residuals, list[Any], list[Any]]:
+    """Return the residuals of a loop, and the values of those that stay the same and of those that are slices."""
+    counters: dict[Var, tuple[int, int]] = {}
+    if not params["reverse"] and params["length"] <= _MOST_NUMBERS:
+        counters = counters_of(body, adjoint, constants, primals[constants : constants + carries])
+    residuals = residuals_of(adjoint, constants, carries)
+    residuals, needed = without_known(residuals, adjoint, constants, carries, free, counters)
+    numbers = {var: counters[var] for var in needed}
+    known = _known_residuals(adjoint, residuals, numbers, primals, constants, carries, params["length"])
+    return residuals, *known
+
+
 def pull_scan(
     run: Run,
     run_back: Callable[[Values], Run],
@@ -321,15 +341,7 @@ def pull_scan(
     if not is_kept:
         free = [flag and found for flag, found in zip(free, free_of(primals), strict=True)]
     adjoint = adjoint_graph(body, active, free)
-    firsts, counters = primals[constants : constants + carries], dict[Var, tuple[int, int]]()
-    if not params["reverse"] and params["length"] <= _MOST_NUMBERS:
-        counters = counters_of(body, adjoint, constants, firsts)
-    residuals = residuals_of(adjoint, constants, carries)
-    residuals, needed = without_known(residuals, adjoint, constants, carries, free, counters)
-    numbers = {var: counters[var] for var in needed}
-    fixed, sliced = _known_residuals(
-        adjoint, residuals, numbers, primals, constants, carries, params["length"]
-    )
+    residuals, fixed, sliced = _read_backward(body, adjoint, primals, constants, carries, free, params)
     tapes, end = Threaded(adjoint.tapes, [*near, *primals]), constants + carries
     forward = _forward_step(adjoint, residuals, unread, constants, carries)
     last, count = carries + len(adjoint.after), len(adjoint.followed)

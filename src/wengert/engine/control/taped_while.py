@@ -50,7 +50,6 @@ def pull_taped(
     free = *free_of(primals[tested : tested + fixed]), *[False] * count
     tapes = _tapes(body, flags, free, fixed)
     threaded = Threaded(tapes, primals)
-    last = tested + fixed
     results = run(
         *primals,
         *threaded.before,
@@ -62,7 +61,7 @@ def pull_taped(
     )
     start, end = threaded.before[0], results[count]
     final = threaded.end(results[count:])
-    constants = _constants(body, flags, free, primals[tested:last])
+    constants = _constants(body, flags, free, primals[tested : tested + fixed])
     types = list(map(type_of, results[:count]))
 
     def pullback(cotangents: Values) -> list[Any]:

@@ -40,7 +40,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
 import numpy as np
 
 from wengert.engine.array.array import DISPATCHED
-from wengert.engine.array.substitutes import MODULES, STAND_INS, substitute_for
+from wengert.engine.array.substitutes import CALLERS, MODULES, STAND_INS, substitute_for
 from wengert.engine.boxes import RUNNING, Box, boxed, concrete
 from wengert.engine.core import tree
 from wengert.engine.core.copied_files import is_copied_class, is_copied_file
@@ -422,6 +422,7 @@ _SCIPY_RULES: tuple[tuple[Callable[[Any, Any], bool], Callable[[Any, Any], Any]]
     (lambda x, own: own is None and _is_iterative(x), lambda x, own: _of_plain_arrays(x)),
     (lambda x, own: own is None, lambda x, own: _dispatched(_of_plain_arrays(x), _of_source(x))),
     (lambda x, own: isinstance(x, type), lambda x, own: own),
+    (lambda x, own: own in CALLERS, lambda x, own: own),
     (lambda x, own: hasattr(x, "__name__"), lambda x, own: _dispatched(x, own)),
     # A frozen distribution.
     (lambda x, own: hasattr(x, "kwds"), lambda x, own: own(*x.args, **x.kwds)),

@@ -1,0 +1,170 @@
+"""SciPy's `quad`, `solve_ivp` and `odeint` inside a followed program: Wengert's run where the function is followed.
+
+A program that a transform follows calls SciPy's function with one of its own, which may read followed values. One
+evaluation at the start tells: if its result is followed, Wengert's function of the same meaning takes the call, with
+the same tolerances; otherwise SciPy's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.engine.array.substitutes import enter_caller
+from wengert.engine.boxes import Box
+from wengert.engine.core import tree
+from wengert.engine.core.errors import ArgumentError, message
+from wengert.integrate import ivp, quadrature
+from wengert.integrate.solution import OdeResult
+
+#: Our methods for SciPy's stiff ones.
+_METHODS = dict.fromkeys(("Radau", "BDF", "LSODA"), "Rodas5P")
+_ODEINT = "Rodas5P"
+
+
+def _as_tuple(args: Any) -> tuple[Any, ...]:
+    return args if isinstance(args, tuple) else (args,)  # pyright: ignore[reportUnknownVariableType]
+
+
+def _scipys(name: str) -> Any:
+    """Return a function of `scipy.integrate`."""
+    from scipy import integrate
+
+    return getattr(integrate, name)
+
+
+def _holds_box(*values: Any) -> bool:
+    return any(isinstance(leaf, Box) for leaf in tree.leaves(values))
+
+
+def _is_followed(function: Callable[..., Any], *arguments: Any) -> bool:
+    """Return whether arguments are followed, or what a function makes of them."""
+    return _holds_box(*arguments) or _holds_box(function(*arguments))
+
+
+def _refuse(operation: str, **given: Any) -> None:
+    """Raise `ArgumentError` for options of SciPy's that have no meaning here."""
+    wrong = [name for name, value in given.items() if value is not None and value is not False and value != 0]
+    if wrong:
+        requirement = "only the tolerances are options where the function is followed"
+        raise ArgumentError(message(operation, requirement, ", ".join(wrong)))
+
+
+def _within(a: Any, b: Any) -> Any:
+    """Return a number between two bounds, which may be infinite."""
+    low, high = (float(x) if not isinstance(x, Box) else 0.0 for x in (a, b))
+    if np.isfinite(low) and np.isfinite(high):
+        return 0.5 * (low + high)
+    return low if np.isfinite(low) else high if np.isfinite(high) else 0.0
+
+
+def quad(
+    func: Callable[..., Any],
+    a: Any,
+    b: Any,
+    args: Any = (),
+    full_output: Any = 0,
+    epsabs: float = 1.49e-8,
+    epsrel: float = 1.49e-8,
+    limit: int = 50,
+    points: Any = None,
+    **options: Any,
+) -> Any:
+    """Return what `wengert.integrate.quad` does of a followed function, and else what SciPy's does."""
+    args = _as_tuple(args)
+    if not _holds_box(a, b) and not _is_followed(func, _within(a, b), *args):
+        return _scipys("quad")(func, a, b, args, full_output, epsabs, epsrel, limit, points, **options)
+    _refuse("scipy.integrate.quad", full_output=full_output, **options)
+    limit = max(limit, 200)
+    return quadrature.quad(func, a, b, args, epsabs=epsabs, epsrel=epsrel, limit=limit, points=points)
+
+
+def solve_ivp(
+    fun: Callable[..., Any],
+    t_span: Sequence[Any],
+    y0: Any,
+    method: Any = "RK45",
+    t_eval: Any = None,
+    dense_output: bool = False,
+    events: Any = None,
+    vectorized: bool = False,
+    args: Any = None,
+    **options: Any,
+) -> Any:
+    """Return what `wengert.integrate.solve_ivp` does of a followed function, and else what SciPy's does.
+
+    "Radau", "BDF" and "LSODA" are "Rodas5P", a method for stiff problems with the same tolerances.
+    """
+    first = t_span[0], np.asarray(y0, float) if not _holds_box(y0) else y0
+    if not _holds_box(t_span, t_eval) and not _is_followed(fun, *first, *(args or ())):
+        return _scipys("solve_ivp")(
+            fun, t_span, y0, method, t_eval, dense_output, events, vectorized, args, **options
+        )
+    method = _METHODS.get(method, method)
+    return ivp.solve_ivp(fun, t_span, y0, method, t_eval, dense_output, events, vectorized, args, **options)
+
+
+def odeint(
+    func: Callable[..., Any],
+    y0: Any,
+    t: Any,
+    args: Any = (),
+    Dfun: Any = None,
+    *options: Any,
+    rtol: Any = None,
+    atol: Any = None,
+    tfirst: bool = False,
+    **others: Any,
+) -> Any:
+    """Return the states at times, of shape (len(t), n), as `scipy.integrate.odeint`; t[0] is the time of ``y0``.
+
+    A followed function is solved by "Rodas5P" of `solve_ivp`, which is for stiff and other problems as LSODA is, with
+    the tolerances of SciPy's. ``Dfun`` and the options of LSODA's steps have no effect then.
+
+    Args:
+        func: ``(y, t, *args) -> dy/dt``; ``(t, y, *args)`` with ``tfirst``.
+        y0: the state at the first time, a number or of shape (n,).
+        t: the times.
+        args: more arguments of ``func``.
+        Dfun: the Jacobian, for SciPy alone.
+        options: SciPy's options by position, which a followed function does not take.
+        rtol: the relative tolerance, 1.49e-8 by default.
+        atol: the absolute tolerance, 1.49e-8 by default.
+        tfirst: whether ``func`` takes the time first.
+        others: SciPy's other options.
+
+    Raises:
+        ArgumentError: ``full_output`` is asked for.
+        LimitError: the steps do not reach the last time.
+
+    Example:
+        >>> import wengert as wg
+        >>> decay = lambda rate: odeint(lambda y, t: -rate * y, [1.0], [0.0, 1.0])[-1, 0]
+        >>> print(f"{wg.grad(decay)(1.0):.5f}")  # -e^-1
+        -0.36788
+    """
+    args = _as_tuple(args)
+
+    def rate(t: Any, y: Any, *args: Any) -> Any:
+        return func(t, y, *args) if tfirst else func(y, t, *args)
+
+    start = y0 if _holds_box(y0) else np.atleast_1d(np.asarray(y0, float))
+    if not _holds_box(t) and not _is_followed(rate, t[0], start, *args):
+        others |= {"rtol": rtol, "atol": atol, "tfirst": tfirst}
+        return _scipys("odeint")(func, y0, t, args, Dfun, *options, **others)
+    _refuse("scipy.integrate.odeint", positional=len(options), full_output=others.get("full_output"))
+    tolerances: dict[str, Any] = {
+        "rtol": 1.49012e-8 if rtol is None else rtol,
+        "atol": 1.49012e-8 if atol is None else atol,
+    }
+    found: OdeResult = ivp.solve_ivp(
+        rate, (t[0], t[-1]), start, _ODEINT, t_eval=t, args=args, max_steps=100_000, **tolerances
+    )
+    return found.y.T
+
+
+enter_caller("scipy.integrate.quad", quad)
+enter_caller("scipy.integrate.odeint", odeint)
+enter_caller("scipy.integrate.ivp.solve_ivp", solve_ivp)

@@ -1,0 +1,88 @@
+"""SciPy's own `quad`, `solve_ivp` and `odeint` in programs that a transform follows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+integrate: Any = pytest.importorskip("scipy.integrate")
+
+
+def gauss(k: Any) -> Any:
+    return integrate.quad(lambda y, k: np.exp(-k * y * y), 0, np.inf, args=(k,))[0]
+
+
+def between(k: Any) -> Any:
+    return integrate.quad(lambda y: np.sin(k * y) / (1 + y), -0.5, k, epsabs=1e-11)[0]
+
+
+def decay(k: Any) -> Any:
+    found = integrate.solve_ivp(
+        lambda t, y: -k * y, (0.0, 1.0), [1.0, 2.0], t_eval=[0.5, 1.0], rtol=1e-9, atol=1e-11
+    )
+    return np.sum(found.y[:, -1] + found.t[-1])
+
+
+def stiff(k: Any) -> Any:
+    def rate(t: Any, y: Any) -> Any:
+        return np.array([-50.0 * k * (y[0] - y[1]), -y[1]])
+
+    options = {"method": "BDF", "t_eval": [1.0], "rtol": 1e-9, "atol": 1e-11}
+    return integrate.solve_ivp(rate, (0.0, 1.0), [2.0, 1.0], **options).y[0, -1]
+
+
+def prey(k: Any) -> Any:
+    def rate(y: Any, t: Any, b: Any) -> Any:
+        return [k * y[0] - b * y[0] * y[1], -y[1] + y[0] * y[1]]
+
+    return np.sum(integrate.odeint(rate, [1.0, 2.0], np.linspace(0, 3, 7), args=(0.8,)) ** 2)
+
+
+def first_time(k: Any) -> Any:
+    return integrate.odeint(lambda t, y: -k * y, 1.0, [0.0, 0.5, 1.0], tfirst=True)[2, 0]
+
+
+PROGRAMS = gauss, between, decay, stiff, prey, first_time
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_values_and_derivatives(program: Callable[[Any], Any]) -> None:
+    k, step = 0.7, 1e-4
+    value, slope = wg.value_and_grad(program)(k)
+    assert value == pytest.approx(program(k), rel=1e-6)
+    difference = (program(k + step) - program(k - step)) / (2 * step)
+    assert slope == pytest.approx(difference, rel=1e-4)
+    assert wg.jit(wg.grad(program))(k) == pytest.approx(slope, rel=1e-7)
+    assert wg.jvp(program, (k,), (1.0,))[1] == pytest.approx(slope, rel=1e-7)
+    np.testing.assert_allclose(
+        wg.vmap(program)(np.array([k, 2 * k])), [program(k), program(2 * k)], rtol=1e-6
+    )
+
+
+def test_functions_that_are_not_followed_are_scipys() -> None:
+    def program(k: Any) -> Any:
+        value = integrate.quad(lambda y: y * y, 0.0, 1.0, full_output=1)
+        solution = integrate.solve_ivp(lambda t, y: -y, (0.0, 1.0), [1.0], method="LSODA")
+        states = integrate.odeint(lambda y, t: -y, 1.0, [0.0, 1.0], (), None, 0)
+        assert len(value) == 3
+        return k * value[0] * solution["y"][0, -1] * states[-1, 0] + integrate.quad(np.sin, 0.0, k)[0]
+
+    assert wg.grad(program)(0.5) == pytest.approx(np.exp(-2.0) / 3 + np.sin(0.5), rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda k: integrate.quad(lambda y: k * y, 0.0, 1.0, weight="cos", wvar=2.0)[0],
+        lambda k: integrate.quad(lambda y: k * y, 0.0, 1.0, full_output=True)[0],
+        lambda k: integrate.odeint(lambda y, t: -k * y, 1.0, [0.0, 1.0], full_output=True)[0][1, 0],
+    ],
+)
+def test_options_without_a_meaning_are_refused(program: Callable[[Any], Any]) -> None:
+    with pytest.raises(wg.errors.ArgumentError, match=r"only the tolerances are options.*test_scipys.py:"):
+        wg.grad(program)(0.5)

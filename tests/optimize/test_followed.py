@@ -1,0 +1,78 @@
+"""SciPy's own solvers of equations and minima in programs that a transform follows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+optimize: Any = pytest.importorskip("scipy.optimize")
+
+
+def cube_root(k: Any) -> Any:
+    return optimize.brentq(lambda y: y**3 - k, 0.0, 9.0)
+
+
+def at_an_end(k: Any) -> Any:
+    return optimize.bisect(lambda y, k: y - k, k * 1.0, 3.0, args=(k,))
+
+
+def kepler(k: Any) -> Any:
+    return optimize.ridder(lambda e: e - 0.3 * np.sin(e) - k, 0.0, 7.0) * k
+
+
+def system(k: Any) -> Any:
+    return optimize.fsolve(lambda z: [z[0] + z[1] * k - 3, z[0] * z[1] - 1], [1.0, 1.0])[1]
+
+
+def least(k: Any) -> Any:
+    found = optimize.minimize(lambda y: np.sum((y - k) ** 4 + (y - 1) ** 2), np.zeros(2), tol=1e-12)
+    return found.x[0] + found.fun
+
+
+PROGRAMS = cube_root, at_an_end, kepler, system, least
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_values_and_derivatives(program: Callable[[Any], Any]) -> None:
+    k, step = 1.7, 1e-4
+    value, slope = wg.value_and_grad(program)(k)
+    assert value == pytest.approx(program(k), rel=1e-6)
+    difference = (program(k + step) - program(k - step)) / (2 * step)
+    assert slope == pytest.approx(difference, rel=1e-4)
+    assert wg.jit(wg.grad(program))(k) == pytest.approx(slope, rel=1e-8)
+    second = wg.grad(wg.grad(program))(k)
+    above, below = (wg.grad(program)(k + moved) for moved in (step, -step))
+    assert second == pytest.approx((above - below) / (2 * step), rel=1e-4, abs=1e-6)
+    np.testing.assert_allclose(
+        wg.vmap(program)(np.array([k, 1.1 * k])), [program(k), program(1.1 * k)], rtol=1e-6
+    )
+
+
+def test_brackets_without_a_root_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"different signs.*0.5 and 1.5.*test_followed.py:"):
+        wg.grad(lambda k: optimize.brentq(lambda y: y * y + k, 0.0, 1.0))(0.5)
+    with pytest.raises(wg.errors.LimitError):
+        wg.jit(lambda k: optimize.brentq(lambda y: y * y + k, 0.0, 1.0))(0.5)
+
+
+def test_bounds_of_followed_minima_are_refused() -> None:
+    with pytest.raises(wg.errors.ArgumentError, match="no bounds and no constraints"):
+        wg.grad(
+            lambda k: optimize.minimize(lambda y: np.sum((y - k) ** 2), np.zeros(2), bounds=[(0, 1)] * 2).x[0]
+        )(0.5)
+
+
+def test_solvers_of_plain_functions_are_scipys() -> None:
+    def program(k: Any) -> Any:
+        found, report = optimize.brentq(lambda y: y**3 - 0.5, 0.0, 9.0, full_output=True)
+        assert report.converged
+        return k * found * optimize.minimize(lambda y: (y[0] - 2) ** 2, [0.0], bounds=[(0, 1)]).x[
+            0
+        ] + cube_root(k)
+
+    assert wg.grad(program)(0.5) == pytest.approx(0.5 ** (1 / 3) + 0.5 ** (-2 / 3) / 3)
