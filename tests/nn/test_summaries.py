@@ -125,16 +125,16 @@ def test_layers_in_loops_and_vmap_count_once():
 
 
 def test_equal_layers_are_compiled_once(monkeypatch):
-    from wengert.compiler import compiled
+    from wengert.compiler import pipeline
 
     scheduled: list[Any] = []
-    advance = compiled.advance
+    advance = pipeline.advance
 
     def noting(unit: Any, stage: Any) -> Any:
-        scheduled.extend([unit] * (stage == compiled.SCHEDULED))
+        scheduled.extend([unit] * (stage == pipeline.SCHEDULED))
         return advance(unit, stage)
 
-    monkeypatch.setattr(compiled, "advance", noting)
+    monkeypatch.setattr(pipeline, "advance", noting)
     nn.summary(nn.Chain(*(nn.Dense(4, 4, seed=n) for n in range(6))), zeros(3, 4))
     # The model, the first layer and the others, each with and without derivatives, for their memory.
     assert len(scheduled) == 6

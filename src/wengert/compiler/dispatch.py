@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -125,6 +126,8 @@ class Dispatch:
         if specialisation.captured:  # it depends on a value that another transform follows
             return self._followed(args, kwargs)
         if not specialisation.is_loaded:
+            if sys.meta_path is None:  # pyright: ignore[reportUnnecessaryComparison]  # the interpreter ends
+                return self._followed(args, kwargs)
             self._load(specialisation, request)
         self._serve(specialisation, request, newest.take if newest is not None else tree.taker(structure))
         return specialisation(request.leaves)

@@ -278,6 +278,7 @@ def advance(unit: Unit, last: str = SCHEDULED) -> Unit:
     """Return the unit after the pass named, which may have run already.
 
     Example:
+        >>> from wengert.compiler.unit import Options
         >>> from wengert.engine.machine.target import Target
         >>> from wengert.engine.ir.parser import parse
         >>> graph = parse("graph(x: f64[3]) { v1: f64[3] = exp(x) v2: f64[3] = multiply(v1, 2) return v2 }")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import inspect
 import pickle
 from typing import Any, ClassVar
 
@@ -127,3 +128,32 @@ def test_methods_are_compiled_at_their_first_call() -> None:
     assert Late(1) == Late(1)
     assert vars(Late)["__init__"] is not before
     assert vars(Late)["__init__"].__qualname__.endswith("Late.__init__")
+
+
+@record
+class Counted:
+    x: int
+    count: list[int] = dataclasses.field(default_factory=list[int], init=False)
+    y: int = 2
+
+
+def test_fields_that_are_no_parameters() -> None:
+    counted = Counted(1, 5)
+    assert (counted.x, counted.count, counted.y) == (1, [], 5)
+    counted.count.append(3)
+    assert dataclasses.replace(counted, x=2).count == []
+    with pytest.raises(TypeError):
+        Counted(1, count=[2])  # pyright: ignore[reportCallIssue]
+
+
+class Named(Slotted):
+    def __init__(self, name: str) -> None:
+        super().__init__(len(name))
+
+
+def test_signatures() -> None:
+    ours, theirs = (inspect.signature(kind).parameters for kind in (Slotted, Plain))
+    assert [*ours] == [*theirs]
+    assert [p.default is p.empty for p in ours.values()] == [p.default is p.empty for p in theirs.values()]
+    assert list(inspect.signature(Counted).parameters) == ["x", "y"]
+    assert list(inspect.signature(Named).parameters) == ["name"]

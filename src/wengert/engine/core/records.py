@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, dataclass_transform, overload
 
@@ -63,6 +64,8 @@ def _made(cls: Any, *, eq: bool, slots: bool) -> Any:
         "__delattr__": _refuse_to_delete,
         "__init__": _compiled_later(made, "__init__", _init_source),
     }
+    if "__signature__" not in vars(made):
+        made.__signature__ = _Signature(made)
     if slots:
         methods |= {"__getstate__": _state, "__setstate__": _restore}
     if made.__repr__ is object.__repr__:
@@ -74,6 +77,30 @@ def _made(cls: Any, *, eq: bool, slots: bool) -> Any:
         if name not in vars(made) or name == "__init__" or vars(made)[name] is None:
             setattr(made, name, method)
     return made
+
+
+class _Signature:
+    """The signature of a record, which `inspect` asks for: the method that is compiled later has none of its own."""
+
+    def __init__(self, record: Any) -> None:
+        self._record = record
+
+    def __get__(self, instance: Any, cls: Any) -> inspect.Signature:
+        if cls.__init__ is not self._record.__init__:
+            raise AttributeError("__signature__")
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        parameters = [
+            inspect.Parameter(field.name, kind, default=_default(field), annotation=field.type)
+            for field in dataclasses.fields(cls)
+            if field.init
+        ]
+        return inspect.Signature(parameters)
+
+
+def _default(field: dataclasses.Field[Any]) -> Any:
+    if field.default_factory is not _MISSING:
+        return field.default_factory
+    return inspect.Parameter.empty if field.default is _MISSING else field.default
 
 
 def _compiled_later(cls: Any, name: str, source: Callable[[Any], str]) -> Callable[..., Any]:
@@ -102,6 +129,10 @@ def _init_source(cls: Any) -> str:
     parameters, body = ["self"], [""]
     for field in dataclasses.fields(cls):
         name = field.name
+        if not field.init:
+            made = f"_default_{name}" if field.default is not _MISSING else f"_make_{name}()"
+            body.append(f" _set(self, {name!r}, {made})")
+            continue
         if field.default is not _MISSING:
             parameters.append(f"{name}=_default_{name}")
         elif field.default_factory is not _MISSING:
