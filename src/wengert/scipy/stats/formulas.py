@@ -54,10 +54,9 @@ _LEFT_OUT = {
     "weibull_max": "_munp",
 }
 #: The families that have no density that can be followed: for the same reasons, or their parameters are vectors.
-_UNFOLLOWED = frozenset(
-    """genhyperbolic geninvgauss irwinhall kappa4 ksone kstwo kstwobign landau levy_stable ncf nchypergeom_fisher
-    nchypergeom_wallenius nct pearson3 poisson_binom skellam studentized_range tukeylambda zipfian""".split()
-)
+_NAMES = """genhyperbolic geninvgauss irwinhall kappa4 ksone kstwo kstwobign landau levy_stable ncf nchypergeom_fisher
+    nchypergeom_wallenius nct pearson3 poisson_binom skellam studentized_range tukeylambda zipfian"""
+_UNFOLLOWED = frozenset(_NAMES.split())
 
 
 class _Formulas:
