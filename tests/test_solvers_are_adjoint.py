@@ -162,6 +162,14 @@ def solve_ivp(method: str, p: Any) -> Any:
     return integrate.solve_ivp(fun, (0.0, 1.0), start, method, np.linspace(0.1, 1.0, 3), **settings).y
 
 
+@solver(integrate.odeint)
+def odeint(p: Any) -> Any:
+    def fun(y: Any, t: Any, friction: Any) -> Any:
+        return pendulum(t, y, p, friction)
+
+    return integrate.odeint(fun, np.stack([p[1], 0.0 * p[1]]), np.linspace(0.0, 1.0, 3), args=(p[2],))
+
+
 @solver(integrate.solve_ivp)
 def event(p: Any) -> Any:
     def height(t: Any, y: Any) -> Any:

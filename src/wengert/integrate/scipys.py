@@ -16,6 +16,7 @@ from wengert.engine.array.substitutes import enter_caller
 from wengert.engine.boxes import Box
 from wengert.engine.core import tree
 from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.transforms.callbacks import with_callbacks
 from wengert.integrate import ivp, quadrature
 from wengert.integrate.solution import OdeResult
 
@@ -106,6 +107,7 @@ def solve_ivp(
     return ivp.solve_ivp(fun, t_span, y0, method, t_eval, dense_output, events, vectorized, args, **options)
 
 
+@with_callbacks
 def odeint(
     func: Callable[..., Any],
     y0: Any,
@@ -134,6 +136,9 @@ def odeint(
         atol: the absolute tolerance, 1.49e-8 by default.
         tfirst: whether ``func`` takes the time first.
         others: SciPy's other options.
+
+    Returns:
+        The states, of shape (len(t), n).
 
     Raises:
         ArgumentError: ``full_output`` is asked for.

@@ -105,6 +105,7 @@ SMOOTH: dict[str, Case] = {
     "integrate.solve_ivp of stiff equations": lambda p: integrate.solve_ivp(
         pendulum, (0.0, 1.0), START, "Rodas5P", args=(p,), rtol=1e-8, atol=1e-8
     ).y[0, -1],
+    "integrate.odeint": lambda p: integrate.odeint(pendulum, START, [0.0, 1.0], (p,), tfirst=True)[1, 0],
     "integrate.solve_ivp with events": lambda p: integrate.solve_ivp(
         pendulum, (0.0, 9.0), START, "Tsit5", args=(p,), events=[falls], rtol=1e-8, atol=1e-8
     ).t_events[0][0],
