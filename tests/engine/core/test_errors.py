@@ -208,10 +208,10 @@ def test_known_packages_are_named(transform: Any, module: str) -> None:
 
 
 CALLED = {
-    "brentq": lambda optimize, x: optimize.brentq(lambda t: t - x[0], 0.0, 3.0),
-    "fsolve": lambda optimize, x: optimize.fsolve(lambda t: t - x, np.zeros(3))[0],
+    "toms748": lambda optimize, x: optimize.toms748(lambda t: t**3 + t - x[0], 0.0, 3.0),
+    "root": lambda optimize, x: optimize.root(lambda t: t - x, np.zeros(3)).x[0],
     "leastsq": lambda optimize, x: optimize.leastsq(lambda t: t - x, np.zeros(3))[0],
-    "minimize": lambda optimize, x: optimize.minimize(lambda t: (t[0] - x[0]) ** 2, [0.0]).x,
+    "fmin_bfgs": lambda optimize, x: optimize.fmin_bfgs(lambda t: (t[0] - x[0]) ** 2, [0.0]),
     "least_squares": lambda optimize, x: optimize.least_squares(lambda t: t - x, np.zeros(3)).x,
     "curve_fit": lambda optimize, x: optimize.curve_fit(lambda t, a: a * t, x, x)[0],
 }
