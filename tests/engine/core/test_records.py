@@ -78,11 +78,13 @@ def test_wrong_arguments_are_refused(args: Any, kwargs: Any) -> None:
 
 
 def test_equality_and_hashes_are_those_of_a_dataclass() -> None:
-    values: list[tuple[Any, Any]] = [(1, 2), (1, 3), (2, 2), (True, 2.0), (float("nan"), 1), ((1,), 2)]
+    values: list[tuple[Any, Any]] = [(1, 2), (1, 3), (2, 2), (True, 2.0), ((1,), 2)]
     for one in values:
         for other in values:
             assert (Slotted(*one) == Slotted(*other)) == (Plain(*one) == Plain(*other))
     assert Slotted(1) != Plain(1)
+    nan = float("nan")  # dataclasses compare it as an element of a tuple, or from Python 3.13 on by itself
+    assert Slotted(nan) == Slotted(nan)
     key = Slotted(1, 2, ())  # pyright: ignore[reportArgumentType]
     assert hash(key) == hash(Slotted(1.0, 2, ())) == hash((1, 2, ()))  # pyright: ignore[reportArgumentType]
     assert Open(1) != Open(1)

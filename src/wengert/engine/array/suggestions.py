@@ -406,7 +406,9 @@ def instead_of_distribution() -> str:
     substitute_for(owner)  # fills the table
     functions = {full: getattr(own, "functions", None) for full, own in SUBSTITUTES.items()}
     families: dict[str, tuple[str, ...]] = {
-        full: names for full, names in functions.items() if names and SUBSTITUTES[full].is_listed
+        full: names
+        for full, names in functions.items()
+        if names and getattr(SUBSTITUTES[full], "is_listed", True)
     }
     family_methods = functions.get(f"scipy.stats.{name}")
     if method in (family_methods or ()):
