@@ -53,11 +53,15 @@ def native(function: Any, made: dict[Any, Any]) -> Any:
     return numba.njit(function)
 
 
+class NotRewrittenError(LookupError):
+    """No one has written a program for JAX."""
+
+
 def rewritten(checked: Checked, mode: str) -> Any:
     """Return the program that `loops_jax` has by hand, or its gradient, compiled by JAX.
 
     Raises:
-        NotImplementedError: There is none.
+        NotRewrittenError: There is none.
     """
     import jax
     import jax.numpy as jnp
@@ -65,7 +69,7 @@ def rewritten(checked: Checked, mode: str) -> Any:
 
     program = checked.program
     if program.name not in BY_HAND:
-        raise NotImplementedError(program.name)
+        raise NotRewrittenError(program.name)
     jax.config.update("jax_enable_x64", True)
     function = BY_HAND[program.name]
     fixed = [place for place, value in enumerate(checked.arguments) if isinstance(value, int)]

@@ -146,7 +146,7 @@ def measure(
     for name, peer in peers.items():
         answer = agreed(peer.ask("first", "value", PEER_LIMIT), expected)
         turns.enter(name, peer, answer)
-        if isinstance(answer, str) and answer != "NotImplementedError":
+        if isinstance(answer, str) and answer != "NotRewrittenError":
             print(f"{program.name}: {name}: {answer}", file=sys.stderr)
     turns.take()
     slope = first if isinstance(first, str) else ours.ask("first", "gradient", options.limit)

@@ -133,10 +133,16 @@ def __getattr__(name: str) -> Any:
     return value
 
 
+def _load_beside(name: str) -> None:
+    """Load a module that stands for one of SciPy's, if that is loaded."""
+    if name not in globals() and f"scipy.{name}" in sys.modules:
+        __getattr__(name)
+
+
 _shorten_tracebacks()
 _LOADERS.append(lambda: __getattr__("scipy"))
-_LOADERS.append(lambda: __getattr__("integrate") if "scipy.integrate" in sys.modules else None)
-_LOADERS.append(lambda: __getattr__("optimize") if "scipy.optimize" in sys.modules else None)
+for _name in ("integrate", "optimize"):
+    _LOADERS.append(lambda name=_name: _load_beside(name))
 _STAGING_LOADERS.append(lambda: importlib.import_module("wengert.engine.staged"))
 _REGISTRY.elsewhere["linear_solve"] = lambda: __getattr__("linear_solve")  # of saved programs
 _REGISTRY.elsewhere["integral"] = lambda: __getattr__("integrate")

@@ -60,11 +60,13 @@ def test_brackets_without_a_root_are_refused() -> None:
         wg.jit(lambda k: optimize.brentq(lambda y: y * y + k, 0.0, 1.0))(0.5)
 
 
-def test_bounds_of_followed_minima_are_refused() -> None:
+@pytest.mark.parametrize("bounds", [[(0, 1)] * 2, np.array([[0.0, 1.0]] * 2), optimize.Bounds(0, 1)])
+def test_bounds_of_followed_minima_are_refused(bounds: Any) -> None:
+    def program(k: Any) -> Any:
+        return optimize.minimize(lambda y: np.sum((y - k) ** 2), np.zeros(2), bounds=bounds).x[0]
+
     with pytest.raises(wg.errors.ArgumentError, match="no bounds and no constraints"):
-        wg.grad(
-            lambda k: optimize.minimize(lambda y: np.sum((y - k) ** 2), np.zeros(2), bounds=[(0, 1)] * 2).x[0]
-        )(0.5)
+        wg.grad(program)(0.5)
 
 
 def test_solvers_of_plain_functions_are_scipys() -> None:

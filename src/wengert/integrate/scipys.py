@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.engine.array.substitutes import enter_caller
+from wengert.engine.array.substitutes import enter_caller, holds_box, is_followed
 from wengert.engine.boxes import Box
-from wengert.engine.core import tree
 from wengert.engine.core.errors import ArgumentError, message
 from wengert.engine.transforms.callbacks import with_callbacks
 from wengert.integrate import ivp, quadrature
@@ -34,15 +33,6 @@ def _scipys(name: str) -> Any:
     from scipy import integrate
 
     return getattr(integrate, name)
-
-
-def _holds_box(*values: Any) -> bool:
-    return any(isinstance(leaf, Box) for leaf in tree.leaves(values))
-
-
-def _is_followed(function: Callable[..., Any], *arguments: Any) -> bool:
-    """Return whether arguments are followed, or what a function makes of them."""
-    return _holds_box(*arguments) or _holds_box(function(*arguments))
 
 
 def _refuse(operation: str, **given: Any) -> None:
@@ -75,7 +65,7 @@ def quad(
 ) -> Any:
     """Return what `wengert.integrate.quad` does of a followed function, and else what SciPy's does."""
     args = _as_tuple(args)
-    if not _holds_box(a, b) and not _is_followed(func, _within(a, b), *args):
+    if not holds_box(a, b) and not is_followed(func, _within(a, b), *args):
         return _scipys("quad")(func, a, b, args, full_output, epsabs, epsrel, limit, points, **options)
     _refuse("scipy.integrate.quad", full_output=full_output, **options)
     limit = max(limit, 200)
@@ -98,8 +88,8 @@ def solve_ivp(
 
     "Radau", "BDF" and "LSODA" are "Rodas5P", a method for stiff problems with the same tolerances.
     """
-    first = t_span[0], np.asarray(y0, float) if not _holds_box(y0) else y0
-    if not _holds_box(t_span, t_eval) and not _is_followed(fun, *first, *(args or ())):
+    first = t_span[0], np.asarray(y0, float) if not holds_box(y0) else y0
+    if not holds_box(t_span, t_eval) and not is_followed(fun, *first, *(args or ())):
         return _scipys("solve_ivp")(
             fun, t_span, y0, method, t_eval, dense_output, events, vectorized, args, **options
         )
@@ -155,8 +145,8 @@ def odeint(
     def rate(t: Any, y: Any, *args: Any) -> Any:
         return func(t, y, *args) if tfirst else func(y, t, *args)
 
-    start = y0 if _holds_box(y0) else np.atleast_1d(np.asarray(y0, float))
-    if not _holds_box(t) and not _is_followed(rate, t[0], start, *args):
+    start = y0 if holds_box(y0) else np.atleast_1d(np.asarray(y0, float))
+    if not holds_box(t) and not is_followed(rate, t[0], start, *args):
         others |= {"rtol": rtol, "atol": atol, "tfirst": tfirst}
         return _scipys("odeint")(func, y0, t, args, Dfun, *options, **others)
     _refuse("scipy.integrate.odeint", positional=len(options), full_output=others.get("full_output"))

@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.engine.array.substitutes import enter_caller
-from wengert.engine.boxes import Box, concrete
+from wengert.engine.array.substitutes import enter_caller, holds_box, is_followed
+from wengert.engine.boxes import concrete
 from wengert.engine.control.while_loop import while_loop
-from wengert.engine.core import tree
 from wengert.engine.core.errors import ArgumentError, message
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.ops.arithmetic import absolute, multiply
@@ -31,14 +30,6 @@ from wengert.optimize.scipys import as_tuple, scipy_optimize
 #: SciPy's tolerances of a root in a bracket.
 _ABSOLUTE, _RELATIVE = 2e-12, 4 * float(np.finfo(np.float64).eps)
 _MOST_TURNS = 200
-
-
-def _holds_box(*values: Any) -> bool:
-    return any(isinstance(leaf, Box) for leaf in tree.leaves(values))
-
-
-def _is_followed(function: Callable[..., Any], *arguments: Any) -> bool:
-    return _holds_box(*arguments) or _holds_box(function(*arguments))
 
 
 class _Bracket(NamedTuple):
@@ -103,7 +94,7 @@ def _bracketed(name: str) -> Callable[..., Any]:
     def solve(f: Callable[..., Any], a: Any, b: Any, args: Any = (), *options: Any, **others: Any) -> Any:
         """Return a root of ``f`` between a and b; of a followed function, by Chandrupatla's method."""
         args = as_tuple(args)
-        if not _is_followed(f, a, *args) and not _holds_box(b):
+        if not is_followed(f, a, *args) and not holds_box(b):
             return getattr(scipy_optimize(name), name)(f, a, b, args, *options, **others)
         if others.get("full_output"):
             raise ArgumentError(message(f"scipy.optimize.{name}", "a followed root has no full_output"))
@@ -124,8 +115,8 @@ def _bracketed(name: str) -> Callable[..., Any]:
 def fsolve(func: Callable[..., Any], x0: Any, args: Any = (), *options: Any, **others: Any) -> Any:
     """Return x with ``func(x, *args) = 0``; for a function that is followed, by Newton's method."""
     args = as_tuple(args)
-    start = x0 if _holds_box(x0) else np.atleast_1d(np.asarray(x0, float))
-    if not _is_followed(func, start, *args):
+    start = x0 if holds_box(x0) else np.atleast_1d(np.asarray(x0, float))
+    if not is_followed(func, start, *args):
         return scipy_optimize("fsolve").fsolve(func, x0, args, *options, **others)
     if others.get("full_output"):
         raise ArgumentError(message("scipy.optimize.fsolve", "a followed root has no full_output"))
@@ -142,12 +133,15 @@ def minimize(fun: Callable[..., Any], x0: Any, args: Any = (), *options: Any, **
     The method is Newton's then, whatever the options say; bounds and constraints are refused.
     """
     optimize, args = scipy_optimize("minimize"), as_tuple(args)
-    start = x0 if _holds_box(x0) else np.atleast_1d(np.asarray(x0, float))
-    if not _is_followed(fun, start, *args):
+    start = x0 if holds_box(x0) else np.atleast_1d(np.asarray(x0, float))
+    if not is_followed(fun, start, *args):
         return optimize.minimize(fun, x0, args, *options, **others)
     names = "method", "jac", "hess", "hessp", "bounds", "constraints", "tol", "callback", "options"
     given = dict(zip(names, options, strict=False)) | others
-    wrong = [name for name in ("bounds", "constraints") if given.get(name) not in (None, (), [])]
+    limits = {name: given.get(name) for name in ("bounds", "constraints")}
+    wrong = [
+        name for name, value in limits.items() if value is not None and np.size(value)
+    ]  # an object has size 1
     if wrong:
         requirement = "a minimum that is followed has no bounds and no constraints"
         raise ArgumentError(message("scipy.optimize.minimize", requirement, ", ".join(wrong)))

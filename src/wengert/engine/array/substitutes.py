@@ -9,6 +9,8 @@ from types import MethodType
 from typing import Any, TypeVar, cast
 
 from wengert.engine.array.scipys_memory import ASKED, laid_out
+from wengert.engine.boxes import Box
+from wengert.engine.core import tree
 from wengert.engine.core.errors import public_module
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
@@ -60,6 +62,16 @@ def enter_caller(name: str, function: Callable[..., Any]) -> None:
     """
     SUBSTITUTES[name] = function
     CALLERS.add(function)
+
+
+def holds_box(*values: Any) -> bool:
+    """Return whether a transform follows one of some values, or a part of one."""
+    return any(isinstance(leaf, Box) for leaf in tree.leaves(values))
+
+
+def is_followed(function: Callable[..., Any], *arguments: Any) -> bool:
+    """Return whether arguments are followed, or what a function makes of them."""
+    return holds_box(*arguments) or holds_box(function(*arguments))
 
 
 def substitute_for(function: Any) -> Callable[..., Any] | None:

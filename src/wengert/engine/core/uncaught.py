@@ -57,7 +57,7 @@ def _hook(before: Hook) -> Hook:
         finally:
             for each, traceback in whole:
                 each.__traceback__ = traceback
-        if count:
+        if count and sys.stderr is not None:  # pyright: ignore[reportUnnecessaryComparison]
             print(
                 f"({count} frames of Wengert are left out; WENGERT_TRACEBACK=full shows them)",
                 file=sys.stderr,

@@ -17,7 +17,8 @@ from wengert.engine.ops.shape import broadcast_to
 
 Rule = Callable[..., Any]
 _MOST_TURNS = 400
-_ROUNDING = 4e-16
+#: Where Newton's method ends, by its step or by the probability: the two steps behind it are exact from there.
+_STEP, _EXCESS = 1e-8, 1e-12
 
 
 def _any(condition: Any) -> Any:
@@ -57,7 +58,8 @@ def quantile(
     """Return z with ``cdf(z, *shapes) = level``, with derivatives up to the third order.
 
     Newton's method finds it between bounds that close in, of values without derivatives. Two further steps have
-    derivatives: each doubles the order up to which they are right, and one more.
+    derivatives: each doubles the order up to which they are right, and one more. The result is NaN where the method
+    does not converge.
 
     Args:
         level: probabilities in (0, 1).
@@ -83,7 +85,8 @@ def quantile(
         near = z - excess / density(z, *held)
         is_between = logical_and(greater(near, low), less(near, high))
         near = where(is_between, near, 0.5 * (low + high))
-        return number + 1, low, high, near, greater(absolute(near - z), _ROUNDING * absolute(near))
+        is_far = greater(absolute(near - z), _STEP * absolute(near))
+        return number + 1, low, high, near, logical_and(is_far, greater(absolute(excess), _EXCESS * goal))
 
     def goes_on(state: Any) -> Any:
         return logical_and(less(state[0], _MOST_TURNS), _any(state[-1]))
@@ -92,7 +95,8 @@ def quantile(
         low, high = _bracket(is_below, tuple(map(stop_gradient, ends)), inside)  # pyright: ignore[reportArgumentType]
         low, high = (broadcast_to(x, shape=shape) for x in (low, high))
         begin = np.int64(0), low, high, 0.5 * (low + high), broadcast_to(np.ones((), bool), shape=shape)
-        z = while_loop(goes_on, turn, begin)[3]
+        _, _, _, z, is_far = while_loop(goes_on, turn, begin)
+        z = where(is_far, np.nan, z)
         for _ in range(2):
             z = z - sign * (cdf(z, *fixed) - level) / density(z, *fixed)
     return z
