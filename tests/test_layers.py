@@ -121,7 +121,7 @@ HOME = {
     "zarr": "nowhere",
     "wandb": "nowhere",
     "mlflow": "nowhere",
-    "safetensors": "wengert.train.storage",
+    "safetensors": "nowhere",
     "scipy": "nowhere",
     "sklearn": "wengert.estimators",
     "arviz": "nowhere",
@@ -138,6 +138,7 @@ LATE = {
     "wengert.compiler.compiled": {"wengert.compiler.pipeline", "wengert.compiler.codegen.module"},
     "wengert.compiler.specialisation": {"wengert.compiler.pipeline"},
     "wengert.compiler.jit": {"wengert.compiler.report"},
+    "wengert.__main__": {"wengert.app.cli"},  # its dependencies may be missing
 }
 # Other parts may import these inside functions; llvmlite belongs to its room alone.
 OPTIONAL = HOME.keys() - {"numpy", "llvmlite"}

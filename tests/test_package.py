@@ -81,3 +81,35 @@ def test_the_lowest_versions_are_those_that_pyproject_states() -> None:
     for name, version in (requirement.split(">=") for requirement in stated if ">=" in requirement):
         assert lowest[name] == version
     assert {"llvmlite", "tensorboardX", "hypothesis"} <= lowest.keys()
+
+
+def test_eager_transforms_need_numpy_alone() -> None:
+    program = """
+import sys
+for name in ("llvmlite", "click", "rich", "safetensors", "scipy", "PIL", "matplotlib"):
+    sys.modules[name] = None  # as if it were not installed
+import runpy
+import numpy as np
+import wengert as wg
+
+for name in set(wg.__all__):
+    getattr(wg, name)
+x = np.arange(3.0)
+print(wg.grad(lambda x: np.sum(x**3))(x), wg.hessian(lambda x: np.sum(x**3))(x).sum())
+print(wg.nn.tanh(wg.nn.Dense(3, 2, seed=0)(x)).shape)
+for needs in (lambda: wg.jit(np.sin)(1.0), lambda: wg.train.save_model("model.safetensors", {"a": x})):
+    try:
+        needs()
+    except wg.errors.MissingExtraError as error:
+        print(str(error).partition(";")[0])
+runpy.run_module("wengert", run_name="__main__")
+"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert run.stdout.splitlines() == [
+        "[ 0.  3. 12.] 18.0",
+        "(2,)",
+        "compile: llvmlite is needed to compile, and is not installed",
+        "storage: files of arrays need the package safetensors, which is not installed",
+    ]
+    said = "wengert: the command needs the package click, which is not installed; pip install click\n"
+    assert (run.returncode, run.stderr) == (1, said)

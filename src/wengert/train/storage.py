@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-import safetensors.numpy
 
 from wengert.data import DataError
 from wengert.engine.core.dtypes import NDARRAY, dtype_of
-from wengert.engine.core.errors import ArgumentError, DtypeError, WengertError, message
+from wengert.engine.core.errors import ArgumentError, DtypeError, MissingExtraError, WengertError, message
 from wengert.engine.core.files import replacing
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.core.tree import flatten, paths, unflatten
@@ -169,13 +168,23 @@ def _parts(model: Any) -> dict[str, Any]:
     return {"model": model.model, "state": model.state} if isinstance(model, Trained) else {"model": model}
 
 
+def _safetensors() -> Any:
+    """Return the module that reads and writes arrays."""
+    try:
+        from safetensors import numpy
+    except ImportError:
+        requirement = "files of arrays need the package safetensors, which is not installed"
+        raise MissingExtraError(message("storage", requirement, hint="pip install safetensors")) from None
+    return numpy
+
+
 def encoded(**trees: Any) -> bytes:
     """Return a safetensors file of the arrays of named trees."""
     arrays: dict[str, Any] = {}
     for name, tree in trees.items():
         values, structure = flatten(tree)
         arrays |= zip(paths(structure, name), map(_plain, values), strict=True)
-    return safetensors.numpy.save(arrays, {_CHECKSUM: _checksum(arrays)})
+    return _safetensors().save(arrays, {_CHECKSUM: _checksum(arrays)})
 
 
 def _plain(value: Any) -> Any:
@@ -232,8 +241,9 @@ def decoded(content: bytes, where: str) -> dict[str, Any]:
     """Return the arrays in a file's content by name, and check their checksum."""
     if content.startswith(b"PK"):
         return _unzipped(content, where)
+    reader = _safetensors()
     try:
-        arrays = safetensors.numpy.load(content)
+        arrays = reader.load(content)
         length = int.from_bytes(content[:8], "little")
         expected = json.loads(content[8 : 8 + length])["__metadata__"][_CHECKSUM]
         if _checksum(arrays) != expected:

@@ -86,6 +86,7 @@ def test_short_work_shows_nothing(terminal: Terminal, monkeypatch: pytest.Monkey
 
 
 def test_a_bar_in_a_terminal_disappears(terminal: Terminal) -> None:
+    pytest.importorskip("rich")
     terminal.begin()
     with Bar("work", 10) as bar:
         bar.show(5, "loss 0.5")
@@ -93,6 +94,15 @@ def test_a_bar_in_a_terminal_disappears(terminal: Terminal) -> None:
     assert "work" in shown
     assert "5 of 10 (50%), loss 0.5" in shown
     assert terminal.text().endswith("\x1b[2K")  # the line is erased
+
+
+def test_a_bar_without_rich_is_a_line(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    terminal.begin()
+    with Bar("work", 10) as bar:
+        bar.show(5, "loss 0.5")
+        assert "work: 5 of 10 (50%), loss 0.5" in terminal.text()
+    assert terminal.text().endswith("\r\x1b[K")  # the line is erased
 
 
 def test_names_with_brackets_are_shown_as_they_are(terminal: Terminal) -> None:
@@ -103,6 +113,7 @@ def test_names_with_brackets_are_shown_as_they_are(terminal: Terminal) -> None:
 
 
 def test_a_wanted_bar_stays(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("rich")
     monkeypatch.setattr(progress, "DELAY", 0.0)
     with Bar("work", 10, wanted=True) as bar:
         bar.show(10)

@@ -132,6 +132,7 @@ def test_without_scipy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_routines_are_found_by_dtype() -> None:
+    pytest.importorskip("scipy")
     for dtype in "fdFD":
         routine = lapack.routine("trsm", dtype)
         assert routine is not None

@@ -9,8 +9,7 @@ from collections import defaultdict
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
-from llvmlite import binding as llvm
-
+from wengert.compiler.llvm.binding import llvm
 from wengert.engine.core.errors import ArgumentError, message
 from wengert.engine.machine.target import Target, cache_sizes
 

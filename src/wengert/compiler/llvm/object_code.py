@@ -11,9 +11,8 @@ from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, 
 from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple, cast
 
-from llvmlite import binding as llvm
-
 from wengert.compiler.llvm import disk_cache
+from wengert.compiler.llvm.binding import llvm
 from wengert.compiler.llvm.host import borrowed, host, identity
 from wengert.compiler.llvm.ir_builder import CONTROL_FLOW
 from wengert.compiler.llvm.llvmlite_lock import TURN, in_own_context

@@ -149,6 +149,32 @@ class _Terminal:
         self._bars.stop()
 
 
+class _Line:
+    """A line on standard error that each state overwrites, where rich is not installed."""
+
+    def __init__(self, stays: bool) -> None:
+        self._stays = stays
+
+    def draw(self, state: State) -> None:
+        """Show a state."""
+        self._write(f"{state.label}: {state.text()}")
+
+    def close(self, state: State, failed: bool) -> None:
+        """Show the last state, or remove the line."""
+        self._write(f"{state.label}: {state.last_text(failed)}\n" if self._stays else "")
+
+    def _write(self, text: str) -> None:
+        sys.stderr.write(f"\r\x1b[K{text}")
+        sys.stderr.flush()
+
+
+def _on_terminal(stays: bool) -> _Display:
+    try:
+        return _Terminal(stays)
+    except ImportError:
+        return _Line(stays)
+
+
 class _Notebook:
     """A bar below the running cell, in HTML; one line stays."""
 
@@ -247,6 +273,6 @@ class Bar:
             if not _shown.acquire(blocking=False):
                 self._is_wanted = False
                 return
-            self._display = _Notebook() if notebooks.is_notebook() else _Terminal(self._stays)
+            self._display = _Notebook() if notebooks.is_notebook() else _on_terminal(self._stays)
         self._display.draw(self._now())
         self._due = time.monotonic() + _PAUSE
