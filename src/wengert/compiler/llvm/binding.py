@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from wengert.engine.core.errors import MissingExtraError, message
 
-
 __all__ = ["late", "llvm"]
 
 
