@@ -63,6 +63,7 @@ napoleon_custom_sections = ["Returns", "Yields"]  # sentences with colons, not a
 html_theme = "furo"
 html_title = f"Wengert {version}"
 html_static_path = ["_static"]
+html_logo = html_favicon = "_static/logo.svg"
 html_css_files = ["site.css"]
 html_js_files = ["../../versions.js", "versions_menu.js"]
 html_math_renderer = "mathml"

@@ -138,6 +138,25 @@ def test_the_menu_of_versions_leads_to_them(browser: Any):
     assert all((SITE.parent / name / "index.html").exists() for name in options)
 
 
+@pytest.mark.parametrize("width", [360, 1400])
+def test_the_front_page(browser: Any, width: int):
+    browser.set_window_size(width, 900)
+    browser.get((SITE / "index.html").as_uri())
+    groups = browser.find_elements("css selector", ".sidebar-tree li.toctree-l1 > a")
+    assert len(groups) == 5
+    assert len(browser.find_elements("css selector", ".sd-card")) == 4
+    loaded = (
+        "return [...document.querySelectorAll('article img, .sidebar-logo')].map(i => i.naturalWidth > 0)"
+    )
+    assert browser.execute_script(loaded) == [True] * 4
+    cut = (
+        "return [...document.querySelectorAll('.highlight-bash pre')].map(p => p.scrollWidth - p.clientWidth)"
+    )
+    assert browser.execute_script(cut) == [0]  # the line that installs it is whole
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    assert not errors(browser)
+
+
 def test_the_menu_changes_the_version_offline(browser: Any, tmp_path: Path):
     from selenium.webdriver.support.ui import Select, WebDriverWait
 
@@ -145,7 +164,8 @@ def test_the_menu_changes_the_version_offline(browser: Any, tmp_path: Path):
 
     browser.set_window_size(1400, 900)
     for name in ("0.2", "0.10", "dev"):
-        shutil.copytree(SITE / "_static", tmp_path / name / "_static")
+        for folder in ("_static", "_images"):
+            shutil.copytree(SITE / folder, tmp_path / name / folder)
         shutil.copy(SITE / "index.html", tmp_path / name)
     build_site.list_versions(tmp_path)
     browser.get((tmp_path / "index.html").as_uri())
