@@ -24,6 +24,7 @@ COLOURS = {"line": "#b45309", "value": "#fff7ed", "text": "#7c2d12"}
 
 
 def f(x1: Any, x2: Any) -> Any:
+    """Return the program of the README."""
     return np.log(x1) + x1 * x2 - np.sin(x2)
 
 
