@@ -431,6 +431,10 @@ class Unsized:
         """The lengths of the axes, some of which only a run knows."""
         raise NotImplementedError
 
+    def packed(self) -> Any:
+        """Return the numbers that make it as a container, or itself if it has no such form."""
+        return self
+
 
 class Selecting(NamedTuple):
     """What carries out subscripts that select elements of which only a run knows how many there are."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 from wengert.engine.boxes import running, state_of
 from wengert.engine.control.tapes import Recorder, Tape, Threaded, recorded
-from wengert.engine.control.values import bytes_of, fit, strong, zeros
+from wengert.engine.control.values import bytes_of, fit, padded, strong, zeros
 from wengert.engine.core.dtypes import BOOL, is_inexact
 from wengert.engine.core.errors import LostDerivativeError, message
 from wengert.engine.core.shapes import shape_of
@@ -102,12 +102,13 @@ def _closed(graph: Graph, captured: Values) -> Graph:
 
 @memoized
 def convert_outputs(graph: Graph, types: Sequence[TensorType]) -> Graph:
-    """Return a graph whose outputs are converted to types of the same shape."""
+    """Return a graph whose outputs are converted to types; zeros stand behind what a larger one has more."""
     if graph.output_types == tuple(types):
         return graph
 
     def run(*values: Any) -> list[Any]:
-        return [fit(value, type_) for value, type_ in zip(evaluate(graph, *values), types, strict=True)]
+        results = zip(evaluate(graph, *values), types, strict=True)
+        return [fit(padded(value, type_.shape), type_) for value, type_ in results]
 
     return _closed(*stage(run, graph.input_types))
 

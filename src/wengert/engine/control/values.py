@@ -121,6 +121,16 @@ def zeros(type_: TensorType) -> Any:
     return made.item() if type_.weak and not type_.shape else made
 
 
+def padded(value: Any, shape: tuple[int, ...]) -> Any:
+    """Return an array with zeros behind its elements, so that it has a shape."""
+    own = shape_of(value)
+    return (
+        value
+        if own == shape
+        else np.pad(value, [(0, more - size) for size, more in zip(own, shape, strict=True)])
+    )
+
+
 def bytes_of(types: Iterable[TensorType]) -> int:
     """Return the bytes of values of some types."""
     return sum(size(type_.shape) * type_.dtype.itemsize for type_ in types)

@@ -69,6 +69,7 @@ from wengert.engine.staged.regions import (
     variables,
 )
 from wengert.engine.staged.shared import Made, freeze_shared
+from wengert.engine.staged.shrunk import part_of, unpacked
 from wengert.engine.staged.texts import text_of
 from wengert.engine.transforms.staging import evaluate
 
@@ -642,8 +643,11 @@ class _Merge:
         return self._leaf("", Leaf(yes, yes, None), Leaf(no, no, None))
 
     def _value(self, name: str, yes: Content, no: Content, may_be_none: bool) -> Taking:
-        if yes.is_bound and no.is_bound and yes.structure != no.structure:
-            common = unified(yes.structure, no.structure) if may_be_none else None
+        whole: tuple[int, ...] = ()
+        if yes.is_bound and no.is_bound and (yes.structure, yes.shape) != (no.structure, no.shape):
+            common, whole = _common_structure(yes, no) if may_be_none else (None, ())
+            if common is None and yes.structure == no.structure:
+                common = yes.structure
             if common is None:
                 got = f"{show_value(yes.value)} and {show_value(no.value)}"
                 raise refusal("if", f"both branches must give {name} the same containers", got)
@@ -657,17 +661,27 @@ class _Merge:
         if is_nullable(structure) and yes.leaves and no.leaves:
             made.append(self._flag(yes.leaves[0].value, no.leaves[0].value) or (lambda _: True))
             del pairs[0]
+        elif whole:
+            path, one, other = pairs.pop(0)
+            made.append(self._leaf(path, one, other, whole=whole))
         made += [self._leaf(path, one, other) for path, one, other in pairs]
         of = [content.value for content in (yes, no) if content.is_bound]
 
         def value(results: Sequence[Any]) -> Any:
             found = tree.unflatten(structure, [leaf(results) for leaf in made])
             self.made.append(Made(found, of))
-            return settled(found)
+            return settled(unpacked(found))
 
         return value
 
-    def _leaf(self, path: str, yes: Leaf | None, no: Leaf | None, type_: TensorType | None = None) -> Taking:
+    def _leaf(
+        self,
+        path: str,
+        yes: Leaf | None,
+        no: Leaf | None,
+        type_: TensorType | None = None,
+        whole: tuple[int, ...] = (),
+    ) -> Taking:
         if yes is None or no is None:
             one = yes or no
             assert one is not None
@@ -680,7 +694,9 @@ class _Merge:
             hint = "give it a number or an array in both branches"
             raise refusal("if", f"both branches must give {path} the same value, or numbers", got, hint)
         position = len(self._pairs)
-        type_ = type_ or _common(path, [type_of(leaf.value) for leaf in (yes, no) if leaf is not None])
+        if type_ is None:
+            types = [type_of(leaf.value) for leaf in (yes, no) if leaf is not None]
+            type_ = _common(path, [one._replace(shape=whole) for one in types] if whole else types)
         for leaf in (yes, no):
             if leaf is not None and not holds(type_, leaf):
                 raise refusal(
@@ -713,6 +729,16 @@ class _Merge:
         for position, roots in self._shared.items():
             link(results[position], roots)
         return results
+
+
+def _common_structure(yes: Content, no: Content) -> tuple[tree.Structure | None, tuple[int, ...]]:
+    """Return the structure of what either branch leaves, and the shape of an array of which both leave a part."""
+    found = unified(yes.structure, no.structure) if yes.structure != no.structure else None
+    if found is not None or not yes.shape or len(yes.shape) != len(no.shape):
+        return found, ()
+    whole = tuple(map(max, yes.shape, no.shape))
+    found = part_of(yes.structure, whole, no.structure, no.shape)
+    return (found and part_of(found, whole, yes.structure, yes.shape)), whole
 
 
 def _without_roots(content: Content) -> Content:

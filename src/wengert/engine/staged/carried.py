@@ -10,9 +10,11 @@ from typing import Any
 from wengert.engine.boxes import Box, boxed
 from wengert.engine.control.values import fit, settle, zeros
 from wengert.engine.core import tree
-from wengert.engine.core.dtypes import BOOL
+from wengert.engine.core.dtypes import BOOL, INT64
 from wengert.engine.core.errors import WengertError
+from wengert.engine.core.shapes import shape_of
 from wengert.engine.ir.types import TensorType, show, type_of
+from wengert.engine.staged import shrunk
 from wengert.engine.staged.aliases import is_seen, link, linked
 from wengert.engine.staged.contents import Content, Leaf, Sharing, content_at, holds, is_same
 from wengert.engine.staged.exchanged import give_up, refusal
@@ -35,6 +37,7 @@ from wengert.engine.staged.regions import (
     show_value,
 )
 from wengert.engine.staged.shared import Made, freeze_shared
+from wengert.engine.staged.shrunk import is_shrunk, moved, part_of, unpacked
 from wengert.engine.staged.texts import text_of
 
 _FLAG = TensorType(BOOL, ())
@@ -59,11 +62,35 @@ class CarriedLeaf:
     """Whether a turn writes into its array."""
     box: Any = None
     """The array at the beginning of the present turn."""
+    step: int | None = None
+    """How far each turn moves a number that the number of the turn tells: it is no part of the carry."""
+    is_uneven: bool = False
+    """Whether turns move it in a way that their number does not tell."""
 
     @property
     def is_carried(self) -> bool:
         """Whether it is part of the carry."""
-        return self.type is not None
+        return self.type is not None and self.step is None
+
+    def moves_by(self, step: int | None) -> bool:
+        """Take note of how far a turn has moved a number; return whether that changes what is known of it."""
+        before = self.step
+        if self.leaf is None or step is None or before not in (None, step):
+            self.is_uneven = True
+        self.step = None if self.is_uneven else step
+        return self.step != before
+
+    def after(self, turns: Any) -> Any:
+        """Return the value after some turns that move it evenly."""
+        assert self.leaf is not None
+        return self.leaf.value if self.step == 0 else self.leaf.value + self.step * turns
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Its shape; () if it is no array."""
+        if self.type is not None:
+            return self.type.shape
+        return shape_of(self.leaf.value) if self.leaf is not None and self.leaf.is_number else ()
 
     def initial(self) -> Any:
         """Return its value before the loop."""
@@ -112,6 +139,8 @@ class Slot:
     """Whether another variable may show its containers."""
     kind: TensorType | None = None
     """The type of the elements of a list at the beginning of the present turn."""
+    moves: list[int | None] = field(default_factory=list[int | None])
+    """How far the present turn has moved the ends of what is left of an array."""
 
     def __post_init__(self) -> None:
         if self.before.is_bound and self.place.is_carried:
@@ -164,7 +193,7 @@ class Slot:
 
     def types(self) -> list[TensorType]:
         """Return the types of its part of the carry."""
-        found = [leaf.type for leaf in self.leaves if leaf.type is not None]
+        found = [leaf.type for leaf in self.leaves if leaf.type is not None and leaf.is_carried]
         return [*found, *([_FLAG] if self.flagged else [])]
 
     def initial(self) -> list[Any]:
@@ -173,15 +202,20 @@ class Slot:
         flag = self.before.flag if self.place.is_carried or self.before.is_bound else False
         return [*found, *([flag] if self.flagged else [])]
 
-    def start(self, inputs: Iterator[Any], region: Region) -> None:
+    def start(self, inputs: Iterator[Any], region: Region, number: Any) -> None:
         """Put the place into the state in which a turn begins.
 
         Args:
             inputs: boxes of the carry.
             region: the run of the turn.
+            number: of the turn.
         """
         values: list[Any] = []
         for leaf in self.leaves:
+            if leaf.step is not None:
+                leaf.box = leaf.after(number)
+                values.append(leaf.box)
+                continue
             if not leaf.is_carried:
                 values.append(leaf.leaf.object if leaf.leaf is not None else None)
                 continue
@@ -206,7 +240,7 @@ class Slot:
 
     def _made(self, values: list[Any]) -> Any:
         assert self.structure is not None
-        value = tree.unflatten(self.structure, values)
+        value = unpacked(tree.unflatten(self.structure, values))
         self.made = Made(value, [self.before.value, self.ended])
         return settled(value)
 
@@ -221,8 +255,15 @@ class Slot:
             )
         region.without(root)
 
-    def finish(self, content: Content, sharing: Sharing, region: Region) -> bool:
-        """Compare what the place holds after a turn with the carry; return whether the carry had to change."""
+    def finish(self, content: Content, sharing: Sharing, region: Region, is_counted: bool) -> bool:
+        """Compare what the place holds after a turn with the carry; return whether the carry had to change.
+
+        Args:
+            content: what it holds.
+            sharing: which arrays others may show.
+            region: the run of the turn.
+            is_counted: whether the number of turns is that of a counter.
+        """
         self.ends_bound = content.flag is True
         self.ended = content.value
         if content.value is self.before.value and content.flag is True and self.before.flag is True:
@@ -235,8 +276,8 @@ class Slot:
         if self.structure is None:
             self._adopt(content)
             return True
-        if content.structure != self.structure:
-            common = unified(self.structure, content.structure) if isinstance(self.place, Variable) else None
+        common = self._common(content)
+        if common != self.structure or content.structure != common:
             if common is None:
                 got = f"{show_value(self.before.value)} and {show_value(content.value)}"
                 raise refusal("loop", f"{self.place.name} must keep its containers", got)
@@ -247,14 +288,42 @@ class Slot:
         changes = isinstance(self.place, (Items, Growth)) and self.place.kind != self.kind
         paths = tree.paths(self.structure, self.place.name)
         leaves: list[Any] = content.leaves
+        for leaf, move in zip(self.leaves, self.moves, strict=False):
+            changes |= is_counted and leaf.moves_by(move)
         for path, leaf, now in zip(paths, self.leaves, leaves, strict=True):
-            changes |= now is not None and self._leaf(path, leaf, now, sharing, region)
+            changes |= leaf.step is None and now is not None and self._leaf(path, leaf, now, sharing, region)
         if content.flag is not True and not self.flagged:
             self.flagged = changes = True
         return changes
 
+    def _whole(self) -> tuple[int, ...]:
+        """Return the shape of its first leaf; () if that is no array."""
+        leaf = self.leaves[0] if self.leaves else None
+        return leaf.shape if leaf is not None else ()
+
+    def _common(self, content: Content) -> tree.Structure | None:
+        """Return the structure of what the place holds, before and after a turn."""
+        assert self.structure is not None
+        is_same = content.structure == self.structure
+        if not isinstance(self.place, Variable) or (is_same and content.shape == self._whole()):
+            return self.structure if is_same else None
+        found = None if is_same else unified(self.structure, content.structure)
+        if found is None and content.shape:
+            found = part_of(self.structure, self._whole(), content.structure, content.shape)
+        return self.structure if is_same and found is None else found
+
+    def fitted(self, content: Content) -> Content:
+        """Return what a turn leaves, in the running trace, as the part of the array that the carry has."""
+        if not is_shrunk(self.structure) or not content.is_bound or self._common(content) != self.structure:
+            return content
+        assert self.structure is not None
+        content = content.widened(self.structure, self._whole())
+        pairs = zip(self.leaves[1:], content.leaves[1:], strict=True)
+        self.moves = [None, *(moved(leaf.box, now.value) for leaf, now in pairs)]
+        return content
+
     def _widen(self, content: Content) -> None:
-        """Let the place hold None as well as a value.
+        """Let the place hold None as well as a value, or a part of its array.
 
         Args:
             content: what a turn leaves, with the leaves of either.
@@ -264,6 +333,17 @@ class Slot:
         def flag(some: bool) -> CarriedLeaf:
             return CarriedLeaf(Leaf(some, some, None), TensorType(BOOL, (), True))
 
+        def constant(value: int) -> CarriedLeaf:
+            return CarriedLeaf(Leaf(value, value, None), TensorType(INT64, (), True))
+
+        if is_shrunk(content.structure):
+            array = self.leaves[0]
+            array.type = array.type or (array.leaf and type_of(array.leaf.value))
+            self.leaves = shrunk.expanded(
+                self.structure, self.leaves, content.structure, self._whole(), constant
+            )
+            self.structure = content.structure
+            return
         found = expanded(self.structure, self.leaves, content.structure, flag)
         for number, now in enumerate(content.leaves):
             if found[number] is None:
@@ -368,16 +448,24 @@ class Slot:
         found = [
             zeros(leaf.type) if now is None else now.value
             for leaf, now in zip(self.leaves, leaves, strict=True)
-            if leaf.type is not None
+            if leaf.type is not None and leaf.is_carried
         ]
         return [*found, *([content.flag] if self.flagged else [])]
 
     # -- after the loop ----------------------------------------------------------------------------------
 
-    def end(self, results: Iterator[Any]) -> None:
-        """Put the place into the state after the loop."""
+    def end(self, results: Iterator[Any], turns: Any) -> None:
+        """Put the place into the state after the loop.
+
+        Args:
+            results: the carry.
+            turns: how many turns the loop takes; None where no counter tells.
+        """
         values: list[Any] = []
         for leaf in self.leaves:
+            if leaf.step is not None:
+                values.append(leaf.after(turns))
+                continue
             if not leaf.is_carried:
                 values.append(leaf.leaf.object if leaf.leaf is not None else None)
                 continue

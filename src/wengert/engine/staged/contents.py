@@ -9,12 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.engine.boxes import Box, concrete, own
-from wengert.engine.control.values import is_number
+from wengert.engine.control.values import is_number, padded
 from wengert.engine.core import tree
+from wengert.engine.core.shapes import shape_of
 from wengert.engine.ir.types import TensorType, type_of
+from wengert.engine.staged import shrunk
 from wengert.engine.staged.aliases import linked
 from wengert.engine.staged.nullable import Maybe, expanded, settled
 from wengert.engine.staged.regions import UNBOUND, Growth, Items, Place, Region, Unsure, known, root_of
+from wengert.engine.staged.shrunk import is_shrunk, packed
 
 
 class Leaf(NamedTuple):
@@ -44,15 +47,34 @@ class Content:
     flag: Any
     """Whether it holds anything: a truth value."""
 
-    def widened(self, structure: tree.Structure) -> Content:
-        """Return the content with leaves of a structure in which a value may be None."""
+    def widened(self, structure: tree.Structure, whole: tuple[int, ...] = ()) -> Content:
+        """Return the content with leaves of a structure in which a value may be None, or a part of an array.
+
+        Args:
+            structure: the structure.
+            whole: the shape of the array of which it is a part; () where only the structure counts.
+        """
+        if is_shrunk(structure):
+            array, *ends = shrunk.expanded(self.structure, self.leaves, structure, self.shape, _number)
+            if whole:
+                array = array._replace(value=padded(array.value, whole))
+            return Content(self.value, structure, [array, *ends], self.flag)
         leaves = expanded(self.structure, self.leaves, structure, lambda some: Leaf(some, some, None))
         return Content(self.value, structure, leaves, self.flag)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of its first leaf; () if that is no array."""
+        return shape_of(self.leaves[0].value) if self.leaves and self.leaves[0].is_number else ()
 
     @property
     def is_bound(self) -> bool:
         """Whether it may hold something."""
         return self.flag is not False
+
+
+def _number(number: int) -> Leaf:
+    return Leaf(number, number, None)
 
 
 NOTHING = Content(UNBOUND, tree.LEAF, [], False)
@@ -75,7 +97,7 @@ def content_of(value: Any) -> Content:
         value, flag = value.value, known(value.bound)
     if type(value) is Maybe and not isinstance(value.some, Box):
         value = settled(value)
-    leaves, structure = tree.flatten(value)
+    leaves, structure = tree.flatten(packed(value))
     return Content(value, structure, [_leaf(leaf) for leaf in leaves], flag)
 
 

@@ -500,7 +500,7 @@ class _Staging:
         for box in self.exchanged.values():
             region.without(box)
         for slot in self.slots.values():
-            slot.start(inputs, region)
+            slot.start(inputs, region, number)
         for one in self.growing:
             one.start(next(inputs), number)
         link_seen(self.slots.values())
@@ -560,7 +560,7 @@ class _Staging:
         for key in exchanged:
             self.slots.pop(("array", key), None)
         for key in before:
-            changes |= self.slots[key].finish(contents[key], sharing, region)
+            changes |= self.slots[key].finish(contents[key], sharing, region, self._is_counted())
         changes |= note_shared(self.slots.values()) | any(is_changed for _, is_changed in grown)
         if not changes and self.is_relaxed:
             self.is_relaxed, changes = False, is_strict
@@ -600,7 +600,7 @@ class _Staging:
         stands = {("growth", id(one.stand)) for one in self.growing}
         taken = self.slots.keys() | stands
         found = {key_of(place): place for place in changed if key_of(place) not in taken}
-        return {key: content_at(slot.place) for key, slot in self.slots.items()}, found
+        return {key: slot.fitted(content_at(slot.place)) for key, slot in self.slots.items()}, found
 
     def _condition(self, types: Sequence[TensorType]) -> tuple[Graph, list[Any]] | None:
         """Trace the condition; return nothing if it does more than that."""
@@ -636,13 +636,17 @@ class _Staging:
         self.test_is_true = found is True
         return found
 
+    def _is_counted(self) -> bool:
+        """Return whether a counter alone ends the loop."""
+        return self.test is None and not self.loop.exits()
+
     def _length(self) -> Any:
         return self.count if self.count is not None else self.length
 
     def _end(self, results: Iterator[Any]) -> None:
         next(results)
         for slot in self.slots.values():
-            slot.end(results)
+            slot.end(results, self._length())
         for one in self.growing:
             one.end(next(results))
         names = self.loop.exits.__code__.co_freevars

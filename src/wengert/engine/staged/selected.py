@@ -21,11 +21,14 @@ from wengert.engine.ops.comparison import where
 from wengert.engine.ops.conversion import cast as converted
 from wengert.engine.staged.exchanged import refusal
 from wengert.engine.staged.raising import note
+from wengert.engine.staged.shrunk import UNPACKING, Ends, Shrunk
 from wengert.engine.staged.spans import (
     Mask,
     Selection,
+    Span,
     check_step,
     distance,
+    end,
     number,
     span,
     unknown_ends,
@@ -101,6 +104,13 @@ class Selected(Unsized):
 
     def __repr__(self) -> str:
         return f"an array of {self.dtype} whose size only a run knows"
+
+    def packed(self) -> Any:
+        """Return the array and the ends of its axes; what a mask selects has no such form."""
+        if self.is_positions or any(isinstance(axis, Mask) for axis in self.axes):
+            return self
+        spans: Any = self.axes
+        return Shrunk(self.array, tuple([axis and (axis.start.value, axis.stop.value) for axis in spans]))
 
     # -- parts -------------------------------------------------------------------------------------------
 
@@ -263,6 +273,18 @@ def selected(array: Any, axes: Sequence[Selection | None], place: Any = None) ->
     return array if all(axis is None for axis in axes) else Selected(array, axes, place)
 
 
+def _unpacked(array: Any, ends: Ends) -> Any:
+    """Return an array between some ends of its axes."""
+    if all(pair is None or (type(pair[0]) is int and type(pair[1]) is int) for pair in ends):
+        return array[tuple([slice(None) if pair is None else slice(pair[0], max(pair)) for pair in ends])]
+    pairs = zip(array.shape, ends, strict=True)
+    spans = [pair and Span(end(pair[0]), end(pair[1]), extent) for extent, pair in pairs]
+    return selected(boxed(array), spans)
+
+
+UNPACKING.append(_unpacked)
+
+
 def parts_of(value: Any) -> tuple[Any, Axes]:
     """Return an operand as a box, an array or a number, and what is selected of its axes."""
     if isinstance(value, Selected):
@@ -307,7 +329,12 @@ def _moved(operation: str, array: Any, place: int, axis: Selection, target: Sele
     if not axis.is_as_long_as(target):
         requirement = "the lengths of two slices must be equal, also where one is 1"
         note(ShapeError(message(operation, requirement)), axis.length != target.length)
-    positions = np.clip(np.arange(target.extent) + distance(axis, target), 0, axis.extent - 1)
+    moved = distance(axis, target)
+    if (
+        type(moved) is int and axis.extent == target.extent
+    ):  # what comes round from the other end is not selected
+        return np.roll(array, -moved, place)
+    positions = np.clip(np.arange(target.extent) + moved, 0, axis.extent - 1)
     return np.take(array, positions, axis=place)
 
 

@@ -89,7 +89,7 @@ class Span:
 
     def is_as_long_as(self, other: Span) -> bool:
         """Return whether another span has as many positions in each run."""
-        lengths = [_difference(one.stop.sum, one.start.sum) for one in (self, other)]
+        lengths = [difference(one.stop.sum, one.start.sum) for one in (self, other)]
         return lengths[0] is not None and lengths[0] == lengths[1]
 
     def flipped(self) -> Span:
@@ -149,7 +149,8 @@ def _fails(place: Any, length: Any) -> Any:
     return False if found is not None and found[0] >= 1 else place >= length
 
 
-def _difference(one: Sum | None, other: Sum | None) -> Sum | None:
+def difference(one: Sum | None, other: Sum | None) -> Sum | None:
+    """Return the difference of two sums; None if one is not known."""
     if one is None or other is None:
         return None
     (terms, number_), (others, less) = one, other
@@ -164,7 +165,7 @@ def _mirrored(one: End, extent: int) -> End:
 
 def distance(start: Span, other: Span) -> Any:
     """Return how far the positions of a span stand behind those of another one of the same length."""
-    moved = _difference(start.start.sum, other.start.sum)
+    moved = difference(start.start.sum, other.start.sum)
     return moved[1] if moved is not None and not moved[0] else start.start.value - other.start.value
 
 
