@@ -197,3 +197,18 @@ def test_the_first_of_two_exceptions_is_pythons(x: Any) -> None:
     with pytest.raises(UnboundLocalError) as found:
         wg.jit(two_names_may_be_unbound)(x)
     assert str(found.value) == str(expected.value)
+
+
+@pytest.mark.parametrize("after", ["None", "()", "{}", "[]", "'b'"])
+@pytest.mark.parametrize("before", ["1.0", "(x[0], 3.0)", "'a'", "[x]"])
+def test_a_variable_that_turns_replace_without_reading_it(before: str, after: str) -> None:
+    source = f"""def program(x):
+    last, s = {before}, x[0]
+    for y in x:
+        last = {after}
+        s = s + y
+    return (s if x[1] > 0 else -s) if last == {after} else 100.0
+"""
+    program = _function(f"replaced_{before}_{after}", source)
+    x = np.arange(1.0, 7.0)
+    assert wg.jit(program)(x) == program(x)

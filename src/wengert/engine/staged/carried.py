@@ -482,10 +482,22 @@ class Slot:
                 self.place,
                 UNBOUND if self.structure is not None or not self.place.is_live else self.place.content,
             )
-        elif any(leaf.is_carried for leaf in self.leaves) or not self.before.is_bound or self.flagged:
+        elif not self._is_as_before():
             value = self._made(values)
             is_bound = flag is True or (self.always and self.ends_bound)
             put(self.place, value if is_bound else Unsure(value, known(flag)))
+
+    def _is_as_before(self) -> bool:
+        """Return whether the turns have left in the place what it held before."""
+        return (
+            self.before.is_bound
+            and not self.flagged
+            and self.structure == self.before.structure
+            and all(
+                not leaf.is_carried and leaf.step is None and leaf.leaf is before
+                for leaf, before in zip(self.leaves, self.before.leaves, strict=True)
+            )
+        )
 
     def _share(self, leaf: CarriedLeaf, value: Any) -> None:
         root = leaf.leaf.root if leaf.leaf is not None else None
