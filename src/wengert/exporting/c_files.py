@@ -346,7 +346,9 @@ def description(programs: Sequence[Freestanding]) -> str:
                     }
                     for leaf, writes in parameters(program.function)
                 ],
-                "arguments": [leaf.path for leaf in program.function.arguments],
+                "arguments": [
+                    program.function.arguments[n].path for n in program.function.argument_order
+                ],
                 "results": {leaf.path: leaf.name for leaf in program.function.results},
                 "arena": {"bytes": program.arena, "alignment": ALIGNMENT},
                 "errors": program.errors,

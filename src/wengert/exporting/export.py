@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from wengert.compiler.freestanding.function import Function, typed
-from wengert.compiler.freestanding.names import check_function
-from wengert.compiler.freestanding.program import Freestanding, freestanding
+from wengert.compiler.freestanding.names import check_apart, check_function
+from wengert.compiler.freestanding.program import Freestanding, freestanding, parameters
 from wengert.compiler.jit import Jitted
 from wengert.compiler.llvm.object_code import object_file
 from wengert.engine.core.progress import Bar
@@ -136,6 +136,7 @@ class Export:
         programs: list[Freestanding] = []
         for number, function in enumerate(self.functions, 1):
             name = f"{stem.name}_{number}" if number > 1 else stem.name
+            check_apart(name, (leaf.name for leaf, _ in parameters(function)))
             bar.stage(f"compile {name}")
             programs.append(freestanding(function, name, processor))
         return stem, processor, programs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import PurePath
 
 from wengert.engine.core.errors import ArgumentError, message
@@ -52,6 +53,13 @@ class Names:
             unused, number = f"{name}_{number}", number + 1
         self._taken.add(unused)
         return unused
+
+
+def check_apart(name: str, leaves: Iterable[str]) -> None:
+    """Raise `ArgumentError` for a function with the name of one of its own parameters."""
+    if name in leaves:
+        requirement = "the last part of the path must not be the name of an argument or result of the function"
+        raise ArgumentError(message("export", requirement, repr(name), f"write {f'compute_{name}'!r}, say"))
 
 
 def check_function(name: str) -> None:
