@@ -17,6 +17,7 @@ from wengert.engine.core.progress import Bar
 from wengert.engine.machine.target import Target
 from wengert.engine.transforms.staging import evaluate
 from wengert.exporting.c_files import write_c
+from wengert.exporting.c_source.files import write_source
 from wengert.exporting.onnx.model import write_onnx
 from wengert.exporting.saved import save
 from wengert.exporting.targets import in_the_order_of, target_named
@@ -44,7 +45,9 @@ class Export:
         self.functions.append(typed(self._fun, args, kwargs))
         return self
 
-    def c(self, path: str | Path, *, target: str = "host", like: str | None = None) -> list[Path]:
+    def c(
+        self, path: str | Path, *, target: str = "host", like: str | None = None, source: bool = False
+    ) -> list[Path]:
         """Write the function as C: a header, an object file, a test program, a description.
 
         ``export.c("out/step")`` writes four files:
@@ -81,6 +84,9 @@ class Export:
         """
         with Bar("export") as bar:
             stem, processor, programs = self._programs(path, target, like, bar)
+            if source:
+                bar.stage("source and its test")
+                return write_source(programs, stem, self._fun)
             first, *more = (program.text for program in programs)
             bar.stage(f"machine code for {target}")
             code = object_file(first, processor, more)

@@ -36,6 +36,11 @@ check_close_double check_close_float check_error failures past spread"""
 _TAKEN = frozenset(
     f"{_WORDS} {_LIBRARY}".split() + [name + kind for name in _MATHEMATICS.split() for kind in ("", "f", "l")]
 )
+#: Names that ``stdint.h``, ``stdbool.h`` and GCC define, or that POSIX and GNU add to ``math.h``.
+_HEADERS = """INT8_MIN INT16_MIN INT32_MIN INT64_MIN M_E M_PI bool false true drem isinff isnanf jnf pow10 signgam
+sincos matherr I complex imaginary fpclassify"""
+RESERVED = _TAKEN | frozenset(_HEADERS.split())
+"""The names that no variable of C may have beside ``math.h`` and ``stdint.h``."""
 
 
 class Names:
