@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from wengert._version import __version__
+from wengert.compiler.freestanding.function import Function
 from wengert.compiler.freestanding.program import Freestanding, parameters
 from wengert.engine.core.files import replace_all
+from wengert.engine.machine.target import Target
 from wengert.exporting.c_files import described_leaves, header_of, parameter, self_test
 from wengert.exporting.c_source.layout import wrapped
 from wengert.exporting.c_source.program import Source, write_function
@@ -32,18 +34,24 @@ _NOT_FAST = """\
 
 def write_source(programs: Sequence[Freestanding], stem: Path, fun: Any) -> list[Path]:
     """Write the header, the source and the test, and return their paths."""
+    name = stem.name
+    sources, contents = texts(
+        {program.name: program.function for program in programs}, name, programs[0].target, fun
+    )
+    contents[f"{name}_test.c"] = self_test(programs, name, [bool(source.memory) for source in sources])
+    return replace_all({stem.parent / file: text.encode() for file, text in contents.items()})
+
+
+def texts(
+    functions: Mapping[str, Function], name: str, target: Target, fun: Any
+) -> tuple[list[Source], dict[str, str]]:
+    """Return functions as C by their names, and the header and the source that hold them."""
     operations = Operations()
     sources = [
-        write_function(program.function, program.name, program.target, operations, fun)
-        for program in programs
+        write_function(function, own, target, operations, fun) for own, function in functions.items()
     ]
-    name = stem.name
-    contents = {
-        f"{name}.h": _header(sources, name),
-        f"{name}.c": _source(sources, name, operations, programs),
-        f"{name}_test.c": self_test(programs, name, [bool(source.memory) for source in sources]),
-    }
-    return replace_all({stem.parent / file: text.encode() for file, text in contents.items()})
+    is_fast = any(function.unit.options.flags for function in functions.values())
+    return sources, {f"{name}.h": _header(sources, name), f"{name}.c": _source(sources, name, operations, is_fast)}
 
 
 def _header(sources: Sequence[Source], name: str) -> str:
@@ -74,14 +82,13 @@ const char *{name}_error(int code);
 
 
 def _source(
-    sources: Sequence[Source], name: str, operations: Operations, programs: Sequence[Freestanding]
+    sources: Sequence[Source], name: str, operations: Operations, is_fast: bool
 ) -> str:
     functions = "\n".join(f"{source.text}\n\n{_explanation(source)}" for source in sources)
     helpers = operations.texts()
     body = "\n".join(line for long in f"{helpers}\n{functions}".split("\n") for line in wrapped(long))
     includes = ["math.h"] * bool(re.search(r"\b\w+\(|NAN|INFINITY", body))
     includes += ["stdbool.h"] * bool(re.search(r"\bbool\b|\btrue\b|\bfalse\b", body))
-    is_fast = any(program.function.unit.options.flags for program in programs)
     return f"""\
 /* Made by Wengert {__version__}. C99 with math.h: no allocation, no recursion, no thread. */
 #include "{name}.h"

@@ -69,7 +69,7 @@ class Names:
 def wrapped(line: str) -> Iterator[str]:
     """Yield a line of C in parts that are not too long, each but the first indented more."""
     indent, continued = len(line) - len(line.lstrip()), False
-    while len(line) > _WIDTH and not line.lstrip().startswith("/*"):
+    while len(line) > _WIDTH and not line.lstrip().startswith(("/*", '"')):
         places = [match.start() for match in _BREAK.finditer(line, indent + 8, _WIDTH)]
         if not places:
             break

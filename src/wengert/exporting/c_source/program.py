@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -32,6 +33,7 @@ from wengert.engine.nest.nest import (
     reads,
     writes,
 )
+from wengert.exporting.c_source.dead_stores import certain, without_dead_stores
 from wengert.exporting.c_source.layout import Names, Sources, harmless
 from wengert.exporting.c_source.nests import INT_MAX, NestWriter, Writer
 from wengert.exporting.c_source.scalars import Operations, Unsupported, Value, literal, primary
@@ -85,6 +87,8 @@ class _FunctionWriter:
     def __init__(
         self, program: Program, function: Function, name: str, operations: Operations, sources: Sources
     ) -> None:
+        self.certain = certain(program)
+        program = without_dead_stores(program, self.certain)
         self.steps = tuple(map(_with_memory, program.steps))
         self.program = replace(program, steps=self.steps)
         self.function = function
@@ -185,7 +189,7 @@ class _FunctionWriter:
         opening = [*self._constant_lines(), *self._array_lines(), *self._variable_lines()]
         lines += [f"    {line}" for line in opening]
         lines += [""] if opening else []
-        lines += [f"    {line}" if line else "" for line in body]
+        lines += [f"    {line}" if line else "" for line in [*self._cleared(), *body]]
         lines += ["    return 0;", "}"]
         return Source(self.name, self.function, "\n".join(lines), memory, tuple(self.errors))
 
@@ -302,9 +306,9 @@ class _FunctionWriter:
         return [comment]
 
     def _while(self, step: While, lines: list[str]) -> None:
-        lines += [*self._cleared(step), *self._loop_comment(step)]
+        lines += self._loop_comment(step)
         self.names.open()
-        counter, head, ends = "", "for (;;) {", list[str]()
+        counter, back, turn, head, ends = "", "", "", "for (;;) {", list[str]()
         if step.counter is not None:
             extent = step.counter.extent
             counter = self.names.counter()
@@ -317,28 +321,32 @@ class _FunctionWriter:
             head = f"for ({_counter_type(extent)} {counter} = 0;; {counter}++) {{"
         self.names.open()
         body = self._block(step.condition)
-        ends.insert(0, f"!{self.element(step.predicate, '0').text}")
-        body += [f"if ({' || '.join(ends)}) {{", "    break;", "}"]
+        if step.predicate not in self.certain:
+            ends.insert(0, f"!{self.element(step.predicate, '0').text}")
+        body += [f"if ({' || '.join(ends)}) {{", "    break;", "}"] if ends else []
         if step.counter is not None:
             self.writer.counters[step.counter] = counter
             if step.reverse:
                 back = self.names.counter()
                 number = f"(int)({most} < {extent} ? {most} : {extent})" if step.turns is not None else most
-                body.append(f"const int {back} = {number} - 1 - {counter};")
                 self.writer.counters[step.counter] = back
-        body += self._block(step.steps)
+                turn = f"const int {back} = {number} - 1 - {counter};"
+        inner = self._block(step.steps)
+        if turn and any(re.search(rf"\b{back}\b", line) for line in inner):
+            body.append(turn)
+        body += inner
         self.names.close()
         lines += [head, *_indented(body), "}"]
         if step.counter is not None:
             del self.writer.counters[step.counter]
         self.names.close()
 
-    def _cleared(self, loop: While) -> Iterator[str]:
-        """Yield loops that fill with zeros the results of which the turns write a row each: there may be fewer turns."""
-        if loop.counter is None:
-            return
+    def _cleared(self) -> Iterator[str]:
+        """Yield loops that fill with zeros the results of which turns write a row each: there may be fewer turns."""
         rows = {
             store.buffer
+            for loop in all_steps(self.steps)
+            if isinstance(loop, While)
             for step in all_steps(loop.steps)
             if isinstance(step, Nest)
             for store in step.stores
