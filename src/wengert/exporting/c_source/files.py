@@ -18,7 +18,7 @@ from wengert.exporting.c_source.program import Source, write_function
 from wengert.exporting.c_source.scalars import Operations
 
 _CONTRACTION = """\
-/* A product and a sum are two roundings in every place: comparisons of equal formulas depend on it. */
+/* A product and a sum are rounded apart in every place, so that equal formulas have equal bits where they are compared. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("fp-contract=off")
 #else
@@ -65,7 +65,7 @@ def _declarations(source: Source) -> str:
     work, note = "", ""
     if source.memory:
         listed.append(f"    struct {name}_work *work")
-        fields = "\n".join(f"    {part.kind} {part.name}[{part.size}];" for part in source.memory)
+        fields = "\n".join(f"    {part.kind} {part.name}[{part.size}]; /* {part.shapes} */" for part in source.memory)
         work = f"\n/* The intermediate arrays of a call of {name}. */\nstruct {name}_work {{\n{fields}\n}};\n"
         note = " Calls with different work may run at the same time."
     joined = ",\n".join(listed)
@@ -94,7 +94,8 @@ def _source(
 #include "{name}.h"
 
 {"".join(f"#include <{header}>{chr(10)}" for header in includes)}
-{"" if is_fast else _NOT_FAST + chr(10) + _CONTRACTION}
+{"" if is_fast else _NOT_FAST}
+{_CONTRACTION if operations.compares else ""}
 {body.lstrip()}"""
 
 

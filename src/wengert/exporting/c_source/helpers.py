@@ -189,13 +189,13 @@ static TYPE power_NAME(TYPE x, TYPE n)
     "left_shift": """\
 static TYPE left_shift_NAME(TYPE x, TYPE distance)
 {
-    return (WIDE)distance < BITSu ? (TYPE)((WIDE)x << distance) : 0;
+    return (TYPE)((WIDE)distance < BITSu ? (WIDE)x << distance : 0u);
 }
 """,
     "right_shift": """\
 static TYPE right_shift_NAME(TYPE x, TYPE distance)
 {
-    return (WIDE)distance < BITSu ? (TYPE)(x >> distance) : (TYPE)BEYOND;
+    return (TYPE)((WIDE)distance < BITSu ? x >> distance : BEYOND);
 }
 """,
 }  # fmt: skip
@@ -203,7 +203,7 @@ _OF_SIGNED = {
     "absolute": """\
 static TYPE absolute_NAME(TYPE x)
 {
-    return x < 0 ? (TYPE)(0u - (WIDE)x) : x;
+    return (TYPE)(x < 0 ? 0u - (WIDE)x : (WIDE)x);
 }
 """,
     "sign": """\
@@ -216,15 +216,15 @@ static TYPE sign_NAME(TYPE x)
 /* x - y (x / y), with the sign of x; 0 for y = 0. */
 static TYPE fmod_NAME(TYPE x, TYPE y)
 {
-    return y == 0 || y == -1 ? 0 : (TYPE)(x % y);
+    return (TYPE)(y == 0 || y == -1 ? 0 : x % y);
 }
 """,
     "remainder": """\
 /* x modulo y, with the sign of y; 0 for y = 0. */
 static TYPE remainder_NAME(TYPE x, TYPE y)
 {
-    const TYPE rest = y == 0 || y == -1 ? 0 : (TYPE)(x % y);
-    return rest != 0 && (rest < 0) != (y < 0) ? (TYPE)(rest + y) : rest;
+    const TYPE rest = (TYPE)(y == 0 || y == -1 ? 0 : x % y);
+    return (TYPE)(rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest);
 }
 """,
     "floor_divide": """\
@@ -232,7 +232,7 @@ static TYPE remainder_NAME(TYPE x, TYPE y)
 static TYPE floor_divide_NAME(TYPE x, TYPE y)
 {
     if (y == 0 || y == -1) {
-        return y == 0 ? 0 : (TYPE)(0u - (WIDE)x);
+        return (TYPE)(y == 0 ? 0u : 0u - (WIDE)x);
     }
     return (TYPE)(x / y - (x % y != 0 && (x < 0) != (y < 0)));
 }
@@ -248,19 +248,19 @@ static TYPE sign_NAME(TYPE x)
     "fmod": """\
 static TYPE fmod_NAME(TYPE x, TYPE y)
 {
-    return y == 0u ? 0u : (TYPE)(x % y);
+    return (TYPE)(y == 0 ? 0 : x % y);
 }
 """,
     "remainder": """\
 static TYPE remainder_NAME(TYPE x, TYPE y)
 {
-    return y == 0u ? 0u : (TYPE)(x % y);
+    return (TYPE)(y == 0 ? 0 : x % y);
 }
 """,
     "floor_divide": """\
 static TYPE floor_divide_NAME(TYPE x, TYPE y)
 {
-    return y == 0u ? 0u : (TYPE)(x / y);
+    return (TYPE)(y == 0 ? 0 : x / y);
 }
 """,
 }
@@ -322,7 +322,7 @@ def function(operation: str, dtype: Dtype) -> str:
     if dtype.kind == "f":
         return _OF_FLOATS.get(operation, "")
     own = _OF_SIGNED if dtype.kind == "i" else _OF_UNSIGNED
-    return own.get(operation) or _OF_INTEGERS.get({"fmax": "maximum", "fmin": "minimum"}.get(operation, operation), "")
+    return own.get(operation) or _OF_INTEGERS.get(operation, "")
 
 
 def exists(operation: str, dtype: Dtype) -> bool:

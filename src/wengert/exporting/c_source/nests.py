@@ -30,6 +30,7 @@ from wengert.engine.nest.expression import (
 from wengert.engine.nest.index import Computed, Digit, Dim, Index, Term, flatten
 from wengert.engine.nest.nest import Nest, Store
 from wengert.exporting.c_source.layout import Names
+from wengert.exporting.c_source.vectors import PARTS, ROW, can_share_rows, can_split
 from wengert.exporting.c_source.scalars import (
     BOTH,
     CHEAP,
@@ -78,7 +79,8 @@ class Writer:
         names: the names of the function.
         operations: the operations of the file.
         element: ``(buffer, position) -> text``: an element of a buffer, by its position in row-major order.
-        error: ``(check, location) -> statement``: returns the code of an error.
+        error: ``(check) -> statement``: returns the code of an error.
+        vectors: whether loops are written so that compilers make vectors of them.
     """
 
     def __init__(
@@ -87,11 +89,14 @@ class Writer:
         operations: Operations,
         element: Callable[[Buffer, str], Value],
         error: Callable[[Apply], str],
+        *,
+        vectors: bool,
     ) -> None:
         self.names = names
         self.operations = operations
         self.element = element
         self.error = error
+        self.vectors = vectors
         self.counters: dict[Dim, str] = {}
         """The counters of the open loops."""
 
@@ -116,7 +121,12 @@ class NestWriter:
             return
         sequential = self.nest.sequential
         ordered = sorted(self.nest.dims, key=lambda dim: dim in sequential)
-        self._loops([dim for dim in ordered if dim.extent > 1], lambda: self._point(declare))
+        dims = [dim for dim in ordered if dim.extent > 1]
+        nodes = self.nest.reductions()
+        if self.writer.vectors and dims and can_share_rows(self.nest, dims[-1]):
+            self._loops(dims[:-1], lambda: self._row(dims[-1], nodes))
+        else:
+            self._loops(dims, lambda: self._point(declare))
 
     # -- blocks ------------------------------------------------------------------------------------------
 
@@ -197,6 +207,55 @@ class NestWriter:
                 is_test = store.buffer.dtype == BOOL and value.text.startswith("!")  # an int to some compilers
                 self._line(f"{declare(store.buffer)}{place} = {'(bool)' * is_test}{value.text};")
 
+    # -- rows: the sums of neighbouring points together, which are those of a vector ------------------------
+
+    def _row(self, dim: Dim, nodes: Sequence[Reduce]) -> None:
+        """Write the reductions of a row of points in an array, and then the stores of the row."""
+        if dim.extent <= ROW:
+            self._strip(dim, nodes, "0", str(dim.extent))
+            return
+        self.names.open()
+        first = self.names.new("first")
+        with self._inside(f"for (int {first} = 0; {first} < {dim.extent}; {first} += {ROW})"):
+            end = f"{first} + {ROW}"
+            if dim.extent % ROW:
+                text = f"{end} < {dim.extent} ? {end} : {dim.extent}"
+                end = self._named(Value(text, CHOICE, INT64), "end", "int").text
+            self._strip(dim, nodes, first, end)
+        self.names.close()
+
+    def _strip(self, dim: Dim, nodes: Sequence[Reduce], first: str, end: str) -> None:
+        """Write the points of a row from the first up to the end."""
+        points: dict[Dim, Callable[[], tuple[str, str]]] = {dim: lambda: (first, end)}
+        arrays: dict[int, str] = {}
+        for node in nodes:
+            array = arrays[id(node)] = self.names.new(f"{_TOTALS[node.combiner]}s", self._block.names)
+            self._line(f"{c_type(node.body.dtype)} {array}[{min(dim.extent, ROW)}];")
+
+        def total(node: Reduce) -> str:
+            counter = self.writer.counters[dim]
+            return f"{arrays[id(node)]}[{counter if first == '0' else f'{counter} - {first}'}]"
+
+        def begin() -> None:
+            for node in nodes:
+                start = literal(scalars.neutral(node.combiner, node.body.dtype), node.body.dtype)
+                self._line(f"{total(node)} = {start.text};")
+
+        def step() -> None:
+            for node, body in zip(nodes, bodies, strict=True):
+                self._line(self.operations.combined(node.combiner, total(node), self.value(body)))
+
+        def end_of_sums() -> None:
+            for node in nodes:
+                self._block.known[id(node)] = primary(total(node), node.dtype)
+            self._store([store for store in self.nest.stores])
+
+        ranges, bodies = self._ranges(nodes)
+        reduced = [reduced for reduced in nodes[0].dims if reduced.extent > 1]
+        self._loops([dim], begin, points)
+        self._loops(reduced, lambda: self._loops([dim], step, points), ranges)
+        self._loops([dim], end_of_sums, points)
+
     # -- reductions --------------------------------------------------------------------------------------
 
     def _reduce(self, dims: tuple[Dim, ...], nodes: Sequence[Reduce], along: Sequence[Store]) -> None:
@@ -218,11 +277,37 @@ class NestWriter:
             if any(dim.extent == 0 for dim in dims):
                 return
             ranges, bodies = self._ranges(nodes)
-            self._loops(
-                [dim for dim in dims if dim.extent > 1],
-                lambda: self._step(totals, bodies, along),
-                ranges,
-            )
+            looped = [dim for dim in dims if dim.extent > 1]
+            if self.writer.vectors and not along and looped and can_split(nodes, looped[-1]):
+                self._loops(looped[:-1], lambda: self._parts(looped[-1], totals, bodies), ranges)
+            else:
+                self._loops(looped, lambda: self._step(totals, bodies, along), ranges)
+
+    def _parts(
+        self, dim: Dim, totals: Sequence[tuple[Reduce, str, str]], bodies: Sequence[Expression]
+    ) -> None:
+        """Write sums along a dimension as some sums each, which are those of a vector."""
+        extent = dim.extent
+        whole = extent - extent % PARTS
+        parts = [self.names.new("parts", self._block.names) for _ in totals]
+        for (node, _, _), name in zip(totals, parts, strict=True):
+            self._line(f"{c_type(node.body.dtype)} {name}[{PARTS}] = {{0}};")
+        self.names.open()
+        first, place = self.names.counter(), self.names.counter()
+        head = f"for (int {first} = 0; {first} < {whole}; {first} += {PARTS})"
+        inner = f"for (int {place} = 0; {place} < {PARTS}; {place}++)"
+        with self._inside(head), self._inside(inner, [dim]):
+            self.writer.counters[dim] = f"{first} + {place}"
+            for name, body in zip(parts, bodies, strict=True):
+                self._line(f"{name}[{place}] += {self.value(body).text};")
+            del self.writer.counters[dim]
+        with self._inside(inner):
+            for (_, total, _), name in zip(totals, parts, strict=True):
+                self._line(f"{total} += {name}[{place}];")
+        self.names.close()
+        if extent > whole:
+            rest: dict[Dim, Callable[[], tuple[str, str]]] = {dim: lambda: (str(whole), str(extent))}
+            self._loops([dim], lambda: self._step(totals, bodies, ()), rest)
 
     def _step(
         self, totals: Sequence[tuple[Reduce, str, str]], bodies: Sequence[Expression], along: Sequence[Store]
@@ -233,6 +318,7 @@ class NestWriter:
                 self._line(self.operations.combined(node.combiner, total, value))
                 continue
             value = self._named(value, "value")
+            self.operations.compares |= body.dtype.kind == "f"
             sign = ">" if node.combiner == "argmax" else "<"
             better = f"{value.text} {sign} {total}"
             if body.dtype.kind == "f":
@@ -473,8 +559,8 @@ class NestWriter:
             if isinstance(term, Dim) and term.extent == 1:
                 continue
             value = self._term(term)
-            text = f"{wide}{parenthesised(value, UNARY)}"
             size = abs(coefficient)
+            text = f"{wide}{parenthesised(value, SUM if coefficient == 1 and not wide else UNARY)}"
             text = text if size == 1 else f"{size} * {text}"
             parts.append(("-" if coefficient < 0 else "+", text))
         if index.offset or not parts:
@@ -490,7 +576,8 @@ class NestWriter:
     def _term(self, term: Term) -> Value:
         match term:
             case Dim():
-                return primary(self.writer.counters[term], INT64)
+                counter = self.writer.counters[term]
+                return Value(counter, SUM if "+" in counter else PRIMARY, INT64)
             case Digit(index=inner, divisor=divisor, modulus=modulus):
                 text = parenthesised(self.index(inner), UNARY)
                 text = f"{text} / {divisor}" if divisor > 1 else text

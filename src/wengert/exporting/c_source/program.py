@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -38,6 +38,7 @@ from wengert.exporting.c_source.layout import Names, Sources, harmless
 from wengert.exporting.c_source.nests import INT_MAX, NestWriter, Writer
 from wengert.exporting.c_source.scalars import Operations, Unsupported, Value, literal, primary
 from wengert.exporting.c_source.sorts import order_function, sort_lines
+from wengert.exporting.c_source.vectors import has_vectors
 from wengert.exporting.c_types import c_type
 
 _HINT = "compute it in Python and pass the result as an argument; a saved function can hold it"
@@ -53,6 +54,8 @@ class Memory:
     kind: str
     """The C type of its elements."""
     size: int
+    shapes: str
+    """The shapes of what it holds, one after the other."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,8 @@ def write_function(
 ) -> Source:
     """Return a function as C; `UnsupportedError` where an operation has no form in C."""
     unit = advance(function.flushing(False).unit_for(target), LOWERED)
-    writer = _FunctionWriter(unit.program, function, name, operations, Sources(fun))
+    vectors = has_vectors(target)
+    writer = _FunctionWriter(unit.program, function, name, operations, Sources(fun), vectors=vectors)
     try:
         return writer.source()
     except Unsupported as problem:
@@ -85,7 +89,14 @@ class _FunctionWriter:
     """Writes one function."""
 
     def __init__(
-        self, program: Program, function: Function, name: str, operations: Operations, sources: Sources
+        self,
+        program: Program,
+        function: Function,
+        name: str,
+        operations: Operations,
+        sources: Sources,
+        *,
+        vectors: bool,
     ) -> None:
         self.certain = certain(program)
         program = without_dead_stores(program, self.certain)
@@ -112,7 +123,7 @@ class _FunctionWriter:
         self.sizes = _check_sizes(self.program)
         self._name_variables()
         self.declared: set[Buffer] = set()
-        self.writer = Writer(self.names, operations, self.element, self.error)
+        self.writer = Writer(self.names, operations, self.element, self.error, vectors=vectors)
 
     def _free(self, wanted: str) -> str:
         while (name := self.names.new(wanted)) != wanted:
@@ -136,27 +147,27 @@ class _FunctionWriter:
             self.buffers[buffer] = self._free(wanted) if wanted else self.names.numbered("t")
         self.variables = {buffer for buffer in own if buffer.size == 1 and not _is_sorted(buffer, self.steps)}
         self.arrays = [buffer for buffer in own if buffer not in self.variables and buffer.size]
-        self.places = self._places()
+        self.slots = self._slots(named)
 
-    def _places(self) -> dict[Buffer, int]:
-        """Return where the arrays of each type lie: the largest first, where those that live with it leave room."""
-        lives, places = lifetimes(self.program), dict[Buffer, int]()
+    def _slots(self, named: Collection[Buffer]) -> dict[Buffer, Buffer]:
+        """Return the array in whose memory each array lies: the largest of some that never live together.
+
+        What has a name of the user's shares its memory with no other array.
+        """
+        lives, slots = lifetimes(self.program), dict[Buffer, list[Buffer]]()
         for buffer in sorted(self.arrays, key=lambda buffer: -buffer.size):
             life = lives[buffer]
-            others = sorted(
-                (places[other], places[other] + other.size)
-                for other in places
-                if c_type(other.dtype) == c_type(buffer.dtype)
-                and lives[other].first <= life.last
-                and life.first <= lives[other].last
-            )
-            start = 0
-            for first, end in others:
-                if first - start >= buffer.size:
+            for first, others in slots.items():
+                if (
+                    c_type(first.dtype) == c_type(buffer.dtype)
+                    and not {first, buffer}.intersection(named)
+                    and all(lives[o].last < life.first or life.last < lives[o].first for o in others)
+                ):
+                    others.append(buffer)
                     break
-                start = max(start, end)
-            places[buffer] = start
-        return places
+            else:
+                slots[buffer] = [buffer]
+        return {buffer: first for first, others in slots.items() for buffer in others}
 
     def element(self, buffer: Buffer, position: str) -> Value:
         """Return an element of a buffer, by its position."""
@@ -165,7 +176,11 @@ class _FunctionWriter:
             return literal(np.asarray(self.constants[buffer]).reshape(-1)[0], buffer.dtype)
         if buffer in self.variables:
             return primary(self.buffers[buffer], buffer.dtype)
-        return primary(f"{self.buffers[buffer]}[{position}]", buffer.dtype)
+        return primary(f"{self._array(buffer)}[{position}]", buffer.dtype)
+
+    def _array(self, buffer: Buffer) -> str:
+        slot = self.slots.get(buffer)
+        return self.buffers[buffer] if slot is None else f"{self.work}->{self.buffers[slot]}"
 
     def error(self, check: Apply) -> str:
         """Return the statement that returns the code of an error."""
@@ -186,7 +201,7 @@ class _FunctionWriter:
             listed.append(f"    struct {self.name}_work *{self.work}")
         head = f"int {self.name}({'void)' if not listed else ''}"
         lines = [head, *([",\n".join(listed) + ")"] if listed else []), "{"]
-        opening = [*self._constant_lines(), *self._array_lines(), *self._variable_lines()]
+        opening = [*self._constant_lines(), *self._unread_lines(), *self._variable_lines()]
         lines += [f"    {line}" for line in opening]
         lines += [""] if opening else []
         lines += [f"    {line}" if line else "" for line in [*self._cleared(), *body]]
@@ -199,21 +214,19 @@ class _FunctionWriter:
             yield f"{const}{c_type(leaf.type.dtype)} *restrict {self.parameters[leaf.name]}"
 
     def _memory(self) -> tuple[Memory, ...]:
-        sizes = Counter[str]()
-        for buffer, start in self.places.items():
-            if buffer in self.used:
-                kind = c_type(buffer.dtype)
-                sizes[kind] = max(sizes[kind], start + buffer.size)
-        return tuple(Memory(f"{kind.removesuffix('_t')}s", kind, size) for kind, size in sizes.items())
-
-    def _array_lines(self) -> Iterator[str]:
-        """Yield the declarations of the arrays, and marks of parameters that nothing reads."""
+        """Return the arrays of the struct, with the shapes of what they hold."""
+        shapes: dict[Buffer, dict[str, None]] = {}
         for buffer in self.arrays:
             if buffer in self.used:
-                kind, start = c_type(buffer.dtype), self.places[buffer]
-                place = f"{self.work}->{kind.removesuffix('_t')}s" + (f" + {start}" if start else "")
                 shape = "".join(f"[{extent}]" for extent in buffer.shape)
-                yield f"{kind} *const {self.buffers[buffer]} = {place}; /* {shape} */"
+                shapes.setdefault(self.slots[buffer], {}).setdefault(shape)
+        return tuple(
+            Memory(self.buffers[slot], c_type(slot.dtype), slot.size, ", ".join(held))
+            for slot, held in shapes.items()
+        )
+
+    def _unread_lines(self) -> Iterator[str]:
+        """Yield marks of parameters that nothing reads."""
         known = {self.buffers[buffer] for buffer in self.used if buffer in self.buffers}
         for name in self.parameters.values():
             if name not in known:
@@ -364,9 +377,10 @@ class _FunctionWriter:
 
         def name(buffer: Buffer) -> str:
             self.used.add(buffer)
-            return self.buffers[buffer]
+            return self._array(buffer)
 
         kind = c_type(step.operand.dtype)
+        self.operations.compares |= step.operand.dtype.kind == "f"
         self.operations.functions.setdefault(order_function(step.operand.dtype, kind))
         lines += sort_lines(step, name, kind)
 

@@ -55,6 +55,7 @@ _LIBRARY = {
     "fabs": "fabs",
 }
 _ROUNDING = ("floor", "ceil", "trunc", "rint", "positive")
+_STEPS = {"floor", "ceil", "trunc", "rint", "fmod", "remainder", "floor_divide", "sign", "copysign", "signbit"}
 _TESTS = ("isnan", "isinf", "isfinite", "signbit")
 _OF_INTEGERS = {"isnan": "false", "isinf": "false", "isfinite": "true"}
 _FEW_PRODUCTS = 4
@@ -141,11 +142,10 @@ def _binary(sign: str, level: int, x: Value, y: Value, dtype: Dtype) -> Value:
 def choice(condition: Value, x: Value, y: Value) -> Value:
     """Return one of two values."""
     condition = condition._replace(text=condition.text.removeprefix("(bool)"))
-    return Value(
-        f"{parenthesised(condition, EITHER)} ? {parenthesised(x, EITHER)} : {parenthesised(y, CHOICE)}",
-        CHOICE,
-        x.dtype,
-    )
+    text = f"{parenthesised(condition, EITHER)} ? {parenthesised(x, EITHER)} : {parenthesised(y, CHOICE)}"
+    if x.dtype.kind in "iu" and x.dtype.itemsize < 4:  # C makes an int of them
+        return Value(f"({c_type(x.dtype)})({text})", UNARY, x.dtype)
+    return Value(text, CHOICE, x.dtype)
 
 
 class Operations:
@@ -156,6 +156,8 @@ class Operations:
         """The names of the helpers."""
         self.functions: dict[str, None] = {}
         """The texts of other functions."""
+        self.compares = False
+        """Whether a float decides something, so that the same formula must have the same bits in every place."""
 
     def helper(self, operation: str, dtype: Dtype, *operands: Value, result: Dtype | None = None) -> Value:
         """Return the call of a static function."""
@@ -165,8 +167,8 @@ class Operations:
 
     def apply(self, operation: str, operands: Sequence[Value], result: Dtype, param: int) -> Value:
         """Return an operation on values; `Unsupported` if C has no form of it."""
-        first = operands[0].dtype
-        kind = first.kind
+        kind = operands[0].dtype.kind
+        self.compares |= kind == "f" and (operation in _COMPARISONS or operation in _STEPS)
         if operation == "where":
             return choice(*operands)
         if operation == "cast":
@@ -224,6 +226,7 @@ class Operations:
             case _ if operation in _LIBRARY and dtype in (FLOAT32, FLOAT64):
                 return call(_LIBRARY[operation] + suffix(dtype), *operands, dtype=dtype)
             case _ if helpers.exists(operation, dtype):
+                self.compares |= not helpers.function(operation, dtype)  # its terms add up rounding errors
                 return self.helper(operation, dtype, *operands, result=result)
             case _:
                 raise Unsupported(operation)
@@ -245,6 +248,7 @@ class Operations:
 
     def _on_integers(self, operation: str, operands: Sequence[Value], result: Dtype, param: int) -> Value:
         x, dtype = operands[0], operands[0].dtype
+        operation = {"fmax": "maximum", "fmin": "minimum"}.get(operation, operation)
         if operation in _OF_INTEGERS:
             return primary(_OF_INTEGERS[operation], BOOL)
         if operation in _ROUNDING:
@@ -279,6 +283,7 @@ class Operations:
         if dtype.kind == "b":
             return truth(x)
         if x.dtype.kind == "f" and dtype.kind in "iu":
+            self.compares = True
             return self._whole(x, dtype)
         return Value(f"({c_type(dtype)}){parenthesised(x, UNARY)}", UNARY, dtype)
 
