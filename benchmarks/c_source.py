@@ -27,7 +27,7 @@ Case = tuple[Callable[..., Any], tuple[Any, ...]]
 #: A program that makes calls in turns; each line it prints has the nanoseconds of a call of both.
 MAIN = """
 #define _POSIX_C_SOURCE 199309L
-#include "{source}_test.h"
+#include "both.h"
 #include <time.h>
 
 static double seconds(void) {{
@@ -111,12 +111,12 @@ def predictive_control() -> Case:
 
     def cost(forces: Any, start: Any) -> Any:
         def turn(state: Any, force: Any) -> Any:
-            position, angle, speed, turning = state
+            _, angle, speed, turning = state
             sine, cosine = np.sin(angle), np.cos(angle)
             mass = 1.1 - 0.1 * cosine * cosine
             push = (force + 0.05 * sine * turning * turning - 0.98 * sine * cosine) / mass
             spin = (10.78 * sine - push * cosine) / 0.5
-            after = np.stack([position + 0.05 * speed, angle + 0.05 * turning, speed + 0.05 * push, turning + 0.05 * spin])
+            after = state + 0.05 * np.stack([speed, turning, push, spin])
             return after, np.sum(after * after) + 0.01 * force * force
 
         return np.sum(wg.scan(turn, start, forces)[1])
@@ -125,7 +125,8 @@ def predictive_control() -> Case:
 
 
 def weights() -> Any:
-    return {"w1": normal(16, 64, dtype="f4"), "b1": normal(64, dtype="f4"), "w2": normal(64, 8, dtype="f4"), "b2": normal(8, dtype="f4")}
+    shapes = {"w1": (16, 64), "b1": (64,), "w2": (64, 8), "b2": (8,)}
+    return {name: normal(*shape, dtype="f4") for name, shape in shapes.items()}
 
 
 def network(params: Any, x: Any) -> Any:
@@ -177,7 +178,10 @@ CASES: dict[str, Callable[[], Case]] = {
     "PID controller behind a Kalman filter, a step, float32": controller,
     "Kalman filter of 4 states, likelihood of 50 steps with gradient": filter_gradient,
     "cost of 20 inputs to a cart-pole with gradient": predictive_control,
-    "network of 16, 64 and 8 units, an example, float32": lambda: (network, (weights(), normal(16, dtype="f4"))),
+    "network of 16, 64 and 8 units, an example, float32": lambda: (
+        network,
+        (weights(), normal(16, dtype="f4")),
+    ),
     "the same, a step of gradient descent, batch of 16": training,
     "100 Runge-Kutta steps of a satellite": orbit,
     "FIR filter of 31 taps over 1,024 samples, float32": smoothing,
@@ -205,8 +209,8 @@ def measure(name: str, case: Case, turns: int, seconds: float) -> Row:
         text = "\n".join(_data(Path(folder, f"{stem}_test.c").read_text(), stem) for stem in "fg")
         head = '#include "f.h"\n#include "g.h"\n#include <stdio.h>\n#include <string.h>\n'
         calls = {f"call_{stem}": _call(Path(folder, f"{stem}_test.c").read_text(), stem) for stem in "fg"}
-        Path(folder, "both_test.h").write_text(head + text)
-        main = MAIN.format(source="both", turns=turns, seconds=seconds, **calls)
+        Path(folder, "both.h").write_text(head + text)
+        main = MAIN.format(turns=turns, seconds=seconds, **calls)
         Path(folder, "main.c").write_text(main)
         files = [str(Path(folder, file)) for file in ("main.c", "f.c", "g.o")]
         program = str(Path(folder, "both"))
@@ -221,17 +225,19 @@ def measure(name: str, case: Case, turns: int, seconds: float) -> Row:
 def _data(test: str, stem: str) -> str:
     """Return the part of a test program that has its numbers."""
     start = test.index("static const", test.index("check_error"))
-    return test[start : test.index(f"static void check_{stem}(")].replace("_ARENA_BYTES", "_ARENA_BYTES")
+    return test[start : test.index(f"static void check_{stem}(")]
 
 
 def _call(test: str, stem: str) -> str:
-    line = next(line for line in test.splitlines() if f"    check_{stem}({stem}" in line and ("static" in line or stem == "f"))
-    return line.strip().removeprefix(f"check_{stem}(").removesuffix(");")
+    """Return the last call in the test of a function, which needs no memory of its own."""
+    lines = [line.strip() for line in test.splitlines() if line.startswith(f"    check_{stem}({stem}")]
+    return lines[-1].removeprefix(f"check_{stem}(").removesuffix(");")
 
 
 def table(rows: list[Row]) -> str:
     lines = [
-        f"| {row.name} | {row.object:.3g} | {row.source:.3g} | {row.ratio:.2f} | {row.lines} |" for row in rows
+        f"| {row.name} | {row.object:.3g} | {row.source:.3g} | {row.ratio:.2f} | {row.lines} |"
+        for row in rows
     ]
     mean = statistics.geometric_mean(row.ratio for row in rows)
     head = ["| function | object file, us | source, us | ratio | lines |", "|---|---|---|---|---|"]

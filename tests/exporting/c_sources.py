@@ -53,7 +53,9 @@ class Sources:
         types = [leaf.type for leaf in function.arguments]
         arguments = [np.array(x, t.dtype, order="C") for x, t in zip(given, types, strict=True)]
         results = [
-            arguments[function.places[n]] if n in function.places else np.zeros(leaf.type.shape, leaf.type.dtype)
+            arguments[function.places[n]]
+            if n in function.places
+            else np.zeros(leaf.type.shape, leaf.type.dtype)
             for n, leaf in enumerate(function.results)
         ]
         arrays = dict(zip([leaf.name for leaf in function.arguments], arguments, strict=True))

@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-import wengert as wg
-from tests.compiler.programs import Program
-from tests.compiler.test_random_graphs import assert_close, gradient, length
-from tests.compiler.test_registry_compiled import seed_of
-from tests.draws import many
-from tests.exporting.c_sources import STRICT, Sources
-from tests.exporting.programs import CASES, copied
-from tests.exporting.test_onnx_primitives import SAMPLED, drawn
-from tests.programs.loops.catalogue import PROGRAMS
-from tests.programs.loops.checking import Checked
+from tests.exporting.c_sources import Sources
 from wengert.engine.core import tree
-from wengert.engine.core.errors import ArgumentError, DtypeError, UnsupportedError
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
 
@@ -52,7 +40,20 @@ def edges(dtype: str) -> Any:
         few += [-1, -2, -3, -7] if limits.min else []
         return np.array(few, dtype)
     limits = np.finfo(dtype)
-    sizes = [0.0, 1.0, 0.5, 2.5, 3.0, 0.1, float(limits.max), float(limits.tiny), np.inf, 1e5, 2.0**31, 2.0**62]
+    sizes = [
+        0.0,
+        1.0,
+        0.5,
+        2.5,
+        3.0,
+        0.1,
+        float(limits.max),
+        float(limits.tiny),
+        np.inf,
+        1e5,
+        2.0**31,
+        2.0**62,
+    ]
     return np.array([sign * size for size in sizes for sign in (1, -1)] + [np.nan], dtype)
 
 
@@ -108,8 +109,12 @@ def test_operations_at_their_edges_are_those_of_numpy(tmp_path) -> None:
             expected, _ = function(*arguments)
         for number, (x, y) in enumerate(zip(call(name, *arguments), expected, strict=False)):
             if y.dtype.kind == "f":
-                np.testing.assert_allclose(x, y, rtol=1e-6 if y.dtype == np.float32 else 1e-14, err_msg=f"{name} {number}")
+                np.testing.assert_allclose(
+                    x, y, rtol=1e-6 if y.dtype == np.float32 else 1e-14, err_msg=f"{name} {number}"
+                )
                 zero = y == 0
-                np.testing.assert_array_equal(np.signbit(x[zero]), np.signbit(y[zero]), err_msg=f"{name} {number}")
+                np.testing.assert_array_equal(
+                    np.signbit(x[zero]), np.signbit(y[zero]), err_msg=f"{name} {number}"
+                )
             else:
                 np.testing.assert_array_equal(x, y, err_msg=f"{name} {number}")

@@ -346,9 +346,7 @@ def description(programs: Sequence[Freestanding]) -> str:
                     }
                     for leaf, writes in parameters(program.function)
                 ],
-                "arguments": [
-                    program.function.arguments[n].path for n in program.function.argument_order
-                ],
+                "arguments": [program.function.arguments[n].path for n in program.function.argument_order],
                 "results": {leaf.path: leaf.name for leaf in program.function.results},
                 "arena": {"bytes": program.arena, "alignment": ALIGNMENT},
                 "errors": program.errors,

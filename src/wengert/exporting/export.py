@@ -59,6 +59,13 @@ class Export:
         step.json       names, shapes, dtypes, memory and errors for other tools
         ==============  =========================================================================================
 
+        With ``source=True`` it writes ``step.h``, ``step.c`` and ``step_test.c``: C99 that people can read, with loops,
+        the user's lines as comments, and no header but ``math.h`` and those of types. Its results are those of the
+        object file to rounding. Intermediate arrays lie in a struct of the caller; there is no allocation, recursion
+        or static variable.
+
+        Parameters stand in the order of the arguments and the results, the items of a dict in the dict's own order.
+
         Args:
             path: the files without their endings; the last part is the name of the function in C.
             target: the processor: ``host``, ``x86-64-v2``, ``x86-64-v3``, ``x86-64-v4``, ``aarch64``, ``armv7``,
@@ -66,14 +73,15 @@ class Export:
                 ``windows-x86-64``, or ``triple:cpu:+features``.
             like: the name of another target, in whose order the code does its operations, so that the results of
                 both have equal bits.
+            source: write source, not an object file; the target only tells whether loops are written for vectors.
 
         Returns:
             The paths of the files.
 
         Raises:
             UnsupportedError: an operation calls NumPy or SciPy.
-            ArgumentError: no target has this name; the last part of the path is not an identifier of C, or is a name
-                of its library; the function raises an error at the example arguments.
+            ArgumentError: no target has this name; the last part of the path is not an identifier of C, is a name of
+                its library or that of an argument or result; the function raises an error at the example arguments.
 
         Example:
             >>> import numpy as np, tempfile, wengert as wg

@@ -63,7 +63,9 @@ class Names:
 def check_apart(name: str, leaves: Iterable[str]) -> None:
     """Raise `ArgumentError` for a function with the name of one of its own parameters."""
     if name in leaves:
-        requirement = "the last part of the path must not be the name of an argument or result of the function"
+        requirement = (
+            "the last part of the path must not be the name of an argument or result of the function"
+        )
         raise ArgumentError(message("export", requirement, repr(name), f"write {f'compute_{name}'!r}, say"))
 
 

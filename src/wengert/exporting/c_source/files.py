@@ -18,7 +18,7 @@ from wengert.exporting.c_source.program import Source, write_function
 from wengert.exporting.c_source.scalars import Operations
 
 _CONTRACTION = """\
-/* A product and a sum are rounded apart in every place, so that equal formulas have equal bits where they are compared. */
+/* Products and sums are rounded apart, so that the same formula has the same bits wherever it is compared. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("fp-contract=off")
 #else
@@ -47,11 +47,12 @@ def texts(
 ) -> tuple[list[Source], dict[str, str]]:
     """Return functions as C by their names, and the header and the source that hold them."""
     operations = Operations()
-    sources = [
-        write_function(function, own, target, operations, fun) for own, function in functions.items()
-    ]
+    sources = [write_function(function, own, target, operations, fun) for own, function in functions.items()]
     is_fast = any(function.unit.options.flags for function in functions.values())
-    return sources, {f"{name}.h": _header(sources, name), f"{name}.c": _source(sources, name, operations, is_fast)}
+    return sources, {
+        f"{name}.h": _header(sources, name),
+        f"{name}.c": _source(sources, name, operations, is_fast),
+    }
 
 
 def _header(sources: Sequence[Source], name: str) -> str:
@@ -65,7 +66,9 @@ def _declarations(source: Source) -> str:
     work, note = "", ""
     if source.memory:
         listed.append(f"    struct {name}_work *work")
-        fields = "\n".join(f"    {part.kind} {part.name}[{part.size}]; /* {part.shapes} */" for part in source.memory)
+        fields = "\n".join(
+            f"    {part.kind} {part.name}[{part.size}]; /* {part.shapes} */" for part in source.memory
+        )
         work = f"\n/* The intermediate arrays of a call of {name}. */\nstruct {name}_work {{\n{fields}\n}};\n"
         note = " Calls with different work may run at the same time."
     joined = ",\n".join(listed)
@@ -81,9 +84,7 @@ const char *{name}_error(int code);
 """
 
 
-def _source(
-    sources: Sequence[Source], name: str, operations: Operations, is_fast: bool
-) -> str:
+def _source(sources: Sequence[Source], name: str, operations: Operations, is_fast: bool) -> str:
     functions = "\n".join(f"{source.text}\n\n{_explanation(source)}" for source in sources)
     helpers = operations.texts()
     body = "\n".join(line for long in f"{helpers}\n{functions}".split("\n") for line in wrapped(long))

@@ -147,9 +147,7 @@ static TYPE {name}_NAME(TYPE x, TYPE y)
     "to_int64": _TO_SIGNED.format(
         to="int64_t", low="-9223372036854775808.0F", high="9223372036854775808.0F", least="INT64_MIN"
     ),
-    "to_int32": _TO_SIGNED.format(
-        to="int32_t", low="LOW32", high="2147483648.0F", least="INT32_MIN"
-    ),
+    "to_int32": _TO_SIGNED.format(to="int32_t", low="LOW32", high="2147483648.0F", least="INT32_MIN"),
     "to_uint64": """\
 /* The integer towards zero modulo 2^64, 2^63 for NaN and for numbers beyond the type. */
 static uint64_t to_uint64_t_NAME(TYPE x)

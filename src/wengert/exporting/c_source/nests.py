@@ -30,7 +30,6 @@ from wengert.engine.nest.expression import (
 from wengert.engine.nest.index import Computed, Digit, Dim, Index, Term, flatten
 from wengert.engine.nest.nest import Nest, Store
 from wengert.exporting.c_source.layout import Names
-from wengert.exporting.c_source.vectors import PARTS, ROW, can_share_rows, can_split
 from wengert.exporting.c_source.scalars import (
     BOTH,
     CHEAP,
@@ -50,6 +49,7 @@ from wengert.exporting.c_source.scalars import (
     parenthesised,
     primary,
 )
+from wengert.exporting.c_source.vectors import PARTS, ROW, can_share_rows, can_split
 
 INT_MAX = 2**31 - 1
 _TOTALS = {"add": "sum", "multiply": "product", "maximum": "largest", "minimum": "smallest",
@@ -182,7 +182,9 @@ class NestWriter:
         for node in self.nest.reductions():
             groups.setdefault(node.dims, []).append(node)
         for dims, nodes in groups.items():
-            self._reduce(dims, nodes, [store for store in self.nest.stores if store.along and store.along == dims])
+            self._reduce(
+                dims, nodes, [store for store in self.nest.stores if store.along and store.along == dims]
+            )
         self._store([store for store in self.nest.stores if not store.along], declare)
 
     def _store(self, stores: Sequence[Store], declare: Callable[[Buffer], str] = lambda buffer: "") -> None:
@@ -204,7 +206,9 @@ class NestWriter:
             if store.combiner:
                 self._line(self.operations.combined(store.combiner, place, value))
             else:
-                is_test = store.buffer.dtype == BOOL and value.text.startswith("!")  # an int to some compilers
+                is_test = store.buffer.dtype == BOOL and value.text.startswith(
+                    "!"
+                )  # an int to some compilers
                 self._line(f"{declare(store.buffer)}{place} = {'(bool)' * is_test}{value.text};")
 
     # -- rows: the sums of neighbouring points together, which are those of a vector ------------------------
@@ -248,7 +252,7 @@ class NestWriter:
         def end_of_sums() -> None:
             for node in nodes:
                 self._block.known[id(node)] = primary(total(node), node.dtype)
-            self._store([store for store in self.nest.stores])
+            self._store(self.nest.stores)
 
         ranges, bodies = self._ranges(nodes)
         reduced = [reduced for reduced in nodes[0].dims if reduced.extent > 1]
@@ -351,7 +355,9 @@ class NestWriter:
         inner = replace(body, conditions=tuple(left)) if left else body.body
         self.times[id(inner)] = max(self.times[id(inner)], 1)
         self._kept = inner  # its identity is a key
-        return {dim: lambda d=dim, tests=tests: self._range(d, tests) for dim, tests in bounds.items()}, [inner]
+        return {dim: lambda d=dim, tests=tests: self._range(d, tests) for dim, tests in bounds.items()}, [
+            inner
+        ]
 
     def _range(self, dim: Dim, tests: Sequence[tuple[Index, int]]) -> tuple[str, str]:
         """Return the first point of a dimension at which conditions hold, and the one after the last."""
@@ -553,7 +559,7 @@ class NestWriter:
     def index(self, index: Index) -> Value:
         """Return an index as an expression."""
         low, high = index.bounds
-        wide = "" if -INT_MAX <= low and high <= INT_MAX else "(int64_t)"
+        wide = "" if low >= -INT_MAX and high <= INT_MAX else "(int64_t)"
         parts: list[tuple[str, str]] = []
         for term, coefficient in sorted(index.terms, key=lambda pair: pair[1] < 0):
             if isinstance(term, Dim) and term.extent == 1:

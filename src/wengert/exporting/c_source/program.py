@@ -70,9 +70,7 @@ class Source:
     """The text for each code that a call returns, from 1."""
 
 
-def write_function(
-    function: Function, name: str, target: Target, operations: Operations, fun: Any
-) -> Source:
+def write_function(function: Function, name: str, target: Target, operations: Operations, fun: Any) -> Source:
     """Return a function as C; `UnsupportedError` where an operation has no form in C."""
     unit = advance(function.flushing(False).unit_for(target), LOWERED)
     vectors = has_vectors(target)
@@ -254,6 +252,12 @@ class _FunctionWriter:
     def _block(self, steps: Sequence[Step], *, is_whole: bool = False) -> list[str]:
         """Return the lines of steps that stand in one block."""
         self.names.open()
+        lines = self._lines(steps, is_whole=is_whole)
+        self.names.close()
+        return lines
+
+    def _lines(self, steps: Sequence[Step], *, is_whole: bool = False) -> list[str]:
+        """Return the lines of steps in the block that is open."""
         lines: list[str] = []
         for step in steps:
             comment = self.sources.comment(step.location)
@@ -261,13 +265,14 @@ class _FunctionWriter:
                 lines += ([""] if lines and is_whole else []) + [comment]
                 self.comment = comment
             self._step(step, steps, lines)
-        self.names.close()
         return lines
 
     def _step(self, step: Step, around: Sequence[Step], lines: list[str]) -> None:
         match step:
             case Nest():
-                NestWriter(step, self.writer, lines).write(lambda buffer: self._declaration(buffer, step, around))
+                NestWriter(step, self.writer, lines).write(
+                    lambda buffer: self._declaration(buffer, step, around)
+                )
             case Loop():
                 self._loop(step, lines)
             case Branch():
@@ -284,12 +289,14 @@ class _FunctionWriter:
                 raise Unsupported(getattr(step, "primitive", "a routine of LAPACK"), step.location)
 
     def _declaration(self, buffer: Buffer, nest: Nest, around: Sequence[Step]) -> str:
-        """Return the beginning of a store that declares its variable: nothing before it, or in another block, uses it."""
+        """Return the beginning of a store that declares its variable: no step before it, or elsewhere, uses it."""
         if buffer not in self.variables or nest.dims or buffer in nest.reads():
             return ""
         using = [step for step in around if buffer in _buffers(step)]
         inside = sum(buffer in _buffers(step) for step in all_steps(using) if not inner_blocks(step))
-        inside += sum(buffer in step.controls for step in all_steps(using) if isinstance(step, (Branch, While)))
+        inside += sum(
+            buffer in step.controls for step in all_steps(using) if isinstance(step, (Branch, While))
+        )
         if inside != self.sizes[buffer] or using[0] is not nest or buffer in self.declared:
             return ""
         self.declared.add(buffer)
@@ -321,38 +328,39 @@ class _FunctionWriter:
     def _while(self, step: While, lines: list[str]) -> None:
         lines += self._loop_comment(step)
         self.names.open()
-        counter, back, turn, head, ends = "", "", "", "for (;;) {", list[str]()
+        counter, head, most, ends = "", "for (;;) {", "", list[str]()
         if step.counter is not None:
-            extent = step.counter.extent
-            counter = self.names.counter()
+            extent, counter = step.counter.extent, self.names.counter()
             most = str(extent)
             if step.turns is not None:
                 most = self.element(step.turns, "0").text
                 ends.append(f"{counter} >= {most}")
-            if extent <= INT_MAX or step.turns is None:
-                ends.append(f"{counter} >= {extent}")
+            ends.append(f"{counter} >= {extent}")
             head = f"for ({_counter_type(extent)} {counter} = 0;; {counter}++) {{"
         self.names.open()
-        body = self._block(step.condition)
+        body = self._lines(step.condition)
         if step.predicate not in self.certain:
             ends.insert(0, f"!{self.element(step.predicate, '0').text}")
         body += [f"if ({' || '.join(ends)}) {{", "    break;", "}"] if ends else []
-        if step.counter is not None:
-            self.writer.counters[step.counter] = counter
-            if step.reverse:
-                back = self.names.counter()
-                number = f"(int)({most} < {extent} ? {most} : {extent})" if step.turns is not None else most
-                self.writer.counters[step.counter] = back
-                turn = f"const int {back} = {number} - 1 - {counter};"
-        inner = self._block(step.steps)
-        if turn and any(re.search(rf"\b{back}\b", line) for line in inner):
-            body.append(turn)
-        body += inner
+        body += self._turn(step, counter, most)
         self.names.close()
         lines += [head, *_indented(body), "}"]
-        if step.counter is not None:
-            del self.writer.counters[step.counter]
         self.names.close()
+
+    def _turn(self, step: While, counter: str, most: str) -> list[str]:
+        """Return the lines of a turn; that of a reverse loop counts down from the number of turns."""
+        if step.counter is None:
+            return self._lines(step.steps)
+        number, first = counter, list[str]()
+        if step.reverse:
+            extent, number = step.counter.extent, self.names.counter()
+            last = most if step.turns is None else f"(int)({most} < {extent} ? {most} : {extent})"
+            first = [f"const int {number} = {last} - 1 - {counter};"]
+        self.writer.counters[step.counter] = number
+        inner = self._lines(step.steps)
+        del self.writer.counters[step.counter]
+        is_read = any(re.search(rf"\b{number}\b", line) for line in inner)
+        return [*first, *inner] if is_read else inner
 
     def _cleared(self) -> Iterator[str]:
         """Yield loops that fill with zeros the results of which turns write a row each: there may be fewer turns."""

@@ -36,26 +36,26 @@ _INFIX = {
     "not_equal": ("!=", COMPARED),
 }
 _COMPARISONS = {name for name, (_, level) in _INFIX.items() if level == COMPARED}
-_TRUTHS = {
-    **dict.fromkeys(("logical_and", "bitwise_and", "multiply", "multiply_no_nan"), ("&&", BOTH)),
-    **dict.fromkeys(("logical_or", "bitwise_or", "add"), ("||", EITHER)),
-    **dict.fromkeys(("logical_xor", "bitwise_xor", "subtract"), ("!=", COMPARED)),
+_AND, _OR, _XOR = ("&&", BOTH), ("||", EITHER), ("!=", COMPARED)
+#: The operators of truth values.
+_TRUTHS: dict[str, tuple[str, int]] = {
+    **dict.fromkeys(("logical_and", "bitwise_and", "multiply", "multiply_no_nan", "minimum", "fmin"), _AND),
+    **dict.fromkeys(("logical_or", "bitwise_or", "add", "maximum", "fmax"), _OR),
+    **dict.fromkeys(("logical_xor", "bitwise_xor", "subtract"), _XOR),
 }
 _BITWISE = {"bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"}
-#: Of operations that ``math.h`` has, the names there, if they are others.
+_SAME = """sqrt exp exp2 expm1 tanh sinh cosh log log1p log2 log10 erf erfc lgamma hypot cbrt sin cos tan floor ceil
+trunc rint fmod copysign"""
+#: The names in ``math.h`` of operations that it has.
 _LIBRARY = {
+    **{name: name for name in _SAME.split()},
     **{f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "tan2", "sinh", "cosh", "tanh")},
-    **{
-        name: name
-        for name in """sqrt exp exp2 expm1 tanh sinh cosh log log1p log2 log10 erf erfc lgamma hypot cbrt sin cos tan
-        floor ceil trunc rint fmod copysign""".split()
-    },
     "power": "pow",
     "absolute": "fabs",
     "fabs": "fabs",
 }
 _ROUNDING = ("floor", "ceil", "trunc", "rint", "positive")
-_STEPS = {"floor", "ceil", "trunc", "rint", "fmod", "remainder", "floor_divide", "sign", "copysign", "signbit"}
+_STEPS = {*_ROUNDING, "fmod", "remainder", "floor_divide", "sign", "copysign", "signbit"} - {"positive"}
 _TESTS = ("isnan", "isinf", "isfinite", "signbit")
 _OF_INTEGERS = {"isnan": "false", "isinf": "false", "isfinite": "true"}
 _FEW_PRODUCTS = 4
@@ -119,7 +119,9 @@ def negation(x: Value) -> Value:
     """Return the opposite of a truth value."""
     x = x._replace(text=x.text.removeprefix("(bool)"))
     if x.text.startswith("!") and x.level == UNARY:
-        return primary(x.text[1:], BOOL) if not x.text[1:].startswith("(") else x._replace(text=f"!({x.text})")
+        return (
+            primary(x.text[1:], BOOL) if not x.text[1:].startswith("(") else x._replace(text=f"!({x.text})")
+        )
     return Value(f"!{parenthesised(x, UNARY)}", UNARY, BOOL)
 
 
@@ -137,6 +139,11 @@ def _binary(sign: str, level: int, x: Value, y: Value, dtype: Dtype) -> Value:
     else:
         left, right = parenthesised(x, least), parenthesised(y, max(least, level + 1))
     return Value(f"{left} {sign} {right}", level, dtype)
+
+
+def _on_truths(operation: str, x: Value, y: Value) -> Value:
+    sign, level = _TRUTHS[operation]
+    return _binary(sign, level, x, y, BOOL)
 
 
 def choice(condition: Value, x: Value, y: Value) -> Value:
@@ -174,7 +181,7 @@ class Operations:
         if operation == "cast":
             return self.cast(operands[0], result)
         if operation.startswith("logical_") and operation != "logical_not":
-            return _binary(*_TRUTHS[operation], *map(truth, operands), BOOL)
+            return _on_truths(operation, *map(truth, operands))
         if operation == "logical_not":
             return negation(truth(operands[0]))
         if kind == "b" and (written := self._on_truths(operation, operands)):
@@ -187,12 +194,9 @@ class Operations:
 
     def _on_truths(self, operation: str, operands: Sequence[Value]) -> Value | None:
         if operation in _TRUTHS:
-            return _binary(*_TRUTHS[operation], *operands, BOOL)
+            return _on_truths(operation, *operands)
         if operation == "invert":
             return negation(operands[0])
-        if operation in ("maximum", "fmax", "minimum", "fmin"):
-            return _binary(*_TRUTHS["add" if operation.endswith("max") or operation == "maximum" else "multiply"],
-                           *operands, BOOL)  # fmt: skip
         return operands[0] if operation in (*_ROUNDING, "absolute", "fabs", "sign", "square") else None
 
     def _compared(self, operation: str, x: Value, y: Value) -> Value:

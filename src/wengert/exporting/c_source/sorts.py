@@ -53,13 +53,16 @@ def sort_lines(sort: Sort, name: Callable[[Buffer], str], kind: str) -> Iterator
     if not outer * extent * inner:
         return
     order = name(sort.memory)
-    start = "+".join([f" {extent * inner} * i "] * (outer > 1) + [" j"] * (inner > 1)).rstrip()
-    body = [f"order_{sort.operand.dtype}({name(sort.operand)}{start and f' +{start}'}, {inner}, {extent}, {order}, {order} + {extent});"]
+    start = " +".join([f" {extent * inner} * i"] * (outer > 1) + [" j"] * (inner > 1))
+    order_call = f"order_{sort.operand.dtype}({name(sort.operand)}{start and f' +{start}'}"
+    body = [f"{order_call}, {inner}, {extent}, {order}, {order} + {extent});"]
     place = f"{start.strip()} + " if start else ""
     step = f"{inner} * " if inner > 1 else ""
     body.append(f"for (int k = 0; k < {extent}; k++) {{")
     if sort.values is not None:
-        body.append(f"    {name(sort.values)}[{place}{step}k] = {name(sort.operand)}[{place}{step}{order}[k]];")
+        body.append(
+            f"    {name(sort.values)}[{place}{step}k] = {name(sort.operand)}[{place}{step}{order}[k]];"
+        )
     if sort.positions is not None:
         body.append(f"    {name(sort.positions)}[{place}{step}k] = {order}[k];")
     body.append("}")

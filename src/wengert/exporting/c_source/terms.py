@@ -80,7 +80,9 @@ class _CWriter(Writer):
             return self.emit(f"({_TYPES[scalar]}){_c(x)}", kind)
         number = scalar if kind.is_float else x.kind.scalar
         self.declared.add((_OF_BITS if kind.is_float else _BITS_OF).format(bits, number))
-        return self.emit(f"{number}_of_bits({_c(x)})" if kind.is_float else f"bits_of_{number}({_c(x)})", kind)
+        return self.emit(
+            f"{number}_of_bits({_c(x)})" if kind.is_float else f"bits_of_{number}({_c(x)})", kind
+        )
 
     def intrinsic(self, name: str, *operands: Value, result: Kind | None = None) -> Value:
         kind, texts = operands[0].kind, [*map(_c, operands)]

@@ -1,4 +1,4 @@
-"""Reductions that are written so that compilers make vectors of them: they may not change the order of sums themselves."""
+"""Reductions written so that compilers make vectors of them: they may not change the order of sums themselves."""
 
 from __future__ import annotations
 
@@ -49,7 +49,9 @@ def can_share_rows(nest: Nest, dim: Dim) -> bool:
 
 def can_split(nodes: Sequence[Reduce], dim: Dim) -> bool:
     """Return whether sums along a dimension may be split: they load what lies side by side."""
-    if any(node.combiner != "add" or node.dtype.kind != "f" or isinstance(node.body, Guard) for node in nodes):
+    if any(
+        node.combiner != "add" or node.dtype.kind != "f" or isinstance(node.body, Guard) for node in nodes
+    ):
         return False
     bodies = [node.body for node in nodes]
     return dim.extent >= 4 * PARTS and all(map(_is_simple, bodies)) and _go_along(bodies, dim)
@@ -58,7 +60,7 @@ def can_split(nodes: Sequence[Reduce], dim: Dim) -> bool:
 def _is_simple(body: Expression) -> bool:
     """Return whether a value is made of a few instructions, without conditions on indices and other reductions."""
     return all(
-        isinstance(node, Apply) and node.operation in CHEAP or not isinstance(node, (Apply, Guard, Reduce))
+        (isinstance(node, Apply) and node.operation in CHEAP) or not isinstance(node, (Apply, Guard, Reduce))
         for node in walk(body)
     )
 
