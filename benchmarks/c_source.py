@@ -166,7 +166,11 @@ def orbit() -> Case:
 
 def smoothing() -> Case:
     """Return a filter of 31 coefficients over 1,024 samples."""
-    return lambda x, h: np.convolve(x, h, "valid"), (normal(1054, dtype="f4"), normal(31, dtype="f4"))
+
+    def f(x: Any, h: Any) -> Any:
+        return np.convolve(x, h, "valid")
+
+    return f, (normal(1054, dtype="f4"), normal(31, dtype="f4"))
 
 
 def equations() -> Case:
