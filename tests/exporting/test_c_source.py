@@ -316,3 +316,17 @@ def test_comments_are_the_users_lines(tmp_path) -> None:
     text = (tmp_path / "f.c").read_text()
     assert re.search(r"/\* test_c_source\.py:\d+:  hidden = np\.tanh\(x @ w\) \*/", text)
     assert "work->hidden[4 * i + j] = tanh(" in text
+
+
+def test_the_program_on_the_page_finds_the_filter(tmp_path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "export.md").read_text("utf-8")
+    section = page[page.index("### C that people can read") :]
+    python, main = (re.findall(rf"```{kind}\n(.*?)```", section, re.DOTALL)[0] for kind in ("python", "c"))
+    names: dict[str, Any] = {"np": np, "wg": wg}
+    exec(compile(python[: python.index("files =")], "page", "exec"), names)
+    (tmp_path / "main.c").write_text(main)
+    given = names["taps"], names["samples"], np.float32(1)
+    wg.export(names["adapt"], *given).c(tmp_path / "lms", source=True)
+    sources = [str(tmp_path / "main.c"), str(tmp_path / "lms.c")]
+    run("gcc", *STRICT[:3], "-Werror", *sources, "-o", str(tmp_path / "main"), "-lm")
+    assert run(str(tmp_path / "main")) == "0.500 -0.250 0.125 1.000\n"

@@ -90,7 +90,7 @@ def _source(sources: Sequence[Source], name: str, operations: Operations, is_fas
     body = "\n".join(line for long in f"{helpers}\n{functions}".split("\n") for line in wrapped(long))
     includes = ["math.h"] * bool(re.search(r"\b\w+\(|NAN|INFINITY", body))
     includes += ["stdbool.h"] * bool(re.search(r"\bbool\b|\btrue\b|\bfalse\b", body))
-    return f"""\
+    text = f"""\
 /* Made by Wengert {__version__}. C99 with math.h: no allocation, no recursion, no thread. */
 #include "{name}.h"
 
@@ -98,6 +98,7 @@ def _source(sources: Sequence[Source], name: str, operations: Operations, is_fas
 {"" if is_fast else _NOT_FAST}
 {_CONTRACTION if operations.compares else ""}
 {body.lstrip()}"""
+    return re.sub(r"\n{3,}", "\n\n", text)
 
 
 def _explanation(source: Source) -> str:

@@ -16,6 +16,9 @@ from wengert.engine.core.notebooks import readable
 from wengert.exporting.c_source.helpers import is_reserved
 
 _WIDTH = 100
+_ADJOINT = "adjoint of "
+_MOST_LINES = 4
+"""The lines of Python in one comment."""
 _COUNTERS = "ijklmnpqrsuvw"
 _BREAK = re.compile(r" (?=(?:\+|-|\*|/|&&|\|\||\?|:|==|<|>|<=|>=|!=) )|(?<=,) ")
 _PLACE = re.compile(r"(.*?)([^ ]+\.py):(\d+)$")
@@ -98,16 +101,23 @@ class Sources:
         files = {self._own} if os.path.basename(self._own) == match[2] else _files(match[2])
         return linecache.getline(files.pop(), int(match[3])).strip() if len(files) == 1 else ""
 
-    def comment(self, location: str) -> str:
-        """Return a place and its text as a comment; "" for no place."""
-        text = self.line(location)
-        text = f"{readable(location)}{text and f':  {text}'}"
-        return f"/* {harmless(text)} */" if text else ""
+    def comment(self, locations: Iterable[str]) -> list[str]:
+        """Return the lines of a comment on places: their texts, those of a derivative behind the others."""
+        ordered = sorted({*locations} - {""}, key=lambda place: (place.count(_ADJOINT), _number(place)))
+        texts = [f"{readable(place)}{(text := self.line(place)) and f':  {text}'}" for place in ordered]
+        texts = [*texts[:_MOST_LINES], *["..."] * (len(texts) > _MOST_LINES)]
+        lines = [f"{'   ' if n else '/* '}{harmless(text)}" for n, text in enumerate(texts)]
+        return [*lines[:-1], f"{lines[-1]} */"] if lines else []
 
     def variable(self, location: str) -> str:
         """Return the variable that a line assigns, if it assigns one."""
-        match = None if location.startswith("adjoint") else _ASSIGNED.match(self.line(location))
+        match = None if _ADJOINT in location else _ASSIGNED.match(self.line(location))
         return match[1].strip("_") if match and match[1].isascii() else ""
+
+
+def _number(location: str) -> tuple[str, int]:
+    file, _, line = location.rpartition(":")
+    return file, int(line) if line.isdigit() else 0
 
 
 def harmless(text: str) -> str:

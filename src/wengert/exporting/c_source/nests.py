@@ -7,6 +7,8 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from wengert.compiler import scalars
 from wengert.engine.core.dtypes import BOOL, INT64
 from wengert.engine.nest.expression import (
@@ -44,6 +46,7 @@ from wengert.exporting.c_source.scalars import (
     Value,
     c_type,
     choice,
+    infix,
     literal,
     negation,
     parenthesised,
@@ -477,6 +480,8 @@ class NestWriter:
         if node.operation in CHECKS:
             return self._inside_range(node)
         operands = [*map(self.value, node.operands)]
+        if node.operation == "multiply_no_nan" and (plain := _plain_product(node, operands)):
+            return plain
         if node.operation in _TWICE and operands[0].level < PRIMARY:
             operands[0] = self._named(operands[0])
         try:
@@ -590,3 +595,16 @@ class NestWriter:
                 return Value(f"({text} % {modulus})", PRIMARY, INT64)
             case Computed(expression=expression):
                 return self.operations.cast(self.value(expression), INT64)
+
+
+def _plain_product(node: Apply, operands: Sequence[Value]) -> Value | None:
+    """Return the product with a number that is neither zero nor infinite nor NaN; None for others."""
+    for number, (factor, other) in enumerate(zip(node.operands, reversed(operands), strict=True)):
+        if (
+            isinstance(factor, Const)
+            and factor.dtype.kind == "f"
+            and factor.value
+            and np.isfinite(factor.value)
+        ):
+            return other if factor.value == 1 else infix("multiply", operands[number], other, node.dtype)
+    return None

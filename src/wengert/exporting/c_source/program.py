@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from wengert.compiler.runtime.execute import reported
 from wengert.compiler.schedule.arena import lifetimes
 from wengert.engine.core.errors import UnsupportedError, located, message
 from wengert.engine.machine.target import Target
-from wengert.engine.nest.expression import Apply, Buffer
+from wengert.engine.nest.expression import Apply, Buffer, Guard, Reduce
 from wengert.engine.nest.index import dims_of
 from wengert.engine.nest.nest import (
     Branch,
@@ -110,7 +110,7 @@ class _FunctionWriter:
         self.constants = dict(program.constants)
         self.errors: dict[str, None] = {}
         self.used: set[Buffer] = set()
-        self.comment = ""
+        self.comment = list[str]()
         self.buffers: dict[Buffer, str] = {}
         leaves = [*zip(program.inputs, function.arguments, strict=True)]
         leaves += zip(program.outputs, function.results, strict=True)
@@ -135,11 +135,15 @@ class _FunctionWriter:
         own = [buffer for buffer in _touched(self.steps) if buffer not in self.buffers]
         last: dict[str, Buffer | None] = {}
         for step in all_steps(self.steps):
-            if isinstance(step, Nest) and (variable := self.sources.variable(step.location)):
+            if isinstance(step, Nest):
                 made = [buffer for buffer in step.writes() if buffer in own]
-                alone = made[0] if len(made) == len(step.stores) == 1 else None
-                last[variable] = alone if last.get(variable, alone) in (alone, None) else last[variable]
-        named = {buffer: variable for variable, buffer in last.items() if buffer is not None}
+                alone = len(made) == len(step.stores) == 1 and _ends_at(step)
+                last[step.location] = made[0] if alone else None
+        variables: dict[str, Buffer] = {}
+        for location, buffer in last.items():
+            if buffer is not None and (variable := self.sources.variable(location)):
+                variables.setdefault(variable, buffer)
+        named = {buffer: variable for variable, buffer in variables.items()}
         for buffer in own:
             wanted = named.get(buffer, "")
             self.buffers[buffer] = self._free(wanted) if wanted else self.names.numbered("t")
@@ -260,10 +264,9 @@ class _FunctionWriter:
         """Return the lines of steps in the block that is open."""
         lines: list[str] = []
         for step in steps:
-            comment = self.sources.comment(step.location)
-            if comment and comment != self.comment and not inner_blocks(step):
-                lines += ([""] if lines and is_whole else []) + [comment]
-                self.comment = comment
+            if not inner_blocks(step):
+                comment = self._comment(_locations(step))
+                lines += [""] * bool(lines and comment and is_whole) + comment
             self._step(step, steps, lines)
         return lines
 
@@ -314,19 +317,18 @@ class _FunctionWriter:
             if step.reverse
             else f"for ({kind} {counter} = 0; {counter} < {extent}; {counter}++) {{"
         )
-        lines += [*self._loop_comment(step), head, *_indented(self._block(step.steps)), "}"]
+        lines += [*self._comment([step.location]), head, *_indented(self._block(step.steps)), "}"]
         del self.writer.counters[step.counter]
         self.names.close()
 
-    def _loop_comment(self, step: Loop | While) -> list[str]:
-        comment = self.sources.comment(step.location)
-        if not comment or comment == self.comment:
-            return []
-        self.comment = comment
-        return [comment]
+    def _comment(self, locations: Iterable[str]) -> list[str]:
+        """Return the comment on some lines of Python, unless it is the last one."""
+        comment = self.sources.comment(locations)
+        changed, self.comment = comment != self.comment, comment or self.comment
+        return comment if changed else []
 
     def _while(self, step: While, lines: list[str]) -> None:
-        lines += self._loop_comment(step)
+        lines += self._comment([step.location])
         self.names.open()
         counter, head, most, ends = "", "for (;;) {", "", list[str]()
         if step.counter is not None:
@@ -415,6 +417,22 @@ def _touched(steps: Sequence[Step]) -> dict[Buffer, None]:
         elif not inner_blocks(step):
             found.update(dict.fromkeys(_buffers(step)))
     return found
+
+
+def _locations(step: Step) -> list[str]:
+    """Return the lines of Python that a step carries out."""
+    if not isinstance(step, Nest):
+        return [step.location]
+    own = [node.location for node in step.nodes() if isinstance(node, Apply) and node.location]
+    return own or [step.location]
+
+
+def _ends_at(nest: Nest) -> bool:
+    """Return whether the last operation of what a nest stores stands in the line of the nest."""
+    value = nest.stores[0].value
+    while isinstance(value, (Reduce, Guard)):
+        value = value.body
+    return isinstance(value, Apply) and value.location == nest.location
 
 
 def _buffers(step: Step) -> tuple[Buffer, ...]:
