@@ -87,7 +87,8 @@ WINGS = {
         "inspect": "core ir boxes primitive ops transforms passes",
         "explorer": "core kernels ir nest boxes primitive ops transforms passes control compiler compiler.llvm inspect",
         "exporting": """_version core kernels ir nest primitive transforms passes compiler machine compiler.llvm
-            compiler.passes compiler.runtime compiler.freestanding""",
+            compiler.mathlib compiler.scalars compiler.passes compiler.schedule compiler.runtime
+            compiler.freestanding""",
     },
     "app": {
         "predict": "core nn data train",

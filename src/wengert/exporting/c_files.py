@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,42 +12,23 @@ import numpy as np
 from wengert._version import __version__
 from wengert.compiler.freestanding.function import Function, Leaf
 from wengert.compiler.freestanding.program import ALIGNMENT, Freestanding, parameters
-from wengert.engine.core.dtypes import Dtype
 from wengert.engine.core.files import replace_all
+from wengert.exporting.c_types import MEANINGS, c_type, elements
 from wengert.exporting.vectors import Slope, Vectors, vectors
-
-_TYPES = {
-    "bool": "uint8_t",
-    "float16": "uint16_t",
-    "float32": "float",
-    "float64": "double",
-    "complex64": "float",
-    "complex128": "double",
-}
-_MEANINGS = {
-    "bool": ", 0 or 1",
-    "float16": ", bits of float16",
-    "complex64": ", real and imaginary parts alternate",
-    "complex128": ", real and imaginary parts alternate",
-}
-
-
-def c_type(dtype: Dtype) -> str:
-    """Return the C type of an element, or of the parts of a complex one."""
-    return _TYPES.get(str(dtype), f"{dtype}_t")
-
-
-def elements(leaf: Leaf) -> int:
-    """Return how many elements of its C type a leaf has."""
-    return int(np.prod(leaf.type.shape, dtype=np.int64)) * (2 if leaf.type.dtype.kind == "c" else 1)
 
 
 def header(programs: Sequence[Freestanding], name: str) -> str:
     """Return the text of the header."""
+    target = programs[0].target
+    return header_of(name, f"for {target.triple} ({target.cpu})", map(_declarations, programs))
+
+
+def header_of(name: str, about: str, declarations: Iterable[str]) -> str:
+    """Return the text of a header with some declarations."""
     guard = f"WENGERT_{name.upper()}_H"
-    parts = "\n".join(_declarations(program) for program in programs)
+    parts = "\n".join(declarations)
     return f"""\
-/* Made by Wengert {__version__} for {programs[0].target.triple} ({programs[0].target.cpu}). */
+/* Made by Wengert {__version__} {about}. */
 #ifndef {guard}
 #define {guard}
 
@@ -68,8 +49,8 @@ extern "C" {{
 def _declarations(program: Freestanding) -> str:
     function = program.function
     upper, name = program.name.upper(), program.name
-    listed = ",\n".join(f"    {_parameter(leaf, writes)}" for leaf, writes in parameters(function))
-    described = "\n".join(_described(function))
+    listed = ",\n".join(f"    {parameter(leaf, writes)}" for leaf, writes in parameters(function))
+    described = "\n".join(described_leaves(function))
     empty = "" if listed else "void"
     subnormals = _FLUSHES if program.flushes else ""
     return f"""
@@ -99,11 +80,12 @@ _FLUSHES = """ Subnormal numbers count as zeros: a call sets the processor's fla
    returns."""
 
 
-def _parameter(leaf: Leaf, writes: bool) -> str:
+def parameter(leaf: Leaf, writes: bool) -> str:
+    """Return the declaration of a parameter."""
     return f"{'' if writes else 'const '}{c_type(leaf.type.dtype)} *{leaf.name}"
 
 
-def _described(function: Function) -> Iterator[str]:
+def described_leaves(function: Function) -> Iterator[str]:
     """Yield a line for each address: its place in the containers, its shape, its direction."""
     yield ""
     inputs = {leaf.name: leaf for leaf in function.arguments}
@@ -113,7 +95,7 @@ def _described(function: Function) -> Iterator[str]:
         direction = "in, out" if name in inputs and name in outputs else "in" if name in inputs else "out"
         shape = "".join(f"[{n}]" for n in leaf.type.shape) or "[1]"
         place = leaf.path.replace("*/", "* /")  # a key must not end the comment
-        yield f"   {name}{shape}: {direction}, {place}{_MEANINGS.get(str(leaf.type.dtype), '')}"
+        yield f"   {name}{shape}: {direction}, {place}{MEANINGS.get(str(leaf.type.dtype), '')}"
 
 
 # -- the test --------------------------------------------------------------------------------------------
@@ -160,9 +142,13 @@ static void check_close_{kind}(const char *name, const {kind} *result, const {ki
 _TOLERANCES = {"float": 1e-5, "double": 1e-12}
 
 
-def self_test(programs: Sequence[Freestanding], name: str) -> str:
-    """Return the text of a program that runs each function on its examples, and returns 0 if all is as expected."""
-    tests = [_Test(program, vectors(program)) for program in programs]
+def self_test(programs: Sequence[Freestanding], name: str, works: Sequence[bool] | None = None) -> str:
+    """Return the text of a program that runs each function on its examples, and returns 0 if all is as expected.
+
+    ``works`` tells of functions that are source whether they take a struct for their intermediate arrays.
+    """
+    takes = works or [None] * len(programs)
+    tests = [_Test(program, vectors(program), work) for program, work in zip(programs, takes, strict=True)]
     bodies = "\n".join(test.text() for test in tests)
     used = sorted({kind for test in tests for kind in test.close})
     close = "\n".join(_CLOSE.format(kind=kind, tolerance=_TOLERANCES[kind]) for kind in used)
@@ -175,7 +161,7 @@ def self_test(programs: Sequence[Freestanding], name: str) -> str:
         helpers = helpers[:first] + helpers[second:]
     includes = "".join(f"#include <{header}.h>\n" for header in ["math", "stdio", "string"])
     return f"""\
-/* Tests {name}.o: made by Wengert {__version__}. Returns 0 if all results are as expected. */
+/* Tests {name}.{"c" if works else "o"}: made by Wengert {__version__}. Returns 0 if all results are as expected. */
 #include "{name}.h"
 {includes}
 {helpers}
@@ -192,9 +178,10 @@ int main(void) {{
 class _Test:
     """The test of one function."""
 
-    def __init__(self, program: Freestanding, expected: Vectors) -> None:
+    def __init__(self, program: Freestanding, expected: Vectors, work: bool | None) -> None:
         self.name, self.function = program.name, program.function
-        self.expected = expected
+        self.expected = expected if work is None else expected._replace(is_exact=False)
+        self.work = work
         self.slope: Slope | None = expected.slope
         self.bits: set[str] = set()
         self.close: set[str] = set()
@@ -216,9 +203,20 @@ class _Test:
         checks = "\n".join(map(self._check, function.results))
         passed = ", ".join(f"buffer_{name}_{leaf.name}" for leaf, _ in parameters(function))
         arena = f"memory_{name}"
+        memory = f"static unsigned char {arena}[{upper}_ARENA_BYTES + {upper}_ARENA_ALIGN];"
+        align = f"""\
+    size_t past = (size_t)(uintptr_t){arena} % {upper}_ARENA_ALIGN;
+    void *arena = {arena} + (past ? {upper}_ARENA_ALIGN - past : 0);
+"""
+        second = f"""\
+    set_{name}();
+    check_{name}({name}({passed + ", " if passed else ""}arena));
+"""
+        if self.work is not None:
+            memory, align, second = f"static struct {name}_work {arena};" * self.work, "", ""
         return f"""
 {chr(10).join([*data, *buffers])}
-static unsigned char {arena}[{upper}_ARENA_BYTES + {upper}_ARENA_ALIGN];
+{memory}
 
 static void set_{name}(void) {{
 {chr(10).join(self._set(leaf) for leaf in function.arguments)}
@@ -230,15 +228,18 @@ static void check_{name}(int code) {{
 }}
 {self._slope_test()}
 static void test_{name}(void) {{
-    size_t past = (size_t)(uintptr_t){arena} % {upper}_ARENA_ALIGN;
-    void *arena = {arena} + (past ? {upper}_ARENA_ALIGN - past : 0);
-    set_{name}();
-    check_{name}({name}({passed + ", " if passed else ""}arena));
-    set_{name}();
-    check_{name}({name}_static({passed}));
+{align}{second}    set_{name}();
+    check_{name}({self._call()});
 {f"    slope_{name}();" if self.slope else ""}
 }}
 """
+
+    def _call(self) -> str:
+        """Return a call that needs no other memory."""
+        passed = [f"buffer_{self.name}_{leaf.name}" for leaf, _ in parameters(self.function)]
+        if self.work is None:
+            return f"{self.name}_static({', '.join(passed)})"
+        return f"{self.name}({', '.join([*passed, *[f'&memory_{self.name}'] * self.work])})"
 
     def _array(self, name: str, leaf: Leaf, value: Any) -> str:
         """Write numbers as the integers of their bits."""
@@ -283,7 +284,6 @@ static void test_{name}(void) {{
         total += spread(i, {n}) * buffer_{name}_{function.results[n].name}[i];"""
             for n in slope.weighted
         )
-        passed = ", ".join(f"buffer_{name}_{leaf.name}" for leaf, _ in parameters(function))
         return f"""
 /* The sum of weighted results where arguments are moved along a direction. */
 static double along_{name}(double distance) {{
@@ -292,7 +292,7 @@ static double along_{name}(double distance) {{
     int code;
     set_{name}();
 {moves}
-    code = {name}_static({passed});
+    code = {self._call()};
     check_error(code, {name}_error(code));
 {sums}
     return total;
@@ -346,7 +346,7 @@ def description(programs: Sequence[Freestanding]) -> str:
                     }
                     for leaf, writes in parameters(program.function)
                 ],
-                "arguments": [leaf.path for leaf in program.function.arguments],
+                "arguments": [program.function.arguments[n].path for n in program.function.argument_order],
                 "results": {leaf.path: leaf.name for leaf in program.function.results},
                 "arena": {"bytes": program.arena, "alignment": ALIGNMENT},
                 "errors": program.errors,

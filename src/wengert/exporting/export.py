@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 
 from wengert.compiler.freestanding.function import Function, typed
-from wengert.compiler.freestanding.names import check_function
-from wengert.compiler.freestanding.program import Freestanding, freestanding
+from wengert.compiler.freestanding.names import check_apart, check_function
+from wengert.compiler.freestanding.program import Freestanding, freestanding, parameters
 from wengert.compiler.jit import Jitted
 from wengert.compiler.llvm.object_code import object_file
 from wengert.engine.core.progress import Bar
 from wengert.engine.machine.target import Target
 from wengert.engine.transforms.staging import evaluate
 from wengert.exporting.c_files import write_c
+from wengert.exporting.c_source.files import write_source
 from wengert.exporting.onnx.model import write_onnx
 from wengert.exporting.saved import save
 from wengert.exporting.targets import in_the_order_of, target_named
@@ -44,7 +45,9 @@ class Export:
         self.functions.append(typed(self._fun, args, kwargs))
         return self
 
-    def c(self, path: str | Path, *, target: str = "host", like: str | None = None) -> list[Path]:
+    def c(
+        self, path: str | Path, *, target: str = "host", like: str | None = None, source: bool = False
+    ) -> list[Path]:
         """Write the function as C: a header, an object file, a test program, a description.
 
         ``export.c("out/step")`` writes four files:
@@ -56,6 +59,13 @@ class Export:
         step.json       names, shapes, dtypes, memory and errors for other tools
         ==============  =========================================================================================
 
+        With ``source=True`` it writes ``step.h``, ``step.c`` and ``step_test.c``: C99 that people can read, with loops,
+        the user's lines as comments, and no header but ``math.h`` and those of types. Its results are those of the
+        object file to rounding. Intermediate arrays lie in a struct of the caller; there is no allocation, recursion
+        or static variable.
+
+        Parameters stand in the order of the arguments and the results, the items of a dict in the dict's own order.
+
         Args:
             path: the files without their endings; the last part is the name of the function in C.
             target: the processor: ``host``, ``x86-64-v2``, ``x86-64-v3``, ``x86-64-v4``, ``aarch64``, ``armv7``,
@@ -63,14 +73,15 @@ class Export:
                 ``windows-x86-64``, or ``triple:cpu:+features``.
             like: the name of another target, in whose order the code does its operations, so that the results of
                 both have equal bits.
+            source: write source, not an object file; the target only tells whether loops are written for vectors.
 
         Returns:
             The paths of the files.
 
         Raises:
             UnsupportedError: an operation calls NumPy or SciPy.
-            ArgumentError: no target has this name; the last part of the path is not an identifier of C, or is a name
-                of its library; the function raises an error at the example arguments.
+            ArgumentError: no target has this name; the last part of the path is not an identifier of C, is a name of
+                its library or that of an argument or result; the function raises an error at the example arguments.
 
         Example:
             >>> import numpy as np, tempfile, wengert as wg
@@ -81,6 +92,9 @@ class Export:
         """
         with Bar("export") as bar:
             stem, processor, programs = self._programs(path, target, like, bar)
+            if source:
+                bar.stage("source and its test")
+                return write_source(programs, stem, self._fun)
             first, *more = (program.text for program in programs)
             bar.stage(f"machine code for {target}")
             code = object_file(first, processor, more)
@@ -136,6 +150,7 @@ class Export:
         programs: list[Freestanding] = []
         for number, function in enumerate(self.functions, 1):
             name = f"{stem.name}_{number}" if number > 1 else stem.name
+            check_apart(name, (leaf.name for leaf, _ in parameters(function)))
             bar.stage(f"compile {name}")
             programs.append(freestanding(function, name, processor))
         return stem, processor, programs

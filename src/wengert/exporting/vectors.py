@@ -112,8 +112,9 @@ class Native:
             else np.zeros(leaf.type.shape, leaf.type.dtype)
             for n, leaf in enumerate(function.results)
         ]
-        own = [result for n, result in enumerate(results) if n not in function.places]
-        code = self._entry(*map(address_of, (*arguments, *own)))
+        arrays = dict(zip([leaf.name for leaf in function.arguments], arguments, strict=True))
+        arrays |= dict(zip([leaf.name for leaf in function.results], results, strict=True))
+        code = self._entry(*(address_of(arrays[leaf.name]) for leaf, _ in parameters(function)))
         if code:
             requirement = "the function must raise no error at the example arguments"
             problem = str(self._errors[code - 1])

@@ -24,7 +24,7 @@ from wengert.compiler.freestanding.function import Leaf
 from wengert.compiler.freestanding.program import ALIGNMENT, Freestanding, data, parameters
 from wengert.engine.core.errors import MissingExtraError, WengertError, message
 from wengert.engine.core.files import replace_all
-from wengert.exporting.c_files import elements
+from wengert.exporting.c_types import elements
 
 _STACK = 1 << 18
 _ARRAYS = {

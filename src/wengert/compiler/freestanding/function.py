@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -52,6 +53,10 @@ class Function:
     """The results that are the same in every call, by position."""
     donated: tuple[int, ...]
     """The numbers of the arguments by position that are donated."""
+    argument_order: tuple[int, ...]
+    """The numbers of the arguments, the items of each dict in the order in which it has them."""
+    result_order: tuple[int, ...]
+    """The numbers of the results in that order."""
 
     @property
     def graph(self) -> Graph:
@@ -122,7 +127,32 @@ def typed(fun: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any
         returned=version.outputs,
         fixed=version.fixed,
         donated=_donated_arguments(structure, donated),
+        argument_order=tuple(_in_own_order(structure)),
+        result_order=_numbers_of_results(version.outputs, returned),
     )
+
+
+def _in_own_order(structure: tree.Structure, first: int = 0) -> Iterator[int]:
+    """Yield the numbers of the leaves, the items of each dict in its own order: leaves count by sorted keys."""
+    if structure.kind is None:
+        yield first
+        return
+    parts: list[tuple[int, tree.Structure]] = []
+    for child in structure.children:
+        parts.append((first, child))
+        first += child.leaf_count()
+    if structure.keys:
+        of_key = dict(zip(structure.keys, parts, strict=True))
+        parts = [of_key[key] for key in tree.insertion_order(structure)]
+    for start, child in parts:
+        yield from _in_own_order(child, start)
+
+
+def _numbers_of_results(structure: tree.Structure, types: Sequence[TensorType | None]) -> tuple[int, ...]:
+    """Return the numbers of the results in the order of the containers: constants are none."""
+    computed = itertools.accumulate((type_ is not None for type_ in types), initial=0)
+    number = dict(enumerate(computed))
+    return tuple(number[leaf] for leaf in _in_own_order(structure) if types[leaf] is not None)
 
 
 def _accepts(fun: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:

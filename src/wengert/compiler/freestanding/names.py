@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import PurePath
 
 from wengert.engine.core.errors import ArgumentError, message
@@ -35,6 +36,11 @@ check_close_double check_close_float check_error failures past spread"""
 _TAKEN = frozenset(
     f"{_WORDS} {_LIBRARY}".split() + [name + kind for name in _MATHEMATICS.split() for kind in ("", "f", "l")]
 )
+#: Names that ``stdint.h``, ``stdbool.h`` and GCC define, or that POSIX and GNU add to ``math.h``.
+_HEADERS = """INT8_MIN INT16_MIN INT32_MIN INT64_MIN M_E M_PI bool false true drem isinff isnanf jnf pow10 signgam
+sincos matherr I complex imaginary fpclassify"""
+RESERVED = _TAKEN | frozenset(_HEADERS.split())
+"""The names that no variable of C may have beside ``math.h`` and ``stdint.h``."""
 
 
 class Names:
@@ -52,6 +58,15 @@ class Names:
             unused, number = f"{name}_{number}", number + 1
         self._taken.add(unused)
         return unused
+
+
+def check_apart(name: str, leaves: Iterable[str]) -> None:
+    """Raise `ArgumentError` for a function with the name of one of its own parameters."""
+    if name in leaves:
+        requirement = (
+            "the last part of the path must not be the name of an argument or result of the function"
+        )
+        raise ArgumentError(message("export", requirement, repr(name), f"write {f'compute_{name}'!r}, say"))
 
 
 def check_function(name: str) -> None:

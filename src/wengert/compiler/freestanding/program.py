@@ -50,10 +50,13 @@ class Freestanding:
 
 
 def parameters(function: Function) -> list[tuple[Leaf, bool]]:
-    """Return the leaves whose addresses an entry takes, and whether it writes there: each address once."""
-    written = frozenset(function.places.values())
-    leaves = [(leaf, n in written) for n, leaf in enumerate(function.arguments)]
-    return leaves + [(leaf, True) for n, leaf in enumerate(function.results) if n not in function.places]
+    """Return the leaves whose addresses an entry takes, and whether it writes there: each address once.
+
+    The items of a dict stand in its own order.
+    """
+    written, places = frozenset(function.places.values()), function.places
+    leaves = [(function.arguments[n], n in written) for n in function.argument_order]
+    return leaves + [(function.results[n], True) for n in function.result_order if n not in places]
 
 
 def freestanding(function: Function, name: str, target: Target) -> Freestanding:

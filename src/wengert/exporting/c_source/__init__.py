@@ -1,0 +1,1 @@
+"""Functions as C99 that people can read."""

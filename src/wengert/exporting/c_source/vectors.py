@@ -1,0 +1,88 @@
+"""Reductions written so that compilers make vectors of them: they may not change the order of sums themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from wengert.engine.machine.target import Target
+from wengert.engine.nest.expression import Apply, Expression, Guard, Load, Reduce, loads, walk
+from wengert.engine.nest.index import Computed, Digit, Dim, Term, flatten
+from wengert.engine.nest.nest import Nest
+from wengert.exporting.c_source.scalars import CHEAP
+
+ROW = 256
+"""The points of a row whose sums an array holds."""
+PARTS = 8
+"""The sums into which a long one is split."""
+_LEAST = 128
+"""The points of a row at least."""
+
+
+def has_vectors(target: Target) -> bool:
+    """Return whether a processor has instructions for vectors of floats.
+
+    Example:
+        >>> from wengert.exporting.targets import target_named
+        >>> has_vectors(target_named("x86-64-v3")), has_vectors(target_named("cortex-m4f"))
+        (True, False)
+    """
+    architecture = target.triple.split("-")[0]
+    return architecture in ("x86_64", "aarch64", "arm64") or any(
+        feature in target.features for feature in ("+neon", "+simd128", "+mve.fp", "+v,")
+    )
+
+
+def can_share_rows(nest: Nest, dim: Dim) -> bool:
+    """Return whether the reductions of neighbouring points along a dimension are better carried out together.
+
+    What they load lies side by side, or is the same for all of them.
+    """
+    nodes = nest.reductions()
+    if not nodes or dim.extent < _LEAST or nest.sequential or any(store.along for store in nest.stores):
+        return False
+    if any(node.dims != nodes[0].dims or node.returns_index for node in nodes):
+        return False
+    if any(extent == 0 for extent in (reduced.extent for reduced in nodes[0].dims)):
+        return False
+    return all(_is_simple(node.body) for node in nodes) and _go_along([node.body for node in nodes], dim)
+
+
+def can_split(nodes: Sequence[Reduce], dim: Dim) -> bool:
+    """Return whether sums along a dimension may be split: they load what lies side by side."""
+    if any(
+        node.combiner != "add" or node.dtype.kind != "f" or isinstance(node.body, Guard) for node in nodes
+    ):
+        return False
+    bodies = [node.body for node in nodes]
+    return dim.extent >= 4 * PARTS and all(map(_is_simple, bodies)) and _go_along(bodies, dim)
+
+
+def _is_simple(body: Expression) -> bool:
+    """Return whether a value is made of a few instructions, without conditions on indices and other reductions."""
+    return all(
+        (isinstance(node, Apply) and node.operation in CHEAP) or not isinstance(node, (Apply, Guard, Reduce))
+        for node in walk(body)
+    )
+
+
+def _go_along(bodies: Sequence[Expression], dim: Dim) -> bool:
+    strides = [_stride(load, dim) for body in bodies for load in loads(body)]
+    return all(stride in (0, 1) for stride in strides) and 1 in strides
+
+
+def _stride(load: Load, dim: Dim) -> int | None:
+    """Return the distance of the elements that neighbouring points load; None if it is not constant."""
+    position = flatten(load.indices, load.buffer.shape)
+    if any(_follows(term, dim) for term, _ in position.terms if not isinstance(term, Dim)):
+        return None
+    return position.coefficient(dim)
+
+
+def _follows(term: Term, dim: Dim) -> bool:
+    match term:
+        case Computed(expression=expression):
+            return dim in expression.facts.dims
+        case Digit(index=index):
+            return any(_follows(inner, dim) for inner, _ in index.terms)
+        case _:
+            return term is dim
