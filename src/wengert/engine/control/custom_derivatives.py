@@ -129,6 +129,23 @@ class Call:
             raise ArgumentError(message(self.rule, f"it must return a pair {form}", type(result).__name__))
         return result  # pyright: ignore[reportUnknownVariableType]
 
+    def leaves(self, structure: tree.Structure, value: Any, name: str = "a cotangent") -> list[Any]:
+        """Return a leaf of a derivative for each leaf of a structure; None stands for any part of it."""
+        if value is None:
+            return [None] * structure.leaf_count()
+        if structure.kind is None:
+            return [value]
+        got = tree.flatten(value)[1]
+        if (got.kind, got.keys, len(got.children)) != (
+            structure.kind,
+            structure.keys,
+            len(structure.children),
+        ):
+            requirement = f"{name} must have the containers of its argument, {tree.show(structure)}"
+            raise ArgumentError(message(self.rule, requirement, tree.show(got)))
+        parts = zip(structure.children, (tree.children(value) or {}).values(), strict=True)
+        return [leaf for child, part in parts for leaf in self.leaves(child, part, name)]
+
     def checked(self, name: str, derivative: Any, expected: TensorType) -> Any:
         """Return a derivative from the rule, or raise if it has not the shape and dtype of its value."""
         got, requirement = type_of(derivative), f"{name} must have the type of its value, {expected}"
@@ -595,23 +612,6 @@ class CotangentCall(Call):
             raise ArgumentError(message(self.rule, requirement, f"{got} for {count} arguments"))
         leaves = self.leaves(self.packed.structure, result)
         return [self._cotangent(leaves[i], t) for i, t in zip(self.packed.positions, self.types, strict=True)]
-
-    def leaves(self, structure: tree.Structure, value: Any) -> list[Any]:
-        """Return a leaf for each leaf of a structure; None stands for any part of it."""
-        if value is None:
-            return [None] * structure.leaf_count()
-        if structure.kind is None:
-            return [value]
-        got = tree.flatten(value)[1]
-        if (got.kind, got.keys, len(got.children)) != (
-            structure.kind,
-            structure.keys,
-            len(structure.children),
-        ):
-            requirement = f"a cotangent must have the containers of its argument, {tree.show(structure)}"
-            raise ArgumentError(message(self.rule, requirement, tree.show(got)))
-        parts = zip(structure.children, (tree.children(value) or {}).values(), strict=True)
-        return [leaf for child, part in parts for leaf in self.leaves(child, part)]
 
     def _cotangent(self, cotangent: Any, expected: TensorType) -> Any:
         if cotangent is None or not is_inexact(expected.dtype):

@@ -1,0 +1,90 @@
+"""autograd's convolution, over some axes, with sums over others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from wengert.autograd.namespaces import scipys as _scipys
+from wengert.engine.core.errors import ArgumentError, ShapeError, message
+from wengert.engine.core.shapes import shape_of
+from wengert.engine.ir.types import show
+from wengert.engine.ops.contraction import Affine, along, contract
+from wengert.engine.ops.shape import slice_
+from wengert.scipy.registry import array
+
+__getattr__ = _scipys(globals(), "signal")
+Axes = Sequence[Sequence[int]]
+
+
+def convolve(A: Any, B: Any, axes: Axes | None = None, dot_axes: Axes = ((), ()), mode: str = "full") -> Any:
+    """Convolve arrays over pairs of axes, and sum over other pairs.
+
+    Args:
+        A: the first array.
+        B: the second array.
+        axes: the axes of both arrays over which they are convolved; all by default.
+        dot_axes: the axes of both arrays over which products are summed.
+        mode: "full"; "same", the middle part as large as ``A``; or "valid", without zeros around the larger one.
+
+    Returns:
+        An array with the other axes of ``A``, those of ``B``, and the axes of the convolution.
+
+    Raises:
+        ArgumentError: the mode is unknown.
+        ShapeError: axes that are summed over differ in length.
+
+    Example:
+        >>> import numpy as np
+        >>> images, filters = np.ones((5, 3, 8, 8)), np.ones((3, 7, 2, 2))
+        >>> convolve(images, filters, axes=([2, 3], [2, 3]), dot_axes=([1], [0]), mode="valid").shape
+        (5, 7, 7, 7)
+    """
+    x, y = array(A), array(B)
+    if mode not in ("full", "same", "valid"):
+        raise ArgumentError(message("convolve", "mode must be full, same or valid", repr(mode)))
+    own, other = shape_of(x), shape_of(y)
+    moved = [[axis % len(own) for axis in axes[0]], [axis % len(other) for axis in axes[1]]] if axes else None
+    rows, columns = moved or [[*range(len(own))], [*range(len(other))]]
+    summed = [[axis % len(own) for axis in dot_axes[0]], [axis % len(other) for axis in dot_axes[1]]]
+    if [own[axis] for axis in summed[0]] != [other[axis] for axis in summed[1]]:
+        raise ShapeError(message("convolve", "axes that are summed over must agree", show(x, y)))
+    of_x: dict[int, Affine] = {}
+    of_y: dict[int, Affine] = {}
+    extents: list[int] = []
+    out: list[Affine] = []
+    shape: list[int] = []
+
+    def dimension(extent: int) -> int:
+        extents.append(extent)
+        return len(extents) - 1
+
+    for access, lengths, taken in ((of_x, own, {*rows, *summed[0]}), (of_y, other, {*columns, *summed[1]})):
+        for axis in sorted({*range(len(lengths))} - taken):
+            access[axis] = along(dimension(lengths[axis]))
+            out.append(access[axis])
+            shape.append(lengths[axis])
+    for first, second in zip(*summed, strict=True):
+        of_x[first] = of_y[second] = along(dimension(own[first]))
+    for first, second in zip(rows, columns, strict=True):
+        (long, n, access), (short, k, taps) = (first, own[first], of_x), (second, other[second], of_y)
+        if mode == "valid":
+            if n < k:
+                (long, n, access), (short, k, taps) = (short, k, taps), (long, n, access)
+            i, j = dimension(n - k + 1), dimension(k)
+            access[long] = (k - 1, ((i, 1), (j, -1)))
+            out.append(along(i))
+        else:
+            i, j = dimension(n), dimension(k)
+            access[long] = along(i)
+            out.append((0, ((i, 1), (j, 1))))
+        taps[short] = along(j)
+        shape.append(n - k + 1 if mode == "valid" else n + k - 1)
+    accesses = (tuple(of_x[axis] for axis in range(len(own))), tuple(of_y[axis] for axis in range(len(other))))
+    result = contract(x, y, extents=tuple(extents), accesses=accesses, out=tuple(out), shape=tuple(shape))
+    if mode != "same":
+        return result
+    kept = len(shape) - len(rows)
+    starts = [*(0,) * kept, *((other[axis] - 1) // 2 for axis in columns)]
+    lengths = [*shape[:kept], *(own[axis] for axis in rows)]
+    return slice_(result, index=tuple((start, n, 1) for start, n in zip(starts, lengths, strict=True)))
