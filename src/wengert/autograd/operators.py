@@ -24,6 +24,7 @@ from wengert.engine.transforms.arguments import Inputs, as_results, conform, nam
 from wengert.engine.transforms.batching import vmap
 from wengert.engine.transforms.forward_mode import Pushed
 from wengert.engine.transforms.reverse_mode import Recording
+from wengert.engine.transforms.substitution import written_for_boxes
 
 Argnum = int | Sequence[int]
 Function = Callable[..., Any]
@@ -66,7 +67,8 @@ class _Pulled:
     ) -> None:
         self.operation = operation
         self.inputs = _inputs(operation, fun, argnum, arguments, options)
-        self.recording = Recording(self.inputs, has_aux, operation)
+        with written_for_boxes():
+            self.recording = Recording(self.inputs, has_aux, operation)
         if not any(self.recording.states):
             warnings.warn(_INDEPENDENT, stacklevel=4)
         self.value = tree.unflatten(self.recording.structure, map(snapshot, self.recording.values))
@@ -278,7 +280,8 @@ def make_jvp(fun: Function, argnum: Argnum = 0) -> Function:
             directions, structure = tree.flatten(direction)
             tree.check_same("make_jvp", inputs.structure, structure)
             checked = list(map(_fitted, directions, inputs.leaves))
-            pushed = Pushed(inputs, checked)
+            with written_for_boxes():
+                pushed = Pushed(inputs, checked)
             values = list(map(snapshot, pushed.values))
             tangents = as_results(pushed.tangents, values, checked)
             return tree.unflatten(pushed.structure, values), tree.unflatten(pushed.structure, tangents)

@@ -9,6 +9,7 @@ Example:
 
 from __future__ import annotations
 
+import functools as _functools
 from typing import Any
 
 import numpy as _np
@@ -18,12 +19,20 @@ from wengert.autograd.namespaces import names_of as _names_of
 from wengert.autograd.numpy import fft as fft
 from wengert.autograd.numpy import linalg as linalg
 from wengert.autograd.numpy import random as random
+from wengert.autograd.tracer import isbox as _isbox
+from wengert.engine.control import stop_gradient as _stop_gradient
 
 numpy_version = __version__ = _np.__version__
 
 
+#: Names that autograd has beside NumPy's.
+_OTHERS = {"row_stack": "vstack", "_original_where": "where", "_astype": "astype"}
+_OF_SEQUENCES = {"concatenate", "stack", "vstack", "hstack", "dstack", "column_stack"}
+
+
 def _find(name: str) -> Any:
-    return getattr(_own, {"row_stack": "vstack", "_original_where": "where", "_astype": "astype"}.get(name, name))
+    name = _OTHERS.get(name, name)
+    return _of_sequence(name) if name in _OF_SEQUENCES else getattr(_own, name)
 
 
 __getattr__ = _names_of(globals(), _find)
@@ -47,10 +56,23 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, **options: Any) -> Any:
         >>> grad(lambda x: clip(x, 0.0, 1.0))(1.0)
         0.0
     """
-    if options:
-        return _own.clip(a, a_min, a_max, **options)
-    low = a if a_min is None else _own.where(a <= a_min, a_min, a)
-    return low if a_max is None else _own.where(a >= a_max, a_max, low)
+    value = _own.clip(a, a_min, a_max, **options)
+    if not _isbox(a):
+        return value
+    at_limit = _own.logical_or(value == a_min, value == a_max)
+    return _own.where(at_limit, _own.clip(_stop_gradient(a), a_min, a_max), value)
+
+
+def _of_sequence(name: str) -> Any:
+    """Return a function of a sequence of arrays that takes any iterable."""
+    function = getattr(_own, name)
+
+    @_functools.wraps(function)
+    def call(arrays: Any, *arguments: Any, **options: Any) -> Any:
+        is_sequence = isinstance(arrays, (tuple, list, _np.ndarray)) or _isbox(arrays)
+        return function(arrays if is_sequence else [*arrays], *arguments, **options)
+
+    return call
 
 
 def make_diagonal(D: Any, offset: int = 0, axis1: int = -1, axis2: int = -2) -> Any:
