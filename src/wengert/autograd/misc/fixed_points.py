@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -44,8 +45,8 @@ def fixed_point(
     return x
 
 
-def _adjoint_step(parameters: Any) -> Callable[[Any], Any]:
-    f, a, x, g = parameters
+def _adjoint_step(f: Any, parameters: Any) -> Callable[[Any], Any]:
+    a, x, g = parameters
     pull, space = make_vjp(f(a))(x)[0], vspace(x)
     return lambda cotangent: space.add(pull(cotangent), g)
 
@@ -53,7 +54,7 @@ def _adjoint_step(parameters: Any) -> Callable[[Any], Any]:
 def _rule(ans: Any, f: Any, a: Any, x0: Any, distance: Any, tol: float) -> Callable[[Any], Any]:
     def pull(g: Any) -> Any:
         start = vspace(x0).zeros()
-        cotangent = fixed_point(_adjoint_step, (f, a, ans, g), start, distance, tol)
+        cotangent = fixed_point(functools.partial(_adjoint_step, f), (a, ans, g), start, distance, tol)
         return make_vjp(lambda parameters, x: f(parameters)(x))(a, ans)[0](cotangent)
 
     return pull
