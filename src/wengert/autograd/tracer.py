@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from wengert.autograd.primitives import getval as getval
@@ -73,12 +74,17 @@ class JVPNode:
     """Names forward mode in `register_notrace`."""
 
 
+@functools.cache
+def _tape(trace: int) -> TapeTrace:
+    return TapeTrace()
+
+
 def new_box(value: Any, trace: int, node: VJPNode) -> Any:
     """Return a value that reverse mode follows until `backward_pass`.
 
     Args:
         value: an array or a number.
-        trace: not used.
+        trace: the number of the trace that follows it.
         node: a new root.
 
     Returns:
@@ -90,7 +96,7 @@ def new_box(value: Any, trace: int, node: VJPNode) -> Any:
         6.0
     """
     node.node = Node(value)
-    return box_of(TapeTrace(), node.node)
+    return box_of(_tape(trace), node.node)
 
 
 def backward_pass(g: Any, end_node: Node) -> Any:
