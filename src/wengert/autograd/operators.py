@@ -77,8 +77,13 @@ class _Pulled:
         cotangents, structure = tree.flatten(cotangent)
         tree.check_same(self.operation, self.recording.structure, structure)
         checked = list(map(_fitted, cotangents, self.recording.values))
-        results = as_results(self.recording.pullback(checked), self.inputs.leaves, checked)
+        results = as_results(self.pull(checked), self.inputs.leaves, checked)
         return tree.unflatten(self.inputs.structure, results)
+
+    def pull(self, cotangents: Sequence[Any]) -> list[Any]:
+        """Return the cotangents of the inputs (None: zero)."""
+        with written_for_boxes():
+            return self.recording.pullback(cotangents)
 
     def ones(self, is_complex_allowed: bool = False) -> Any:
         """Return ones of the shapes of the outputs, which must be real."""
@@ -102,7 +107,7 @@ class _Pulled:
         """Return the pullbacks of cotangents, one after the other, for one output and one argument."""
 
         def pull(cotangent: Any) -> Any:
-            return or_zeros(self.recording.pullback([cotangent]), self.inputs.leaves)[0]
+            return or_zeros(self.pull([cotangent]), self.inputs.leaves)[0]
 
         if self.recording.structure.kind is not None or self.inputs.structure.kind is not None:
             requirement = "the function must take an array or a number, and return one"

@@ -294,12 +294,13 @@ def current(
 
 @contextlib.contextmanager
 def written_for_boxes() -> Iterator[None]:
-    """Let functions run as they are unless they lose a value: they are written for values that are no arrays."""
-    before, _mode.is_asked = _mode.is_asked, False
+    """Let functions run as they are unless they lose a value, without warnings of kinks: they know other boxes."""
+    before = _mode.is_asked, RUNNING.takes_choices
+    _mode.is_asked, RUNNING.takes_choices = False, True
     try:
         yield
     finally:
-        _mode.is_asked = before
+        _mode.is_asked, RUNNING.takes_choices = before
 
 
 def staged_call(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
