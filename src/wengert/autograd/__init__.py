@@ -1,8 +1,8 @@
 """The successor of autograd: its names with its meaning, on Wengert's transforms.
 
 `install` puts it in autograd's place, so that programs and libraries that import autograd run on Wengert; so does the
-command ``python -m wengert.autograd program.py``. `wengert.autograd.numpy` and `wengert.autograd.scipy` have the names of
-NumPy's and SciPy's functions.
+command ``python -m wengert.autograd program.py``. `wengert.autograd.numpy` and `wengert.autograd.scipy` have the names
+of NumPy's and SciPy's functions.
 
 Example:
     >>> import wengert.autograd.numpy as np

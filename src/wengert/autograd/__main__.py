@@ -12,7 +12,9 @@ from wengert.autograd import install
 def main() -> None:
     """Run the program that the command line names, or the module after ``-m``."""
     if len(sys.argv) < 2 or (sys.argv[1] == "-m" and len(sys.argv) < 3):
-        raise SystemExit("usage: python -m wengert.autograd program.py [arguments]\n       ... -m module [arguments]")
+        raise SystemExit(
+            "usage: python -m wengert.autograd program.py [arguments]\n       ... -m module [arguments]"
+        )
     install()
     sys.argv = sys.argv[1:]
     if sys.argv[0] == "-m":

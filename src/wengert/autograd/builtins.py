@@ -15,7 +15,7 @@ from wengert.autograd.tracer import isbox
 from wengert.engine.boxes import class_of
 
 
-def type(value: Any, *more: Any) -> Any:  # noqa: A001 (autograd's name)
+def type(value: Any, *more: Any) -> Any:
     """Return the class of a value, or of the array or number that it stands for.
 
     Args:
@@ -33,7 +33,7 @@ def type(value: Any, *more: Any) -> Any:  # noqa: A001 (autograd's name)
     return class_of(value) if isbox(value) else _type(value, *more)
 
 
-def isinstance(value: Any, classes: Any) -> bool:  # noqa: A001 (autograd's name)
+def isinstance(value: Any, classes: Any) -> bool:
     """Report whether a value, or the array or number that it stands for, is of a class.
 
     Args:

@@ -18,14 +18,11 @@ from wengert.autograd.extend import defvjp as defvjp
 from wengert.autograd.extend import defvjp_argnum as defvjp_argnum
 from wengert.autograd.extend import defvjp_argnums as defvjp_argnums
 from wengert.autograd.extend import vspace as vspace
-from wengert.autograd.primitives import primitive as primitive_with_deprecation_warnings
 from wengert.autograd.tracer import Box as Box
 from wengert.autograd.tracer import backward_pass as backward_pass
 from wengert.autograd.tracer import getval as getval
 from wengert.autograd.tracer import isbox as isbox
 from wengert.autograd.tracer import primitive as primitive
-
-_ = primitive_with_deprecation_warnings
 
 
 def make_vjp(fun: Callable[[Any], Any], x: Any) -> Any:

@@ -16,7 +16,7 @@ from wengert.engine.boxes import snapshot
 from wengert.engine.control import checkpoint as checkpoint
 from wengert.engine.core import tree
 from wengert.engine.core.docstrings import documented
-from wengert.engine.core.dtypes import SEQUENCE, dtype_of, is_complex
+from wengert.engine.core.dtypes import NDARRAY, SEQUENCE, dtype_of, is_complex
 from wengert.engine.core.errors import DtypeError, ShapeError, WengertError, message
 from wengert.engine.core.shapes import shape_of, size
 from wengert.engine.ir.types import show
@@ -26,7 +26,8 @@ from wengert.engine.transforms.forward_mode import Pushed
 from wengert.engine.transforms.reverse_mode import Recording
 from wengert.engine.transforms.substitution import written_for_boxes
 
-Argnum = int | Sequence[int]
+Argnum = Any
+"""The position of an argument, or several."""
 Function = Callable[..., Any]
 _SAME_SHAPE = "a direction must have the shape of its value"
 _DIRECTIONS = 64
@@ -35,21 +36,35 @@ _INDEPENDENT = "Output seems independent of input."
 _operator = documented(
     fun="a function of arrays, numbers or containers of them.",
     argnum="the position of the argument to differentiate, or several.",
+    argname="the name of the argument to differentiate.",
+    argnums="the positions of the arguments to differentiate.",
     Returns="A function of the arguments of ``fun``.",
 )
 
 
 def _inputs(operation: str, fun: Function, argnum: Argnum, arguments: Any, options: Any) -> Inputs:
     """Select the arguments to differentiate; arrays of integers count as floats."""
-    inside = list(arguments)
-    for position in argnum if isinstance(argnum, SEQUENCE) else (argnum,):
-        inside[position] = tree.map_tree(_floating, inside[position])
-    inputs = select_inputs(operation, fun, argnum, tuple(inside), options)
+    point = tree.map_tree(_floating, _point(argnum, arguments))
+    inputs = select_inputs(operation, fun, argnum, tuple(_placed(argnum, arguments, point)), options)
     return inputs._replace(leaves=list(map(snapshot, inputs.leaves)))
 
 
 def _floating(leaf: Any) -> Any:
-    return leaf.astype(float) if isinstance(leaf, np.ndarray) and leaf.dtype.kind in "biu" else leaf
+    return leaf.astype(float) if isinstance(leaf, NDARRAY) and leaf.dtype.kind in "biu" else leaf
+
+
+def _point(argnum: Argnum, arguments: Sequence[Any]) -> Any:
+    """Return the argument to differentiate, or a tuple of several."""
+    return tuple(arguments[i] for i in argnum) if isinstance(argnum, SEQUENCE) else arguments[argnum]
+
+
+def _placed(argnum: Argnum, arguments: Sequence[Any], point: Any) -> list[Any]:
+    """Return the arguments with others in the place of those to differentiate."""
+    inside = list(arguments)
+    several = isinstance(argnum, SEQUENCE)
+    for position, value in zip(argnum, point, strict=True) if several else ((argnum, point),):
+        inside[position] = value
+    return inside
 
 
 def _fitted(direction: Any, value: Any) -> Any:
@@ -63,7 +78,13 @@ class _Pulled:
     """A function that was run and recorded: its value, and the pullback of cotangents, which is its `__call__`."""
 
     def __init__(
-        self, operation: str, fun: Function, argnum: Argnum, arguments: Any, options: Any, has_aux: bool = False
+        self,
+        operation: str,
+        fun: Function,
+        argnum: Argnum,
+        arguments: Any,
+        options: Any,
+        has_aux: bool = False,
     ) -> None:
         self.operation = operation
         self.inputs = _inputs(operation, fun, argnum, arguments, options)
@@ -218,9 +239,6 @@ def grad_and_aux(fun: Function, argnum: Argnum = 0) -> Function:
 def grad_named(fun: Function, argname: str) -> Function:
     """Return the gradient by the argument of a name, as `grad` does.
 
-    Args:
-        argname: the name of one of its parameters.
-
     Example:
         >>> grad_named(lambda x, y: x * y, "y")(2.0, 3.0)
         2.0
@@ -231,9 +249,6 @@ def grad_named(fun: Function, argname: str) -> Function:
 @_operator
 def multigrad(fun: Function, argnums: Sequence[int] = (0,)) -> Function:
     """Return the gradients by several arguments, as a tuple.
-
-    Args:
-        argnums: the positions of the arguments.
 
     Example:
         >>> multigrad(lambda x, y: x * y, [0, 1])(2.0, 3.0)
@@ -307,9 +322,7 @@ def deriv(fun: Function, argnum: Argnum = 0) -> Function:
     push = make_jvp(fun, argnum)
 
     def derivative(*arguments: Any, **options: Any) -> Any:
-        several = isinstance(argnum, SEQUENCE)
-        point = tuple(arguments[i] for i in argnum) if several else arguments[argnum]
-        return push(*arguments, **options)(vspace(point).ones())[1]
+        return push(*arguments, **options)(vspace(_point(argnum, arguments)).ones())[1]
 
     return named(derivative, "deriv", fun)
 
@@ -326,7 +339,7 @@ def make_jvp_reversemode(fun: Function, argnum: Argnum = 0) -> Function:
 
 
 def _transposed(pulled: _Pulled) -> _Pulled:
-    zeros = tree.map_tree(lambda value: np.zeros(shape_of(value), dtype_of(value)), pulled.value)
+    zeros = tree.map_tree(lambda value: np.zeros(shape_of(value), dtype_of(value))[()], pulled.value)
     return _Pulled(pulled.operation, pulled.__call__, 0, (zeros,), {})
 
 
@@ -452,19 +465,20 @@ def make_ggnvp(f: Function, g: Function = _half_square, f_argnum: Argnum = 0) ->
 
     def finish(pulled: _Pulled) -> Any:
         curve, push = _Pulled("make_ggnvp", grad(g), 0, (pulled.value,), {}), _transposed(pulled)
-        return lambda v: pulled(curve(push(v)))
+
+        def product(v: Any) -> Any:
+            return pulled(curve(push(v)))
+
+        return product
 
     return _pulling("make_ggnvp", f, f_argnum, finish)
 
 
 def unary_to_nary(unary_operator: Callable[..., Any]) -> Callable[..., Any]:
-    """Return an operator with ``argnum`` for one of functions of one argument, ``unary_operator(fun, x)``.
+    """Return an operator with ``argnum``, ``operator(fun, argnum=0, ...)``, for one of functions of one argument.
 
     Args:
-        unary_operator: takes a function of one argument, and its point.
-
-    Returns:
-        An operator ``operator(fun, argnum=0, ...)`` whose result takes all arguments.
+        unary_operator: ``unary_operator(fun, x, ...)`` takes such a function and its argument.
 
     Example:
         >>> twice = unary_to_nary(lambda fun, x: 2.0 * fun(x))
@@ -474,19 +488,13 @@ def unary_to_nary(unary_operator: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(unary_operator)
     def operator(fun: Function, argnum: Argnum = 0, *settings: Any, **named_settings: Any) -> Function:
-        several = isinstance(argnum, SEQUENCE)
-
         @functools.wraps(fun)
         def derived(*arguments: Any, **options: Any) -> Any:
             @functools.wraps(fun)
             def unary(x: Any) -> Any:
-                inside = list(arguments)
-                for position, value in zip(argnum, x, strict=True) if several else ((argnum, x),):
-                    inside[position] = value
-                return fun(*inside, **options)
+                return fun(*_placed(argnum, arguments, x), **options)
 
-            point = tuple(arguments[i] for i in argnum) if several else arguments[argnum]
-            return unary_operator(unary, point, *settings, **named_settings)
+            return unary_operator(unary, _point(argnum, arguments), *settings, **named_settings)
 
         return derived
 

@@ -13,9 +13,9 @@ import numpy as np
 
 from wengert.autograd.spaces import SparseObject
 from wengert.engine.array.substitutes import holds_box
-from wengert.engine.boxes import Box, concrete
+from wengert.engine.boxes import Box, concrete, own
 from wengert.engine.control.custom_derivatives import Call, CustomFunction
-from wengert.engine.control.values import flatten_numbers, strong, zeros
+from wengert.engine.control.values import strong, zeros
 from wengert.engine.core import tree
 from wengert.engine.core.dtypes import SEQUENCE, dtype_of, is_complex, is_inexact
 from wengert.engine.core.errors import ConcreteError, DtypeError, message
@@ -25,8 +25,6 @@ from wengert.engine.ops.complex import real
 from wengert.engine.ops.conversion import cast
 
 Maker = Callable[..., Any] | None
-#: What takes no part in a derivative: `register_notrace`, and the two kinds of nodes.
-_STILL = object()
 
 
 class _Call(Call):
@@ -103,7 +101,7 @@ class _Call(Call):
         return outputs, [self._fitted("a tangent", t, strong(type_of(x))) for t, x in pairs]
 
     def _fitted(self, name: str, derivative: Any, expected: TensorType) -> Any:
-        """Return a derivative with the type of its value: one number stands for all, and a real value has a real one."""
+        """Return a derivative with the type of its value: one number stands for all, a real value has a real one."""
         if derivative is None or not is_inexact(expected.dtype):
             return None
         if shape_of(derivative) == () != expected.shape:
@@ -120,20 +118,16 @@ def _dense(value: Any) -> Any:
 
 
 class Primitive(CustomFunction):
-    """A function with rules of its own; it takes plain values, and a function of Wengert's follows boxes without any.
-
-    Args:
-        fun: the function.
-        is_followed: whether transforms follow the function as long as it has no rule.
-    """
+    """A function with rules of its own, which gets plain values."""
 
     operation = "primitive"
     doc = "a function with a rule for each argument"
     call_type = _Call
 
-    def __init__(self, fun: Callable[..., Any], is_followed: bool = False) -> None:
+    def __init__(self, fun: Callable[..., Any]) -> None:
         super().__init__(fun)
-        self.is_followed, self.has_rule = is_followed, True
+        self.has_rule = True
+        self.is_followed, self.is_constant = False, False
         self.vjps: Callable[..., Any] | None = None
         """Called with the active positions, the result and the arguments; returns a function of the cotangent."""
         self.jvps: Callable[..., Any] | None = None
@@ -143,7 +137,7 @@ class Primitive(CustomFunction):
         """Call the function; transforms that follow its arguments use its rules."""
         if self.is_followed or not _are_followed(arguments, options):
             return self.fun(*arguments, **options)
-        if self.vjps is _STILL:
+        if self.is_constant:
             return self.fun(*tree.map_tree(getval, arguments), **options)
         return self.bind((arguments, options), [])
 
@@ -157,7 +151,7 @@ class Primitive(CustomFunction):
             raise AttributeError(name)
         return getattr(self.fun, name)
 
-    def __reduce__(self) -> str:
+    def __reduce__(self) -> Any:
         return self.__qualname__
 
 
@@ -193,19 +187,7 @@ def primitive(fun: Callable[..., Any]) -> Any:
 
 
 def notrace_primitive(fun: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that gets the plain values of its arguments, and whose result has no derivative.
-
-    Args:
-        fun: a function.
-
-    Returns:
-        The function.
-
-    Example:
-        >>> from wengert.autograd import grad
-        >>> grad(lambda x: x * notrace_primitive(round)(x))(2.7)
-        3.0
-    """
+    """Return a function that gets the plain values of its arguments, and whose result has no derivative."""
 
     @functools.wraps(fun)
     def called(*arguments: Any, **options: Any) -> Any:
@@ -215,20 +197,8 @@ def notrace_primitive(fun: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def register_notrace(trace_type: Any, primitive_fun: Any) -> None:
-    """Let a primitive have no derivative.
-
-    Args:
-        trace_type: `VJPNode` or `JVPNode`; the derivative is zero in both modes.
-        primitive_fun: the primitive.
-
-    Example:
-        >>> from wengert.autograd import grad
-        >>> steps = primitive(np.floor)
-        >>> register_notrace(None, steps)
-        >>> grad(lambda x: x * steps(x))(2.5)
-        2.0
-    """
-    _ruled("register_notrace", primitive_fun).vjps = _STILL
+    """Let a primitive have no derivative, in both modes."""
+    _ruled("register_notrace", primitive_fun).is_constant = True
 
 
 def getval(value: Any) -> Any:
@@ -251,7 +221,7 @@ def getval(value: Any) -> Any:
     if isinstance(value, Box):
         if (plain := concrete(value)) is None:
             raise ConcreteError(message("getval", "only the type of the value is known here", show(value)))
-        return plain.copy() if isinstance(plain, np.ndarray) else plain
+        return own(plain)
     return tree.map_tree(getval, value) if isinstance(value, (*SEQUENCE, dict)) else value
 
 
@@ -275,13 +245,6 @@ def defvjp_argnums(fun: Any, vjpmaker: Callable[..., Any]) -> None:
         fun: the primitive.
         vjpmaker: ``vjpmaker(argnums, ans, args, kwargs)`` returns a function of the cotangent that returns one
             cotangent for each of the positions ``argnums``.
-
-    Example:
-        >>> from wengert.autograd import grad
-        >>> product = primitive(lambda x, y: x * y)
-        >>> defvjp_argnums(product, lambda argnums, ans, args, kwargs: lambda g: [g * args[1 - i] for i in argnums])
-        >>> grad(product, argnum=(0, 1))(2.0, 3.0)
-        (3.0, 2.0)
     """
     _ruled("defvjp", fun).vjps = vjpmaker
 
@@ -292,13 +255,6 @@ def defvjp_argnum(fun: Any, vjpmaker: Callable[..., Any]) -> None:
     Args:
         fun: the primitive.
         vjpmaker: ``vjpmaker(argnum, ans, args, kwargs)`` returns a function of the cotangent.
-
-    Example:
-        >>> from wengert.autograd import grad
-        >>> total = primitive(lambda *terms: float(sum(terms)))
-        >>> defvjp_argnum(total, lambda argnum, ans, args, kwargs: lambda g: g)
-        >>> grad(total)(1.0, 2.0)
-        1.0
     """
 
     def made(argnums: Sequence[int], *given: Any) -> Callable[[Any], list[Any]]:
@@ -313,8 +269,8 @@ def defvjp(fun: Any, *vjpmakers: Maker, argnums: Iterable[int] | None = None) ->
 
     Args:
         fun: the primitive.
-        vjpmakers: for each argument ``vjpmaker(ans, *args, **kwargs)``, which returns a function of the cotangent of the
-            result; None for an argument whose derivative is zero.
+        vjpmakers: for each argument ``vjpmaker(ans, *args, **kwargs)``, which returns a function of the cotangent of
+            the result; None for an argument whose derivative is zero.
         argnums: the positions of the arguments that have rules; the first ones by default.
 
     Raises:
@@ -348,13 +304,6 @@ def defjvp_argnums(fun: Any, jvpmaker: Callable[..., Any]) -> None:
     Args:
         fun: the primitive.
         jvpmaker: ``jvpmaker(argnums, tangents, ans, args, kwargs)`` returns the tangent of the result.
-
-    Example:
-        >>> from wengert.autograd import make_jvp
-        >>> twice = primitive(lambda x: 2.0 * x)
-        >>> defjvp_argnums(twice, lambda argnums, gs, ans, args, kwargs: 2.0 * gs[0])
-        >>> make_jvp(twice)(3.0)(1.0)
-        (6.0, 2.0)
     """
     _ruled("defjvp", fun).jvps = jvpmaker
 
@@ -365,19 +314,14 @@ def defjvp_argnum(fun: Any, jvpmaker: Callable[..., Any]) -> None:
     Args:
         fun: the primitive.
         jvpmaker: ``jvpmaker(argnum, tangent, ans, args, kwargs)`` returns its part of the tangent of the result.
-
-    Example:
-        >>> from wengert.autograd import make_jvp
-        >>> total = primitive(lambda *terms: float(sum(terms)))
-        >>> defjvp_argnum(total, lambda argnum, g, ans, args, kwargs: g)
-        >>> make_jvp(total)(1.0, 2.0)(3.0)
-        (3.0, 3.0)
     """
 
     def made(argnums: Sequence[int], tangents: Sequence[Any], *given: Any) -> Any:
         terms = [jvpmaker(argnum, g, *given) for argnum, g in zip(argnums, tangents, strict=True)]
         terms = [term for term in terms if term is not None]
-        return functools.reduce(lambda x, y: tree.map_tree(lambda a, b: a + b, x, y), terms) if terms else None
+        return (
+            functools.reduce(lambda x, y: tree.map_tree(lambda a, b: a + b, x, y), terms) if terms else None
+        )
 
     defjvp_argnums(fun, made)
 
@@ -414,16 +358,5 @@ def _linear(fun: Any, argnum: int, g: Any, args: Any, kwargs: Any) -> Any:
 
 
 def def_linear(fun: Any) -> None:
-    """State that a primitive is linear in each argument.
-
-    Args:
-        fun: the primitive.
-
-    Example:
-        >>> from wengert.autograd import make_jvp
-        >>> half = primitive(lambda x: 0.5 * x)
-        >>> def_linear(half)
-        >>> make_jvp(half)(3.0)(1.0)
-        (1.5, 0.5)
-    """
+    """State that a primitive is linear in each argument: its tangents are its own values."""
     defjvp_argnum(fun, lambda argnum, g, ans, args, kwargs: _linear(fun, argnum, g, args, kwargs))

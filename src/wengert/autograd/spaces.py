@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
@@ -14,22 +15,37 @@ from wengert.engine.core.errors import DtypeError, message
 from wengert.engine.core.shapes import shape_of, size
 
 
+def _unit(dtype: Any) -> complex:
+    return 1 + 1j if is_complex(dtype) else 1
+
+
+def _draw(shape: Any, dtype: Any) -> Any:
+    draw = np.random.randn(*shape)
+    return np.asarray(draw + 1j * np.random.randn(*shape) if is_complex(dtype) else draw, dtype)
+
+
+def _inner(x: Any, y: Any) -> Any:
+    return np.real(np.vdot(x, y))  # pyright: ignore[reportUnknownVariableType]
+
+
 class VSpace:
-    """The vectors that have the shape and dtype of a value."""
+    """The vectors that have the containers, shapes and dtypes of a value."""
 
     mappings: ClassVar[dict[type, Callable[[Any], Any]]] = {}
     """What makes the space of the values of a class that a program has registered."""
     iscomplex = False
 
     def __init__(self, value: Any) -> None:
-        self.shape: Any = shape_of(value)
-        self.dtype: Any = dtype_of(value)
+        leaves, self._structure = tree.flatten(value)
+        self._types = [(shape_of(leaf), dtype_of(leaf)) for leaf in leaves]
+        self.shape: Any = self._types[0][0] if self._structure.kind is None else tree.map_tree(vspace, value)
+        self.dtype: Any = self._types[0][1] if self._structure.kind is None else None
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and vars(self) == vars(other)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}_{vars(self)}"
+        return f"{type(self).__name__}({self.shape}, {self.dtype})"
 
     __hash__ = object.__hash__
 
@@ -41,51 +57,54 @@ class VSpace:
     @property
     def size(self) -> int:
         """The dimension over the real numbers."""
-        return size(self.shape) * (2 if self.iscomplex else 1)
+        return sum(size(shape) * (2 if is_complex(dtype) else 1) for shape, dtype in self._types)
 
     @property
     def ndim(self) -> int:
         """The number of axes."""
         return len(self.shape)
 
+    def _made(self, make: Callable[[Any, Any], Any]) -> Any:
+        return tree.unflatten(self._structure, [make(shape, dtype) for shape, dtype in self._types])
+
     def zeros(self) -> Any:
         """Return the zero."""
-        return np.zeros(self.shape, self.dtype)
+        return self._made(np.zeros)
 
     def ones(self) -> Any:
         """Return ones; of complex numbers 1 + i."""
-        return np.full(self.shape, 1 + 1j if self.iscomplex else 1, self.dtype)
-
-    def standard_basis(self) -> Iterator[Any]:
-        """Yield the vectors with a one, and of complex numbers those with an i, in one place."""
-        for index in np.ndindex(*self.shape):
-            for unit in (1, 1j) if self.iscomplex else (1,):
-                vector = self.zeros()
-                vector[index] = unit
-                yield vector
+        return self._made(lambda shape, dtype: np.full(shape, _unit(dtype), dtype))
 
     def randn(self) -> Any:
         """Draw a vector of independent normal numbers."""
-        draw = np.asarray(np.random.randn(*self.shape))
-        return np.asarray(draw + 1j * np.random.randn(*self.shape) if self.iscomplex else draw, self.dtype)
+        return self._made(_draw)
+
+    def standard_basis(self) -> Iterator[Any]:
+        """Yield the vectors with a one, and of complex numbers those with an i, in one place."""
+        for position, (shape, dtype) in enumerate(self._types):
+            for index in np.ndindex(*shape):
+                for unit in (1, 1j) if is_complex(dtype) else (1,):
+                    leaves = tree.leaves(self.zeros())
+                    leaves[position][index] = unit
+                    yield tree.unflatten(self._structure, leaves)
 
     def add(self, x: Any, y: Any) -> Any:
         """Return the sum."""
-        return x + y
+        return tree.map_tree(operator.add, x, y)
 
     mut_add = add
 
     def scalar_mul(self, x: Any, a: Any) -> Any:
         """Return a multiple."""
-        return x * a
+        return tree.map_tree(lambda part: part * a, x)
 
     def inner_prod(self, x: Any, y: Any) -> Any:
         """Return the inner product over the real numbers."""
-        return np.real(np.vdot(x, y)) if self.iscomplex else np.dot(np.ravel(x), np.ravel(y))
+        return sum(map(_inner, tree.leaves(x), tree.leaves(y)))
 
     def covector(self, x: Any) -> Any:
         """Return the covector of a vector, or that vector again: its conjugate."""
-        return np.conj(x) if self.iscomplex else x
+        return tree.map_tree(lambda part: np.conj(part) if np.iscomplexobj(part) else part, x)
 
 
 class ArrayVSpace(VSpace):
@@ -96,58 +115,6 @@ class ComplexArrayVSpace(ArrayVSpace):
     """The space of complex arrays or numbers."""
 
     iscomplex = True
-
-
-class ContainerVSpace(VSpace):
-    """The space of lists, tuples and dicts; ``shape`` is a container of the spaces of the parts."""
-
-    def __init__(self, value: Any) -> None:
-        self.shape = tree.map_tree(vspace, value)
-
-    @property
-    def size(self) -> int:
-        """The dimension over the real numbers."""
-        return sum(part.size for part in tree.leaves(self.shape))
-
-    def _of_parts(self, name: str, *values: Any) -> Any:
-        return tree.map_tree(lambda part, *parts: getattr(part, name)(*parts), self.shape, *values)
-
-    def zeros(self) -> Any:
-        """Return the zero."""
-        return self._of_parts("zeros")
-
-    def ones(self) -> Any:
-        """Return ones."""
-        return self._of_parts("ones")
-
-    def randn(self) -> Any:
-        """Draw a vector of independent normal numbers."""
-        return self._of_parts("randn")
-
-    def standard_basis(self) -> Iterator[Any]:
-        """Yield the vectors with a one in one place."""
-        zeros, structure = tree.flatten(self.zeros())
-        for position, part in enumerate(tree.leaves(self.shape)):
-            for vector in part.standard_basis():
-                yield tree.unflatten(structure, [*zeros[:position], vector, *zeros[position + 1 :]])
-
-    def add(self, x: Any, y: Any) -> Any:
-        """Return the sum."""
-        return self._of_parts("add", x, y)
-
-    mut_add = add
-
-    def scalar_mul(self, x: Any, a: Any) -> Any:
-        """Return a multiple."""
-        return tree.map_tree(lambda part: part * a, x)
-
-    def inner_prod(self, x: Any, y: Any) -> Any:
-        """Return the inner product over the real numbers."""
-        return sum(tree.leaves(self._of_parts("inner_prod", x, y)))
-
-    def covector(self, x: Any) -> Any:
-        """Return the covector of a vector."""
-        return self._of_parts("covector", x)
 
 
 class SparseObject:
@@ -162,7 +129,7 @@ class SparseObject:
 
 
 def vspace(value: Any) -> Any:
-    """Return the space of the vectors that have the shape and dtype of a value.
+    """Return the space of the vectors that have the containers, shapes and dtypes of a value.
 
     Args:
         value: an array, a floating-point number, or a list, tuple or dict of such.
@@ -177,13 +144,13 @@ def vspace(value: Any) -> Any:
         >>> vspace({"w": np.ones(2), "b": 1.0}).size
         3
     """
-    kind: type[Any] = class_of(value) if isinstance(value, Box) else type(value)
+    kind: Any = class_of(value) if isinstance(value, Box) else type(value)  # pyright: ignore[reportUnknownVariableType]
     if kind in VSpace.mappings:
         return VSpace.mappings[kind](value)
     if isinstance(value, SparseObject):
         return value.vs
     if tree.children(value) is not None:
-        return ContainerVSpace(value)
+        return VSpace(value)
     if not (isinstance(value, (Box, np.ndarray, np.inexact)) or kind in (float, complex)):
         requirement = "a vector is an array, a floating-point number or a container of them"
         raise DtypeError(message("vspace", requirement, kind.__name__))

@@ -25,7 +25,7 @@ def flatten(value: Any) -> tuple[Any, Callable[[Any], Any]]:
     Example:
         >>> vector, unflatten = flatten({"w": np.ones((1, 2)), "b": 3.0})
         >>> print(vector, unflatten(2.0 * vector))
-        [3. 1. 1.] {'b': np.float64(6.0), 'w': array([[2., 2.]])}
+        [3. 1. 1.] {'w': array([[2., 2.]]), 'b': np.float64(6.0)}
     """
     leaves, structure = tree.flatten(value)
     shapes = [shape_of(leaf) for leaf in leaves]
@@ -34,7 +34,9 @@ def flatten(value: Any) -> tuple[Any, Callable[[Any], Any]]:
     def unflatten(vector: Any) -> Any:
         parts = [vector[end - size(shape) : end] for shape, end in zip(shapes, ends, strict=True)]
         rows = zip(leaves, parts, shapes, strict=True)
-        shaped = [match_complex(leaf, part.reshape(shape) if shape else part[0]) for leaf, part, shape in rows]
+        shaped = [
+            match_complex(leaf, part.reshape(shape) if shape else part[0]) for leaf, part, shape in rows
+        ]
         return tree.unflatten(structure, shaped)
 
     return np.concatenate([np.ravel(leaf) for leaf in leaves]) if leaves else np.zeros(0), unflatten
@@ -56,4 +58,8 @@ def flatten_func(func: Callable[..., Any], example: Any) -> tuple[Callable[..., 
         array([2., 1.])
     """
     vector, unflatten = flatten(example)
-    return lambda x, *args: flatten(func(unflatten(x), *args))[0], unflatten, vector
+
+    def of_vector(x: Any, *args: Any) -> Any:
+        return flatten(func(unflatten(x), *args))[0]
+
+    return of_vector, unflatten, vector

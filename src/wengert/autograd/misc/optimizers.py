@@ -5,6 +5,7 @@ For others, and for descents inside of compiled programs, see `wengert.optim` an
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -13,12 +14,15 @@ import numpy as np
 from wengert.autograd.misc.flatten import flatten
 from wengert.engine.core.docstrings import documented
 
-_described = documented(
-    grad="``grad(x, i)`` returns the gradient in step i.",
-    x="where to begin: an array or a container of them.",
-    callback="called with x, i and the gradient before each step; or None.",
-    num_iters="the number of steps.",
-    step_size="the factor of each step.",
+_described = functools.partial(
+    documented,
+    {
+        "grad": "``grad(x, i)`` returns the gradient in step i.",
+        "x": "where to begin: an array or a container of them.",
+        "callback": "called with x, i and the gradient before each step; or None.",
+        "num_iters": "the number of steps.",
+        "step_size": "the factor of each step.",
+    },
     Returns="x after the last step.",
 )
 
@@ -35,18 +39,15 @@ def _descend(
     return unflatten(vector)
 
 
-@_described
+@_described(mass="how much of the mean each step keeps.")
 def sgd(
     grad: Any, x: Any, callback: Any = None, num_iters: int = 200, step_size: float = 0.1, mass: float = 0.9
 ) -> Any:
     """Descend along a mean of the gradients that decays: stochastic gradient descent with momentum.
 
-    Args:
-        mass: how much of the mean each step keeps.
-
     Example:
-        >>> sgd(lambda x, i: 2.0 * x, np.array([1.0])).round(3)
-        array([0.])
+        >>> sgd(lambda x, i: 2.0 * x, np.array([1.0]), num_iters=1)
+        array([0.98])
     """
     velocity: Any = 0.0
 
@@ -58,7 +59,7 @@ def sgd(
     return _descend(grad, x, callback, num_iters, step)
 
 
-@_described
+@_described(gamma="how much of the mean each step keeps.", eps="is added to the root.")
 def rmsprop(
     grad: Any,
     x: Any,
@@ -69,10 +70,6 @@ def rmsprop(
     eps: float = 1e-8,
 ) -> Any:
     """Descend along the gradient, divided by the root of a mean of its squares (RMSProp).
-
-    Args:
-        gamma: how much of the mean each step keeps.
-        eps: is added to the root.
 
     Example:
         >>> bool(abs(rmsprop(lambda x, i: 2.0 * x, np.array([1.0])))[0] < 0.1)
@@ -88,7 +85,11 @@ def rmsprop(
     return _descend(grad, x, callback, num_iters, step)
 
 
-@_described
+@_described(
+    b1="how much of the mean of the gradients each step keeps.",
+    b2="how much of the mean of the squares.",
+    eps="is added to the root.",
+)
 def adam(
     grad: Any,
     x: Any,
@@ -100,11 +101,6 @@ def adam(
     eps: float = 1e-8,
 ) -> Any:
     """Descend along a mean of the gradients, divided by the root of that of their squares (Kingma and Ba, 2015).
-
-    Args:
-        b1: how much of the mean of the gradients each step keeps.
-        b2: how much of that of the squares.
-        eps: is added to the root.
 
     Example:
         >>> adam(lambda x, i: 2.0 * x, np.array([1.0]), num_iters=200, step_size=0.1).round(1) + 0.0

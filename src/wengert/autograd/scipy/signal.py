@@ -80,7 +80,10 @@ def convolve(A: Any, B: Any, axes: Axes | None = None, dot_axes: Axes = ((), ())
             out.append((0, ((i, 1), (j, 1))))
         taps[short] = along(j)
         shape.append(n - k + 1 if mode == "valid" else n + k - 1)
-    accesses = (tuple(of_x[axis] for axis in range(len(own))), tuple(of_y[axis] for axis in range(len(other))))
+    accesses = (
+        tuple(of_x[axis] for axis in range(len(own))),
+        tuple(of_y[axis] for axis in range(len(other))),
+    )
     result = contract(x, y, extents=tuple(extents), accesses=accesses, out=tuple(out), shape=tuple(shape))
     if mode != "same":
         return result

@@ -237,7 +237,8 @@ class CustomFunction:
     call_type: ClassVar[type[Call]]
 
     def __init_subclass__(cls) -> None:
-        cls.primitive = _primitive(cls.operation, cls.doc)
+        if "operation" in vars(cls):
+            cls.primitive = _primitive(cls.operation, cls.doc)
 
     def __init__(self, fun: Callable[..., Any], nondiff_argnums: Sequence[int] = ()) -> None:
         functools.update_wrapper(self, fun, updated=())

@@ -21,7 +21,7 @@ import os
 import threading
 import weakref
 from abc import ABCMeta
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import EnumMeta
 from types import (
@@ -293,7 +293,7 @@ def current(
 
 
 @contextlib.contextmanager
-def written_for_boxes() -> Iterator[None]:
+def written_for_boxes() -> Generator[None]:
     """Let functions run as they are unless they lose a value, without warnings of kinks: they know other boxes."""
     before = _mode.is_asked, RUNNING.takes_choices
     _mode.is_asked, RUNNING.takes_choices = False, True
