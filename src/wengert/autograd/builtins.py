@@ -27,7 +27,7 @@ def type(value: Any, *more: Any) -> Any:
 
     Example:
         >>> from wengert.autograd import grad
-        >>> grad(lambda x: x if type(x) is float else 0.0 * x)(2.0)
+        >>> print(grad(lambda x: x if type(x) is float else 0.0 * x)(2.0))
         1.0
     """
     return class_of(value) if isbox(value) else _type(value, *more)
@@ -45,7 +45,7 @@ def isinstance(value: Any, classes: Any) -> bool:
 
     Example:
         >>> from wengert.autograd import grad
-        >>> grad(lambda x: x if isinstance(x, float) else 0.0 * x)(2.0)
+        >>> print(grad(lambda x: x if isinstance(x, float) else 0.0 * x)(2.0))
         1.0
     """
     return (isbox(value) and issubclass(class_of(value), classes)) or _isinstance(value, classes)

@@ -36,7 +36,7 @@ def make_vjp(fun: Callable[[Any], Any], x: Any) -> Any:
         The pullback and the value.
 
     Example:
-        >>> make_vjp(lambda x: x**2, 3.0)[0](1.0)
+        >>> print(make_vjp(lambda x: x**2, 3.0)[0](1.0))
         6.0
     """
     return operators.make_vjp(fun)(x)
@@ -53,7 +53,7 @@ def make_jvp(fun: Callable[[Any], Any], x: Any) -> Any:
         The function.
 
     Example:
-        >>> make_jvp(lambda x: x**2, 3.0)(1.0)
-        (9.0, 6.0)
+        >>> print(*make_jvp(lambda x: x**2, 3.0)(1.0))
+        9.0 6.0
     """
     return operators.make_jvp(fun)(x)

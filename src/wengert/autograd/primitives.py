@@ -180,7 +180,7 @@ def primitive(fun: Callable[..., Any]) -> Any:
         ... def log1pexp(x):
         ...     return float(np.log1p(np.exp(x)))
         >>> defvjp(log1pexp, lambda ans, x: lambda g: g / (1.0 + np.exp(-x)))
-        >>> grad(log1pexp)(0.0)
+        >>> print(grad(log1pexp)(0.0))
         0.5
     """
     return Primitive(fun)
@@ -215,7 +215,7 @@ def getval(value: Any) -> Any:
 
     Example:
         >>> from wengert.autograd import grad
-        >>> grad(lambda x: x * getval(x))(3.0)
+        >>> print(grad(lambda x: x * getval(x))(3.0))
         3.0
     """
     if isinstance(value, Box):
@@ -280,7 +280,7 @@ def defvjp(fun: Any, *vjpmakers: Maker, argnums: Iterable[int] | None = None) ->
         >>> from wengert.autograd import grad
         >>> product = primitive(lambda x, y: x * y)
         >>> defvjp(product, lambda ans, x, y: lambda g: g * y, lambda ans, x, y: lambda g: g * x)
-        >>> grad(product)(2.0, 3.0)
+        >>> print(grad(product)(2.0, 3.0))
         3.0
     """
     makers = dict(zip(itertools.count() if argnums is None else argnums, vjpmakers))  # noqa: B905 (endless)
@@ -339,8 +339,8 @@ def defjvp(fun: Any, *jvpfuns: Any, argnums: Iterable[int] | None = None) -> Non
         >>> from wengert.autograd import make_jvp
         >>> product = primitive(lambda x, y: x * y)
         >>> defjvp(product, "same", "same")
-        >>> make_jvp(product, argnum=1)(2.0, 3.0)(1.0)
-        (6.0, 2.0)
+        >>> print(*make_jvp(product, argnum=1)(2.0, 3.0)(1.0))
+        6.0 2.0
     """
     rules = dict(zip(itertools.count() if argnums is None else argnums, jvpfuns))  # noqa: B905 (endless)
 

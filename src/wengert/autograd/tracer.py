@@ -27,7 +27,7 @@ def isbox(value: Any) -> bool:
 
     Example:
         >>> from wengert.autograd import grad
-        >>> grad(lambda x: x if isbox(x) else 0.0 * x)(2.0)
+        >>> print(grad(lambda x: x if isbox(x) else 0.0 * x)(2.0))
         1.0
     """
     return isinstance(value, boxes.Box) and not value.owner.plain
@@ -92,7 +92,7 @@ def new_box(value: Any, trace: int, node: VJPNode) -> Any:
 
     Example:
         >>> x = new_box(3.0, 0, VJPNode.new_root())
-        >>> backward_pass(1.0, (x * x)._node)
+        >>> print(backward_pass(1.0, (x * x)._node))
         6.0
     """
     node.node = Node(value)

@@ -35,7 +35,7 @@ def fixed_point(
         >>> from wengert.autograd import grad
         >>> newton = lambda a: lambda x: 0.5 * (x + a / x)
         >>> root = lambda a: fixed_point(newton, a, 1.0, lambda x, y: abs(x - y), 1e-12)
-        >>> round(grad(root)(4.0), 6)
+        >>> print(round(grad(root)(4.0), 6))
         0.25
     """
     step = f(a)

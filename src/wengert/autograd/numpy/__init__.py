@@ -3,7 +3,7 @@
 Example:
     >>> import wengert.autograd.numpy as np
     >>> from wengert.autograd import grad
-    >>> grad(lambda x: np.sum(np.array([x, np.sin(x)])))(0.0)
+    >>> print(grad(lambda x: np.sum(np.array([x, np.sin(x)])))(0.0))
     2.0
 """
 
@@ -53,7 +53,7 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, **options: Any) -> Any:
 
     Example:
         >>> from wengert.autograd import grad
-        >>> grad(lambda x: clip(x, 0.0, 1.0))(1.0)
+        >>> print(grad(lambda x: clip(x, 0.0, 1.0))(1.0))
         0.0
     """
     value = _own.clip(a, a_min, a_max, **options)

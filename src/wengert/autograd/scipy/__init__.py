@@ -3,7 +3,7 @@
 Example:
     >>> from wengert.autograd import grad
     >>> from wengert.autograd.scipy.stats import norm
-    >>> grad(norm.logpdf)(1.0)
+    >>> print(grad(norm.logpdf)(1.0))
     -1.0
 """
 
