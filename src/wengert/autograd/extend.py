@@ -16,3 +16,5 @@ from wengert.autograd.spaces import vspace as vspace
 from wengert.autograd.tracer import Box as Box
 from wengert.autograd.tracer import JVPNode as JVPNode
 from wengert.autograd.tracer import VJPNode as VJPNode
+
+__all__ = ["defjvp", "defvjp", "primitive", "vspace"]
