@@ -46,7 +46,7 @@ from wengert.autograd.operators import vector_jacobian_product as vector_jacobia
 
 __all__ = [
     "checkpoint", "deriv", "elementwise_grad", "grad", "grad_and_aux", "grad_named", "hessian",
-    "hessian_tensor_product", "hessian_vector_product", "holomorphic_grad", "install", "jacobian", "make_ggnvp", "make_hvp", "make_jvp",
-    "make_jvp_reversemode", "make_vjp", "multigrad", "multigrad_dict", "primitive", "tensor_jacobian_product",
-    "value_and_grad", "vector_jacobian_product",
+    "hessian_tensor_product", "hessian_vector_product", "holomorphic_grad", "install", "jacobian", "make_ggnvp",
+    "make_hvp", "make_jvp", "make_jvp_reversemode", "make_vjp", "multigrad", "multigrad_dict", "primitive",
+    "tensor_jacobian_product", "value_and_grad", "vector_jacobian_product",
 ]  # fmt: skip

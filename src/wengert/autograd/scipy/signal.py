@@ -47,10 +47,11 @@ def _space(own: Shape, other: Shape, moved: Pairs, summed: Pairs, mode: str) -> 
     for first, second in zip(*summed, strict=True):
         of_x[first] = of_y[second] = along(dimension(own[first]))
     for first, second in zip(*moved, strict=True):
-        (long, n, access), (short, k, taps) = (first, own[first], of_x), (second, other[second], of_y)
+        sides: list[Any] = [(own[first], first, of_x), (other[second], second, of_y)]
+        if mode == "valid" and own[first] < other[second]:
+            sides.reverse()
+        (n, long, access), (k, short, taps) = sides
         if mode == "valid":
-            if n < k:
-                (long, n, access), (short, k, taps) = (short, k, taps), (long, n, access)
             i, j = dimension(n - k + 1), dimension(k)
             access[long] = (k - 1, ((i, 1), (j, -1)))
             out.append(along(i))
