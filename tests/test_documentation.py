@@ -15,6 +15,8 @@ import scipy
 
 MODULES = [
     "wengert",
+    "wengert.autograd",
+    "wengert.autograd.extend",
     "wengert.data",
     "wengert.errors",
     "wengert.estimators",

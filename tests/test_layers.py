@@ -84,6 +84,7 @@ WINGS = {
     },
     "tools": {
         "testing": "core ir boxes transforms",
+        "autograd": "core ir boxes ops array transforms control numpy special scipy testing",
         "inspect": "core ir boxes primitive ops transforms passes",
         "explorer": "core kernels ir nest boxes primitive ops transforms passes control compiler compiler.llvm inspect",
         "exporting": """_version core kernels ir nest primitive transforms passes compiler machine compiler.llvm
@@ -101,8 +102,8 @@ WINGS = {
         "tree": "core",
         "errors": "core",
         "": """_startup _version core tree errors primitive array transforms control compiler compiler.runtime numpy
-            special scipy array_api random nn optim optimize fit integrate implicit linalg testing inspect explorer
-            exporting data sparse parallel train estimators predict report""",
+            special scipy array_api random nn optim optimize fit integrate implicit linalg testing autograd inspect
+            explorer exporting data sparse parallel train estimators predict report""",
     },
 }
 ROOMS = {room: names for rooms in WINGS.values() for room, names in rooms.items()}

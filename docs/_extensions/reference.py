@@ -25,6 +25,8 @@ PARTS = {
         "wengert.implicit",
         "wengert.linalg",
         "wengert.testing",
+        "wengert.autograd",
+        "wengert.autograd.extend",
     ],
     "Many processes": ["wengert.parallel"],
     "For scientists": ["wengert.optimize", "wengert.fit", "wengert.integrate", "wengert.random"],

@@ -406,6 +406,8 @@ class _Running(threading.local):
     """The boxes that a block under trace has written, by identity, with their owners and states before."""
     born: dict[int, Box] | None = None
     """The boxes that a block under trace has made, by identity."""
+    takes_choices = False
+    """Whether a slope that is a choice is differentiated without a warning."""
     standard = False
     """Whether the program of an open transform has asked for the namespace of the array API standard."""
 

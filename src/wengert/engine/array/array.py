@@ -70,6 +70,8 @@ from wengert.engine.primitive import PLAIN, Primitive
 UFUNC_METHODS: dict[tuple[str, str], Callable[..., Any]] = {}
 
 
+#: Attributes of the boxes of another library, for its programs: what reads each.
+FOREIGN: dict[str, Callable[[Any], Any]] = {}
 #: The versions of the array API standard that `Array` conforms to.
 API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
 DISCARDS = "Casting complex values to real discards the imaginary part"
@@ -147,6 +149,8 @@ class Array(Conversions):
 
     def __getattr__(self, name: str) -> Any:
         """Raise `AttributeError`, with a hint for attributes of other libraries' arrays."""
+        if name in FOREIGN:
+            return FOREIGN[name](self)
         if name in ATTRIBUTES:
             requirement = "an array inside a transform has no such attribute"
             text = message(name, requirement, hint=ATTRIBUTES[name])

@@ -85,6 +85,16 @@ class Call:
         self.structure = tree.LEAF
         """Of the output, once the function or its rule has run."""
 
+    @property
+    def pushes(self) -> bool:
+        """Whether the function has a rule for its tangent; else that for the cotangent is transposed."""
+        return hasattr(self, "tangents")
+
+    @property
+    def pulls(self) -> bool:
+        """Whether the function has a rule for its cotangent; else that for the tangent is transposed."""
+        return hasattr(self, "backward")
+
     def __repr__(self) -> str:
         return self.function.name
 
@@ -119,6 +129,23 @@ class Call:
             raise ArgumentError(message(self.rule, f"it must return a pair {form}", type(result).__name__))
         return result  # pyright: ignore[reportUnknownVariableType]
 
+    def leaves(self, structure: tree.Structure, value: Any, name: str = "a cotangent") -> list[Any]:
+        """Return a leaf of a derivative for each leaf of a structure; None stands for any part of it."""
+        if value is None:
+            return [None] * structure.leaf_count()
+        if structure.kind is None:
+            return [value]
+        got = tree.flatten(value)[1]
+        if (got.kind, got.keys, len(got.children)) != (
+            structure.kind,
+            structure.keys,
+            len(structure.children),
+        ):
+            requirement = f"{name} must have the containers of its argument, {tree.show(structure)}"
+            raise ArgumentError(message(self.rule, requirement, tree.show(got)))
+        parts = zip(structure.children, (tree.children(value) or {}).values(), strict=True)
+        return [leaf for child, part in parts for leaf in self.leaves(child, part, name)]
+
     def checked(self, name: str, derivative: Any, expected: TensorType) -> Any:
         """Return a derivative from the rule, or raise if it has not the shape and dtype of its value."""
         got, requirement = type_of(derivative), f"{name} must have the type of its value, {expected}"
@@ -147,6 +174,8 @@ class BatchedCall:
         self.batched = list(batched)
         self.types: list[TensorType] = batched_types(call.types, size, batched)
         """Of the operands."""
+        self.pushes: bool = call.pushes
+        self.pulls: bool = call.pulls
         self.weak: list[bool] = []
         """Which outputs are Python scalars for one example, once the function or its rule has run."""
 
@@ -185,14 +214,14 @@ class BatchedCall:
             saved = [trace.value(leaf) if flag else leaf for leaf, flag in zip(leaves, flags, strict=True)]
             return self.outputs(trace, outputs), (saved, flags, list(map(is_weak, leaves)), structure)
 
-    def backward(self, residuals: Any, cotangents: Values) -> list[Any]:
+    def backward(self, residuals: Any, cotangents: Values, active: Flags) -> list[Any]:
         """Apply a backward function to all examples; operands that the examples share get the sum."""
         saved, flags, weak, structure = residuals
         with running(BatchTrace(self.size)) as trace:
             rows = zip(saved, flags, weak, strict=True)
             leaves = [trace.box(Batched(x, scalar)) if flag else x for x, flag, scalar in rows]
             inside = [trace.box(Batched(cotangent)) for cotangent in cotangents]
-            results = self.call.backward(tree.unflatten(structure, leaves), inside)
+            results = self.call.backward(tree.unflatten(structure, leaves), inside, active)
             results = [None if ct is None else trace.value(ct) for ct in results]
         pairs = zip(results, self.batched, strict=True)
         return [ct if flag or ct is None else reduce_sum(ct, axes=(0,)) for ct, flag in pairs]
@@ -202,8 +231,14 @@ class CustomFunction:
     """A function with a rule for its derivative: the base of `custom_jvp` and `custom_vjp`."""
 
     operation: ClassVar[str]
+    doc: ClassVar[str]
+    """Of the primitive, which has the name of the operation."""
     primitive: ClassVar[Primitive]
     call_type: ClassVar[type[Call]]
+
+    def __init_subclass__(cls) -> None:
+        if "operation" in vars(cls):
+            cls.primitive = _primitive(cls.operation, cls.doc)
 
     def __init__(self, fun: Callable[..., Any], nondiff_argnums: Sequence[int] = ()) -> None:
         functools.update_wrapper(self, fun, updated=())
@@ -222,8 +257,11 @@ class CustomFunction:
             raise ArgumentError(message(repr(self), "the function has no rule yet", hint=hint))
         values = self._positional(arguments, options)
         chosen = tuple(x for number, x in enumerate(values) if number not in self.nondiff_argnums)
+        return self.bind(chosen, [values[number] for number in self.nondiff_argnums])
+
+    def bind(self, chosen: tuple[Any, ...], settings: list[Any]) -> Any:
+        """Call the function on the arguments that are no settings, and on the settings."""
         operands, packed = pack(chosen, is_followable)
-        settings = [values[number] for number in self.nondiff_argnums]
         call = self.call_type(self, packed, settings, list(map(type_of, operands)))
         results = _bind(self.primitive, call, operands)
         return tree.unflatten(call.structure, results)
@@ -377,26 +415,78 @@ def _unstaged(graph: Graph | None, call: Any, captured: int) -> Graph | None:
     return stage(call.value, call.types)[0] if graph is None else None
 
 
-def _primitive(name: str, doc: str, push: Callable[..., Any], pull: Callable[..., Any]) -> Primitive:
-    """Make a primitive; its derivative rules take the operands without captured values, which must not be active."""
+def _push(primals: Values, tangents: Values, graph: Any, call: Any, captured: int) -> Any:
+    """Return outputs and tangents; the rules take no captured values, which must not be active."""
+    if any(tangent is not None for tangent in tangents[:captured]):
+        raise _closure_error(call)
+    push = call.tangents if call.pushes else functools.partial(_push_by_cotangents, call)
+    return push(primals[captured:], tangents[captured:])
 
-    def push_operands(primals: Values, tangents: Values, graph: Any, call: Any, captured: int) -> Any:
-        if any(tangent is not None for tangent in tangents[:captured]):
-            raise _closure_error(call)
-        return push(call, primals[captured:], tangents[captured:])
 
-    def pull_operands(primals: Values, active: Flags, graph: Any, call: Any, captured: int) -> Any:
-        if any(active[:captured]):
-            raise _closure_error(call)
-        outputs, pullback = pull(call, primals[captured:], active[captured:])
-        return outputs, lambda cotangents: [None] * captured + pullback(cotangents)
+def _pull(primals: Values, active: Flags, graph: Any, call: Any, captured: int) -> Any:
+    if any(active[:captured]):
+        raise _closure_error(call)
+    pull = _pull_cotangents if call.pulls else _pull_by_tangents
+    outputs, pullback = pull(call, primals[captured:], active[captured:])
+    return outputs, lambda cotangents: [None] * captured + pullback(cotangents)
 
+
+def _pull_cotangents(call: Any, primals: Values, active: Flags) -> Any:
+    outputs, residuals = call.forward(primals)
+
+    def pullback(cotangents: Values) -> list[Any]:
+        pairs = zip(cotangents, outputs, strict=True)
+        return call.backward(residuals, [or_zero(ct, type_of(value)) for ct, value in pairs], active)
+
+    return outputs, pullback
+
+
+def _pull_by_tangents(call: Any, primals: Values, active: Flags) -> Any:
+    """Record the rule as a list of linear operations, and walk back along that list."""
+    nodes = [Node(type_of_value(p)) if flag else None for p, flag in zip(primals, active, strict=True)]
+    with running(RuleTrace()) as trace:
+        outputs, tangents = call.tangents(primals, boxes_of(trace, [None] * len(nodes), nodes))
+    states = [state_of(trace, tangent) for tangent in tangents]
+
+    def pullback(cotangents: Values) -> list[Any]:
+        seeds = [
+            (state.node, unbroadcast(cotangent, state.value))
+            for state, cotangent in zip(states, cotangents, strict=True)
+            if state is not None and cotangent is not None
+        ]
+        with _transposing(call):
+            return walk_back(seeds, nodes)
+
+    return outputs, pullback
+
+
+def _push_by_cotangents(call: Any, primals: Values, tangents: Values) -> Any:
+    """Transpose the backward function, which is linear in the cotangent."""
+    outputs, residuals = call.forward(primals)
+    types = list(map(type_of, outputs))
+    pairs = zip(outputs, types, strict=True)
+    nodes = [Node(type_of_value(value)) if is_inexact(type_.dtype) else None for value, type_ in pairs]
+    active = [tangent is not None for tangent in tangents]
+    with _transposing(call):
+        with running(RuleTrace()) as trace:
+            cotangents = boxes_of(trace, list(map(zeros, types)), nodes)
+            states = [state_of(trace, term) for term in call.backward(residuals, cotangents, active)]
+        seeds = [
+            (state.node, unbroadcast(tangent, state.value))
+            for state, tangent in zip(states, tangents, strict=True)
+            if state is not None and tangent is not None
+        ]
+        return outputs, walk_back(seeds, nodes)
+
+
+def _primitive(name: str, doc: str) -> Primitive:
+    """Make the primitive of the functions with one kind of rules."""
     return primitive(
         name=name,
         doc=doc,
         type_rule=_infer,
         evaluate=_evaluate,
-        derivative=HigherOrder(push=push_operands, pull=pull_operands),
+        derivative=HigherOrder(push=_push, pull=_pull),
         batch=_batch,
         lowering=ControlFlow(_unstaged),
         source=lambda *operands, graph, call, captured: f"{call!r}({', '.join(operands[captured:])})",
@@ -429,25 +519,6 @@ class TangentCall(Call):
         return fit(self.checked("a tangent", tangent, expected), expected)
 
 
-def _pull_jvp(call: Any, primals: Values, active: Flags) -> Any:
-    """Record the rule as a list of linear operations, and walk back along that list."""
-    nodes = [Node(type_of_value(p)) if flag else None for p, flag in zip(primals, active, strict=True)]
-    with running(RuleTrace()) as trace:
-        outputs, tangents = call.tangents(primals, boxes_of(trace, [None] * len(nodes), nodes))
-    states = [state_of(trace, tangent) for tangent in tangents]
-
-    def pullback(cotangents: Values) -> list[Any]:
-        seeds = [
-            (state.node, unbroadcast(cotangent, state.value))
-            for state, cotangent in zip(states, cotangents, strict=True)
-            if state is not None and cotangent is not None
-        ]
-        with _transposing(call):
-            return walk_back(seeds, nodes)
-
-    return outputs, pullback
-
-
 class custom_jvp(CustomFunction):  # noqa: N801 (JAX's name)
     """Give a function a rule for its tangent, which both modes use instead of differentiating the function.
 
@@ -475,12 +546,7 @@ class custom_jvp(CustomFunction):  # noqa: N801 (JAX's name)
     """
 
     operation = "custom_jvp"
-    primitive = _primitive(
-        "custom_jvp",
-        "a function with a custom rule for its tangent",
-        lambda call, primals, tangents: call.tangents(primals, tangents),
-        _pull_jvp,
-    )
+    doc = "a function with a custom rule for its tangent"
     call_type = TangentCall
 
     def defjvp(self, jvp: Callable[..., Any]) -> Callable[..., Any]:
@@ -536,8 +602,8 @@ class CotangentCall(Call):
         output, residuals = self.pair(self.function.forward(*self.arguments(primals)), "(output, residuals)")
         return self.output(output), residuals
 
-    def backward(self, residuals: Any, cotangents: Values) -> list[Any]:
-        """Apply the backward function: a cotangent for each operand (None: zero)."""
+    def backward(self, residuals: Any, cotangents: Values, active: Flags) -> list[Any]:
+        """Apply the backward function: a cotangent for each operand (None: zero), whether it is active or not."""
         cotangent = tree.unflatten(self.structure, cotangents)
         result = self.function.backward(*self.settings, residuals, cotangent)
         count = len(self.packed.structure.children)
@@ -545,25 +611,8 @@ class CotangentCall(Call):
             got = f"{len(result)}" if isinstance(result, tuple) else type(result).__name__  # pyright: ignore[reportUnknownArgumentType]
             requirement = "it must return a tuple with a cotangent, or None, for each argument"
             raise ArgumentError(message(self.rule, requirement, f"{got} for {count} arguments"))
-        leaves = self._leaves(self.packed.structure, result)
+        leaves = self.leaves(self.packed.structure, result)
         return [self._cotangent(leaves[i], t) for i, t in zip(self.packed.positions, self.types, strict=True)]
-
-    def _leaves(self, structure: tree.Structure, value: Any) -> list[Any]:
-        """Return a leaf for each leaf of a structure; None stands for any part of it."""
-        if value is None:
-            return [None] * structure.leaf_count()
-        if structure.kind is None:
-            return [value]
-        got = tree.flatten(value)[1]
-        if (got.kind, got.keys, len(got.children)) != (
-            structure.kind,
-            structure.keys,
-            len(structure.children),
-        ):
-            requirement = f"a cotangent must have the containers of its argument, {tree.show(structure)}"
-            raise ArgumentError(message(self.rule, requirement, tree.show(got)))
-        parts = zip(structure.children, (tree.children(value) or {}).values(), strict=True)
-        return [leaf for child, part in parts for leaf in self._leaves(child, part)]
 
     def _cotangent(self, cotangent: Any, expected: TensorType) -> Any:
         if cotangent is None or not is_inexact(expected.dtype):
@@ -572,36 +621,6 @@ class CotangentCall(Call):
             requirement = "a cotangent must be an array or a number"
             raise DtypeError(message(self.rule, requirement, type(cotangent).__name__))
         return self.checked("a cotangent", cotangent, expected)
-
-
-def _pull_vjp(call: Any, primals: Values, active: Flags) -> Any:
-    outputs, residuals = call.forward(primals)
-
-    def pullback(cotangents: Values) -> list[Any]:
-        pairs = zip(cotangents, outputs, strict=True)
-        return call.backward(residuals, [or_zero(ct, type_of(value)) for ct, value in pairs])
-
-    return outputs, pullback
-
-
-def _push_vjp(call: Any, primals: Values, tangents: Values) -> Any:
-    """Transpose the backward function, which is linear in the cotangent."""
-    outputs, residuals = call.forward(primals)
-    types = list(map(type_of, outputs))
-    pairs = zip(outputs, types, strict=True)
-    nodes = [Node(type_of_value(value)) if is_inexact(type_.dtype) else None for value, type_ in pairs]
-    with _transposing(call):
-        with running(RuleTrace()) as trace:
-            states = [
-                state_of(trace, cotangent)
-                for cotangent in call.backward(residuals, boxes_of(trace, list(map(zeros, types)), nodes))
-            ]
-        seeds = [
-            (state.node, unbroadcast(tangent, state.value))
-            for state, tangent in zip(states, tangents, strict=True)
-            if state is not None and tangent is not None
-        ]
-        return outputs, walk_back(seeds, nodes)
 
 
 class custom_vjp(CustomFunction):  # noqa: N801 (JAX's name)
@@ -631,9 +650,7 @@ class custom_vjp(CustomFunction):  # noqa: N801 (JAX's name)
     """
 
     operation = "custom_vjp"
-    primitive = _primitive(
-        "custom_vjp", "a function with a custom rule for its cotangent", _push_vjp, _pull_vjp
-    )
+    doc = "a function with a custom rule for its cotangent"
     call_type = CotangentCall
 
     def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:

@@ -17,7 +17,6 @@ INSTEAD: dict[str, dict[str, str]] = {
         "make_vjp": "wg.vjp(f, x)",
         "make_jvp": "wg.jvp(f, (x,), (v,))",
         "defvjp": "wg.custom_vjp",
-        "autograd": "wg.grad",
         "lax": _LOOPS,
         "tree_util": _TREES,
         "tree_map": "wg.tree.map_tree(f, tree)",

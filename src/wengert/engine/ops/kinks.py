@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.engine.boxes import Box, concrete
+from wengert.engine.boxes import RUNNING, Box, concrete
 from wengert.engine.core.dtypes import NUMPY_SCALAR
 from wengert.engine.core.errors import KinkWarning, message
 from wengert.engine.core.float_classes import kinks_asked
@@ -44,7 +44,7 @@ def _differentiated(primals: Sequence[Any], tangents: Sequence[Any], out: Any, *
         checked = require_smooth(0.0 * out, holds, operation=operation, requirement=requirement)
         nothing = where(equal(checked, 0), 0.0, tangent if moving is None else moving)  # keeps the check
         return nothing if tangent is None else tangent + nothing
-    numbers = known_numbers(primals[1])
+    numbers = None if RUNNING.takes_choices else known_numbers(primals[1])
     if numbers is not None and not np.all(numbers):
         warnings.warn(message(operation, _REQUIREMENT, hint=_HINT), KinkWarning, stacklevel=2)
     return tangent

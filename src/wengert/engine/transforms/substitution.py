@@ -21,7 +21,7 @@ import os
 import threading
 import weakref
 from abc import ABCMeta
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import EnumMeta
 from types import (
@@ -109,6 +109,8 @@ class _Mode(threading.local):
     """Whether copies have rewritten control flow."""
     many_turns: Any = None
     """The code whose loops are staged because they have many turns."""
+    is_asked = True
+    """Whether a function that asks for types past a box has a copy in its first run."""
 
 
 _mode = _Mode()
@@ -284,9 +286,21 @@ def current(
     if code is not None and not _mode.staged and (code in staged or code is many_turns):
         return functools.partial(staged_call, function)
     is_needy = ENABLED and (
-        (code is not None and code in _NEEDY) or asks_for_types(function, *arguments, *options.values())
+        (code is not None and code in _NEEDY)
+        or (_mode.is_asked and asks_for_types(function, *arguments, *options.values()))
     )
     return _copied_call(function) if is_needy else function
+
+
+@contextlib.contextmanager
+def written_for_boxes() -> Generator[None]:
+    """Let functions run as they are unless they lose a value, without warnings of kinks: they know other boxes."""
+    before = _mode.is_asked, RUNNING.takes_choices
+    _mode.is_asked, RUNNING.takes_choices = False, True
+    try:
+        yield
+    finally:
+        _mode.is_asked, RUNNING.takes_choices = before
 
 
 def staged_call(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:

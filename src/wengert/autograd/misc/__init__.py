@@ -1,0 +1,7 @@
+"""autograd's helpers: flat vectors, optimisers, fixed points."""
+
+from functools import partial as const_graph
+
+from wengert.autograd.misc.flatten import flatten as flatten
+
+__all__ = ["const_graph", "flatten"]
