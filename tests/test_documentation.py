@@ -15,6 +15,7 @@ import scipy
 
 MODULES = [
     "wengert",
+    "wengert.boost",
     "wengert.data",
     "wengert.errors",
     "wengert.estimators",
@@ -22,6 +23,7 @@ MODULES = [
     "wengert.implicit",
     "wengert.inspect",
     "wengert.integrate",
+    "wengert.interop",
     "wengert.linalg",
     "wengert.nn",
     "wengert.optim",

@@ -81,6 +81,7 @@ WINGS = {
         "train": """_version core ir boxes ops transforms control compiler compiler.llvm machine compiler.runtime
             random nn optim parallel data""",
         "estimators": "core nn optim data train",
+        "boost": "core transforms control compiler",
     },
     "tools": {
         "testing": "core ir boxes transforms",
@@ -88,6 +89,7 @@ WINGS = {
         "explorer": "core kernels ir nest boxes primitive ops transforms passes control compiler compiler.llvm inspect",
         "exporting": """_version core kernels ir nest primitive transforms passes compiler machine compiler.llvm
             compiler.passes compiler.runtime compiler.freestanding""",
+        "interop": "core ir nest boxes primitive ops transforms control compiler",
     },
     "app": {
         "predict": "core nn data train",
@@ -101,7 +103,8 @@ WINGS = {
         "errors": "core",
         "": """_startup _version core tree errors primitive array transforms control compiler compiler.runtime numpy
             special scipy array_api random nn optim optimize fit integrate implicit linalg testing inspect explorer
-            exporting data sparse parallel train estimators predict report""",
+            exporting data sparse parallel train estimators boost
+            interop predict report""",
     },
 }
 ROOMS = {room: names for rooms in WINGS.values() for room, names in rooms.items()}
@@ -130,6 +133,7 @@ HOME = {
     "onnx": "nowhere",
     "torch": "nowhere",
     "jax": "nowhere",
+    "pytensor": "nowhere",
     "tensorflow": "nowhere",
 }
 ALWAYS_LOADED = {"wengert", "numpy"}
