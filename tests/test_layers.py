@@ -81,6 +81,7 @@ WINGS = {
         "train": """_version core ir boxes ops transforms control compiler compiler.llvm machine compiler.runtime
             random nn optim parallel data""",
         "estimators": "core nn optim data train",
+        "boost": "core transforms control compiler",
     },
     "tools": {
         "testing": "core ir boxes transforms",
@@ -90,6 +91,7 @@ WINGS = {
         "exporting": """_version core kernels ir nest primitive transforms passes compiler machine compiler.llvm
             compiler.mathlib compiler.scalars compiler.passes compiler.schedule compiler.runtime
             compiler.freestanding""",
+        "interop": "core ir nest boxes primitive ops transforms control compiler",
     },
     "app": {
         "predict": "core nn data train",
@@ -103,7 +105,7 @@ WINGS = {
         "errors": "core",
         "": """_startup _version core tree errors primitive array transforms control compiler compiler.runtime numpy
             special scipy array_api random nn optim optimize fit integrate implicit linalg testing autograd inspect
-            explorer exporting data sparse parallel train estimators predict report""",
+            explorer exporting data sparse parallel train estimators boost interop predict report""",
     },
 }
 ROOMS = {room: names for rooms in WINGS.values() for room, names in rooms.items()}
@@ -132,6 +134,7 @@ HOME = {
     "onnx": "nowhere",
     "torch": "nowhere",
     "jax": "nowhere",
+    "pytensor": "nowhere",
     "tensorflow": "nowhere",
 }
 ALWAYS_LOADED = {"wengert", "numpy"}

@@ -173,7 +173,10 @@ def assert_adjoint(pushed: Any, cotangent: Any, pulled: Any, direction: Any) -> 
 def test_statement_is_complete(primitive: Primitive) -> None:
     assert REGISTRY[primitive.name] is primitive
     assert primitive.doc.strip() == primitive.doc != ""
-    assert (primitive.samples is None) == isinstance(primitive.lowering, ControlFlow)
+    holds_programs = isinstance(primitive.lowering, ControlFlow) or isinstance(
+        primitive.derivative, HigherOrder
+    )
+    assert (primitive.samples is None) == holds_programs
     # A file's operands and parameters must fit these annotations (`exporting.checked`).
     arguments = inspect.signature(primitive.type_rule).parameters.values()
     assert all(one.annotation is not one.empty for one in arguments)

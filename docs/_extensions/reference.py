@@ -29,10 +29,11 @@ PARTS = {
         "wengert.autograd.extend",
     ],
     "Many processes": ["wengert.parallel"],
+    "Other frameworks": ["wengert.interop"],
     "For scientists": ["wengert.optimize", "wengert.fit", "wengert.integrate", "wengert.random"],
     "Networks": [
         *("wengert.nn", "wengert.optim", "wengert.optim.schedules", "wengert.data", "wengert.train"),
-        *("wengert.predict", "wengert.report", "wengert.estimators"),
+        *("wengert.predict", "wengert.report", "wengert.estimators", "wengert.boost"),
     ],
     "Functions": [
         *("wengert.special", "wengert.scipy.linalg", "wengert.scipy.integrate", "wengert.scipy.stats"),

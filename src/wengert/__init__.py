@@ -39,12 +39,14 @@ with _collector_paused():  # it would visit all that NumPy has loaded, again and
 if TYPE_CHECKING:
     from wengert import array_api as array_api
     from wengert import autograd as autograd
+    from wengert import boost as boost
     from wengert import data as data
     from wengert import estimators as estimators
     from wengert import fit as fit
     from wengert import implicit as implicit
     from wengert import inspect as inspect
     from wengert import integrate as integrate
+    from wengert import interop as interop
     from wengert import linalg as linalg
     from wengert import nn as nn
     from wengert import optim as optim
@@ -82,8 +84,8 @@ if TYPE_CHECKING:
     from wengert.testing import check_grads as check_grads
 
 _PACKAGES = """
-    array_api autograd data estimators fit implicit inspect integrate linalg nn optim optimize parallel predict random
-    report scipy sparse testing train
+    array_api autograd boost data estimators fit implicit inspect integrate interop linalg nn optim optimize
+    parallel predict random report scipy sparse testing train
 """
 _CONTROL = "checkpoint cond custom_jvp custom_vjp fori_loop scan stop_gradient while_loop"
 #: Names that load on first use: the module, and the name in it (None: the module itself).
@@ -108,13 +110,13 @@ _LATER: dict[str, tuple[str, str | None]] = {
 }
 
 __all__ = [
-    "Array", "Constant", "Dual", "Variable", "WengertError", "array_api", "autograd", "check_grads", "checkpoint",
-    "cond", "custom_jvp", "custom_vjp", "data", "derivative", "errors", "explore", "export", "fit", "fori_loop",
-    "get_threads", "gnvp", "grad", "hessian", "hessp", "hvp", "implicit", "inspect", "integrate", "jacfwd",
-    "jacobian", "jacrev", "jet", "jit", "jvp", "laplacian", "linalg", "linear_solve", "linearize", "load", "nn",
-    "no_grad", "numpy", "optim", "optimize", "parallel", "random", "scan", "scipy", "set_threads", "source", "sparse",
-    "sparse_hessian", "sparse_jacobian", "special", "stop_gradient", "testing", "trace", "train", "tree",
-    "value_and_grad", "vjp", "vmap", "while_loop",
+    "Array", "Constant", "Dual", "Variable", "WengertError", "array_api", "autograd", "boost", "check_grads",
+    "checkpoint", "cond", "custom_jvp", "custom_vjp", "data", "derivative", "errors", "explore", "export", "fit",
+    "fori_loop", "get_threads", "gnvp", "grad", "hessian", "hessp", "hvp", "implicit", "inspect", "integrate",
+    "interop", "jacfwd", "jacobian", "jacrev", "jet", "jit", "jvp", "laplacian", "linalg", "linear_solve",
+    "linearize", "load", "nn", "no_grad", "numpy", "optim", "optimize", "parallel", "random", "scan", "scipy",
+    "set_threads", "source", "sparse", "sparse_hessian", "sparse_jacobian", "special", "stop_gradient", "testing",
+    "trace", "train", "tree", "value_and_grad", "vjp", "vmap", "while_loop",
 ]  # fmt: skip
 
 

@@ -184,7 +184,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
 
     Args:
         x: an array with the DLPack protocol.
-        device: None or ``"cpu"``.
+        device: None, or ``"cpu"``, for which an array on another device is brought here.
         copy: as for `asarray`.
 
     Returns:
@@ -194,7 +194,11 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
         >>> from_dlpack(np.arange(2)).shape
         (2,)
     """
-    return asarray(x if isinstance(x, Box) else np.from_dlpack(x), device=device, copy=copy)
+    check_device("from_dlpack", device)
+    if isinstance(x, Box):
+        return asarray(x, copy=copy)
+    options: Any = {} if device is None else {"device": device}  # NumPy 2.0 lacks it
+    return asarray(np.from_dlpack(x, **options), copy=copy)
 
 
 def astype(x: Any, dtype: Any, copy: bool = True, device: Any = None) -> Any:

@@ -166,7 +166,16 @@ class Conversions(Operators):
         hint = "write wengert.numpy.take(x, i), or wengert.numpy.array(x)[i]"
         return np.array(self._concrete(name, hint), dtype=dtype)
 
-    __dlpack__ = _lost(
+    def __dlpack__(
+        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+    ) -> Any:
+        """Export a constant: a copy, as a write of the consumer's must not reach it; else raise an error."""
+        if copy is False:
+            raise BufferError(message("from_dlpack", "copy=False is refused: a constant must be copied"))
+        options = {"max_version": max_version, "dl_device": dl_device}  # NumPy 2.0 has neither
+        return self._exported(stream=stream, **{name: x for name, x in options.items() if x is not None})
+
+    _exported = _lost(
         "from_dlpack", _EXPORTED, on_constant=lambda x, **options: np.array(x).__dlpack__(**options)
     )
     __dlpack_device__ = _lost("from_dlpack", _EXPORTED, on_constant=lambda x: x.__dlpack_device__())

@@ -56,8 +56,13 @@ def enter(text: str, problem: Exception, file: str, line: int, function: str, of
 
 
 def is_users_own(problem: BaseException) -> bool:
-    """Return whether `user_error` made an exception."""
+    """Return whether an exception is of the user's program, or of code that this calls."""
     return bool(getattr(problem, _MARK, False))
+
+
+def mark_as_users(problem: Exception) -> None:
+    """Mark an exception of code that is not Wengert's: no message of ours takes its place."""
+    setattr(problem, _MARK, "foreign")
 
 
 def is_of_math(problem: BaseException) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.engine.core import tree
 from wengert.engine.core.dtypes import BOOL, Dtype, dtype_of, is_complex, real_dtype
 from wengert.engine.core.errors import DtypeError
 from wengert.engine.core.shapes import shape_of
@@ -482,9 +483,7 @@ def _by_numpy(
     names, values = tuple(equation.params), tuple(equation.params.values())
     results = on_pairs(*inputs, operation=operation.name, flags=tuple(flags), names=names, values=values)
     parts = list[Any]()
-    for out, result in zip(
-        equation.outputs, results if len(equation.outputs) > 1 else [results], strict=True
-    ):
+    for out, result in zip(equation.outputs, tree.leaves(results), strict=True):
         parts += _apart(result) if is_complex(out.dtype) else [result]
     return parts
 
