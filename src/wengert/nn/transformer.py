@@ -193,7 +193,7 @@ class Transformer(Displayed):
             keys = _keys("Transformer", key, len(keys))
             y = dropout(y, self.dropout, keys[-1])
         for block, own in zip(self.blocks, keys, strict=False):
-            y, _ = block.apply(y, training=training, key=own, mask=mask)
+            y, _ = block.apply(y, None, training=training, key=own, mask=mask)
         return self.head(self.norm(y)), state
 
     def initial_cache(self, examples: int | Sequence[int], length: int) -> tuple[KeyValueCache, ...]:
