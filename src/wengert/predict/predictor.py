@@ -63,18 +63,9 @@ class Predictor:
             DataError: the run does not exist, is damaged, has no model yet, or does not classify.
             UntrustedError: the copy of a user's file is not trusted.
         """
-        path, checkpoint = Path(folder), None
-        if path.absolute().parent.name == CHECKPOINTS and path.is_file():
-            path, checkpoint = path.absolute().parents[1], path.with_suffix(SUFFIX)
-        run = Run.open(path, trust=trust)
+        run, model = opened(folder, trust=trust)
         if not run.task.classifies:
             raise DataError(f"{run.path}: the {run.task.title} does not classify images, so it has no labels")
-        try:
-            model = run.model(checkpoint)
-        except FileNotFoundError as problem:
-            name = os.path.basename(str(problem.filename))
-            reason = f": {_why_no_model(run)}" if checkpoint is None else ", which is part of the checkpoint"
-            raise DataError(f"{run.path}: the run has no {name}{reason}") from None
         data = run.settings.data
         return cls(run, model, SOURCES[data].classes if data in SOURCES else DIGITS)
 
@@ -125,6 +116,20 @@ class Predictor:
             One label for each image.
         """
         return [self.classes[best] for best in np.argmax(self.probabilities(images), axis=1)]
+
+
+def opened(folder: str | os.PathLike[str], *, trust: bool) -> tuple[Run, Any]:
+    """Return a run and its model, of the end or of a checkpoint; see `Predictor.open`."""
+    path, checkpoint = Path(folder), None
+    if path.absolute().parent.name == CHECKPOINTS and path.is_file():
+        path, checkpoint = path.absolute().parents[1], path.with_suffix(SUFFIX)
+    run = Run.open(path, trust=trust)
+    try:
+        return run, run.model(checkpoint)
+    except FileNotFoundError as problem:
+        name = os.path.basename(str(problem.filename))
+        reason = f": {_why_no_model(run)}" if checkpoint is None else ", which is part of the checkpoint"
+        raise DataError(f"{run.path}: the run has no {name}{reason}") from None
 
 
 def _why_no_model(run: Run) -> str:
