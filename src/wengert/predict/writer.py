@@ -102,6 +102,7 @@ class Writer:
             return self.model(np.array([symbols[-CONTEXT:]]))[0, -1], None, 0
         if cache is None or int(cache[0].count) + len(symbols) - read > CONTEXT:
             # The model has learned no steps beyond its context: it forgets the older half.
-            cache, read = self.model.initial_cache((), CONTEXT), max(0, len(symbols) - CONTEXT // 2)
+            read = 0 if len(symbols) <= CONTEXT else len(symbols) - CONTEXT // 2
+            cache = self.model.initial_cache((), CONTEXT)
         logits, cache = self.model.extend(np.array(symbols[read:]), cache)
         return logits[-1], cache, len(symbols)
