@@ -142,6 +142,11 @@ def rotary(x: Any, start: Any = 0, *, base: float = 10_000.0) -> Any:
 class KeyValueCache(NamedTuple):
     """The keys and the values of earlier steps, from `MultiHeadAttention.initial_cache`.
 
+    Args:
+        keys: (..., heads, length, size of a head).
+        values: like the keys.
+        count: the number of steps that the cache holds; the others are not used.
+
     Example:
         >>> cache = MultiHeadAttention(8, 2, seed=0, causal=True).initial_cache(3, 5)
         >>> cache.keys.shape, int(cache.count)
@@ -149,10 +154,8 @@ class KeyValueCache(NamedTuple):
     """
 
     keys: Any
-    """(..., heads, length, size of a head)."""
     values: Any
     count: Any
-    """The number of steps that the cache holds; the others are not used."""
 
 
 @dataclasses.dataclass(init=False)

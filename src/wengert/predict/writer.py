@@ -23,6 +23,10 @@ class Writer:
 
     A model with `Transformer.extend` reads each byte once: the keys and the values of the bytes before are kept.
 
+    Args:
+        run: the run.
+        model: a function of bytes (examples, steps) that returns logits (examples, steps, 256).
+
     Example:
         >>> import tempfile
         >>> from wengert.train import TASKS, Outcome, RunFolder
