@@ -148,7 +148,7 @@ def test_dropout_is_in_training_only(rng):
     [
         (lambda: nn.TransformerBlock(6, 4, seed=0), ArgumentError, "heads must divide"),
         (lambda: nn.TransformerBlock(6, 2, seed=0), ArgumentError, "heads of an even size"),
-        (lambda: nn.TransformerBlock(8, 2, seed=0, dropout=1.0), ArgumentError, "dropout must lie"),
+        (lambda: nn.TransformerBlock(8, 2, seed=0, dropout=1.5), ArgumentError, "the rate must lie"),
         (lambda: nn.TransformerBlock(8, 2, seed=0)(np.ones((2, 5))), ShapeError, "RMSNorm"),
         (lambda: nn.Transformer(3, 8, 2, 1, seed=0)(np.array([3])), OutOfRangeError, r"\[0, 3\)"),
     ],

@@ -179,8 +179,8 @@ def call(*arguments: Any, **options: Any) -> Any:
         (call(loss, (X, Y), metrics={"m": lambda m, x, y: m(x)}), ShapeError, "m must return a number"),
         (call(loss, (X, Y), metrics={"loss": loss}), ArgumentError, "another name"),
         (call(loss, (X, Y), optim.adam), ArgumentError, "must be an Optimiser"),
-        (call(loss, (X, Y), epochs=0), ArgumentError, "epochs must be an integer >= 1"),
-        (call(loss, (X, Y), batch_size=2.0), ArgumentError, "batch_size must be"),
+        (call(loss, (X, Y), epochs=0), ArgumentError, "epochs must be an integer of at least 1"),
+        (call(loss, (X, Y), batch_size=2.0), ArgumentError, "batch-size must be"),
         (call(loss, (X, Y), keep="first"), ArgumentError, "keep must be"),
     ],
 )

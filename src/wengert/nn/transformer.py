@@ -8,13 +8,12 @@ from typing import Any
 
 from wengert import random
 from wengert.engine.core.docstrings import documented
-from wengert.engine.core.errors import ArgumentError, message
 from wengert.engine.core.tree import static
 from wengert.nn.activations import gelu
 from wengert.nn.attention import KeyValueCache, MultiHeadAttention
 from wengert.nn.display import Displayed
 from wengert.nn.initialisers import Seed, generator
-from wengert.nn.layers import Dense, Embedding, dropout
+from wengert.nn.layers import Dense, Dropout, Embedding
 from wengert.nn.normalisation import RMSNorm
 
 _TERMS = {
@@ -81,15 +80,11 @@ class TransformerBlock(Displayed):
         self.attention = MultiHeadAttention(size, heads, seed=rng, causal=causal, rotary=rotary, bias=bias)
         self.expand = Dense(size, hidden, seed=rng, bias=bias)
         self.contract = Dense(hidden, size, seed=rng, bias=bias)
-        self.activation, self.dropout = activation, _checked_rate("TransformerBlock", dropout)
+        self.activation, self.dropout = activation, Dropout(dropout).rate
 
     def __call__(self, x: Any, mask: Any = None) -> Any:
         """Apply the block to (..., steps, size), as it is after training; the mask is as for `MultiHeadAttention`."""
-        y = x + self.attention(self.before(x), mask=mask)
-        return y + self._perceptron(y)
-
-    def _perceptron(self, y: Any) -> Any:
-        return self.contract(self.activation(self.expand(self.after(y))))
+        return self.apply(x, mask=mask)[0]
 
     def initial_state(self) -> None:
         """Return None: the block has no state."""
@@ -98,11 +93,11 @@ class TransformerBlock(Displayed):
         self, x: Any, state: Any = None, *, training: bool = False, key: Any = None, mask: Any = None
     ) -> tuple[Any, Any]:
         """Apply the block, in training with dropout, and return the state unchanged."""
-        if not training or not self.dropout:
-            return self(x, mask), state
-        keys = _keys("TransformerBlock", key, 2)
-        y = x + dropout(self.attention(self.before(x), mask=mask), self.dropout, keys[0])
-        return y + dropout(self._perceptron(y), self.dropout, keys[1]), state
+        y = x + _dropped(self, self.attention(self.before(x), mask=mask), training, key, 0)
+        return y + _dropped(self, self._perceptron(y), training, key, 1), state
+
+    def _perceptron(self, y: Any) -> Any:
+        return self.contract(self.activation(self.expand(self.after(y))))
 
     def initial_cache(self, examples: int | Sequence[int], length: int) -> KeyValueCache:
         """Return an empty cache, as `MultiHeadAttention.initial_cache` does."""
@@ -119,6 +114,7 @@ class TransformerBlock(Displayed):
     _TERMS,
     symbols="the number of symbols; they are numbered from 0.",
     layers="the number of blocks.",
+    options="further options of `TransformerBlock`.",
     Raises=_RAISES + "\nOutOfRangeError: a symbol is not in [0, symbols).",
 )
 @dataclasses.dataclass(init=False)
@@ -152,30 +148,15 @@ class Transformer(Displayed):
         layers: int,
         *,
         seed: Seed,
-        hidden: int | None = None,
         dropout: float = 0.0,
-        activation: Callable[[Any], Any] = gelu,
         norm: Callable[[int], Any] = RMSNorm,
-        bias: bool = True,
+        **options: Any,
     ) -> None:
-        rng = generator(seed)
+        rng, options = generator(seed), {"dropout": dropout, "norm": norm, **options}
         self.embedding = Embedding(symbols, size, seed=rng)
-        self.blocks = tuple(
-            TransformerBlock(
-                size,
-                heads,
-                seed=rng,
-                hidden=hidden,
-                dropout=dropout,
-                activation=activation,
-                norm=norm,
-                bias=bias,
-            )
-            for _ in range(layers)
-        )
-        self.norm = norm(size)
-        self.head = Dense(size, symbols, seed=rng, bias=False)
-        self.dropout = _checked_rate("Transformer", dropout)
+        self.blocks = tuple(TransformerBlock(size, heads, seed=rng, **options) for _ in range(layers))
+        self.norm, self.head = norm(size), Dense(size, symbols, seed=rng, bias=False)
+        self.dropout = Dropout(dropout).rate
 
     def __call__(self, symbols: Any, mask: Any = None) -> Any:
         """Return the logits (..., steps, symbols) for integers (..., steps), as they are after training."""
@@ -188,11 +169,9 @@ class Transformer(Displayed):
         self, x: Any, state: Any = None, *, training: bool = False, key: Any = None, mask: Any = None
     ) -> tuple[Any, Any]:
         """Return the logits, in training with dropout, and the state unchanged."""
-        y, keys = self.embedding(x), (None,) * (len(self.blocks) + 1)
-        if training and self.dropout:
-            keys = _keys("Transformer", key, len(keys))
-            y = dropout(y, self.dropout, keys[-1])
-        for block, own in zip(self.blocks, keys, strict=False):
+        y = _dropped(self, self.embedding(x), training, key, len(self.blocks))
+        for number, block in enumerate(self.blocks):
+            own = None if key is None else random.fold_in(key, number)
             y, _ = block.apply(y, None, training=training, key=own, mask=mask)
         return self.head(self.norm(y)), state
 
@@ -217,15 +196,7 @@ class Transformer(Displayed):
         return self.head(self.norm(y)), tuple(after)
 
 
-def _checked_rate(name: str, rate: float) -> float:
-    if not 0 <= rate < 1:
-        raise ArgumentError(message(name, "dropout must lie in [0, 1)", repr(rate)))
-    return float(rate)
-
-
-def _keys(name: str, key: Any, count: int) -> tuple[Any, ...]:
-    """Return keys for the parts of a model."""
-    if key is None:
-        hint = "write nn.apply(model, x, state, training=True, key=wg.random.key(seed)), with a new key each time"
-        raise ArgumentError(message(name, "training needs a key", hint=hint))
-    return tuple(random.fold_in(key, number) for number in range(count))
+def _dropped(layer: Any, y: Any, training: bool, key: Any, number: int) -> Any:
+    """Return values with a layer's dropout in training, which draws from a key of its own."""
+    own = None if key is None else random.fold_in(key, number)
+    return Dropout(layer.dropout).apply(y, training=training, key=own)[0]

@@ -25,7 +25,7 @@ from wengert.train.agreement import checksum
 from wengert.train.checkpoint_files import Checkpoints, checkpoints_in
 from wengert.train.loop import BarReporter, Progress, Reporter, steps_of, train
 from wengert.train.reporters import EpochLines
-from wengert.train.settings import OPTIONS, Settings, SettingsError
+from wengert.train.settings import OPTIONS, Settings, SettingsError, check_value
 from wengert.train.state import (
     EpochResult,
     State,
@@ -154,7 +154,8 @@ def fit(
     """
     metrics = dict(metrics or {})
     task = _task(model, loss, data, optimiser or optim.adam(1e-3), metrics)
-    settings = _settings(epochs, batch_size, patience, keep, seed, save_every, compiled)
+    numbers = {"epochs": epochs, "batch_size": batch_size, "seed": seed, "save_every": save_every}
+    settings = _settings(keep, patience, compiled, **numbers)
     data, validation = _checked("data", data, None), _checked("validation", validation, data)
     tested: Any = () if validation is None else validation
     labels: Any = ()
@@ -171,12 +172,8 @@ def fit(
     lines = EpochLines(epochs, verbose, validation is not None)
     with lines, Bar("fit", epochs * steps, wanted=False if verbose else None) as bar:
         shown = lines if verbose else BarReporter(bar)
-        followers = [
-            shown,
-            *([reporter] if reporter else []),
-            *([_Saver(saved, save_every)] if saved else []),
-        ]
-        outcome = train(task, settings, dataset, _All(followers), compiled=compiled, state=start)
+        followers = _Followers([shown, *([reporter] if reporter else [])], saved, save_every)
+        outcome = train(task, settings, dataset, followers, compiled=compiled, state=start)
     if saved is not None and outcome.interrupted:
         saved.save(outcome.state)
     history = [lines.described(result) for result in outcome.history]
@@ -187,31 +184,13 @@ def fit(
 # -- arguments -------------------------------------------------------------------------------------------
 
 
-def _settings(
-    epochs: int,
-    batch_size: int,
-    patience: int | None,
-    keep: str | None,
-    seed: int,
-    save_every: float,
-    compiled: bool,
-) -> Settings:
+def _settings(keep: str | None, patience: int | None, compiled: bool, **numbers: Any) -> Settings:
     keep = keep or ("last" if patience is None else "best")
     if keep not in ("last", "best"):
         raise ArgumentError(message("fit", 'keep must be "last" or "best"', repr(keep)))
-    numbers: dict[str, tuple[Any, int]] = {
-        "epochs": (epochs, 1),
-        "batch_size": (batch_size, 1),
-        "seed": (seed, 0),
-    }
-    numbers |= {} if patience is None else {"patience": (patience, 1)}
-    for name, (number, least) in numbers.items():
-        if isinstance(number, bool) or not isinstance(number, int) or number < least:
-            raise ArgumentError(message("fit", f"{name} must be an integer >= {least}", repr(number)))
-    return Settings(
-        "fit", "arrays", epochs, batch_size, 0.0, seed, patience=patience, keep=keep, save_every=save_every,
-        eager=not compiled,
-    )  # fmt: skip
+    for name, number in (numbers | ({} if patience is None else {"patience": patience})).items():
+        check_value(name.replace("_", "-"), number)
+    return Settings("fit", "arrays", rate=0.0, patience=patience, keep=keep, eager=not compiled, **numbers)
 
 
 def _checked(name: str, data: Any, other: Any) -> Any:
@@ -296,38 +275,26 @@ def _resumed(saved: Checkpoints, settings: Settings, start: State) -> State:
     return state or start
 
 
-class _Saver:
-    """A reporter that saves checkpoints."""
+class _Followers:
+    """Reporters in order, and checkpoints after each epoch and when it is time."""
 
-    def __init__(self, saved: Checkpoints, pause: float) -> None:
-        self._saved, self._pause, self._last = saved, pause, time.monotonic()
+    def __init__(self, reporters: Sequence[Reporter], saved: Checkpoints | None, pause: float) -> None:
+        self._reporters, self._saved, self._pause, self._last = reporters, saved, pause, time.monotonic()
 
     def on_steps(self, progress: Progress, state: State) -> None:
-        """Save a checkpoint if it is time."""
+        """Report some steps to all, and save a checkpoint if it is time."""
+        for reporter in self._reporters:
+            reporter.on_steps(progress, state)
         if time.monotonic() - self._last >= self._pause:
             self._save(state)
 
     def on_epoch(self, result: EpochResult, state: State) -> None:
-        """Save a checkpoint."""
+        """Report an epoch to all, and save a checkpoint."""
+        for reporter in self._reporters:
+            reporter.on_epoch(result, state)
         self._save(state)
 
     def _save(self, state: State) -> None:
-        self._saved.save(state)
+        if self._saved is not None:
+            self._saved.save(state)
         self._last = time.monotonic()
-
-
-class _All:
-    """Several reporters, in order."""
-
-    def __init__(self, reporters: Sequence[Reporter]) -> None:
-        self._reporters = reporters
-
-    def on_steps(self, progress: Progress, state: State) -> None:
-        """Report some steps to all."""
-        for reporter in self._reporters:
-            reporter.on_steps(progress, state)
-
-    def on_epoch(self, result: EpochResult, state: State) -> None:
-        """Report an epoch to all."""
-        for reporter in self._reporters:
-            reporter.on_epoch(result, state)
