@@ -58,6 +58,17 @@ def test_too_few_steps_cost_infinity_without_a_derivative():
     assert gradient[1].any()
 
 
+def test_classes_that_are_ruled_out(rng):
+    """A logit of -inf is a class of probability 0."""
+    logits, labels = rng.standard_normal((2, 4, 3)), np.array([[1], [2]])
+    logits[:, :, 1] = -np.inf
+    value, gradient = wg.value_and_grad(lambda z: nn.ctc_loss(z[1:], labels[1:]))(logits)
+    np.testing.assert_allclose(value, by_paths(nn.log_softmax(logits[1]), [2], 0))
+    assert np.isfinite(gradient).all()
+    assert nn.ctc_loss(logits[:1], labels[:1]) == np.inf
+    check_grads(lambda z: nn.ctc_loss(z, labels), (rng.standard_normal((2, 3, 3)),), order=2)
+
+
 @pytest.mark.slow
 def test_long_sequences_do_not_underflow(rng):
     logits = (30 * rng.standard_normal((1, 300, 5))).astype("f4")

@@ -102,6 +102,9 @@ def test_a_full_cache_is_an_error(transform, rng):
         extend(x[:, :2], cache)
     with pytest.raises(OutOfRangeError, match="7 more must fit"):
         extend(x, layer.initial_cache(2, 6))
+    for wrong in (x[:1, :1], x[0, :1]):
+        with pytest.raises(ShapeError, match=r"the cache is one for sequences \(2,\)"):
+            extend(wrong, cache)
 
 
 def test_only_causal_layers_are_extended(rng):

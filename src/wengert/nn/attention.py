@@ -272,6 +272,7 @@ class MultiHeadAttention(Displayed):
 
         Raises:
             ArgumentError: the layer is not causal.
+            ShapeError: the input or the cache does not fit.
             OutOfRangeError: the steps do not fit into the cache.
         """
         if not self.causal:
@@ -286,6 +287,9 @@ class MultiHeadAttention(Displayed):
             operand(cache.count), count=room, operation="MultiHeadAttention", requirement=requirement
         )
         q, k, v = (self._split(layer(x)) for layer in (self.query, self.key, self.value))
+        if shape_of(k)[:-2] != shape_of(cache.keys)[:-2]:
+            requirement = f"the cache is one for sequences {shape_of(cache.keys)[:-3]}"
+            raise ShapeError(message("MultiHeadAttention", requirement, show(x)))
         place = np.arange(length) - count
         keys, values = (
             where(

@@ -88,7 +88,8 @@ def ctc_loss(
             np.concatenate([np.full((examples, n), lowest, a.dtype), a], axis=1)[:, :-n] for n in (1, 2)
         )
         terms = np.stack([a, one, where(skips, two, lowest)])
-        new = np.maximum(_log_sum(terms) + log_y_t, lowest)
+        new = _log_sum(terms) + log_y_t
+        new = where(new > lowest, new, lowest)  # the sum of further terms stays finite
         return where(np.expand_dims(t < times, 1), new, a), None
 
     start = np.where(np.arange(2 * most + 1) == 0, 0.0, lowest).astype(dtype_of(logits))

@@ -42,7 +42,7 @@ _OWN = ("epoch", "loss", "seconds")
 """The columns of a history that are not metrics."""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class Fitted:
     """The result of `fit`; it prints as a table of the epochs.
 
@@ -77,6 +77,8 @@ class Fitted:
         ]
         end = f"best epoch {self.best}{', interrupted' if self.interrupted else ''}"
         return "\n".join([*lines, end])
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         heads, rows = self._cells()
@@ -115,7 +117,8 @@ def fit(
         optimiser: from `wengert.optim`; ``adam(1e-3)`` by default.
         epochs: the number of passes over the data, those before an interruption included.
         batch_size: examples of a step; the last batch of an epoch may have fewer.
-        validation: data of the same form, which are not learned; their loss and metrics are computed after each epoch.
+        validation: data of the same form, which are not learned; their loss and metrics are computed after each epoch,
+            as means over batches of at most 1000.
         metrics: functions like ``loss`` by name, means over a batch; they see the model as it is after training.
         patience: stop after this number of epochs in which the validation loss (without validation data, the loss) was
             not the lowest so far.

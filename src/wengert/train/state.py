@@ -58,6 +58,9 @@ class Trained:
         """Return the model's output."""
         return nn.apply(self.model, x, self.state)[0]
 
+    def __str__(self) -> str:
+        return str(self.model)
+
     def __getattr__(self, name: str) -> Any:
         return _model_attribute(self, "model", name)
 
