@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from wengert.engine.core.errors import WengertError
 from wengert.predict.images import Images, image_files, read_images
-from wengert.predict.predictor import Predictor
+from wengert.predict.predictor import Predictor, located
 from wengert.predict.writer import Writer
-from wengert.train.runs import Run
 
 
 class PredictOptions(NamedTuple):
@@ -48,8 +46,7 @@ class Output(NamedTuple):
 
 def learned_text(run: str | os.PathLike[str], *, trust: bool) -> bool:
     """Return whether a run, or that of a checkpoint, is one of a language model."""
-    path = Path(run).absolute()
-    return Run.open(path.parents[1] if path.is_file() else path, trust=trust).task.data == "text"
+    return located(run, trust=trust)[0].task.data == "text"
 
 
 def run_writing(

@@ -63,10 +63,10 @@ class Predictor:
             DataError: the run does not exist, is damaged, has no model yet, or does not classify.
             UntrustedError: the copy of a user's file is not trusted.
         """
-        run, model = opened(folder, trust=trust)
+        run, checkpoint = located(folder, trust=trust)
         if not run.task.classifies:
             raise DataError(f"{run.path}: the {run.task.title} does not classify images, so it has no labels")
-        data = run.settings.data
+        model, data = loaded(run, checkpoint), run.settings.data
         return cls(run, model, SOURCES[data].classes if data in SOURCES else DIGITS)
 
     def probabilities(self, images: Any) -> np.ndarray[Any, Any]:
@@ -118,14 +118,18 @@ class Predictor:
         return [self.classes[best] for best in np.argmax(self.probabilities(images), axis=1)]
 
 
-def opened(folder: str | os.PathLike[str], *, trust: bool) -> tuple[Run, Any]:
-    """Return a run and its model, of the end or of a checkpoint; see `Predictor.open`."""
+def located(folder: str | os.PathLike[str], *, trust: bool) -> tuple[Run, Path | None]:
+    """Return the run of a folder, or of a file of a checkpoint and that file; see `Predictor.open`."""
     path, checkpoint = Path(folder), None
     if path.absolute().parent.name == CHECKPOINTS and path.is_file():
         path, checkpoint = path.absolute().parents[1], path.with_suffix(SUFFIX)
-    run = Run.open(path, trust=trust)
+    return Run.open(path, trust=trust), checkpoint
+
+
+def loaded(run: Run, checkpoint: Path | None) -> Any:
+    """Return the model of a run, of its end or of a checkpoint; `DataError` if there is none."""
     try:
-        return run, run.model(checkpoint)
+        return run.model(checkpoint)
     except FileNotFoundError as problem:
         name = os.path.basename(str(problem.filename))
         reason = f": {_why_no_model(run)}" if checkpoint is None else ", which is part of the checkpoint"

@@ -13,7 +13,7 @@ import numpy as np
 from wengert.data import DataError
 from wengert.data.texts import CONTEXT
 from wengert.engine.core.errors import ArgumentError, message
-from wengert.predict.predictor import opened
+from wengert.predict.predictor import loaded, located
 from wengert.train.runs import Run
 
 
@@ -60,10 +60,10 @@ class Writer:
             DataError: the run does not exist, is damaged, has no model yet, or has not learned a text.
             UntrustedError: the copy of a user's file is not trusted.
         """
-        run, model = opened(folder, trust=trust)
+        run, checkpoint = located(folder, trust=trust)
         if run.task.data != "text":
             raise DataError(f"{run.path}: the {run.task.title} has learned no text")
-        return cls(run, model)
+        return cls(run, loaded(run, checkpoint))
 
     def write(
         self, prompt: str = "", *, characters: int = 400, temperature: float = 0.8, seed: int = 0
