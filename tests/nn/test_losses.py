@@ -206,6 +206,16 @@ def test_labels_and_their_probabilities_are_the_same(loss, rng):
     np.testing.assert_allclose(loss(logits, labels), flat)
 
 
+def test_weights_do_not_change_the_precision(rng):
+    logits, labels, weights = rng.standard_normal((3, 4)).astype("f4"), np.array([0, 3, 1]), rng.random(4)
+    for loss in CLASSES:
+        value = loss(logits, labels, weights=rng.random(3), class_weights=weights, smoothing=0.1)
+        assert value.dtype == np.float32
+    assert nn.sigmoid_cross_entropy(logits, logits > 0, positive_weight=weights).dtype == np.float32
+    assert nn.sigmoid_cross_entropy(logits, logits > 0, positive_weight=2).dtype == np.float32
+    assert nn.sigmoid_cross_entropy(logits, logits > 0, positive_weight=np.float64(2)).dtype == np.float32
+
+
 def test_focal_loss_formula(rng):
     logits, labels = rng.standard_normal((5, 4)), rng.integers(0, 4, 5)
     p = (np.exp(logits) / np.exp(logits).sum(1, keepdims=True))[np.arange(5), labels]

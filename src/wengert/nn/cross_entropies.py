@@ -102,7 +102,7 @@ def _of_classes(
         requirement = "labels must be (examples,) or (examples, classes) for logits (examples, classes)"
         raise ShapeError(message(name, requirement, show(logits, labels)))
     _check_smoothing(name, smoothing)
-    of_each = _of_each_class(name, class_weights, classes)
+    of_each = _of_each_class(name, class_weights, classes, dtype_of(logits))
     weights = checked_weights(name, weights, lead)
     log_probabilities = log_softmax(logits, axis=-1)
     terms = log_probabilities if term is None else term(log_probabilities)
@@ -131,13 +131,13 @@ def _check_smoothing(name: str, smoothing: float) -> None:
         raise ArgumentError(message(name, "the smoothing must lie in [0, 1]", repr(smoothing)))
 
 
-def _of_each_class(name: str, class_weights: Any, classes: int) -> Any:
+def _of_each_class(name: str, class_weights: Any, classes: int, dtype: Any) -> Any:
     if class_weights is None:
         return None
     class_weights = operand(class_weights)
     if shape_of(class_weights) != (classes,):
         raise ShapeError(message(name, f"class_weights must be ({classes},)", show(class_weights)))
-    return class_weights
+    return with_dtype(class_weights, dtype)
 
 
 def _checked_labels(name: str, labels: Any, weights: Any, classes: int) -> Any:
@@ -178,6 +178,7 @@ def sigmoid_cross_entropy(
     weights = checked_weights(name, weights, shape_of(logits))
     labels = with_dtype(labels, dtype_of(logits)) if dtype_of(labels).kind in "biu" else labels
     labels = labels * (1 - smoothing) + smoothing / 2 if smoothing else labels
+    positive_weight = with_dtype(operand(positive_weight), dtype_of(logits))
     losses = positive_weight * labels * softplus(-logits) + (1 - labels) * softplus(logits)
     return weighted_mean(losses, weights)
 

@@ -31,8 +31,8 @@ _error = functools.partial(
 
 
 def with_dtype(x: Any, dtype: Any) -> Any:
-    """Return an array with a dtype."""
-    return x if dtype_of(x) == dtype else x.astype(dtype)
+    """Return an array with a dtype; a Python number, which takes that of the other operand, stays."""
+    return x if dtype_of(x) == dtype or type(x) in (int, float) else x.astype(dtype)
 
 
 def checked_weights(operation: str, weights: Any, shape: tuple[int, ...]) -> Any:

@@ -114,7 +114,6 @@ class TransformerBlock(Displayed):
     _TERMS,
     symbols="the number of symbols; they are numbered from 0.",
     layers="the number of blocks.",
-    options="further options of `TransformerBlock`.",
     Raises=_RAISES + "\nOutOfRangeError: a symbol is not in [0, symbols).",
 )
 @dataclasses.dataclass(init=False)
@@ -122,6 +121,9 @@ class Transformer(Displayed):
     """A language model: the logits of the next symbol after each step (Radford et al., 2018).
 
     An `Embedding`, causal `TransformerBlock`s with rotary positions, a norm, and a `Dense` layer without bias.
+
+    Args:
+        **options: further options of `TransformerBlock`.
 
     Example:
         >>> import numpy as np
