@@ -24,6 +24,7 @@ from harness.workloads import NETWORKS
 from wengert._version import versions
 from wengert.app.cli import AT_LEAST_0, AT_LEAST_1, Integer, check_data_dir, main
 from wengert.data import Dataset, digit_set, load
+from wengert.data.texts import text_set
 from wengert.engine.core.errors import ArgumentError
 from wengert.train.plots import NO_PLOTS, available
 from wengert.train.reporters import counted
@@ -66,12 +67,13 @@ def run_bench(settings: BenchSettings, out: str | None) -> int:
         raise ArgumentError("bench: none of these libraries is installed: pip install -e '.[bench]'")
     settings = settings._replace(threads=_possible(settings.threads))
     warn_if_busy()
-    dataset = _dataset(settings)
+    kinds = {NETWORKS[network].data for network in settings.networks}
+    datasets = {kind: text_set() if kind == "text" else _dataset(settings) for kind in sorted(kinds)}
     comparison = _Comparison(settings, _folder(out))
     interrupted = False
     try:
         for network in settings.networks:
-            comparison.run(network, libraries, dataset)
+            comparison.run(network, libraries, datasets[NETWORKS[network].data])
     except KeyboardInterrupt:
         interrupted = True
     comparison.show()

@@ -57,3 +57,11 @@ def test_parabola(tmp_path: Path):
     assert "at x = 5: value 25, derivative 10" in printed
     assert "largest error of the derivative: 0.0" in printed
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.slow
+def test_transformer():
+    printed = run("transformer.py")
+    answers = re.findall(r"(\d{5}) backwards is (\d{5})", printed)
+    assert len(answers) == 3
+    assert all(question[::-1] == written for question, written in answers)

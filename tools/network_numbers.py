@@ -175,6 +175,63 @@ def attention() -> None:
         keep(case, y=y, allowed=allowed)
 
 
+def losses() -> None:
+    """Compute losses with class weights, labels that are left out, smoothing and lengths, and their gradients."""
+    torch.manual_seed(1)
+    functional = torch.nn.functional
+    logits, labels, weights = draw(3, 4, 5), torch.randint(0, 5, (3, 4)), torch.rand(5)
+    labels[0, 1] = labels[2, 3] = -100
+    loss = functional.cross_entropy(logits.permute(0, 2, 1), labels, weight=weights, label_smoothing=0.2)
+    loss.backward()
+    keep_gradients("softmax cross entropy", logits=logits)
+    keep("softmax cross entropy", labels=labels, weights=weights, loss=loss)
+    logits, labels, weights = draw(3, 4), torch.rand(3, 4), torch.rand(4)
+    loss = functional.binary_cross_entropy_with_logits(logits, labels, pos_weight=weights)
+    loss.backward()
+    keep_gradients("sigmoid cross entropy", logits=logits)
+    keep("sigmoid cross entropy", labels=labels, weights=weights, loss=loss)
+    x, y = draw(3, 4), torch.randn(3, 4)
+    loss = functional.huber_loss(x, y, delta=0.7)
+    loss.backward()
+    keep_gradients("huber", x=x)
+    keep("huber", y=y, loss=loss)
+    logits, targets = draw(3, 4), torch.softmax(torch.randn(3, 4), 1)
+    loss = functional.kl_div(torch.log_softmax(logits, 1), targets, reduction="batchmean")
+    loss.backward()
+    keep_gradients("kl", logits=logits)
+    keep("kl", targets=targets, loss=loss)
+    logits, labels = draw(4, 9, 5), torch.tensor([[1, 1, 2, 4], [3, 0, 0, 0], [2, 3, 2, 0], [0, 0, 0, 0]])
+    times, counts = torch.tensor([9, 4, 6, 3]), torch.tensor([4, 1, 3, 0])
+    log_p = torch.log_softmax(logits, 2).transpose(0, 1)
+    loss = functional.ctc_loss(log_p, labels, times, counts, reduction="none")
+    loss.mean().backward()
+    keep_gradients("ctc", logits=logits)
+    keep("ctc", labels=labels, times=times, counts=counts, losses=loss)
+
+
+def modern() -> None:
+    """Run upsampling and the normalisation by the mean square; the loss is sum sin(y)."""
+    torch.manual_seed(2)
+    for case, shape, factor, mode in (
+        ("upsample 1 nearest", (2, 3, 5), 3, "nearest"),
+        ("upsample 2 nearest", (2, 3, 4, 5), (2, 3), "nearest"),
+        ("upsample 1 linear", (2, 3, 5), 3, "linear"),
+        ("upsample 2 linear", (2, 3, 4, 5), (2, 3), "bilinear"),
+        ("upsample 3 linear", (1, 2, 3, 2, 3), 2, "trilinear"),
+    ):
+        x = draw(*shape)
+        y = torch.nn.functional.interpolate(x, scale_factor=factor, mode=mode)
+        torch.sin(y).sum().backward()
+        keep_gradients(case, x=x)
+        keep(case, y=y)
+    module, x = torch.nn.RMSNorm(6, eps=1e-5), draw(3, 6)
+    module.weight.data = torch.randn(6)
+    y = module(x)
+    torch.sin(y).sum().backward()
+    keep_gradients("rms norm", x=x, weight=module.weight)
+    keep("rms norm", y=y)
+
+
 def main(path: str) -> None:
     """Compute all cases and write them to a file."""
     torch.manual_seed(0)
@@ -189,6 +246,8 @@ def main(path: str) -> None:
     convolutions()
     normalisation()
     attention()
+    losses()
+    modern()
     np.savez_compressed(path, **NUMBERS)
 
 

@@ -14,7 +14,11 @@ _VARIANTS: dict[str, tuple[str, ...]] = {
     "tensorflow": ("function",),
 }
 # XLA runs convolutions inside a loop many times slower.
-_CNN_VARIANTS = {"torch": ("eager", "channels_last", "compile"), "jax": ("jit",)}
+_OWN_VARIANTS: dict[str, dict[str, tuple[str, ...]]] = {
+    "cnn": {"torch": ("eager", "channels_last", "compile"), "jax": ("jit",)},
+    "gpt": {"jax": (), "tensorflow": ()},
+}
+"""By network, those that differ; none where the comparison has no program."""
 
 
 class Contestant(NamedTuple):
@@ -34,7 +38,7 @@ def contestants(network: str, library: str) -> list[Contestant]:
         >>> print(*contestants("rnn", "jax"), sep=", ")
         jax jit, jax scan
     """
-    variants = (_CNN_VARIANTS if network == "cnn" else _VARIANTS).get(library, _VARIANTS[library])
+    variants = _OWN_VARIANTS.get(network, {}).get(library, _VARIANTS[library])
     return [Contestant(library, variant) for variant in variants]
 
 

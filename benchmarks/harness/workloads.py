@@ -22,8 +22,9 @@ NETWORKS: dict[str, Task] = {
     "rnn": TASKS["rnn"],
     "lstm": TASKS["lstm"]._replace(rate=TASKS["rnn"].rate),
     "autoencoder": TASKS["autoencoder"],
+    "gpt": TASKS["gpt"]._replace(rate=0.1, epochs=2),
 }
-"""The papers' networks, all trained by gradient descent with the papers' batch size and rate."""
+"""The papers' networks and a transformer, all trained by gradient descent with the papers' batch size and rate."""
 
 
 def draw(network: str, dataset: Dataset, examples: int | None, epochs: int, seed: int) -> Shared:

@@ -43,6 +43,22 @@ def lstm_gradient() -> Case:
     return wg.value_and_grad(lambda model, x: np.mean(model(x) ** 2)), (model, x)
 
 
+def next_symbols() -> Case:
+    """Return a step of a transformer with a cache of keys and values."""
+    model = nn.Transformer(11, 8, heads=2, layers=1, seed=0)
+    _, cache = model.extend(np.array([[1, 2], [7, 3]]), model.initial_cache(2, 5))
+    return lambda model, symbols, cache: model.extend(symbols, cache), (model, np.array([[4], [10]]), cache)
+
+
+def enlarged_images() -> Case:
+    """Return the gradient of a loss of depthwise filters over enlarged images."""
+    depthwise = nn.Conv2D(3, 3, 3, groups=3, padding="same", seed=0)
+    model = nn.Chain(nn.Upsample2D((1, 2)), depthwise, nn.RMSNorm(8), nn.Upsample2D(2, "linear"))
+    r = np.random.default_rng(2)
+    x, y = r.normal(size=(2, 3, 3, 4)).astype("f4"), r.normal(size=(2, 3, 6, 16)).astype("f4")
+    return wg.value_and_grad(lambda model, x, y: nn.huber_loss(model(x), y)), (model, x, y)
+
+
 def kalman_filter() -> Case:
     """Return the gradient of the negative log likelihood of a filter with two states."""
 
@@ -215,9 +231,9 @@ def order_statistics() -> Case:
 CASES: dict[str, Callable[[], Case]] = {
     case.__name__: case
     for case in (
-        training_step, lstm_gradient, kalman_filter, newton_loop, branch, gather_and_scatter, random_numbers,
-        elementary_functions, integers_and_booleans, marginal_likelihood, equations, least_squares,
-        order_statistics,
+        training_step, lstm_gradient, next_symbols, enlarged_images, kalman_filter, newton_loop, branch,
+        gather_and_scatter, random_numbers, elementary_functions, integers_and_booleans, marginal_likelihood,
+        equations, least_squares, order_statistics,
     )
 }  # fmt: skip
 #: The operation for which ONNX has no form.

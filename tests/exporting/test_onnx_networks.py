@@ -23,6 +23,9 @@ ACTIVATIONS = (nn.relu, nn.leaky_relu, nn.elu, nn.sigmoid, nn.tanh, nn.silu, nn.
 LOSSES: dict[str, Callable[[Any, Any], Any]] = {
     "sum_squared_error": nn.sum_squared_error,
     "mean_squared_error": nn.mean_squared_error,
+    "huber_loss": nn.huber_loss,
+    "sigmoid_cross_entropy": nn.sigmoid_cross_entropy,
+    "kl_divergence": lambda logits, x: nn.kl_divergence(logits, nn.softmax(x)),
 }
 
 
@@ -92,7 +95,18 @@ def test_cross_entropy_and_accuracy(dtype) -> None:
         return r.normal(size=(5, 4)), r.integers(0, 4, 5)
 
     check(wg.value_and_grad(nn.softmax_cross_entropy), draw, dtype)
+    check(wg.value_and_grad(nn.focal_loss), draw, dtype)
     check(nn.accuracy, draw, dtype)
+
+
+@pytest.mark.slow
+@each_precision
+def test_ctc(dtype) -> None:
+    def draw(number: int) -> Any:
+        r = np.random.default_rng(number)
+        return r.normal(size=(3, 6, 4)), r.integers(1, 4, (3, 2)), r.integers(4, 7, 3), r.integers(0, 3, 3)
+
+    check(wg.value_and_grad(nn.ctc_loss), draw, dtype)
 
 
 # -- operators -------------------------------------------------------------------------------------------

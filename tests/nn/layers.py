@@ -55,8 +55,13 @@ LAYERS: dict[str, tuple[Any, tuple[int, ...]]] = {
     "AdaptiveAvgPool2D": (nn.AdaptiveAvgPool2D(1), IMAGES),
     "AdaptiveAvgPool3D": (nn.AdaptiveAvgPool3D(3), VOLUMES),
     "LayerNorm": (nn.LayerNorm(6), VECTORS),
+    "RMSNorm": (nn.RMSNorm(6), VECTORS),
     "GroupNorm": (nn.GroupNorm(2, 4), IMAGES),
     "BatchNorm": (nn.BatchNorm(4), IMAGES),
+    "Upsample1D": (nn.Upsample1D(3, "linear"), ROW),
+    "Upsample2D": (nn.Upsample2D((1, 2)), IMAGES),
+    "Upsample2D linear": (nn.Upsample2D((2, 3), "linear"), IMAGES),
+    "Upsample3D": (nn.Upsample3D(2), VOLUMES),
     "Dropout": (nn.Dropout(0.4), VECTORS),
     "RNN": (nn.RNN(4, 3, seed=0), SEQUENCES),
     "LSTM": (nn.LSTM(4, 3, seed=0, layers=2, sequence=True, bidirectional=True), SEQUENCES),
@@ -67,10 +72,18 @@ LAYERS: dict[str, tuple[Any, tuple[int, ...]]] = {
     "GRUCell": (Step(nn.GRUCell(6, 3, seed=0)), VECTORS),
     "MultiHeadAttention": (nn.MultiHeadAttention(4, 2, seed=0), SEQUENCES),
     "MultiHeadAttention causal": (nn.MultiHeadAttention(4, 2, seed=0, causal=True), SEQUENCES),
+    "MultiHeadAttention rotary": (nn.MultiHeadAttention(4, 2, seed=0, rotary=100.0), SEQUENCES),
+    "TransformerBlock": (nn.TransformerBlock(4, 2, seed=0), SEQUENCES),
+    "TransformerBlock in training": (
+        nn.TransformerBlock(4, 2, seed=0, dropout=0.2, causal=False, norm=nn.LayerNorm, bias=False),
+        SEQUENCES,
+    ),
+    "Transformer": (nn.Transformer(SYMBOLS, 4, 2, 2, seed=0, dropout=0.2), (2, 4)),
 }
+OF_SYMBOLS = ("Embedding", "Transformer")
 
 
 def input_of(name: str, seed: int = 0) -> Any:
-    """Draw an input: numbers, or the symbols of an embedding."""
+    """Draw an input: numbers, or symbols."""
     shape, draw = LAYERS[name][1], np.random.default_rng(seed)
-    return draw.integers(0, SYMBOLS, shape) if name.startswith("Embedding") else draw.normal(size=shape)
+    return draw.integers(0, SYMBOLS, shape) if name.split()[0] in OF_SYMBOLS else draw.normal(size=shape)

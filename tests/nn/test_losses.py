@@ -7,7 +7,7 @@ import pytest
 
 import wengert as wg
 from wengert import nn
-from wengert.engine.core.errors import OutOfRangeError, ShapeError
+from wengert.engine.core.errors import ArgumentError, OutOfRangeError, ShapeError
 from wengert.testing import check_grads
 
 
@@ -116,3 +116,146 @@ def test_squared_errors_do_not_broadcast(loss, shapes):
 def test_accuracy_rejects_labels_that_do_not_fit(shapes):
     with pytest.raises(ShapeError, match="accuracy: labels must be"):
         nn.accuracy(*map(np.ones, shapes))
+
+
+# -- weights, smoothing, and numbers of PyTorch ----------------------------------------------------------
+
+
+eager_and_compiled = pytest.mark.parametrize(
+    "transform", [lambda f: f, pytest.param(wg.jit, marks=pytest.mark.slow)]
+)
+
+
+@eager_and_compiled
+@pytest.mark.parametrize(
+    ("case", "loss", "arguments"),
+    [
+        (
+            "softmax cross entropy",
+            lambda z, y, w: nn.softmax_cross_entropy(z, y, weights=y != -100, class_weights=w, smoothing=0.2),
+            ("logits", "labels", "weights"),
+        ),
+        (
+            "sigmoid cross entropy",
+            lambda z, p, w: nn.sigmoid_cross_entropy(z, p, positive_weight=w),
+            ("logits", "labels", "weights"),
+        ),
+        ("huber", lambda x, y: nn.huber_loss(x, y, 0.7), ("x", "y")),
+        ("kl", nn.kl_divergence, ("logits", "targets")),
+        ("ctc", nn.ctc_loss, ("logits", "labels", "times", "counts")),
+    ],
+)
+def test_pytorchs_numbers(case, loss, arguments, transform, numbers):
+    of = lambda name: numbers[f"{case}/{name}"]  # noqa: E731
+    value, gradient = transform(wg.value_and_grad(loss))(*map(of, arguments))
+    np.testing.assert_allclose(value, np.mean(of("losses" if case == "ctc" else "loss")))
+    np.testing.assert_allclose(gradient, of(f"{arguments[0]}_gradient"), atol=1e-12)
+
+
+LEFT_OUT = np.array([[True, False, True], [True, True, False]])
+CLASSES = (nn.softmax_cross_entropy, nn.focal_loss)
+ELEMENTS = (nn.sigmoid_cross_entropy, nn.mean_squared_error, nn.huber_loss, nn.kl_divergence)
+
+
+@eager_and_compiled
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("loss", CLASSES + ELEMENTS)
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+def test_what_has_weight_0_is_left_out(loss, dtype, transform, rng):
+    logits = rng.standard_normal((2, 3, 4)).astype(dtype)
+    labels = (
+        rng.integers(0, 4, (2, 3)) if loss in CLASSES else rng.dirichlet(np.ones(4), (2, 3)).astype(dtype)
+    )
+    expected, of_chosen = wg.value_and_grad(loss)(logits[LEFT_OUT], labels[LEFT_OUT])
+    logits[~LEFT_OUT] = np.nan
+    labels[~LEFT_OUT] = -100
+    differentiate = transform(wg.value_and_grad(loss))
+    for weights in (LEFT_OUT, LEFT_OUT.astype(int), 2.5 * LEFT_OUT):
+        value, gradient = differentiate(logits, labels, weights=weights)
+        assert value.dtype == gradient.dtype == dtype
+        np.testing.assert_allclose(value, expected, rtol=1e-5)
+        np.testing.assert_allclose(gradient[LEFT_OUT], of_chosen, rtol=1e-4, atol=1e-7)
+        assert not gradient[~LEFT_OUT].any()
+    value, gradient = differentiate(logits, labels, weights=LEFT_OUT & False)
+    assert value == 0
+    assert not gradient.any()
+
+
+@pytest.mark.parametrize("loss", CLASSES + ELEMENTS)
+def test_a_weight_counts_an_example_that_often(loss, rng):
+    logits, times = rng.standard_normal((3, 4)), np.array([2, 1, 3])
+    labels = rng.integers(0, 4, 3) if loss in CLASSES else rng.dirichlet(np.ones(4), 3)
+    repeated = [np.repeat(part, times, axis=0) for part in (logits, labels)]
+    np.testing.assert_allclose(loss(logits, labels, weights=times), loss(*repeated))
+    np.testing.assert_allclose(loss(logits, labels, weights=np.ones(3)), loss(logits, labels))
+    check_grads(lambda z: loss(z, labels, weights=times), (logits,), order=2)
+    with pytest.raises(ShapeError, match=r"weights must have leading axes of"):
+        loss(logits, labels, weights=np.ones(2))
+
+
+@pytest.mark.parametrize("loss", CLASSES)
+def test_labels_and_their_probabilities_are_the_same(loss, rng):
+    logits, labels = rng.standard_normal((2, 3, 4)), rng.integers(0, 4, (2, 3))
+    options = {"weights": rng.random((2, 3)), "class_weights": rng.random(4), "smoothing": 0.3}
+    for names in ((), ("weights",), ("class_weights",), ("smoothing",), tuple(options)):
+        chosen = {name: options[name] for name in names}
+        of_labels = loss(logits, labels, **chosen)
+        np.testing.assert_allclose(of_labels, loss(logits, np.eye(4)[labels], **chosen))
+        np.testing.assert_allclose(of_labels, loss(logits.astype("f4"), labels, **chosen), rtol=1e-5)
+    flat = loss(logits.reshape(6, 4), labels.reshape(6))
+    np.testing.assert_allclose(loss(logits, labels), flat)
+
+
+def test_weights_do_not_change_the_precision(rng):
+    logits, labels, weights = rng.standard_normal((3, 4)).astype("f4"), np.array([0, 3, 1]), rng.random(4)
+    for loss in CLASSES:
+        value = loss(logits, labels, weights=rng.random(3), class_weights=weights, smoothing=0.1)
+        assert value.dtype == np.float32
+    assert nn.sigmoid_cross_entropy(logits, logits > 0, positive_weight=weights).dtype == np.float32
+    assert nn.sigmoid_cross_entropy(logits, logits > 0, positive_weight=2).dtype == np.float32
+    assert nn.sigmoid_cross_entropy(logits, logits > 0, positive_weight=np.float64(2)).dtype == np.float32
+
+
+def test_focal_loss_formula(rng):
+    logits, labels = rng.standard_normal((5, 4)), rng.integers(0, 4, 5)
+    p = (np.exp(logits) / np.exp(logits).sum(1, keepdims=True))[np.arange(5), labels]
+    np.testing.assert_allclose(nn.focal_loss(logits, labels, 1.5), np.mean(-((1 - p) ** 1.5) * np.log(p)))
+    assert np.isclose(nn.focal_loss(logits, labels, 0.0), nn.softmax_cross_entropy(logits, labels))
+    value, gradient = wg.value_and_grad(nn.focal_loss)(np.array([[1e4, 0.0], [0.0, 1e4]]), np.array([0, 0]))
+    assert value == 5e3
+    np.testing.assert_array_equal(gradient, [[0, 0], [-0.5, 0.5]])
+    with pytest.raises(ArgumentError, match="focus"):
+        nn.focal_loss(logits, labels, -1.0)
+
+
+def test_sigmoid_cross_entropy_of_huge_logits():
+    with np.errstate(over="raise", invalid="raise", divide="raise"):
+        value, gradient = wg.value_and_grad(nn.sigmoid_cross_entropy)(
+            np.array([1e4, -1e4, 30.0]), np.array([0, 0, 1])
+        )
+    np.testing.assert_allclose(3 * value, 1e4 + np.exp(-30.0), rtol=1e-15)
+    np.testing.assert_allclose(3 * gradient, [1, 0, -np.exp(-30.0)], rtol=1e-12)
+
+
+def test_huber_is_smooth_at_zero_and_linear_far_away(rng):
+    assert wg.hessian(lambda x: nn.huber_loss(x, 0.0))(np.zeros(1)) == 1.0
+    r = rng.standard_normal(50) * 3
+    expected = np.where(abs(r) <= 1.5, r**2 / 2, 1.5 * (abs(r) - 0.75))
+    np.testing.assert_allclose(nn.huber_loss(r, np.zeros(50), 1.5), expected.mean())
+    with pytest.raises(ArgumentError, match="threshold must be positive"):
+        nn.huber_loss(r, 0.0, 0.0)
+
+
+def test_divergence_of_equal_distributions_is_zero(rng):
+    p = rng.dirichlet(np.ones(4), 3)
+    p[0] = [0.0, 0.5, 0.5, 0.0]
+    with np.errstate(divide="ignore"):
+        assert abs(nn.kl_divergence(np.log(np.maximum(p, 1e-300)), p)) < 1e-12
+    check_grads(lambda z: nn.kl_divergence(z, p), (rng.standard_normal((3, 4)),))
+
+
+@pytest.mark.parametrize("smoothing", [-0.1, 1.1])
+def test_smoothing_is_a_share(smoothing):
+    for loss, labels in ((nn.softmax_cross_entropy, [0, 1]), (nn.sigmoid_cross_entropy, np.ones((2, 2)))):
+        with pytest.raises(ArgumentError, match="smoothing must lie"):
+            loss(np.zeros((2, 2)), np.array(labels), smoothing=smoothing)

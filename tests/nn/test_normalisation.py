@@ -119,3 +119,23 @@ def test_under_vmap(rng):
 def test_invalid_arguments(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_pytorchs_numbers_of_the_mean_square(numbers):
+    of = lambda name: numbers[f"rms norm/{name}"]  # noqa: E731
+    layer = nn.RMSNorm(6)
+    layer.weight = of("weight")
+    np.testing.assert_allclose(layer(of("x")), of("y"), rtol=1e-12)
+    of_layer, of_x = wg.grad(lambda layer, x: np.sum(np.sin(layer(x))), argnums=(0, 1))(layer, of("x"))
+    np.testing.assert_allclose(of_layer.weight, of("weight_gradient"), atol=1e-12)
+    np.testing.assert_allclose(of_x, of("x_gradient"), atol=1e-12)
+
+
+def test_the_mean_square_is_one(rng):
+    x = rng.standard_normal((5, 2, 3))
+    layer = nn.RMSNorm((2, 3), epsilon=0.0, affine=False)
+    np.testing.assert_allclose(np.mean(layer(x) ** 2, axis=(1, 2)), np.ones(5))
+    check_grads(layer, (x,), order=2)
+    assert layer(x.astype("f4")).dtype == np.float32
+    with pytest.raises(ShapeError, match=r"RMSNorm: the input must be \(..., 2, 3\)"):
+        layer(x[..., :2])

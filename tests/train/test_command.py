@@ -251,7 +251,7 @@ def test_other_images_are_noticed(quick, tmp_path, small_mnist):
     content = bytearray(labels.read_bytes())
     content[-1] = (content[-1] + 1) % 10
     labels.write_bytes(content)
-    quick("--resume", "run", network=()).failed(1, "the run learned other images than the present mnist")
+    quick("--resume", "run", network=()).failed(1, "the run learned other data than the present mnist")
 
 
 @pytest.mark.parametrize("part", ["json", "safetensors", "torn", "missing"])

@@ -13,6 +13,9 @@ import numpy as np
 from harness.shared import Shared
 from harness.trainers.trainer import Trainer
 
+_HEADS, _OF_BLOCK = 4, 14
+"""The heads of the transformer, and the number of its arrays for each block."""
+
 
 def cnn(torch: Any, weights: Sequence[Any], images: Any, memory_format: Any) -> Any:
     """Return the CNN's logits for images (examples, height, width)."""
@@ -49,6 +52,34 @@ def autoencoder(torch: Any, weights: Sequence[Any], pixels: Any) -> Any:
     w1, b1, w2, b2, w3 = weights
     first = torch.sigmoid(torch.addmm(b1, pixels, w1))
     return torch.sigmoid(torch.sigmoid(torch.addmm(b2, first, w2)) @ w3)
+
+
+def rotated(torch: Any, x: Any) -> Any:
+    """Return (examples, heads, steps, size) with rotary positions."""
+    half = x.shape[-1] // 2
+    steps, turns = torch.arange(x.shape[-2], dtype=torch.float64), torch.arange(half, dtype=torch.float64)
+    angles = steps[:, None] * 10_000.0 ** (-turns / half)
+    cosine, sine = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+    first, second = x.chunk(2, -1)
+    return torch.cat([first * cosine - second * sine, first * sine + second * cosine], -1)
+
+
+def gpt(torch: Any, weights: Sequence[Any], symbols: Any) -> Any:
+    """Return the transformer's logits for symbols (examples, steps)."""
+    functional, (embedding, *parts, norm, head) = torch.nn.functional, weights
+    x, size = embedding[symbols], embedding.shape[1]
+    for start in range(0, len(parts), _OF_BLOCK):
+        before, wq, bq, wk, bk, wv, bv, wo, bo, after, w1, b1, w2, b2 = parts[start : start + _OF_BLOCK]
+        y = functional.rms_norm(x, (size,), before, 1e-5)
+        q, k, v = (
+            (y @ w + b).unflatten(-1, (_HEADS, -1)).transpose(1, 2) for w, b in ((wq, bq), (wk, bk), (wv, bv))
+        )
+        q, k = rotated(torch, q), rotated(torch, k)
+        y = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + y.transpose(1, 2).flatten(2) @ wo + bo
+        y = functional.rms_norm(x, (size,), after, 1e-5)
+        x = x + functional.gelu(y @ w1 + b1) @ w2 + b2
+    return functional.rms_norm(x, (size,), norm, 1e-5) @ head
 
 
 class TorchTrainer(Trainer):
@@ -121,6 +152,10 @@ class TorchTrainer(Trainer):
         return cells(self._torch, self._weights, rows)
 
     def _loss(self, index: Any) -> Any:
+        if self._network == "gpt":
+            pieces = self._images[index].long()
+            logits = gpt(self._torch, self._weights, pieces[:, :-1])
+            return self._torch.nn.functional.cross_entropy(logits.flatten(0, 1), pieces[:, 1:].flatten())
         images = self._images[index].to(self._float)
         if self._network == "autoencoder":
             pixels = images.flatten(1) / 255

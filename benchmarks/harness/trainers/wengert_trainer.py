@@ -44,7 +44,7 @@ class WengertTrainer(Trainer):
         return scan(step, carry, index)
 
     def _inputs(self, images: Any) -> Any:
-        if not self._double:
+        if not self._double or self._task.data == "text":
             return self._task.prepare(images)
         x = images.astype(np.float64) / 255
         if self._task.name == "cnn":

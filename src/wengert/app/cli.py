@@ -17,7 +17,14 @@ from wengert.app.doctor import run_doctor
 from wengert.app.explore import write_exploration
 from wengert.app.export import KINDS, ExportOptions, export_run
 from wengert.app.grid import parsed, points, unique_names
-from wengert.app.predict import Output, PredictOptions, run_prediction
+from wengert.app.predict import (
+    Output,
+    PredictOptions,
+    WriteOptions,
+    learned_text,
+    run_prediction,
+    run_writing,
+)
 from wengert.app.ranks import fail_job, join_job, launch
 from wengert.app.report import write_comparison, write_report
 from wengert.app.sweep import Point, begin_sweep, resume_sweep
@@ -26,7 +33,7 @@ from wengert.engine.core.blas_threads import limit_blas
 from wengert.engine.core.errors import WengertError
 from wengert.parallel.launch import explain
 from wengert.train.reporters import labelled
-from wengert.train.runs import Run, absolute, resumed_settings, task_of
+from wengert.train.runs import Run, absolute, check_data, resumed_settings, task_of
 from wengert.train.settings import OPTIONS, Option, Settings, SettingsError, read_settings
 from wengert.train.tasks import RECIPES, TASKS
 
@@ -102,7 +109,12 @@ class _Named(click.Argument):
 _RECIPES = ("paper", *dict.fromkeys(recipe for _, recipe in RECIPES))
 AT_LEAST_1 = Integer(min=1)
 AT_LEAST_0 = Integer(min=0)
-_TYPES: dict[str, Any] = {"recipe": click.Choice(_RECIPES), "data-dir": click.Path(), "keep": _Keep()}
+_TYPES: dict[str, Any] = {
+    "recipe": click.Choice(_RECIPES),
+    "data-dir": click.Path(),
+    "text": click.Path(),
+    "keep": _Keep(),
+}
 """The types of settings whose rule does not determine them."""
 
 
@@ -204,13 +216,16 @@ def _complete(chosen: dict[str, Any], written: dict[str, Any]) -> Settings:
     both = written | chosen
     if "task" in both and "model" in both:
         raise SettingsError("network and model cannot both be set")
-    data = both.pop("data", "digits")
-    check_data_dir(data, both.get("data_dir"))
     static = {name: both[name] for name in ("recipe", "model") if name in both}
-    wanted = Settings(both.pop("task", "cnn"), data, 1, 1, 1.0, 0, **static)
+    wanted = Settings(both.pop("task", "cnn"), "", 1, 1, 1.0, 0, **static)
     if wanted.model is not None and wanted.recipe != "paper":
         raise SettingsError("recipe cannot be combined with model: define a Task in the file instead")
-    return task_of(wanted).settings(data, **both)
+    task = task_of(wanted)
+    data = both.pop("data", task.data)
+    check_data_dir(data, both.get("data_dir"))
+    settings = task.settings(data, **both)
+    check_data(settings, task)
+    return settings
 
 
 @command.command()
@@ -255,7 +270,9 @@ def _arguments(written: dict[str, Any], point: dict[str, Any]) -> list[str]:
     """Return the options of ``wengert train`` for a point of a grid; raise `SettingsError` if it refuses them."""
     varied = {OPTIONS[name].field: value for name, value in point.items()}
     complete = absolute(_complete(dict(varied), dict(written)))
-    chosen = written | varied | {"data_dir": complete.data_dir, "model": complete.model}
+    chosen = (
+        written | varied | {"data_dir": complete.data_dir, "model": complete.model, "text": complete.text}
+    )
     arguments = [] if complete.model is not None else [complete.task]
     for name, option in OPTIONS.items():
         value = chosen.get(option.field)
@@ -270,7 +287,7 @@ def _arguments(written: dict[str, Any], point: dict[str, Any]) -> list[str]:
 
 @command.command()
 @click.argument("run", type=click.Path())
-@click.argument("images", type=click.Path(), nargs=-1, required=True)
+@click.argument("images", type=click.Path(), nargs=-1)
 @click.option("--top", type=AT_LEAST_1, default=3, show_default=True, help="The number of labels to print.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per image.")
 @click.option("--invert", is_flag=True, help="Invert the images: for dark ink on light paper.")
@@ -278,14 +295,40 @@ def _arguments(written: dict[str, Any], point: dict[str, Any]) -> list[str]:
 @click.option(
     "--centre", is_flag=True, help="Crop, scale and centre the drawing as in MNIST; any image size."
 )
+@click.option("--prompt", help="The text that a language model continues.")
+@click.option("--characters", type=AT_LEAST_0, help="Characters to write.  [default: 400]")
+@click.option(
+    "--temperature", type=_Finite(min=0), help="Less than 1 prefers probable characters.  [default: 0.8]"
+)
+@click.option("--seed", type=AT_LEAST_0, help="The seed of the characters.  [default: 0]")
 @_trust
-def predict(run: str, images: tuple[str, ...], **options: Any) -> int:
-    """Classify IMAGES with the network of RUN, and print labels with probabilities.
+def predict(
+    run: str,
+    images: tuple[str, ...],
+    prompt: str | None,
+    characters: int | None,
+    temperature: float | None,
+    seed: int | None,
+    **options: Any,
+) -> int:
+    """Classify IMAGES with the network of RUN, and print labels with probabilities; or continue a text (gpt).
 
     RUN is the folder of a run, or a file of a checkpoint.
     IMAGES are pictures (PNG, JPEG, BMP, PGM, PPM), IDX files (gzipped or not), and folders of these.
     """
     limit_blas()
+    written = {"prompt": prompt, "characters": characters, "temperature": temperature, "seed": seed}
+    chosen: dict[str, Any] = {name: value for name, value in written.items() if value is not None}
+    if chosen and images:
+        raise click.UsageError(f"--{next(iter(chosen))} is for language models, which take no IMAGES.")
+    if not images:
+        if not learned_text(run, trust=options["trust"]):
+            raise click.UsageError(
+                "--prompt is for language models." if chosen else "Missing argument 'IMAGES...'."
+            )
+        return run_writing(
+            run, WriteOptions(**chosen), trust=options["trust"], show=lambda text: click.echo(text, nl=False)
+        )
     output = Output(click.echo, lambda problem: click.echo(_line(problem), err=True))
     return run_prediction(run, images, PredictOptions(**options), output)
 

@@ -1,4 +1,4 @@
-"""``wengert predict``: a line for each image, and one for each file that cannot be read."""
+"""``wengert predict``: a line for each image, and one for each file that cannot be read; or a text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import numpy as np
 
 from wengert.engine.core.errors import WengertError
 from wengert.predict.images import Images, image_files, read_images
-from wengert.predict.predictor import Predictor
+from wengert.predict.predictor import Predictor, located
+from wengert.predict.writer import Writer
 
 
 class PredictOptions(NamedTuple):
@@ -27,11 +28,39 @@ class PredictOptions(NamedTuple):
     """As in `Run.open`."""
 
 
+class WriteOptions(NamedTuple):
+    """The options of the command for a language model."""
+
+    prompt: str | None = None
+    characters: int = 400
+    temperature: float = 0.8
+    seed: int = 0
+
+
 class Output(NamedTuple):
     """Prints lines."""
 
     result: Callable[[str], None]
     problem: Callable[[str], None]
+
+
+def learned_text(run: str | os.PathLike[str], *, trust: bool) -> bool:
+    """Return whether a run, or that of a checkpoint, is one of a language model."""
+    return located(run, trust=trust)[0].task.data == "text"
+
+
+def run_writing(
+    run: str | os.PathLike[str], options: WriteOptions, *, trust: bool, show: Callable[[str], None]
+) -> int:
+    """Print the prompt and its continuation as it is written."""
+    writer = Writer.open(run, trust=trust)
+    numbers = options._asdict()
+    prompt = numbers.pop("prompt") or ""
+    show(prompt)
+    for text in writer.write(prompt, **numbers):
+        show(text)
+    show("\n")
+    return 0
 
 
 def run_prediction(

@@ -220,7 +220,8 @@ def _introduce(job: _Job) -> None:
     numbers = f"batch size {batch}, learning rate {settings.rate:g}, seed {settings.seed}"
     threads = "NumPy" if settings.eager else counted(settings.threads or get_threads(), "thread")
     say("network", f"{job.task.title}, {parameters:,} parameters")
-    say("data", f"{data.name}: {train:,} images to train, {test:,} to test")
+    noun = "pieces" if settings.data == "text" else "images"
+    say("data", f"{data.name}: {train:,} {noun} to train, {test:,} to test")
     if job.group.size > 1:
         threads = f"{job.group.size} ranks with {threads}"
     say("settings", f"{counted(settings.epochs, 'epoch')}, {numbers}, {threads}")
@@ -321,6 +322,8 @@ def _draw(job: _Job, outcome: Outcome, folder: RunFolder) -> None:
     if outcome.history:
         curve = plots.learning_curve(task, outcome.history)
         say("picture", str(folder.write("learning_curve.png", curve)))
+    if job.settings.data == "text":
+        return
     images: Any = dataset.test_images[:16]
     outputs = outcome.model(task.prepare(images))
     if task.classifies:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.core.tree import leaves, map_tree
 
 
 def batches(
@@ -39,6 +40,26 @@ def batches(
     order = rng.permutation(n) if shuffle and rng is not None else np.arange(n)
     stop = n - n % size if drop_last else n
     return (order[start : start + size] for start in range(0, stop, size))
+
+
+def count_of(examples: Any) -> int:
+    """Return the number of examples in an array, or in a container of arrays (examples, ...).
+
+    Example:
+        >>> count_of({"x": np.zeros((5, 2)), "y": np.zeros(5)})
+        5
+    """
+    return len(leaves(examples)[0])
+
+
+def rows(examples: Any, index: Any) -> Any:
+    """Return some examples of an array, or of a container of arrays.
+
+    Example:
+        >>> rows((np.arange(5), ()), slice(3))
+        (array([0, 1, 2]), ())
+    """
+    return map_tree(lambda column: column[index], examples)
 
 
 def consecutive(n: int, size: int) -> list[slice]:

@@ -41,6 +41,6 @@ class Dataset:
     classes: tuple[str, ...]
 
     def __repr__(self) -> str:
-        train, height, width = self.train_images.shape
-        sizes = f"{train} to train, {len(self.test_images)} to test, {height}x{width}"
+        train, *extents = self.train_images.shape
+        sizes = f"{train} to train, {len(self.test_images)} to test, {'x'.join(map(str, extents))}"
         return f"<Dataset {self.name}: {sizes}, {len(self.classes)} classes>"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -61,7 +62,24 @@ def _check_channels(layer: str, x: Any, channels: int) -> None:
         raise ShapeError(message(layer, f"the input must be (examples, {channels}, ...)", show(x)))
 
 
-@documented(_TERMS, shape="the extents of the last axes, or the extent of the last one.")
+def _check_last(layer: str, x: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Check the extents of the last axes, and return these axes."""
+    if shape_of(x)[-len(shape) :] != shape:
+        expected = ", ".join(map(str, shape))
+        raise ShapeError(message(layer, f"the input must be (..., {expected})", show(x)))
+    return tuple(range(-len(shape), 0))
+
+
+def _extents(layer: str, shape: int | Sequence[int]) -> tuple[int, ...]:
+    return integers(layer, "shape", shape, len(shape) if isinstance(shape, Sequence) else 1, 1)
+
+
+_of_last_axes = functools.partial(
+    documented, _TERMS, shape="the extents of the last axes, or the extent of the last one."
+)
+
+
+@_of_last_axes()
 @dataclasses.dataclass(init=False)
 class LayerNorm(Displayed):
     """Standardise each example over its last axes, then scale and shift it (Ba et al., 2016).
@@ -83,19 +101,46 @@ class LayerNorm(Displayed):
     epsilon: float = static()
 
     def __init__(self, shape: int | Sequence[int], *, epsilon: float = 1e-5, affine: bool = True) -> None:
-        count = len(shape) if isinstance(shape, Sequence) else 1
-        self.shape = integers("LayerNorm", "shape", shape, count, 1)
+        self.shape = _extents("LayerNorm", shape)
         self.weight, self.bias = _affine(self.shape, affine)
         self.epsilon = epsilon
 
     def __call__(self, x: Any) -> Any:
         """Apply the layer to (..., *shape)."""
-        x, count = operand(x), len(self.shape)
-        if shape_of(x)[-count:] != self.shape:
-            expected = ", ".join(map(str, self.shape))
-            raise ShapeError(message("LayerNorm", f"the input must be (..., {expected})", show(x)))
-        moments = _moments(x, tuple(range(-count, 0)))
+        x = operand(x)
+        moments = _moments(x, _check_last("LayerNorm", x, self.shape))
         return _rescaled(_standard(x, *moments, self.epsilon), self.weight, self.bias)
+
+
+@_of_last_axes(affine="whether to scale; the weight starts as one.")
+@dataclasses.dataclass(init=False)
+class RMSNorm(Displayed):
+    """Divide each example by the root of its mean square over the last axes, then scale it (Zhang and Sennrich, 2019).
+
+    ``y = x / sqrt(mean(x^2) + epsilon) * weight``.
+
+    Raises:
+        ShapeError: the last axes of an input have another shape.
+
+    Example:
+        >>> print(RMSNorm(2)(np.array([3.0, 4.0])).round(3))
+        [0.849 1.131]
+    """
+
+    weight: Any
+    shape: tuple[int, ...] = static()
+    epsilon: float = static()
+
+    def __init__(self, shape: int | Sequence[int], *, epsilon: float = 1e-5, affine: bool = True) -> None:
+        self.shape = _extents("RMSNorm", shape)
+        self.weight, _ = _affine(self.shape, affine)
+        self.epsilon = epsilon
+
+    def __call__(self, x: Any) -> Any:
+        """Apply the layer to (..., *shape)."""
+        x = operand(x)
+        square = _numpy.mean(np.square(x), axis=_check_last("RMSNorm", x, self.shape), keepdims=True)
+        return _rescaled(x / np.sqrt(square + self.epsilon), self.weight, None)
 
 
 @documented(

@@ -63,19 +63,10 @@ class Predictor:
             DataError: the run does not exist, is damaged, has no model yet, or does not classify.
             UntrustedError: the copy of a user's file is not trusted.
         """
-        path, checkpoint = Path(folder), None
-        if path.absolute().parent.name == CHECKPOINTS and path.is_file():
-            path, checkpoint = path.absolute().parents[1], path.with_suffix(SUFFIX)
-        run = Run.open(path, trust=trust)
+        run, checkpoint = located(folder, trust=trust)
         if not run.task.classifies:
             raise DataError(f"{run.path}: the {run.task.title} does not classify images, so it has no labels")
-        try:
-            model = run.model(checkpoint)
-        except FileNotFoundError as problem:
-            name = os.path.basename(str(problem.filename))
-            reason = f": {_why_no_model(run)}" if checkpoint is None else ", which is part of the checkpoint"
-            raise DataError(f"{run.path}: the run has no {name}{reason}") from None
-        data = run.settings.data
+        model, data = loaded(run, checkpoint), run.settings.data
         return cls(run, model, SOURCES[data].classes if data in SOURCES else DIGITS)
 
     def probabilities(self, images: Any) -> np.ndarray[Any, Any]:
@@ -125,6 +116,24 @@ class Predictor:
             One label for each image.
         """
         return [self.classes[best] for best in np.argmax(self.probabilities(images), axis=1)]
+
+
+def located(folder: str | os.PathLike[str], *, trust: bool) -> tuple[Run, Path | None]:
+    """Return the run of a folder, or of a file of a checkpoint and that file; see `Predictor.open`."""
+    path, checkpoint = Path(folder), None
+    if path.absolute().parent.name == CHECKPOINTS and path.is_file():
+        path, checkpoint = path.absolute().parents[1], path.with_suffix(SUFFIX)
+    return Run.open(path, trust=trust), checkpoint
+
+
+def loaded(run: Run, checkpoint: Path | None) -> Any:
+    """Return the model of a run, of its end or of a checkpoint; `DataError` if there is none."""
+    try:
+        return run.model(checkpoint)
+    except FileNotFoundError as problem:
+        name = os.path.basename(str(problem.filename))
+        reason = f": {_why_no_model(run)}" if checkpoint is None else ", which is part of the checkpoint"
+        raise DataError(f"{run.path}: the run has no {name}{reason}") from None
 
 
 def _why_no_model(run: Run) -> str:

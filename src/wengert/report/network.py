@@ -47,8 +47,8 @@ def summary_of(run: Run, model: Any, dataset: Dataset | None) -> Summary | None:
 
 
 def _images(dataset: Dataset | None, count: int) -> Any:
-    height, width = dataset.test_images.shape[1:] if dataset is not None else SIZE
-    return np.zeros((count, height, width), np.uint8)
+    extents = dataset.test_images.shape[1:] if dataset is not None else SIZE
+    return np.zeros((count, *extents), np.uint8)
 
 
 def network(run: Run, model: Any, dataset: Dataset | None, summary: Summary | None) -> Section:
@@ -116,7 +116,8 @@ def first_weights(model: Any, height: int, width: int) -> Weights | None:
 
 def weights(model: Any, dataset: Dataset | None) -> Section:
     """Return the pictures of the first weights."""
-    first = first_weights(model, *_images(dataset, 0).shape[1:])
+    height, width = (1, *_images(dataset, 0).shape[1:])[-2:]
+    first = first_weights(model, height, width)
     if first is None:
         return Section("weights", "First weights")
     most = float(np.nanpercentile(np.abs(first.pictures), 99.5))

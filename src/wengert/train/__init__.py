@@ -1,5 +1,6 @@
 """Training: the papers' networks, the training loop, and the folders of runs."""
 
+from wengert.train.fitting import Fitted, fit
 from wengert.train.loop import DivergedError, Outcome, Progress, train
 from wengert.train.runs import Run, RunFolder, load_run
 from wengert.train.settings import Descent, Settings, SettingsError, read_settings
@@ -21,9 +22,10 @@ from wengert.train.tasks import (
 from wengert.train.trust import UntrustedError
 
 __all__ = [
-    "TASKS", "Descent", "DivergedError", "EpochResult", "ModelError", "Outcome", "Progress", "Run", "RunFolder",
-    "Settings", "SettingsError", "State", "Task", "Trained", "UntrustedError", "Variation", "as_rows", "as_vectors",
-    "by_keys", "classification_loss", "load_model", "load_run", "read_settings", "reconstruction_loss", "save_model",
-    "shifts", "standardised", "task_named", "train",
+    "TASKS", "Descent", "DivergedError", "EpochResult", "Fitted", "ModelError", "Outcome", "Progress",
+    "Run", "RunFolder", "Settings", "SettingsError", "State", "Task", "Trained", "UntrustedError",
+    "Variation", "as_rows", "as_vectors", "by_keys", "classification_loss", "fit", "load_model",
+    "load_run", "read_settings", "reconstruction_loss", "save_model", "shifts", "standardised",
+    "task_named", "train",
 ]  # fmt: skip
 __dir__ = __all__.copy

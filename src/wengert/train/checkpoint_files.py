@@ -109,7 +109,7 @@ class Checkpoints:
                 damaged.append(path)
                 continue
             if content["data"] != self.data:
-                raise DataError(f"{path}: the run learned other images than the present {self.settings.data}")
+                raise DataError(f"{path}: the run learned other data than the present {self.settings.data}")
             for path in damaged:
                 _set_aside(path)
             return state, problems

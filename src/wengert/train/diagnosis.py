@@ -66,7 +66,7 @@ def check_tested(loss: float, settings: Settings, epoch: int) -> None:
 
 
 def _hint(settings: Settings) -> str:
-    return f"try a smaller learning rate than {settings.rate:g}"
+    return f"try a smaller learning rate{f' than {settings.rate:g}' if settings.rate else ''}"
 
 
 def _hint_at_start(steps: Steps, before: State, images: Any, labels: Any, index: Any, variation: Any) -> str:

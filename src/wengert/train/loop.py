@@ -10,9 +10,10 @@ import numpy as np
 
 from wengert.compiler.runtime.threads.team import get_threads
 from wengert.data import Dataset, batches
+from wengert.data.batches import count_of
 from wengert.engine.core.errors import ArgumentError, message
 from wengert.engine.core.progress import Bar
-from wengert.engine.core.tree import leaves
+from wengert.engine.core.tree import leaves, map_tree
 from wengert.parallel import Group
 from wengert.train.agreement import check_parameters, check_ranks, check_same
 from wengert.train.diagnosis import DivergedError, check_group, check_tested
@@ -39,7 +40,7 @@ class Progress(NamedTuple):
     """In an epoch."""
     loss: float
     """Mean over the epoch so far."""
-    score: float
+    score: Any
     """Mean over the examples of the epoch so far."""
     rate: float
     """Examples per second, without the steps that compiled; NaN before there are other steps."""
@@ -107,7 +108,8 @@ def train(
         task: the network and its loss.
         settings: epochs, batch size, learning rate, seed, patience, and the model to keep; the same settings give the
             same numbers.
-        dataset: images and labels.
+        dataset: images and labels. Without test images (an empty tuple), the means over the training images stand for
+            a test.
         reporter: is called after each group of steps and each epoch; by default a bar is shown in a terminal or a
             notebook.
         compiled: run several steps (gather, forward, backward, update) as one call of native code; otherwise each
@@ -135,7 +137,7 @@ def train(
         >>> outcome.history[0].epoch
         1
     """
-    if not (len(dataset.train_images) and len(dataset.test_images)):
+    if not all(map(len, leaves((dataset.train_images, dataset.test_images)))):
         requirement = "there must be images for training and for testing"
         raise ArgumentError(message("train", requirement, repr(dataset)))
     group = group or Group()
@@ -161,7 +163,7 @@ def train(
 
 def steps_of(settings: Settings, dataset: Dataset) -> int:
     """Return the number of steps of an epoch."""
-    return -(-len(dataset.train_images) // settings.batch_size)
+    return -(-count_of(dataset.train_images) // settings.batch_size)
 
 
 def make_steps(
@@ -193,6 +195,10 @@ def parameter_count(model: Any) -> int:
     return sum(np.size(leaf) for leaf in leaves(model))
 
 
+def _total(numbers: Any) -> float:
+    return float(np.sum(numbers, dtype=np.float64))
+
+
 class _Training:
     """A run in progress; ``state`` is that after the last complete group of steps."""
 
@@ -220,7 +226,7 @@ class _Training:
         rng.bit_generator.state = self.state.random
         images = self.dataset.train_images
         with self.stopwatch.measuring(DATA):
-            order = batches(len(images), self.settings.batch_size, rng=rng)
+            order = batches(count_of(images), self.settings.batch_size, rng=rng)
             parts = list(groups(order, self.steps.group(self.settings, images)))
         done = 0
         for index in parts:
@@ -244,11 +250,13 @@ class _Training:
             **carry._asdict(),
             step=before.step + len(index),
             loss=before.loss.plus(float(np.sum(losses)) * count, index.size),
-            score=before.score.plus(float(np.sum(scores, dtype=np.float64)), index.size),
+            score=before.score.plus(map_tree(_total, scores), index.size),
             seconds=before.seconds + seconds,
             first_loss=float(losses[0]) if before.first_loss is None else before.first_loss,
         )
-        self.reporter.on_steps(self._progress(losses, np.asarray(scores) / count), self.state)
+        self.reporter.on_steps(
+            self._progress(losses, map_tree(lambda s: np.asarray(s) / count, scores)), self.state
+        )
 
     def _variation(self, shape: tuple[int, int]) -> Any:
         """Draw the variations of some steps; they depend only on the seed and the position in the run."""
@@ -263,13 +271,15 @@ class _Training:
     def _progress(self, losses: Any, scores: Any) -> Progress:
         state, epochs = self.state, self.settings.epochs
         rate = 1 / max(self.pace.value, 1e-12) if self.pace.examples else math.nan
-        left = len(self.dataset.train_images) * (epochs - state.epoch + 1) - state.loss.examples
+        left = count_of(self.dataset.train_images) * (epochs - state.epoch + 1) - state.loss.examples
         place = state.epoch, epochs, state.step, steps_of(self.settings, self.dataset)
         return Progress(*place, state.loss.value, state.score.value, rate, left / rate, losses, scores)
 
     def _finish(self, random: dict[str, Any]) -> None:
         state, data = self.state, self.dataset
-        test_loss, test_score = self.steps.evaluate(state.trained, data.test_images, data.test_labels)
+        test_loss, test_score = state.loss.value, state.score.value
+        if leaves(data.test_images):
+            test_loss, test_score = self.steps.evaluate(state.trained, data.test_images, data.test_labels)
         check_tested(test_loss, self.settings, state.epoch)
         seconds = max(state.seconds, 1e-9)
         means = (state.loss.value, state.score.value, test_loss, test_score)

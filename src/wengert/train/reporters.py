@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Generator, Sequence
 from types import FrameType
-from typing import Any
+from typing import Any, cast
 
 from wengert.engine.core.notebooks import is_notebook
 from wengert.engine.core.progress import Bar, duration
@@ -102,14 +102,16 @@ class EpochLines:
 
     def described(self, result: EpochResult) -> dict[str, Any]:
         """Return the numbers of an epoch by name."""
-        numbers: dict[str, Any] = {
-            "epoch": result.epoch,
-            "loss": result.train_loss,
-            "accuracy": result.train_score,
-        }
+        numbers: dict[str, Any] = {"epoch": result.epoch}
+        numbers |= {"loss": result.train_loss, **_by_name(result.train_score)}
         if self.validated:
-            numbers |= {"validation_loss": result.test_loss, "validation_accuracy": result.test_score}
+            tested = {"loss": result.test_loss, **_by_name(result.test_score)}
+            numbers |= {f"validation_{name}": value for name, value in tested.items()}
         return numbers | {"seconds": result.seconds}
+
+
+def _by_name(score: Any) -> dict[str, float]:
+    return cast("dict[str, float]", score) if isinstance(score, dict) else {"accuracy": score}
 
 
 # -- console ---------------------------------------------------------------------------------------------

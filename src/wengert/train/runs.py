@@ -18,6 +18,7 @@ import numpy as np
 from wengert._version import versions
 from wengert.data import DataError, Dataset, digit_set, load, load_arrays
 from wengert.data.dataset import SIZE
+from wengert.data.texts import text_set
 from wengert.engine.core.errors import WengertError
 from wengert.train.logs import JsonLines, is_epoch, without_kind
 from wengert.train.loop import Outcome
@@ -58,6 +59,17 @@ def task_of(settings: Settings, source: Path | None = None) -> Task:
     return user_task(settings.model, source)
 
 
+def check_data(settings: Settings, task: Task) -> None:
+    """Raise `SettingsError` if the data are not of the kind that a task learns."""
+    of_text, learned = settings.data == "text", "text" if task.data == "text" else "images"
+    if of_text != (task.data == "text"):
+        raise SettingsError(f"{task.name} learns {learned}; got --data {settings.data}")
+    if settings.text is not None and not of_text:
+        raise SettingsError(
+            f"--text needs a network that learns texts, such as gpt; {task.name} learns images"
+        )
+
+
 def drawn_counts(settings: Settings) -> dict[str, int]:
     """Return the numbers of digits to draw for training and for testing."""
     return DRAWN | {"train": min(settings.limit or DRAWN["train"], DRAWN["train"])}
@@ -67,6 +79,9 @@ def dataset_of(settings: Settings, *, tested_only: bool = False) -> Dataset:
     """Return the images that a run learns."""
     if settings.data == "digits":
         return digit_set(**drawn_counts(settings) | ({"train": 0} if tested_only else {}))
+    if settings.data == "text":
+        dataset = text_set(settings.text)
+        return replace(dataset, train_images=dataset.train_images[: settings.limit])
     is_own = settings.data == "arrays"
     dataset = load_arrays(settings.data_dir or ".") if is_own else load(settings.data, settings.data_dir)
     shape = dataset.train_images.shape[1:]
@@ -79,7 +94,7 @@ def dataset_of(settings: Settings, *, tested_only: bool = False) -> Dataset:
 
 def absolute(settings: Settings) -> Settings:
     """Return settings with absolute paths."""
-    paths = {"data_dir": settings.data_dir, "model": settings.model}
+    paths = {"data_dir": settings.data_dir, "model": settings.model, "text": settings.text}
     return settings._replace(**{name: path and str(Path(path).resolve()) for name, path in paths.items()})
 
 

@@ -15,8 +15,8 @@ from wengert import optim
 from wengert.engine.core.errors import ArgumentError, message
 from wengert.optim import schedules
 
-#: The origin of the images; the package itself draws the digits; arrays are the user's own.
-DATA = ("digits", "mnist", "fashion-mnist", "arrays")
+#: The origin of the images; the package itself draws the digits; arrays are the user's own. A text is no image.
+DATA = ("digits", "mnist", "fashion-mnist", "arrays", "text")
 
 
 class Settings(NamedTuple):
@@ -32,6 +32,8 @@ class Settings(NamedTuple):
     model: str | None = None
     """``FILE.py:name`` of the user's own network."""
     data_dir: str | None = None
+    text: str | None = None
+    """A file; None: the package's own docstrings."""
     eager: bool = False
     threads: int | None = None
     """None: one for each processor."""
@@ -231,7 +233,7 @@ OPTIONS: dict[str, Option] = {
         Option(
             "data",
             _one_of(DATA),
-            "The images: digits (drawn), mnist, fashion-mnist, or arrays (.npy files).",
+            "The images: digits (drawn), mnist, fashion-mnist, or arrays (.npy files); for gpt: text.",
             True,
         ),
         Option(
@@ -240,6 +242,7 @@ OPTIONS: dict[str, Option] = {
             "The folder with the IDX files, or with a folder mnist or fashion-mnist of them; or with .npy files.  "
             "[default: $WENGERT_DATA, then the user's cache]",
         ),
+        Option("text", _TEXT, "The file that gpt learns.  [default: the docstrings of Wengert]", True),
         Option("epochs", _whole(1), "Passes over the training images."),
         Option("batch-size", _whole(1), "Examples per step.", True),
         Option("lr", _RATE, "The learning rate.", True),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from wengert import nn, random
 from wengert.engine.core.errors import WengertError
-from wengert.engine.core.tree import children
+from wengert.engine.core.tree import children, map_tree
 from wengert.train.settings import Settings
 from wengert.train.tasks import Task
 
@@ -56,6 +57,9 @@ class Trained:
     def __call__(self, x: Any) -> Any:
         """Return the model's output."""
         return nn.apply(self.model, x, self.state)[0]
+
+    def __str__(self) -> str:
+        return str(self.model)
 
     def __getattr__(self, name: str) -> Any:
         return _model_attribute(self, "model", name)
@@ -141,6 +145,11 @@ def trained_model(model: Any, layer_state: LayerState | None) -> Any:
     return Trained(model, layer_state.state)
 
 
+def outside_training(model: Any) -> Any:
+    """Return the model of a training step as a function of its input alone, with the state before the step."""
+    return Trained(model.model_, model.state_) if isinstance(model, _InTraining) else model
+
+
 def without_state(model: Any) -> Any:
     """Return the model whose arrays are the parameters."""
     return model.model if isinstance(model, Trained) else model
@@ -165,17 +174,21 @@ def training_loss(
 class Mean(NamedTuple):
     """A running mean."""
 
-    total: float = 0.0
+    total: Any = 0.0
+    """A number, or numbers by name."""
     examples: int = 0
 
-    def plus(self, total: float, examples: int) -> Mean:
+    def plus(self, total: Any, examples: int) -> Mean:
         """Add a sum over some examples."""
-        return Mean(self.total + total, self.examples + examples)
+        both = map_tree(operator.add, self.total, total) if self.examples else total
+        return Mean(both, self.examples + examples)
 
     @property
-    def value(self) -> float:
+    def value(self) -> Any:
         """The mean; NaN before the first example."""
-        return self.total / self.examples if self.examples else float("nan")
+        if not self.examples:
+            return float("nan")
+        return map_tree(lambda total: total / self.examples, self.total)
 
 
 class EpochResult(NamedTuple):
@@ -183,9 +196,10 @@ class EpochResult(NamedTuple):
 
     epoch: int
     train_loss: float
-    train_score: float
+    train_score: Any
+    """A number; for `fit` the metrics by name."""
     test_loss: float
-    test_score: float
+    test_score: Any
     seconds: float
     """Of training, without evaluation."""
     examples_per_second: float

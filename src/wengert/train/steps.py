@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.compiler.jit import jit
-from wengert.data.batches import consecutive
+from wengert.data.batches import consecutive, count_of, rows
 from wengert.engine.control import scan
+from wengert.engine.core.tree import map_tree
 from wengert.engine.transforms.reverse_mode import value_and_grad
 from wengert.optim import Optimiser
 from wengert.train.profile import COMPILING, EVALUATION, STEPS, Stopwatch
@@ -41,8 +42,7 @@ def one_by_one(
         varied = None if variation is None else variation[position]
         carry, result = step(carry, images, labels, row, varied)
         results.append(result)
-    losses, scores = map(np.asarray, zip(*results, strict=True))
-    return carry, (losses, scores)
+    return carry, map_tree(lambda *parts: np.asarray(parts), *results)
 
 
 class Steps:
@@ -66,7 +66,7 @@ class Steps:
 
     def group(self, settings: Settings, images: Any) -> int:
         """Return the number of steps for one call: a divisor of the epoch's steps, so that one program serves all."""
-        whole = len(images) // settings.batch_size
+        whole = count_of(images) // settings.batch_size
         most = max(1, _EXAMPLES_PER_CALL // settings.batch_size) if self.compiled else 1
         return next((count for count in range(min(most, whole), 0, -1) if whole % count == 0), 1)
 
@@ -103,10 +103,10 @@ class Steps:
 
     def batch(self, images: Any, labels: Any, index: Any, variation: Any) -> tuple[Any, Any]:
         """Return the inputs and the labels of a step."""
-        chosen = images[index]
+        chosen = rows(images, index)
         if self.task.vary is not None:
             chosen = self.task.vary.apply(chosen, variation)
-        return self.task.prepare(chosen), labels[index]
+        return self.task.prepare(chosen), rows(labels, index)
 
     def _scanned(self, carry: Carry, images: Any, labels: Any, index: Any, variation: Any) -> Any:
         def body(carry: Any, row: Any) -> Any:
@@ -120,15 +120,15 @@ class Steps:
     def _measured(self, model: Any, images: Any, labels: Any) -> Any:
         return self.task.loss(model, self.task.prepare(images), labels)
 
-    def evaluate(self, model: Any, images: Any, labels: Any) -> tuple[float, float]:
+    def evaluate(self, model: Any, images: Any, labels: Any) -> tuple[float, Any]:
         """Return the mean loss and the mean score of a model over a set of images."""
         loss, score = Mean(), Mean()
-        for part in consecutive(len(images), EVALUATION_BATCH):
+        for part in consecutive(count_of(images), EVALUATION_BATCH):
             count = part.stop - part.start
             with self._stopwatch.measuring(self._part(EVALUATION, count)):
-                mean, total = self._measure(model, images[part], labels[part])
+                mean, total = self._measure(model, rows(images, part), rows(labels, part))
             loss = loss.plus(float(mean) * count, count)
-            score = score.plus(float(total), count)
+            score = score.plus(map_tree(float, total), count)
         return loss.value, score.value
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert import nn, optim
+from wengert.data.texts import SYMBOLS
 from wengert.engine.core.shapes import shape_of
 from wengert.train.settings import OPTIONS, Descent, Settings, SettingsError, check_value, with_steps
 
@@ -185,6 +186,26 @@ def reconstruction_loss(model: Any, inputs: Any, labels: Any) -> tuple[Any, Any]
     return total / shape_of(inputs)[0], total
 
 
+def language_loss(model: Any, inputs: Any, labels: Any) -> tuple[Any, Any]:
+    """Return the cross-entropy of the next symbols of a text.
+
+    Args:
+        model: a function of symbols (examples, steps) that returns logits (examples, steps, symbols).
+        inputs: pieces of a text, integers (examples, steps + 1).
+        labels: not used.
+
+    Returns:
+        The mean over the symbols but the first of each piece, and this times the number of pieces.
+
+    Example:
+        >>> loss, total = language_loss(lambda x: np.zeros((*x.shape, 4)), np.array([[3, 1, 2]]), None)
+        >>> round(float(loss), 4), round(float(total), 4)
+        (1.3863, 1.3863)
+    """
+    loss = nn.softmax_cross_entropy(model(inputs[:, :-1]), inputs[:, 1:])
+    return loss, loss * shape_of(inputs)[0]
+
+
 # -- networks --------------------------------------------------------------------------------------------
 
 
@@ -250,6 +271,15 @@ def mlp(rng: np.random.Generator) -> nn.Chain:
     )
 
 
+def gpt(rng: np.random.Generator) -> nn.Transformer:
+    """Return a language model of bytes: two blocks of width 64 with four heads."""
+    return nn.Transformer(SYMBOLS, 64, heads=4, layers=2, seed=rng)
+
+
+def _unchanged(pieces: Any) -> Any:
+    return pieces
+
+
 # -- tasks -----------------------------------------------------------------------------------------------
 
 
@@ -292,6 +322,8 @@ class Task(NamedTuple):
     recipe: str = "paper"
     vary: Variation | None = None
     """The augmentation of the training images."""
+    data: str = "digits"
+    """The data by default; ``"text"`` for a network that learns texts, uint8 (examples, steps + 1), and no images."""
 
     def settings(self, data: str, **chosen: Any) -> Settings:
         """Return the settings of a run.
@@ -356,6 +388,19 @@ TASKS: dict[str, Task] = {
             rate=0.02,
         ),
         Task("mlp", "perceptron 784-256-256-10", mlp, as_vectors, batch_size=128),
+        Task(
+            "gpt",
+            "transformer over the bytes of a text",
+            gpt,
+            _unchanged,
+            language_loss,
+            classifies=False,
+            optimiser=Descent("adamw", "warm-up-cosine", clip=1.0),
+            epochs=10,
+            batch_size=32,
+            rate=5e-3,
+            data="text",
+        ),
     )
 }
 """The networks by name; those of the papers (cnn, rnn, autoencoder) with the papers' settings."""
