@@ -46,6 +46,8 @@ from wengert.engine.core.shapes import Shape, shape_of
 from wengert.engine.ir.types import TensorType, is_weak
 
 _levels = itertools.count()
+#: Functions that add notes to an error that leaves a transform of some name; `wengert.engine.array` enters one.
+NOTES: list[Callable[[Exception, str], None]] = []
 #: The blocks under trace of all threads; while it is empty, no box is observed.
 OBSERVED: list[Any] = []
 #: What looks at a box, by its identity, before a write into it.
@@ -499,6 +501,9 @@ class running(Generic[TraceT]):  # noqa: N801 (it is used as a function)
                 error.is_traced = error.is_traced or is_traced
         if hidden is not None:
             raise hidden from None
+        if isinstance(problem, Exception):
+            for note in NOTES:
+                note(problem, trace.name)
         if problem is not None:
             hide_frames(problem)
 

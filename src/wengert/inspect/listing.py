@@ -14,6 +14,7 @@ import numpy as np
 
 from wengert.engine.boxes import Box, running, snapshot
 from wengert.engine.core import tree
+from wengert.engine.core.calls import advising
 from wengert.engine.core.dtypes import check_known, dtype_of
 from wengert.engine.core.errors import DtypeError, message
 from wengert.engine.core.records import record
@@ -109,6 +110,7 @@ class Listing(Graph):
         render(graph_picture(self, self.name, self.places, results, shown).text(), path)
 
 
+@advising("wg.trace(f)(x)")
 def trace(fun: Callable[..., Any], static_argnums: int | Sequence[int] = ()) -> Callable[..., Listing]:
     """Return a function that records ``fun`` as a Wengert list.
 
@@ -133,7 +135,7 @@ def trace(fun: Callable[..., Any], static_argnums: int | Sequence[int] = ()) -> 
           return v2
         }
     """
-    fixed = {static_argnums} if isinstance(static_argnums, int) else set(static_argnums)
+    fixed = set(numbers_of("trace", static_argnums, fun, "static_argnums"))
     draws = Draws("trace", fun)
 
     def traced(*arguments: Any, **options: Any) -> Listing:

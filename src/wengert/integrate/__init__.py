@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+from wengert.engine.core.other_libraries import absent
 from wengert.integrate.dde import solve_dde
 from wengert.integrate.ivp import solve_ivp
 from wengert.integrate.quadrature import cubature, quad
@@ -21,3 +24,9 @@ __all__ = [
     "solve_dde", "solve_ivp", "solve_sde", "trapezoid",
 ]  # fmt: skip
 __dir__ = __all__.copy
+
+
+if not TYPE_CHECKING:  # type checkers report such names themselves
+
+    def __getattr__(name: str) -> Any:
+        raise absent(__name__, name)

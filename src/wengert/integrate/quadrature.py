@@ -10,6 +10,7 @@ import numpy as np
 from wengert.engine.boxes import Box, concrete, inside_transform
 from wengert.engine.control.values import fit, is_number
 from wengert.engine.core import tree
+from wengert.engine.core.calls import advising
 from wengert.engine.core.dtypes import FLOAT64, as_float, dtype_of, is_complex
 from wengert.engine.core.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.engine.core.shapes import shape_of
@@ -22,6 +23,7 @@ from wengert.integrate.integral import Problem, Region, integral
 from wengert.numpy.creation import asarray
 
 
+@advising("wg.integrate.quad(f, a, b)")
 @with_callbacks
 def quad(
     func: Callable[..., Any],

@@ -11,6 +11,7 @@ import numpy as np
 from wengert.engine.boxes import concrete
 from wengert.engine.control import cond
 from wengert.engine.control.values import is_number
+from wengert.engine.core.calls import advising
 from wengert.engine.core.docstrings import documented
 from wengert.engine.core.dtypes import dtype_of
 from wengert.engine.core.errors import ArgumentError, message
@@ -68,6 +69,7 @@ def _check_rate(operation: str, rate: Any) -> None:
         raise ArgumentError(message(operation, requirement, str(value)))
 
 
+@advising("wg.optim.sgd(rate)")
 @_optimiser()
 def sgd(rate: Rate) -> Optimiser:
     """Return gradient descent: ``p <- p - rate g`` (Robbins and Monro, 1951).
@@ -80,6 +82,7 @@ def sgd(rate: Rate) -> Optimiser:
     return optimiser(scale(rate))
 
 
+@advising("wg.optim.momentum(rate)")
 @_optimiser(decay="the factor of the velocity.")
 def momentum(rate: Rate, decay: float = 0.9) -> Optimiser:
     """Return gradient descent with momentum: ``v <- decay v + g``, ``p <- p - rate v`` (Polyak, 1964).
@@ -94,6 +97,7 @@ def momentum(rate: Rate, decay: float = 0.9) -> Optimiser:
     return chain(trace(decay), scale(rate))
 
 
+@advising("wg.optim.nesterov(rate)")
 @_optimiser(decay="the factor of the velocity.")
 def nesterov(rate: Rate, decay: float = 0.9) -> Optimiser:
     """Return Nesterov's momentum (1983): ``v <- decay v + g``, ``p <- p - rate (g + decay v)``.
@@ -109,6 +113,7 @@ def nesterov(rate: Rate, decay: float = 0.9) -> Optimiser:
     return chain(trace(decay, nesterov=True), scale(rate))
 
 
+@advising("wg.optim.adagrad(rate)")
 @_optimiser()
 def adagrad(rate: Rate = 1e-2, epsilon: float = 1e-10, initial: float = 0.0) -> Optimiser:
     """Return Adagrad (Duchi et al., 2011): ``s <- s + g^2``, ``p <- p - rate g / (sqrt(s) + epsilon)``.
@@ -122,6 +127,7 @@ def adagrad(rate: Rate = 1e-2, epsilon: float = 1e-10, initial: float = 0.0) -> 
     return chain(scale_by_adagrad(epsilon, initial), scale(rate))
 
 
+@advising("wg.optim.rmsprop(rate)")
 @_optimiser(decay="the decay of the mean of the squares.")
 def rmsprop(
     rate: Rate = 1e-2,
@@ -142,6 +148,7 @@ def rmsprop(
     return chain(scale_by_rms(decay, epsilon, centred), *velocity, scale(rate))
 
 
+@advising("wg.optim.adam(rate)")
 @_optimiser()
 def adam(
     rate: Rate = 1e-3, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8, amsgrad: bool = False
@@ -161,6 +168,7 @@ def adam(
     return optimiser(scale_by_adam(beta1, beta2, epsilon, amsgrad, rate))
 
 
+@advising("wg.optim.adamw(rate)")
 @_optimiser()
 def adamw(
     rate: Rate = 1e-3,
@@ -183,6 +191,7 @@ def adamw(
     return chain(direction, add_decayed_weights(decay, mask), scale(rate))
 
 
+@advising("wg.optim.lion(rate)")
 @_optimiser(
     beta1="the weight of the mean in the step.",
     beta2="the decay of the mean.",

@@ -9,6 +9,9 @@ Example:
     True
 """
 
+from typing import TYPE_CHECKING, Any
+
+from wengert.engine.core.other_libraries import absent
 from wengert.optimize.compiled import Minimum, lbfgs, newton_cg
 from wengert.optimize.equations import root, root_scalar
 from wengert.optimize.fitting import curve_fit, least_squares
@@ -23,3 +26,9 @@ __all__ = [
 ]  # fmt: skip
 __dir__ = __all__.copy
 _enter()
+
+
+if not TYPE_CHECKING:  # type checkers report such names themselves
+
+    def __getattr__(name: str) -> Any:
+        raise absent(__name__, name)

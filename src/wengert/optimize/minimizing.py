@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from wengert.engine.core.calls import advising
 from wengert.engine.transforms.callbacks import with_callbacks
 from wengert.optimize.confirmation import confirmed_minimum
 from wengert.optimize.limits import checked_options
@@ -25,6 +26,7 @@ MOST_DENSE = 100
 """The most variables for which trust-constr gets the Hessian as a matrix; beyond, it gets products."""
 
 
+@advising("wg.optimize.minimize(f, x0)")
 @with_callbacks
 def minimize(
     fun: Callable[..., Any],

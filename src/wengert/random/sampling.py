@@ -11,6 +11,7 @@ import numpy as np
 
 from wengert.engine.array.array import operand
 from wengert.engine.boxes import concrete
+from wengert.engine.core.calls import advising
 from wengert.engine.core.docstrings import documented
 from wengert.engine.core.dtypes import BOOL, FLOAT32, FLOAT64, INT64, Dtype, dtype_of
 from wengert.engine.core.errors import ArgumentError, DtypeError, ShapeError, message
@@ -103,6 +104,7 @@ def _standard_normal(key: Any, shape: Shape, dtype: Dtype) -> Any:
     return sqrt(-2.0 * log(unit)) * cos(turn)
 
 
+@advising("wg.random.uniform(key, shape)")
 @_continuous(dtype="float64 or float32; u is a multiple of 2^-53 or of 2^-24.")
 def uniform(key: Any, shape: Any = None, low: Any = 0.0, high: Any = 1.0, dtype: Any = np.float64) -> Any:
     """Draw from the uniform distribution on [low, high): ``low + (high - low) u``.
@@ -119,6 +121,7 @@ def uniform(key: Any, shape: Any = None, low: Any = 0.0, high: Any = 1.0, dtype:
     return lowest + (highest - lowest) * unit
 
 
+@advising("wg.random.normal(key, shape)")
 @_continuous()
 def normal(
     key: Any, shape: Any = None, mean: Any = 0.0, deviation: Any = 1.0, dtype: Any = np.float64
@@ -135,6 +138,7 @@ def normal(
     return mean + deviation * _standard_normal(key, shape, dtype)
 
 
+@advising("wg.random.exponential(key, shape)")
 @_continuous()
 def exponential(key: Any, shape: Any = None, scale: Any = 1.0, dtype: Any = np.float64) -> Any:
     """Draw from the exponential distribution with a given mean: ``-scale ln u``.
@@ -148,6 +152,7 @@ def exponential(key: Any, shape: Any = None, scale: Any = 1.0, dtype: Any = np.f
     return -log(_open_uniform("exponential", key, shape, dtype)) * scale
 
 
+@advising("wg.random.gumbel(key, shape)")
 @_continuous(shape="the shape of the result.")
 def gumbel(key: Any, shape: Any = (), dtype: Any = np.float64) -> Any:
     """Draw from the standard Gumbel distribution, the limit of the maximum of many exponential draws.
@@ -169,6 +174,7 @@ def gumbel(key: Any, shape: Any = (), dtype: Any = np.float64) -> Any:
 # -- truth values and integers ---------------------------------------------------------------------------
 
 
+@advising("wg.random.bernoulli(key, p, shape)")
 def bernoulli(key: Any, p: Any = 0.5, shape: Any = None) -> Any:
     """Draw truth values that are true with a given probability.
 
@@ -231,6 +237,7 @@ def _check_interval(low: Any, high: Any, dtype: Dtype) -> None:
         raise ArgumentError(message("randint", requirement, got, "use wg.random.bits"))
 
 
+@advising("wg.random.randint(key, shape, low, high)")
 def randint(key: Any, shape: Any, low: Any, high: Any, dtype: Any = np.int64) -> Any:
     """Draw integers from low, low + 1, ..., high - 1, with equal probabilities.
 
@@ -270,6 +277,7 @@ def randint(key: Any, shape: Any, low: Any, high: Any, dtype: Any = np.int64) ->
 # -- orders and elements ---------------------------------------------------------------------------------
 
 
+@advising("wg.random.permutation(key, x)")
 def permutation(key: Any, x: Any, axis: int = 0) -> Any:
     """Return an array, or the integers below a number, in random order.
 
@@ -321,6 +329,7 @@ def _probabilities(p: Any, count: int) -> Any:
     return floating(p)
 
 
+@advising("wg.random.choice(key, x, shape)")
 def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = None, axis: int = 0) -> Any:
     """Choose elements at random.
 
@@ -372,6 +381,7 @@ def _weighted_order(key: Any, count: int, p: Any) -> Any:
     return argsort(-(logits + gumbel(key, count)), axis=0)
 
 
+@advising("wg.random.categorical(key, logits)")
 def categorical(key: Any, logits: Any, shape: Any = None, axis: int = -1) -> Any:
     """Draw positions with the probabilities ``softmax(logits)``, by the largest of ``logits + gumbel``.
 

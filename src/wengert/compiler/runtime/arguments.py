@@ -18,7 +18,7 @@ from wengert.engine.control.values import is_number
 from wengert.engine.core import tree
 from wengert.engine.core.dtypes import DEFAULT_DTYPE, SEQUENCE, is_int64, is_plain, not_plain, show_integer
 from wengert.engine.core.errors import ArgumentError, DtypeError, RangeError, message
-from wengert.engine.ir.types import TensorType, type_of
+from wengert.engine.ir.types import TensorType, show, type_of
 from wengert.engine.memory import strides_of
 from wengert.engine.transforms.arguments import SETTING
 
@@ -272,7 +272,7 @@ def _shown(key: Any) -> str:
     """Return the text of a type key."""
     if isinstance(key, type):
         return key.__name__
-    return str(key if isinstance(key, TensorType) else TensorType(*key[:2]))
+    return show(key if isinstance(key, TensorType) else TensorType(*key[:2]))
 
 
 def difference(function: Callable[..., Any], last: Any, request: Given, static: Sequence[int]) -> str:

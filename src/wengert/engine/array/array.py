@@ -255,7 +255,7 @@ class Array(Conversions):
         if self.shape:
             hint = "write np.array2string(x, precision=3), or format the elements"
             operation = f"format {specification!r}"
-            raise UnsupportedError(message(operation, "a number is required", str(self.type), hint))
+            raise UnsupportedError(message(operation, "a number is required", show(self.type), hint))
         return format(value, specification)
 
     def __copy__(self, memo: Any = None) -> Any:
@@ -503,7 +503,7 @@ def without_text(array: Array) -> StagingError:
     variables = frame.f_locals.items() if frame is not None else ()
     name = next((f" of {name}" for name, value in variables if value is array), "")
     hint = "make texts and keys of known values, or outside of the function"
-    return StagingError(message("str", f"only a run knows the number{name}", str(array.type), hint))
+    return StagingError(message("str", f"only a run knows the number{name}", show(array.type), hint))
 
 
 def shows_box(text: str) -> bool:

@@ -78,7 +78,7 @@ def _factor(box: Operators, factor: Any) -> Any:
     if isinstance(factor, SEQUENCE) and box.weak and box.dtype.kind in "iu":
         requirement = f"a concrete number is needed to repeat a {type(factor).__name__}"
         hint = "name it in static_argnums of wg.jit, or multiply wengert.numpy.array of it"
-        raise ConcreteError(message("multiply", requirement, str(box.type), hint))
+        raise ConcreteError(message("multiply", requirement, show(box.type), hint))
     return operand(factor)
 
 

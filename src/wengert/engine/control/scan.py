@@ -15,6 +15,7 @@ from wengert.engine.control.scan_primitive import scan_primitive
 from wengert.engine.control.subgraphs import Values
 from wengert.engine.control.values import checked_limit, flatten_numbers, stack
 from wengert.engine.core import tree
+from wengert.engine.core.calls import advising
 from wengert.engine.core.dtypes import dtype_of
 from wengert.engine.core.errors import ArgumentError, ShapeError, message
 from wengert.engine.core.shapes import shape_of
@@ -22,6 +23,7 @@ from wengert.engine.ir.types import TensorType, show
 from wengert.engine.ops.shape import concatenate, slice_, whole
 
 
+@advising("wg.scan(f, init, xs) with f(carry, x) -> (carry, y)")
 def scan(
     f: Callable[[Any, Any], tuple[Any, Any]],
     init: Any,

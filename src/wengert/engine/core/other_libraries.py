@@ -1,7 +1,8 @@
-"""Names of autograd, JAX and PyTorch that Wengert's modules lack, with the words to write here."""
+"""Names of autograd, JAX, PyTorch, NumPy and SciPy that Wengert's modules lack, with the words to write here."""
 
 from __future__ import annotations
 
+import importlib
 import sys
 
 _LOOPS = "wg.scan, wg.cond, wg.while_loop or wg.fori_loop"
@@ -32,6 +33,11 @@ INSTEAD: dict[str, dict[str, str]] = {
         "save": "wg.export(f, *args).save(path) for a function, wg.train.save_model(path, model) for a model",
         "manual_seed": "a seed or a generator for each thing that draws, such as wg.random.key(0)",
         "onnx": "wg.export(f, x).onnx(path)",
+        "jnp": "np of import numpy as np: wg.grad, wg.jit and wg.vmap follow NumPy's functions",
+        "njit": "wg.jit(f)",
+        "grad_and_value": "wg.value_and_grad(f)(x)",
+        "gradient": "wg.grad(f)(x)",
+        "Tensor": "wg.Variable(x)",
     },
     "wengert.tree": {"map": "wg.tree.map_tree(f, tree)"},
     "wengert.nn": {
@@ -46,6 +52,55 @@ INSTEAD: dict[str, dict[str, str]] = {
         "SGD": "wg.optim.sgd(rate)",
         "AdamW": "wg.optim.adamw(rate)",
     },
+    "wengert.random": {
+        "PRNGKey": "wg.random.key(seed)",
+        **dict.fromkeys(("seed", "default_rng"), "key = wg.random.key(seed), and pass a key to each draw"),
+        "rand": "wg.random.uniform(key, shape)",
+        "randn": "wg.random.normal(key, shape)",
+        "standard_normal": "wg.random.normal(key, shape)",
+        "shuffle": "wg.random.permutation(key, x)",
+    },
+    "wengert.optimize": {
+        **{
+            name: f"scipy.optimize.{name}, in whose place wg.grad and wg.jit run a solver of Wengert's"
+            for name in ("brentq", "brenth", "ridder", "bisect", "fsolve")
+        },
+        "Bounds": "bounds=[(low, high), ...] or scipy.optimize.Bounds in wg.optimize.minimize",
+        **dict.fromkeys(
+            ("fmin", "fmin_bfgs", "fmin_l_bfgs_b", "fmin_cg"), "wg.optimize.minimize(f, x0, method=...)"
+        ),
+        "leastsq": "wg.optimize.least_squares(residuals, x0)",
+        "newton": "wg.optimize.root_scalar(f, x0=x0)",
+        "minimize_scalar": "wg.optimize.minimize(f, x0)",
+    },
+    "wengert.integrate": {
+        "diffeqsolve": "wg.integrate.solve_ivp(fun, (t0, t1), y0)",
+        "ode": "wg.integrate.solve_ivp(fun, (t0, t1), y0)",
+        **dict.fromkeys(("dblquad", "tplquad", "nquad"), "wg.integrate.cubature(f, a, b)"),
+        "quad_vec": "wg.integrate.quad(f, a, b)",
+    },
+}
+#: The methods of optimisers of PyTorch, and what stands for them here.
+OF_OPTIMISERS = {
+    "step": "model, state = optimiser.update(gradients, state, model)",
+    "zero_grad": "nothing: wg.grad returns new gradients in each call",
+    **dict.fromkeys(
+        ("state_dict", "load_state_dict"), "state, which optimiser.update returns, is a container of arrays"
+    ),
+    "param_groups": "wg.optim.masked for a part of the parameters",
+    "apply_updates": "model, state = optimiser.update(gradients, state, model)",
+}
+#: The modules of NumPy and SciPy that have the names of Wengert's, with what their functions are to transforms.
+_COUNTERPARTS = {
+    "wengert": ("numpy", "np", "transforms follow NumPy's functions"),
+    "wengert.random": ("numpy.random", "np.random", "it draws outside of wg.jit; inside, draw by a key"),
+    "wengert.optimize": ("scipy.optimize", "scipy.optimize", "wg.implicit gives its result a derivative"),
+    "wengert.integrate": ("scipy.integrate", "scipy.integrate", "it computes with plain arrays"),
+    "wengert.sparse": (
+        "scipy.sparse",
+        "scipy.sparse",
+        "wg.sparse.solve takes its matrices, and data= for followed ones",
+    ),
 }
 
 
@@ -60,4 +115,12 @@ def absent(module: str, name: str) -> AttributeError:
     instead = INSTEAD[module].get(name)
     if instead:
         return AttributeError(f"{text}; write {instead} (docs/coming_from.md)")
+    if module in _COUNTERPARTS and name[:1] != "_":
+        library, short, remark = _COUNTERPARTS[module]
+        try:
+            has_it = hasattr(importlib.import_module(library), name)
+        except ImportError:
+            has_it = False
+        if has_it:
+            return AttributeError(f"{text}; write {short}.{name}: {remark}")
     return AttributeError(text, name=name, obj=sys.modules.get(module))  # Python looks for a like name in it

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import is_
 from typing import Any, NamedTuple, cast
 
+from wengert.engine.core.calls import UNSET
 from wengert.engine.core.dtypes import NDARRAY, SEQUENCE
 from wengert.engine.core.errors import ArgumentError, message
 from wengert.engine.core.labelled import Labels, is_labelled, values_of
@@ -50,7 +51,7 @@ ORIGINAL = "__users_class__"
 _namespace: Any = type.__dict__["__dict__"]
 
 
-def static(default: Any = dataclasses.MISSING) -> Any:
+def static(default: Any = UNSET) -> Any:
     """Declare a dataclass field as a setting: part of the structure, never a leaf.
 
     Args:
@@ -68,7 +69,9 @@ def static(default: Any = dataclasses.MISSING) -> Any:
         >>> leaves(Scaled(3.0))
         [3.0]
     """
-    return dataclasses.field(default=default, metadata={"static": True})
+    return dataclasses.field(
+        default=dataclasses.MISSING if default is UNSET else default, metadata={"static": True}
+    )
 
 
 def _fields(value: Any) -> tuple[tuple[str, ...], tuple[tuple[str, Any], ...]]:
@@ -434,6 +437,26 @@ def show(structure: Structure) -> str:
     if issubclass(kind, list):
         return f"[{inside}]"
     return f"({inside},)" if len(children) == 1 else f"({inside})"
+
+
+def words(structure: Structure) -> str:
+    """Say what kind of container a structure is, for a message about a whole result.
+
+    Args:
+        structure: from `flatten`.
+
+    Example:
+        >>> words(flatten((1.0, 2.0))[1]), words(flatten({"loss": 1.0})[1])
+        ('a tuple of 2', "a dict with the keys 'loss'")
+    """
+    kind = structure.kind
+    if kind is None:
+        return "a number or an array"
+    if issubclass(kind, dict) and structure.keys:
+        return f"a {kind.__name__} with the keys {', '.join(map(repr, structure.keys))}"
+    if kind in (tuple, list):
+        return f"a {kind.__name__} of {len(structure.children)}"
+    return "None" if kind is type(None) else f"a {kind.__name__}"
 
 
 def written_order(structure: Structure) -> list[int]:

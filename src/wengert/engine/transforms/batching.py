@@ -10,6 +10,7 @@ import numpy as np
 
 from wengert.engine.boxes import Box, Trace, Unsized, concrete, own, rests_on, running, snapshot
 from wengert.engine.core import tree
+from wengert.engine.core.calls import advising
 from wengert.engine.core.dtypes import INT64, Dtype, check_known, check_plain, dtype_of
 from wengert.engine.core.errors import ArgumentError, ConcreteError, located, message
 from wengert.engine.core.raised import MADE
@@ -189,6 +190,7 @@ def _axes_for(argument: str, axes: Any, value: Any) -> list[Any]:
     return [axis for key, part in parts.items() for axis in _axes_for(argument, axis_parts[key], part)]
 
 
+@advising("wg.vmap(f, in_axes=0)(xs)")
 def vmap(
     fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None = None
 ) -> Callable[..., Any]:

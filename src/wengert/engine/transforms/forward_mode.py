@@ -17,6 +17,7 @@ import numpy as np
 from wengert.engine.boxes import Box, State, Trace, is_sole, running, snapshot, state_of, unfollowed
 from wengert.engine.boxes import concrete as concrete_value
 from wengert.engine.core import tree
+from wengert.engine.core.calls import advising
 from wengert.engine.core.dtypes import check_known, dtype_of, is_inexact, real_dtype
 from wengert.engine.core.errors import ArgumentError, message
 from wengert.engine.core.shapes import shape_of
@@ -263,6 +264,7 @@ class Pushed:
         return trace, outputs, aux
 
 
+@advising("wg.jvp(f, (x,), (v,))")
 def jvp(
     fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False
 ) -> Any:
@@ -307,6 +309,7 @@ def _check_tangents(operation: str, tangents: Values, primals: Values) -> list[A
     return [conform(operation, requirement, t, p) for t, p in zip(tangents, primals, strict=True)]
 
 
+@advising("wg.linearize(f, x)")
 def linearize(fun: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """Compute the value of a function, and its derivative at that point as a linear function.
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from wengert.engine.boxes import inside_transform
 from wengert.engine.core import tree
+from wengert.engine.core.calls import advising
 from wengert.engine.core.docstrings import documented
 from wengert.engine.core.dtypes import NDARRAY, dtype_of
 from wengert.engine.core.errors import ArgumentError, message
@@ -94,6 +95,7 @@ DtypeError: an argument or an output is not floating-point, or complex without `
 )
 
 
+@advising("wg.jacfwd(f)(x)")
 @_described
 def jacfwd(
     fun: Callable[..., Any],
@@ -144,9 +146,10 @@ def jacfwd(
         jacobian = tree.unflatten(pushed.structure, rows)
         return (jacobian, pushed.aux) if has_aux else jacobian
 
-    return named(jacobian_of, "jacfwd", fun)
+    return named(jacobian_of, "jacfwd", fun, argnums)
 
 
+@advising("wg.jacrev(f)(x)")
 @_described
 def jacrev(
     fun: Callable[..., Any],
@@ -177,7 +180,7 @@ def jacrev(
         jacobian = _by_rows(inputs, recording, chunk_size)
         return (jacobian, recording.aux) if has_aux else jacobian
 
-    return named(jacobian_of, "jacrev", fun)
+    return named(jacobian_of, "jacrev", fun, argnums)
 
 
 def _by_rows(inputs: Inputs, recording: Recording, chunk_size: int | None) -> Any:
@@ -199,6 +202,7 @@ def _by_rows(inputs: Inputs, recording: Recording, chunk_size: int | None) -> An
     return tree.unflatten(recording.structure, rows)
 
 
+@advising("wg.jacobian(f)(x)")
 @_described
 def jacobian(
     fun: Callable[..., Any],
@@ -222,7 +226,7 @@ def jacobian(
         >>> jacobian(lambda x: np.sin(x))(np.array([0.0]))
         array([[1.]])
     """
-    check_function("jacobian", fun)
+    check_function("jacobian", fun, argnums)
     forward = jacfwd(fun, argnums, has_aux, chunk_size=chunk_size, holomorphic=holomorphic)
 
     def jacobian_of(*arguments: Any, **options: Any) -> Any:
@@ -235,9 +239,10 @@ def jacobian(
         result = _by_rows(inputs, recording, chunk_size)
         return (result, recording.aux) if has_aux else result
 
-    return named(jacobian_of, "jacobian", fun)
+    return named(jacobian_of, "jacobian", fun, argnums)
 
 
+@advising("wg.hessian(f)(x)")
 def hessian(
     fun: Callable[..., Any],
     argnums: Argnums = 0,
@@ -271,12 +276,13 @@ def hessian(
         array([[4., 2.],
                [2., 0.]])
     """
-    check_function("hessian", fun)
+    check_function("hessian", fun, argnums)
     gradient = jacrev(fun, argnums, has_aux, holomorphic=holomorphic)
     by_columns = jacfwd(gradient, argnums, has_aux, chunk_size=chunk_size, holomorphic=holomorphic)
     return named(by_columns, "hessian", fun)
 
 
+@advising("wg.hvp(f)(x, v)")
 def hvp(fun: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
     """Return a function that computes Hessian-vector products of a scalar function, by forward over reverse mode.
 
@@ -298,7 +304,7 @@ def hvp(fun: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
         >>> hvp(lambda x: np.sum(x**3))(np.array([1.0, 2.0]), np.array([1.0, 1.0]))
         array([ 6., 12.])
     """
-    check_function("hvp", fun)
+    check_function("hvp", fun, argnums)
     requirement = (
         "the direction, the last argument, must have the shape of its primal (SciPy's order is wg.hessp)"
     )
@@ -320,6 +326,7 @@ def _with_direction(operation: str, arguments: tuple[Any, ...]) -> tuple[Any, ..
     return arguments
 
 
+@advising("wg.hessp(f)(x, p)")
 def hessp(fun: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that computes Hessian-vector products for SciPy's optimisers, as their ``hessp``.
 
@@ -371,6 +378,7 @@ def _directions(operation: str, requirement: str, inputs: Inputs, direction: Any
     return [conform(operation, requirement, v, x) for v, x in pairs]
 
 
+@advising("wg.gnvp(f)(x, v)")
 def gnvp(
     fun: Callable[..., Any], argnums: Argnums = 0, *, loss: Callable[[Any], Any] | None = None
 ) -> Callable[..., Any]:
@@ -400,7 +408,7 @@ def gnvp(
         >>> gnvp(residuals)(np.array([1.0, 1.0]), np.array([1.0, 1.0]))
         array([ 4., 16.])
     """
-    check_function("gnvp", fun)
+    check_function("gnvp", fun, argnums)
     requirement = "the direction, the last argument, must have the shape of its primal"
 
     def product(*arguments: Any, **options: Any) -> Any:

@@ -15,6 +15,7 @@ from typing import Any
 from wengert.engine.boxes import Box, State, Trace, running, snapshot, state_of, unfollowed
 from wengert.engine.boxes import concrete as concrete_value
 from wengert.engine.core import tree
+from wengert.engine.core.calls import advising
 from wengert.engine.core.dtypes import dtype_of, is_inexact
 from wengert.engine.ops.reduction import reduce_sum
 from wengert.engine.primitive import HigherOrder, NonDifferentiable, Primitive
@@ -156,6 +157,7 @@ def _sum(x: Any, y: Any) -> Any:
     return y if x is None else x if y is None else x + y
 
 
+@advising("wg.laplacian(f)(x)")
 def laplacian(fun: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
     """Return a function that computes the Laplacian ``sum_i d^2 f / d x_i^2`` in one forward pass.
 
@@ -198,4 +200,4 @@ def laplacian(fun: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., An
         sums = [None if state is None or state.curvature is None else 2 * state.curvature for state in states]
         return tree.unflatten(structure, as_results(sums, values))
 
-    return named(laplacian_of, "laplacian", fun)
+    return named(laplacian_of, "laplacian", fun, argnums)

@@ -13,6 +13,7 @@ import numpy as np
 
 from wengert.engine.boxes import Box, inside_transform, running, snapshot, state_of
 from wengert.engine.core import tree
+from wengert.engine.core.calls import advising
 from wengert.engine.core.dtypes import dtype_of
 from wengert.engine.core.errors import ArgumentError, message
 from wengert.engine.core.shapes import shape_of
@@ -391,6 +392,7 @@ class Recording:
         return walk_back([(state.node, ct) for state, ct in pairs if state is not None], self.inputs)
 
 
+@advising("wg.vjp(f, x)")
 def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """Compute the value of a function, and return its pullback.
 
@@ -433,6 +435,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     return (output, pullback, tree.map_tree(snapshot, recording.aux)) if has_aux else (output, pullback)
 
 
+@advising("wg.value_and_grad(f)(x)")
 def value_and_grad(
     fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, holomorphic: bool = False
 ) -> Callable[..., Any]:
@@ -461,7 +464,10 @@ def value_and_grad(
         (8.0, 12.0)
     """
     return named(
-        _value_and_gradient("value_and_grad", fun, argnums, has_aux, holomorphic), "value_and_grad", fun
+        _value_and_gradient("value_and_grad", fun, argnums, has_aux, holomorphic),
+        "value_and_grad",
+        fun,
+        argnums,
     )
 
 
@@ -477,7 +483,7 @@ def _value_and_gradient(
         recording = Recording(inputs, has_aux, operation)
         if recording.structure.kind is not None:
             hint = "to return other values, too, return (number, aux) and give has_aux=True"
-            got = tree.show(recording.structure)
+            got = tree.words(recording.structure)
             raise ArgumentError(message(operation, "the function must return one number", got, hint))
         value = snapshot(check_scalar(operation, recording.values[0]))
         check_results(operation, [value], holomorphic)
@@ -489,6 +495,7 @@ def _value_and_gradient(
     return differentiated
 
 
+@advising("wg.grad(f)(x)")
 def grad(
     fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, holomorphic: bool = False
 ) -> Callable[..., Any]:
@@ -515,7 +522,7 @@ def grad(
         >>> grad(lambda x1, x2: np.log(x1) + x1 * x2 - np.sin(x2), argnums=0)(2.0, 5.0)
         5.5
     """
-    check_function("grad", fun)
+    check_function("grad", fun, argnums)
     both = _value_and_gradient("grad", fun, argnums, has_aux, holomorphic)
 
     def gradient(*arguments: Any, **options: Any) -> Any:
