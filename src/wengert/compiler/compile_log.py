@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
+import inspect
 import logging
 import os
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
+from types import FrameType, FunctionType
 from typing import Any
 
 from wengert.compiler.llvm import disk_cache
 from wengert.compiler.specialisation import Specialisation
 from wengert.compiler.steps import running_pass
-from wengert.engine.core.errors import definition, name_of
+from wengert.engine.array.suggestions import expression_of
+from wengert.engine.core.errors import definition, is_users, name_of, place, users_function
 from wengert.engine.core.helper_threads import start
 from wengert.engine.core.notebooks import readable
+from wengert.engine.core.source_loops import is_in_one_of
 from wengert.engine.ir.graph import Equation, Graph
 from wengert.engine.transforms import turns
 
 PATIENCE = 2.0
-"""Seconds after which the log reports that tracing or compiling is still running."""
+"""Seconds of processor time after which the log reports that tracing or compiling is still running."""
+_STEP = 0.01
+"""The least seconds between two looks at the clock."""
 _MANY = 8
 """Specialisations of a function after which the log says why it is compiled again."""
 _UNROLLED = 1000
@@ -72,30 +80,82 @@ class Patience:
     def with_tracing(self) -> contextlib.AbstractContextManager[None]:
         """Watch a trace."""
         busiest = turns.busiest()
-        return self._watch("traced", lambda: _unrolled(*busiest()))
+        return self._watch("traced", lambda files: _unrolled(*busiest(), files))
 
     def with_compiling(self, graph: Graph) -> contextlib.AbstractContextManager[None]:
         """Watch the compilation of a graph."""
         thread = threading.get_ident()
-        return self._watch("compiled", lambda: f" ({_stage(thread)}): {_size(graph)}")
+        return self._watch("compiled", lambda files: f" ({_stage(thread)}): {_size(graph, files)}")
 
     @contextlib.contextmanager
-    def _watch(self, activity: str, why: Callable[[], str]) -> Generator[None]:
+    def _watch(self, activity: str, why: Callable[[set[str]], str]) -> Generator[None]:
         if self._has_logged:
             yield
             return
-        timer = threading.Timer(PATIENCE, self._report, (activity, why))
-        timer.daemon, timer.name = True, "wengert-patience"
-        start(timer)  # without a thread there is no report
+        done, thread = threading.Event(), threading.get_ident()
+        seconds = _clock(thread)
+        begin = seconds()
+
+        def wait() -> None:
+            used = 0.0
+            while not done.wait(max(PATIENCE - used, _STEP)):
+                used = seconds() - begin
+                if used >= PATIENCE and not done.is_set():
+                    self._report(activity, thread, why)
+                    return
+
+        # Without a thread there is no report.
+        start(threading.Thread(target=wait, daemon=True, name="wengert-patience"))
         try:
             yield
         finally:
-            timer.cancel()
+            done.set()
 
-    def _report(self, activity: str, why: Callable[[], str]) -> None:
+    def _report(self, activity: str, thread: int, why: Callable[[set[str]], str]) -> None:
         self._has_logged = True
-        function = f"{name_of(self._function)}{definition(self._function)}"
-        _log.warning("jit: %s is still being %s after %g s%s", function, activity, PATIENCE, why())
+        frames = _frames_of(thread)
+        files = {frame.f_code.co_filename for frame in frames if is_users(frame.f_code)}
+        users = users_function(self._function)
+        files |= {users.__code__.co_filename} if users is not None else set()
+        text = "jit: %s is still being %s after %g s of processor time%s"
+        _log.warning(text, _named(self._function, users, frames), activity, PATIENCE, why(files))
+
+
+def _clock(thread: int) -> Callable[[], float]:
+    """Return a function that returns the processor time of a thread, or of the process where that is not known."""
+    identify = getattr(time, "pthread_getcpuclockid", None)
+    if identify is None:
+        return time.process_time
+    identity = identify(thread)
+    return lambda: time.clock_gettime(identity)
+
+
+def _frames_of(thread: int) -> list[FrameType]:
+    """Return the frames of a thread, the innermost first."""
+    frame = sys._current_frames().get(thread)  # pyright: ignore[reportPrivateUsage]
+    found: list[FrameType] = []
+    while frame is not None:
+        found.append(frame)
+        frame = frame.f_back
+    return found
+
+
+def _named(function: Callable[..., Any], users: FunctionType | None, frames: list[FrameType]) -> str:
+    """Return the name of the user's function with its line, and of the function of Wengert's that he called with it."""
+    own = inspect.unwrap(function)
+    if users is own or users is getattr(own, "__func__", None):
+        return f"{name_of(function)}{definition(function)}"
+    inner = max((n for n, frame in enumerate(frames) if users and frame.f_code is users.__code__), default=-1)
+    at = next((frame for frame in frames[inner + 1 :] if is_users(frame.f_code)), None)
+    call = expression_of(at) if at is not None else None
+    while isinstance(call, ast.Call) and isinstance(call.func, ast.Call):  # as in wg.grad(f)(x)
+        call = call.func
+    inside = f"{ast.unparse(call.func)}: " if isinstance(call, ast.Call) else ""
+    if users is not None:
+        return f"{inside}{name_of(users)}{definition(users)}"
+    if at is None:
+        return f"{name_of(function)}{definition(function)}"
+    return f"{inside}the program of {readable(place(at.f_code.co_filename, at.f_lineno))}"
 
 
 def _all_equations(graph: Graph) -> Iterator[Equation]:
@@ -112,20 +172,23 @@ def _stage(thread: int) -> str:
     return f"in the pass {name}" if name else "in LLVM"
 
 
-def _unrolled(line: str, count: int) -> str:
+def _unrolled(line: str, count: int, files: set[str]) -> str:
     """Describe the line that a trace has taken most often, if only a loop does so."""
     if not line or count <= turns.MOST_TURNS:
         return ""
+    if not is_in_one_of(files, line):
+        return f": it has come to {readable(line)} {count:,} times"
     return f": it unrolls Python's own loop at {readable(line)}, {count:,} turns so far; {_INSTEAD}"
 
 
-def _size(graph: Graph) -> str:
+def _size(graph: Graph, files: set[str]) -> str:
     """Describe the number of operations, the line with most of them, and whether the cache keeps the result."""
     equations = list(_all_equations(graph))
     text = f"{len(equations):,} operation{'' if len(equations) == 1 else 's'}"
     lines = Counter(equation.location.removeprefix("adjoint of ") for equation in equations)
     line, count = lines.most_common(1)[0] if lines else ("", 0)
     if line and count >= _UNROLLED:
-        text += f", {count:,} of them from {readable(line)}; {_INSTEAD}"
+        text += f", {count:,} of them from {readable(line)}"
+        text += f"; {_INSTEAD}" if is_in_one_of(files, line) else ""
     why_not = disk_cache.default().why_unused()
     return f"{text}; {f'{why_not}, so later processes compile again' if why_not else _KEPT}"

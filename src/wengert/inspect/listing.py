@@ -20,6 +20,7 @@ from wengert.engine.core.errors import DtypeError, message
 from wengert.engine.core.records import record
 from wengert.engine.ir.graph import Graph, Var
 from wengert.engine.ir.types import type_of
+from wengert.engine.transforms.arguments import numbers_of
 from wengert.engine.transforms.frozen_random import Draws
 from wengert.engine.transforms.staging import GraphTrace
 from wengert.engine.transforms.substitution import attempt, current

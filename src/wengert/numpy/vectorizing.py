@@ -10,6 +10,7 @@ import numpy as np
 
 from wengert.engine.array.array import operand
 from wengert.engine.boxes import inside_transform
+from wengert.engine.core.calls import UNSET
 from wengert.engine.core.dtypes import dtype_of
 from wengert.engine.core.errors import ArgumentError, ShapeError, message
 from wengert.engine.core.shapes import Shape, axis_index, broadcast, shape_of

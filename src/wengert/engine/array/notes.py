@@ -1,4 +1,4 @@
-"""Notes on errors that a program, Python or a package raises inside a transform: what is followed, and what to write."""
+"""Notes on errors that a program, Python or a package raises inside a transform: what it may lack, what to write."""
 
 from __future__ import annotations
 

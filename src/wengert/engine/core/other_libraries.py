@@ -85,7 +85,7 @@ OF_OPTIMISERS = {
     "step": "model, state = optimiser.update(gradients, state, model)",
     "zero_grad": "nothing: wg.grad returns new gradients in each call",
     **dict.fromkeys(
-        ("state_dict", "load_state_dict"), "state, which optimiser.update returns, is a container of arrays"
+        ("state_dict", "load_state_dict"), "the state that optimiser.update returns: a container of arrays"
     ),
     "param_groups": "wg.optim.masked for a part of the parameters",
     "apply_updates": "model, state = optimiser.update(gradients, state, model)",
@@ -99,7 +99,7 @@ _COUNTERPARTS = {
     "wengert.sparse": (
         "scipy.sparse",
         "scipy.sparse",
-        "wg.sparse.solve takes its matrices, and data= for followed ones",
+        "wg.sparse.solve solves with its matrices",
     ),
 }
 

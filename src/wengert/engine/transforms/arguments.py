@@ -83,7 +83,7 @@ def numbers_of(operation: str, argnums: Any, fun: Callable[..., Any], name: str 
             names = list(inspect.signature(fun).parameters)
             numbers = [names.index(name) for name in listed]
             hint = f"write {name}={tuple(numbers) if isinstance(argnums, SEQUENCE) else numbers[0]}"
-    elif isinstance(argnums, SEQUENCE) or isinstance(argnums, float):
+    elif isinstance(argnums, (*SEQUENCE, float)):
         got = repr(argnums)
     raise ArgumentError(message(operation, f"{name} must be an integer or a tuple of integers", got, hint))
 
