@@ -240,7 +240,7 @@ def test_the_operations_of_a_scan_are_counted(told: Callable[[], list[str]]) -> 
     with compile_log.Patience(twice).with_compiling(wg.trace(twice)(X)):
         wait_for(told)
     assert re.search(
-        rf"after 0 s of processor time \(in LLVM\): 6\d operations, 60 of them from test_compile_log.py:{START + 2}",
+        rf"\(in LLVM\): 6\d operations, 60 of them from test_compile_log.py:{START + 2}",
         told()[0],
     )
 
@@ -276,22 +276,15 @@ def test_the_users_function_is_named_for_programs_of_ours(told: Callable[[], lis
         return np.sum(x**2)
 
     wg.optimize.lbfgs(valley, np.ones(2))
-    line = valley.__code__.co_firstlineno
-    assert told()[0].startswith(f"jit: wg.optimize.lbfgs: valley [test_compile_log.py:{line}] is still being")
+    assert re.match(r"jit: wg\.optimize\.lbfgs: \S+valley \[test_compile_log\.py:\d+\] is still", told()[0])
 
 
-def test_recursion_is_not_said_to_be_a_loop(
-    told: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_recursion_is_not_said_to_be_one(told: Callable[[], list[str]]) -> None:
     def down(x: Any, count: int) -> Any:
-        if not count:
-            wait_for(told)
-            return x
-        return down(np.sin(x), count - 1)
+        return down(np.sin(x), count - 1) if count else x
 
     graph = wg.trace(lambda x: down(x, 40))(X)
-    told_before = len(told())
-    with compile_log.Patience(down).with_compiling(graph):
-        wait_for(lambda: told()[told_before:])
+    with compile_log.Patience(np.sin).with_compiling(graph):
+        wait_for(told)
     assert "loop" not in told()[-1]
-    assert f"40 of them from test_compile_log.py:{down.__code__.co_firstlineno + 4}; " in told()[-1]
+    assert f"40 of them from test_compile_log.py:{down.__code__.co_firstlineno + 1}; " in told()[-1]

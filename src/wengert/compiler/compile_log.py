@@ -174,10 +174,8 @@ def _stage(thread: int) -> str:
 
 def _unrolled(line: str, count: int, files: set[str]) -> str:
     """Describe the line that a trace has taken most often, if only a loop does so."""
-    if not line or count <= turns.MOST_TURNS:
+    if not line or count <= turns.MOST_TURNS or not is_in_one_of(files, line):
         return ""
-    if not is_in_one_of(files, line):
-        return f": it has come to {readable(line)} {count:,} times"
     return f": it unrolls Python's own loop at {readable(line)}, {count:,} turns so far; {_INSTEAD}"
 
 
