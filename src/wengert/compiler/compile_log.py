@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import inspect
+import itertools
 import logging
 import os
 import sys
@@ -19,7 +20,7 @@ from wengert.compiler.llvm import disk_cache
 from wengert.compiler.specialisation import Specialisation
 from wengert.compiler.steps import running_pass
 from wengert.engine.array.suggestions import expression_of
-from wengert.engine.core.errors import definition, is_users, name_of, place, users_function
+from wengert.engine.core.errors import definition, is_own, is_users, name_of, place, users_function
 from wengert.engine.core.helper_threads import start
 from wengert.engine.core.notebooks import readable
 from wengert.engine.core.source_loops import is_in_one_of
@@ -145,8 +146,8 @@ def _named(function: Callable[..., Any], users: FunctionType | None, frames: lis
     own = inspect.unwrap(function)
     if users is own or users is getattr(own, "__func__", None):
         return f"{name_of(function)}{definition(function)}"
-    inner = max((n for n, frame in enumerate(frames) if users and frame.f_code is users.__code__), default=-1)
-    at = next((frame for frame in frames[inner + 1 :] if is_users(frame.f_code)), None)
+    pairs = itertools.pairwise(reversed(frames))
+    at = next((outer for outer, inner in pairs if is_users(outer.f_code) and is_own(inner.f_code)), None)
     call = expression_of(at) if at is not None else None
     while isinstance(call, ast.Call) and isinstance(call.func, ast.Call):  # as in wg.grad(f)(x)
         call = call.func

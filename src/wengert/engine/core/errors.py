@@ -245,6 +245,11 @@ def public_module(module: str) -> str:
     return ".".join(part for part in module.split(".") if part[:1] != "_")
 
 
+def is_own(code: CodeType) -> bool:
+    """Return whether code is Wengert's."""
+    return code.co_filename.startswith(_PACKAGE)
+
+
 def is_users(code: CodeType) -> bool:
     """Return whether code is the user's own."""
     return not _is_foreign(code.co_filename, code.co_name)
