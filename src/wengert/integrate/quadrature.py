@@ -19,6 +19,7 @@ from wengert.engine.ops.conversion import cast
 from wengert.engine.transforms.callbacks import with_callbacks
 from wengert.engine.transforms.staging import stage
 from wengert.integrate.adaptive import Tolerances
+from wengert.integrate.arguments import array_of
 from wengert.integrate.integral import Problem, Region, integral
 from wengert.numpy.creation import asarray
 
@@ -208,7 +209,7 @@ def _in_python(function: Callable[[Any], Any], ends: Sequence[Any], problem: Pro
 def _real(operation: str, value: Any) -> Any:
     """Return a value of the integrand in float64."""
     if not is_number(value):
-        value = asarray(value)
+        value = array_of(operation, "the result of the function", value)
     dtype = dtype_of(value)
     if is_complex(dtype):
         hint = "integrate the real and the imaginary part"

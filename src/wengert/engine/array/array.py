@@ -23,8 +23,8 @@ from wengert.engine.array.operators import FUNCTIONS, LATE, operand
 from wengert.engine.array.sparse import is_sparse, times, times_right
 from wengert.engine.array.substitutes import STAND_INS
 from wengert.engine.array.suggestions import (
-    ATTRIBUTES,
     instead_of,
+    instead_of_attribute,
     instead_of_distribution,
     without_derivative,
 )
@@ -147,9 +147,9 @@ class Array(Conversions):
 
     def __getattr__(self, name: str) -> Any:
         """Raise `AttributeError`, with a hint for attributes of other libraries' arrays."""
-        if name in ATTRIBUTES:
+        if name[:1] != "_" and (hint := instead_of_attribute(name)):
             requirement = "an array inside a transform has no such attribute"
-            text = message(name, requirement, hint=ATTRIBUTES[name])
+            text = message(name, requirement, hint=hint)
             raise ArrayAttributeError(text, name=name, obj=self)
         raise AttributeError(f"'Array' object has no attribute {name!r}", name=name, obj=self)
 

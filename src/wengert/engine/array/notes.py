@@ -37,7 +37,8 @@ def note(problem: Exception, transform: str) -> None:
     text = _of_call(problem, traces)
     if users is not None and not text:
         frame, inner = traces[users].tb_frame, [part.tb_frame for part in traces[users + 1 :]]
-        text = _of_package(frame, inner, transform) if inner else _of_line(problem, frame, transform)
+        is_own_line = not any(installed_file(one.f_code.co_filename) for one in inner)
+        text = _of_line(problem, frame, transform) if is_own_line else _of_package(frame, inner, transform)
     if text:
         problem.add_note(text)
 
@@ -140,6 +141,9 @@ def _questions(condition: ast.expr, frame: FrameType) -> Iterator[ast.expr]:
     for part in ast.walk(condition):
         if isinstance(part, ast.Attribute) and part.attr in _ASKING:
             yield part
+        if isinstance(part, ast.Compare) and isinstance(part.ops[0], ast.Is | ast.IsNot):
+            compared = (part.left, *part.comparators)
+            yield from () if any(isinstance(one, ast.Constant) for one in compared) else (part,)
         if not isinstance(part, ast.Call):
             continue
         name = part.func.attr if isinstance(part.func, ast.Attribute) else getattr(part.func, "id", "")
@@ -155,15 +159,13 @@ def _of_call(problem: Exception, traces: list[TracebackType]) -> str:
         return ""
     name = "f" if found[1] == "<lambda>" else found[1]
     return (
-        f"{name} gets the arguments that the call passes after it; "
-        f"for a function of numbers and one vector, write lambda x: {name}(*x)"
+        f"pass every argument of {name} in the call, or in args=(...) of a solver; "
+        f"where one vector holds them, write lambda x: {name}(*x)"
     )
 
 
 def _of_package(frame: FrameType, inner: list[FrameType], transform: str) -> str:
     """Return the note of an error of an installed package that was given a box."""
-    if not installed_file(inner[-1].f_code.co_filename):
-        return ""
     first = next(one for one in inner if installed_file(one.f_code.co_filename))
     code = first.f_code
     given = [first.f_locals.get(name) for name in code.co_varnames[: code.co_argcount + 2]]

@@ -52,11 +52,25 @@ ATTRIBUTES = {
     "block_until_ready": "leave it out: calls return when they are finished",
     "resize": "write y = x[:n] for fewer elements, or np.pad(x, (0, n)) for more",
     "view": "write x.astype(dtype) to convert it, wg.stop_gradient(x).view(dtype) for its memory",
+    "mm": "write x @ y",
+    "pow": "write x**n",
+    "zero_": "write x[...] = 0",
+    "contiguous": "leave it out",
+    **dict.fromkeys(("cuda", "cpu", "to", "device_put"), "leave it out: programs run on the processor"),
+    **dict.fromkeys(("float", "double"), "write x.astype(np.float64), or np.float32"),
     **dict.fromkeys(
-        ("data", "ctypes", "strides", "tofile", "byteswap", "setflags"),
+        ("data", "ctypes", "strides", "tofile", "byteswap", "setflags", "base"),
         "use the memory of wg.stop_gradient(x), or of an array outside",
     ),
 }
+
+
+def instead_of_attribute(name: str) -> str:
+    """Return a hint for an attribute that arrays lack, as those of other libraries' arrays; else an empty string."""
+    if name in ATTRIBUTES:
+        return ATTRIBUTES[name]
+    return f"write np.{name}(x)" if _works_on_boxes(getattr(np, name, None)) else ""
+
 
 _OF_MATH = {
     "pow": "np.power",

@@ -17,7 +17,7 @@ from wengert.engine.control.values import checked_limit, flatten_numbers, stack
 from wengert.engine.core import tree
 from wengert.engine.core.calls import advising
 from wengert.engine.core.dtypes import dtype_of
-from wengert.engine.core.errors import ArgumentError, ShapeError, message
+from wengert.engine.core.errors import RETURNED, ArgumentError, ShapeError, message
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.ir.types import TensorType, show
 from wengert.engine.ops.shape import concatenate, slice_, whole
@@ -87,7 +87,8 @@ def scan_carry(
         pair = f(value, tree.unflatten(structure, row))
         if not (isinstance(pair, tuple) and len(pair) == 2):  # pyright: ignore[reportUnnecessaryIsInstance]
             requirement = "the function must return a pair (carry, y)"
-            raise ArgumentError(message("scan", requirement, type(pair).__name__))
+            hint = RETURNED if pair is None else "return (carry, None) where nothing is collected"
+            raise ArgumentError(message("scan", requirement, type(pair).__name__, hint))
         leaves, results = flatten_numbers("scan", "the result of a step", pair[1])
         return pair[0], leaves
 

@@ -75,6 +75,10 @@ class UncompiledWarning(UserWarning):
     """A solver runs a function as a NumPy program, though a change of one line would let it be compiled."""
 
 
+class ForgottenReturnWarning(UserWarning):
+    """A compiled function returns nothing, so that a call of it does nothing: what it writes is lost."""
+
+
 class DoubtfulResultWarning(UserWarning):
     """A solver returns a result that its own checks call doubtful; the result says why."""
 
@@ -182,6 +186,15 @@ def user_frame() -> FrameType | None:
                 installed = frame
         frame = frame.f_back
     return installed
+
+
+def users_level() -> int:
+    """Return the ``stacklevel`` of `warnings.warn` in the caller's function that names the user's line."""
+    wanted, level = user_frame(), 1
+    frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    while frame is not None and frame is not wanted:
+        frame, level = frame.f_back, level + 1
+    return level if frame is not None else 1
 
 
 def _package_frames() -> Iterator[tuple[str, FrameType]]:
@@ -443,6 +456,8 @@ def line_of(text: str) -> str:
 
 _SUPPORTED = "write it with operators and the functions of wengert.numpy and wengert.special"
 OTHERWISE = f"{_SUPPORTED}, or give it a rule: wg.custom_vjp"
+#: The hint for a function that returns None.
+RETURNED = "its last line may lack return; a function that writes into an argument returns it"
 UNFOLLOWED = f"{_SUPPORTED}, or compute it outside and pass the result as an argument"
 
 

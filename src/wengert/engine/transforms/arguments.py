@@ -23,7 +23,7 @@ from wengert.engine.core.dtypes import (
     is_complex,
     is_inexact,
 )
-from wengert.engine.core.errors import ArgumentError, DtypeError, ShapeError, message
+from wengert.engine.core.errors import RETURNED, ArgumentError, DtypeError, ShapeError, message
 from wengert.engine.core.shapes import shape_of, size
 from wengert.engine.ir.types import show
 from wengert.engine.memory import lay_as
@@ -132,8 +132,6 @@ def _positions(operation: str, fun: Callable[..., Any], argnums: Any, count: int
     return positions
 
 
-#: The hint for a function without a result.
-RETURN = "its last line may lack return; a function that writes into an argument returns it"
 #: The hint for a part of an argument that is not a number.
 SETTING = "let the function take it from outside, or declare the field of a dataclass as a setting: wg.tree.static()"
 
@@ -246,7 +244,7 @@ def flatten_output(
         refresh(tree.leaves(aux))
     outputs, structure = tree.flatten(result)
     if result is None:
-        raise ArgumentError(message(operation, "the function must return its result", "None", RETURN))
+        raise ArgumentError(message(operation, "the function must return its result", "None", RETURNED))
     refresh(outputs)
     for value in outputs:
         if not isinstance(value, _NUMBERS):
