@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -38,6 +38,9 @@ from wengert.engine.transforms.substitution import attempt, current
 
 #: Errors that the values of one example raise, and those of another one may not.
 _OF_VALUES = (IndexError, ArithmeticError, np.linalg.LinAlgError)
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class Batched:
@@ -202,8 +205,8 @@ def _axes_for(argument: str, axes: Any, value: Any) -> list[Any]:
 
 @advising("wg.vmap(f, in_axes=0)(xs)")
 def vmap(
-    fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None = None
-) -> Callable[..., Any]:
+    fun: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None = None
+) -> Callable[P, R]:
     """Return a function that maps ``fun`` over an axis of its arguments.
 
     ``vmap(f)(xs)[i] = f(xs[i])`` for every i, computed at once.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ParamSpec
 
 import numpy as np
 
@@ -82,6 +82,7 @@ def _block(part: Any, shape: Shape) -> Any:
     return np.array(block)[()] if isinstance(block, NDARRAY) else block
 
 
+P = ParamSpec("P")
 _described = documented(
     fun="a function of arrays or containers of them.",
     argnums="the positional argument to differentiate, or several.",
@@ -98,13 +99,13 @@ DtypeError: an argument or an output is not floating-point, or complex without `
 @advising("wg.jacfwd(f)(x)")
 @_described
 def jacfwd(
-    fun: Callable[..., Any],
+    fun: Callable[P, Any],
     argnums: Argnums = 0,
     has_aux: bool = False,
     *,
     chunk_size: int | None = None,
     holomorphic: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[P, Any]:
     """Return a function that computes the Jacobian, by forward mode with many directions in one pass.
 
     ``jacfwd(f)(x)[i, j] = d f(x)[i] / d x[j]``: best for few inputs and many outputs.
@@ -152,13 +153,13 @@ def jacfwd(
 @advising("wg.jacrev(f)(x)")
 @_described
 def jacrev(
-    fun: Callable[..., Any],
+    fun: Callable[P, Any],
     argnums: Argnums = 0,
     has_aux: bool = False,
     *,
     chunk_size: int | None = None,
     holomorphic: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[P, Any]:
     """Return a function that computes the Jacobian, by reverse mode with many cotangents in one pass.
 
     ``jacrev(f)(x)[i, j] = d f(x)[i] / d x[j]``: best for few outputs and many inputs.
@@ -205,13 +206,13 @@ def _by_rows(inputs: Inputs, recording: Recording, chunk_size: int | None) -> An
 @advising("wg.jacobian(f)(x)")
 @_described
 def jacobian(
-    fun: Callable[..., Any],
+    fun: Callable[P, Any],
     argnums: Argnums = 0,
     has_aux: bool = False,
     *,
     chunk_size: int | None = None,
     holomorphic: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[P, Any]:
     """Return a function that computes the Jacobian, by the mode that the shapes favour.
 
     ``jacobian(f)(x)[i, j] = d f(x)[i] / d x[j]``. Reverse mode needs a pass for each output element, forward mode one
@@ -244,13 +245,13 @@ def jacobian(
 
 @advising("wg.hessian(f)(x)")
 def hessian(
-    fun: Callable[..., Any],
+    fun: Callable[P, Any],
     argnums: Argnums = 0,
     has_aux: bool = False,
     *,
     chunk_size: int | None = None,
     holomorphic: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[P, Any]:
     """Return a function that computes the second derivatives of a scalar function, by forward over reverse mode.
 
     ``hessian(f)(x)[i, j] = d^2 f / d x[i] d x[j]``.

@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from operator import attrgetter
-from typing import Any
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, overload
 
 import numpy as np
 
@@ -42,6 +42,12 @@ from wengert.engine.transforms.forward_mode import partial_operands, times_parti
 from wengert.engine.transforms.staging import Walk
 from wengert.engine.transforms.substitution import attempt
 from wengert.engine.transforms.tape import LinearTrace, Node, Part, TapeTrace, box_of, boxes_of
+
+P = ParamSpec("P")
+R = TypeVar("R")
+#: The first argument, by which a function is differentiated.
+XT = TypeVar("XT")
+AuxT = TypeVar("AuxT")
 
 
 class Cotangents:
@@ -435,10 +441,42 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     return (output, pullback, tree.map_tree(snapshot, recording.aux)) if has_aux else (output, pullback)
 
 
+@overload
+def value_and_grad(
+    fun: np.ufunc, argnums: Argnums = ..., has_aux: bool = ..., *, holomorphic: bool = ...
+) -> Callable[..., Any]: ...
+
+
+@overload
+def value_and_grad(
+    fun: Callable[Concatenate[XT, P], R],
+    argnums: Literal[0] = ...,
+    has_aux: Literal[False] = ...,
+    *,
+    holomorphic: bool = ...,
+) -> Callable[Concatenate[XT, P], tuple[R, XT]]: ...
+
+
+@overload
+def value_and_grad(
+    fun: Callable[Concatenate[XT, P], tuple[R, AuxT]],
+    argnums: Literal[0] = ...,
+    *,
+    has_aux: Literal[True],
+    holomorphic: bool = ...,
+) -> Callable[Concatenate[XT, P], tuple[tuple[R, AuxT], XT]]: ...
+
+
+@overload
+def value_and_grad(
+    fun: Callable[P, Any], argnums: Argnums = ..., has_aux: bool = ..., *, holomorphic: bool = ...
+) -> Callable[P, Any]: ...
+
+
 @advising("wg.value_and_grad(f)(x)")
 def value_and_grad(
-    fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, holomorphic: bool = False
-) -> Callable[..., Any]:
+    fun: Any, argnums: Argnums = 0, has_aux: bool = False, *, holomorphic: bool = False
+) -> Any:
     """Return a function that computes both a scalar function and its gradient, by reverse mode.
 
     ``value_and_grad(f)(x) = f(x), g`` with ``g[i] = d f / d x[i]``; by a complex z = x + i y the gradient of a real
@@ -495,10 +533,40 @@ def _value_and_gradient(
     return differentiated
 
 
-@advising("wg.grad(f)(x)")
+@overload
 def grad(
-    fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, holomorphic: bool = False
-) -> Callable[..., Any]:
+    fun: np.ufunc, argnums: Argnums = ..., has_aux: bool = ..., *, holomorphic: bool = ...
+) -> Callable[..., Any]: ...
+
+
+@overload
+def grad(
+    fun: Callable[Concatenate[XT, P], Any],
+    argnums: Literal[0] = ...,
+    has_aux: Literal[False] = ...,
+    *,
+    holomorphic: bool = ...,
+) -> Callable[Concatenate[XT, P], XT]: ...
+
+
+@overload
+def grad(
+    fun: Callable[Concatenate[XT, P], tuple[Any, AuxT]],
+    argnums: Literal[0] = ...,
+    *,
+    has_aux: Literal[True],
+    holomorphic: bool = ...,
+) -> Callable[Concatenate[XT, P], tuple[XT, AuxT]]: ...
+
+
+@overload
+def grad(
+    fun: Callable[P, Any], argnums: Argnums = ..., has_aux: bool = ..., *, holomorphic: bool = ...
+) -> Callable[P, Any]: ...
+
+
+@advising("wg.grad(f)(x)")
+def grad(fun: Any, argnums: Argnums = 0, has_aux: bool = False, *, holomorphic: bool = False) -> Any:
     """Return a function that computes the gradient of a scalar function, by reverse mode.
 
     ``grad(f)(x)[i] = d f / d x[i]``; by a complex z = x + i y the gradient of a real function is ``df/dx - i df/dy``.
