@@ -19,10 +19,10 @@ from typing import Any
 from wengert.compiler.llvm import disk_cache
 from wengert.compiler.specialisation import Specialisation
 from wengert.compiler.steps import running_pass
-from wengert.engine.array.suggestions import expression_of
 from wengert.engine.core.errors import definition, is_own, is_users, name_of, place, users_function
 from wengert.engine.core.helper_threads import start
 from wengert.engine.core.notebooks import readable
+from wengert.engine.core.parsing import expression_of
 from wengert.engine.core.source_loops import is_in_one_of
 from wengert.engine.ir.graph import Equation, Graph
 from wengert.engine.transforms import turns

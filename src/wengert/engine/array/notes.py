@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from types import FrameType, TracebackType
 from typing import Any
 
-from wengert.engine.array.suggestions import expression_of, instead_of_called, value_of
+from wengert.engine.array.suggestions import instead_of_called, value_of
 from wengert.engine.boxes import NOTES, Box
 from wengert.engine.core import tree
 from wengert.engine.core.calls import instead_of_option
 from wengert.engine.core.errors import WengertError, installed_file, is_users
+from wengert.engine.core.parsing import expression_of, statements
 
 _ASKING = frozenset({"isinstance", "issubclass", "type", "hasattr", "isscalar", "__class__", "callable"})
 _KEYWORD = re.compile(r"got an unexpected keyword argument '(\w+)'")
@@ -116,13 +117,14 @@ def _asked(frame: FrameType) -> ast.expr | None:
     """Return the name of a box about whose class a condition asks that leads to the line of a frame."""
     try:
         lines, first = inspect.getsourcelines(frame.f_code)
-        program = ast.parse(textwrap.dedent("".join(lines)))
+        program = statements(textwrap.dedent("".join(lines)))
     except (OSError, SyntaxError, TypeError):
         return None
     line = frame.f_lineno - first + 1
     around = [
         node
-        for node in ast.walk(program)
+        for statement in program
+        for node in ast.walk(statement)
         if isinstance(node, ast.If | ast.Assert | ast.Match | ast.IfExp)
         and node.lineno <= line <= (node.end_lineno or node.lineno)
     ]

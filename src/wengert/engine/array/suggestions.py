@@ -10,8 +10,6 @@ import ast
 import builtins
 import contextlib
 import dis
-import itertools
-import linecache
 import math
 import re
 import sys
@@ -34,7 +32,7 @@ from wengert.engine.boxes import RUNNING, Box
 from wengert.engine.core.dtypes import SEQUENCE, WITHOUT_MASK
 from wengert.engine.core.errors import OTHERWISE, calls_inside, methods_inside, public_module, user_frame
 from wengert.engine.core.labelled import is_labelled
-from wengert.engine.core.parsing import expression
+from wengert.engine.core.parsing import expression_of
 from wengert.engine.ops.elementwise import UFUNCS
 
 #: Replacements for functions of SciPy and of `math`, by name; `wengert.special` fills it.
@@ -236,24 +234,6 @@ def _is_slice(subscript: ast.expr, frame: FrameType) -> bool:
 def _has_computed_end(part: ast.AST) -> bool:
     ends = (part.lower, part.upper, part.step) if isinstance(part, ast.Slice) else ()
     return any(end is not None and not isinstance(end, ast.Constant) for end in ends)
-
-
-def expression_of(frame: FrameType) -> ast.expr | None:
-    """Return the expression that a frame evaluates; None without source, as in an interactive session."""
-    positions = next(itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), (None,) * 4)
-    first, last, begin, end = positions
-    if first is None or last is None or begin is None or end is None:
-        return None
-    source = linecache.getlines(frame.f_code.co_filename, frame.f_globals)[first - 1 : last]
-    lines = [line.encode() for line in source]
-    if len(lines) != last - first + 1:
-        return None
-    lines[-1] = lines[-1][:end]
-    lines[0] = lines[0][begin:]
-    try:
-        return expression(b"(" + b"".join(lines) + b"\n)")
-    except (SyntaxError, ValueError):
-        return None
 
 
 def value_of(name: ast.AST, frame: FrameType, otherwise: Any = None) -> Any:

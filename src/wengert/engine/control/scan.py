@@ -86,9 +86,7 @@ def scan_carry(
         nonlocal results
         pair = f(value, tree.unflatten(structure, row))
         if not (isinstance(pair, tuple) and len(pair) == 2):  # pyright: ignore[reportUnnecessaryIsInstance]
-            requirement = "the function must return a pair (carry, y)"
-            hint = RETURNED if pair is None else "return (carry, None) where nothing is collected"
-            raise ArgumentError(message("scan", requirement, type(pair).__name__, hint))
+            raise _no_pair(pair)
         leaves, results = flatten_numbers("scan", "the result of a step", pair[1])
         return pair[0], leaves
 
@@ -119,6 +117,12 @@ def scan_carry(
         stacked = [concatenate(*pair, axis=0) for pair in pairs] or later
     assert results is not None
     return carry.value, tree.unflatten(results, stacked)
+
+
+def _no_pair(result: Any) -> ArgumentError:
+    requirement = "the function must return a pair (carry, y)"
+    hint = RETURNED if result is None else "return (carry, None) where nothing is collected"
+    return ArgumentError(message("scan", requirement, type(result).__name__, hint))
 
 
 def _length(columns: Values, length: int | None) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 
 _LOOPS = "wg.scan, wg.cond, wg.while_loop or wg.fori_loop"
@@ -117,10 +116,6 @@ def absent(module: str, name: str) -> AttributeError:
         return AttributeError(f"{text}; write {instead} (docs/coming_from.md)")
     if module in _COUNTERPARTS and name[:1] != "_":
         library, short, remark = _COUNTERPARTS[module]
-        try:
-            has_it = hasattr(importlib.import_module(library), name)
-        except ImportError:
-            has_it = False
-        if has_it:
+        if hasattr(sys.modules.get(library), name):
             return AttributeError(f"{text}; write {short}.{name}: {remark}")
     return AttributeError(text, name=name, obj=sys.modules.get(module))  # Python looks for a like name in it

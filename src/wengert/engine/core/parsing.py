@@ -7,7 +7,10 @@ goes on in the tree of another. So one thread at a time parses here; others of o
 from __future__ import annotations
 
 import ast
+import itertools
+import linecache
 import threading
+from types import FrameType
 from typing import Literal
 
 _lock = threading.Lock()
@@ -37,6 +40,24 @@ def expression(source: str | bytes) -> ast.expr:
     tree = _parsed(source, "eval")
     assert isinstance(tree, ast.Expression)
     return tree.body
+
+
+def expression_of(frame: FrameType) -> ast.expr | None:
+    """Return the expression that a frame evaluates; None without source, as in an interactive session."""
+    positions = next(itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), (None,) * 4)
+    first, last, begin, end = positions
+    if first is None or last is None or begin is None or end is None:
+        return None
+    source = linecache.getlines(frame.f_code.co_filename, frame.f_globals)[first - 1 : last]
+    lines = [line.encode() for line in source]
+    if len(lines) != last - first + 1:
+        return None
+    lines[-1] = lines[-1][:end]
+    lines[0] = lines[0][begin:]
+    try:
+        return expression(b"(" + b"".join(lines) + b"\n)")
+    except (SyntaxError, ValueError):
+        return None
 
 
 def _parsed(source: str | bytes, mode: Literal["exec", "eval"]) -> ast.AST:

@@ -7,6 +7,8 @@ import functools
 import linecache
 import os
 
+from wengert.engine.core.parsing import statements
+
 _LOOPS = (ast.For, ast.While, ast.AsyncFor, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
@@ -33,12 +35,12 @@ def in_loop(file: str, line: int) -> bool:
 def _read(file: str, source: str) -> tuple[list[tuple[int, int, frozenset[str]]], list[tuple[str, int, int]]]:
     """Return the lines of loops with the names that they call, and the functions with their lines."""
     try:
-        program = ast.parse(source)
+        program = statements(source)
     except (SyntaxError, ValueError):
         return [], []
     loops: list[tuple[int, int, frozenset[str]]] = []
     functions: list[tuple[str, int, int]] = []
-    for node in ast.walk(program):
+    for node in (part for statement in program for part in ast.walk(statement)):
         if isinstance(node, _LOOPS):
             called = frozenset(_called(one) for one in ast.walk(node) if isinstance(one, ast.Call))
             loops.append((node.lineno, node.end_lineno or node.lineno, called))

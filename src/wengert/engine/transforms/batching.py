@@ -270,15 +270,20 @@ def vmap(
             MADE.of_batches += failed - run_again[1]
             return result
         trace, outputs, out_structure = found
-        if out_structure.kind is type(None):
-            text = f"vmap: {name_of(fun)}{definition(fun)} returns None; it may lack a return"
-            warnings.warn(text, ForgottenReturnWarning, stacklevel=users_level())
+        _warn_of_none(fun, out_structure)
         destinations = _axes_for("out_axes", out_axes, tree.unflatten(out_structure, outputs))
         results = [trace.result(output, axis) for output, axis in zip(outputs, destinations, strict=True)]
         results = [own(value) if any(value is leaf for leaf in leaves) else value for value in results]
         return tree.unflatten(out_structure, results)
 
     return named(batched, "vmap", fun)
+
+
+def _warn_of_none(fun: Callable[..., Any], structure: tree.Structure) -> None:
+    if structure.kind is not type(None):
+        return
+    text = f"vmap: {name_of(fun)}{definition(fun)} returns None; it may lack a return"
+    warnings.warn(text, ForgottenReturnWarning, stacklevel=users_level())
 
 
 def _one_by_one(
