@@ -374,11 +374,6 @@ def a_compiled_function_that_changes_its_argument() -> None:
     wg.jit(double)(np.ones(3))  # here
 
 
-@mistake(UserWarning, "returns None")
-def no_return_of_a_batched_function() -> None:
-    wg.vmap(nothing)(X)
-
-
 @mistake(ValueError, "reduce it (np.sum, np.mean), or use wg.jacobian")
 def an_array_for_a_number() -> None:
     wg.grad(lambda x: x**2)(X)

@@ -9,21 +9,30 @@ import itertools
 import logging
 import os
 import sys
+import textwrap
 import threading
 import time
+import warnings
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator
-from types import FrameType, FunctionType
+from collections.abc import Callable, Generator, Iterator, Sequence
+from types import FrameType
 from typing import Any
 
 from wengert.compiler.llvm import disk_cache
 from wengert.compiler.specialisation import Specialisation
 from wengert.compiler.steps import running_pass
-from wengert.engine.core.errors import definition, is_own, is_users, name_of, place, users_function
+from wengert.engine.core.errors import (
+    ForgottenReturnWarning,
+    definition,
+    is_own,
+    is_users,
+    name_of,
+    place,
+    users_level,
+)
 from wengert.engine.core.helper_threads import start
 from wengert.engine.core.notebooks import readable
-from wengert.engine.core.parsing import expression_of
-from wengert.engine.core.source_loops import is_in_one_of
+from wengert.engine.core.parsing import expression_of, in_loop
 from wengert.engine.ir.graph import Equation, Graph
 from wengert.engine.transforms import turns
 
@@ -114,12 +123,35 @@ class Patience:
 
     def _report(self, activity: str, thread: int, why: Callable[[set[str]], str]) -> None:
         self._has_logged = True
-        frames = _frames_of(thread)
-        files = {frame.f_code.co_filename for frame in frames if is_users(frame.f_code)}
-        users = users_function(self._function)
-        files |= {users.__code__.co_filename} if users is not None else set()
+        frame, frames = sys._current_frames().get(thread), list[FrameType]()  # pyright: ignore[reportPrivateUsage]
+        while frame is not None:
+            frames.insert(0, frame)
+            frame = frame.f_back
+        own = inspect.unwrap(self._function)
+        code = getattr(getattr(own, "__func__", own), "__code__", None)
+        files = {
+            one.co_filename for one in (code, *(frame.f_code for frame in frames)) if one and is_users(one)
+        }
+        name = f"{name_of(self._function)}{definition(self._function)}"
+        if code is not None and not is_users(code):  # a program of Wengert's: name the call that makes it
+            name = next(
+                (
+                    _call_in(at)
+                    for at, next_ in itertools.pairwise(frames)
+                    if is_users(at.f_code) and is_own(next_.f_code)
+                ),
+                name,
+            )
         text = "jit: %s is still being %s after %g s of processor time%s"
-        _log.warning(text, _named(self._function, users, frames), activity, PATIENCE, why(files))
+        _log.warning(text, name, activity, PATIENCE, why(files))
+
+
+def _call_in(frame: FrameType) -> str:
+    """Return the call that a frame of the user's waits for, with its line."""
+    call, line = expression_of(frame), readable(place(frame.f_code.co_filename, frame.f_lineno))
+    return (
+        f"{textwrap.shorten(ast.unparse(call), 60)} [{line}]" if call is not None else f"the call in {line}"
+    )
 
 
 def _clock(thread: int) -> Callable[[], float]:
@@ -131,32 +163,12 @@ def _clock(thread: int) -> Callable[[], float]:
     return lambda: time.clock_gettime(identity)
 
 
-def _frames_of(thread: int) -> list[FrameType]:
-    """Return the frames of a thread, the innermost first."""
-    frame = sys._current_frames().get(thread)  # pyright: ignore[reportPrivateUsage]
-    found: list[FrameType] = []
-    while frame is not None:
-        found.append(frame)
-        frame = frame.f_back
-    return found
-
-
-def _named(function: Callable[..., Any], users: FunctionType | None, frames: list[FrameType]) -> str:
-    """Return the name of the user's function with its line, and of the function of Wengert's that he called with it."""
-    own = inspect.unwrap(function)
-    if users is own or users is getattr(own, "__func__", None):
-        return f"{name_of(function)}{definition(function)}"
-    pairs = itertools.pairwise(reversed(frames))
-    at = next((outer for outer, inner in pairs if is_users(outer.f_code) and is_own(inner.f_code)), None)
-    call = expression_of(at) if at is not None else None
-    while isinstance(call, ast.Call) and isinstance(call.func, ast.Call):  # as in wg.grad(f)(x)
-        call = call.func
-    inside = f"{ast.unparse(call.func)}: " if isinstance(call, ast.Call) else ""
-    if users is not None:
-        return f"{inside}{name_of(users)}{definition(users)}"
-    if at is None:
-        return f"{name_of(function)}{definition(function)}"
-    return f"{inside}the program of {readable(place(at.f_code.co_filename, at.f_lineno))}"
+def warn_of_none(function: Callable[..., Any], written: Sequence[str]) -> None:
+    """Warn of a compiled function that returns None, and only writes some of its arguments."""
+    names = ", ".join(written)
+    changes = f", and what it writes into {names} is lost: return it" if names else "; it may lack a return"
+    text = f"jit: {name_of(function)}{definition(function)} returns None{changes}"
+    warnings.warn(text, ForgottenReturnWarning, stacklevel=users_level())
 
 
 def _all_equations(graph: Graph) -> Iterator[Equation]:
@@ -175,7 +187,7 @@ def _stage(thread: int) -> str:
 
 def _unrolled(line: str, count: int, files: set[str]) -> str:
     """Describe the line that a trace has taken most often, if only a loop does so."""
-    if not line or count <= turns.MOST_TURNS or not is_in_one_of(files, line):
+    if not line or count <= turns.MOST_TURNS or not in_loop(line, files):
         return ""
     return f": it unrolls Python's own loop at {readable(line)}, {count:,} turns so far; {_INSTEAD}"
 
@@ -188,6 +200,6 @@ def _size(graph: Graph, files: set[str]) -> str:
     line, count = lines.most_common(1)[0] if lines else ("", 0)
     if line and count >= _UNROLLED:
         text += f", {count:,} of them from {readable(line)}"
-        text += f"; {_INSTEAD}" if is_in_one_of(files, line) else ""
+        text += f"; {_INSTEAD}" if in_loop(line, files) else ""
     why_not = disk_cache.default().why_unused()
     return f"{text}; {f'{why_not}, so later processes compile again' if why_not else _KEPT}"

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-import warnings
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from wengert.compiler.compile_log import Patience, is_often, log_compiled, log_recompiled
+from wengert.compiler.compile_log import Patience, is_often, log_compiled, log_recompiled, warn_of_none
 from wengert.compiler.runtime import arguments
 from wengert.compiler.runtime.arguments import Given
 from wengert.compiler.runtime.fastcall import entry
@@ -19,15 +18,7 @@ from wengert.compiler.unit import Options
 from wengert.engine.boxes import Box, own
 from wengert.engine.core import tree
 from wengert.engine.core.dtypes import NDARRAY
-from wengert.engine.core.errors import (
-    ArgumentError,
-    ForgottenReturnWarning,
-    WengertError,
-    definition,
-    message,
-    name_of,
-    users_level,
-)
+from wengert.engine.core.errors import ArgumentError, WengertError, message
 from wengert.engine.core.raised import is_staged
 from wengert.engine.transforms.frozen_random import Draws
 from wengert.engine.transforms.substitution import attempt, current
@@ -201,22 +192,13 @@ class Dispatch:
                     self._raise_earlier(args, kwargs)
                 raise
         if specialisation.outputs.kind is type(None):
-            self._warn(specialisation, request)
+            names = arguments.paths_of(self.function, request.structure, self.roles.static)
+            warn_of_none(self.function, [names[n] for n in specialisation.written])
         if not specialisation.captured:
             self._made += 1
             self._known[request.key] = specialisation
             self._keep(bound, specialisation)
         return specialisation
-
-    def _warn(self, specialisation: Specialisation, request: Given) -> None:
-        """Warn of a function that returns None."""
-        names = arguments.paths_of(self.function, request.structure, self.roles.static)
-        written = ", ".join([names[n] for n in specialisation.written])
-        changes = (
-            f", and what it writes into {written} is lost: return it" if written else "; it may lack a return"
-        )
-        text = f"jit: {name_of(self.function)}{definition(self.function)} returns None{changes}"
-        warnings.warn(text, ForgottenReturnWarning, stacklevel=users_level())
 
     def _raise_earlier(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         """Raise the exception that Python raises, of which the trace does not know whether it comes first."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from wengert.engine.core.other_libraries import absent
+from wengert.engine.core.other_libraries import absent_from
 from wengert.integrate.dde import solve_dde
 from wengert.integrate.ivp import solve_ivp
 from wengert.integrate.quadrature import cubature, quad
@@ -27,6 +27,4 @@ __dir__ = __all__.copy
 
 
 if not TYPE_CHECKING:  # type checkers report such names themselves
-
-    def __getattr__(name: str) -> Any:
-        raise absent(__name__, name)
+    __getattr__ = absent_from(__name__)

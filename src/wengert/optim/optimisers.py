@@ -82,7 +82,6 @@ def sgd(rate: Rate) -> Optimiser:
     return optimiser(scale(rate))
 
 
-@advising("wg.optim.momentum(rate)")
 @_optimiser(decay="the factor of the velocity.")
 def momentum(rate: Rate, decay: float = 0.9) -> Optimiser:
     """Return gradient descent with momentum: ``v <- decay v + g``, ``p <- p - rate v`` (Polyak, 1964).
@@ -97,7 +96,6 @@ def momentum(rate: Rate, decay: float = 0.9) -> Optimiser:
     return chain(trace(decay), scale(rate))
 
 
-@advising("wg.optim.nesterov(rate)")
 @_optimiser(decay="the factor of the velocity.")
 def nesterov(rate: Rate, decay: float = 0.9) -> Optimiser:
     """Return Nesterov's momentum (1983): ``v <- decay v + g``, ``p <- p - rate (g + decay v)``.
@@ -113,7 +111,6 @@ def nesterov(rate: Rate, decay: float = 0.9) -> Optimiser:
     return chain(trace(decay, nesterov=True), scale(rate))
 
 
-@advising("wg.optim.adagrad(rate)")
 @_optimiser()
 def adagrad(rate: Rate = 1e-2, epsilon: float = 1e-10, initial: float = 0.0) -> Optimiser:
     """Return Adagrad (Duchi et al., 2011): ``s <- s + g^2``, ``p <- p - rate g / (sqrt(s) + epsilon)``.
@@ -127,7 +124,6 @@ def adagrad(rate: Rate = 1e-2, epsilon: float = 1e-10, initial: float = 0.0) -> 
     return chain(scale_by_adagrad(epsilon, initial), scale(rate))
 
 
-@advising("wg.optim.rmsprop(rate)")
 @_optimiser(decay="the decay of the mean of the squares.")
 def rmsprop(
     rate: Rate = 1e-2,
@@ -191,7 +187,6 @@ def adamw(
     return chain(direction, add_decayed_weights(decay, mask), scale(rate))
 
 
-@advising("wg.optim.lion(rate)")
 @_optimiser(
     beta1="the weight of the mean in the step.",
     beta2="the decay of the mean.",

@@ -9,9 +9,9 @@ Example:
     True
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from wengert.engine.core.other_libraries import absent
+from wengert.engine.core.other_libraries import absent_from
 from wengert.optimize.compiled import Minimum, lbfgs, newton_cg
 from wengert.optimize.equations import root, root_scalar
 from wengert.optimize.fitting import curve_fit, least_squares
@@ -29,6 +29,4 @@ _enter()
 
 
 if not TYPE_CHECKING:  # type checkers report such names themselves
-
-    def __getattr__(name: str) -> Any:
-        raise absent(__name__, name)
+    __getattr__ = absent_from(__name__)

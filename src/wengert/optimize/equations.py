@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from wengert.engine.core.calls import advising
 from wengert.engine.core.errors import ArgumentError, message
 from wengert.engine.ir.types import show
 from wengert.engine.transforms.callbacks import with_callbacks
@@ -22,7 +21,6 @@ _ORDERS = {"newton": 1, "halley": 2}
 """The number of derivatives that each method of `root_scalar` uses."""
 
 
-@advising("wg.optimize.root(f, x0)")
 @with_callbacks
 def root(
     fun: Callable[..., Any],

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from wengert.engine.core import tree
-from wengert.engine.core.calls import advising
 from wengert.engine.core.errors import ArgumentError, message
 from wengert.engine.transforms.callbacks import with_callbacks
 from wengert.engine.transforms.jacobians import jacobian
@@ -24,7 +23,6 @@ from wengert.optimize.scipys import as_tuple, callback_for, in_containers, scipy
 from wengert.optimize.systems import System
 
 
-@advising("wg.optimize.least_squares(residuals, x0)")
 @with_callbacks
 def least_squares(
     fun: Callable[..., Any],
@@ -117,7 +115,6 @@ def _fits_normal_equations(sparse: Any, bounds: Any, options: dict[str, Any]) ->
     return not excess
 
 
-@advising("wg.optimize.curve_fit(f, xdata, ydata)")
 @with_callbacks
 def curve_fit(
     f: Callable[..., Any],

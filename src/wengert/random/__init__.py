@@ -11,9 +11,9 @@ Example:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from wengert.engine.core.other_libraries import absent
+from wengert.engine.core.other_libraries import absent_from
 from wengert.random.keys import bits, fold_in, key, split, threefry
 from wengert.random.sampling import (
     bernoulli,
@@ -35,6 +35,4 @@ __dir__ = __all__.copy
 
 
 if not TYPE_CHECKING:  # type checkers report such names themselves
-
-    def __getattr__(name: str) -> Any:
-        raise absent(__name__, name)
+    __getattr__ = absent_from(__name__)

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from wengert.engine.array.array import operand
-from wengert.engine.core.calls import advising
 from wengert.engine.core.dtypes import dtype_of
 from wengert.engine.core.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.engine.core.shapes import Shape, broadcast, shape_of
@@ -83,7 +82,6 @@ def narrowed(block: Any) -> Any:
 # -- public ----------------------------------------------------------------------------------------------
 
 
-@advising("wg.random.key(seed)")
 def key(seed: Any) -> Any:
     """Return the key of a seed.
 
@@ -104,7 +102,6 @@ def key(seed: Any) -> Any:
     return _word("key", "seed", seed)
 
 
-@advising("wg.random.split(key, n)")
 def split(key: Any, count: int = 2) -> Any:
     """Return new, independent keys; do not use the old key again.
 

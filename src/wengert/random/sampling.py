@@ -138,7 +138,6 @@ def normal(
     return mean + deviation * _standard_normal(key, shape, dtype)
 
 
-@advising("wg.random.exponential(key, shape)")
 @_continuous()
 def exponential(key: Any, shape: Any = None, scale: Any = 1.0, dtype: Any = np.float64) -> Any:
     """Draw from the exponential distribution with a given mean: ``-scale ln u``.
@@ -152,7 +151,6 @@ def exponential(key: Any, shape: Any = None, scale: Any = 1.0, dtype: Any = np.f
     return -log(_open_uniform("exponential", key, shape, dtype)) * scale
 
 
-@advising("wg.random.gumbel(key, shape)")
 @_continuous(shape="the shape of the result.")
 def gumbel(key: Any, shape: Any = (), dtype: Any = np.float64) -> Any:
     """Draw from the standard Gumbel distribution, the limit of the maximum of many exponential draws.
@@ -174,7 +172,6 @@ def gumbel(key: Any, shape: Any = (), dtype: Any = np.float64) -> Any:
 # -- truth values and integers ---------------------------------------------------------------------------
 
 
-@advising("wg.random.bernoulli(key, p, shape)")
 def bernoulli(key: Any, p: Any = 0.5, shape: Any = None) -> Any:
     """Draw truth values that are true with a given probability.
 
@@ -237,7 +234,6 @@ def _check_interval(low: Any, high: Any, dtype: Dtype) -> None:
         raise ArgumentError(message("randint", requirement, got, "use wg.random.bits"))
 
 
-@advising("wg.random.randint(key, shape, low, high)")
 def randint(key: Any, shape: Any, low: Any, high: Any, dtype: Any = np.int64) -> Any:
     """Draw integers from low, low + 1, ..., high - 1, with equal probabilities.
 
@@ -277,7 +273,6 @@ def randint(key: Any, shape: Any, low: Any, high: Any, dtype: Any = np.int64) ->
 # -- orders and elements ---------------------------------------------------------------------------------
 
 
-@advising("wg.random.permutation(key, x)")
 def permutation(key: Any, x: Any, axis: int = 0) -> Any:
     """Return an array, or the integers below a number, in random order.
 
@@ -329,7 +324,6 @@ def _probabilities(p: Any, count: int) -> Any:
     return floating(p)
 
 
-@advising("wg.random.choice(key, x, shape)")
 def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = None, axis: int = 0) -> Any:
     """Choose elements at random.
 
@@ -381,7 +375,6 @@ def _weighted_order(key: Any, count: int, p: Any) -> Any:
     return argsort(-(logits + gumbel(key, count)), axis=0)
 
 
-@advising("wg.random.categorical(key, logits)")
 def categorical(key: Any, logits: Any, shape: Any = None, axis: int = -1) -> Any:
     """Draw positions with the probabilities ``softmax(logits)``, by the largest of ``logits + gumbel``.
 

@@ -20,44 +20,23 @@ class _Unset:
 
 
 UNSET: Any = _Unset()
-
+_WORDS = """argnum argnums wrt argnums donate_argnums donate dim axis dims axis keepdim keepdims size shape loc mean
+    scale deviation std deviation minval low maxval high lr rate learning_rate rate eps epsilon b1 beta1 b2 beta2"""
 #: Parameters of other libraries, and those that mean the same in Wengert or NumPy.
-_SAME = {
-    "argnum": "argnums",
-    "wrt": "argnums",
-    "donate_argnums": "donate",
-    "dim": "axis",
-    "dims": "axis",
-    "keepdim": "keepdims",
-    "size": "shape",
-    "loc": "mean",
-    "scale": "deviation",
-    "std": "deviation",
-    "minval": "low",
-    "maxval": "high",
-    "lr": "rate",
-    "learning_rate": "rate",
-    "eps": "epsilon",
-    "b1": "beta1",
-    "b2": "beta2",
-    "maxiter": "options={'maxiter': n}",
-    "dt0": "first_step",
-}
+_SAME = dict(zip(_WORDS.split()[::2], _WORDS.split()[1::2], strict=True))
 #: Parameters of other libraries without a counterpart, and why a program does without them.
 _NEEDLESS = {
-    **dict.fromkeys(("nopython", "forceobj", "looplift"), "every program is compiled as a whole"),
-    **dict.fromkeys(("parallel", "nogil"), "loops share threads as wg.set_threads says"),
-    "cache": "compiled programs are kept on disk",
-    "error_model": "divisions are NumPy's",
-    **dict.fromkeys(
-        ("fullgraph", "dynamic", "mode", "backend"), "there is one compiler, for the whole function"
-    ),
-    **dict.fromkeys(("static_argnums", "abstracted_axes"), "only wg.jit has it"),
-    "requires_grad": "a wg.Variable always has a derivative",
-    **dict.fromkeys(("device", "sharding", "inline"), "programs run on this machine's processor"),
-    **dict.fromkeys(("create_graph", "retain_graph"), "transforms nest: wg.grad(wg.grad(f))"),
-    **dict.fromkeys(("axis_name", "spmd_axis_name", "reduce_axes"), "axes have numbers: in_axes, out_axes"),
-    "params": "optimiser.init(model) takes the model, and optimiser.update returns the next one",
+    name: why
+    for names, why in {
+        "nopython forceobj fullgraph dynamic": "every program is compiled as a whole",
+        "parallel nogil": "loops share threads as wg.set_threads says",
+        "cache": "compiled programs are kept on disk",
+        "device backend sharding": "programs run on this machine's processor",
+        "create_graph retain_graph": "transforms nest: wg.grad(wg.grad(f))",
+        "axis_name": "axes have numbers: in_axes, out_axes",
+        "params": "optimiser.init takes the model, and optimiser.update returns the next one",
+    }.items()
+    for name in names.split()
 }
 _UNEXPECTED = re.compile(r"got an unexpected keyword argument '(\w+)'")
 _BINDING = re.compile(r"\(\) (?:got |takes |missing )")
@@ -68,15 +47,6 @@ def advising(usage: str) -> Callable[[FunctionT], FunctionT]:
 
     Args:
         usage: how a call is written, as ``wg.hvp(f)(x, v)``.
-
-    Example:
-        >>> @advising("wg.twice(f)(x)")
-        ... def twice(fun, argnums=0): ...
-        >>> try:
-        ...     twice(abs, argnum=1)
-        ... except TypeError as problem:
-        ...     print(problem.__notes__[0])
-        twice: write argnums= for argnum=, as in wg.twice(f)(x); its parameters are (fun, argnums=0)
     """
 
     def decorate(function: FunctionT) -> FunctionT:
@@ -97,18 +67,13 @@ def advising(usage: str) -> Callable[[FunctionT], FunctionT]:
 
 def _misfit(function: Callable[..., Any], usage: str, text: str) -> str:
     """Return the note of a call whose arguments do not fit a function."""
-    parameters = inspect.signature(function).parameters
-    shown = ", ".join(
-        ("*" * (part.kind is part.VAR_POSITIONAL) or "**" * (part.kind is part.VAR_KEYWORD))
-        + part.name
-        + (f"={part.default!r}" if isinstance(part.default, int | float | str | tuple | None) else "=...")
-        * (part.default is not part.empty)
-        for part in parameters.values()
-    )
+    full = inspect.signature(function)
+    parameters = [part.replace(annotation=part.empty) for part in full.parameters.values()]
+    shown = full.replace(parameters=parameters, return_annotation=full.empty)
     unexpected = _UNEXPECTED.search(text)
-    advice = instead_of_option(unexpected[1], parameters) if unexpected else ""
+    advice = instead_of_option(unexpected[1], full.parameters) if unexpected else ""
     advice = f"{advice}, as in {usage}" if advice else f"write {usage}"
-    return f"{getattr(function, '__name__', '')}: {advice}; its parameters are ({shown})"
+    return f"{getattr(function, '__name__', '')}: {advice}; its parameters are {shown}"
 
 
 def instead_of_option(name: str, parameters: Iterable[str]) -> str:
@@ -117,12 +82,13 @@ def instead_of_option(name: str, parameters: Iterable[str]) -> str:
     Args:
         name: the parameter.
         parameters: those that it has.
+
+    Example:
+        >>> instead_of_option("argnum", ["fun", "argnums"])
+        'write argnums= for argnum='
     """
-    known = list(parameters)
-    same = _SAME.get(name, "")
-    if same.partition("=")[0] in known:
-        return f"write {same if '=' in same else f'{same}='} for {name}="
     if name in _NEEDLESS:
         return f"leave out {name}=: {_NEEDLESS[name]}"
-    like = difflib.get_close_matches(name, known, 1)
+    like = [same for same in [_SAME.get(name)] if same in parameters]
+    like = like or difflib.get_close_matches(name, parameters, 1)
     return f"write {like[0]}= for {name}=" if like else ""

@@ -20,7 +20,7 @@ import re
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator
-from types import CellType, CodeType, FrameType, FunctionType, MethodType, TracebackType
+from types import CodeType, FrameType, TracebackType
 from typing import Any
 
 import numpy as np
@@ -33,8 +33,6 @@ _PACKAGE = os.path.abspath(__file__).removesuffix(os.path.join("engine", "core",
 _LOCATION = re.compile(r" \[(?:cell \d+, line \d+: .*|[^\[\]]*)\]$")
 #: The command line, which is not the user's code.
 _COMMAND = os.path.join(_PACKAGE, "app", "cli.py")
-#: How deep in the objects that a function holds `users_function` looks.
-_MOST_DEPTH = 4
 _PATHS = sysconfig.get_paths()
 _STANDARD = (*{_PATHS[kind] + os.sep for kind in ("stdlib", "platstdlib")}, "<frozen ")
 #: Wengert's files, whose frames a search for the user's passes: a trace has a hundred of them above each operation.
@@ -274,36 +272,6 @@ def name_of(function: Callable[..., Any]) -> str:
     return getattr(function, kind, "") or getattr(function, "__name__", repr(function))
 
 
-def users_function(function: Any) -> FunctionType | None:
-    """Return the function of the user's that a function of Wengert's calls: from its closure, attributes, or parts.
-
-    Args:
-        function: the function, which may be the user's own.
-    """
-    waiting: list[tuple[Any, int]] = [(function, 0)]
-    seen: set[int] = set()
-    for value, depth in waiting:
-        if id(value) in seen or depth > _MOST_DEPTH:
-            continue
-        seen.add(id(value))
-        if isinstance(value, FunctionType):
-            if is_users(value.__code__):
-                return value
-            held = [cell.cell_contents for cell in value.__closure__ or () if cell != CellType()]
-            held = [getattr(value, "__wrapped__", None), *held]
-        elif isinstance(value, MethodType):
-            held = [value.__func__, value.__self__]
-        elif isinstance(value, functools.partial):
-            held = [value.func, *value.args]  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
-        elif type(value).__module__.startswith("wengert"):
-            names = [*getattr(value, "__dict__", ()), *getattr(type(value), "__slots__", ())]
-            held = [getattr(value, name, None) for name in names]
-        else:
-            continue
-        waiting += [(part, depth + 1) for part in held if callable(part) or hasattr(part, "__dict__")]
-    return None
-
-
 def definition(function: Callable[..., Any]) -> str:
     """Return where a function begins, as `` [file.py:12]``; an empty string for a function written in C."""
     code = getattr(inspect.unwrap(function), "__code__", None)
@@ -334,6 +302,11 @@ def _tracebacks(problem: BaseException) -> list[TracebackType]:
         tracebacks.append(traceback)
         traceback = traceback.tb_next
     return tracebacks
+
+
+def frames_of(problem: BaseException) -> list[FrameType]:
+    """Return the frames that an error has passed, the outermost first."""
+    return [traceback.tb_frame for traceback in _tracebacks(problem)]
 
 
 def raised_at(problem: BaseException) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from typing import Any
 
 _LOOPS = "wg.scan, wg.cond, wg.while_loop or wg.fori_loop"
 _TREES = "wg.tree.map_tree, wg.tree.leaves, wg.tree.flatten or wg.tree.unflatten"
@@ -119,3 +121,12 @@ def absent(module: str, name: str) -> AttributeError:
         if hasattr(sys.modules.get(library), name):
             return AttributeError(f"{text}; write {short}.{name}: {remark}")
     return AttributeError(text, name=name, obj=sys.modules.get(module))  # Python looks for a like name in it
+
+
+def absent_from(module: str) -> Callable[[str], Any]:
+    """Return the ``__getattr__`` of a module, which raises the error of `absent`."""
+
+    def get(name: str) -> Any:
+        raise absent(module, name)
+
+    return get

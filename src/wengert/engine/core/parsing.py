@@ -7,12 +7,16 @@ goes on in the tree of another. So one thread at a time parses here; others of o
 from __future__ import annotations
 
 import ast
+import contextlib
 import itertools
 import linecache
+import os
 import threading
+from collections.abc import Iterable
 from types import FrameType
 from typing import Literal
 
+_LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _lock = threading.Lock()
 #: How often a source is parsed at most.
 _ATTEMPTS = 5
@@ -58,6 +62,34 @@ def expression_of(frame: FrameType) -> ast.expr | None:
         return expression(b"(" + b"".join(lines) + b"\n)")
     except (SyntaxError, ValueError):
         return None
+
+
+def in_loop(location: str, files: Iterable[str]) -> bool:
+    """Return whether a loop repeats a line, or calls the function around it.
+
+    Args:
+        location: the line as messages name it, ``file.py:12``.
+        files: the paths of files of which one has the line.
+    """
+    name, _, number = location.rpartition(":")
+    path = next((file for file in files if os.path.basename(file) == name), "")
+    with contextlib.suppress(SyntaxError, ValueError):
+        line, program = int(number), statements("".join(linecache.getlines(path)))
+        nodes = [node for statement in program for node in ast.walk(statement)]
+        around = {
+            n for n in nodes if getattr(n, "lineno", line + 1) <= line <= (getattr(n, "end_lineno", 0) or 0)
+        }
+        names = {node.name for node in around if isinstance(node, ast.FunctionDef)}
+        for loop in nodes:
+            if isinstance(loop, _LOOPS):
+                called = {
+                    getattr(n.func, "attr", getattr(n.func, "id", ""))
+                    for n in ast.walk(loop)
+                    if isinstance(n, ast.Call)
+                }
+                if loop in around or names & called:
+                    return True
+    return False
 
 
 def _parsed(source: str | bytes, mode: Literal["exec", "eval"]) -> ast.AST:

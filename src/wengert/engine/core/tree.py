@@ -440,23 +440,12 @@ def show(structure: Structure) -> str:
 
 
 def words(structure: Structure) -> str:
-    """Say what kind of container a structure is, for a message about a whole result.
-
-    Args:
-        structure: from `flatten`.
-
-    Example:
-        >>> words(flatten((1.0, 2.0))[1]), words(flatten({"loss": 1.0})[1])
-        ('a tuple of 2', "a dict with the keys 'loss'")
-    """
+    """Say what kind of container a structure is, for a message about a whole result."""
     kind = structure.kind
-    if kind is None:
-        return "a number or an array"
-    if issubclass(kind, dict) and structure.keys:
-        return f"a {kind.__name__} with the keys {', '.join(map(repr, structure.keys))}"
-    if kind in (tuple, list):
-        return f"a {kind.__name__} of {len(structure.children)}"
-    return "None" if kind is type(None) else f"a {kind.__name__}"
+    if kind is None or kind is type(None):
+        return "None" if kind else "a number or an array"
+    keys = f" with the keys {', '.join(map(repr, structure.keys))}" if issubclass(kind, dict) else ""
+    return f"a {kind.__name__}{keys or f' of {len(structure.children)}'}"
 
 
 def written_order(structure: Structure) -> list[int]:

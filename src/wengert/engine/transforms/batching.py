@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, ParamSpec, TypeVar
 
@@ -13,16 +12,7 @@ from wengert.engine.boxes import Box, Trace, Unsized, concrete, own, rests_on, r
 from wengert.engine.core import tree
 from wengert.engine.core.calls import advising
 from wengert.engine.core.dtypes import INT64, Dtype, check_known, check_plain, dtype_of
-from wengert.engine.core.errors import (
-    ArgumentError,
-    ConcreteError,
-    ForgottenReturnWarning,
-    definition,
-    located,
-    message,
-    name_of,
-    users_level,
-)
+from wengert.engine.core.errors import ArgumentError, ConcreteError, located, message
 from wengert.engine.core.raised import MADE
 from wengert.engine.core.shapes import Shape, axis_index, shape_of
 from wengert.engine.ir.types import TensorType, show, type_of
@@ -270,20 +260,12 @@ def vmap(
             MADE.of_batches += failed - run_again[1]
             return result
         trace, outputs, out_structure = found
-        _warn_of_none(fun, out_structure)
         destinations = _axes_for("out_axes", out_axes, tree.unflatten(out_structure, outputs))
         results = [trace.result(output, axis) for output, axis in zip(outputs, destinations, strict=True)]
         results = [own(value) if any(value is leaf for leaf in leaves) else value for value in results]
         return tree.unflatten(out_structure, results)
 
     return named(batched, "vmap", fun)
-
-
-def _warn_of_none(fun: Callable[..., Any], structure: tree.Structure) -> None:
-    if structure.kind is not type(None):
-        return
-    text = f"vmap: {name_of(fun)}{definition(fun)} returns None; it may lack a return"
-    warnings.warn(text, ForgottenReturnWarning, stacklevel=users_level())
 
 
 def _one_by_one(

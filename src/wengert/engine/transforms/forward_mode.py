@@ -309,7 +309,6 @@ def _check_tangents(operation: str, tangents: Values, primals: Values) -> list[A
     return [conform(operation, requirement, t, p) for t, p in zip(tangents, primals, strict=True)]
 
 
-@advising("wg.linearize(f, x)")
 def linearize(fun: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """Compute the value of a function, and its derivative at that point as a linear function.
 

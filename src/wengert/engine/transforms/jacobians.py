@@ -327,7 +327,6 @@ def _with_direction(operation: str, arguments: tuple[Any, ...]) -> tuple[Any, ..
     return arguments
 
 
-@advising("wg.hessp(f)(x, p)")
 def hessp(fun: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that computes Hessian-vector products for SciPy's optimisers, as their ``hessp``.
 
@@ -379,7 +378,6 @@ def _directions(operation: str, requirement: str, inputs: Inputs, direction: Any
     return [conform(operation, requirement, v, x) for v, x in pairs]
 
 
-@advising("wg.gnvp(f)(x, v)")
 def gnvp(
     fun: Callable[..., Any], argnums: Argnums = 0, *, loss: Callable[[Any], Any] | None = None
 ) -> Callable[..., Any]:

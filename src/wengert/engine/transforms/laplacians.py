@@ -15,7 +15,6 @@ from typing import Any
 from wengert.engine.boxes import Box, State, Trace, running, snapshot, state_of, unfollowed
 from wengert.engine.boxes import concrete as concrete_value
 from wengert.engine.core import tree
-from wengert.engine.core.calls import advising
 from wengert.engine.core.dtypes import dtype_of, is_inexact
 from wengert.engine.ops.reduction import reduce_sum
 from wengert.engine.primitive import HigherOrder, NonDifferentiable, Primitive
@@ -157,7 +156,6 @@ def _sum(x: Any, y: Any) -> Any:
     return y if x is None else x if y is None else x + y
 
 
-@advising("wg.laplacian(f)(x)")
 def laplacian(fun: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
     """Return a function that computes the Laplacian ``sum_i d^2 f / d x_i^2`` in one forward pass.
 

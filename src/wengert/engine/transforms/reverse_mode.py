@@ -47,7 +47,6 @@ P = ParamSpec("P")
 R = TypeVar("R")
 #: The first argument, by which a function is differentiated.
 XT = TypeVar("XT")
-AuxT = TypeVar("AuxT")
 
 
 class Cotangents:
@@ -459,16 +458,6 @@ def value_and_grad(
 
 @overload
 def value_and_grad(
-    fun: Callable[Concatenate[XT, P], tuple[R, AuxT]],
-    argnums: Literal[0] = ...,
-    *,
-    has_aux: Literal[True],
-    holomorphic: bool = ...,
-) -> Callable[Concatenate[XT, P], tuple[tuple[R, AuxT], XT]]: ...
-
-
-@overload
-def value_and_grad(
     fun: Callable[P, Any], argnums: Argnums = ..., has_aux: bool = ..., *, holomorphic: bool = ...
 ) -> Callable[P, Any]: ...
 
@@ -547,16 +536,6 @@ def grad(
     *,
     holomorphic: bool = ...,
 ) -> Callable[Concatenate[XT, P], XT]: ...
-
-
-@overload
-def grad(
-    fun: Callable[Concatenate[XT, P], tuple[Any, AuxT]],
-    argnums: Literal[0] = ...,
-    *,
-    has_aux: Literal[True],
-    holomorphic: bool = ...,
-) -> Callable[Concatenate[XT, P], tuple[XT, AuxT]]: ...
 
 
 @overload
