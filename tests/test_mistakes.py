@@ -524,7 +524,7 @@ def a_condition_on_an_array() -> None:
 @mistake(
     TypeError,
     "x is a value that grad follows",
-    "a float64 array of shape (3,)",
+    "in the place of f64[3]",
     "check the argument before grad",
 )
 def a_guard_for_lists() -> None:

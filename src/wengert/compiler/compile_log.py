@@ -134,24 +134,14 @@ class Patience:
         }
         name = f"{name_of(self._function)}{definition(self._function)}"
         if code is not None and not is_users(code):  # a program of Wengert's: name the call that makes it
-            name = next(
-                (
-                    _call_in(at)
-                    for at, next_ in itertools.pairwise(frames)
-                    if is_users(at.f_code) and is_own(next_.f_code)
-                ),
-                name,
-            )
+            pairs = itertools.pairwise(frames)
+            at = next((one for one, inner in pairs if is_users(one.f_code) and is_own(inner.f_code)), None)
+            call = None if at is None else expression_of(at)
+            if at is not None and call is not None:
+                line = readable(place(at.f_code.co_filename, at.f_lineno))
+                name = f"{textwrap.shorten(ast.unparse(call), 60)} [{line}]"
         text = "jit: %s is still being %s after %g s of processor time%s"
         _log.warning(text, name, activity, PATIENCE, why(files))
-
-
-def _call_in(frame: FrameType) -> str:
-    """Return the call that a frame of the user's waits for, with its line."""
-    call, line = expression_of(frame), readable(place(frame.f_code.co_filename, frame.f_lineno))
-    return (
-        f"{textwrap.shorten(ast.unparse(call), 60)} [{line}]" if call is not None else f"the call in {line}"
-    )
 
 
 def _clock(thread: int) -> Callable[[], float]:

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
+from wengert.engine.core.calls import add_notes
 from wengert.engine.core.dtypes import NDARRAY, SEQUENCE, Dtype, dtype_of
 from wengert.engine.core.errors import (
     ConcreteError,
@@ -46,8 +47,6 @@ from wengert.engine.core.shapes import Shape, shape_of
 from wengert.engine.ir.types import TensorType, is_weak
 
 _levels = itertools.count()
-#: Functions that add notes to an error that leaves a transform of some name; `wengert.engine.array` enters one.
-NOTES: list[Callable[[Exception, str], None]] = []
 #: The blocks under trace of all threads; while it is empty, no box is observed.
 OBSERVED: list[Any] = []
 #: What looks at a box, by its identity, before a write into it.
@@ -502,8 +501,7 @@ class running(Generic[TraceT]):  # noqa: N801 (it is used as a function)
         if hidden is not None:
             raise hidden from None
         if isinstance(problem, Exception):
-            for note in NOTES:
-                note(problem, trace.name)
+            add_notes(problem, trace.name)
         if problem is not None:
             hide_frames(problem)
 

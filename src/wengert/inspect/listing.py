@@ -20,7 +20,7 @@ from wengert.engine.core.errors import DtypeError, message
 from wengert.engine.core.records import record
 from wengert.engine.ir.graph import Graph, Var
 from wengert.engine.ir.types import type_of
-from wengert.engine.transforms.arguments import numbers_of
+from wengert.engine.transforms.arguments import named, numbers_of
 from wengert.engine.transforms.frozen_random import Draws
 from wengert.engine.transforms.staging import GraphTrace
 from wengert.engine.transforms.substitution import attempt, current
@@ -143,7 +143,7 @@ def trace(fun: Callable[..., Any], static_argnums: int | Sequence[int] = ()) -> 
         with draws.watched():
             return listed(fun, GraphTrace, _of_type, arguments, options, fixed)[0]
 
-    return traced
+    return named(traced, "trace", fun)
 
 
 def _of_type(trace: GraphTrace, value: Any) -> Any:

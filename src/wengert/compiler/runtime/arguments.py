@@ -7,6 +7,7 @@ import inspect
 import itertools
 import textwrap
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -248,6 +249,9 @@ def unusable(
             requirement = "arguments must be arrays, numbers or containers of them"
             hint = "name other arguments in static_argnums or static_argnames"
             hint = f"{hint}; {SETTING}" if not name.endswith(")") else hint
+            hint = "write wg.jit(f), not wg.jit(...)(f)" if isinstance(leaf, FunctionType) else hint
+            if name.endswith("(self)"):
+                hint = "make the class a dataclass of arrays, or write static_argnums=0 where no attribute changes"
             hint = FROM_OUTSIDE if is_sparse(leaf) else hint
             return DtypeError(message("jit", requirement, f"{type(leaf).__name__} in {name}", hint))
         if not is_plain(leaf):

@@ -10,28 +10,26 @@ from types import FrameType
 from typing import Any
 
 from wengert.engine.array.suggestions import instead_of_called, value_of
-from wengert.engine.boxes import NOTES, Box
+from wengert.engine.boxes import Box
 from wengert.engine.core import tree
-from wengert.engine.core.calls import instead_of_option
+from wengert.engine.core.calls import NOTES, instead_of_option
 from wengert.engine.core.errors import WengertError, frames_of, installed_file, is_users
 from wengert.engine.core.parsing import expression_of, statements
+from wengert.engine.ir.types import show
 
 #: What a condition has that asks for the class of a value.
 _ASKING = re.compile(
     r"\b(?:isinstance|issubclass|type|hasattr|isscalar|__class__|_?is_\w+|_?check\w*)\b| is (?!None|not None)"
 )
 _KEYWORD = re.compile(r"got an unexpected keyword argument '(\w+)'")
-_MISSING = re.compile(r"^(?:.*\.)?(\w+|<lambda>)\(\) missing \d+ required positional")
+_MISFIT = re.compile(
+    r"(\w+|<lambda>)\(\) (?:missing \d+ required positional|takes .* (\d+) w(?:as|ere) given)"
+)
 _CONTAINERS = re.compile(r"'(list|tuple|dict)'|multiply sequence")
 
 
 def note(problem: Exception, transform: str) -> None:
-    """Add to an error that leaves a transform what explains it, if anything does.
-
-    Args:
-        problem: the error.
-        transform: the name of the transform, as ``grad``.
-    """
+    """Add to an error that leaves a transform, such as ``grad``, what explains it, if anything does."""
     if isinstance(problem, WengertError) or getattr(problem, "__notes__", None):
         return
     frames = frames_of(problem)
@@ -47,27 +45,13 @@ def note(problem: Exception, transform: str) -> None:
         problem.add_note(text)
 
 
-def in_words(value: Any) -> str:
-    """Return what a box stands for, as ``a float64 array of shape (3,)``.
-
-    Args:
-        value: the box.
-    """
-    if value.weak:
-        return {"f": "a float", "c": "a complex number", "b": "a truth value"}.get(
-            value.dtype.kind, "an integer"
-        )
-    shape = f"array of shape {value.shape}" if value.shape else "number"
-    return f"{'an' if value.dtype.kind == 'i' else 'a'} {value.dtype.name} {shape}"
-
-
 def _of_guard(problem: Exception, frame: FrameType, transform: str) -> str:
     """Return the note of an error behind a condition that asks for the class of a box."""
     name = _asked(frame) if isinstance(problem, TypeError | ValueError | AssertionError) else None
     if name is None:
         return ""
     return (
-        f"{ast.unparse(name)} is a value that {transform} follows, in the place of {in_words(value_of(name, frame))}: "
+        f"{ast.unparse(name)} is a value that {transform} follows, in the place of {show(value_of(name, frame))}: "
         "isinstance(x, np.ndarray), isinstance(x, float), type(x) is float and np.isscalar(x) answer for what it "
         f"stands for; ask so, ask for x.dtype or np.ndim(x), or check the argument before {transform}"
     )
@@ -107,7 +91,11 @@ def _of_line(problem: Exception, frame: FrameType, transform: str) -> str:
             return f"{name} may have returned None: does {ast.unparse(part.func)} lack a return?"
         if "NoneType" in str(problem) and value is None:
             return f"{name} is None here: a function without return gives None"
-        if _CONTAINERS.search(str(problem)) and isinstance(value, list | tuple | dict):
+        if (
+            isinstance(problem, TypeError)
+            and _CONTAINERS.search(str(problem))
+            and isinstance(value, list | tuple | dict)
+        ):
             inside = f", whose elements {transform} follows" if _holds_box(value) else ""
             elements = f"list({name}.values())" if isinstance(value, dict) else name
             hint = f"write np.array({elements}), or pass an array in its place"
@@ -116,13 +104,17 @@ def _of_line(problem: Exception, frame: FrameType, transform: str) -> str:
 
 
 def _of_call(problem: Exception, frames: list[FrameType]) -> str:
-    """Return the note of a call of the user's function without some of its arguments."""
-    found = _MISSING.search(str(problem)) if isinstance(problem, TypeError) else None
+    """Return the note of a call of the user's function with too few or too many arguments."""
+    found = _MISFIT.search(str(problem)) if isinstance(problem, TypeError) else None
     if found is None or not frames or is_users(frames[-1].f_code):
         return ""
     name = "f" if found[1] == "<lambda>" else found[1]
-    hint = f"where one vector holds them, write lambda x: {name}(*x)"
-    return f"pass every argument of {name} in the call, or in args=(...) of a solver; {hint}"
+    if found[2]:
+        return f"{name} gets {found[2]} arguments from this call, and must take as many"
+    return (
+        f"pass every argument of {name} in the call, or in args=(...) of a solver; "
+        f"where one vector holds them, write lambda x: {name}(*x)"
+    )
 
 
 def _holds_box(value: Any) -> bool:

@@ -33,7 +33,8 @@ def operand(value: Any) -> Any:
     array = snapshot(FUNCTIONS[np.array](value))
     if dtype_of(array).kind not in "biufc":
         requirement = "a number, an array or a sequence of them is required"
-        raise DtypeError(message("operand", requirement, type(value).__name__))
+        hint = "write f'{x}' for its text" if isinstance(value, str) else ""
+        raise DtypeError(message("operand", requirement, type(value).__name__, hint))
     return array
 
 

@@ -67,7 +67,9 @@ def instead_of_attribute(name: str) -> str:
     """Return a hint for an attribute that arrays lack, as those of other libraries' arrays; else an empty string."""
     if name in ATTRIBUTES:
         return ATTRIBUTES[name]
-    return f"write np.{name}(x)" if _works_on_boxes(getattr(np, name, None)) else ""
+    function = getattr(np, name, None)
+    rest = "" if getattr(function, "nin", 2) == 1 else ", ..."
+    return f"write np.{name}(x{rest})" if _works_on_boxes(function) else ""
 
 
 _OF_MATH = {

@@ -12,6 +12,10 @@ from typing import Any, TypeVar, cast
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 
+#: Functions that add notes to an error that leaves an operation of some name; `wengert.engine.array` enters one.
+NOTES: list[Callable[[Exception, str], None]] = []
+
+
 class _Unset:
     """The default of a parameter that stands for nothing else."""
 
@@ -26,20 +30,20 @@ _WORDS = """argnum argnums wrt argnums donate_argnums donate dim axis dims axis 
 _SAME = dict(zip(_WORDS.split()[::2], _WORDS.split()[1::2], strict=True))
 #: Parameters of other libraries without a counterpart, and why a program does without them.
 _NEEDLESS = {
-    name: why
-    for names, why in {
-        "nopython forceobj fullgraph dynamic": "every program is compiled as a whole",
-        "parallel nogil": "loops share threads as wg.set_threads says",
-        "cache": "compiled programs are kept on disk",
-        "device backend sharding": "programs run on this machine's processor",
-        "create_graph retain_graph": "transforms nest: wg.grad(wg.grad(f))",
-        "axis_name": "axes have numbers: in_axes, out_axes",
-        "params": "optimiser.init takes the model, and optimiser.update returns the next one",
-    }.items()
-    for name in names.split()
+    **dict.fromkeys(("nopython", "forceobj", "fullgraph"), "every program is compiled as a whole"),
+    **dict.fromkeys(("parallel", "nogil"), "loops share threads as wg.set_threads says"),
+    **dict.fromkeys(("device", "backend"), "programs run on this machine's processor"),
+    "cache": "compiled programs are kept on disk",
+    "params": "optimiser.init takes the model, and optimiser.update returns the next one",
 }
 _UNEXPECTED = re.compile(r"got an unexpected keyword argument '(\w+)'")
 _BINDING = re.compile(r"\(\) (?:got |takes |missing )")
+
+
+def add_notes(problem: Exception, operation: str) -> None:
+    """Add notes to an error that leaves a transform or a solver of some name."""
+    for note in NOTES:
+        note(problem, operation)
 
 
 def advising(usage: str) -> Callable[[FunctionT], FunctionT]:
@@ -54,10 +58,11 @@ def advising(usage: str) -> Callable[[FunctionT], FunctionT]:
         def call(*arguments: Any, **options: Any) -> Any:
             try:
                 return function(*arguments, **options)
-            except TypeError as problem:
+            except Exception as problem:
                 own = problem.__traceback__
                 if own is not None and own.tb_next is None and _BINDING.search(str(problem)):
                     problem.add_note(_misfit(function, usage, str(problem)))
+                add_notes(problem, getattr(function, "__name__", ""))
                 raise
 
         return cast("FunctionT", call)
@@ -77,11 +82,7 @@ def _misfit(function: Callable[..., Any], usage: str, text: str) -> str:
 
 
 def instead_of_option(name: str, parameters: Iterable[str]) -> str:
-    """Return what to write for a parameter that a function does not have, or an empty string.
-
-    Args:
-        name: the parameter.
-        parameters: those that it has.
+    """Return what to write for a parameter that is not among those of a function, or an empty string.
 
     Example:
         >>> instead_of_option("argnum", ["fun", "argnums"])

@@ -57,9 +57,7 @@ INSTEAD: dict[str, dict[str, str]] = {
         "PRNGKey": "wg.random.key(seed)",
         **dict.fromkeys(("seed", "default_rng"), "key = wg.random.key(seed), and pass a key to each draw"),
         "rand": "wg.random.uniform(key, shape)",
-        "randn": "wg.random.normal(key, shape)",
-        "standard_normal": "wg.random.normal(key, shape)",
-        "shuffle": "wg.random.permutation(key, x)",
+        **dict.fromkeys(("randn", "standard_normal"), "wg.random.normal(key, shape)"),
     },
     "wengert.optimize": {
         **{
@@ -67,41 +65,21 @@ INSTEAD: dict[str, dict[str, str]] = {
             for name in ("brentq", "brenth", "ridder", "bisect", "fsolve")
         },
         "Bounds": "bounds=[(low, high), ...] or scipy.optimize.Bounds in wg.optimize.minimize",
-        **dict.fromkeys(
-            ("fmin", "fmin_bfgs", "fmin_l_bfgs_b", "fmin_cg"), "wg.optimize.minimize(f, x0, method=...)"
-        ),
+        **dict.fromkeys(("fmin", "fmin_bfgs", "minimize_scalar"), "wg.optimize.minimize(f, x0)"),
         "leastsq": "wg.optimize.least_squares(residuals, x0)",
         "newton": "wg.optimize.root_scalar(f, x0=x0)",
-        "minimize_scalar": "wg.optimize.minimize(f, x0)",
     },
     "wengert.integrate": {
-        "diffeqsolve": "wg.integrate.solve_ivp(fun, (t0, t1), y0)",
-        "ode": "wg.integrate.solve_ivp(fun, (t0, t1), y0)",
-        **dict.fromkeys(("dblquad", "tplquad", "nquad"), "wg.integrate.cubature(f, a, b)"),
-        "quad_vec": "wg.integrate.quad(f, a, b)",
+        **dict.fromkeys(("diffeqsolve", "ode"), "wg.integrate.solve_ivp(fun, (t0, t1), y0)"),
+        **dict.fromkeys(("dblquad", "nquad"), "wg.integrate.cubature(f, a, b)"),
     },
 }
 #: The methods of optimisers of PyTorch, and what stands for them here.
 OF_OPTIMISERS = {
     "step": "model, state = optimiser.update(gradients, state, model)",
-    "zero_grad": "nothing: wg.grad returns new gradients in each call",
-    **dict.fromkeys(
-        ("state_dict", "load_state_dict"), "the state that optimiser.update returns: a container of arrays"
-    ),
-    "param_groups": "wg.optim.masked for a part of the parameters",
     "apply_updates": "model, state = optimiser.update(gradients, state, model)",
-}
-#: The modules of NumPy and SciPy that have the names of Wengert's, with what their functions are to transforms.
-_COUNTERPARTS = {
-    "wengert": ("numpy", "np", "transforms follow NumPy's functions"),
-    "wengert.random": ("numpy.random", "np.random", "it draws outside of wg.jit; inside, draw by a key"),
-    "wengert.optimize": ("scipy.optimize", "scipy.optimize", "wg.implicit gives its result a derivative"),
-    "wengert.integrate": ("scipy.integrate", "scipy.integrate", "it computes with plain arrays"),
-    "wengert.sparse": (
-        "scipy.sparse",
-        "scipy.sparse",
-        "wg.sparse.solve solves with its matrices",
-    ),
+    "zero_grad": "no such line: wg.grad returns new gradients in each call",
+    "state_dict": "the state that optimiser.update returns: a container of arrays",
 }
 
 
@@ -116,10 +94,8 @@ def absent(module: str, name: str) -> AttributeError:
     instead = INSTEAD[module].get(name)
     if instead:
         return AttributeError(f"{text}; write {instead} (docs/coming_from.md)")
-    if module in _COUNTERPARTS and name[:1] != "_":
-        library, short, remark = _COUNTERPARTS[module]
-        if hasattr(sys.modules.get(library), name):
-            return AttributeError(f"{text}; write {short}.{name}: {remark}")
+    if module == "wengert" and hasattr(sys.modules.get("numpy"), name):
+        return AttributeError(f"{text}; write np.{name}: transforms follow NumPy's functions")
     return AttributeError(text, name=name, obj=sys.modules.get(module))  # Python looks for a like name in it
 
 

@@ -80,15 +80,10 @@ def in_loop(location: str, files: Iterable[str]) -> bool:
             n for n in nodes if getattr(n, "lineno", line + 1) <= line <= (getattr(n, "end_lineno", 0) or 0)
         }
         names = {node.name for node in around if isinstance(node, ast.FunctionDef)}
-        for loop in nodes:
-            if isinstance(loop, _LOOPS):
-                called = {
-                    getattr(n.func, "attr", getattr(n.func, "id", ""))
-                    for n in ast.walk(loop)
-                    if isinstance(n, ast.Call)
-                }
-                if loop in around or names & called:
-                    return True
+        loops = [node for node in nodes if isinstance(node, _LOOPS)]
+        calls = [node.func for loop in loops for node in ast.walk(loop) if isinstance(node, ast.Call)]
+        called = {getattr(function, "attr", getattr(function, "id", "")) for function in calls}
+        return not around.isdisjoint(loops) or not names.isdisjoint(called)
     return False
 
 

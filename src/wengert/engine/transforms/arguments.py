@@ -55,7 +55,7 @@ def named(
     """Name a transformed function after the transform and the user's function, and check its argnums."""
     check_function(transform, fun, argnums)
     name = getattr(fun, "__name__", type(fun).__name__)
-    wrapper.__name__ = f"{transform}({name})"
+    wrapper.__name__ = wrapper.__qualname__ = f"{transform}({name})"
     wrapper.__doc__ = getattr(fun, "__doc__", None)
     wrapper.__wrapped__ = fun  # pyright: ignore[reportFunctionMemberAccess]
     return wrapper
@@ -145,9 +145,10 @@ def differentiable(operation: str, leaf: Any, argument: str = "", path: str = ""
     where = f" in {argument}{path}" if argument else ""
     if not isinstance(leaf, _NUMBERS):
         requirement = "arguments must be arrays, numbers or containers of them"
-        raise DtypeError(
-            message(operation, requirement, type(leaf).__name__ + where, SETTING if path else "")
+        hint = (
+            SETTING if path else "choose other argnums, or make its class a dataclass whose fields are arrays"
         )
+        raise DtypeError(message(operation, requirement, type(leaf).__name__ + where, hint))
     dtype = check_known(operation, dtype_of(leaf))
     if not is_inexact(dtype):
         hint = "write 2.0 for 2, x.astype(float) for an array, or choose other argnums"

@@ -440,28 +440,6 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     return (output, pullback, tree.map_tree(snapshot, recording.aux)) if has_aux else (output, pullback)
 
 
-@overload
-def value_and_grad(
-    fun: np.ufunc, argnums: Argnums = ..., has_aux: bool = ..., *, holomorphic: bool = ...
-) -> Callable[..., Any]: ...
-
-
-@overload
-def value_and_grad(
-    fun: Callable[Concatenate[XT, P], R],
-    argnums: Literal[0] = ...,
-    has_aux: Literal[False] = ...,
-    *,
-    holomorphic: bool = ...,
-) -> Callable[Concatenate[XT, P], tuple[R, XT]]: ...
-
-
-@overload
-def value_and_grad(
-    fun: Callable[P, Any], argnums: Argnums = ..., has_aux: bool = ..., *, holomorphic: bool = ...
-) -> Callable[P, Any]: ...
-
-
 @advising("wg.value_and_grad(f)(x)")
 def value_and_grad(
     fun: Any, argnums: Argnums = 0, has_aux: bool = False, *, holomorphic: bool = False
@@ -530,11 +508,7 @@ def grad(
 
 @overload
 def grad(
-    fun: Callable[Concatenate[XT, P], Any],
-    argnums: Literal[0] = ...,
-    has_aux: Literal[False] = ...,
-    *,
-    holomorphic: bool = ...,
+    fun: Callable[Concatenate[XT, P], Any], argnums: Literal[0] = ..., *, holomorphic: bool = ...
 ) -> Callable[Concatenate[XT, P], XT]: ...
 
 
