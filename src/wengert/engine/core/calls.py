@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import functools
 import inspect
@@ -43,7 +44,8 @@ _BINDING = re.compile(r"\(\) (?:got |takes |missing )")
 def add_notes(problem: Exception, operation: str) -> None:
     """Add notes to an error that leaves a transform or a solver of some name."""
     for note in NOTES:
-        note(problem, operation)
+        with contextlib.suppress(Exception):  # the user's error comes first
+            note(problem, operation)
 
 
 def advising(usage: str) -> Callable[[FunctionT], FunctionT]:
