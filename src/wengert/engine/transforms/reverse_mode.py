@@ -442,8 +442,8 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
 @advising("wg.value_and_grad(f)(x)")
 def value_and_grad(
-    fun: Any, argnums: Argnums = 0, has_aux: bool = False, *, holomorphic: bool = False
-) -> Any:
+    fun: Callable[P, R], argnums: Argnums = 0, has_aux: bool = False, *, holomorphic: bool = False
+) -> Callable[P, tuple[R, Any]]:
     """Return a function that computes both a scalar function and its gradient, by reverse mode.
 
     ``value_and_grad(f)(x) = f(x), g`` with ``g[i] = d f / d x[i]``; by a complex z = x + i y the gradient of a real
