@@ -59,8 +59,14 @@ def test_parameters_without_a_likeness_have_no_advice() -> None:
     assert instead_of_option("argnumz", ["fun", "argnums"]) == "write argnums= for argnumz="
 
 
-def test_signatures_show_no_addresses() -> None:
+def test_defaults_that_stand_for_nothing_have_a_name() -> None:
     assert repr(UNSET) == "unset"
+    for function in (wg.jit, wg.tree.static, wg.numpy.vectorize):
+        assert "unset" in str(inspect.signature(function))
+
+
+@pytest.mark.slow
+def test_signatures_show_no_addresses() -> None:
     for module in (wg, wg.numpy, wg.tree, wg.optimize, wg.integrate, wg.random, wg.optim, wg.sparse):
         for name in dir(module):
             value = getattr(module, name)

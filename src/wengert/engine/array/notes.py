@@ -84,8 +84,7 @@ def _of_line(problem: Exception, frame: FrameType, transform: str) -> str:
     if found := _KEYWORD.search(str(problem)):
         advice = instead_of_option(found[1], ("axis", "keepdims", "shape", "dtype"))
         return advice and f"{advice}: functions and methods have NumPy's parameters"
-    expression = expression_of(frame)
-    for part in [] if expression is None else ast.iter_child_nodes(expression):
+    for part in ast.iter_child_nodes(expression_of(frame) or ast.Pass()):
         name, value = ast.unparse(part), value_of(part, frame, frame)
         if "NoneType" in str(problem) and isinstance(part, ast.Call):
             return f"{name} may have returned None: does {ast.unparse(part.func)} lack a return?"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import functools
 import inspect
 import re
@@ -28,7 +27,7 @@ UNSET: Any = _Unset()
 _WORDS = """argnum argnums wrt argnums donate_argnums donate dim axis dims axis keepdim keepdims size shape loc mean
     scale deviation std deviation minval low maxval high lr rate learning_rate rate eps epsilon b1 beta1 b2 beta2"""
 #: Parameters of other libraries, and those that mean the same in Wengert or NumPy.
-_SAME = dict(zip(_WORDS.split()[::2], _WORDS.split()[1::2], strict=True))
+_SAME: dict[str, str] = dict(zip(_WORDS.split()[::2], _WORDS.split()[1::2], strict=True))
 #: Parameters of other libraries without a counterpart, and why a program does without them.
 _NEEDLESS = {
     **dict.fromkeys(("nopython", "forceobj", "fullgraph"), "every program is compiled as a whole"),
@@ -90,8 +89,10 @@ def instead_of_option(name: str, parameters: Iterable[str]) -> str:
         >>> instead_of_option("argnum", ["fun", "argnums"])
         'write argnums= for argnum='
     """
+    import difflib
+
     if name in _NEEDLESS:
         return f"leave out {name}=: {_NEEDLESS[name]}"
-    like = [same for same in [_SAME.get(name)] if same in parameters]
+    like = [same for same in [_SAME.get(name, "")] if same in parameters]
     like = like or difflib.get_close_matches(name, parameters, 1)
     return f"write {like[0]}= for {name}=" if like else ""
