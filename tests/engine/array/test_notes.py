@@ -72,9 +72,40 @@ def rejected(x: Any) -> Any:
     return np.sum(x)
 
 
-@pytest.mark.parametrize("program", [negative, rejected, lambda x: {}["a"], lambda x: int("no")])
+def is_small(x: Any) -> bool:
+    return bool(np.all(x < 0.5))
+
+
+def checked(x: Any) -> Any:
+    if not is_small(x):
+        raise ValueError("x must be small")
+    return np.sum(x)
+
+
+def beside(x: Any) -> Any:
+    if isinstance(x, np.ndarray):
+        return int("no") * x
+    return x
+
+
+@pytest.mark.parametrize(
+    "program", [negative, rejected, checked, beside, lambda x: {}["a"], lambda x: int("no")]
+)
 def test_errors_that_explain_themselves_have_no_note(program: Any) -> None:
     assert notes_of(lambda: wg.grad(program)(X)) == []
+
+
+def is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def test_a_guard_that_calls_a_function() -> None:
+    def program(x: Any) -> Any:
+        if not is_text(x):
+            raise TypeError("a text is needed")
+        return x
+
+    assert notes_of(lambda: wg.grad(program)(X))[0].startswith("x is a value that grad follows")
 
 
 def test_a_guard_of_plain_data_has_no_note() -> None:

@@ -13,14 +13,12 @@ from wengert.engine.array.suggestions import instead_of_called, value_of
 from wengert.engine.boxes import Box
 from wengert.engine.core import tree
 from wengert.engine.core.calls import NOTES, instead_of_option
-from wengert.engine.core.errors import WengertError, frames_of, installed_file, is_users
+from wengert.engine.core.errors import WengertError, frames_of, installed_file, is_raised_by_user, is_users
 from wengert.engine.core.parsing import expression_of, statements
 from wengert.engine.ir.types import show
 
 #: What a condition has that asks for the class of a value.
-_ASKING = re.compile(
-    r"\b(?:isinstance|issubclass|type|hasattr|isscalar|__class__|_?is_\w+|_?check\w*)\b| is (?!None|not None)"
-)
+_ASKING = re.compile(r"\b(?:isinstance|issubclass|type|hasattr|isscalar|__class__)\b")
 _KEYWORD = re.compile(r"got an unexpected keyword argument '(\w+)'")
 _MISFIT = re.compile(
     r"(\w+|<lambda>)\(\) (?:missing \d+ required positional|takes .* (\d+) w(?:as|ere) given)"
@@ -47,7 +45,8 @@ def note(problem: Exception, transform: str) -> None:
 
 def _of_guard(problem: Exception, frame: FrameType, transform: str) -> str:
     """Return the note of an error behind a condition that asks for the class of a box."""
-    name = _asked(frame) if isinstance(problem, TypeError | ValueError | AssertionError) else None
+    is_guard = isinstance(problem, TypeError | ValueError | AssertionError) and is_raised_by_user(problem)
+    name = _asked(frame) if is_guard else None
     if name is None:
         return ""
     return (
@@ -70,7 +69,11 @@ def _asked(frame: FrameType) -> ast.expr | None:
             node.end_lineno or 0
         ):
             condition = node.subject if isinstance(node, ast.Match) else node.test
-            if isinstance(node, ast.Match) or _ASKING.search(ast.unparse(condition)):
+            calls = [value_of(part.func, frame) for part in ast.walk(condition) if isinstance(part, ast.Call)]
+            named = [
+                name for call in calls for name in getattr(getattr(call, "__code__", None), "co_names", ())
+            ]
+            if isinstance(node, ast.Match) or _ASKING.search(" ".join([ast.unparse(condition), *named])):
                 for name in ast.walk(condition):
                     if isinstance(name, ast.Name | ast.Attribute) and isinstance(value_of(name, frame), Box):
                         return name
