@@ -134,6 +134,7 @@ class Patience:
         }
         name = f"{name_of(self._function)}{definition(self._function)}"
         if code is not None and not is_users(code):  # a program of Wengert's: name the call that makes it
+            name = f"a program of {'.'.join(getattr(own, '__module__', '').split('.')[:2])}"
             pairs = itertools.pairwise(frames)
             at = next((one for one, inner in pairs if is_users(one.f_code) and is_own(inner.f_code)), None)
             call = None if at is None else expression_of(at)
