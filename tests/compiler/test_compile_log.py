@@ -276,7 +276,9 @@ def test_the_users_function_is_named_for_programs_of_ours(told: Callable[[], lis
         return np.sum(x**2)
 
     wg.optimize.lbfgs(valley, np.ones(2))
-    assert re.match(r"jit: wg\.optimize\.lbfgs\(valley, .*\) \[test_compile_log\.py:\d+\] is still", told()[0])
+    assert re.match(
+        r"jit: wg\.optimize\.lbfgs\(valley, .*\) \[test_compile_log\.py:\d+\] is still", told()[0]
+    )
 
 
 def test_recursion_is_not_said_to_be_one(told: Callable[[], list[str]]) -> None:
