@@ -140,7 +140,7 @@ def test_mistakes_in_calls():
         wg.vmap(lambda x, y: x * y)(np.ones(2), 1.0)
     with pytest.raises(ValueError, match=r"got \[2, 3\] in f64\[3\], f64\[2\]"):
         wg.vmap(lambda w, x, y: w * x * y, in_axes=(None, 0, 0))(np.ones(4), np.ones(3), np.ones(2))
-    with pytest.raises(ValueError, match="got i64"):
+    with pytest.raises(ValueError, match="got an integer"):
         wg.grad(lambda x: 1)(1.0)
 
 
@@ -229,7 +229,7 @@ def test_a_jitter_is_found_by_trying(transform):
 
 def test_the_leaf_that_has_no_derivative_is_named():
     with pytest.raises(
-        TypeError, match=r"got i64\*\[\] in argument 0\[1\]\['n'\]; .*; keep values .*wengert\.tree\.static"
+        TypeError, match=r"got an integer in argument 0\[1\]\['n'\]; .*; keep values .*wengert\.tree\.static"
     ):
         wg.grad(lambda p: p[0])([1.0, {"n": 3}])
 
@@ -238,7 +238,7 @@ def test_the_argument_that_has_no_derivative_is_named_by_its_own_position():
     def product(a, b, c):
         return a * b * c
 
-    named = r"got i64\*\[\] in argument 2; .* or choose other argnums\. \[test_what"
+    named = r"got an integer in argument 2; .* or choose other argnums\. \[test_what"
     for argnums in (2, -1, (1, 2), (2, 0)):
         for transform in (wg.grad, wg.jacfwd, wg.hessian):
             with pytest.raises(TypeError, match=named):

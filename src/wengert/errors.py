@@ -8,6 +8,7 @@ from wengert.engine.core.errors import (
     DivisionError,
     DoubtfulResultWarning,
     DtypeError,
+    ForgottenReturnWarning,
     FrozenRandomWarning,
     GapWarning,
     GraphError,
@@ -31,8 +32,9 @@ from wengert.engine.core.errors import (
 
 __all__ = [
     "ArgumentError", "ArrayAttributeError", "AxisError", "ConcreteError", "DivisionError", "DoubtfulResultWarning",
-    "DtypeError", "FrozenRandomWarning", "GapWarning", "GraphError", "IndexingError", "KinkError", "KinkWarning",
-    "LeakError", "LimitError", "LostDerivativeError", "MatrixError", "MissingExtraError", "OutOfRangeError",
-    "RangeError", "ScalarError", "ShapeError", "StagingError", "UncompiledWarning", "UnsupportedError", "WengertError",
+    "DtypeError", "ForgottenReturnWarning", "FrozenRandomWarning", "GapWarning", "GraphError", "IndexingError",
+    "KinkError", "KinkWarning", "LeakError", "LimitError", "LostDerivativeError", "MatrixError",
+    "MissingExtraError", "OutOfRangeError", "RangeError", "ScalarError", "ShapeError", "StagingError",
+    "UncompiledWarning", "UnsupportedError", "WengertError",
 ]  # fmt: skip
 __dir__ = __all__.copy

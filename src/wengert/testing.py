@@ -10,6 +10,7 @@ import numpy as np
 
 from wengert.engine.boxes import Box
 from wengert.engine.core import tree
+from wengert.engine.core.calls import advising
 from wengert.engine.core.dtypes import (
     COMPLEX128,
     FLOAT64,
@@ -37,6 +38,7 @@ class GradientError(WengertError, AssertionError):
     """Two derivatives that must agree differ."""
 
 
+@advising("wg.check_grads(f, (x,))")
 def check_grads(
     fun: Callable[..., Any],
     args: Sequence[Any],

@@ -1,8 +1,8 @@
 """Trees: nested containers of arrays, flattened into leaves and unflattened again."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from wengert.engine.core.other_libraries import absent
+from wengert.engine.core.other_libraries import absent_from
 from wengert.engine.core.tree import children, flatten, leaves, map_tree, paths, show, static, unflatten
 
 __all__ = ["children", "flatten", "leaves", "map_tree", "paths", "show", "static", "unflatten"]
@@ -10,6 +10,4 @@ __dir__ = __all__.copy
 
 
 if not TYPE_CHECKING:  # type checkers report such names themselves
-
-    def __getattr__(name: str) -> Any:
-        raise absent(__name__, name)
+    __getattr__ = absent_from(__name__)

@@ -64,13 +64,16 @@ def test_train(network, small_mnist, wengert, tmp_path):
     summary = json.loads((folder / "summary.json").read_text())
     assert summary.pop("peak_memory") > 10e6
     assert summary == {"interrupted": False, "problem": None, "last_epoch": history[-1]._asdict()}
-    pictures = {"learning_curve.png", "reconstructions.png" if network == "autoencoder" else "examples.png"}
+    of_kind = {"reconstructions.png"} if network == "autoencoder" else {"examples.png", "picture.png"}
+    pictures = {"learning_curve.png", *of_kind}
     written = {"settings.json", "metrics.jsonl", "checkpoints", "model.safetensors", "summary.json"}
     if importlib.util.find_spec("matplotlib"):
         written |= pictures
         for name in pictures:
             assert (folder / name).read_bytes().startswith(b"\x89PNG")
             assert name in ended.out
+        if "picture.png" in pictures:
+            assert wengert("predict", folder, folder / "picture.png").code == 0
     assert {path.name for path in folder.iterdir()} == written
 
 

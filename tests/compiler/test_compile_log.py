@@ -51,7 +51,7 @@ def test_recompiles_are_told(caplog: pytest.LogCaptureFixture) -> None:
     ("last", "why"),
     [
         ([X], r"the containers are now .*\[\*\].*, before .*\*"),
-        (2.0, r"is now f64\*\[\], before f64\[8\]"),
+        (2.0, r"is now a float, before f64\[8\]"),
         (X.astype("float32"), r"is now f32\[7\], before f64\[8\]"),
     ],
 )
@@ -166,38 +166,29 @@ def test_a_trace_that_takes_long_is_told_once(told: Callable[[], list[str]]) -> 
     for x in (X, X[1:]):
         compiled(x)
     assert told() == [
-        f"jit: grad(function) [test_compile_log.py:{start}] is still being traced after 0 s",
+        f"jit: grad(function) [test_compile_log.py:{start}] is still being traced after 0 s of processor time",
     ]
 
 
 def test_a_trace_that_unrolls_a_loop_names_its_line(
     told: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reports: list[Callable[[], None]] = []
-
-    class Timer(threading.Thread):
-        """Calls its function when the test says so."""
-
-        def __init__(self, _: float, function: Callable[..., None], arguments: Any) -> None:
-            super().__init__(target=str)
-            reports.append(lambda: function(*arguments))
-
-        def cancel(self) -> None:
-            """Do nothing."""
-
-    monkeypatch.setattr(threading, "Timer", Timer)
+    seconds = [0.0]
+    monkeypatch.setattr(compile_log, "PATIENCE", 0.02)
+    monkeypatch.setattr(compile_log, "_clock", lambda thread: lambda: seconds[0])
     monkeypatch.setattr(turns, "MOST_TURNS", 20)
 
     def function(x: Any) -> Any:
         for i in range(30):
             x = x + i**i
-        reports[0]()
+        seconds[0] = 1.0
+        wait_for(told)
         return x
 
     wg.jit(function)(X)
     line = function.__code__.co_firstlineno + 2
     assert (
-        f"after 0 s: it unrolls Python's own loop at test_compile_log.py:{line}, 30 turns so far; "
+        f"after 0.02 s of processor time: it unrolls Python's own loop at test_compile_log.py:{line}, 30 turns so far; "
         in told()[0]
     )
 
@@ -210,7 +201,7 @@ def test_a_graph_that_takes_long_names_the_line_that_fills_it(told: Callable[[],
     where = rf"unrolled \[test_compile_log.py:{START}\]"
     count = rf"2\d\d operations, 2\d\d of them from test_compile_log.py:{START + 2}"
     assert re.fullmatch(
-        rf"jit: {where} is still being compiled after 0 s \(in LLVM\): {count}; "
+        rf"jit: {where} is still being compiled after 0 s of processor time \(in LLVM\): {count}; "
         "wg.scan and wg.fori_loop keep a loop as one operation; "
         "WENGERT_CACHE is off, so later processes compile again",
         message,
@@ -226,7 +217,7 @@ def test_a_compilation_that_takes_long_names_its_pass(told: Callable[[], list[st
         return unit
 
     Pass("waits", "wait until something is told", waits)(Unit(graph, {}, host(), Options()))
-    assert "is still being compiled after 0 s (in the pass waits): " in told()[0]
+    assert "is still being compiled after 0 s of processor time (in the pass waits): " in told()[0]
 
 
 def test_a_graph_without_a_loop_is_not_said_to_have_one(
@@ -237,7 +228,7 @@ def test_a_graph_without_a_loop_is_not_said_to_have_one(
     with patience.with_compiling(wg.trace(lambda x: np.tanh(x) + 1)(X)):
         wait_for(told)
     assert told() == [
-        "jit: tanh is still being compiled after 0 s (in LLVM): 2 operations; "
+        "jit: tanh is still being compiled after 0 s of processor time (in LLVM): 2 operations; "
         "later processes load the result from the cache"
     ]
 
@@ -249,7 +240,8 @@ def test_the_operations_of_a_scan_are_counted(told: Callable[[], list[str]]) -> 
     with compile_log.Patience(twice).with_compiling(wg.trace(twice)(X)):
         wait_for(told)
     assert re.search(
-        rf"after 0 s \(in LLVM\): 6\d operations, 60 of them from test_compile_log.py:{START + 2}", told()[0]
+        rf"\(in LLVM\): 6\d operations, 60 of them from test_compile_log.py:{START + 2}",
+        told()[0],
     )
 
 
@@ -264,5 +256,37 @@ def test_what_is_quick_is_not_told(caplog: pytest.LogCaptureFixture, monkeypatch
         with pytest.raises(KeyError):
             wg.jit(fails)(X)
     assert caplog.messages == []
-    watches = [one for one in threading.enumerate() if isinstance(one, threading.Timer)]
-    assert all(one.finished.is_set() for one in watches)
+    for watch in [one for one in threading.enumerate() if one.name == "wengert-patience"]:
+        watch.join(10)
+        assert not watch.is_alive()
+
+
+def test_time_that_the_thread_only_waits_does_not_count(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compile_log, "PATIENCE", 0.02)
+    with caplog.at_level(logging.WARNING, "wengert.jit"), compile_log.Patience(unrolled).with_tracing():
+        time.sleep(0.1)
+    assert caplog.messages == []
+
+
+def test_the_users_function_is_named_for_programs_of_ours(told: Callable[[], list[str]]) -> None:
+    def valley(x: Any) -> Any:
+        wait_for(told)
+        return np.sum(x**2)
+
+    wg.optimize.lbfgs(valley, np.ones(2))
+    assert re.match(
+        r"jit: wg\.optimize\.lbfgs\(valley, .*\) \[test_compile_log\.py:\d+\] is still", told()[0]
+    )
+
+
+def test_recursion_is_not_said_to_be_one(told: Callable[[], list[str]]) -> None:
+    def down(x: Any, count: int) -> Any:
+        return down(np.sin(x), count - 1) if count else x
+
+    graph = wg.trace(lambda x: down(x, 40))(X)
+    with compile_log.Patience(np.sin).with_compiling(graph):
+        wait_for(told)
+    assert "loop" not in told()[-1]
+    assert f"40 of them from test_compile_log.py:{down.__code__.co_firstlineno + 1}; " in told()[-1]

@@ -246,9 +246,10 @@ def test_what_logpdf_must_return() -> None:
         wg.fit.mle(lambda p, y: -((y - p) ** 2), y, 0.0)
     with pytest.raises(ArgumentError, match=r"must be an observation; got the shape \(0,\)"):
         wg.fit.mle(lambda p, y: -((y - p) ** 2), y[:0], 0.0)
-    for wrong in (lambda p, y: None, lambda p, y: {"a": -((y - p) ** 2)}):
-        with pytest.raises(ArgumentError, match="must return an array of log densities"):
-            wg.fit.mle(wrong, y[:2], 0.0)
+    with pytest.raises(ArgumentError, match="must return an array of log densities"):
+        wg.fit.mle(lambda p, y: {"a": -((y - p) ** 2)}, y[:2], 0.0)
+    with pytest.raises(ArgumentError, match="its last line may lack return"):
+        wg.fit.mle(lambda p, y: None, y[:2], 0.0)
 
 
 @pytest.mark.parametrize(

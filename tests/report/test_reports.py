@@ -33,7 +33,7 @@ def test_report(runs, network, wengert):
     page = runs / network / "report.html"
     assert (ended.code, ended.out, ended.err) == (0, f"report    {page}\n", "")
     page = Page(page.read_text("utf-8")).check()
-    assert page.titles == ["settings", "curves", "costs", *JUDGED[network], "weights", "network"]
+    assert page.titles == ["curves", *JUDGED[network], "costs", "weights", "network", "settings"]
     run = Run.open(runs / network)
     last = run.history[-1]
     assert f"{last.test_loss:.4g}" in page.text
@@ -69,7 +69,7 @@ def test_a_run_without_its_images(run):
     (run / "settings.json").write_text(json.dumps(settings | {"data_dir": str(run / "nothing")}))
     page = Page(run_report(Run.open(run))).check()
     assert "Without the images" in page.text
-    assert page.titles == ["settings", "curves", "costs", "weights", "network"]
+    assert page.titles == ["curves", "costs", "weights", "network", "settings"]
 
 
 def test_when_the_run_began_and_what_memory_it_took(run):
@@ -114,7 +114,7 @@ def test_a_run_that_is_not_over(run):
     for name in ("model.safetensors", "summary.json", "metrics.jsonl"):
         (run / name).unlink()
     page = Page(run_report(Run.open(run))).check()
-    assert page.titles == ["settings", "curves"]
+    assert page.titles == ["curves", "settings"]
     for words in (
         "a & <b>",
         "not finished: 0 of 2 epochs",
@@ -214,4 +214,4 @@ def test_a_network_that_fails_now(run):
     assert "The model's predictions are left out" in page.text
     assert "model.py:6: KeyError" in page.text
     assert "The graph is left out: model: " in page.text
-    assert page.titles == ["settings", "curves", "costs", "weights", "network"]
+    assert page.titles == ["curves", "costs", "weights", "network", "settings"]

@@ -378,18 +378,17 @@ def doctor() -> int:
     return run_doctor(click.echo)
 
 
-@command.command(context_settings={"ignore_unknown_options": True})
+@command.command(
+    context_settings={"ignore_unknown_options": True}, epilog="Example: wengert explore product.py:f 2.0 5.0"
+)
 @click.argument("function", metavar="FILE.py:FUNCTION")
 @click.argument("inputs", nargs=-1, type=click.UNPROCESSED)
 @click.option("--out", type=click.Path(), help="The HTML page.  [default: FUNCTION.html]")
 def explore(function: str, inputs: tuple[str, ...], out: str | None) -> None:
-    r"""Write an HTML page on which a function and its derivatives are followed step by step.
+    """Write an HTML page on which a function and its derivatives are followed step by step.
 
     INPUTS are the function's arguments: Python literals, such as 2.0 or "[[1.0, 2.0], [3.0, 4.0]]", whose lists are
     arrays; or files of arrays (.npy, or .npz as a dict).
-
-    \b
-    Example: wengert explore product.py:f 2.0 5.0
     """
     click.echo(labelled("page", write_exploration(function, inputs, out)))
 

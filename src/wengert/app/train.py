@@ -16,6 +16,7 @@ from wengert.compiler.runtime.threads.team import get_threads, set_threads
 from wengert.data import Dataset
 from wengert.parallel import Group
 from wengert.parallel.launch import note
+from wengert.report.png import png
 from wengert.train import plots
 from wengert.train.agreement import check_ranks, checksum, threads_of
 from wengert.train.boards import Start, check_boards, opened
@@ -314,6 +315,10 @@ def _show_profile(console: Console, stopwatch: Stopwatch, folder: RunFolder) -> 
     folder.write_json(PROFILE, stopwatch.described())
 
 
+#: Test pictures among which `_draw` looks for mistakes, the most mistakes that it shows, and all pictures.
+_LOOKED_AT, _MISTAKES, _SHOWN = 500, 8, 16
+
+
 def _draw(job: _Job, outcome: Outcome, folder: RunFolder) -> None:
     task, dataset, say = job.task, job.dataset, job.console.say
     if not plots.available():
@@ -324,13 +329,22 @@ def _draw(job: _Job, outcome: Outcome, folder: RunFolder) -> None:
         say("picture", str(folder.write("learning_curve.png", curve)))
     if job.settings.data == "text":
         return
-    images: Any = dataset.test_images[:16]
+    images: Any = dataset.test_images[: _LOOKED_AT if task.classifies else 10]
     outputs = outcome.model(task.prepare(images))
     if task.classifies:
+        guesses, truth = np.argmax(outputs, axis=1), dataset.test_labels[: len(images)]
+        shown = np.sort(
+            np.argsort(guesses == truth, kind="stable")[:_MISTAKES]
+        )  # mistakes first, then others
+        others = np.setdiff1d(np.arange(len(images)), shown)
+        shown = np.concatenate([shown, others[: _SHOWN - len(shown)]])
         names = np.asarray(dataset.classes)
-        guesses, truth = names[np.argmax(outputs, axis=1)], names[dataset.test_labels[:16]]
-        plot = plots.examples(images, guesses.tolist(), truth.tolist())
+        plot = plots.examples(images[shown], names[guesses[shown]].tolist(), names[truth[shown]].tolist())
         say("picture", str(folder.write("examples.png", plot)))
+        if np.ndim(images) == 3:
+            opaque = np.stack([images[0], np.full_like(images[0], 255)], axis=-1)
+            picture = folder.write("picture.png", png(opaque))
+            say("try", f"wengert predict {folder.path} {picture}")
     elif np.size(outputs) == np.size(images):
         plot = plots.reconstructions(images[:10] / 255, np.reshape(outputs, images.shape)[:10])
         say("picture", str(folder.write("reconstructions.png", plot)))

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from wengert.compiler.compile_log import Patience, is_often, log_compiled, log_recompiled
+from wengert.compiler.compile_log import Patience, is_often, log_compiled, log_recompiled, warn_of_none
 from wengert.compiler.runtime import arguments
 from wengert.compiler.runtime.arguments import Given
 from wengert.compiler.runtime.fastcall import entry
@@ -191,6 +191,9 @@ class Dispatch:
                 if is_staged(problem) and not isinstance(problem, WengertError):
                     self._raise_earlier(args, kwargs)
                 raise
+        if specialisation.outputs.kind is type(None):
+            names = arguments.paths_of(self.function, request.structure, self.roles.static)
+            warn_of_none(self.function, [names[n] for n in specialisation.written])
         if not specialisation.captured:
             self._made += 1
             self._known[request.key] = specialisation

@@ -15,6 +15,7 @@ from wengert.compiler.runtime.threads.team import get_threads
 from wengert.compiler.specialisation import Specialisation
 from wengert.compiler.static_and_donated import Roles
 from wengert.compiler.unit import Options
+from wengert.engine.core.calls import UNSET, advising
 from wengert.engine.core.errors import ArgumentError, message, name_of
 from wengert.engine.ir.graph import Graph
 from wengert.engine.nest.printer import text
@@ -159,10 +160,6 @@ class Jitted(Generic[P, R]):
         return self if instance is None else MethodType(self, instance)
 
 
-_LATER: Any = object()
-"""Stands for the function if `jit` is called with options only."""
-
-
 class _Decorator(Protocol):
     """`jit` with options, which takes the function."""
 
@@ -192,8 +189,9 @@ def jit(
 ) -> _Decorator: ...
 
 
+@advising("wg.jit(f)(x)")
 def jit(
-    fun: Any = _LATER,
+    fun: Any = UNSET,
     *,
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
@@ -241,7 +239,7 @@ def jit(
         >>> fast(np.array([0.0, 1.0]))
         array([0.        , 1.38177329])
     """
-    if fun is _LATER:
+    if fun is UNSET:
         return functools.partial(
             jit,
             static_argnums=static_argnums,
@@ -251,7 +249,8 @@ def jit(
             flush_subnormals=flush_subnormals,
         )
     if not callable(fun):
-        raise ArgumentError(message("jit", "a function is required", type(fun).__name__))
+        hint = "write @wg.jit, or wg.jit(f) and then its call: types come from the arguments"
+        raise ArgumentError(message("jit", "a function is required", type(fun).__name__, hint))
     static, donated = _numbers("static_argnums", static_argnums), _numbers("donate", donate)
     more, named = arguments.places_of(fun, "static_argnames", static_argnames)
     static = tuple(dict.fromkeys((*static, *more)))

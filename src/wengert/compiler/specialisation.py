@@ -61,12 +61,17 @@ class _Flat:
         """The structure of the results."""
         self.fixed: dict[int, Any] = {}
         """The results that are the same in every call, by position."""
+        self.written: list[int] = []
+        """The arguments that a function without a result writes, by position."""
 
     def __call__(self, *values: Any) -> list[Any]:
         for position, memory in self.memories.items():
             values[position].memory = memory
         positional, named = tree.unflatten(self._structure, values)
+        before = [value.state for value in values]
         leaves, self.outputs = tree.flatten(self._function(self._static, positional, named))
+        if not leaves:
+            self.written = [n for n, value in enumerate(values) if value.state is not before[n]]
         self.fixed = constants(leaves, self.outputs)
         return [leaf for n, leaf in enumerate(leaves) if n not in self.fixed]
 
@@ -99,7 +104,7 @@ class Specialisation:
         self._flat = _Flat(function, given)
         graph, self.captured = stage(self._flat, self.types, "jit")
         # `stages` traces again: these are the results of the first trace.
-        self.outputs, self.fixed = self._flat.outputs, self._flat.fixed
+        self.outputs, self.fixed, self.written = self._flat.outputs, self._flat.fixed, self._flat.written
         with collector_paused():
             unit = simplified(Unit(graph, {}, host(), checked(options)))
         self.graph: Graph = unit.graph

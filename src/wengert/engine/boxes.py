@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
+from wengert.engine.core.calls import add_notes
 from wengert.engine.core.dtypes import NDARRAY, SEQUENCE, Dtype, dtype_of
 from wengert.engine.core.errors import (
     ConcreteError,
@@ -505,6 +506,8 @@ class running(Generic[TraceT]):  # noqa: N801 (it is used as a function)
                 error.is_traced = error.is_traced or is_traced
         if hidden is not None:
             raise hidden from None
+        if isinstance(problem, Exception):
+            add_notes(problem, trace.name)
         if problem is not None:
             hide_frames(problem)
 

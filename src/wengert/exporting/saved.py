@@ -407,9 +407,7 @@ def _misfit(functions: Sequence[Saved], structure: tree.Structure, leaves: Seque
         for path, type_, leaf in zip(saved.paths, saved.types, ordered or (), strict=ordered is not None):
             if not _is_of_type(leaf, type_):
                 kind = ShapeError if type_of(leaf).shape != type_.shape else DtypeError
-                return kind(
-                    message(name, f"{path} must be {type_}, as the saved example", str(type_of(leaf)))
-                )
+                return kind(message(name, f"{path} must be {show(type_)}, as the saved example", show(leaf)))
     accepted = " or ".join(tree.show(saved.accepted) for saved in functions)
     return ShapeError(
         message(name, f"the arguments must be in containers like {accepted}", tree.show(structure))

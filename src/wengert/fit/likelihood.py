@@ -100,7 +100,7 @@ def _checked_densities(densities: Any) -> tuple[int, ...]:
     outputs, structure, _ = flatten_output("mle", densities)
     if structure.kind is not None:
         requirement = "logpdf must return an array of log densities, or one number"
-        raise ArgumentError(message("mle", requirement, tree.show(structure)))
+        raise ArgumentError(message("mle", requirement, tree.words(structure)))
     values = np.asarray(outputs[0])
     if not values.size:
         hint = "see how the data were selected"

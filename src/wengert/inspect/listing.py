@@ -14,11 +14,13 @@ import numpy as np
 
 from wengert.engine.boxes import Box, running, snapshot
 from wengert.engine.core import tree
+from wengert.engine.core.calls import advising
 from wengert.engine.core.dtypes import check_known, dtype_of
 from wengert.engine.core.errors import DtypeError, message
 from wengert.engine.core.records import record
 from wengert.engine.ir.graph import Graph, Var
 from wengert.engine.ir.types import type_of
+from wengert.engine.transforms.arguments import named, numbers_of
 from wengert.engine.transforms.frozen_random import Draws
 from wengert.engine.transforms.staging import GraphTrace
 from wengert.engine.transforms.substitution import attempt, current
@@ -109,6 +111,7 @@ class Listing(Graph):
         render(graph_picture(self, self.name, self.places, results, shown).text(), path)
 
 
+@advising("wg.trace(f)(x)")
 def trace(fun: Callable[..., Any], static_argnums: int | Sequence[int] = ()) -> Callable[..., Listing]:
     """Return a function that records ``fun`` as a Wengert list.
 
@@ -133,14 +136,14 @@ def trace(fun: Callable[..., Any], static_argnums: int | Sequence[int] = ()) -> 
           return v2
         }
     """
-    fixed = {static_argnums} if isinstance(static_argnums, int) else set(static_argnums)
+    fixed = set(numbers_of("trace", static_argnums, fun, "static_argnums"))
     draws = Draws("trace", fun)
 
     def traced(*arguments: Any, **options: Any) -> Listing:
         with draws.watched():
             return listed(fun, GraphTrace, _of_type, arguments, options, fixed)[0]
 
-    return traced
+    return named(traced, "trace", fun)
 
 
 def _of_type(trace: GraphTrace, value: Any) -> Any:

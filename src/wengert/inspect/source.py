@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from wengert.engine.core import tree
+from wengert.engine.core.calls import advising
 from wengert.engine.core.errors import UnsupportedError, message
 from wengert.engine.ir.graph import Graph, Var
 from wengert.engine.passes.expand_programs import expand_programs
@@ -54,6 +55,7 @@ class Program(str):
         return namespace[self.name]
 
 
+@advising("wg.source(f)(x)")
 def source(fun: Callable[..., Any], static_argnums: int | Sequence[int] = ()) -> Callable[..., Program]:
     """Return a function that writes ``fun`` as a NumPy program, with one statement for each operation.
 

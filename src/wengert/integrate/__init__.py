@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from wengert.engine.core.other_libraries import absent_from
 from wengert.integrate.dde import solve_dde
 from wengert.integrate.ivp import solve_ivp
 from wengert.integrate.quadrature import cubature, quad
@@ -21,3 +24,7 @@ __all__ = [
     "solve_dde", "solve_ivp", "solve_sde", "trapezoid",
 ]  # fmt: skip
 __dir__ = __all__.copy
+
+
+if not TYPE_CHECKING:  # type checkers report such names themselves
+    __getattr__ = absent_from(__name__)

@@ -11,7 +11,7 @@ import numpy as np
 
 from wengert.engine.boxes import concrete
 from wengert.engine.core.dtypes import dtype_of
-from wengert.engine.core.errors import ArgumentError, DtypeError, ShapeError, WengertError, message
+from wengert.engine.core.errors import RETURNED, ArgumentError, DtypeError, ShapeError, WengertError, message
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.ir.types import show
 from wengert.engine.ops.comparison import require_argument
@@ -27,7 +27,8 @@ def array_of(operation: str, name: str, value: Any) -> Any:
     except (TypeError, ValueError):  # a ragged list
         array = None
     if array is None or dtype_of(array).kind not in "biufc":
-        raise DtypeError(message(operation, f"{name} must be numbers", _described(value)))
+        hint = RETURNED if value is None and "result" in name else ""
+        raise DtypeError(message(operation, f"{name} must be numbers", _described(value), hint))
     return array
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from wengert.engine.boxes import concrete, constant
 from wengert.engine.control.scan import scan
+from wengert.engine.core.calls import advising
 from wengert.engine.core.errors import (
     ArgumentError,
     DoubtfulResultWarning,
@@ -54,6 +55,7 @@ _STIFF = ("BDF", "Radau", "LSODA")
 """SciPy's other methods."""
 
 
+@advising("wg.integrate.solve_ivp(fun, (t0, t1), y0) with fun(t, y)")
 @with_callbacks
 def solve_ivp(
     fun: Callable[..., Any],

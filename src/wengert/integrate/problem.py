@@ -127,7 +127,8 @@ def _slope(slope: Any, y: Any) -> Any:
     if shape_of(slope) != shape:
         if shape_of(slope) != () or shape != (1,):
             got = f"{show(slope)} for y of {show(y)}"
-            raise ShapeError(message(OPERATION, "fun must return the shape of y", got))
+            hint = "its arguments are fun(t, y), in this order"
+            raise ShapeError(message(OPERATION, "fun must return the shape of y", got, hint))
         slope = np.reshape(slope, (1,))
     if dtype_of(slope).kind == "c" and dtype_of(y).kind != "c":
         raise DtypeError(

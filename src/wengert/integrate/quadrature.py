@@ -10,6 +10,7 @@ import numpy as np
 from wengert.engine.boxes import Box, concrete, inside_transform
 from wengert.engine.control.values import fit, is_number
 from wengert.engine.core import tree
+from wengert.engine.core.calls import advising
 from wengert.engine.core.dtypes import FLOAT64, as_float, dtype_of, is_complex
 from wengert.engine.core.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.engine.core.shapes import shape_of
@@ -18,10 +19,12 @@ from wengert.engine.ops.conversion import cast
 from wengert.engine.transforms.callbacks import with_callbacks
 from wengert.engine.transforms.staging import stage
 from wengert.integrate.adaptive import Tolerances
+from wengert.integrate.arguments import array_of
 from wengert.integrate.integral import Problem, Region, integral
 from wengert.numpy.creation import asarray
 
 
+@advising("wg.integrate.quad(f, a, b)")
 @with_callbacks
 def quad(
     func: Callable[..., Any],
@@ -206,7 +209,7 @@ def _in_python(function: Callable[[Any], Any], ends: Sequence[Any], problem: Pro
 def _real(operation: str, value: Any) -> Any:
     """Return a value of the integrand in float64."""
     if not is_number(value):
-        value = asarray(value)
+        value = array_of(operation, "the result of the function", value)
     dtype = dtype_of(value)
     if is_complex(dtype):
         hint = "integrate the real and the imaginary part"

@@ -10,6 +10,7 @@ import numpy as np
 
 from wengert.engine.array.array import operand
 from wengert.engine.boxes import inside_transform
+from wengert.engine.core.calls import UNSET
 from wengert.engine.core.dtypes import dtype_of
 from wengert.engine.core.errors import ArgumentError, ShapeError, message
 from wengert.engine.core.shapes import Shape, axis_index, broadcast, shape_of
@@ -21,8 +22,6 @@ from wengert.numpy.creation import contains_box
 from wengert.numpy.joining import stack
 from wengert.numpy.registry import implements, integers, is_box, rank_of, strong
 from wengert.numpy.shaping import expand_dims
-
-_MISSING: Any = object()
 
 
 class vectorize:  # noqa: N801 (NumPy's name)
@@ -46,12 +45,12 @@ class vectorize:  # noqa: N801 (NumPy's name)
     """
 
     def __init__(
-        self, pyfunc: Any = _MISSING, otypes: Any = None, doc: str | None = None, excluded: Any = None,
+        self, pyfunc: Any = UNSET, otypes: Any = None, doc: str | None = None, excluded: Any = None,
         cache: bool = False, signature: str | None = None,
     ) -> None:  # fmt: skip
         self._options = (otypes, doc, excluded, cache, signature)
         self.pyfunc = pyfunc
-        if pyfunc is not _MISSING:
+        if pyfunc is not UNSET:
             self._numpys: Any = np.vectorize(pyfunc, otypes, doc, excluded, cache, signature)
             self.__doc__ = self._numpys.__doc__
             self.__name__ = getattr(pyfunc, "__name__", "vectorize")
@@ -61,7 +60,7 @@ class vectorize:  # noqa: N801 (NumPy's name)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Apply the function to each element, or take the function to apply."""
-        if self.pyfunc is _MISSING:
+        if self.pyfunc is UNSET:
             (function,) = args
             return vectorize(function, *self._options)
         if not inside_transform() and not contains_box([*args, *kwargs.values()]):

@@ -12,9 +12,9 @@ Example:
     array([0.9899, 1.9898])
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from wengert.engine.core.other_libraries import absent
+from wengert.engine.core.other_libraries import absent_from
 from wengert.optim import schedules
 from wengert.optim.optimisers import (
     accumulate,
@@ -57,6 +57,4 @@ __dir__ = __all__.copy
 
 
 if not TYPE_CHECKING:  # type checkers report such names themselves
-
-    def __getattr__(name: str) -> Any:
-        raise absent(__name__, name)
+    __getattr__ = absent_from(__name__)

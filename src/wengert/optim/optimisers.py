@@ -11,6 +11,7 @@ import numpy as np
 from wengert.engine.boxes import concrete
 from wengert.engine.control import cond
 from wengert.engine.control.values import is_number
+from wengert.engine.core.calls import advising
 from wengert.engine.core.docstrings import documented
 from wengert.engine.core.dtypes import dtype_of
 from wengert.engine.core.errors import ArgumentError, message
@@ -68,6 +69,7 @@ def _check_rate(operation: str, rate: Any) -> None:
         raise ArgumentError(message(operation, requirement, str(value)))
 
 
+@advising("wg.optim.sgd(rate)")
 @_optimiser()
 def sgd(rate: Rate) -> Optimiser:
     """Return gradient descent: ``p <- p - rate g`` (Robbins and Monro, 1951).
@@ -142,6 +144,7 @@ def rmsprop(
     return chain(scale_by_rms(decay, epsilon, centred), *velocity, scale(rate))
 
 
+@advising("wg.optim.adam(rate)")
 @_optimiser()
 def adam(
     rate: Rate = 1e-3, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8, amsgrad: bool = False
@@ -161,6 +164,7 @@ def adam(
     return optimiser(scale_by_adam(beta1, beta2, epsilon, amsgrad, rate))
 
 
+@advising("wg.optim.adamw(rate)")
 @_optimiser()
 def adamw(
     rate: Rate = 1e-3,

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from wengert.engine.control.values import is_number
+from wengert.engine.core.calls import advising
 from wengert.engine.core.docstrings import documented
 from wengert.engine.core.dtypes import FLOAT64, check_known, dtype_of, is_float
 from wengert.engine.core.errors import ArgumentError, ShapeError, message
+from wengert.engine.core.other_libraries import OF_OPTIMISERS
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.core.tree import flatten, leaves, map_tree, paths, unflatten
 from wengert.engine.core.tree import show as show_tree
@@ -82,6 +84,14 @@ class Optimiser(NamedTuple):
     init: Callable[[Any], Any]
     update: Callable[[Any, Any, Any], tuple[Any, Any]]
     transform: Transform | None = None
+
+    if not TYPE_CHECKING:  # type checkers report such names themselves
+
+        def __getattr__(self, name: str) -> Any:
+            """Raise `AttributeError`, which says what to write for a method of PyTorch's optimisers."""
+            text = f"an optimiser has no attribute {name!r}"
+            instead = OF_OPTIMISERS.get(name)
+            raise AttributeError(f"{text}; write {instead}" if instead else text, name=name, obj=self)
 
 
 def check_fraction(operation: str, **numbers: Any) -> None:
@@ -167,6 +177,7 @@ def optimiser(transform: Transform) -> Optimiser:
     def init(parameters: Any) -> Any:
         return transform.init(select(parameters, trainable(parameters)))
 
+    @advising("parameters, state = optimiser.update(gradients, state, parameters)")
     def update(gradients: Any, state: Any, parameters: Any) -> tuple[Any, Any]:
         trained = trainable(parameters)
         gradients = select_gradients(gradients, parameters, trained)

@@ -9,6 +9,9 @@ Example:
     True
 """
 
+from typing import TYPE_CHECKING
+
+from wengert.engine.core.other_libraries import absent_from
 from wengert.optimize.compiled import Minimum, lbfgs, newton_cg
 from wengert.optimize.equations import root, root_scalar
 from wengert.optimize.fitting import curve_fit, least_squares
@@ -23,3 +26,7 @@ __all__ = [
 ]  # fmt: skip
 __dir__ = __all__.copy
 _enter()
+
+
+if not TYPE_CHECKING:  # type checkers report such names themselves
+    __getattr__ = absent_from(__name__)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Concatenate, TypeVar
 
+from wengert.engine.core.calls import advising
 from wengert.engine.transforms.callbacks import with_callbacks
 from wengert.optimize.confirmation import confirmed_minimum
 from wengert.optimize.limits import checked_options
 from wengert.optimize.problems import Problem
 from wengert.optimize.scipys import as_tuple, callback_for, part_of, scipy_optimize
 
+#: The variables: an array, a number, or any container of them.
+XT = TypeVar("XT")
 _GRADIENT = ("jac",)
 _PRODUCTS = ("jac", "hessp")
 _MATRIX = ("jac", "hess")
@@ -25,10 +28,11 @@ MOST_DENSE = 100
 """The most variables for which trust-constr gets the Hessian as a matrix; beyond, it gets products."""
 
 
+@advising("wg.optimize.minimize(f, x0)")
 @with_callbacks
 def minimize(
-    fun: Callable[..., Any],
-    x0: Any,
+    fun: Callable[Concatenate[XT, ...], Any],
+    x0: XT | Sequence[float],
     args: Any = (),
     method: Any = None,
     jac: Any = None,

@@ -11,6 +11,9 @@ Example:
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from wengert.engine.core.other_libraries import absent_from
 from wengert.random.keys import bits, fold_in, key, split, threefry
 from wengert.random.sampling import (
     bernoulli,
@@ -29,3 +32,7 @@ __all__ = [
     "permutation", "randint", "split", "threefry", "uniform",
 ]  # fmt: skip
 __dir__ = __all__.copy
+
+
+if not TYPE_CHECKING:  # type checkers report such names themselves
+    __getattr__ = absent_from(__name__)

@@ -48,7 +48,8 @@ def _word(operation: str, name: str, number: Any) -> Any:
 def _checked(operation: str, key: Any) -> Any:
     if getattr(key, "dtype", None) != UINT64:
         hint = "make one with wg.random.key(seed)"
-        raise DtypeError(message(operation, "a key is required, which is a uint64", show(key), hint))
+        got = show(key) if isinstance(key, int) or hasattr(key, "dtype") else type(key).__name__
+        raise DtypeError(message(operation, "a key is required, which is a uint64", got, hint))
     return _scalar(operation, "key", key)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from wengert.engine.array.array import operand
 from wengert.engine.boxes import concrete
+from wengert.engine.core.calls import advising
 from wengert.engine.core.docstrings import documented
 from wengert.engine.core.dtypes import BOOL, FLOAT32, FLOAT64, INT64, Dtype, dtype_of
 from wengert.engine.core.errors import ArgumentError, DtypeError, ShapeError, message
@@ -103,6 +104,7 @@ def _standard_normal(key: Any, shape: Shape, dtype: Dtype) -> Any:
     return sqrt(-2.0 * log(unit)) * cos(turn)
 
 
+@advising("wg.random.uniform(key, shape)")
 @_continuous(dtype="float64 or float32; u is a multiple of 2^-53 or of 2^-24.")
 def uniform(key: Any, shape: Any = None, low: Any = 0.0, high: Any = 1.0, dtype: Any = np.float64) -> Any:
     """Draw from the uniform distribution on [low, high): ``low + (high - low) u``.
@@ -119,6 +121,7 @@ def uniform(key: Any, shape: Any = None, low: Any = 0.0, high: Any = 1.0, dtype:
     return lowest + (highest - lowest) * unit
 
 
+@advising("wg.random.normal(key, shape)")
 @_continuous()
 def normal(
     key: Any, shape: Any = None, mean: Any = 0.0, deviation: Any = 1.0, dtype: Any = np.float64

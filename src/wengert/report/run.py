@@ -1,4 +1,4 @@
-"""The page about one run: settings, numbers, learning curves, time and memory, and the model."""
+"""The page about one run: numbers, learning curves, mistakes, time and memory, the model, and the settings."""
 
 from __future__ import annotations
 
@@ -54,12 +54,14 @@ def run_report(run: Run) -> str:
     model = _model(run, missing)
     dataset = _dataset(run, missing) if model is not None else None
     summary = None if model is None else network.summary_of(run, without_state(model), dataset)
-    parts = [settings(run), curves(run, dataset), costs(run, summary)]
+    parts = [curves(run, dataset)]
     if dataset is not None:
         parts += _evaluation(run, model, dataset, missing)
+    parts.append(costs(run, summary))
     if model is not None:
         parts.append(network.weights(without_state(model), dataset))
         parts.append(network.network(run, model, dataset, summary))
+    parts.append(settings(run))
     return page(f"{run.path.name}: {run.task.title}", _top(run, summary, missing), parts)
 
 

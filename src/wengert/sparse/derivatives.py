@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.engine.boxes import Box
+from wengert.engine.core.calls import advising
 from wengert.engine.core.dtypes import NDARRAY
 from wengert.engine.core.errors import ArgumentError, UnsupportedError, message, name_of
 from wengert.engine.transforms.arguments import Argnums, check_function
@@ -104,6 +105,7 @@ class SparseDerivative:
         return structure, call.leaves
 
 
+@advising("wg.sparse_jacobian(f)(x)")
 def sparse_jacobian(
     fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, mode: str = "auto"
 ) -> SparseDerivative:
@@ -146,6 +148,7 @@ def sparse_jacobian(
     return _made(OfFunction("sparse_jacobian", fun, argnums, has_aux), mode)
 
 
+@advising("wg.sparse_hessian(f)(x)")
 def sparse_hessian(
     fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, mode: str = "auto"
 ) -> SparseDerivative:
@@ -183,7 +186,7 @@ def sparse_hessian(
 
 
 def _made(linear: LinearMap, mode: str) -> SparseDerivative:
-    check_function(linear.operation, linear.fun)
+    check_function(linear.operation, linear.fun, linear.argnums)
     if mode not in linear.modes:
         requirement = f"mode must be one of {', '.join(linear.modes)}"
         raise ArgumentError(message(linear.operation, requirement, repr(mode)))

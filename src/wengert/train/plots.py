@@ -107,10 +107,15 @@ def reconstructions(inputs: Any, outputs: Any) -> bytes:
 
 
 def examples(images: Any, predicted: Sequence[str], expected: Sequence[str]) -> bytes:
-    """Draw pictures with their predicted labels; mistakes are red."""
+    """Draw pictures below their predicted labels; mistakes are red, and name the true label, too."""
     figure, axes, corners = _pictures(images, 8, 9.0, 255.0, _TITLE)
+    legend = "above each picture: the prediction; in red: mistakes, chosen first, with the true label"
+    share = 0.25 / (figure.get_figheight() + 0.25)
+    figure.set_figheight(figure.get_figheight() + 0.25)
+    axes.set_position((0, 0, 1, 1 - share))
+    figure.text(0.5, 1 - share / 2, legend, fontsize=9, ha="center", va="center")
     middle = np.shape(images)[2] / 2
     for (x, y), guess, truth in zip(corners, predicted, expected, strict=False):
-        text, color = (guess, "black") if guess == truth else (f"{guess} for {truth}", "red")
+        text, color = (guess, "black") if guess == truth else (f"{guess}, true {truth}", "red")
         axes.text(x + middle, y - 1, text, color=color, fontsize=9, ha="center", va="bottom")
     return png(figure)

@@ -305,7 +305,7 @@ REFUSED: list[tuple[Callable[[Any], Any], type[WengertError], str]] = [
     (
         lambda x: x & 1,
         DtypeError,
-        "bitwise_and: NumPy defines no such operation for these types; got f64[3], i64*[]",
+        "bitwise_and: NumPy defines no such operation for these types; got f64[3], an integer",
     ),
 ]
 

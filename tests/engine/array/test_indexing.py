@@ -162,7 +162,7 @@ def test_sums_of_many_cotangents_at_indices(columns: bool) -> None:
         (-4, "index -4 is out of bounds"),
         ((slice(None), 2), "index 2 is out of bounds for axis 1 with size 2"),
         (np.array([0, 3]), "index 3 is out of bounds for axis 0 with size 3"),
-        ((0, 0, 0), "2 axes can be indexed; got 3 indices"),
+        ((0, 0, 0), "an array of 2 axes takes no more indices; got 3 indices"),
         (1.0, "must be an integer, a slice, an integer array or a mask; got float"),
         ("a", "got str"),
         (np.array([1.0]), "index arrays must hold integers; got float64"),

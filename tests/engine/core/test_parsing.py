@@ -6,6 +6,7 @@ import ast
 import gc
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -40,3 +41,35 @@ def test_a_thread_of_another_library_in_between_is_no_error(monkeypatch: pytest.
     assert ast.unparse(parsing.expression("x + 1")) == "x + 1"
     with pytest.raises(SyntaxError):
         parsing.statements("x +")
+
+
+LOOPS = """
+def body(x):
+    return x * x
+
+
+def alone(x):
+    return x + x
+
+
+def program(x):
+    for _ in range(3):
+        x = body(x)
+    y = [
+        n * x
+        for n in (1, 2)
+    ]
+    return y
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"), [(3, True), (7, False), (12, True), (14, True), (17, False), (99, False)]
+)
+def test_a_line_in_a_loop_or_in_a_function_that_a_loop_calls(
+    tmp_path: Path, line: int, expected: bool
+) -> None:
+    path = tmp_path / "loops.py"
+    path.write_text(LOOPS)
+    assert parsing.in_loop(f"loops.py:{line}", [__file__, str(path)]) is expected
+    assert not parsing.in_loop(f"other.py:{line}", [str(path)])

@@ -91,7 +91,7 @@ def global_name(x):
 @pytest.mark.parametrize(
     ("program", "says"),
     [
-        (two_shapes, r"both branches must give y the same type; got f64\*\[\] and f64\[3\]"),
+        (two_shapes, r"both branches must give y the same type; got a float and f64\[3\]"),
         (two_dtypes, r"s must keep its type from turn to turn; got f32\[\] and f64\[\]"),
         (two_containers, r"give y the same containers"),
         (growing, r"a list grows or shrinks"),

@@ -7,6 +7,7 @@ import inspect
 import itertools
 import textwrap
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from wengert.engine.control.values import is_number
 from wengert.engine.core import tree
 from wengert.engine.core.dtypes import DEFAULT_DTYPE, SEQUENCE, is_int64, is_plain, not_plain, show_integer
 from wengert.engine.core.errors import ArgumentError, DtypeError, RangeError, message
-from wengert.engine.ir.types import TensorType, type_of
+from wengert.engine.ir.types import TensorType, show, type_of
 from wengert.engine.memory import strides_of
 from wengert.engine.transforms.arguments import SETTING
 
@@ -248,6 +249,9 @@ def unusable(
             requirement = "arguments must be arrays, numbers or containers of them"
             hint = "name other arguments in static_argnums or static_argnames"
             hint = f"{hint}; {SETTING}" if not name.endswith(")") else hint
+            hint = "write wg.jit(f), not wg.jit(...)(f)" if isinstance(leaf, FunctionType) else hint
+            if name.endswith("(self)"):
+                hint = "make the class a dataclass of arrays, or write static_argnums=0 where no attribute changes"
             hint = FROM_OUTSIDE if is_sparse(leaf) else hint
             return DtypeError(message("jit", requirement, f"{type(leaf).__name__} in {name}", hint))
         if not is_plain(leaf):
@@ -272,7 +276,7 @@ def _shown(key: Any) -> str:
     """Return the text of a type key."""
     if isinstance(key, type):
         return key.__name__
-    return str(key if isinstance(key, TensorType) else TensorType(*key[:2]))
+    return show(key if isinstance(key, TensorType) else TensorType(*key[:2]))
 
 
 def difference(function: Callable[..., Any], last: Any, request: Given, static: Sequence[int]) -> str:

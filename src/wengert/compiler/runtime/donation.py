@@ -14,7 +14,7 @@ from wengert.compiler.runtime.execute import address_of
 from wengert.engine.control.values import is_number
 from wengert.engine.core.dtypes import NDARRAY
 from wengert.engine.core.errors import ArgumentError, message
-from wengert.engine.ir.types import type_of
+from wengert.engine.ir.types import show
 
 #: The number of donated arrays that are remembered before the freed ones are removed.
 _MANY = 1000
@@ -76,7 +76,7 @@ def refuse_shared(arrays: Sequence[Any], donated: Collection[int]) -> None:
 
 def describe(leaf: Any) -> str:
     """Return the type of an argument as text."""
-    return str(type_of(leaf)) if is_number(leaf) else type(leaf).__name__
+    return show(leaf) if is_number(leaf) else type(leaf).__name__
 
 
 if hasattr(os, "register_at_fork"):

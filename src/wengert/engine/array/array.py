@@ -23,8 +23,8 @@ from wengert.engine.array.operators import FUNCTIONS, LATE, operand
 from wengert.engine.array.sparse import is_sparse, times, times_right
 from wengert.engine.array.substitutes import STAND_INS
 from wengert.engine.array.suggestions import (
-    ATTRIBUTES,
     instead_of,
+    instead_of_attribute,
     instead_of_distribution,
     without_derivative,
 )
@@ -151,9 +151,9 @@ class Array(Conversions):
         """Raise `AttributeError`, with a hint for attributes of other libraries' arrays."""
         if name in FOREIGN:
             return FOREIGN[name](self)
-        if name in ATTRIBUTES:
+        if name[:1] != "_" and (hint := instead_of_attribute(name)):
             requirement = "an array inside a transform has no such attribute"
-            text = message(name, requirement, hint=ATTRIBUTES[name])
+            text = message(name, requirement, hint=hint)
             raise ArrayAttributeError(text, name=name, obj=self)
         raise AttributeError(f"'Array' object has no attribute {name!r}", name=name, obj=self)
 
@@ -259,7 +259,7 @@ class Array(Conversions):
         if self.shape:
             hint = "write np.array2string(x, precision=3), or format the elements"
             operation = f"format {specification!r}"
-            raise UnsupportedError(message(operation, "a number is required", str(self.type), hint))
+            raise UnsupportedError(message(operation, "a number is required", show(self.type), hint))
         return format(value, specification)
 
     def __copy__(self, memo: Any = None) -> Any:
@@ -507,7 +507,7 @@ def without_text(array: Array) -> StagingError:
     variables = frame.f_locals.items() if frame is not None else ()
     name = next((f" of {name}" for name, value in variables if value is array), "")
     hint = "make texts and keys of known values, or outside of the function"
-    return StagingError(message("str", f"only a run knows the number{name}", str(array.type), hint))
+    return StagingError(message("str", f"only a run knows the number{name}", show(array.type), hint))
 
 
 def shows_box(text: str) -> bool:

@@ -24,6 +24,7 @@ from wengert.engine.core.errors import (
     message,
 )
 from wengert.engine.core.shapes import size
+from wengert.engine.ir.types import show
 
 _OUTSIDE = "return the array and convert it outside; build arrays with np.stack or wengert.numpy"
 _NUMBER = "write NumPy's functions, such as np.sin for math.sin; return the value and convert it outside"
@@ -85,13 +86,13 @@ class Conversions(Operators):
     def without_value(self, operation: str, hint: str) -> WengertError:
         """Return the error for an operation that needs numbers where only the type is known."""
         requirement = f"a concrete value is needed, and a {self.owner.name} knows only the type here"
-        problem = ConcreteError(message(operation, requirement, str(self.type), hint))
+        problem = ConcreteError(message(operation, requirement, show(self.type), hint))
         return complain(self.owner, problem, self._is_converted(operation))
 
     def without_derivative(self, operation: str, hint: str) -> WengertError:
         """Return the error for an operation that would lose the derivative."""
         requirement = "the derivative would be lost"
-        problem = LostDerivativeError(message(operation, requirement, str(self.type), hint))
+        problem = LostDerivativeError(message(operation, requirement, show(self.type), hint))
         return complain(self.owner, problem, self._is_converted(operation))
 
     def _is_converted(self, operation: str) -> bool:
@@ -112,7 +113,7 @@ class Conversions(Operators):
     def __index__(self) -> int:
         if is_inexact(self.dtype):
             hint = "write x.astype(int)" if on_graph(self) else "use int(wg.stop_gradient(x))"
-            raise LostDerivativeError(message("index", "an integer is needed", str(self.type), hint))
+            raise LostDerivativeError(message("index", "an integer is needed", show(self.type), hint))
         return self._concrete("index", advised(_INTEGER)).__index__()
 
     def __int__(self) -> int:

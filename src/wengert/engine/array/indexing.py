@@ -359,7 +359,10 @@ def _expand(shape: Shape, entries: list[Any]) -> list[Any]:
             expanded.append(entry)
     used = sum(map(_takes_axis, expanded))
     if used > len(shape):
-        raise IndexingError(message("getitem", f"{len(shape)} axes can be indexed", f"{used} indices"))
+        axes = f"{len(shape)} {'axis' if len(shape) == 1 else 'axes'}"
+        raise IndexingError(
+            message("getitem", f"an array of {axes} takes no more indices", f"{used} indices")
+        )
     if sum(entry is Ellipsis for entry in expanded) > 1:
         raise IndexingError(message("getitem", "an index may have one ellipsis only"))
     fill = [slice(None)] * (len(shape) - used)

@@ -10,7 +10,7 @@ import numpy as np
 from wengert.engine.array.sparse import is_sparse, refused, star
 from wengert.engine.boxes import Box, Unsized, boxed, snapshot
 from wengert.engine.core.dtypes import SEQUENCE, dtype_of, is_inexact
-from wengert.engine.core.errors import ConcreteError, DtypeError, ShapeError, message
+from wengert.engine.core.errors import RETURNED, ConcreteError, DtypeError, ShapeError, message
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.ir.types import show
 from wengert.engine.ops import arithmetic, comparison, exponential
@@ -33,7 +33,8 @@ def operand(value: Any) -> Any:
     array = snapshot(FUNCTIONS[np.array](value))
     if dtype_of(array).kind not in "biufc":
         requirement = "a number, an array or a sequence of them is required"
-        raise DtypeError(message("operand", requirement, type(value).__name__))
+        hint = {str: "write f'{x}' for its text", type(None): RETURNED}.get(type(value), "")
+        raise DtypeError(message("operand", requirement, type(value).__name__, hint))
     return array
 
 
@@ -78,7 +79,7 @@ def _factor(box: Operators, factor: Any) -> Any:
     if isinstance(factor, SEQUENCE) and box.weak and box.dtype.kind in "iu":
         requirement = f"a concrete number is needed to repeat a {type(factor).__name__}"
         hint = "name it in static_argnums of wg.jit, or multiply wengert.numpy.array of it"
-        raise ConcreteError(message("multiply", requirement, str(box.type), hint))
+        raise ConcreteError(message("multiply", requirement, show(box.type), hint))
     return operand(factor)
 
 

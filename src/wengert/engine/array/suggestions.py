@@ -10,8 +10,6 @@ import ast
 import builtins
 import contextlib
 import dis
-import itertools
-import linecache
 import math
 import re
 import sys
@@ -34,7 +32,7 @@ from wengert.engine.boxes import RUNNING, Box
 from wengert.engine.core.dtypes import SEQUENCE, WITHOUT_MASK
 from wengert.engine.core.errors import OTHERWISE, calls_inside, methods_inside, public_module, user_frame
 from wengert.engine.core.labelled import is_labelled
-from wengert.engine.core.parsing import expression
+from wengert.engine.core.parsing import expression_of
 from wengert.engine.ops.elementwise import UFUNCS
 
 #: Replacements for functions of SciPy and of `math`, by name; `wengert.special` fills it.
@@ -52,11 +50,27 @@ ATTRIBUTES = {
     "block_until_ready": "leave it out: calls return when they are finished",
     "resize": "write y = x[:n] for fewer elements, or np.pad(x, (0, n)) for more",
     "view": "write x.astype(dtype) to convert it, wg.stop_gradient(x).view(dtype) for its memory",
+    "mm": "write x @ y",
+    "pow": "write x**n",
+    "zero_": "write x[...] = 0",
+    "contiguous": "leave it out",
+    **dict.fromkeys(("cuda", "cpu", "to", "device_put"), "leave it out: programs run on the processor"),
+    **dict.fromkeys(("float", "double"), "write x.astype(np.float64), or np.float32"),
     **dict.fromkeys(
-        ("data", "ctypes", "strides", "tofile", "byteswap", "setflags"),
+        ("data", "ctypes", "strides", "tofile", "byteswap", "setflags", "base"),
         "use the memory of wg.stop_gradient(x), or of an array outside",
     ),
 }
+
+
+def instead_of_attribute(name: str) -> str:
+    """Return a hint for an attribute that arrays lack, as those of other libraries' arrays; else an empty string."""
+    if name in ATTRIBUTES:
+        return ATTRIBUTES[name]
+    function = getattr(np, name, None)
+    rest = "" if getattr(function, "nin", 2) == 1 else ", ..."
+    return f"write np.{name}(x{rest})" if _works_on_boxes(function) else ""
+
 
 _OF_MATH = {
     "pow": "np.power",
@@ -79,7 +93,10 @@ _EQUATION = (
     "write wg.implicit.root, fixed_point or minimum, with the derivatives of the implicit function theorem: solver= "
     "takes one of SciPy's, except in wg.jit and wg.vmap"
 )
-_SPARSE = "keep the matrix constant, as in k * (A @ x), or write it as an array"
+_SPARSE = (
+    "keep the places of the elements constant and their values in an array: wg.sparse.solve(pattern, b, data=x) "
+    "solves, k * (A @ x) multiplies (docs/sparse.md); or write the matrix as an array"
+)
 _OWN = "the functions of wengert.numpy and wengert.special"
 #: The modules whose functions of NumPy's names mean the same as NumPy's.
 _SAME_NAMES = ("scipy.special", "scipy.linalg", "scipy.fft")
@@ -183,7 +200,7 @@ def _way_out(operation: str) -> str:
         return ""
     if _is_masked(frame):
         return f"numpy.ma computes with plain arrays; for a {np.ma.MaskedArray.__name__}, {WITHOUT_MASK}"
-    expression = _expression(frame)
+    expression = expression_of(frame)
     if isinstance(expression, ast.Subscript) and operation == "index" and _is_slice(expression.slice, frame):
         return SLICE
     if dis.opname[frame.f_code.co_code[frame.f_lasti]] in ("STORE_SUBSCR", "STORE_SLICE"):
@@ -191,7 +208,7 @@ def _way_out(operation: str) -> str:
     if isinstance(expression, ast.Call):
         return _instead_of_call(expression, frame, operation)
     if isinstance(expression, ast.Subscript):
-        container = _value(expression.value, frame)
+        container = value_of(expression.value, frame)
         return _JOINED if container is np.r_ or container is np.c_ else _SUBSCRIPT
     return ""
 
@@ -209,8 +226,8 @@ def _is_masked(frame: FrameType) -> bool:
 
 def _is_slice(subscript: ast.expr, frame: FrameType) -> bool:
     return any(
-        isinstance(_value(part, frame), slice)
-        or (isinstance(part, ast.Call) and _value(part.func, frame) is slice)
+        isinstance(value_of(part, frame), slice)
+        or (isinstance(part, ast.Call) and value_of(part.func, frame) is slice)
         or _has_computed_end(part)
         for part in ast.walk(subscript)
     )
@@ -221,44 +238,33 @@ def _has_computed_end(part: ast.AST) -> bool:
     return any(end is not None and not isinstance(end, ast.Constant) for end in ends)
 
 
-def _expression(frame: FrameType) -> ast.expr | None:
-    """Return the expression that a frame evaluates; None without source, as in an interactive session."""
-    positions = next(itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), (None,) * 4)
-    first, last, begin, end = positions
-    if first is None or last is None or begin is None or end is None:
-        return None
-    source = linecache.getlines(frame.f_code.co_filename, frame.f_globals)[first - 1 : last]
-    lines = [line.encode() for line in source]
-    if len(lines) != last - first + 1:
-        return None
-    lines[-1] = lines[-1][:end]
-    lines[0] = lines[0][begin:]
-    try:
-        return expression(b"(" + b"".join(lines) + b"\n)")
-    except (SyntaxError, ValueError):
-        return None
-
-
-def _value(name: ast.AST, frame: FrameType) -> Any:
-    """Return the value of a name such as ``x``, ``np.linalg.norm`` or ``stats.norm.pdf``; None for most other objects.
+def value_of(name: ast.AST, frame: FrameType, otherwise: Any = None) -> Any:
+    """Return the value of a name such as ``x``, ``np.linalg.norm`` or ``stats.norm.pdf``; no code of the user's runs.
 
     A family of distributions stands for the distributions that its calls return.
+
+    Args:
+        name: the expression.
+        frame: where it is evaluated.
+        otherwise: the result for most other expressions.
     """
     if isinstance(name, ast.Name):
         for names in (frame.f_locals, frame.f_globals, vars(builtins)):
             with contextlib.suppress(KeyError):  # the globals of a second run look names up elsewhere
                 return names[name.id]
     if isinstance(name, ast.Attribute):
-        owner = _value(name.value, frame)
+        owner = value_of(name.value, frame)
         if isinstance(owner, ModuleType) or _is_family(owner):
             return getattr(owner, name.attr, None)
         kind: type[object] = owner.__class__
-        is_librarys = kind.__module__.startswith(("numpy.", "scipy."))  # such as a random generator
-        return getattr(kind, name.attr, None) if is_librarys else None
+        if kind.__module__.startswith(("numpy.", "scipy.")):  # such as a random generator
+            return getattr(kind, name.attr, None)
+        with contextlib.suppress(AttributeError):
+            return object.__getattribute__(owner, "__dict__").get(name.attr, otherwise)
     if isinstance(name, ast.Call):
-        family = _value(name.func, frame)
-        return family if _is_family(family) else None
-    return None
+        family = value_of(name.func, frame)
+        return family if _is_family(family) else otherwise
+    return otherwise
 
 
 def _is_family(value: Any) -> bool:
@@ -270,7 +276,7 @@ def _is_family(value: Any) -> bool:
 def _instead_of_call(call: ast.Call, frame: FrameType, operation: str) -> str:
     if operation != "index" and (hint := _instead_of_method(call, frame)):
         return hint
-    function = _value(call.func.func if isinstance(call.func, ast.Call) else call.func, frame)
+    function = value_of(call.func.func if isinstance(call.func, ast.Call) else call.func, frame)
     function = np.vectorize if isinstance(function, np.vectorize) else function
     inside = getattr(function, "__wrapped__", None)
     function = inside if _works_on_boxes(inside) else function  # `wengert.numpy` wraps NumPy's functions
@@ -300,7 +306,7 @@ def _instead_of_method(call: ast.Call, frame: FrameType) -> str:
     method = call.func
     if not isinstance(method, ast.Attribute):
         return ""
-    owner, name = _value(method.value, frame), method.attr
+    owner, name = value_of(method.value, frame), method.attr
     if not (owner is None or isinstance(owner, np.ndarray)) or not hasattr(np.ndarray, name):
         return ""
     if name in _WRITING:
@@ -336,7 +342,7 @@ def _stacked(argument: ast.expr, frame: FrameType) -> str:
             return ""
         is_nested = any(isinstance(part, ast.List | ast.Tuple) for part in argument.elts)
         return "wengert.numpy.array([...])" if is_nested else "np.stack([...])"
-    value = _value(argument, frame)
+    value = value_of(argument, frame)
     is_list = isinstance(value, SEQUENCE) and any(isinstance(part, Box) for part in value)
     return "np.stack([...])" if is_list or isinstance(argument, ast.ListComp) else ""
 
@@ -365,7 +371,7 @@ def instead_of(*names: str) -> str:
 def _instead_of_table() -> str:
     """Return a replacement for a table of pandas on the user's line, or an empty string."""
     frame = user_frame()
-    expression = frame and _expression(frame)
+    expression = frame and expression_of(frame)
     if isinstance(expression, ast.BinOp):
         table = expression.left
     elif isinstance(expression, ast.Call) and isinstance(expression.func, ast.Attribute):
@@ -373,7 +379,9 @@ def _instead_of_table() -> str:
     else:
         return ""
     text = ast.unparse(table)
-    return f"write {text}.to_numpy() for {text}" if frame and is_labelled(type(_value(table, frame))) else ""
+    return (
+        f"write {text}.to_numpy() for {text}" if frame and is_labelled(type(value_of(table, frame))) else ""
+    )
 
 
 def instead_of_package(otherwise: str) -> str:
@@ -417,6 +425,25 @@ def instead_of_distribution() -> str:
     others = ", ".join(sorted(full.rpartition(".")[2] for full in names))
     return (
         f"Wengert has no rule for {called}: write its formula with {_OWN}, or take of wengert.{room} {others}"
+    )
+
+
+def instead_of_called(frame: FrameType) -> str:
+    """Return what to write for the call of a package's function that a frame evaluates.
+
+    Args:
+        frame: of the user's code.
+    """
+    call = expression_of(frame)
+    function = value_of(call.func, frame) if isinstance(call, ast.Call) else None
+    package = _module_of(function).partition(".")[0] if function is not None else ""
+    hint = (
+        (_substitute(function) or _of_same_meaning(function) or _of_room(function))
+        if function is not None
+        else ""
+    )
+    return (
+        f"{_PACKAGES.get(package, package or 'the package')} computes with plain arrays: {hint or OTHERWISE}"
     )
 
 
@@ -471,5 +498,5 @@ def _substitute(function: Any) -> str:
 
 def _called() -> Any:
     frame = user_frame()
-    expression = _expression(frame) if frame else None
-    return _value(expression.func, frame) if isinstance(expression, ast.Call) and frame else None
+    expression = expression_of(frame) if frame else None
+    return value_of(expression.func, frame) if isinstance(expression, ast.Call) and frame else None

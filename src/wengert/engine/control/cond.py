@@ -45,6 +45,7 @@ from wengert.engine.control.values import (
     zeros,
 )
 from wengert.engine.core import tree
+from wengert.engine.core.calls import advising
 from wengert.engine.core.dtypes import dtype_of, is_inexact
 from wengert.engine.core.errors import ArgumentError, DtypeError, GraphError, message
 from wengert.engine.core.shapes import shape_of
@@ -60,6 +61,7 @@ from wengert.engine.transforms.staging import evaluate, stage
 from wengert.engine.transforms.tape import LinearTrace
 
 
+@advising("wg.cond(condition, f, g, x)")
 def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
     """Call one of two functions: ``true_fun(*operands) if pred else false_fun(*operands)``.
 

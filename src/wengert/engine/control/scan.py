@@ -15,13 +15,15 @@ from wengert.engine.control.scan_primitive import scan_primitive
 from wengert.engine.control.subgraphs import Values
 from wengert.engine.control.values import checked_limit, flatten_numbers, stack
 from wengert.engine.core import tree
+from wengert.engine.core.calls import advising
 from wengert.engine.core.dtypes import dtype_of
-from wengert.engine.core.errors import ArgumentError, ShapeError, message
+from wengert.engine.core.errors import RETURNED, ArgumentError, ShapeError, message
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.ir.types import TensorType, show
 from wengert.engine.ops.shape import concatenate, slice_, whole
 
 
+@advising("wg.scan(f, init, xs) with f(carry, x) -> (carry, y)")
 def scan(
     f: Callable[[Any, Any], tuple[Any, Any]],
     init: Any,
@@ -84,8 +86,7 @@ def scan_carry(
         nonlocal results
         pair = f(value, tree.unflatten(structure, row))
         if not (isinstance(pair, tuple) and len(pair) == 2):  # pyright: ignore[reportUnnecessaryIsInstance]
-            requirement = "the function must return a pair (carry, y)"
-            raise ArgumentError(message("scan", requirement, type(pair).__name__))
+            raise _no_pair(pair)
         leaves, results = flatten_numbers("scan", "the result of a step", pair[1])
         return pair[0], leaves
 
@@ -116,6 +117,12 @@ def scan_carry(
         stacked = [concatenate(*pair, axis=0) for pair in pairs] or later
     assert results is not None
     return carry.value, tree.unflatten(results, stacked)
+
+
+def _no_pair(result: Any) -> ArgumentError:
+    requirement = "the function must return a pair (carry, y)"
+    hint = RETURNED if result is None else "return (carry, None) where nothing is collected"
+    return ArgumentError(message("scan", requirement, type(result).__name__, hint))
 
 
 def _length(columns: Values, length: int | None) -> int:

@@ -158,7 +158,7 @@ def unify(operation: str, requirement: str, where: str, *types: TensorType) -> T
         ShapeError: the shapes differ.
         DtypeError: the dtypes differ, even without Python scalars.
     """
-    got = f"{where}: {' and '.join(map(str, types))}"
+    got = f"{where}: {' and '.join(map(show, types))}"
     if len({type_.shape for type_ in types}) > 1:
         raise ShapeError(message(operation, requirement, got))
     dtype, weak = promote(*types)

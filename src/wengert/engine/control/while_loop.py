@@ -42,6 +42,7 @@ from wengert.engine.control.taped_while import pull_taped
 from wengert.engine.control.tapes import recorder
 from wengert.engine.control.values import check_same_types, checked_limit, largest, predicate, program_types
 from wengert.engine.core import tree
+from wengert.engine.core.calls import advising
 from wengert.engine.core.dtypes import BOOL, INT64, dtype_of
 from wengert.engine.core.errors import (
     DtypeError,
@@ -63,6 +64,7 @@ from wengert.engine.transforms.algebras import Algebra
 from wengert.engine.transforms.staging import evaluate, stage
 
 
+@advising("wg.while_loop(condition, body, init)")
 def while_loop(
     cond_fun: Callable[[Any], Any],
     body_fun: Callable[[Any], Any],
@@ -105,6 +107,7 @@ def while_loop(
     return _while(cond_fun, body_fun, Carry("while_loop", init_val), *_limits("while_loop", most, max_bytes))
 
 
+@advising("wg.fori_loop(start, stop, body, init) with body(i, value)")
 def fori_loop(
     lower: Any,
     upper: Any,

@@ -73,6 +73,10 @@ class UncompiledWarning(UserWarning):
     """A solver runs a function as a NumPy program, though a change of one line would let it be compiled."""
 
 
+class ForgottenReturnWarning(UserWarning):
+    """A compiled function returns nothing, so that a call of it does nothing: what it writes is lost."""
+
+
 class DoubtfulResultWarning(UserWarning):
     """A solver returns a result that its own checks call doubtful; the result says why."""
 
@@ -182,6 +186,15 @@ def user_frame() -> FrameType | None:
     return installed
 
 
+def users_level() -> int:
+    """Return the ``stacklevel`` of `warnings.warn` in the caller's function that names the user's line."""
+    wanted, level = user_frame(), 1
+    frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    while frame is not None and frame is not wanted:
+        frame, level = frame.f_back, level + 1
+    return level if frame is not None else 1
+
+
 def _package_frames() -> Iterator[tuple[str, FrameType]]:
     """Yield the frames of packages that the user's line calls, the innermost first, with their files."""
     frame, end = sys._getframe(1), user_frame()  # pyright: ignore[reportPrivateUsage]
@@ -243,6 +256,11 @@ def public_module(module: str) -> str:
     return ".".join(part for part in module.split(".") if part[:1] != "_")
 
 
+def is_own(code: CodeType) -> bool:
+    """Return whether code is Wengert's."""
+    return code.co_filename.startswith(_PACKAGE)
+
+
 def is_users(code: CodeType) -> bool:
     """Return whether code is the user's own."""
     return not _is_foreign(code.co_filename, code.co_name)
@@ -284,6 +302,11 @@ def _tracebacks(problem: BaseException) -> list[TracebackType]:
         tracebacks.append(traceback)
         traceback = traceback.tb_next
     return tracebacks
+
+
+def frames_of(problem: BaseException) -> list[FrameType]:
+    """Return the frames that an error has passed, the outermost first."""
+    return [traceback.tb_frame for traceback in _tracebacks(problem)]
 
 
 def raised_at(problem: BaseException) -> str:
@@ -406,6 +429,8 @@ def line_of(text: str) -> str:
 
 _SUPPORTED = "write it with operators and the functions of wengert.numpy and wengert.special"
 OTHERWISE = f"{_SUPPORTED}, or give it a rule: wg.custom_vjp"
+#: The hint for a function that returns None.
+RETURNED = "its last line may lack return; a function that writes into an argument returns it"
 UNFOLLOWED = f"{_SUPPORTED}, or compute it outside and pass the result as an argument"
 
 

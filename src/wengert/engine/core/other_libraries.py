@@ -1,8 +1,10 @@
-"""Names of autograd, JAX and PyTorch that Wengert's modules lack, with the words to write here."""
+"""Names of autograd, JAX, PyTorch, NumPy and SciPy that Wengert's modules lack, with the words to write here."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from typing import Any
 
 _LOOPS = "wg.scan, wg.cond, wg.while_loop or wg.fori_loop"
 _TREES = "wg.tree.map_tree, wg.tree.leaves, wg.tree.flatten or wg.tree.unflatten"
@@ -31,6 +33,11 @@ INSTEAD: dict[str, dict[str, str]] = {
         "save": "wg.export(f, *args).save(path) for a function, wg.train.save_model(path, model) for a model",
         "manual_seed": "a seed or a generator for each thing that draws, such as wg.random.key(0)",
         "onnx": "wg.export(f, x).onnx(path)",
+        "jnp": "np of import numpy as np: wg.grad, wg.jit and wg.vmap follow NumPy's functions",
+        "njit": "wg.jit(f)",
+        "grad_and_value": "wg.value_and_grad(f)(x)",
+        "gradient": "wg.grad(f)(x)",
+        "Tensor": "wg.Variable(x)",
     },
     "wengert.tree": {"map": "wg.tree.map_tree(f, tree)"},
     "wengert.nn": {
@@ -90,6 +97,33 @@ INSTEAD: dict[str, dict[str, str]] = {
         "SGD": "wg.optim.sgd(rate)",
         "AdamW": "wg.optim.adamw(rate)",
     },
+    "wengert.random": {
+        "PRNGKey": "wg.random.key(seed)",
+        **dict.fromkeys(("seed", "default_rng"), "key = wg.random.key(seed), and pass a key to each draw"),
+        "rand": "wg.random.uniform(key, shape)",
+        **dict.fromkeys(("randn", "standard_normal"), "wg.random.normal(key, shape)"),
+    },
+    "wengert.optimize": {
+        **{
+            name: f"scipy.optimize.{name}, in whose place wg.grad and wg.jit run a solver of Wengert's"
+            for name in ("brentq", "brenth", "ridder", "bisect", "fsolve")
+        },
+        "Bounds": "bounds=[(low, high), ...] or scipy.optimize.Bounds in wg.optimize.minimize",
+        **dict.fromkeys(("fmin", "fmin_bfgs", "minimize_scalar"), "wg.optimize.minimize(f, x0)"),
+        "leastsq": "wg.optimize.least_squares(residuals, x0)",
+        "newton": "wg.optimize.root_scalar(f, x0=x0)",
+    },
+    "wengert.integrate": {
+        **dict.fromkeys(("diffeqsolve", "ode"), "wg.integrate.solve_ivp(fun, (t0, t1), y0)"),
+        **dict.fromkeys(("dblquad", "nquad"), "wg.integrate.cubature(f, a, b)"),
+    },
+}
+#: The methods of optimisers of PyTorch, and what stands for them here.
+OF_OPTIMISERS = {
+    "step": "model, state = optimiser.update(gradients, state, model)",
+    "apply_updates": "model, state = optimiser.update(gradients, state, model)",
+    "zero_grad": "no such line: wg.grad returns new gradients in each call",
+    "state_dict": "the state that optimiser.update returns: a container of arrays",
 }
 
 
@@ -104,4 +138,15 @@ def absent(module: str, name: str) -> AttributeError:
     instead = INSTEAD[module].get(name)
     if instead:
         return AttributeError(f"{text}; write {instead} (docs/coming_from.md)")
+    if module == "wengert" and hasattr(sys.modules.get("numpy"), name):
+        return AttributeError(f"{text}; write np.{name}: transforms follow NumPy's functions")
     return AttributeError(text, name=name, obj=sys.modules.get(module))  # Python looks for a like name in it
+
+
+def absent_from(module: str) -> Callable[[str], Any]:
+    """Return the ``__getattr__`` of a module, which raises the error of `absent`."""
+
+    def get(name: str) -> Any:
+        raise absent(module, name)
+
+    return get

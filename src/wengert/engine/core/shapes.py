@@ -51,7 +51,10 @@ def axis_index(operation: str, axis: Any, rank: int) -> int:
     try:
         position = operator.index(axis)
     except TypeError:
-        raise IndexingError(message(operation, "an axis must be an integer", repr(axis))) from None
+        got, hint = repr(axis), ""
+        if hasattr(axis, "shape"):
+            got, hint = type(axis).__name__, "several arrays are one argument: write [x, y] for x, y"
+        raise IndexingError(message(operation, "an axis must be an integer", got, hint)) from None
     if not -rank <= position < rank:
         raise AxisError(message(operation, f"axis must lie in [{-rank}, {rank})", str(axis)))
     return position % rank

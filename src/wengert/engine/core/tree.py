@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import is_
 from typing import Any, NamedTuple, cast
 
+from wengert.engine.core.calls import UNSET
 from wengert.engine.core.dtypes import NDARRAY, SEQUENCE
 from wengert.engine.core.errors import ArgumentError, message
 from wengert.engine.core.labelled import Labels, is_labelled, values_of
@@ -50,7 +51,7 @@ ORIGINAL = "__users_class__"
 _namespace: Any = type.__dict__["__dict__"]
 
 
-def static(default: Any = dataclasses.MISSING) -> Any:
+def static(default: Any = UNSET) -> Any:
     """Declare a dataclass field as a setting: part of the structure, never a leaf.
 
     Args:
@@ -68,7 +69,9 @@ def static(default: Any = dataclasses.MISSING) -> Any:
         >>> leaves(Scaled(3.0))
         [3.0]
     """
-    return dataclasses.field(default=default, metadata={"static": True})
+    return dataclasses.field(
+        default=dataclasses.MISSING if default is UNSET else default, metadata={"static": True}
+    )
 
 
 def _fields(value: Any) -> tuple[tuple[str, ...], tuple[tuple[str, Any], ...]]:
@@ -434,6 +437,15 @@ def show(structure: Structure) -> str:
     if issubclass(kind, list):
         return f"[{inside}]"
     return f"({inside},)" if len(children) == 1 else f"({inside})"
+
+
+def words(structure: Structure) -> str:
+    """Say what kind of container a structure is, for a message about a whole result."""
+    kind = structure.kind
+    if kind is None or kind is type(None):
+        return "None" if kind else "a number or an array"
+    keys = f" with the keys {', '.join(map(repr, structure.keys))}" if issubclass(kind, dict) else ""
+    return f"a {kind.__name__}{keys or f' of {len(structure.children)}'}"
 
 
 def written_order(structure: Structure) -> list[int]:

@@ -60,6 +60,22 @@ def promote(*types: TensorType) -> tuple[Dtype, bool]:
     return np.result_type(*standing), weak
 
 
+#: Python's numbers in words, by the kinds of their dtypes.
+_NUMBERS = {
+    "f": "a float",
+    "i": "an integer",
+    "u": "an integer",
+    "b": "a truth value",
+    "c": "a complex number",
+}
+
+
 def show(*values: Any) -> str:
-    """Write the types of values, for an error message."""
-    return ", ".join(str(value if isinstance(value, TensorType) else type_of(value)) for value in values)
+    """Write the types of values, for an error message: Python's numbers in words, others as listings do.
+
+    Example:
+        >>> show(2, np.zeros(3))
+        'an integer, f64[3]'
+    """
+    types = [value if isinstance(value, TensorType) else type_of(value) for value in values]
+    return ", ".join(_NUMBERS.get(t.dtype.kind, str(t)) if t.weak and not t.shape else str(t) for t in types)

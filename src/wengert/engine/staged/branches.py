@@ -752,7 +752,7 @@ def _shown(leaf: Leaf) -> str:
 
 
 def _both(leaf: Leaf, type_: TensorType) -> tuple[str, str]:
-    return f"{_shown(leaf)} and {type_}", "convert it in both branches: int, float, astype"
+    return f"{_shown(leaf)} and {show(type_)}", "convert it in both branches: int, float, astype"
 
 
 def _common(path: str, types: Sequence[TensorType]) -> TensorType:

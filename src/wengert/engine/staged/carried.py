@@ -429,12 +429,12 @@ class Slot:
             raise
         except WengertError:
             hint = "give it its type before the loop: astype, np.zeros(shape, dtype)"
-            got = f"{leaf.type} and {after}"
+            got = f"{show(leaf.type)} and {show(after)}"
             raise refusal("loop", f"{path} must keep its type from turn to turn", got, hint) from None
         for part in (leaf.leaf, now):
             if part is not None and part.is_number and not holds(settled, part):
                 hint = "convert it before the loop, and in it: int, float, astype"
-                got = f"{_shown(part)} and {settled}"
+                got = f"{_shown(part)} and {show(settled)}"
                 raise refusal("loop", f"{path} has a number that its type cannot hold", got, hint)
         changes, leaf.type = settled != leaf.type, settled
         return changes

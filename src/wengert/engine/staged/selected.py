@@ -354,15 +354,6 @@ def elementwise(function: Callable[..., Any], *operands: Any, **options: Any) ->
 # -- subscripts ------------------------------------------------------------------------------------------
 
 
-def is_selecting(index: Any) -> bool:
-    """Return whether a subscript selects elements of which only a run knows how many there are."""
-    entries = cast("tuple[Any, ...]", index) if isinstance(index, tuple) else (index,)
-    return any(
-        unknown_ends(entry) if isinstance(entry, slice) else isinstance(entry, Selected) or _is_mask(entry)
-        for entry in entries
-    )
-
-
 def _is_mask(entry: Any) -> bool:
     return isinstance(entry, Box) and entry.dtype == BOOL and bool(entry.shape) and concrete(entry) is None
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import inspect
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -21,7 +23,7 @@ from wengert.engine.core.dtypes import (
     is_complex,
     is_inexact,
 )
-from wengert.engine.core.errors import ArgumentError, DtypeError, ShapeError, message
+from wengert.engine.core.errors import RETURNED, ArgumentError, DtypeError, ShapeError, message
 from wengert.engine.core.shapes import shape_of, size
 from wengert.engine.ir.types import show
 from wengert.engine.memory import lay_as
@@ -47,21 +49,43 @@ class Inputs(NamedTuple):
     """The user's function."""
 
 
-def named(wrapper: Callable[..., Any], transform: str, fun: Callable[..., Any]) -> Callable[..., Any]:
-    """Name a transformed function after the transform and the user's function."""
-    check_function(transform, fun)
+def named(
+    wrapper: Callable[..., Any], transform: str, fun: Callable[..., Any], argnums: Any = 0
+) -> Callable[..., Any]:
+    """Name a transformed function after the transform and the user's function, and check its argnums."""
+    check_function(transform, fun, argnums)
     name = getattr(fun, "__name__", type(fun).__name__)
-    wrapper.__name__ = f"{transform}({name})"
+    wrapper.__name__ = wrapper.__qualname__ = f"{transform}({name})"
     wrapper.__doc__ = getattr(fun, "__doc__", None)
     wrapper.__wrapped__ = fun  # pyright: ignore[reportFunctionMemberAccess]
     return wrapper
 
 
-def check_function(transform: str, fun: Any) -> None:
-    """Raise `DtypeError`, a `TypeError`, if ``fun`` is not callable."""
+def check_function(transform: str, fun: Any, argnums: Any = 0) -> None:
+    """Raise `DtypeError`, a `TypeError`, if ``fun`` is not callable; `ArgumentError` if argnums are no positions."""
     if not callable(fun):
         hint = f"write wg.{transform}(f)(x), not wg.{transform}(f(x))"
         raise DtypeError(message(transform, "a function is needed", type(fun).__name__, hint))
+    if type(argnums) is not int:
+        numbers_of(transform, argnums, fun)
+
+
+def numbers_of(operation: str, argnums: Any, fun: Callable[..., Any], name: str = "argnums") -> list[int]:
+    """Return argnums as a list, or raise `ArgumentError`."""
+    listed: list[Any] = list(argnums) if isinstance(argnums, SEQUENCE) else [argnums]
+    try:
+        return list(map(operator.index, listed))
+    except TypeError:
+        hint, got = f"write wg.{operation}(f)(x), not wg.{operation}(f, x)", type(argnums).__name__
+    if all(isinstance(name, str) for name in listed):
+        got, hint = repr(argnums), "positions count from 0"
+        with contextlib.suppress(TypeError, ValueError):
+            names = list(inspect.signature(fun).parameters)
+            numbers = [names.index(name) for name in listed]
+            hint = f"write {name}={tuple(numbers) if isinstance(argnums, SEQUENCE) else numbers[0]}"
+    elif isinstance(argnums, (*SEQUENCE, float)):
+        got = repr(argnums)
+    raise ArgumentError(message(operation, f"{name} must be an integer or a tuple of integers", got, hint))
 
 
 def select_inputs(
@@ -69,7 +93,7 @@ def select_inputs(
 ) -> Inputs:
     """Select the arguments that ``argnums`` names, and check that they can be differentiated."""
     check_function(operation, fun)
-    positions = _positions(operation, argnums, len(arguments))
+    positions = _positions(operation, fun, argnums, len(arguments))
     several = isinstance(argnums, SEQUENCE)
     chosen = [arguments[position] for position in positions]
     inputs, structure = tree.flatten(tuple(chosen) if several else chosen[0])
@@ -92,16 +116,12 @@ def select_inputs(
     return Inputs(leaves, structure, call, fun)
 
 
-def _positions(operation: str, argnums: Any, count: int) -> list[int]:
+def _positions(operation: str, fun: Callable[..., Any], argnums: Any, count: int) -> list[int]:
     """Return the positions that ``argnums`` names, counted from the front, or raise `ArgumentError`."""
     named: Any = argnums if isinstance(argnums, SEQUENCE) else [argnums]
     if type(only := named[0] if len(named) == 1 else None) is int and 0 <= only < count:
         return [only]
-    try:
-        numbers = list(map(operator.index, named))
-    except TypeError:
-        requirement = "argnums must be an integer or a tuple of integers"
-        raise ArgumentError(message(operation, requirement, repr(argnums))) from None
+    numbers = numbers_of(operation, argnums, fun)
     if not all(-count <= number < count for number in numbers):
         requirement = f"argnums must name one of the {count} positional arguments"
         hint = "" if count else "pass the differentiated arguments by position"
@@ -125,9 +145,10 @@ def differentiable(operation: str, leaf: Any, argument: str = "", path: str = ""
     where = f" in {argument}{path}" if argument else ""
     if not isinstance(leaf, _NUMBERS):
         requirement = "arguments must be arrays, numbers or containers of them"
-        raise DtypeError(
-            message(operation, requirement, type(leaf).__name__ + where, SETTING if path else "")
+        hint = (
+            SETTING if path else "choose other argnums, or make its class a dataclass whose fields are arrays"
         )
+        raise DtypeError(message(operation, requirement, type(leaf).__name__ + where, hint))
     dtype = check_known(operation, dtype_of(leaf))
     if not is_inexact(dtype):
         hint = "write 2.0 for 2, x.astype(float) for an array, or choose other argnums"
@@ -223,6 +244,8 @@ def flatten_output(
         result, aux = pair
         refresh(tree.leaves(aux))
     outputs, structure = tree.flatten(result)
+    if result is None:
+        raise ArgumentError(message(operation, "the function must return its result", "None", RETURNED))
     refresh(outputs)
     for value in outputs:
         if not isinstance(value, _NUMBERS):
@@ -264,7 +287,7 @@ def objective_value(operation: str, result: Any) -> Any:
     outputs, structure, _ = flatten_output(operation, result)
     if structure.kind is not None:
         requirement = "the objective must return one number"
-        raise ArgumentError(message(operation, requirement, tree.show(structure)))
+        raise ArgumentError(message(operation, requirement, tree.words(structure)))
     value = check_scalar(operation, outputs[0])
     check_results(operation, [value], holomorphic=None)
     return reshape(value, shape=())

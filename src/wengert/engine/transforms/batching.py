@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, ParamSpec, TypeVar
 
 import numpy as np
 
 from wengert.engine.boxes import Box, Trace, Unsized, concrete, own, rests_on, running, snapshot
 from wengert.engine.core import tree
+from wengert.engine.core.calls import advising
 from wengert.engine.core.dtypes import INT64, Dtype, check_known, check_plain, dtype_of
 from wengert.engine.core.errors import ArgumentError, ConcreteError, located, message
 from wengert.engine.core.raised import MADE
@@ -27,6 +28,9 @@ from wengert.engine.transforms.substitution import attempt, current
 
 #: Errors that the values of one example raise, and those of another one may not.
 _OF_VALUES = (IndexError, ArithmeticError, np.linalg.LinAlgError)
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class Batched:
@@ -189,9 +193,10 @@ def _axes_for(argument: str, axes: Any, value: Any) -> list[Any]:
     return [axis for key, part in parts.items() for axis in _axes_for(argument, axis_parts[key], part)]
 
 
+@advising("wg.vmap(f, in_axes=0)(xs)")
 def vmap(
-    fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None = None
-) -> Callable[..., Any]:
+    fun: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None = None
+) -> Callable[P, R]:
     """Return a function that maps ``fun`` over an axis of its arguments.
 
     ``vmap(f)(xs)[i] = f(xs[i])`` for every i, computed at once.

@@ -17,6 +17,7 @@ import numpy as np
 from wengert.engine.boxes import Box, State, Trace, is_sole, running, snapshot, state_of, unfollowed
 from wengert.engine.boxes import concrete as concrete_value
 from wengert.engine.core import tree
+from wengert.engine.core.calls import advising
 from wengert.engine.core.dtypes import check_known, dtype_of, is_inexact, real_dtype
 from wengert.engine.core.errors import ArgumentError, message
 from wengert.engine.core.shapes import shape_of
@@ -263,6 +264,7 @@ class Pushed:
         return trace, outputs, aux
 
 
+@advising("wg.jvp(f, (x,), (v,))")
 def jvp(
     fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False
 ) -> Any:

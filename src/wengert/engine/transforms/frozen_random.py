@@ -21,7 +21,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from wengert.engine.core.errors import FrozenRandomWarning, definition, is_users, name_of, place, user_frame
+from wengert.engine.core.errors import FrozenRandomWarning, definition, is_users, name_of, place, users_level
 from wengert.engine.core.notebooks import readable
 
 _MAX_OBJECTS = 1000
@@ -69,7 +69,7 @@ class Draws:
             f"{self._operation}: {names} drew while {name_of(self._function)} was traced: the numbers are constants of "
             "the program, the same in every call; draw them with wengert.random, from a key that is an argument."
         )
-        warnings.warn(text + where, FrozenRandomWarning, stacklevel=_stacklevel())
+        warnings.warn(text + where, FrozenRandomWarning, stacklevel=users_level())
 
 
 @dataclass
@@ -255,11 +255,3 @@ def _comparable(state: Any) -> Any:
 def _is_alone() -> bool:
     others = set(threading.enumerate()) - {threading.current_thread()}
     return all(thread.name.startswith("wengert") for thread in others)
-
-
-def _stacklevel() -> int:
-    wanted, level = user_frame(), 1
-    frame: types.FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
-    while frame is not None and frame is not wanted:
-        frame, level = frame.f_back, level + 1
-    return level if frame is not None else 1

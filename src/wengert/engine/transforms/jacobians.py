@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ParamSpec
 
 import numpy as np
 
 from wengert.engine.boxes import inside_transform
 from wengert.engine.core import tree
+from wengert.engine.core.calls import advising
 from wengert.engine.core.docstrings import documented
 from wengert.engine.core.dtypes import NDARRAY, dtype_of
 from wengert.engine.core.errors import ArgumentError, message
@@ -81,6 +82,7 @@ def _block(part: Any, shape: Shape) -> Any:
     return np.array(block)[()] if isinstance(block, NDARRAY) else block
 
 
+P = ParamSpec("P")
 _described = documented(
     fun="a function of arrays or containers of them.",
     argnums="the positional argument to differentiate, or several.",
@@ -94,15 +96,16 @@ DtypeError: an argument or an output is not floating-point, or complex without `
 )
 
 
+@advising("wg.jacfwd(f)(x)")
 @_described
 def jacfwd(
-    fun: Callable[..., Any],
+    fun: Callable[P, Any],
     argnums: Argnums = 0,
     has_aux: bool = False,
     *,
     chunk_size: int | None = None,
     holomorphic: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[P, Any]:
     """Return a function that computes the Jacobian, by forward mode with many directions in one pass.
 
     ``jacfwd(f)(x)[i, j] = d f(x)[i] / d x[j]``: best for few inputs and many outputs.
@@ -144,18 +147,19 @@ def jacfwd(
         jacobian = tree.unflatten(pushed.structure, rows)
         return (jacobian, pushed.aux) if has_aux else jacobian
 
-    return named(jacobian_of, "jacfwd", fun)
+    return named(jacobian_of, "jacfwd", fun, argnums)
 
 
+@advising("wg.jacrev(f)(x)")
 @_described
 def jacrev(
-    fun: Callable[..., Any],
+    fun: Callable[P, Any],
     argnums: Argnums = 0,
     has_aux: bool = False,
     *,
     chunk_size: int | None = None,
     holomorphic: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[P, Any]:
     """Return a function that computes the Jacobian, by reverse mode with many cotangents in one pass.
 
     ``jacrev(f)(x)[i, j] = d f(x)[i] / d x[j]``: best for few outputs and many inputs.
@@ -177,7 +181,7 @@ def jacrev(
         jacobian = _by_rows(inputs, recording, chunk_size)
         return (jacobian, recording.aux) if has_aux else jacobian
 
-    return named(jacobian_of, "jacrev", fun)
+    return named(jacobian_of, "jacrev", fun, argnums)
 
 
 def _by_rows(inputs: Inputs, recording: Recording, chunk_size: int | None) -> Any:
@@ -199,15 +203,16 @@ def _by_rows(inputs: Inputs, recording: Recording, chunk_size: int | None) -> An
     return tree.unflatten(recording.structure, rows)
 
 
+@advising("wg.jacobian(f)(x)")
 @_described
 def jacobian(
-    fun: Callable[..., Any],
+    fun: Callable[P, Any],
     argnums: Argnums = 0,
     has_aux: bool = False,
     *,
     chunk_size: int | None = None,
     holomorphic: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[P, Any]:
     """Return a function that computes the Jacobian, by the mode that the shapes favour.
 
     ``jacobian(f)(x)[i, j] = d f(x)[i] / d x[j]``. Reverse mode needs a pass for each output element, forward mode one
@@ -222,7 +227,7 @@ def jacobian(
         >>> jacobian(lambda x: np.sin(x))(np.array([0.0]))
         array([[1.]])
     """
-    check_function("jacobian", fun)
+    check_function("jacobian", fun, argnums)
     forward = jacfwd(fun, argnums, has_aux, chunk_size=chunk_size, holomorphic=holomorphic)
 
     def jacobian_of(*arguments: Any, **options: Any) -> Any:
@@ -235,17 +240,18 @@ def jacobian(
         result = _by_rows(inputs, recording, chunk_size)
         return (result, recording.aux) if has_aux else result
 
-    return named(jacobian_of, "jacobian", fun)
+    return named(jacobian_of, "jacobian", fun, argnums)
 
 
+@advising("wg.hessian(f)(x)")
 def hessian(
-    fun: Callable[..., Any],
+    fun: Callable[P, Any],
     argnums: Argnums = 0,
     has_aux: bool = False,
     *,
     chunk_size: int | None = None,
     holomorphic: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[P, Any]:
     """Return a function that computes the second derivatives of a scalar function, by forward over reverse mode.
 
     ``hessian(f)(x)[i, j] = d^2 f / d x[i] d x[j]``.
@@ -271,12 +277,13 @@ def hessian(
         array([[4., 2.],
                [2., 0.]])
     """
-    check_function("hessian", fun)
+    check_function("hessian", fun, argnums)
     gradient = jacrev(fun, argnums, has_aux, holomorphic=holomorphic)
     by_columns = jacfwd(gradient, argnums, has_aux, chunk_size=chunk_size, holomorphic=holomorphic)
     return named(by_columns, "hessian", fun)
 
 
+@advising("wg.hvp(f)(x, v)")
 def hvp(fun: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
     """Return a function that computes Hessian-vector products of a scalar function, by forward over reverse mode.
 
@@ -298,7 +305,7 @@ def hvp(fun: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
         >>> hvp(lambda x: np.sum(x**3))(np.array([1.0, 2.0]), np.array([1.0, 1.0]))
         array([ 6., 12.])
     """
-    check_function("hvp", fun)
+    check_function("hvp", fun, argnums)
     requirement = (
         "the direction, the last argument, must have the shape of its primal (SciPy's order is wg.hessp)"
     )
@@ -400,7 +407,7 @@ def gnvp(
         >>> gnvp(residuals)(np.array([1.0, 1.0]), np.array([1.0, 1.0]))
         array([ 4., 16.])
     """
-    check_function("gnvp", fun)
+    check_function("gnvp", fun, argnums)
     requirement = "the direction, the last argument, must have the shape of its primal"
 
     def product(*arguments: Any, **options: Any) -> Any:

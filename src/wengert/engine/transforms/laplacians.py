@@ -198,4 +198,4 @@ def laplacian(fun: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., An
         sums = [None if state is None or state.curvature is None else 2 * state.curvature for state in states]
         return tree.unflatten(structure, as_results(sums, values))
 
-    return named(laplacian_of, "laplacian", fun)
+    return named(laplacian_of, "laplacian", fun, argnums)

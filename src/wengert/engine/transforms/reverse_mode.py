@@ -7,12 +7,13 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from operator import attrgetter
-from typing import Any
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, overload
 
 import numpy as np
 
 from wengert.engine.boxes import Box, inside_transform, running, snapshot, state_of
 from wengert.engine.core import tree
+from wengert.engine.core.calls import advising
 from wengert.engine.core.dtypes import dtype_of
 from wengert.engine.core.errors import ArgumentError, message
 from wengert.engine.core.shapes import shape_of
@@ -41,6 +42,11 @@ from wengert.engine.transforms.forward_mode import partial_operands, times_parti
 from wengert.engine.transforms.staging import Walk
 from wengert.engine.transforms.substitution import attempt
 from wengert.engine.transforms.tape import LinearTrace, Node, Part, TapeTrace, box_of, boxes_of
+
+P = ParamSpec("P")
+R = TypeVar("R")
+#: The first argument, by which a function is differentiated.
+XT = TypeVar("XT")
 
 
 class Cotangents:
@@ -391,6 +397,7 @@ class Recording:
         return walk_back([(state.node, ct) for state, ct in pairs if state is not None], self.inputs)
 
 
+@advising("wg.vjp(f, x)")
 def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """Compute the value of a function, and return its pullback.
 
@@ -433,9 +440,10 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     return (output, pullback, tree.map_tree(snapshot, recording.aux)) if has_aux else (output, pullback)
 
 
+@advising("wg.value_and_grad(f)(x)")
 def value_and_grad(
-    fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, holomorphic: bool = False
-) -> Callable[..., Any]:
+    fun: Callable[P, R], argnums: Argnums = 0, has_aux: bool = False, *, holomorphic: bool = False
+) -> Callable[P, tuple[R, Any]]:
     """Return a function that computes both a scalar function and its gradient, by reverse mode.
 
     ``value_and_grad(f)(x) = f(x), g`` with ``g[i] = d f / d x[i]``; by a complex z = x + i y the gradient of a real
@@ -461,7 +469,10 @@ def value_and_grad(
         (8.0, 12.0)
     """
     return named(
-        _value_and_gradient("value_and_grad", fun, argnums, has_aux, holomorphic), "value_and_grad", fun
+        _value_and_gradient("value_and_grad", fun, argnums, has_aux, holomorphic),
+        "value_and_grad",
+        fun,
+        argnums,
     )
 
 
@@ -477,7 +488,7 @@ def _value_and_gradient(
         recording = Recording(inputs, has_aux, operation)
         if recording.structure.kind is not None:
             hint = "to return other values, too, return (number, aux) and give has_aux=True"
-            got = tree.show(recording.structure)
+            got = tree.words(recording.structure)
             raise ArgumentError(message(operation, "the function must return one number", got, hint))
         value = snapshot(check_scalar(operation, recording.values[0]))
         check_results(operation, [value], holomorphic)
@@ -489,9 +500,26 @@ def _value_and_gradient(
     return differentiated
 
 
+@overload
 def grad(
-    fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, holomorphic: bool = False
-) -> Callable[..., Any]:
+    fun: np.ufunc, argnums: Argnums = ..., has_aux: bool = ..., *, holomorphic: bool = ...
+) -> Callable[..., Any]: ...
+
+
+@overload
+def grad(
+    fun: Callable[Concatenate[XT, P], Any], argnums: Literal[0] = ..., *, holomorphic: bool = ...
+) -> Callable[Concatenate[XT, P], XT]: ...
+
+
+@overload
+def grad(
+    fun: Callable[P, Any], argnums: Argnums = ..., has_aux: bool = ..., *, holomorphic: bool = ...
+) -> Callable[P, Any]: ...
+
+
+@advising("wg.grad(f)(x)")
+def grad(fun: Any, argnums: Argnums = 0, has_aux: bool = False, *, holomorphic: bool = False) -> Any:
     """Return a function that computes the gradient of a scalar function, by reverse mode.
 
     ``grad(f)(x)[i] = d f / d x[i]``; by a complex z = x + i y the gradient of a real function is ``df/dx - i df/dy``.
@@ -515,7 +543,7 @@ def grad(
         >>> grad(lambda x1, x2: np.log(x1) + x1 * x2 - np.sin(x2), argnums=0)(2.0, 5.0)
         5.5
     """
-    check_function("grad", fun)
+    check_function("grad", fun, argnums)
     both = _value_and_gradient("grad", fun, argnums, has_aux, holomorphic)
 
     def gradient(*arguments: Any, **options: Any) -> Any:

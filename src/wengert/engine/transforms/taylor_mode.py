@@ -23,6 +23,7 @@ import numpy as np
 from wengert.engine.boxes import Box, State, Trace, running, snapshot, state_of, unfollowed
 from wengert.engine.boxes import concrete as concrete_value
 from wengert.engine.core import tree
+from wengert.engine.core.calls import advising
 from wengert.engine.core.dtypes import dtype_of, is_inexact
 from wengert.engine.core.errors import ArgumentError, ShapeError, message
 from wengert.engine.core.shapes import shape_of
@@ -445,6 +446,7 @@ def _order(primals: Any, series: Any) -> int:
     return lengths.pop() if lengths else 0
 
 
+@advising("wg.derivative(f, order=n)(x)")
 def derivative(
     fun: Callable[..., Any], argnums: int = 0, order: int = 1, *, holomorphic: bool = False
 ) -> Callable[..., Any]:
@@ -493,4 +495,4 @@ def derivative(
             derivatives = run.derivatives(order)
         return tree.unflatten(run.structure, as_results(derivatives, run.values))
 
-    return named(differentiated, "derivative", fun)
+    return named(differentiated, "derivative", fun, argnums)
