@@ -144,6 +144,7 @@ LATE = {
     "wengert.compiler.specialisation": {"wengert.compiler.pipeline"},
     "wengert.compiler.jit": {"wengert.compiler.report"},
     "wengert.__main__": {"wengert.app.cli"},  # its dependencies may be missing
+    "wengert.autograd.scipy.misc": {"wengert.autograd.scipy.special"},  # with SciPy
 }
 # Other parts may import these inside functions; llvmlite belongs to its room alone.
 OPTIONAL = HOME.keys() - {"numpy", "llvmlite"}
