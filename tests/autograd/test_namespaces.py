@@ -185,7 +185,7 @@ def test_fixed_points() -> None:
 
 
 def test_complex_cholesky(rng) -> None:
-    """autograd's own gradient is wrong here; its slope along drawn directions is that of differences."""
+    """Autograd's own gradient is wrong here; its slope along drawn directions is that of differences."""
     matrix, direction = rng.standard_normal((2, 3, 3)) + 1j * rng.standard_normal((2, 3, 3))
 
     def function(a: Any) -> Any:
