@@ -182,3 +182,14 @@ def test_fixed_points() -> None:
     np.testing.assert_allclose(
         [root(2.0), grad(root)(2.0), grad(grad(root))(2.0)], [2**0.5, 8**-0.5, -(2**-3.5)]
     )
+
+
+def test_complex_cholesky(rng) -> None:
+    """Autograd's own gradient is wrong here; its slope along drawn directions is that of differences."""
+    matrix, direction = rng.standard_normal((2, 3, 3)) + 1j * rng.standard_normal((2, 3, 3))
+
+    def function(a: Any) -> Any:
+        return anp.sum(anp.abs(linalg.cholesky(a @ anp.conj(a.T) + anp.eye(3))) ** 3)
+
+    slope = (function(matrix + 1e-6 * direction) - function(matrix - 1e-6 * direction)) / 2e-6
+    np.testing.assert_allclose(np.real(np.sum(grad(function)(matrix) * direction)), slope, rtol=1e-7)

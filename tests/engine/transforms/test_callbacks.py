@@ -187,6 +187,8 @@ TRANSFORMS: dict[str, Callable[[Any], Any]] = {
     "sparse_hessian": lambda f: wg.sparse_hessian(f)(START),
 }
 ELSEWHERE = {
+    "autograd.primitive": "its function gets plain values",
+    "autograd.extend.primitive": "its function gets plain values",
     "explore": "it calls the function as `trace` does",
     "export": "it compiles the function as `jit` does",
     "optimize.low_level_callable": "it compiles the function as `jit` does",
