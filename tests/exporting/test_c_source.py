@@ -353,3 +353,23 @@ def test_the_program_on_the_page_finds_the_filter(tmp_path) -> None:
     sources = [str(tmp_path / "main.c"), str(tmp_path / "lms.c")]
     run("gcc", *STRICT[:3], "-Werror", *sources, "-o", str(tmp_path / "main"), "-lm")
     assert run(str(tmp_path / "main")) == "0.500 -0.250 0.125 1.000\n"
+
+
+@pytest.mark.slow
+def test_complex_numbers_empty_arrays_no_arguments_and_two_functions(tmp_path) -> None:
+    def waves(z: Any) -> Any:
+        return np.exp(z) * z, np.abs(z)
+
+    exports = {
+        "waves": wg.export(waves, np.ones(3) + 1j),
+        "empty": wg.export(lambda x: (x * 2, np.sum(x)), np.ones((0, 3))),
+        "nothing": wg.export(lambda: np.arange(5) * 2.0),
+        "both": wg.export(lambda x: np.sum(np.sin(x)), np.ones(3)).add(np.ones((2, 40))),
+        "fast": wg.export(wg.jit(lambda x: np.sum(np.sin(x) / x), fastmath=True), np.ones(50)),
+    }
+    for name, export in exports.items():
+        export.c(tmp_path / name, source=True)
+        files = [str(tmp_path / f"{name}{end}.c") for end in ("", "_test")]
+        flags = ["-ffast-math"] if name == "fast" else []
+        run("gcc", *STRICT[:3], "-Werror", "-pedantic", *flags, *files, "-o", str(tmp_path / "test"), "-lm")
+        assert run(str(tmp_path / "test")) == "all results are as expected\n"
