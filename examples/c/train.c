@@ -10,7 +10,7 @@ int main(void) {
         y[i] = 2.0 * x[i] + 1.0;
     }
     for (i = 0; i < 300; i++) {
-        int code = step_static(offset, slope, x, y, &error);
+        int code = step_static(slope, offset, x, y, &error);
         if (code) {
             fprintf(stderr, "%s\n", step_error(code));
             return 1;

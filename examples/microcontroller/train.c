@@ -7,7 +7,7 @@ int main(void) {
     float loss = 0.0f;
     int number;
     for (number = 1; number <= 200; number++) {
-        int code = step_static(b1, b2, w1, w2, x, y, &loss);
+        int code = step_static(w1, b1, w2, b2, x, y, &loss);
         if (code) {
             puts(step_error(code));
             return 1;

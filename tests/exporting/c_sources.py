@@ -13,9 +13,9 @@ import numpy as np
 
 from wengert.compiler.freestanding.function import Function, typed
 from wengert.compiler.freestanding.program import parameters
-from wengert.compiler.llvm.host import host
 from wengert.engine.core import tree
 from wengert.exporting.c_source.files import texts
+from wengert.exporting.targets import target_named
 
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-pedantic"]
 
@@ -23,15 +23,16 @@ STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-pedantic"
 class Sources:
     """Functions to be written into one folder, and compiled together."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, target: str = "host") -> None:
         self.folder = folder
+        self.target = target_named(target)
         self.functions: dict[str, Function] = {}
 
     def add(self, fun: Callable[..., Any], args: Sequence[Any], name: str = "") -> str:
         """Write a function for arguments like some examples, and return its name."""
         name = name or f"f{len(self.functions)}"
         function = typed(fun, args, {})
-        _, contents = texts({name: function}, name, host(), fun)
+        _, contents = texts({name: function}, name, self.target, fun)
         for file, text in contents.items():
             (self.folder / file).write_text(text)
         self.functions[name] = function

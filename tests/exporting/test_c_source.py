@@ -133,7 +133,7 @@ def check_edges(dtypes: Sequence[str], folder: Path, *flags: str) -> None:
 
 
 def test_operations_at_their_edges_are_those_of_numpy(tmp_path) -> None:
-    check_edges(["int16", "float32"], tmp_path, "-O0")
+    check_edges(["float32"], tmp_path, "-O0")
 
 
 @pytest.mark.slow
@@ -171,11 +171,36 @@ def test_many_random_programs(first, tmp_path) -> None:
     check_programs(range(first, first + 10), tmp_path, "-O1", *UNDEFINED)
 
 
+@pytest.mark.parametrize("target", ["host", pytest.param("cortex-m4f", marks=pytest.mark.slow)])
+def test_rows_and_sums_of_vectors(target, tmp_path) -> None:
+    def f(x: Any, w: Any, long: Any, n: Any) -> Any:
+        product = x @ w
+        turned = x @ w[:, :5] + (w[:, :5].T @ x.T).T
+        dots = np.stack([x @ row for row in w.T[:3, :]]) + np.einsum("ik,jk->ij", x, x)[0, 0]
+        filtered = np.convolve(long, long[:9], "valid")
+        rows = np.max(w, axis=0), np.min(w * w, axis=0), np.sum(n, axis=0), np.argmax(w, axis=0)
+        return product, turned, dots, filtered, rows, np.mean(long), np.sum(n), np.cumsum(long)[-1]
+
+    r = np.random.default_rng(0)
+    sources = Sources(tmp_path, target)
+    cases: dict[str, Any] = {}
+    for dtype, inner, outer in (("f4", 37, 300), ("f8", 64, 256)):
+        x, w, long = (r.normal(size=size).astype(dtype) for size in ((3, inner), (inner, outer), 500))
+        given = x, w, long, r.integers(-(2**30), 2**30, (40, 200)).astype("i4")
+        cases[sources.add(f, given)] = given
+    call = sources.compiled("-O1")
+    assert ("parts" in (tmp_path / "f0.c").read_text()) == (target == "host")
+    for name, given in cases.items():
+        close(call(name, *given), f(*given), 1e-5 if given[0].dtype == np.float32 else 1e-12)
+
+
 def check_primitives(primitives: Sequence[Any], folder: Path, number: int) -> None:
     """Compare samples of primitives with NumPy, but those that have no form in C."""
     sources = Sources(folder)
     cases: dict[str, Any] = {}
     for primitive in primitives:
+        if primitive.name == "eigh":  # the sign of an eigenvector is that of the method
+            continue
         seed = seed_of(primitive, number)
         function, operands = drawn(primitive, seed, ("float32", "float64")[seed % 2])
 
@@ -191,8 +216,9 @@ def check_primitives(primitives: Sequence[Any], folder: Path, number: int) -> No
     for name, (function, operands) in cases.items():
         with np.errstate(all="ignore"):
             expected = function(*operands)
-        lowest = min((np.dtype(x.dtype).itemsize for x in tree.leaves(expected)), default=8)
-        close(call(name, *operands), expected, 2e-5 if lowest <= 4 or number % 2 else 1e-9)
+        given = [np.asarray(x).dtype for x in (*operands, *tree.leaves(expected))]
+        is_single = any(dtype in (np.float32, np.complex64) for dtype in given)
+        close(call(name, *operands), expected, 2e-5 if is_single else 1e-9)
 
 
 def test_a_few_primitives(tmp_path) -> None:
@@ -330,3 +356,23 @@ def test_the_program_on_the_page_finds_the_filter(tmp_path) -> None:
     sources = [str(tmp_path / "main.c"), str(tmp_path / "lms.c")]
     run("gcc", *STRICT[:3], "-Werror", *sources, "-o", str(tmp_path / "main"), "-lm")
     assert run(str(tmp_path / "main")) == "0.500 -0.250 0.125 1.000\n"
+
+
+@pytest.mark.slow
+def test_complex_numbers_empty_arrays_no_arguments_and_two_functions(tmp_path) -> None:
+    def waves(z: Any) -> Any:
+        return np.exp(z) * z, np.abs(z)
+
+    exports = {
+        "waves": wg.export(waves, np.ones(3) + 1j),
+        "empty": wg.export(lambda x: (x * 2, np.sum(x)), np.ones((0, 3))),
+        "nothing": wg.export(lambda: np.arange(5) * 2.0),
+        "both": wg.export(lambda x: np.sum(np.sin(x)), np.ones(3)).add(np.ones((2, 40))),
+        "fast": wg.export(wg.jit(lambda x: np.sum(np.sin(x) / x), fastmath=True), np.ones(50)),
+    }
+    for name, export in exports.items():
+        export.c(tmp_path / name, source=True)
+        files = [str(tmp_path / f"{name}{end}.c") for end in ("", "_test")]
+        flags = ["-ffast-math"] if name == "fast" else []
+        run("gcc", *STRICT[:3], "-Werror", "-pedantic", *flags, *files, "-o", str(tmp_path / "test"), "-lm")
+        assert run(str(tmp_path / "test")) == "all results are as expected\n"

@@ -62,7 +62,7 @@ class Export:
         With ``source=True`` it writes ``step.h``, ``step.c`` and ``step_test.c``: C99 that people can read, with loops,
         the user's lines as comments, and no header but ``math.h`` and those of types. Its results are those of the
         object file to rounding. Intermediate arrays lie in a struct of the caller; there is no allocation, recursion
-        or static variable.
+        or variable that outlives a call.
 
         Parameters stand in the order of the arguments and the results, the items of a dict in the dict's own order.
 

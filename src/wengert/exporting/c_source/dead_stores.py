@@ -63,6 +63,20 @@ def without_dead_stores(program: Program, unread: Collection[Buffer]) -> Program
     return replace(program, steps=kept(program.steps))
 
 
+def read_elsewhere(program: Program) -> set[Buffer]:
+    """Return the buffers that something reads besides the stores into themselves."""
+    read: set[Buffer] = set()
+    for step in all_steps(program.steps):
+        if isinstance(step, (Branch, While)):
+            read.update(step.controls)
+        elif isinstance(step, Nest):
+            for store in step.stores:
+                read.update(buffer for buffer in _buffers_of(store) if buffer is not store.buffer)
+        elif not inner_blocks(step):
+            read.update(reads(step))
+    return read
+
+
 def _live(program: Program, unread: Collection[Buffer]) -> set[Buffer]:
     """Return the buffers whose elements count."""
     live = {*program.outputs, *program.inputs}

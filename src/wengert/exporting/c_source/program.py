@@ -33,7 +33,7 @@ from wengert.engine.nest.nest import (
     reads,
     writes,
 )
-from wengert.exporting.c_source.dead_stores import certain, without_dead_stores
+from wengert.exporting.c_source.dead_stores import certain, read_elsewhere, without_dead_stores
 from wengert.exporting.c_source.layout import Names, Sources, harmless
 from wengert.exporting.c_source.nests import INT_MAX, NestWriter, Writer
 from wengert.exporting.c_source.scalars import Operations, Unsupported, Value, literal, primary
@@ -100,6 +100,7 @@ class _FunctionWriter:
         program = without_dead_stores(program, self.certain)
         self.steps = tuple(map(_with_memory, program.steps))
         self.program = replace(program, steps=self.steps)
+        self.read = read_elsewhere(self.program)
         self.function = function
         self.name = name
         self.operations = operations
@@ -268,6 +269,9 @@ class _FunctionWriter:
                 comment = self._comment(_locations(step))
                 lines += [""] * bool(lines and comment and is_whole) + comment
             self._step(step, steps, lines)
+            if isinstance(step, Nest):  # what is computed for its checks alone
+                unread = [buffer for buffer in step.writes() if buffer in self.variables - self.read]
+                lines += [f"(void){self.buffers[buffer]};" for buffer in unread]
         return lines
 
     def _step(self, step: Step, around: Sequence[Step], lines: list[str]) -> None:
