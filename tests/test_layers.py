@@ -123,6 +123,7 @@ HOME = {
     "mlflow": "nowhere",
     "safetensors": "nowhere",
     "scipy": "nowhere",
+    "ipyopt": "nowhere",
     "sklearn": "wengert.estimators",
     "arviz": "nowhere",
     "mpi4py": "nowhere",
