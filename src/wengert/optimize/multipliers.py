@@ -179,10 +179,12 @@ def confirm(result: Any, program: Program, v: Any, z: Any) -> None:
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         slope, matrix = program.jac(x), program.matrix(program.jacobian, x)
-        directions = [-(slope + matrix.T @ v + z)]
+        residual = slope + matrix.T @ v + z
+        falls = _falls(program, x, -residual, v, z, residual)
         if program.size <= MOST_CONFIRMED:
-            directions += _of_curvature(program, x, v, slope, matrix)
-        if any(_falls(program, x, direction, v, z) for direction in directions):
+            directions = _of_curvature(program, x, v, slope, matrix)
+            falls |= any(_falls(program, x, direction, v, z) for direction in directions)
+        if falls:
             withdraw(result, _NO_MINIMUM)
 
 
@@ -222,8 +224,11 @@ def tangent_plane(program: Program, x: Any, matrix: Any) -> Any:
     return free @ basis[rank:].T
 
 
-def _falls(program: Program, x: Any, direction: Any, v: Any, z: Any) -> bool:
-    """Return whether the Lagrangian falls along a direction on which no further limit is met."""
+def _falls(program: Program, x: Any, direction: Any, v: Any, z: Any, residual: Any = None) -> bool:
+    """Return whether the Lagrangian falls along a direction on which no further limit is met.
+
+    Off the limits that are reached, where it may have any curvature, its gradient must say so, too: the residual.
+    """
     scale = np.maximum(1.0, np.abs(x))
     length = np.max(np.abs(direction) / scale, initial=0.0)
     if not 0.0 < length < np.inf:
@@ -239,6 +244,7 @@ def _falls(program: Program, x: Any, direction: Any, v: Any, z: Any) -> bool:
         is_met = np.any((moved < program.lower) | (moved > program.upper), where=~rows)
         is_met |= np.any((there < program.low) | (there > program.high), where=~held)
         least = max(_LEAST_FALL, _FALL * (abs(here) + slope)) if reach == _REACHES[0] else 0.0
-        if is_met or not -change > least:
+        promised = np.inf if residual is None else -reach * float(residual @ direction)
+        if is_met or not min(-change, promised) > least:
             return False
     return True

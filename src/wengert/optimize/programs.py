@@ -125,46 +125,36 @@ class Program:
     def _jacobian(self, g: Any) -> Elements:
         if isinstance(g, Affine):
             return Elements(g.matrix.astype(bool), lambda x: g.matrix.data)
-        full = self._full((len(g.lower), self.size))
+        shape = len(g.lower), self.size
         if g.users_jac is not None:
-            return Elements(full, lambda x: _dense(g.users_jac(x), full.shape))
-        made = self._sparse(lambda: g.passes.sparse_jacobian(), (g.arrays,))
-        if made is None:
-            return Elements(full, lambda x: g.jac(x).ravel())
-        return Elements(made.pattern(self.problem.x0, g.arrays), lambda x: made.data(_vector(x), g.arrays))
+            return Elements(self._full(shape), lambda x: _dense(g.users_jac(x), shape))
+        made = self._sparse(g.passes.sparse_jacobian, g.arrays)
+        return made or Elements(self._full(shape), lambda x: g.jac(x).ravel())
 
     def _hessian(self, g: Any) -> Elements | None:
-        sparse = scipy_sparse(self.problem.flat.operation)
+        shape = self.size, self.size
         if isinstance(g, Affine):
-            none = sparse.csr_array((self.size, self.size), dtype=bool)
+            none = scipy_sparse(self.problem.flat.operation).csr_array(shape, dtype=bool)
             return Elements(none, lambda x, v: np.zeros(0))
-        full = (self.size, self.size)
         if callable(g.users_hess):
-            return Elements(self._full(full), lambda x, v: _dense(g.users_hess(x, v), full))
+            return Elements(self._full(shape), lambda x, v: _dense(g.users_hess(x, v), shape))
         if g.users_jac is not None or g.users_hess is not None:
             return None
-        v0 = np.zeros(len(g.lower))
-        made = self._sparse(g.sparse_hessian, (v0, g.arrays))
-        if made is not None:
-            pattern = made.pattern(self.problem.x0, v0, g.arrays)
-            return Elements(pattern, lambda x, v: made.data(_vector(x), _vector(v), g.arrays))
-        if self.size > LEAST_VARIABLES:
-            return None
-        return Elements(self._full(full), lambda x, v: g.dense_hess(_vector(x), _vector(v)).ravel())
+        made = self._sparse(g.sparse_hessian, g.arrays, np.zeros(len(g.lower)))
+        if made is None and self.size <= LEAST_VARIABLES:
+            made = Elements(self._full(shape), lambda x, v: g.dense_hess(_vector(x), _vector(v)).ravel())
+        return made
 
     def _objectives_hessian(self) -> Elements | None:
-        problem, full = self.problem, (self.size, self.size)
+        problem, shape = self.problem, (self.size, self.size)
         if callable(self._users_hess):
-            return Elements(self._full(full), lambda x: _dense(self._users_hess(x), full))
+            return Elements(self._full(shape), lambda x: _dense(self._users_hess(x), shape))
         if not self._is_exact:
             return None
-        made = self._sparse(problem.made_sparse_hess, (problem.arrays,))
-        if made is not None:
-            pattern = made.pattern(problem.x0, problem.arrays)
-            return Elements(pattern, lambda x: made.data(_vector(x), problem.arrays))
-        if self.size > LEAST_VARIABLES:
-            return None
-        return Elements(self._full(full), lambda x: problem.hess(x).ravel())
+        made = self._sparse(problem.made_sparse_hess, problem.arrays)
+        if made is None and self.size <= LEAST_VARIABLES:
+            made = Elements(self._full(shape), lambda x: problem.hess(x).ravel())
+        return made
 
     def _full(self, shape: tuple[int, int]) -> Any:
         if self.size > MOST_DENSE:
@@ -175,19 +165,19 @@ class Program:
             raise ArgumentError(message(self.problem.flat.operation, requirement, f"{shape}"))
         return scipy_sparse(self.problem.flat.operation).csr_array(np.ones(shape, bool))
 
-    def _sparse(self, make: Callable[[], Any], arguments: tuple[Any, ...]) -> Any:
-        """Return a sparse derivative; None for few variables, or a function that is not traced."""
+    def _sparse(self, make: Callable[[], Any], arrays: Any, *arguments: Any) -> Elements | None:
+        """Return the elements of a sparse derivative; None for few variables, or a function that is not traced."""
         choice = self.problem.sparse
         if choice is False or (choice == "auto" and self.size < LEAST_VARIABLES):
             return None
         try:
             made = make()
-            made.pattern(self.problem.x0, *arguments)
+            pattern = made.pattern(self.problem.x0, *arguments, arrays)
         except (ConcreteError, UnsupportedError):
             if choice is True:
                 raise
             return None
-        return made
+        return Elements(pattern, lambda *vectors: made.data(*map(_vector, vectors), arrays))
 
 
 class Affine(NamedTuple):
