@@ -91,7 +91,8 @@ PROBLEMS: dict[int, Standard] = {
     23: Standard(
         2.0, [3, 1], lambda x: x[0] ** 2 + x[1] ** 2, None,
         lambda x: [
-            x[0] + x[1] - 1, x[0] ** 2 + x[1] ** 2 - 1, 9 * x[0] ** 2 + x[1] ** 2 - 9, x[0] ** 2 - x[1], x[1] ** 2 - x[0]
+            x[0] + x[1] - 1, x[0] ** 2 + x[1] ** 2 - 1, 9 * x[0] ** 2 + x[1] ** 2 - 9,
+            x[0] ** 2 - x[1], x[1] ** 2 - x[0],
         ],
         [(-50, 50)] * 2,
     ),
@@ -191,6 +192,7 @@ PROBLEMS: dict[int, Standard] = {
     ),
     78: Standard(-2.91970041, [-2, 1.5, 2, -1, -1], np.prod, _five),
     80: Standard(
-        0.0539498478, [-2, 2, 2, -1, -1], lambda x: np.exp(np.prod(x)), _five, None, [(-2.3, 2.3)] * 2 + [(-3.2, 3.2)] * 3
+        0.0539498478, [-2, 2, 2, -1, -1], lambda x: np.exp(np.prod(x)), _five, None,
+        [(-2.3, 2.3)] * 2 + [(-3.2, 3.2)] * 3,
     ),
 }  # fmt: skip

@@ -116,3 +116,7 @@ def digits(found: Any, certified: Any) -> float:
     """Return how many digits of certified values are found, at most 11: they have no more."""
     shares = np.abs(np.asarray(found) - certified) / np.abs(certified)
     return float(np.clip(-np.log10(np.maximum(np.max(shares), 1e-16)), 0.0, 11.0))
+
+
+ROUNDED = {"Lanczos1"}
+"""Its residuals are 9e-14 of data near 2.5: numbers of double precision leave three digits of the standard errors."""

@@ -1,8 +1,8 @@
 """Problems of optimal control, and their collocation by the trapezoidal rule, in one text for NumPy and CasADi.
 
-The states and controls at the nodes are rows of one matrix; the last number is the duration where it is free. COPS: Dolan,
-Moré and Munson, "Benchmarking optimization software with COPS 3.0", 2004. Kelly: "An introduction to trajectory
-optimization", SIAM Review 59, 2017.
+The states and controls at the nodes are rows of one matrix; the last number is the duration where it is free. COPS:
+Dolan, Moré and Munson, "Benchmarking optimization software with COPS 3.0", 2004. Kelly: "An introduction to
+trajectory optimization", SIAM Review 59, 2017.
 """
 
 from __future__ import annotations
@@ -66,7 +66,9 @@ class Control(NamedTuple):
 
     def bounds(self) -> tuple[Any, Any]:
         """Return the bounds of the vector; the values at both ends are bounds, too."""
-        low, high = (np.repeat(np.array(limits, float)[:, None], self.nodes, axis=1) for limits in (self.lower, self.upper))
+        low, high = (
+            np.repeat(np.array(limits, float)[:, None], self.nodes, axis=1) for limits in (self.lower, self.upper)
+        )
         for place, values in ((0, self.first), (-1, self.last)):
             for row, value in enumerate(values):
                 if value is not None:

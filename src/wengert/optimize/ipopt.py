@@ -7,6 +7,7 @@ nonlinear programming" (2006). The package `ipyopt` holds IPOPT and a linear sol
 from __future__ import annotations
 
 import difflib
+import functools
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -23,6 +24,7 @@ _NONE = 2e19
 _MOST_VIOLATED, _MOST_INEXACT = 1e-6, 1e-4
 _NAMES = {"maxiter": "max_iter", "max_iter": "max_iter"}
 _SCALES = ("obj_scaling", "x_scaling", "g_scaling")
+_SILENT = {"print_level": 0, "sb": "yes"}
 _WARM: dict[str, Any] = {
     "warm_start_init_point": "yes",
     "warm_start_bound_push": 1e-9,
@@ -178,9 +180,11 @@ def minimise_by_ipopt(
         calls.jacobian,
         None if hessian is None else calls.hessian,
         calls.iteration,
-        ipopt_options=chosen,
+        ipopt_options=_SILENT,
         **scales,
     )
+    for name, option in chosen.items():
+        _set(search, name, option)
     x, low, high = np.array(problem.x0), np.maximum(-z, 0.0), np.maximum(z, 0.0)
     v = np.array(v)
     x, value, status = search.solve(x, mult_g=v, mult_x_L=low, mult_x_U=high)
@@ -239,8 +243,8 @@ def _options(
     package: Any, flat: Flat, program: Program, tol: float | None, options: Any
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return IPOPT's options, and its scales."""
-    kinds = {option["name"]: option["type"] for option in package.get_ipopt_options()}
-    chosen: dict[str, Any] = {"print_level": 0, "sb": "yes", "honor_original_bounds": "yes"}
+    names = _names(package)
+    chosen: dict[str, Any] = {"honor_original_bounds": "yes"}
     scales: dict[str, Any] = {}
     if tol is not None:
         chosen["tol"] = float(tol)
@@ -252,10 +256,10 @@ def _options(
         elif name in _SCALES:
             scales[name] = _scale(flat, program, name, value)
             chosen.setdefault("nlp_scaling_method", "user-scaling")
-        elif name in kinds:
-            chosen[name] = _typed(name, kinds[name], value)
+        elif name in names:
+            chosen[name] = value
         else:
-            near: list[str] = difflib.get_close_matches(name, [*kinds, *_NAMES, *_SCALES, "disp"], 3)
+            near: list[str] = difflib.get_close_matches(name, [*names, *_NAMES, *_SCALES, "disp"], 3)
             hint = f"IPOPT has {', '.join(near)}" if near else "see IPOPT's list of options"
             raise ArgumentError(
                 message("minimize", "an option of ipopt must be one of IPOPT's", repr(name), hint)
@@ -263,17 +267,26 @@ def _options(
     return chosen, scales
 
 
-def _typed(name: str, kind: Any, value: Any) -> Any:
-    """Return the value of an option in IPOPT's type."""
-    if kind is str:
-        return ("yes" if value else "no") if isinstance(value, (bool, np.bool_)) else str(value)
-    try:
-        number = kind(value)
-        if number == value:
-            return number
-    except (TypeError, ValueError):
-        pass
-    raise ArgumentError(message("minimize", f"the option {name} must be {kind.__name__}", repr(value)))
+@functools.cache
+def _names(package: Any) -> frozenset[str]:
+    """Return the names of IPOPT's options."""
+    return frozenset(option["name"] for option in package.get_ipopt_options())
+
+
+def _set(search: Any, name: str, value: Any) -> None:
+    """Set an option, in the type that IPOPT has for it; ipyopt does not tell it."""
+    tries: list[Any] = [value]
+    if isinstance(value, (bool, np.bool_)):
+        tries = ["yes" if value else "no"]
+    elif isinstance(value, (int, float, np.number)):
+        tries = [float(value)] + [int(value)] * (value == int(value) if np.isfinite(value) else False)
+        tries = tries[::-1] if isinstance(value, (int, np.integer)) else tries
+    for option in tries:
+        try:
+            return search.set(**{name: option})
+        except (TypeError, ValueError):
+            continue
+    raise ArgumentError(message("minimize", f"IPOPT must take the value of the option {name}", repr(value)))
 
 
 def _scale(flat: Flat, program: Program, name: str, value: Any) -> Any:
