@@ -12,12 +12,15 @@ from typing import Any
 import numpy as np
 
 from wengert.compiler.jit import Jitted
+from wengert.engine.boxes import Box
 from wengert.engine.core import tree
 from wengert.engine.core.errors import ArgumentError, DoubtfulResultWarning, message
+from wengert.engine.ops.comparison import require_end
 from wengert.engine.transforms.callbacks import with_callbacks
 from wengert.engine.transforms.jacobians import hessian, jacobian
+from wengert.optimize.compiled import levenberg_marquardt
 from wengert.optimize.confirmation import confirmed_minimum
-from wengert.optimize.fits_of_data import check_followed, check_known_data, fit_of_data
+from wengert.optimize.fits_of_data import check_followed, fit_of_data
 from wengert.optimize.flat import Flat, as_tree
 from wengert.optimize.limits import lower_and_upper
 from wengert.optimize.normal_equations import Settings, minimise_squares
@@ -193,7 +196,12 @@ def curve_fit(
         check_followed(bounds, p0, full_output, nan_policy)
 
         def solve(residuals: Callable[[Any], Any], x0: Any) -> Any:
-            check_known_data(residuals(x0))
+            if isinstance(residuals(x0), Box):  # SciPy needs numbers, which wg.jit and wg.vmap do not have
+                found = levenberg_marquardt(
+                    residuals, x0, bounds=lower_and_upper(optimize, Flat("curve_fit", x0), bounds)
+                )
+                requirement = "the fit must converge to a minimum; begin nearer"
+                return require_end(found.x, found.converged, operation="curve_fit", requirement=requirement)
             model, zeros = _Model(lambda _, p: residuals(p), True, x0, fit.data), np.zeros(fit.data)
             optimum = optimize.curve_fit(
                 model.function, zeros, zeros, x0, None, *limits, jac=model.jacobian, **options

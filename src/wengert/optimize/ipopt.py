@@ -207,7 +207,7 @@ def _result(program: Program, kind: Any, x: Any, value: float, status: int, v: A
     with np.errstate(all="ignore"):
         slope, matrix = program.jac(x), program.matrix(program.jacobian, x)
     residual = slope + matrix.T @ v
-    z = np.where(program.low == program.high, -residual, z)  # IPOPT takes such variables out
+    z = cast("Any", np).where(program.low == program.high, -residual, z)  # IPOPT takes such variables out
     residual = residual + z
     sizes = np.abs(slope) + abs(matrix).T @ np.abs(v) + np.abs(z)
     optimality, violation = float(np.max(np.abs(residual))), program.violation(x, values)

@@ -50,7 +50,8 @@ def refined(
     """
     matrix, r = jacobian(x), values(x)
     slope = matrix.T @ r
-    is_held = ((x <= low) & (slope > 0.0)) | ((x >= high) & (slope < 0.0))
+    is_low, is_high = (x - low <= _at(low)) & (slope > 0.0), (high - x <= _at(high)) & (slope < 0.0)
+    is_held, no_minimum = is_low | is_high, None if np.any(np.isfinite(low) | np.isfinite(high)) else False
     free = np.flatnonzero(~is_held)
     if matrix.size > _MOST_NUMBERS or not len(free):
         return Refined(x, None)
@@ -63,24 +64,33 @@ def refined(
         return Refined(x, None)  # there are no second derivatives
     diagonal = np.diagonal(curved)
     if not (np.all(np.isfinite(curved)) and np.all(diagonal > 0.0)):
-        return Refined(x, False)
+        return Refined(x, no_minimum)
     lengths = np.sqrt(diagonal)
     try:
         inverse = algebra.inv(algebra.cholesky(curved / np.outer(lengths, lengths))) / lengths
     except np.linalg.LinAlgError:
         return Refined(x, None)
     last, start = np.inf, x
+    x = np.where(is_low, low, np.where(is_high, high, x))
+    matrix, r = jacobian(x), values(x)
+    slope = matrix.T @ r
     spread = np.sqrt(np.sum(inverse**2, axis=0) * 2 * float(r @ r) / max(1, len(r) - len(free)))
     for _ in range(_MOST_STEPS):
         step = -inverse.T @ (inverse @ slope[free])
         scale = np.maximum(np.maximum(np.abs(x[free]), spread), max(1e-10 * float(np.max(np.abs(x))), 1e-300))
         size = float(np.max(np.abs(step) / scale))
         if not size <= _NEAR:
-            return Refined(start, False)
+            return Refined(start, no_minimum)
         if size >= 0.5 * last:
             break
         x, last = np.array(x), size
         x[free] = np.clip(x[free] + step, low[free], high[free])
         matrix, r = jacobian(x), values(x)
         slope = matrix.T @ r
-    return Refined(x, True) if last <= _CONVERGED else Refined(start, None)
+    is_pressed = np.all(slope[is_low] > 0.0) and np.all(slope[is_high] < 0.0)
+    return Refined(x, True) if last <= _CONVERGED and is_pressed else Refined(start, None)
+
+
+def _at(bound: Any) -> Any:
+    """Return the distance from a bound up to which a solver of interior points has reached it."""
+    return np.where(np.isfinite(bound), 1e-6 * np.maximum(1.0, np.abs(bound)), 0.0)
