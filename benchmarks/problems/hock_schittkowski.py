@@ -26,9 +26,7 @@ class Standard(NamedTuple):
     def constraints(self) -> list[Any]:
         """The constraints for `wengert.optimize.minimize`."""
         limits = ((self.zero, 0.0, 0.0), (self.positive, 0.0, None))
-        return [
-            (lambda x, g=g: np.stack(g(x)), low, high) for g, low, high in limits if g is not None
-        ]
+        return [(lambda x, g=g: np.stack(g(x)), low, high) for g, low, high in limits if g is not None]
 
 
 def rosenbrock(x: Any) -> Any:

@@ -102,7 +102,9 @@ def _boundary_values(x: Any) -> Any:
 
 def _banded(x: Any) -> Any:
     n = len(x)
-    near = np.array([[j != i and max(0, i - 5) <= j <= min(n - 1, i + 1) for j in range(n)] for i in range(n)], float)
+    near = np.array(
+        [[j != i and max(0, i - 5) <= j <= min(n - 1, i + 1) for j in range(n)] for i in range(n)], float
+    )
     return x * (2 + 5 * x**2) + 1 - near @ (x * (1 + x))
 
 

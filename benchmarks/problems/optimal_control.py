@@ -67,13 +67,18 @@ class Control(NamedTuple):
     def bounds(self) -> tuple[Any, Any]:
         """Return the bounds of the vector; the values at both ends are bounds, too."""
         low, high = (
-            np.repeat(np.array(limits, float)[:, None], self.nodes, axis=1) for limits in (self.lower, self.upper)
+            np.repeat(np.array(limits, float)[:, None], self.nodes, axis=1)
+            for limits in (self.lower, self.upper)
         )
         for place, values in ((0, self.first), (-1, self.last)):
             for row, value in enumerate(values):
                 if value is not None:
                     low[row, place] = high[row, place] = value
-        ends = [np.array([self.duration[0]]), np.array([self.duration[2]])] if self.is_free else [np.zeros(0)] * 2  # type: ignore[index]
+        ends = (
+            [np.array([self.duration[0]]), np.array([self.duration[2]])]
+            if self.is_free
+            else [np.zeros(0)] * 2
+        )  # type: ignore[index]
         return np.concatenate([low.ravel(), ends[0]]), np.concatenate([high.ravel(), ends[1]])
 
     def start(self) -> Any:

@@ -8,7 +8,7 @@ constraints", 1982). Each turn is one evaluation.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -118,8 +118,7 @@ def descend_within(
             return before, now.state, now.direction, now.step * np.minimum(np.maximum(ratio, 0.1), 0.5)
 
         point, state, direction, step = cond(accepted, onward, again)
-        steps = now.steps + where(accepted, 1, 0)
-        left = where(accepted, limits.trials, now.left - 1)
+        steps, left = now.steps + where(accepted, 1, 0), where(accepted, limits.trials, now.left - 1)
         size = np.maximum(np.maximum(np.abs(before.value), np.abs(value)), 1.0)
         is_minimum = np.max(np.abs(x - box.clip(x - gradient))) <= limits.gtol
         is_level = is_minimum | ((before.value - value <= limits.ftol * size) & ~is_first)
@@ -128,8 +127,7 @@ def descend_within(
         status = where(accepted & is_level & is_near, CONVERGED, status)
         status = where(accepted & (value == -np.inf), UNBOUNDED, status)
         status = where(~accepted & (left <= 0), PRECISION, status)
-        is_finite = np.isfinite(value) & np.all(np.isfinite(gradient))
-        status = where(is_first & ~is_finite, NOT_FINITE, status)
+        status = where(is_first & ~(np.isfinite(value) & np.all(np.isfinite(gradient))), NOT_FINITE, status)
         return _Walk(point, state, direction, step, steps, now.evaluations + 1, left, status)
 
     zeros = np.zeros(shape_of(start))
@@ -156,13 +154,33 @@ class _Squares(NamedTuple):
     status: Any
 
 
+def _first_squares(residual: Callable[[Any], Any], slopes: Callable[[Any], Any], x: Any) -> _Squares:
+    """Return the state at the start."""
+    r, matrix = residual(x), slopes(x)
+    squares = np.sum(matrix**2, axis=0)
+    diagonal = where(squares > 0.0, squares, 1.0)
+    is_finite = np.all(np.isfinite(r)) & np.all(np.isfinite(matrix))
+    return _Squares(
+        x,
+        r,
+        where(is_finite, matrix, 0.0),
+        where(is_finite, diagonal, 1.0),
+        np.float64(_FIRST_DAMPING),
+        np.float64(2.0),
+        np.int64(0),
+        np.int64(1),
+        np.zeros(shape_of(x)),
+        where(is_finite, RUNNING, NOT_FINITE),
+    )
+
+
 def _damped_step(box: Box, x: Any, gradient: Any, matrix: Any, damping: Any) -> tuple[Any, Any]:
     """Return a step of the variables that no bound holds, and whether it leaves no bound that is reached."""
 
     def step_of(held: Any) -> Any:
         diagonal = np.eye(shape_of(gradient)[0]) * where(held, 1.0, damping)
         kept = where(held[:, None] | held[None, :], 0.0, matrix) + diagonal
-        return np.linalg.solve(kept, where(held, 0.0, -gradient))
+        return cast("Any", np.linalg).solve(kept, where(held, 0.0, -gradient))
 
     held = box.held(x, gradient)
     step = step_of(held | box.blocked(x, step_of(held)))
@@ -214,23 +232,7 @@ def least_squares_within(residual: Callable[[Any], Any], start: Any, limits: Lim
             status,
         )
 
-    x = box.clip(start)
-    r, matrix = residual(x), slopes(x)
-    squares = np.sum(matrix**2, axis=0)
-    diagonal = where(squares > 0.0, squares, 1.0)
-    is_finite = np.all(np.isfinite(r)) & np.all(np.isfinite(matrix))
-    first = _Squares(
-        x,
-        r,
-        where(is_finite, matrix, 0.0),
-        where(is_finite, diagonal, 1.0),
-        np.float64(_FIRST_DAMPING),
-        np.float64(2.0),
-        np.int64(0),
-        np.int64(1),
-        np.zeros(shape_of(x)),
-        where(is_finite, RUNNING, NOT_FINITE),
-    )
+    first = _first_squares(residual, slopes, box.clip(start))
     last = while_loop(lambda now: now.status < 0, turn, first)
 
     def goal(x: Any) -> Any:

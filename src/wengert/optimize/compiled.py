@@ -190,11 +190,13 @@ def _box(operation: str, x0: Any, bounds: Any, *, is_needed: bool = False) -> Bo
     """Return bounds as vectors; None for none."""
     if bounds is None and not is_needed:
         return None
-    pair = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else (None, None) if bounds is None else bounds
+    given: Any = (None, None) if bounds is None else bounds
+    pair = (given.lb, given.ub) if hasattr(given, "lb") else given
     if not isinstance(pair, (*SEQUENCE, np.ndarray)) or len(pair) != 2:
         requirement = "bounds must be a pair (lower, upper), scipy.optimize.Bounds, or None"
         raise ArgumentError(message(operation, requirement, type(bounds).__name__))
-    return Box(*ordered(Flat(operation, x0), *pair, "bound"))
+    lower, upper = pair
+    return Box(*ordered(Flat(operation, x0), lower, upper, "bound"))
 
 
 @with_callbacks

@@ -83,23 +83,22 @@ def followed_minimum(
     parameters = equations.parameters
     if not any(isinstance(value, Box) for value in (equations.start, *parameters)):
         return None
-    given = {"jac": jac, "hess": hess, "hessp": hessp, "callback": callback, "multipliers": multipliers}
-    excess = [name for name, value in given.items() if value is not None]
-    if excess or callable(method):
-        requirement = "a minimum with derivatives has exact ones, and the default of " + ", ".join(given)
-        raise ArgumentError(message(_OPERATION, requirement, ", ".join(excess) or "a method of yours"))
+    _check_given(
+        {"jac": jac, "hess": hess, "hessp": hessp, "callback": callback, "multipliers": multipliers}, method
+    )
     start = equations.start
     program, captured = stage(
         lambda x, *values: [equations.residual(x, *values)], [type_of(start), *map(type_of, parameters)]
     )
     assert not captured
-    known = [limits_of(part, form) for part, form in zip(parts, forms, strict=True)]
-    bound = flat_bounds(optimize, flat, bounds)
-    infinite = np.full(flat.size, np.inf)
-    low, high = (-infinite, infinite) if bound is None else (bound.lb, bound.ub)
-    lower, upper = (np.concatenate([np.zeros(0), *(pair[n] for pair in known)]) for n in range(2))
-    solution = _solution(program, [low, high, lower, upper], _settings(method, tol, options, sparse))
+    limits = _limits(optimize, flat, bounds, parts, forms)
+    solution = _solution(program, limits, _settings(method, tol, options, sparse))
     found = solution(start, *parameters)
+    return _result(optimize, flat, forms, found)
+
+
+def _result(optimize: Any, flat: Flat, forms: list[Flat], found: Any) -> Any:
+    """Return SciPy's result, with containers."""
     ends = np.cumsum([form.size for form in forms]).tolist()
     v: list[Any] = [
         form.users(found["v"][end - form.size : end]) for form, end in zip(forms, ends, strict=True)
@@ -112,6 +111,24 @@ def followed_minimum(
         status=0,
         message="A minimum, as a function of parameters.",
     )
+
+
+def _check_given(given: dict[str, Any], method: Any) -> None:
+    """Raise `ArgumentError` for what a minimum with derivatives cannot take."""
+    excess = [name for name, value in given.items() if value is not None]
+    if excess or callable(method):
+        requirement = "a minimum with derivatives has exact ones, and the default of " + ", ".join(given)
+        raise ArgumentError(message(_OPERATION, requirement, ", ".join(excess) or "a method of yours"))
+
+
+def _limits(optimize: Any, flat: Flat, bounds: Any, parts: list[Any], forms: list[Flat]) -> list[Any]:
+    """Return the bounds, and the limits of all constraints, as vectors."""
+    known = [limits_of(part, form) for part, form in zip(parts, forms, strict=True)]
+    bound = flat_bounds(optimize, flat, bounds)
+    infinite = np.full(flat.size, np.inf)
+    low, high = (-infinite, infinite) if bound is None else (bound.lb, bound.ub)
+    lower, upper = (np.concatenate([np.zeros(0), *(pair[n] for pair in known)]) for n in range(2))
+    return [low, high, lower, upper]
 
 
 def _solution(program: Graph, limits: list[Any], settings: str) -> Callable[..., Any]:

@@ -20,7 +20,7 @@ from wengert.engine.transforms.callbacks import with_callbacks
 from wengert.engine.transforms.jacobians import hessian, jacobian
 from wengert.optimize.compiled import levenberg_marquardt
 from wengert.optimize.confirmation import confirmed_minimum
-from wengert.optimize.fits_of_data import check_followed, fit_of_data
+from wengert.optimize.fits_of_data import Fit, check_followed, fit_of_data
 from wengert.optimize.flat import Flat, as_tree
 from wengert.optimize.limits import lower_and_upper
 from wengert.optimize.normal_equations import Settings, minimise_squares
@@ -194,21 +194,7 @@ def curve_fit(
     fit = fit_of_data(f, xdata, ydata, followed, sigma, is_container=is_container)
     if fit is not None:
         check_followed(bounds, p0, full_output, nan_policy)
-
-        def solve(residuals: Callable[[Any], Any], x0: Any) -> Any:
-            if isinstance(residuals(x0), Box):  # SciPy needs numbers, which wg.jit and wg.vmap do not have
-                found = levenberg_marquardt(
-                    residuals, x0, bounds=lower_and_upper(optimize, Flat("curve_fit", x0), bounds)
-                )
-                requirement = "the fit must converge to a minimum; begin nearer"
-                return require_end(found.x, found.converged, operation="curve_fit", requirement=requirement)
-            model, zeros = _Model(lambda _, p: residuals(p), True, x0, fit.data), np.zeros(fit.data)
-            optimum = optimize.curve_fit(
-                model.function, zeros, zeros, x0, None, *limits, jac=model.jacobian, **options
-            )
-            return optimum[0]
-
-        optimum, covariance = fit.solved(solve, absolute_sigma)
+        optimum, covariance = _followed_fit(fit, absolute_sigma, limits, options)
         result = (optimum if flat is None else flat.vector(optimum, "the parameters")), covariance
     else:
         model = _Model(f, is_container, start, np.size(ydata))
@@ -228,6 +214,26 @@ def curve_fit(
         return result
     order: Any = flat.written_order
     return (flat.users(result[0]), result[1][np.ix_(order, order)], *result[2:])
+
+
+def _followed_fit(fit: Fit, absolute_sigma: bool, limits: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Return the parameters and the covariance of a fit that a transform follows."""
+    optimize, bounds = scipy_optimize("curve_fit"), limits[2]
+
+    def solve(residuals: Callable[[Any], Any], x0: Any) -> Any:
+        if isinstance(residuals(x0), Box):  # SciPy needs numbers, which wg.jit and wg.vmap do not have
+            found = levenberg_marquardt(
+                residuals, x0, bounds=lower_and_upper(optimize, Flat("curve_fit", x0), bounds)
+            )
+            requirement = "the fit must converge to a minimum; begin nearer"
+            return require_end(found.x, found.converged, operation="curve_fit", requirement=requirement)
+        model, zeros = _Model(lambda _, p: residuals(p), True, x0, fit.data), np.zeros(fit.data)
+        optimum = optimize.curve_fit(
+            model.function, zeros, zeros, x0, None, *limits, jac=model.jacobian, **options
+        )
+        return optimum[0]
+
+    return fit.solved(solve, absolute_sigma)
 
 
 def _fitted(

@@ -18,6 +18,7 @@ from wengert.optimize.confirmation import withdraw
 from wengert.optimize.flat import Flat
 from wengert.optimize.multipliers import as_vectors, confirm, in_forms
 from wengert.optimize.programs import Program
+from wengert.optimize.scipys import scipy_optimize
 
 _NONE = 2e19
 """What IPOPT takes for an infinite limit."""
@@ -133,7 +134,6 @@ class _Calls:
 
 def minimise_by_ipopt(
     program: Program,
-    result_type: Any,
     tol: float | None,
     callback: Callable[[Any, float], Any] | None,
     options: Any,
@@ -143,7 +143,6 @@ def minimise_by_ipopt(
 
     Args:
         program: the problem.
-        result_type: `scipy.optimize.OptimizeResult`.
         tol: IPOPT's tolerance of the scaled conditions of a minimum.
         callback: takes the vector and the value; StopIteration ends the search.
         options: IPOPT's by name, and scales.
@@ -154,13 +153,11 @@ def minimise_by_ipopt(
     """
     package, problem, flat = ipopt("minimize"), program.problem, program.problem.flat
     chosen, scales = _options(package, flat, program, tol, options)
-    v, z = (np.zeros(len(program.lower)), np.zeros(program.size))
+    v, z = np.zeros(len(program.lower)), np.zeros(program.size)
     if multipliers is not None:
-        v, z = as_vectors(program, multipliers)
+        v, z = map(np.array, as_vectors(program, multipliers))
         chosen = _WARM | chosen
     program.fun(problem.x0)  # raises where the start has no value
-    if np.any(np.isnan(program.values(problem.x0))):
-        raise ArgumentError(message("minimize", "a constraint must not be NaN at the start", "nan"))
     calls, hessian = _Calls(program, callback), program.hessian
     if hessian is None:
         chosen.setdefault("hessian_approximation", "limited-memory")
@@ -186,22 +183,16 @@ def minimise_by_ipopt(
     for name, option in chosen.items():
         _set(search, name, option)
     x, low, high = np.array(problem.x0), np.maximum(-z, 0.0), np.maximum(z, 0.0)
-    v = np.array(v)
     x, value, status = search.solve(x, mult_g=v, mult_x_L=low, mult_x_U=high)
     if calls.problem is not None:
         raise calls.problem
-    result = _result(program, result_type, np.array(x), float(value), int(status), v, high - low)
-    stats = search.stats
-    result.update(
-        nit=stats["n_iter"],
-        nfev=stats["n_eval_f"],
-        njev=stats["n_eval_grad_f"],
-        nhev=stats["n_eval_h"],
-    )
+    result = _result(program, np.array(x), float(value), int(status), v, high - low)
+    names = {"nit": "n_iter", "nfev": "n_eval_f", "njev": "n_eval_grad_f", "nhev": "n_eval_h"}
+    result.update({name: search.stats[given] for name, given in names.items()})
     return result
 
 
-def _result(program: Program, kind: Any, x: Any, value: float, status: int, v: Any, z: Any) -> Any:
+def _result(program: Program, x: Any, value: float, status: int, v: Any, z: Any) -> Any:
     """Return the result; there is success where IPOPT says so, and the conditions of a minimum hold at x."""
     values = program.values(x)
     with np.errstate(all="ignore"):
@@ -211,7 +202,7 @@ def _result(program: Program, kind: Any, x: Any, value: float, status: int, v: A
     residual = residual + z
     sizes = np.abs(slope) + abs(matrix).T @ np.abs(v) + np.abs(z)
     optimality, violation = float(np.max(np.abs(residual))), program.violation(x, values)
-    result = kind(
+    result = scipy_optimize("minimize").OptimizeResult(
         x=x,
         fun=value,
         jac=slope,

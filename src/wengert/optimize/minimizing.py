@@ -79,9 +79,23 @@ def minimize(
         >>> round(result.x["a"], 6), result.success
         (1.0, True)
     """
-    given = method, jac, hess, hessp, bounds, constraints, tol, callback, options, sparse, multipliers
+    given = {
+        "method": method,
+        "jac": jac,
+        "hess": hess,
+        "hessp": hessp,
+        "bounds": bounds,
+        "constraints": constraints,
+    }
+    given |= {
+        "tol": tol,
+        "callback": callback,
+        "options": options,
+        "sparse": sparse,
+        "multipliers": multipliers,
+    }
     if inside_transform():
-        found = followed_minimum(fun, x0, args, *given)
+        found = followed_minimum(fun, x0, args, **given)
         if found is not None:
             return found
-    return search(fun, x0, args, *given)
+    return search(fun, x0, args, **given)

@@ -71,7 +71,7 @@ def refined(
     except np.linalg.LinAlgError:
         return Refined(x, None)
     last, start = np.inf, x
-    x = np.where(is_low, low, np.where(is_high, high, x))
+    x = cast("Any", np).where(is_low, low, np.where(is_high, high, x))
     matrix, r = jacobian(x), values(x)
     slope = matrix.T @ r
     spread = np.sqrt(np.sum(inverse**2, axis=0) * 2 * float(r @ r) / max(1, len(r) - len(free)))
@@ -83,7 +83,7 @@ def refined(
             return Refined(start, no_minimum)
         if size >= 0.5 * last:
             break
-        x, last = np.array(x), size
+        x, last = cast("Any", np).array(x), size
         x[free] = np.clip(x[free] + step, low[free], high[free])
         matrix, r = jacobian(x), values(x)
         slope = matrix.T @ r

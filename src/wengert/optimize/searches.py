@@ -31,23 +31,36 @@ MOST_DENSE = 100
 """The most variables for which trust-constr gets the Hessian as a matrix; beyond, it gets products."""
 
 
-def search(
+_DEFAULTS: Mapping[str, Any] = {
+    **dict.fromkeys(
+        ("method", "jac", "hess", "hessp", "bounds", "tol", "callback", "options", "multipliers")
+    ),
+    "constraints": (),
+    "sparse": "auto",
+}
+
+
+def search(fun: Callable[..., Any], x0: Any, args: Any, **given: Any) -> Any:
+    """Return the result of `minimize`, whose arguments these are, of a function of known numbers."""
+    return _search(fun, x0, args, **{**_DEFAULTS, **given})
+
+
+def _search(
     fun: Callable[..., Any],
     x0: Any,
     args: Any,
-    method: Any = None,
-    jac: Any = None,
-    hess: Any = None,
-    hessp: Any = None,
-    bounds: Any = None,
-    constraints: Any = (),
-    tol: float | None = None,
-    callback: Callable[..., Any] | None = None,
-    options: Any = None,
-    sparse: Any = "auto",
-    multipliers: Any = None,
+    method: Any,
+    jac: Any,
+    hess: Any,
+    hessp: Any,
+    bounds: Any,
+    constraints: Any,
+    tol: float | None,
+    callback: Callable[..., Any] | None,
+    options: Any,
+    sparse: Any,
+    multipliers: Any,
 ) -> Any:
-    """Return the result of `minimize`, whose arguments these are, of a function of known numbers."""
     optimize, args = scipy_optimize("minimize"), as_tuple(args)
     objective = part_of(fun, 0) if jac is True else fun
     problem = Problem(objective, x0, constraints, bounds, args, sparse=sparse, operation="minimize")
@@ -55,19 +68,15 @@ def search(
         method = _default_method(problem)
     name = method.lower() if isinstance(method, str) else ""
     options = checked_options("minimize", tol, options)
-    if multipliers is not None and name != "ipopt":
-        requirement = "only the method ipopt takes multipliers"
-        raise ArgumentError(message("minimize", requirement, repr(method)))
+    _check_multipliers(multipliers, name)
     if name == "ipopt":
-        called = callback_for_iterations(callback, problem.flat, optimize.OptimizeResult)
         program = Program(problem, _users(problem, fun, args, jac, hess))
-        result = minimise_by_ipopt(program, optimize.OptimizeResult, tol, called, options, multipliers)
-        return problem.solution(result)
+        called = callback_for_iterations(callback, problem.flat, optimize.OptimizeResult)
+        return problem.solution(minimise_by_ipopt(program, tol, called, options, multipliers))
     _warn_of_dense(optimize, name, problem)
     uses = _used(method, name, problem)
-    derivatives = _first_derivatives(problem, fun, args, uses, jac) | _second_derivatives(
-        problem, args, uses, hess, hessp
-    )
+    derivatives = _first_derivatives(problem, fun, args, uses, jac)
+    derivatives |= _second_derivatives(problem, args, uses, hess, hessp)
     result = optimize.minimize(
         x0=problem.x0,
         method=method,
@@ -78,13 +87,29 @@ def search(
         options=options,
         **derivatives,
     )
-    is_exact = derivatives.get("jac") == problem.jac
-    if bounds is not None or problem.given_constraints:
-        if jac is None and not callable(method):
+    _judge(
+        result,
+        problem,
+        name,
+        is_exact=derivatives.get("jac") == problem.jac,
+        is_known=jac is None and not callable(method),
+    )
+    return problem.solution(result)
+
+
+def _judge(result: Any, problem: Problem, name: str, *, is_exact: bool, is_known: bool) -> None:
+    """Give a result its multipliers, and take its success away where it is no minimum."""
+    if problem.bounds is not None or problem.given_constraints:
+        if is_known:
             complete(result, Program(problem), name, is_exact=is_exact)
     elif is_exact:
         confirmed_minimum(result, problem.jac, problem.uncompiled_hess)
-    return problem.solution(result)
+
+
+def _check_multipliers(multipliers: Any, name: str) -> None:
+    if multipliers is not None and name != "ipopt":
+        requirement = "only the method ipopt takes multipliers"
+        raise ArgumentError(message("minimize", requirement, repr(name)))
 
 
 def _default_method(problem: Problem) -> str:
