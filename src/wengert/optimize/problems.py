@@ -64,10 +64,9 @@ class Problem:
         """Return the constraints for a method of `scipy.optimize.minimize`: only trust-constr takes Hessians."""
         optimize, with_hessian = scipy_optimize(self.flat.operation), method.lower() == "trust-constr"
         return [
-            constraint.scipys(optimize, with_hessian=with_hessian)
-            if isinstance(constraint, Constraint)
-            else constraint
-            for constraint in self.given_constraints
+            g.scipys(optimize, with_hessian=with_hessian) if isinstance(g, Constraint) else g
+            for g in self.given_constraints
+            if not isinstance(g, Constraint) or np.any(np.isfinite(g.lower) | np.isfinite(g.upper))
         ]
 
     def fun(self, x: Any) -> float:
