@@ -26,7 +26,8 @@ PAGE = "science_tables.md"
 
 def best(call: Callable[[], Any], tries: int = 7) -> tuple[float, Any]:
     """Return the shortest processor time of some calls, and the last result."""
-    seconds, result = [], None
+    seconds: list[float] = []
+    result = None
     for _ in range(tries):
         begin = time.process_time()
         result = call()
@@ -50,7 +51,7 @@ def constrained() -> Iterator[tuple[bool, str]]:
 
 def squares() -> Iterator[tuple[bool, str]]:
     yield True, '| problem | published | found by "lm" | evaluations |\n|---:|---:|---:|---:|'
-    tight = {"xtol": 1e-12, "ftol": 1e-12, "gtol": 1e-12, "max_nfev": 20_000}
+    tight: dict[str, Any] = {"xtol": 1e-12, "ftol": 1e-12, "gtol": 1e-12, "max_nfev": 20_000}
     for number, p in more_garbow_hillstrom.PROBLEMS.items():
         found = wg.optimize.least_squares(p.residuals, np.array(p.start, float), method="lm", **tight)
         total = 2 * found.cost
@@ -128,7 +129,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="write the tables of the page")
     parser.add_argument("--data", type=Path, help="a folder for NIST's data; a temporary one by default")
     options = parser.parse_args()
-    wrong = []
+    wrong: list[str] = []
     with tempfile.TemporaryDirectory() as temporary:
         tables = {
             "constrained": constrained,
@@ -137,7 +138,7 @@ def main() -> None:
             "regressions": lambda: regressions(options.data or Path(temporary)),
         }
         for name in options.names or tables:
-            rows = []
+            rows: list[str] = []
             for holds, row in tables[name]():
                 print(row if holds else f"{row} !", flush=True)
                 rows.append(row)

@@ -15,7 +15,7 @@ optimize: Any = Package("scipy.optimize")
 T = np.linspace(0.0, 3.0, 20)
 START = np.array([1.0, 1.0, 0.1])
 BOX = np.array([0.0, 0.1, 0.0]), np.array([2.5, 2.5, 1.0])
-TIGHT = {"xtol": 1e-15, "ftol": 1e-15, "gtol": 1e-15}
+TIGHT: dict[str, Any] = {"xtol": 1e-15, "ftol": 1e-15, "gtol": 1e-15}
 
 
 def residuals(p: Any, y: Any) -> Any:
@@ -34,7 +34,7 @@ def by_descent(y: Any, **options: Any) -> Any:
     return wg.optimize.lbfgs(half, START, (y,), bounds=BOX, gtol=1e-10, ftol=1e-16, **options)
 
 
-METHODS = [by_squares, by_descent]
+METHODS: list[Any] = [by_squares, by_descent]
 
 
 def drawn(count: int) -> Any:
@@ -65,14 +65,17 @@ def test_derivatives_are_those_of_differences(method: Any) -> None:
     held, step = 0, 1e-4
     solve = wg.jit(wg.vmap(lambda y: method(y).x))
     slopes = wg.jit(wg.jacobian(lambda y: method(y).x))
-    along = wg.jit(lambda y: wg.jvp(lambda y: method(y).x, (y,), (y,))[1])
+
+    def along(y: Any) -> Any:
+        return wg.jvp(lambda y: method(y).x, (y,), (y,))[1]
+
     for y in drawn(6):
         ends = solve(y + step * np.concatenate([np.eye(len(T)), -np.eye(len(T))]))
         held += np.sum((ends[0] == BOX[0]) | (ends[0] == BOX[1]))
         moved = (ends[: len(T)] - ends[len(T) :]).T / (2 * step)
         slope = slopes(y)
         np.testing.assert_allclose(slope, moved, atol=2e-4)
-        np.testing.assert_allclose(along(y), slope @ y, rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(wg.jit(along)(y), slope @ y, rtol=1e-6, atol=1e-9)
     assert held
 
 

@@ -15,7 +15,7 @@ from wengert.optimize import ipopt, searches
 
 optimize: Any = Package("scipy.optimize")
 Package("ipyopt")
-minimize = wg.optimize.minimize
+minimize: Any = wg.optimize.minimize
 START = np.array([0.5, 0.5, 0.5])
 PARAMETERS = {"target": np.array([1.0, 0.8, -0.5]), "price": np.array([1.0, 2.0, 1.0])}
 
@@ -54,7 +54,7 @@ def test_the_gradient_of_the_lagrangian_is_zero(method: Any) -> None:
 @pytest.mark.parametrize("method", ["SLSQP", "ipopt", "trust-constr", "COBYLA"])
 def test_the_multiplier_is_the_price_of_a_limit(method: str) -> None:
     def solve(low: float, high: float) -> Any:
-        tight = {
+        tight: dict[str, Any] = {
             "SLSQP": {"ftol": 1e-12},
             "trust-constr": {"gtol": 1e-9},
             "ipopt": {},
@@ -162,7 +162,7 @@ def test_a_derivative_needs_a_curvature_and_a_minimum() -> None:
         wg.grad(flat)(0.3)
 
     def infeasible(p: Any) -> Any:
-        limits = [(lambda x: x[0] - p, 1.0, None), (lambda x: x[0], None, 0.0)]
+        limits: Any = [(lambda x: x[0] - p, 1.0, None), (lambda x: x[0], None, 0.0)]
         return minimize(lambda x: x[0] ** 2, np.zeros(1), constraints=limits).x[0]
 
     with pytest.raises(LimitError, match="must end at a minimum"):
@@ -185,7 +185,7 @@ def test_ipopt_says_why_there_is_no_minimum() -> None:
     )
     assert not unbounded.success
     assert "unbounded" in unbounded.message
-    limits = [(lambda x: np.sum(x**2), None, 1.0), (lambda x: x[0], 3.0, None)]
+    limits: Any = [(lambda x: np.sum(x**2), None, 1.0), (lambda x: x[0], 3.0, None)]
     infeasible = minimize(lambda x: np.sum(x**2), [0.1, 0.0], constraints=limits, method="ipopt")
     assert not infeasible.success
     assert infeasible.constr_violation > 0.1
@@ -200,8 +200,8 @@ def test_ipopt_says_why_there_is_no_minimum() -> None:
 @pytest.mark.slow
 def test_what_ipopt_takes() -> None:
     p = benchmark("problems.hock_schittkowski").PROBLEMS[71]
-    given = {"method": "ipopt", "bounds": p.bounds, "constraints": p.constraints}
-    cold, seen = minimize(p.fun, p.start, **given), []
+    given: dict[str, Any] = {"method": "ipopt", "bounds": p.bounds, "constraints": p.constraints}
+    cold, seen = minimize(p.fun, p.start, **given), list[Any]()
     warm = minimize(p.fun, cold.x, multipliers=cold.multipliers, **given)
     assert warm.success
     assert warm.nit < cold.nit
@@ -226,18 +226,19 @@ def test_what_ipopt_takes() -> None:
 def test_linear_constraints_and_dicts() -> None:
     sparse = pytest.importorskip("scipy.sparse")
     matrix = np.array([[1.0, 2.0, 0.0], [0.0, 1.0, -1.0]])
+    forms: list[Any] = [
+        optimize.LinearConstraint(matrix, [0.0, 0.2], [0.5, np.inf]),
+        optimize.LinearConstraint(sparse.csr_array(matrix), [0.0, 0.2], [0.5, np.inf]),
+        (lambda x: matrix @ x, [0.0, 0.2], [0.5, np.inf]),
+        [
+            {"type": "ineq", "fun": lambda x: matrix[0] @ x},
+            {"type": "ineq", "fun": lambda x: 0.5 - matrix[0] @ x, "jac": lambda x: -matrix[0]},
+            {"type": "ineq", "fun": lambda x, low: matrix[1] @ x - low, "args": (0.2,)},
+        ],
+    ]
     results = [
-        minimize(lambda x: np.sum((x - 1.0) ** 4 + x**2), START, constraints=constraint, method="ipopt")
-        for constraint in (
-            optimize.LinearConstraint(matrix, [0.0, 0.2], [0.5, np.inf]),
-            optimize.LinearConstraint(sparse.csr_array(matrix), [0.0, 0.2], [0.5, np.inf]),
-            (lambda x: matrix @ x, [0.0, 0.2], [0.5, np.inf]),
-            [
-                {"type": "ineq", "fun": lambda x: matrix[0] @ x},
-                {"type": "ineq", "fun": lambda x: 0.5 - matrix[0] @ x, "jac": lambda x: -matrix[0]},
-                {"type": "ineq", "fun": lambda x, low: matrix[1] @ x - low, "args": (0.2,)},
-            ],
-        )
+        minimize(lambda x: np.sum((x - 1.0) ** 4 + x**2), START, constraints=form, method="ipopt")
+        for form in forms
     ]
     for result in results:
         assert result.success
@@ -269,7 +270,7 @@ def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_many_variables_never_go_to_a_dense_method_in_silence(monkeypatch: pytest.MonkeyPatch) -> None:
     def solve(method: Any = None) -> Any:
         size = 250
-        limits = [(lambda x: x[1:] + x[:-1], None, 1.0)]
+        limits: Any = [(lambda x: x[1:] + x[:-1], None, 1.0)]
         return minimize(lambda x: np.sum((x - 1.0) ** 2), np.zeros(size), constraints=limits, method=method)
 
     assert solve().nhev
@@ -284,7 +285,7 @@ def test_many_variables_never_go_to_a_dense_method_in_silence(monkeypatch: pytes
 def test_hock_schittkowski(number: int) -> None:
     p = benchmark("problems.hock_schittkowski").PROBLEMS[number]
     for method in ("ipopt", "SLSQP"):
-        given = {"bounds": p.bounds, "constraints": p.constraints, "method": method}
+        given: dict[str, Any] = {"bounds": p.bounds, "constraints": p.constraints, "method": method}
         result = minimize(p.fun, np.array(p.start, float), **given)
         if result.success or method == "ipopt":
             assert result.success, result.message
@@ -295,7 +296,7 @@ def test_hock_schittkowski(number: int) -> None:
 @pytest.mark.parametrize("number", benchmark("problems.more_garbow_hillstrom").PROBLEMS)
 def test_more_garbow_hillstrom(number: int) -> None:
     p = benchmark("problems.more_garbow_hillstrom").PROBLEMS[number]
-    tight = {"xtol": 1e-12, "ftol": 1e-12, "gtol": 1e-12, "max_nfev": 20_000}
+    tight: dict[str, Any] = {"xtol": 1e-12, "ftol": 1e-12, "gtol": 1e-12, "max_nfev": 20_000}
     result = wg.optimize.least_squares(p.residuals, np.array(p.start, float), method="lm", **tight)
     assert result.success, result.message
     assert min(abs(2 * result.cost - value) / max(value, 1e-4) for value in p.values) < 1e-5
@@ -337,9 +338,15 @@ def test_weighted_fits_end_where_scipys_tight_ones_do() -> None:
     errors = np.linspace(1.0, 3.0, 6)
     for sigma in (errors, np.diag(errors**2) + 0.2):
         for bounds in ((-np.inf, np.inf), ([0.0, 0.0], [200.0, 5.0])):
-            given = {"sigma": sigma, "absolute_sigma": True, "bounds": bounds}
+            given: dict[str, Any] = {"sigma": sigma, "absolute_sigma": True, "bounds": bounds}
             popt, pcov = wg.optimize.curve_fit(saturation, DAYS, DEMAND, [100.0, 0.7], **given)
-            tight = {"ftol": 1e-15, "xtol": 1e-15, "gtol": 1e-15, "x_scale": "jac", "method": "trf"}
+            tight: dict[str, Any] = {
+                "ftol": 1e-15,
+                "xtol": 1e-15,
+                "gtol": 1e-15,
+                "x_scale": "jac",
+                "method": "trf",
+            }
             theirs = optimize.curve_fit(saturation, DAYS, DEMAND, [100.0, 0.7], **given, **tight)
             np.testing.assert_allclose(popt, theirs[0], rtol=1e-6)
             np.testing.assert_allclose(pcov, theirs[1], rtol=1e-4)
