@@ -69,8 +69,8 @@ WINGS = {
         "implicit": "core ir nest boxes primitive ops transforms control",
         "sparse": "core ir nest boxes primitive ops transforms passes implicit compiler",
         "integrate": "core ir nest boxes primitive ops array transforms control numpy random scipy sparse",
-        "optimize": """core ir boxes ops array transforms control numpy implicit compiler compiler.llvm sparse
-            compiler.freestanding""",
+        "optimize": """core ir nest boxes primitive ops array transforms control numpy implicit compiler compiler.llvm
+            sparse compiler.freestanding""",
         "fit": "core boxes control ops random transforms optimize",
     },
     "learning": {
@@ -127,6 +127,7 @@ HOME = {
     "mlflow": "nowhere",
     "safetensors": "nowhere",
     "scipy": "nowhere",
+    "ipyopt": "nowhere",
     "sklearn": "wengert.estimators",
     "arviz": "nowhere",
     "mpi4py": "nowhere",

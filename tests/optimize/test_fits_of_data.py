@@ -10,7 +10,7 @@ import pytest
 
 import wengert as wg
 from tests.draws import CASES
-from wengert.errors import ArgumentError, ConcreteError, LimitError
+from wengert.errors import ArgumentError, LimitError
 
 pytest.importorskip("scipy")
 
@@ -115,14 +115,17 @@ def test_the_start_has_no_influence() -> None:
     np.testing.assert_array_equal(slope, np.zeros((2, 2)))
 
 
-def test_a_fit_in_a_compiled_program_or_a_batch_says_what_to_write() -> None:
-    for function, y in (
-        (wg.jit(fitted), Y),
-        (wg.vmap(fitted), np.stack([Y, Y])),
-        (wg.jit(wg.grad(lambda y: fitted(y)[0])), Y),
-    ):
-        with pytest.raises(ConcreteError, match=r"^curve_fit: .*lbfgs.*test_fits_of_data.py"):
-            function(y)
+@pytest.mark.slow
+def test_a_fit_in_a_compiled_program_or_a_batch_is_the_same() -> None:
+    noisy = np.stack([Y, Y + 0.01 * np.sin(9 * T)])
+    for bounds in (None, (0.0, 1.8)):
+        each = np.stack([fitted(y, bounds=bounds) for y in noisy])
+        np.testing.assert_allclose(wg.vmap(lambda y, b=bounds: fitted(y, bounds=b))(noisy), each, rtol=1e-7)
+        np.testing.assert_allclose(
+            wg.jit(lambda y, b=bounds: fitted(y, bounds=b))(noisy[1]), each[1], rtol=1e-7
+        )
+    slope = wg.jit(wg.grad(lambda y: fitted(y)[0]))(noisy[1])
+    np.testing.assert_allclose(slope, wg.grad(lambda y: fitted(y)[0])(noisy[1]), rtol=1e-6)
 
 
 @pytest.mark.parametrize(

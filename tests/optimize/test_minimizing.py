@@ -10,7 +10,7 @@ import pytest
 import wengert as wg
 from tests.optimize.problems import HS, INPUTS, NETWORK, TARGETS, Network, network_error, rosenbrock
 from wengert.engine.core.errors import ArgumentError
-from wengert.optimize import constraints, minimizing
+from wengert.optimize import constraints, searches
 
 optimize = pytest.importorskip("scipy.optimize")
 
@@ -75,7 +75,7 @@ def test_the_default_method_takes_bounds_and_constraints(number: int) -> None:
 
 def test_more_variables_than_the_hessian_is_a_matrix_for(monkeypatch: pytest.MonkeyPatch) -> None:
     size = 20
-    for module in (constraints, minimizing):
+    for module in (constraints, searches):
         monkeypatch.setattr(module, "MOST_DENSE", size - 1)
     result = wg.optimize.minimize(
         lambda x: np.sum((x - 1.0) ** 4),

@@ -14,7 +14,7 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Generator, Iterable
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 
@@ -433,6 +433,18 @@ class Unsized:
     def shape(self) -> tuple[Any, ...]:
         """The lengths of the axes, some of which only a run knows."""
         raise NotImplementedError
+
+    def refuse_result(self, operation: str, place: str = "") -> NoReturn:
+        """Raise the error of a program that returns it.
+
+        Args:
+            operation: what runs the program.
+            place: what of the result it is.
+        """
+        requirement = "the size of a result must be known before the program runs"
+        hint = "write np.where(mask, x, 0), or return a sum of what is selected"
+        text = message(operation, requirement, f"{self!r}{place and f' as {place}'}", hint)
+        raise ConcreteError(located(text, self.location))
 
     def packed(self) -> Any:
         """Return the numbers that make it as a container, or itself if it has no such form."""

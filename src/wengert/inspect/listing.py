@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from wengert.engine.boxes import Box, running, snapshot
+from wengert.engine.boxes import Box, Unsized, running, snapshot
 from wengert.engine.core import tree
 from wengert.engine.core.calls import advising
 from wengert.engine.core.dtypes import check_known, dtype_of
@@ -246,6 +246,8 @@ def _native(leaf: Any) -> Any:
 def _checked(result: Any) -> Any:
     if isinstance(result, _NUMBERS):
         return cast(Any, result)
+    if isinstance(result, Unsized):
+        result.refuse_result("trace")
     requirement = "the function must return arrays, numbers or containers of them"
     raise DtypeError(message("trace", requirement, type(result).__name__))
 

@@ -12,7 +12,7 @@ Example:
 from typing import TYPE_CHECKING
 
 from wengert.engine.core.other_libraries import absent_from
-from wengert.optimize.compiled import Minimum, lbfgs, newton_cg
+from wengert.optimize.compiled import Minimum, lbfgs, levenberg_marquardt, newton_cg
 from wengert.optimize.equations import root, root_scalar
 from wengert.optimize.fitting import curve_fit, least_squares
 from wengert.optimize.followed import enter as _enter
@@ -21,8 +21,8 @@ from wengert.optimize.minimizing import minimize
 from wengert.optimize.problems import Problem, problem
 
 __all__ = [
-    "Minimum", "Problem", "curve_fit", "lbfgs", "least_squares", "low_level_callable", "minimize", "newton_cg",
-    "problem", "root", "root_scalar",
+    "Minimum", "Problem", "curve_fit", "lbfgs", "least_squares", "levenberg_marquardt", "low_level_callable",
+    "minimize", "newton_cg", "problem", "root", "root_scalar",
 ]  # fmt: skip
 __dir__ = __all__.copy
 _enter()

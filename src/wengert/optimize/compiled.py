@@ -7,14 +7,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.engine.boxes import Box, inside_transform
+from wengert.engine.boxes import Box as EngineBox
+from wengert.engine.boxes import inside_transform
 from wengert.engine.control.values import checked_count
+from wengert.engine.core.dtypes import SEQUENCE
 from wengert.engine.core.errors import ArgumentError, message
 from wengert.engine.transforms.callbacks import with_callbacks
+from wengert.optimize.bounded import Box, descend_within, least_squares_within
 from wengert.optimize.descent import CONVERGED, NOT_FINITE, End, Limits, Method, descend
 from wengert.optimize.directions import LimitedMemory, Truncated
 from wengert.optimize.flat import Flat
-from wengert.optimize.limits import checked_number
+from wengert.optimize.limits import checked_number, ordered
 from wengert.optimize.passes import passes_of
 from wengert.optimize.scipys import as_tuple
 from wengert.optimize.sensitivity import differentiable_end
@@ -55,6 +58,7 @@ def lbfgs(
     ftol: float = 2.2e-9,
     maxiter: int = 15_000,
     maxls: int = 40,
+    bounds: Any = None,
 ) -> Minimum:
     """Minimise a function by limited-memory BFGS, as one compiled program.
 
@@ -75,16 +79,20 @@ def lbfgs(
             most 1e-3.
         maxiter: the most steps.
         maxls: the most trials of a line search.
+        bounds: a pair of lower and upper bounds, which are numbers, arrays or containers like ``x0``, or
+            `scipy.optimize.Bounds`; None for no bound. Steps are projected on them, and fall sufficiently by Armijo's
+            condition. A variable that ends at a bound has the derivative zero.
 
     Returns:
         A `Minimum`; whether it has converged is in ``converged`` and ``status``.
 
     Raises:
         ArgumentError: the objective does not return one number, or is not finite at the start; a limit is no
-            count, or a tolerance is negative.
+            count, or a tolerance is negative; bounds do not fit.
         ConcreteError: the objective needs known numbers, for example for Python's ``if``.
         DtypeError: a variable is not a real number.
-        LimitError: a derivative is asked for, and the descent has not converged, or a Newton step there is not small.
+        LimitError: a derivative is asked for, and the descent has not converged, or a Newton step there is not small,
+            or a bound is reached where the slope is zero.
 
     Example:
         >>> import numpy as np, wengert as wg
@@ -97,7 +105,98 @@ def lbfgs(
     """
     limits = _limits("lbfgs", gtol, ftol, maxiter, maxls)
     rows = checked_count("lbfgs", "memory", memory)
-    return _minimum("lbfgs", fun, x0, args, _limited_memory(rows), limits, rows)
+    method, box = _limited_memory(rows), _box("lbfgs", x0, bounds)
+
+    def minimise(
+        objective: Callable[[Any], Any], start: Any, is_batched: bool, limits: Limits, box: Any
+    ) -> End:
+        directions = method(objective, limits, is_batched)
+        if box is None:
+            return descend(objective, start, directions, limits)
+        return descend_within(objective, start, directions, limits, box)
+
+    return _minimum("lbfgs", fun, x0, args, minimise, limits, rows, box)
+
+
+@with_callbacks
+def levenberg_marquardt(
+    fun: Callable[..., Any],
+    x0: Any,
+    args: Any = (),
+    *,
+    bounds: Any = None,
+    ftol: float = 1e-14,
+    xtol: float = 1e-10,
+    gtol: float = 0.0,
+    maxiter: int = 1000,
+) -> Minimum:
+    """Minimise half the sum of squares of residuals by Levenberg's and Marquardt's method, as one compiled program.
+
+    Use it as `lbfgs`, for few variables: each step solves the damped normal equations. It may be a part of a larger
+    program, so that ``wg.jit(wg.vmap(...))`` makes thousands of fits in one call, and derivatives are those of the
+    minimum. For one fit, and for many variables, use `least_squares`.
+
+    Args:
+        fun: takes the variables and ``args``, and returns the residuals: numbers in any container.
+        x0: the start: an array, a number, or any container of them. A list of numbers is an array.
+        args: further arguments of ``fun``.
+        bounds: as for `lbfgs`. Steps are projected on them.
+        ftol: the least decrease that the linear model promises, relative to the sum of squares.
+        xtol: the least step, relative to the largest variable.
+        gtol: the greatest element of the gradient of a minimum, in absolute value.
+        maxiter: the most steps.
+
+    Returns:
+        A `Minimum`, whose ``fun`` is half the sum of squares, and ``jac`` its gradient.
+
+    Raises:
+        ArgumentError: a residual is not finite at the start; bounds do not fit; a limit is no count, or a tolerance is
+            negative.
+        ConcreteError: the residuals need known numbers, for example for Python's ``if``.
+        DtypeError: a variable is not a real number.
+        LimitError: a derivative is asked for, and the end is not a certified minimum, or a bound is reached where the
+            slope is zero.
+
+    Example:
+        >>> import numpy as np, wengert as wg
+        >>> t, rates = np.arange(4.0), np.array([0.5, 1.0, 3.0])
+        >>> def residuals(p, y):
+        ...     return p["a"] * np.exp(-p["k"] * t) - y
+        >>> fit = wg.jit(
+        ...     wg.vmap(
+        ...         lambda y: levenberg_marquardt(residuals, {"a": 1.0, "k": 1.0}, (y,), bounds=(0.0, 2.0))
+        ...     )
+        ... )
+        >>> fit(np.exp(-rates[:, None] * t)).x["k"].round(6)
+        array([0.5, 1. , 2. ])
+    """
+    checked_number("levenberg_marquardt", "xtol", xtol)
+    limits = _limits("levenberg_marquardt", gtol, ftol, maxiter, 1, xtol)
+    box = _box("levenberg_marquardt", x0, bounds, is_needed=True)
+
+    def minimise(
+        residual: Callable[[Any], Any], start: Any, is_batched: bool, limits: Limits, box: Any
+    ) -> End:
+        return least_squares_within(residual, start, limits, box)
+
+    return _minimum("levenberg_marquardt", fun, x0, args, minimise, limits, 0, box, goal=_half_square)
+
+
+def _half_square(residuals: Any) -> Any:
+    return 0.5 * np.sum(residuals**2)
+
+
+def _box(operation: str, x0: Any, bounds: Any, *, is_needed: bool = False) -> Box | None:
+    """Return bounds as vectors; None for none."""
+    if bounds is None and not is_needed:
+        return None
+    given: Any = (None, None) if bounds is None else bounds
+    pair = (given.lb, given.ub) if hasattr(given, "lb") else given
+    if not isinstance(pair, (*SEQUENCE, np.ndarray)) or len(pair) != 2:
+        requirement = "bounds must be a pair (lower, upper), scipy.optimize.Bounds, or None"
+        raise ArgumentError(message(operation, requirement, type(bounds).__name__))
+    lower, upper = pair
+    return Box(*ordered(Flat(operation, x0), lower, upper, "bound"))
 
 
 @with_callbacks
@@ -151,7 +250,14 @@ def newton_cg(
     size = Flat("newton_cg", x0).size
     limits = _limits("newton_cg", gtol, ftol, 200 * size if maxiter is None else maxiter, maxls)
     turns = 20 * size if maxcg is None else checked_count("newton_cg", "maxcg", maxcg)
-    return _minimum("newton_cg", fun, x0, args, _truncated(turns), limits, turns)
+    method = _truncated(turns)
+
+    def minimise(
+        objective: Callable[[Any], Any], start: Any, is_batched: bool, limits: Limits, box: Any
+    ) -> End:
+        return descend(objective, start, method(objective, limits, is_batched), limits)
+
+    return _minimum("newton_cg", fun, x0, args, minimise, limits, turns, None)
 
 
 def _limited_memory(rows: int) -> Callable[[Callable[[Any], Any], Limits, bool], Method]:
@@ -162,11 +268,13 @@ def _truncated(turns: int) -> Callable[[Callable[[Any], Any], Limits, bool], Met
     return lambda objective, limits, is_batched: Truncated(objective, turns, limits.gtol)
 
 
-def _limits(operation: str, gtol: float, ftol: float, maxiter: int, maxls: int) -> Limits:
+def _limits(
+    operation: str, gtol: float, ftol: float, maxiter: int, maxls: int, xtol: float | None = None
+) -> Limits:
     checked_number(operation, "gtol", gtol)
     checked_number(operation, "ftol", ftol)
     steps, trials = checked_count(operation, "maxiter", maxiter), checked_count(operation, "maxls", maxls, 1)
-    return Limits(gtol, ftol, np.int64(steps), np.int64(trials))
+    return Limits(gtol, ftol, np.int64(steps), np.int64(trials), xtol)
 
 
 def _minimum(
@@ -174,30 +282,36 @@ def _minimum(
     fun: Callable[..., Any],
     x0: Any,
     args: Any,
-    method: Callable[[Callable[[Any], Any], Limits, bool], Method],
+    method: Callable[[Callable[[Any], Any], Any, bool, Limits, Any], End],
     limits: Limits,
     setting: int,
+    box: Box | None,
+    goal: Callable[[Any], Any] | None = None,
 ) -> Minimum:
+    """Return the minimum of a function, or of a goal of its values.
+
+    ``method``: ``(function of a vector, start, whether examples of a batch differ, limits, bounds) -> End``.
+    """
     flat = Flat(operation, x0)
     passes, arrays = passes_of(operation, fun, flat, as_tuple(args))
 
-    def minimise(
-        objective: Callable[[Any], Any], start: Any, is_batched: bool = False, limits: Limits = limits
-    ) -> End:
-        return descend(objective, start, method(objective, limits, is_batched), limits)
+    def minimise(objective: Callable[[Any], Any], start: Any, is_batched: bool = False) -> End:
+        return method(objective, start, is_batched, limits, box)
 
     def objective(x: Any, *arrays: Any) -> Any:
-        return passes.scalar(x, arrays)
+        return passes.scalar(x, arrays) if goal is None else passes.values(x, arrays)
 
-    def program(start: Any, arrays: Any, limits: Limits) -> End:
-        return minimise(lambda x: objective(x, *arrays), start, limits=limits)
+    def program(start: Any, arrays: Any, limits: Limits, box: Any) -> End:
+        return method(lambda x: objective(x, *arrays), start, False, limits, box)
 
     with np.errstate(all="ignore"):  # trials may overflow, as in a compiled program
         if inside_transform():
-            end = differentiable_end(operation, objective, flat.start, arrays, minimise)
+            goals = () if goal is None else (goal,)
+            end = differentiable_end(operation, objective, flat.start, arrays, minimise, box, *goals)
         else:
-            end = passes.get(f"{operation} {setting}", lambda: program)(flat.start, arrays, limits)
-    if not isinstance(end.status, Box) and end.status == NOT_FINITE:
+            name = f"{operation} {setting} {box is None}"
+            end = passes.get(name, lambda: program)(flat.start, arrays, limits, box)
+    if not isinstance(end.status, EngineBox) and end.status == NOT_FINITE:
         requirement = "the objective and its gradient must be finite at the start"
         raise ArgumentError(message(operation, requirement, f"{end.point.value:g}", "start elsewhere"))
     x, gradient = flat.users(end.point.x), flat.users(end.point.gradient)

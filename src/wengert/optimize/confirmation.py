@@ -10,7 +10,7 @@ import numpy as np
 
 from wengert.engine.core.errors import MatrixError, WengertError
 from wengert.implicit.certificates import certificate, looks_least
-from wengert.implicit.definitions import MOST_DENSE
+from wengert.implicit.definitions import MOST_DENSE as MOST_CONFIRMED
 from wengert.implicit.linear import solve_directly
 
 _TOLERANCE, _REACH = 1e-6, 1e-2
@@ -36,8 +36,8 @@ def is_root(fun: Callable[[Any], Any], x: Any) -> bool:
 
 def confirmed_root(result: Any, fun: Callable[[Any], Any]) -> Any:
     """Return a result, without success if its x is not a certified root."""
-    if result.success and result.x.size <= MOST_DENSE and not is_root(fun, result.x):
-        _withdraw(result, _NO_ROOT)
+    if result.success and result.x.size <= MOST_CONFIRMED and not is_root(fun, result.x):
+        withdraw(result, _NO_ROOT)
     return result
 
 
@@ -46,12 +46,12 @@ def confirmed_minimum(
 ) -> Any:
     """Return a result without bounds and constraints, without success if no minimum is near its x."""
     x = np.asarray(result.x, np.float64)
-    if result.success and x.size <= MOST_DENSE:
+    if result.success and x.size <= MOST_CONFIRMED:
         with np.errstate(all="ignore"):
             slope = gradient(x)
             is_least = looks_least(gradient, x, slope, -slope, _REACH, _REACH, _mapped)
             if not is_least or (hessian is not None and _is_far(hessian, x, slope)):
-                _withdraw(result, _NO_MINIMUM)
+                withdraw(result, _NO_MINIMUM)
     return result
 
 
@@ -79,6 +79,7 @@ def _mapped(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda rows: tuple(map(np.stack, zip(*map(function, rows), strict=True)))
 
 
-def _withdraw(result: Any, reason: str) -> None:
+def withdraw(result: Any, reason: str) -> None:
+    """Take the success of a result away."""
     result.success = False
     result.message = f"{result.message} But this is not a solution: {reason}"

@@ -21,10 +21,10 @@ RUNNING, CONVERGED, LIMIT, PRECISION, NOT_FINITE, UNBOUNDED, DOUBTFUL = -1, 0, 1
 """The message of each status; the numbers from 0 are those of `scipy.optimize`."""
 
 
-_REACH = 1e-2
+REACH = 1e-2
 """Where the function around an end must rise again, relative to x or to 1."""
 
-_FAR = 1e-3
+FAR = 1e-3
 """The longest Newton step at an end, relative to x or to 1, where the method itself knows no Newton step."""
 
 
@@ -38,10 +38,14 @@ class Limits(NamedTuple):
     steps: Any
     trials: Any
     """The most trials of a line search."""
+    xtol: Any = None
+    """The largest last step of the end, relative to x; None for one that the other tolerances say."""
 
     @property
     def move(self) -> Any:
         """The largest next step of the end, relative to x or to 1: what the tolerances let a step be."""
+        if self.xtol is not None:
+            return self.xtol
         return np.maximum(
             np.maximum(1e-6, 0.1 * self.gtol), self.ftol**0.5
         )  # the program may know them alone
@@ -147,8 +151,8 @@ def descend(objective: Callable[[Any], Any], start: Any, method: Method, limits:
 def _is_least(gradient: Callable[[Any], Any], last: _Descent, method: Method, limits: Limits) -> Any:
     """Return whether the end looks like a minimum."""
     x, _, slope = last.point
-    share = np.maximum(_FAR, 20 * limits.move)
-    is_least = looks_least(gradient, x, slope, last.direction, np.maximum(_REACH, share), share)
+    share = np.maximum(FAR, 20 * limits.move)
+    is_least = looks_least(gradient, x, slope, last.direction, np.maximum(REACH, share), share)
     return is_least if method.is_newtons else is_least & ~looks_far(gradient, x, slope, share)
 
 

@@ -10,9 +10,8 @@ import numpy as np
 
 from wengert.engine.boxes import Box, inside_transform
 from wengert.engine.core.dtypes import FLOAT64
-from wengert.engine.core.errors import ArgumentError, ConcreteError, message
+from wengert.engine.core.errors import ArgumentError, message
 from wengert.engine.core.shapes import shape_of, size
-from wengert.engine.ir.types import show
 from wengert.engine.transforms.jacobians import jacfwd
 from wengert.engine.transforms.reverse_mode import grad
 from wengert.implicit.definitions import Equations, linear_solver, solution_of, unknowns_of
@@ -92,14 +91,6 @@ def check_followed(bounds: Any, p0: Any, full_output: bool, nan_policy: str | No
         requirement, hint = "a fit with bounds and derivatives by its data needs a start", "give p0"
     if requirement:
         raise ArgumentError(message("curve_fit", requirement, hint=hint))
-
-
-def check_known_data(residuals: Any) -> None:
-    """Raise `ConcreteError` where the data have no numbers."""
-    if isinstance(residuals, Box):
-        requirement = "SciPy needs the numbers of the data, and wg.jit and wg.vmap have none"
-        hint = "write wg.optimize.lbfgs or wg.implicit.minimum for the sum of squares there"
-        raise ConcreteError(message("curve_fit", requirement, show(residuals), hint))
 
 
 def _array(value: Any) -> Any:

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from wengert.compiler.jit import Jitted
+from wengert.engine.boxes import Box
 from wengert.engine.core import tree
-from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.core.errors import ArgumentError, DoubtfulResultWarning, message
+from wengert.engine.ops.comparison import require_end
 from wengert.engine.transforms.callbacks import with_callbacks
-from wengert.engine.transforms.jacobians import jacobian
+from wengert.engine.transforms.jacobians import hessian, jacobian
+from wengert.optimize.compiled import levenberg_marquardt
 from wengert.optimize.confirmation import confirmed_minimum
-from wengert.optimize.fits_of_data import check_followed, check_known_data, fit_of_data
+from wengert.optimize.fits_of_data import Fit, check_followed, fit_of_data
 from wengert.optimize.flat import Flat, as_tree
 from wengert.optimize.limits import lower_and_upper
 from wengert.optimize.normal_equations import Settings, minimise_squares
 from wengert.optimize.passes import Passes, passes_of
+from wengert.optimize.refinement import Refined, refined
 from wengert.optimize.scipys import as_tuple, callback_for, in_containers, scipy_optimize
 from wengert.optimize.systems import System
+
+_MOST_EVALUATIONS = 5_000
+"""Of a fit whose first method has found no minimum."""
 
 
 @with_callbacks
@@ -184,26 +194,149 @@ def curve_fit(
     fit = fit_of_data(f, xdata, ydata, followed, sigma, is_container=is_container)
     if fit is not None:
         check_followed(bounds, p0, full_output, nan_policy)
-
-        def solve(residuals: Callable[[Any], Any], x0: Any) -> Any:
-            check_known_data(residuals(x0))
-            model, zeros = _Model(lambda _, p: residuals(p), True, x0, fit.data), np.zeros(fit.data)
-            optimum = optimize.curve_fit(
-                model.function, zeros, zeros, x0, None, *limits, jac=model.jacobian, **options
-            )
-            return optimum[0]
-
-        optimum, covariance = fit.solved(solve, absolute_sigma)
+        optimum, covariance = _followed_fit(fit, absolute_sigma, limits, options)
         result = (optimum if flat is None else flat.vector(optimum, "the parameters")), covariance
     else:
         model = _Model(f, is_container, start, np.size(ydata))
         operands = xdata, ydata, None if flat is None else flat.known_start, sigma, *limits
-        jac = model.jacobian if jac is None else jac
-        result = optimize.curve_fit(model.function, *operands, jac=jac, full_output=full_output, **options)
+        derivative = model.jacobian if jac is None else jac
+        call = functools.partial(
+            optimize.curve_fit,
+            model.function,
+            *operands[:-1],
+            jac=derivative,
+            full_output=full_output,
+            **options,
+        )
+        ends = None if jac is not None else _Ends.of(model, xdata, ydata, sigma, operands[-2])
+        result = _fitted(call, method, kwargs, ends, absolute_sigma)
     if flat is None or not is_container:
         return result
     order: Any = flat.written_order
     return (flat.users(result[0]), result[1][np.ix_(order, order)], *result[2:])
+
+
+def _followed_fit(fit: Fit, absolute_sigma: bool, limits: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Return the parameters and the covariance of a fit that a transform follows."""
+    optimize, bounds = scipy_optimize("curve_fit"), limits[2]
+
+    def solve(residuals: Callable[[Any], Any], x0: Any) -> Any:
+        if isinstance(residuals(x0), Box):  # SciPy needs numbers, which wg.jit and wg.vmap do not have
+            found = levenberg_marquardt(
+                residuals, x0, bounds=lower_and_upper(optimize, Flat("curve_fit", x0), bounds)
+            )
+            requirement = "the fit must converge to a minimum; begin nearer"
+            return require_end(found.x, found.converged, operation="curve_fit", requirement=requirement)
+        model, zeros = _Model(lambda _, p: residuals(p), True, x0, fit.data), np.zeros(fit.data)
+        optimum = optimize.curve_fit(
+            model.function, zeros, zeros, x0, None, *limits, jac=model.jacobian, **options
+        )
+        return optimum[0]
+
+    return fit.solved(solve, absolute_sigma)
+
+
+def _fitted(
+    call: Callable[..., Any],
+    method: str | None,
+    options: dict[str, Any],
+    ends: _Ends | None,
+    absolute_sigma: bool,
+) -> Any:
+    """Return SciPy's fit after Newton's last steps; by another method where the default one finds no minimum.
+
+    MINPACK's method may end far from a minimum, where the trust region of "trf", scaled by the Jacobian, does not.
+    """
+    may_change = method is None and ends is not None and not options
+    first, failure = None, None
+    try:
+        first = call(method)
+    except RuntimeError as problem:
+        if not may_change:
+            raise
+        failure = problem
+    if ends is None or (first is not None and not np.all(np.isfinite(first[1]))):
+        return first
+    end = None if first is None else ends.refined(first[0])
+    if end is not None and end.is_minimum:
+        return ends.completed(first, end.x, absolute_sigma)
+    if may_change:
+        with contextlib.suppress(RuntimeError):
+            second = call("trf", x_scale="jac", max_nfev=_MOST_EVALUATIONS)
+            other = ends.refined(second[0])
+            if other.is_minimum:
+                return ends.completed(second, other.x, absolute_sigma)
+    if failure is not None:
+        raise failure
+    if end is not None and end.is_minimum is False:
+        warnings.warn(
+            "curve_fit: no minimum is near the parameters: Newton's step there is longer than a hundredth of them. "
+            "Begin elsewhere, or scale the parameters",
+            DoubtfulResultWarning,
+            stacklevel=4,
+        )
+    return first
+
+
+class _Ends:
+    """The residuals of a fit of known data, as SciPy weighs them, for its last steps."""
+
+    def __init__(self, model: _Model, xdata: Any, ydata: Any, weights: Any, bounds: Any) -> None:
+        self._model, self._xdata, self._ydata, self._weights, self._bounds = (
+            model,
+            xdata,
+            ydata,
+            weights,
+            bounds,
+        )
+
+    @classmethod
+    def of(cls, model: _Model, xdata: Any, ydata: Any, sigma: Any, bounds: Any) -> _Ends | None:
+        """Return them; None for data that SciPy refuses or leaves out."""
+        ydata = np.asarray(ydata, np.float64)
+        errors = np.ones(1) if sigma is None else np.asarray(sigma, np.float64)
+        if ydata.ndim != 1 or not np.all(np.isfinite(ydata)) or not np.all(np.isfinite(errors)):
+            return None
+        if isinstance(xdata, (list, tuple, np.ndarray)):
+            xdata = np.asarray(xdata, np.float64)
+        weights = 1 / errors if errors.ndim < 2 else np.linalg.inv(np.linalg.cholesky(errors))
+        return cls(model, xdata, ydata, weights, bounds)
+
+    def refined(self, x: Any) -> Refined:
+        """Return the minimum next to the parameters."""
+        x = np.asarray(x, np.float64)
+        bounds = self._bounds
+        low, high = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
+        low, high = (np.broadcast_to(np.asarray(limit, np.float64), x.shape) for limit in (low, high))
+        return refined(self._values, self._jacobian, self._curvature, x, low, high)
+
+    def completed(self, result: Any, x: Any, absolute_sigma: bool) -> Any:
+        """Return SciPy's result for the last parameters, with their covariance."""
+        matrix, r = self._jacobian(x), self._values(x)
+        if not np.all(np.isfinite(result[1])):
+            return result
+        _, sizes, rows = np.linalg.svd(matrix, full_matrices=False)
+        covariance = (rows.T / sizes**2) @ rows
+        if not absolute_sigma:
+            covariance = covariance * float(r @ r) / (len(r) - len(x))
+        if len(result) > 2:
+            result[2]["fvec"] = r
+        return (x, covariance, *result[2:])
+
+    def _weigh(self, values: Any, *, transposed: bool = False) -> Any:
+        weights = self._weights
+        if weights.ndim == 2:
+            return (weights.T if transposed else weights) @ values
+        return (values.T * weights).T
+
+    def _values(self, x: Any) -> Any:
+        return self._weigh(np.ravel(self._model.function(self._xdata, *x) - self._ydata))
+
+    def _jacobian(self, x: Any) -> Any:
+        return self._weigh(self._model.jacobian(self._xdata, *x))
+
+    def _curvature(self, x: Any, residuals: Any) -> Any:
+        return self._model.curvature(self._xdata, x, self._weigh(residuals, transposed=True))
 
 
 class _Model:
@@ -236,6 +369,20 @@ class _Model:
         return (
             np.repeat(matrix, self._count, axis=0) if len(matrix) == 1 else matrix
         )  # one value for all data
+
+    def curvature(self, xdata: Any, vector: Any, weights: Any) -> Any:
+        """Return the second derivatives of the weighted sum of the values; compiled where the user compiles them."""
+        passes, arrays = self._passes_for(xdata, vector)
+
+        def weighted(x: Any, weights: Any, arrays: Any) -> Any:
+            return np.sum(weights * passes.values(x, arrays))
+
+        run: Any = (
+            passes.get("curvature", lambda: hessian(weighted))
+            if isinstance(self._f, Jitted)
+            else hessian(weighted)
+        )
+        return run(vector, weights, arrays)
 
     def _run(self, name: str, xdata: Any, parameters: tuple[Any, ...]) -> Any:
         vector = np.array(parameters, np.float64)

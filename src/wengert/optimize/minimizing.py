@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Concatenate, TypeVar
 
+from wengert.engine.boxes import inside_transform
 from wengert.engine.core.calls import advising
 from wengert.engine.transforms.callbacks import with_callbacks
-from wengert.optimize.confirmation import confirmed_minimum
-from wengert.optimize.limits import checked_options
-from wengert.optimize.problems import Problem
-from wengert.optimize.scipys import as_tuple, callback_for, part_of, scipy_optimize
+from wengert.optimize.constrained_minima import followed_minimum
+from wengert.optimize.searches import search
 
 #: The variables: an array, a number, or any container of them.
 XT = TypeVar("XT")
-_GRADIENT = ("jac",)
-_PRODUCTS = ("jac", "hessp")
-_MATRIX = ("jac", "hess")
-_USES: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(("nelder-mead", "powell", "cobyla", "cobyqa"), ()),
-    **dict.fromkeys(("cg", "bfgs", "l-bfgs-b", "tnc", "slsqp"), _GRADIENT),
-    **dict.fromkeys(("newton-cg", "trust-ncg", "trust-krylov"), _PRODUCTS),
-    **dict.fromkeys(("dogleg", "trust-exact"), _MATRIX),
-}
-"""The derivatives that each method of SciPy's uses."""
-MOST_DENSE = 100
-"""The most variables for which trust-constr gets the Hessian as a matrix; beyond, it gets products."""
 
 
 @advising("wg.optimize.minimize(f, x0)")
@@ -45,6 +32,7 @@ def minimize(
     options: dict[str, Any] | None = None,
     *,
     sparse: Any = "auto",
+    multipliers: Any = None,
 ) -> Any:
     """Minimise a function as `scipy.optimize.minimize` does, with exact derivatives, over any container of arrays.
 
@@ -57,7 +45,9 @@ def minimize(
         x0: the start: an array, a number, or any container of them. A list of numbers is an array.
         args: further arguments of ``fun``.
         method: a method of SciPy's, by default the one that SciPy chooses: BFGS, with bounds L-BFGS-B, with constraints
-            SLSQP.
+            SLSQP; or "ipopt", with the extra of this name: an interior-point method for sparse problems. SLSQP's time
+            grows as the cube of the number of variables: with constraints and more than 200 variables the default is
+            ipopt, or trust-constr where it is not installed.
         jac: None for the exact gradient; otherwise as in SciPy, of containers.
         hess: None for the exact Hessian; otherwise as in SciPy.
         hessp: None for exact products; otherwise as in SciPy, of containers.
@@ -65,13 +55,20 @@ def minimize(
         constraints: as for `problem`.
         tol: as in SciPy.
         callback: as in SciPy; it gets containers.
-        options: as in SciPy.
-        sparse: as for `problem`; trust-constr takes sparse matrices.
+        options: as in SciPy. For ipopt, IPOPT's by name, ``maxiter`` and ``disp``; and ``obj_scaling``, ``x_scaling``
+            (a number or a container like ``x0``) and ``g_scaling`` (numbers or arrays, one for each constraint):
+            factors by which the objective, the variables and the values of the constraints are multiplied.
+        sparse: as for `problem`; trust-constr and ipopt take sparse matrices.
+        multipliers: those of an earlier result, for a warm start of ipopt.
 
     Returns:
         SciPy's `OptimizeResult`; ``x`` and ``jac`` are containers like ``x0``. Whether the method has converged is in
-        ``success``, and why not, in ``message``; without bounds and constraints, a gradient method has no success
-        where gradients around x say that no minimum is near.
+        ``success``, and why not, in ``message``; a gradient method has no success where gradients around x say that no
+        minimum is near, or where constraints do not hold. With bounds or constraints it has ``constr_violation``,
+        relative to limits or to 1, and ``multipliers``: ``constraints``, those of each constraint in the container of
+        its values, and ``bounds``, a container like ``x0``. The gradient of ``L = f(x) + sum(v * g(x)) + sum(z * x)``
+        is zero: a multiplier is positive at an upper limit, and negative at a lower one, and the least value changes by
+        ``-v`` for each unit of a limit (the multipliers of SciPy's SLSQP have the other sign).
 
     Raises:
         ArgumentError: the objective does not return one number, or is NaN at the start; bounds or limits do not fit; a
@@ -87,78 +84,23 @@ def minimize(
         >>> round(result.x["a"], 6), result.success
         (1.0, True)
     """
-    optimize, args = scipy_optimize("minimize"), as_tuple(args)
-    objective = part_of(fun, 0) if jac is True else fun
-    problem = Problem(objective, x0, constraints, bounds, args, sparse=sparse, operation="minimize")
-    name = method if isinstance(method, str) else ""
-    name = name.lower() or ("slsqp" if problem.constraints else "")
-    uses = _used(method, name, problem)
-    derivatives = _first_derivatives(problem, fun, args, uses, jac) | _second_derivatives(
-        problem, args, uses, hess, hessp
-    )
-    result = optimize.minimize(
-        x0=problem.x0,
-        method=method,
-        bounds=problem.bounds,
-        constraints=problem.constraints_for(name),
-        tol=tol,
-        callback=callback_for(callback, problem.flat),
-        options=checked_options("minimize", tol, options),
-        **derivatives,
-    )
-    if bounds is None and not problem.constraints and derivatives.get("jac") == problem.jac:
-        confirmed_minimum(result, problem.jac, problem.uncompiled_hess)
-    return problem.solution(result)
-
-
-def _used(method: Any, name: str, problem: Problem) -> tuple[str, ...]:
-    """Return the derivatives that a method uses; a method of the user's gets all."""
-    if callable(method):
-        return ("jac", "hess", "hessp")
-    if name == "trust-constr":
-        if problem.sparse_hess is not None:
-            return ("jac", "sparse_hess")
-        return _MATRIX if problem.flat.size <= MOST_DENSE else _PRODUCTS
-    return _USES.get(name, _GRADIENT)
-
-
-def _first_derivatives(
-    problem: Problem, fun: Callable[..., Any], args: tuple[Any, ...], uses: tuple[str, ...], jac: Any
-) -> dict[str, Any]:
-    """Return the objective and its gradient, the user's if there is one."""
-    flat = problem.flat
-    if jac is None and "jac" in uses:
-        return {"fun": problem.fun, "jac": problem.jac}
-    if jac is True:
-
-        def pair(x: Any) -> tuple[Any, Any]:
-            value, gradient = fun(flat.container(x), *args)
-            return value, flat.vector(gradient, "the gradient")
-
-        return {"fun": pair, "jac": True}
-    if callable(jac):
-        return {
-            "fun": problem.value,
-            "jac": lambda x: flat.vector(jac(flat.container(x), *args), "the gradient"),
-        }
-    return {"fun": problem.value, "jac": jac}
-
-
-def _second_derivatives(
-    problem: Problem, args: tuple[Any, ...], uses: tuple[str, ...], hess: Any, hessp: Any
-) -> dict[str, Any]:
-    """Return the Hessian as a matrix or as products, the user's if there is one."""
-    flat = problem.flat
-    if hess is None and hessp is None:
-        derivatives = {name: getattr(problem, name) for name in ("hess", "hessp") if name in uses}
-        return {"hess": problem.sparse_hess} if "sparse_hess" in uses else derivatives
-    derivatives = {"hess": hess}
-    if callable(hess):
-        derivatives["hess"] = lambda x: hess(flat.container(x), *args)
-    if hessp is not None:
-
-        def product(x: Any, p: Any) -> Any:
-            return flat.vector(hessp(flat.container(x), flat.container(p), *args), "the product")
-
-        derivatives["hessp"] = product
-    return derivatives
+    given = {
+        "method": method,
+        "jac": jac,
+        "hess": hess,
+        "hessp": hessp,
+        "bounds": bounds,
+        "constraints": constraints,
+    }
+    given |= {
+        "tol": tol,
+        "callback": callback,
+        "options": options,
+        "sparse": sparse,
+        "multipliers": multipliers,
+    }
+    if inside_transform():
+        found = followed_minimum(fun, x0, args, **given)
+        if found is not None:
+            return found
+    return search(fun, x0, args, **given)

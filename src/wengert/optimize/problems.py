@@ -19,7 +19,7 @@ from wengert.optimize.limits import flat_bounds
 from wengert.optimize.passes import passes_of
 from wengert.optimize.scipys import as_tuple, in_containers, scipy_optimize
 from wengert.optimize.sparsity import checked_choice, is_sparse
-from wengert.sparse.derivatives import sparse_hessian
+from wengert.sparse.derivatives import SparseDerivative, sparse_hessian
 
 
 class Problem:
@@ -29,6 +29,8 @@ class Problem:
         x0: the start as a vector.
         bounds: SciPy's `Bounds`, or None.
         flat: the container of the variables.
+        arrays: those among the further arguments of the objective.
+        given_constraints: a `Constraint`, or SciPy's linear one, for each constraint.
         sparse: True, False or "auto".
     """
 
@@ -47,9 +49,9 @@ class Problem:
         self.flat = flat = Flat(operation, x0)
         self.x0 = flat.known_start
         self.bounds = flat_bounds(optimize, flat, bounds)
-        self._passes, self._arrays = passes_of(operation, fun, flat, as_tuple(args))
+        self._passes, self.arrays = passes_of(operation, fun, flat, as_tuple(args))
         self.sparse = checked_choice(operation, sparse)
-        self._constraints = made_constraints(optimize, flat, constraints, self.sparse)
+        self.given_constraints = made_constraints(optimize, flat, constraints, self.sparse)
         self._kept: tuple[Any, Any, Any] | None = None
         self._has_begun = False
 
@@ -62,10 +64,9 @@ class Problem:
         """Return the constraints for a method of `scipy.optimize.minimize`: only trust-constr takes Hessians."""
         optimize, with_hessian = scipy_optimize(self.flat.operation), method.lower() == "trust-constr"
         return [
-            constraint.scipys(optimize, with_hessian=with_hessian)
-            if isinstance(constraint, Constraint)
-            else constraint
-            for constraint in self._constraints
+            g.scipys(optimize, with_hessian=with_hessian) if isinstance(g, Constraint) else g
+            for g in self.given_constraints
+            if not isinstance(g, Constraint) or np.any(np.isfinite(g.lower) | np.isfinite(g.upper))
         ]
 
     def fun(self, x: Any) -> float:
@@ -83,7 +84,7 @@ class Problem:
     def value(self, x: Any) -> float:
         """Return the objective at a vector alone, for methods that use no derivatives."""
         run = self._passes.get("value", lambda: self._passes.scalar)
-        value = float(run(self._vector(x), self._arrays))
+        value = float(run(self._vector(x), self.arrays))
         if not self._has_begun:
             self._check_first(value)
         return value
@@ -92,25 +93,27 @@ class Problem:
         """Return the Hessian matrix of the objective at a vector, sparse if the problem says so."""
         if self.sparse is True and self.sparse_hess is not None:
             return self.sparse_hess(x)
-        return self._passes.get("hessian", lambda: hessian(self._passes.scalar))(
-            self._vector(x), self._arrays
-        )
+        return self._passes.get("hessian", lambda: hessian(self._passes.scalar))(self._vector(x), self.arrays)
 
     def uncompiled_hess(self, x: Any) -> Any:
         """Return the Hessian matrix of the objective at a vector, where compiling it for one point does not pay."""
-        return hessian(self._passes.scalar)(self._vector(x), self._arrays)
+        return hessian(self._passes.scalar)(self._vector(x), self.arrays)
+
+    def made_sparse_hess(self) -> SparseDerivative:
+        """Return the Hessian at (x, arrays) as a sparse derivative."""
+        return self._passes.sparse("hessian", lambda: sparse_hessian(self._passes.scalar))
 
     @lazy
     def sparse_hess(self) -> Callable[[Any], Any] | None:
         """The function that returns the Hessian at a vector as a sparse matrix; None where the matrix is not sparse."""
-        made = self._passes.sparse("hessian", lambda: sparse_hessian(self._passes.scalar))
-        if not is_sparse(made, self.sparse, self.flat.size, self.x0, self._arrays):
+        made = self.made_sparse_hess()
+        if not is_sparse(made, self.sparse, self.flat.size, self.x0, self.arrays):
             return None
-        return lambda x: made(self._vector(x), self._arrays)
+        return lambda x: made(self._vector(x), self.arrays)
 
     def hessp(self, x: Any, p: Any) -> Any:
         """Return the product of the Hessian at a vector with a direction, at the cost of a few gradients."""
-        return self._passes.get("hessp", self._product)(self._vector(x), self._vector(p), self._arrays)
+        return self._passes.get("hessp", self._product)(self._vector(x), self._vector(p), self.arrays)
 
     def flatten(self, values: Any) -> Any:
         """Return a container like that of the variables as a vector."""
@@ -145,7 +148,7 @@ class Problem:
         if evaluation is None or not np.array_equal(evaluation[0], x):
             point = np.array(self._vector(x))
             run = self._passes.get("value_and_grad", lambda: value_and_grad(self._passes.scalar))
-            value, gradient = run(point, self._arrays)
+            value, gradient = run(point, self.arrays)
             evaluation = self._kept = (point, float(value), gradient)
             if not self._has_begun:
                 self._check_first(evaluation[1], gradient)

@@ -62,6 +62,18 @@ def callback_for(callback: Callable[..., Any] | None, flat: Flat) -> Callable[..
     return with_point
 
 
+def callback_for_iterations(
+    callback: Callable[..., Any] | None, flat: Flat, result_type: Any
+) -> Callable[[Any, float], Any] | None:
+    """Return a function of a vector and a value that calls the user's callback in either of SciPy's forms."""
+    called = callback_for(callback, flat)
+    if called is None:
+        return None
+    if _parameters(called) == ["intermediate_result"]:
+        return lambda x, value: called(intermediate_result=result_type(x=x, fun=value))
+    return lambda x, value: called(x)
+
+
 def _parameters(function: Callable[..., Any]) -> list[str]:
     try:
         return list(inspect.signature(function).parameters)

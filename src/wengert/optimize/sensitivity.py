@@ -10,13 +10,18 @@ import numpy as np
 from wengert.engine.control.custom_derivatives import custom_jvp
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.ops.comparison import require_end
+from wengert.engine.ops.conversion import stop_gradient_primitive as stop_gradient
 from wengert.engine.transforms.batching import is_batched
 from wengert.engine.transforms.forward_mode import jvp
 from wengert.engine.transforms.reverse_mode import grad
-from wengert.implicit.certificates import certified
+from wengert.implicit.certificates import certified, largest
 from wengert.implicit.definitions import LOOSE, MOST_DENSE, linear_solver, tangent_of, unknowns_of
 from wengert.implicit.linear import tolerance_of
+from wengert.optimize.bounded import Box, masked
 from wengert.optimize.descent import CONVERGED, PRECISION, End, Point
+
+_STRICT = 1e-9
+"""The least slope of a bound that is reached, relative to the largest."""
 
 
 def differentiable_end(
@@ -25,17 +30,24 @@ def differentiable_end(
     start: Any,
     parameters: tuple[Any, ...],
     minimise: Callable[[Callable[[Any], Any], Any, bool], End],
+    box: Box | None = None,
+    goal: Callable[[Any], Any] = lambda value: value,
 ) -> End:
     """Return the end of a descent, with ``f_xx x' = - f_xp p'`` as its derivative by the parameters.
 
     The objective ``(vector, *parameters) -> number`` may close over further parameters; the start has no influence on
-    the minimum. ``minimise``: ``(function of a vector, start, whether examples of a batch differ) -> End``.
+    the minimum. ``minimise``: ``(function of a vector, start, whether examples of a batch differ) -> End``. A variable
+    at a bound stays there, if the slope is not zero. ``goal`` makes the number that is least of
+    what the objective returns.
     """
     problem = unknowns_of(operation, objective, start, parameters)
     function = problem.residual
     differ = any(map(is_batched, (problem.start, *problem.parameters)))
     linear = "direct" if shape_of(start)[0] <= MOST_DENSE else "cg"
     solve = linear_solver(operation, linear, start, tolerance_of(start, None))
+
+    def value(x: Any, *parameters: Any) -> Any:
+        return goal(function(x, *parameters))
 
     @custom_jvp
     def minimum(start: Any, *parameters: Any) -> End:
@@ -48,9 +60,16 @@ def differentiable_end(
         is_minimum = (end.status == CONVERGED) | (end.status == PRECISION)
         requirement = "the descent must end at a minimum to have a derivative; give maxiter, or another start"
         x = require_end(end.point.x, is_minimum, operation=operation, requirement=requirement)
-        x = certified(operation, lambda x: grad(function)(x, *values), solve, x, LOOSE, is_minimum=True)
-        moved = tangent_of(grad(function), solve, x, values, tangents[1:])
-        change = jvp(function, (x, *values), (moved, *tangents[1:]))[1]
+        slope = grad(value)
+        if box is not None:
+            held, at = box.held(x, end.point.gradient), box.reached(x)
+            is_strict = ~at | (held & (np.abs(end.point.gradient) > _STRICT * largest(end.point.gradient)))
+            requirement = "a bound is reached where the slope is zero: the minimum has a kink there"
+            x = require_end(x, np.all(is_strict), operation=operation, requirement=requirement)
+            slope = masked(slope, stop_gradient(x), held)
+        x = certified(operation, lambda x: slope(x, *values), solve, x, LOOSE, is_minimum=True)
+        moved = tangent_of(slope, solve, x, values, tangents[1:])
+        change = jvp(value, (x, *values), (moved, *tangents[1:]))[1]
         zero = np.float64(0.0)
         return end, End(Point(moved, change, np.zeros(shape_of(x))), zero, zero, zero)
 

@@ -189,6 +189,10 @@ TRANSFORMS: dict[str, Callable[[Any], Any]] = {
 ELSEWHERE = {
     "autograd.primitive": "its function gets plain values",
     "autograd.extend.primitive": "its function gets plain values",
+    **dict.fromkeys(
+        ("interop.from_jax", "interop.from_torch", "interop.to_jax", "interop.to_torch", "interop.as_op"),
+        "tests/interop and tests/reach",
+    ),
     "explore": "it calls the function as `trace` does",
     "export": "it compiles the function as `jit` does",
     "optimize.low_level_callable": "it compiles the function as `jit` does",

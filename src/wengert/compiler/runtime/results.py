@@ -15,7 +15,7 @@ from wengert.engine.control.carry import objects_behind
 from wengert.engine.control.values import is_number
 from wengert.engine.core import tree
 from wengert.engine.core.dtypes import is_int64
-from wengert.engine.core.errors import ConcreteError, DtypeError, located, message
+from wengert.engine.core.errors import ConcreteError, DtypeError, message
 
 
 def constants(leaves: Sequence[Any], structure: tree.Structure) -> dict[int, Any]:
@@ -50,11 +50,7 @@ def _check(value: Any, name: str) -> None:
             raise ConcreteError(message("jit", requirement, f"{value!r} as {name}", hint))
         return
     if isinstance(value, Unsized):
-        requirement = "the size of a result must be known before the program runs"
-        hint = "write np.where(mask, x, 0), or return a sum of what is selected"
-        raise ConcreteError(
-            located(message("jit", requirement, f"{value!r} as {name}", hint), value.location)
-        )
+        value.refuse_result("jit", name)
     got = f"{type(value).__name__} as {name}"
     if isinstance(value, Iterator):
         requirement = "results must be arrays, numbers, containers of them or constants, and an iterator ends"

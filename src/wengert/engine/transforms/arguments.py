@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.engine.boxes import Box, Trace, inside_transform, snapshot
+from wengert.engine.boxes import Box, Trace, Unsized, inside_transform, snapshot
 from wengert.engine.core import tree
 from wengert.engine.core.dtypes import (
     NDARRAY,
@@ -248,6 +248,8 @@ def flatten_output(
         raise ArgumentError(message(operation, "the function must return its result", "None", RETURNED))
     refresh(outputs)
     for value in outputs:
+        if isinstance(value, Unsized):
+            value.refuse_result(operation)
         if not isinstance(value, _NUMBERS):
             requirement = "the function must return arrays, numbers or containers of them"
             hint = "" if has_aux is None else "return other values as aux: (output, aux), has_aux=True"

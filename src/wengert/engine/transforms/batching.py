@@ -12,7 +12,7 @@ from wengert.engine.boxes import Box, Trace, Unsized, concrete, own, rests_on, r
 from wengert.engine.core import tree
 from wengert.engine.core.calls import advising
 from wengert.engine.core.dtypes import INT64, Dtype, check_known, check_plain, dtype_of
-from wengert.engine.core.errors import ArgumentError, ConcreteError, located, message
+from wengert.engine.core.errors import ArgumentError, message
 from wengert.engine.core.raised import MADE
 from wengert.engine.core.shapes import Shape, axis_index, shape_of
 from wengert.engine.ir.types import TensorType, show, type_of
@@ -133,9 +133,7 @@ class BatchTrace(Trace):
     def result(self, output: Any, axis: int | None) -> Any:
         """Return a result for the user: with the axis of examples at ``axis``, in its own memory."""
         if isinstance(output, Unsized):
-            requirement = "the size of a result must be the same for all examples, and known"
-            hint = "write np.where(mask, x, 0), or return a sum of what is selected"
-            raise ConcreteError(located(message("vmap", requirement, repr(output), hint), output.location))
+            output.refuse_result("vmap")
         if not (isinstance(output, Box) and output.owner is self):
             output = release(self, output)
             check_known("vmap", dtype_of(output))
