@@ -71,7 +71,7 @@ def test_the_lowest_versions_are_those_that_pyproject_states() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     command = [sys.executable, ROOT / "tools" / "lowest_versions.py", "test"]
     run = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
-    lowest = dict(line.split("==") for line in run.stdout.splitlines())
+    lowest = dict(line.split("==", 1) for line in run.stdout.splitlines())
     extras = project["optional-dependencies"]
     stated = [
         *project["dependencies"],

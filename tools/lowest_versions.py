@@ -16,7 +16,7 @@ from typing import Any
 
 PROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"
 _REQUIREMENT = re.compile(
-    r"(?P<name>[\w.-]+)(\[(?P<extras>[\w, -]+)\])?\s*((?P<kind>>=|==)\s*(?P<version>[\w.]+))?"
+    r"(?P<name>[\w.-]+)(\[(?P<extras>[\w, -]+)\])?\s*((?P<kind>>=|==)\s*(?P<version>[\w.]+))?(?P<marker>\s*;.*)?"
 )
 
 
@@ -53,7 +53,7 @@ def _lowest(requirement: str) -> str:
     if parts is None or parts["version"] is None:
         raise ValueError(f"{requirement}: a requirement must state its lowest version, such as numpy>=2.0")
     extras = f"[{parts['extras']}]" if parts["extras"] else ""
-    return f"{parts['name']}{extras}=={parts['version']}"
+    return f"{parts['name']}{extras}=={parts['version']}{parts['marker'] or ''}"
 
 
 if __name__ == "__main__":

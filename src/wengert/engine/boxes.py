@@ -415,8 +415,7 @@ class _Running(threading.local):
 
 #: The state of this thread.
 RUNNING = _Running()
-#: Functions that return the extent of a slice of an axis, given its ends and the axis', if that is known of a slice
-#: whose ends only a run knows, and nothing is cut off; else None. `wengert.engine.staged` enters one.
+#: Functions of the ends of a slice that only a run knows, and of the axis': its extent if that is known; else None.
 WINDOWS: list[Callable[[Any, Any, int], int | None]] = []
 
 
@@ -435,16 +434,10 @@ class Unsized:
         raise NotImplementedError
 
     def refuse_result(self, operation: str, place: str = "") -> NoReturn:
-        """Raise the error of a program that returns it.
-
-        Args:
-            operation: what runs the program.
-            place: what of the result it is.
-        """
+        """Raise the error of an operation whose result it is, or a part of it."""
+        got, hint = f"{self!r}{place and f' as {place}'}", "write np.where(mask, x, 0), or return a sum"
         requirement = "the size of a result must be known before the program runs"
-        hint = "write np.where(mask, x, 0), or return a sum of what is selected"
-        text = message(operation, requirement, f"{self!r}{place and f' as {place}'}", hint)
-        raise ConcreteError(located(text, self.location))
+        raise StagingError(located(message(operation, requirement, got, hint), self.location))
 
     def packed(self) -> Any:
         """Return the numbers that make it as a container, or itself if it has no such form."""

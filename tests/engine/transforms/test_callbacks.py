@@ -129,6 +129,9 @@ SMOOTH: dict[str, Case] = {
         integrate.cubature(lambda x: np.array([np.exp(-p * x[:, 0])])[0], [0.0], [1.0]).estimate
     ),
     "optimize.lbfgs": lambda p: optimize.lbfgs(bowl, NEAR, args=(p,), gtol=1e-10, ftol=0.0).x.sum(),
+    "optimize.levenberg_marquardt": lambda p: optimize.levenberg_marquardt(
+        lambda x, p: np.array([x[0] - p, x[1] * x[0] - np.sin(p)]), NEAR, args=(p,)
+    ).x.sum(),
     "optimize.newton_cg": lambda p: optimize.newton_cg(bowl, NEAR, args=(p,)).x.sum(),
 }
 #: A number by each function that has no derivative with respect to p.
@@ -222,7 +225,7 @@ def test_each_public_function_that_takes_a_function_has_a_case() -> None:
 
 
 #: Functions that compile a program in each plain call, and none on duals.
-COMPILING = ("optimize.lbfgs", "optimize.newton_cg")
+COMPILING = ("optimize.lbfgs", "optimize.levenberg_marquardt", "optimize.newton_cg")
 
 
 def slope_of(name: str) -> float:
