@@ -26,9 +26,7 @@ SOLVERS: dict[str, Program] = {}
 COVERED: list[Program] = []
 #: The public functions beside the solvers, and the solvers that follow no derivative.
 OTHERS = {
-    **dict.fromkeys(
-        ("minimize", "root", "root_scalar", "least_squares"), "an error names the solvers of wg.implicit"
-    ),
+    **dict.fromkeys(("root", "root_scalar", "least_squares"), "an error names the solvers of wg.implicit"),
     **dict.fromkeys(("low_level_callable", "problem"), "makes what solvers call"),
 }
 
@@ -83,6 +81,24 @@ def minimum(p: Any) -> Any:
 @solver(wg.optimize.lbfgs, wg.optimize.newton_cg)
 def descent(solve: Program, p: Any) -> Any:
     return solve(lambda x: np.sum((x - p) ** 4) + x @ SYMMETRIC @ x / 2, np.zeros(3), gtol=1e-11, ftol=0.0).x
+
+
+@solver(wg.optimize.minimize)
+def between_bounds(p: Any) -> Any:
+    found = wg.optimize.minimize(
+        lambda x: np.sum((x - p) ** 4) + x @ SYMMETRIC @ x / 2,
+        np.zeros(3),
+        bounds=[(-9.0, 9.0)] * 3,
+        tol=1e-12,
+    )
+    return found.x
+
+
+@solver(wg.optimize.levenberg_marquardt)
+def squares(p: Any) -> Any:
+    return wg.optimize.levenberg_marquardt(
+        lambda x: np.concatenate([x + 0.1 * x**3 - p, np.sin(x) - 0.3]), np.zeros(3)
+    ).x
 
 
 @solver(wg.optimize.curve_fit)

@@ -24,6 +24,8 @@ __dir__ = __all__.copy
 
 _HESSIANS = ("diagonal", "absolute", "bound", "expected")
 _ABSENT: Any = object()
+#: The least Hessian with which trees take steps by themselves.
+_LEAST = 1e-6
 
 
 class _Loss:
@@ -110,7 +112,8 @@ class objective(_Loss):  # noqa: N801 (it is used as a function)
 
     Raises:
         ArgumentError: there is no such Hessian, or there are no groups.
-        RangeError: a gradient or a Hessian is not finite; the message names the row.
+        RangeError: a gradient or a Hessian is not finite; the message names the row. Or no example has curvature, such as
+            those of an absolute value, and ``floor`` is too small for steps.
 
     Example:
         >>> import numpy as np, wengert as wg
@@ -157,9 +160,13 @@ class objective(_Loss):  # noqa: N801 (it is used as a function)
         scores, labels, weight, group = self.read(first, second, sample_weight, group)
         gradient, hessian = np.empty_like(scores), np.empty_like(scores)
         for rows, some, their in self.batches(scores, labels, group):
-            gradient[rows], hessian[rows], faults = self._compiled(some, their)
+            gradient[rows], hessian[rows], faults, is_flat = self._compiled(some, their)
             if faults:
                 self._complain(some, their, gradient[rows], hessian[rows])
+            if is_flat and self.floor < _LEAST:
+                requirement = "the loss must curve for some example: else trees take no step"
+                hint = "give floor=1.0 for steps along the gradient, or round the kink off"
+                raise RangeError(message(self.__name__, requirement, "second derivatives of 0", hint))
         if weight is not None:
             weight = np.reshape(weight, (-1, *(1,) * (scores.ndim - 1)))
             gradient, hessian = (
@@ -172,7 +179,8 @@ class objective(_Loss):  # noqa: N801 (it is used as a function)
         def of_all(scores: Any, labels: Any) -> Any:
             slopes, curvatures = vmap(self._derivatives)(scores, labels)
             faults = np.sum(~(np.isfinite(slopes) & np.isfinite(curvatures)))
-            return slopes, np.maximum(curvatures, self.floor), faults
+            is_flat = np.all(curvatures <= 0.0) & np.any(slopes != 0.0)
+            return slopes, np.maximum(curvatures, self.floor), faults, is_flat
 
         return jit(of_all)
 

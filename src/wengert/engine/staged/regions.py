@@ -540,7 +540,8 @@ def grows(container: Any) -> StagingError:
     """
     name = "list" if type(container) is Grown else type(container).__name__
     requirement = f"a {name} grows or shrinks where only a run knows how often"
-    return refusal("staging", requirement, hint="write into an array of fixed size: np.zeros(n)")
+    hint = "write into an array of fixed size, np.zeros(n), or make the number known: wg.jit(f, static_argnums=...)"
+    return refusal(name, requirement, hint=hint)
 
 
 def _changes(item: Any) -> StagingError:

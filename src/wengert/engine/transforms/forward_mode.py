@@ -293,7 +293,7 @@ def jvp(
     if not (isinstance(primals, (tuple, list)) and isinstance(tangents, (tuple, list))):  # pyright: ignore[reportUnnecessaryIsInstance]
         requirement = "primals and tangents must be tuples or lists, with one entry for each argument"
         got = f"{type(primals).__name__}, {type(tangents).__name__}"
-        raise ArgumentError(message("jvp", requirement, got))
+        raise ArgumentError(message("jvp", requirement, got, "write wg.jvp(f, (x,), (t,))"))
     inputs = select_inputs("jvp", fun, tuple(range(len(primals))), tuple(primals), {})
     directions, structure = tree.flatten(tuple(tangents))
     tree.check_same("jvp", inputs.structure, structure)
