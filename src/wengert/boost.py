@@ -112,8 +112,8 @@ class objective(_Loss):  # noqa: N801 (it is used as a function)
 
     Raises:
         ArgumentError: there is no such Hessian, or there are no groups.
-        RangeError: a gradient or a Hessian is not finite; the message names the row. Or no example has curvature, such as
-            those of an absolute value, and ``floor`` is too small for steps.
+        RangeError: a gradient or a Hessian is not finite; the message names the row. Or no example has curvature (an
+            absolute value has none), and ``floor`` is too small for steps.
 
     Example:
         >>> import numpy as np, wengert as wg
