@@ -249,7 +249,7 @@ def test_a_rank_that_cannot_load_the_program_ends_the_others(small_mnist, tmp_pa
     train = [sys.executable, "-m", "wengert", "train", "mlp", *mnist(small_mnist), "--out", tmp_path / "run"]
     starts = shlex.join(map(str, train))
     rank = "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}"
-    (tmp_path / "safetensors.py").write_text("raise MemoryError")
+    (tmp_path / "click.py").write_text("raise MemoryError")
     choice = f"[ {rank} = 1 ] && export PYTHONPATH={shlex.quote(str(tmp_path))}; exec {starts}"
     ended = run_ranks(2, ["sh", "-c", choice])
     assert ended.returncode != 0

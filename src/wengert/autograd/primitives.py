@@ -45,12 +45,16 @@ class _Call(Call):
         arguments, options = self.packed.rebuild(values)
         return self.output(_dense(self.function.fun(*arguments, **options)))
 
-    def _owners(self) -> list[int]:
-        """Return the position of the argument that each operand is, or is a part of."""
+    def _owners(self, wanted: Sequence[Any]) -> list[int]:
+        """Return the position of the argument that each operand is, or is a part of.
+
+        Args:
+            wanted: for each operand whether a derivative in it is wanted; rules have none for an argument by name.
+        """
         counts = [child.leaf_count() for child in self.packed.structure.children[0].children]
         ends = [0, *itertools.accumulate(counts)]
         owners = [bisect_right(ends, position) - 1 for position in self.packed.positions]
-        if any(owner >= len(counts) for owner in owners):
+        if any(owner >= len(counts) for owner, flag in zip(owners, wanted, strict=True) if flag):
             problem = f"{self!r}: a rule has no part for an argument by name; pass it by position"
             raise NotImplementedError(problem)
         return owners
@@ -69,7 +73,7 @@ class _Call(Call):
         """Apply the rules of the arguments that are active."""
         primals, outputs = residuals
         arguments, options = self.packed.rebuild(primals)
-        owners = self._owners()
+        owners = self._owners(active)
         wanted = sorted({owner for owner, flag in zip(owners, active, strict=True) if flag})
         rules = self.function.vjps
         if rules is None:
@@ -91,7 +95,7 @@ class _Call(Call):
     def tangents(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[tuple[Any, ...], list[Any]]:
         """Apply the rules for tangents of the arguments that move."""
         answer, arguments, options = self._applied(primals)
-        outputs, owners = self.output(answer), self._owners()
+        outputs, owners = self.output(answer), self._owners([t is not None for t in tangents])
         moving = sorted({owner for owner, t in zip(owners, tangents, strict=True) if t is not None})
         pairs = zip(tangents, self.types, strict=True)
         directions = self.packed.rebuild([zeros(strong(type_)) if t is None else t for t, type_ in pairs])[0]

@@ -423,15 +423,14 @@ class Unsized:
     """Base class of arrays of which only a run knows how many elements they have."""
 
     __slots__ = ("location",)
+    array: Any
+    """The elements, in an array of a known size."""
+    shape: Any
+    """The lengths of the axes, some of which only a run knows."""
 
     def __init__(self) -> None:
         self.location = user_location()
         """The user's line that made it."""
-
-    @property
-    def shape(self) -> tuple[Any, ...]:
-        """The lengths of the axes, some of which only a run knows."""
-        raise NotImplementedError
 
     def refuse_result(self, operation: str, place: str = "") -> NoReturn:
         """Raise the error of an operation whose result it is, or a part of it."""

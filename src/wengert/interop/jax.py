@@ -195,8 +195,8 @@ def _infer(flat: Flat, types: Types) -> Types:
 
 
 def _precision(types: Types) -> Any:
-    """Return a context in which JAX has float64, if an operand is of it."""
+    """Return a context in which JAX has numbers of 64 bits, if an operand is one."""
     import jax
 
-    double = any(type_.dtype in (FLOAT64, COMPLEX128) for type_ in types)
+    double = any(type_.dtype in (FLOAT64, COMPLEX128, np.int64, np.uint64) for type_ in types)
     return jax.enable_x64(double or jax.config.jax_enable_x64)

@@ -142,12 +142,13 @@ def _function() -> Any:
 
         @staticmethod
         def backward(ctx: Any, *cotangents: Any) -> tuple[Any, ...]:
+            operands = ctx.saved_tensors  # checkpoints give them once
             active = tuple(
                 needed and _is_inexact(x)
-                for needed, x in zip(ctx.needs_input_grad[1:], ctx.saved_tensors, strict=True)
+                for needed, x in zip(ctx.needs_input_grad[1:], operands, strict=True)
             )
             incoming = [ct.conj() for ct in chosen(cotangents, ctx.inexact)]
-            results = Function.apply(ctx.flat.vjp(active), *ctx.saved_tensors, *incoming)
+            results = Function.apply(ctx.flat.vjp(active), *operands, *incoming)
             return None, *spread([x.conj() for x in results], active)
 
         @staticmethod

@@ -14,7 +14,7 @@ _OF_MATRICES = (
     *("v[:-1] * v[1:]", "v[i % 2:]"),
 )
 _LOOPS = ("for i in range({turns}):", "for i in range(n):", "while i < n:", "while len(v) > n and i < 6:")
-_WRITES = ("v[0] = a", "v[-1] += a", "v[1:] = 0.2", "v *= 1.1", "v = v.copy()")
+_WRITES = ("v[0] = a", "v[-1] += a", "v[1:] = 0.2", "v *= 1.1", "v = v.copy()", "w[3] = 0.5", "w += a")
 _READS = (
     "s + np.sum(v) * 0.1",
     "s + np.sum(v[0])",

@@ -423,7 +423,7 @@ def test_a_function_may_return_none() -> None:
     fast = wg.jit(found)
     assert (fast(x), fast(2 * x)) == (None, found(2 * x))
     assert wg.jit(wg.grad(found))(2 * x).tolist() == wg.grad(found)(2 * x).tolist()
-    with pytest.raises(ArgumentError, match="must return one number; got None"):
+    with pytest.raises(ArgumentError, match="must return its result; got None"):
         wg.jit(wg.grad(found))(x)
     with pytest.raises(ArgumentError, match="the same containers; got None and others"):
         wg.vmap(found)(np.stack([x, 2 * x]))

@@ -96,6 +96,49 @@ def test_second_derivatives() -> None:
     np.testing.assert_allclose(wg.jit(hessian)(_X, 3), hessian(_X, 3), rtol=1e-10, atol=1e-12)
 
 
+def written_behind(x: Any, n: Any) -> Any:
+    base = x.copy()
+    part = base
+    for _ in range(n):
+        part = part[1:]
+    base[5] = 100.0
+    return part.sum()
+
+
+def written_by_branches(x: Any, n: Any) -> Any:
+    base = x.copy()
+    part = base[1:] if n > 1 else base[2:]
+    base[5] = 100.0
+    return part.sum()
+
+
+def written_in_turns(x: Any, n: Any) -> Any:
+    base = x * 1.0
+    part = base
+    while len(part) > n:
+        part = part[:-1]
+        base[0] -= 1.0
+    return part.sum()
+
+
+@pytest.mark.parametrize("program", [written_behind, written_by_branches, written_in_turns])
+def test_a_part_never_misses_a_write_into_its_array(program: Callable[..., Any]) -> None:
+    with pytest.raises(wg.errors.StagingError, match="another variable may show"):
+        wg.jit(program)(_X, 2)
+
+
+def test_a_longer_array_may_stand_left() -> None:
+    def program(x: Any, n: Any) -> Any:
+        a, b = x, x[1:]
+        for _ in range(n):
+            a = a[1:]
+            b = (a - b)[1:]
+        return b.sum()
+
+    for n in range(3):
+        np.testing.assert_allclose(wg.jit(program)(_X, n), program(_X, n))
+
+
 def test_what_leaves_the_program_needs_a_size() -> None:
     def shortened(x: Any, n: Any) -> Any:
         for _ in range(n):

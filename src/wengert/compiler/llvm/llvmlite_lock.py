@@ -15,7 +15,7 @@ from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from wengert.compiler.llvm.binding import late, llvm
+from wengert.compiler.llvm.binding import IS_INSTALLED, llvm
 
 _LONG_CALLS = (
     "LLVMPY_RunNewModulePassManager",
@@ -61,7 +61,7 @@ class Calls:
 
     def before_fork(self) -> None:
         """Keep all threads out of LLVM, and wait for the long calls to end."""
-        for lock in (TURN, getattr(llvm.ffi.lib, "_lock", TURN) if late.is_loaded else TURN):
+        for lock in (TURN, getattr(llvm.ffi.lib, "_lock", TURN) if IS_INSTALLED else TURN):
             lock.__enter__()
             self._held.append(lock)
         with self._changed:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.engine.boxes import GUARDED, Box, boxed
+from wengert.engine.boxes import GUARDED, Box, Unsized, boxed
 from wengert.engine.ir.types import show
 from wengert.engine.staged.exchanged import refusal
 from wengert.engine.staged.exits import RETURNED, VALUE
@@ -141,7 +141,7 @@ def is_seen(arrays: Sequence[Any]) -> bool:
             return True
         if id(item) in wanted:
             return True
-        if isinstance(item, (Box, np.ndarray)):
+        if isinstance(item, (Box, np.ndarray, Unsized)):
             if id(root_of(item)) in wanted:
                 return True
         elif isinstance(item, FunctionType) and VALUE in item.__code__.co_freevars:

@@ -764,7 +764,6 @@ def _common(path: str, types: Sequence[TensorType]) -> TensorType:
     is_one = len({type_.shape for type_ in types}) == 1
     if not is_one or any(type_.dtype != dtype for type_ in types if not type_.weak):
         hint = "convert it in one branch: x.astype, np.broadcast_to"
-        raise refusal(
-            "if", f"both branches must give {path} the same type", " and ".join(map(str, types)), hint
-        )
+        got = " and ".join(map(show, types))
+        raise refusal("if", f"both branches must give {path} the same type", got, hint)
     return TensorType(dtype, types[0].shape, weak)

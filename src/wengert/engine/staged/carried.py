@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wengert.engine.boxes import Box, boxed
-from wengert.engine.control.values import fit, settle, zeros
+from wengert.engine.control.values import fit, padded, settle, zeros
 from wengert.engine.core import tree
 from wengert.engine.core.dtypes import BOOL, INT64
 from wengert.engine.core.errors import WengertError
@@ -95,7 +95,11 @@ class CarriedLeaf:
     def initial(self) -> Any:
         """Return its value before the loop."""
         assert self.type is not None
-        return zeros(self.type) if self.leaf is None else fit(self.leaf.value, self.type)
+        return (
+            zeros(self.type)
+            if self.leaf is None
+            else fit(padded(self.leaf.value, self.type.shape), self.type)
+        )
 
 
 @dataclass
@@ -276,6 +280,8 @@ class Slot:
         if self.structure is None:
             self._adopt(content)
             return True
+        if self._enlarges(content):
+            return True
         common = self._common(content)
         if common != self.structure or content.structure != common:
             if common is None:
@@ -312,9 +318,29 @@ class Slot:
             found = part_of(self.structure, self._whole(), content.structure, content.shape)
         return self.structure if is_same and found is None else found
 
+    def _enlarges(self, content: Content) -> bool:
+        """Let the whole array have room for what a turn leaves; return whether it had none."""
+        if not self._is_too_large(content):
+            return False
+        array = self.leaves[0]
+        assert array.type is not None
+        array.type = array.type._replace(shape=tuple(map(max, array.shape, content.shape)))
+        return True
+
+    def _is_too_large(self, content: Content) -> bool:
+        """Return whether the whole array has no room for what a turn leaves."""
+        whole, shape = self._whole(), content.shape
+        return (
+            is_shrunk(self.structure)
+            and len(shape) == len(whole)
+            and any(extent > most for extent, most in zip(shape, whole, strict=True))
+        )
+
     def fitted(self, content: Content) -> Content:
         """Return what a turn leaves, in the running trace, as the part of the array that the carry has."""
-        if not is_shrunk(self.structure) or not content.is_bound or self._common(content) != self.structure:
+        if not is_shrunk(self.structure) or not content.is_bound or self._is_too_large(content):
+            return content
+        if self._common(content) != self.structure:
             return content
         assert self.structure is not None
         content = content.widened(self.structure, self._whole())

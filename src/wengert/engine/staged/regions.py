@@ -10,7 +10,7 @@ from types import CellType, FunctionType
 from typing import Any, NamedTuple
 from typing import cast as cast_to
 
-from wengert.engine.boxes import OBSERVED, RUNNING, Box, Trace, boxed
+from wengert.engine.boxes import OBSERVED, RUNNING, Box, Trace, Unsized, boxed
 from wengert.engine.control.values import is_number
 from wengert.engine.core import tree
 from wengert.engine.core.errors import StagingError
@@ -554,6 +554,8 @@ def root_of(value: Any) -> Any:
     """Return the array whose memory a value shows, or None."""
     if isinstance(value, Box):
         return (value.lens.root if value.lens is not None else value) if value.shape else None
+    if isinstance(value, Unsized):
+        return root_of(value.array)
     if not isinstance(value, ARRAY) or not value.shape:
         return None
     while isinstance(value.base, ARRAY):
