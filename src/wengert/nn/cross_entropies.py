@@ -28,8 +28,8 @@ _loss = functools.partial(
         "weights": """of the examples: an array of the leading axes of the logits, of numbers or truth values. The mean
     is ``sum w loss / sum w``. An example of weight 0 is left out, whatever its label is: ``weights=labels != -100``
     leaves out labels -100, and ``np.arange(steps) < lengths[:, None]`` steps of padding.""",
-        "class_weights": """(classes,): the weight of an example is multiplied by that of its class, as in PyTorch. A label of
-    probabilities counts as those labels together; PyTorch does not divide these by their weights.""",
+        "class_weights": """(classes,): the weight of an example is multiplied by that of its class, as in PyTorch.
+    A label of probabilities counts as those labels together; PyTorch does not divide these by their weights.""",
         "smoothing": "the share ``e`` of each label that all classes get equally: ``(1 - e) p + e / classes``.",
     },
     Returns="A scalar.",
