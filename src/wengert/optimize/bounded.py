@@ -37,6 +37,8 @@ from wengert.optimize.descent import (
 
 _FALL, _LEAST_RATIO = 1e-4, 1e-4
 _FIRST_DAMPING, _MOST_DAMPING = 1e-3, 1e20
+#: A variable is at a bound that is so near, as a share of the width between the bounds.
+_NEAR = 1e-12
 
 
 class Box(NamedTuple):
@@ -54,8 +56,10 @@ class Box(NamedTuple):
         return ((x <= self.low) & (direction < 0.0)) | ((x >= self.high) & (direction > 0.0))
 
     def reached(self, x: Any) -> Any:
-        """Return which variables are at a bound."""
-        return (x <= self.low) | (x >= self.high)
+        """Return which variables are at a bound, as closely as steps end there."""
+        width = self.high - self.low
+        near = _NEAR * where(np.isfinite(width), width, largest(x))
+        return (x - self.low <= near) | (self.high - x <= near)
 
     def clip(self, x: Any) -> Any:
         """Return the nearest vector between the bounds."""
