@@ -197,7 +197,8 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     check_device("from_dlpack", device)
     if isinstance(x, Box):
         return asarray(x, copy=copy)
-    options: Any = {} if device is None else {"device": device}  # NumPy 2.0 lacks it
+    has_device = device is not None and np.lib.NumpyVersion(np.__version__) >= "2.1.0"
+    options: Any = {"device": device} if has_device else {}
     return asarray(np.from_dlpack(x, **options), copy=copy)
 
 

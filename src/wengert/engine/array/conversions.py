@@ -35,6 +35,8 @@ _INTEGER = (
 _CONDITION = (
     "write np.where(condition, a, b), wg.cond(condition, f, g, ...) for if, or wg.while_loop for while"
 )
+#: The device of DLPack where NumPy's arrays lie.
+_PROCESSOR = (1, 0)
 _EXPORTED = "leave x as it is, or pass wg.stop_gradient(x)"
 _BUILT = "build arrays with np.stack or wengert.numpy.array, write into wengert.numpy.zeros"
 _COMPUTED = (
@@ -76,6 +78,17 @@ def _lost(name: str, hint: str, traced: str = _OUTSIDE, on_constant: Callable[..
 
 def _or_given_up(hint: str, value: str = "wg.stop_gradient(x)") -> str:
     return f"{hint}; or give up the derivative: {value}"
+
+
+def _export(value: Any, *, stream: Any, **options: Any) -> Any:
+    """Export a copy of an array by DLPack."""
+    copied: Any = np.array(value)
+    try:
+        return copied.__dlpack__(stream=stream, **options)
+    except TypeError:  # NumPy 2.0 knows the stream alone
+        if options.get("dl_device", _PROCESSOR) != _PROCESSOR:
+            raise BufferError(message("from_dlpack", "the array lies on the processor")) from None
+        return copied.__dlpack__(stream=stream)
 
 
 class Conversions(Operators):
@@ -173,12 +186,10 @@ class Conversions(Operators):
         """Export a constant: a copy, as a write of the consumer's must not reach it; else raise an error."""
         if copy is False:
             raise BufferError(message("from_dlpack", "copy=False is refused: a constant must be copied"))
-        options = {"max_version": max_version, "dl_device": dl_device}  # NumPy 2.0 has neither
+        options = {"max_version": max_version, "dl_device": dl_device}
         return self._exported(stream=stream, **{name: x for name, x in options.items() if x is not None})
 
-    _exported = _lost(
-        "from_dlpack", _EXPORTED, on_constant=lambda x, **options: np.array(x).__dlpack__(**options)
-    )
+    _exported = _lost("from_dlpack", _EXPORTED, on_constant=_export)
     __dlpack_device__ = _lost("from_dlpack", _EXPORTED, on_constant=lambda x: x.__dlpack_device__())
     item = _lost(
         "item()", "leave x as it is, or write wg.stop_gradient(x).item()", on_constant=np.ndarray.item
