@@ -163,7 +163,10 @@ def _solution(program: Graph, limits: list[Any], settings: str) -> Callable[...,
         moved, turned = _moves(residual, x, v, values, tangents[1:], rows, held)
 
         def slope(x: Any, v: Any, *values: Any) -> Any:
-            return grad(lambda x: np.sum(residual(x, *values) * np.concatenate([np.ones(1), v])))(x)
+            def lagrangian(x: Any) -> Any:
+                return np.sum(residual(x, *values) * np.concatenate([np.ones(1), v]))
+
+            return grad(lagrangian)(x)
 
         change = jvp(slope, (x, v, *values), (moved, turned, *tangents[1:]))[1]
         fall = jvp(lambda x, *values: residual(x, *values)[0], (x, *values), (moved, *tangents[1:]))[1]
