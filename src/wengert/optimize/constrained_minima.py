@@ -303,12 +303,19 @@ def _searched(
 
 
 def _infer(
-    start: TensorType, low: TensorType, high: TensorType, lower: TensorType, *types: TensorType, **params: Any
+    start: TensorType,
+    low: TensorType,
+    high: TensorType,
+    lower: TensorType,
+    *types: TensorType,
+    program: Graph,
+    settings: str,
+    batched: tuple[bool, ...],
 ) -> tuple[TensorType, ...]:
     lead = ()
-    if params["batched"]:
+    if batched:
         operands = (start, low, high, lower, *types)
-        lead = next(kind.shape[:1] for kind, flag in zip(operands, params["batched"], strict=True) if flag)
+        lead = next(kind.shape[:1] for kind, flag in zip(operands, batched, strict=True) if flag)
     sizes = [kind.shape[-1:] for kind in (start, lower)]
     floats = [TensorType(FLOAT64, (*lead, *sizes[n])) for n in (0, 1, 0)]
     flags = [TensorType(BOOL, (*lead, *sizes[n])) for n in (1, 0)]
