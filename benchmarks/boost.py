@@ -7,10 +7,9 @@ ratios of neighbouring turns. With `--write` the table in docs/measurements.md i
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
 
-from tables import replace_table
+from tables import write_measurements
 from turns import Workload, compare  # before NumPy: it limits the threads
 
 import numpy as np  # isort: skip
@@ -78,15 +77,5 @@ def table(turns: int) -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--turns", type=int, default=15, help="the number of turns")
-    parser.add_argument("--write", action="store_true", help="replace the table in docs/measurements.md")
-    arguments = parser.parse_args()
-    text = table(arguments.turns)
-    if arguments.write:
-        replace_table("measurements.md", "boost", text)
-
-
 if __name__ == "__main__":
-    main()
+    write_measurements(__doc__, "boost", table)

@@ -7,11 +7,10 @@ table in docs/measurements.md is replaced.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 from typing import Any
 
-from tables import replace_table
+from tables import write_measurements
 from turns import Workload, compare, jax, jnp  # before NumPy: it limits the threads
 
 import numpy as np  # isort: skip
@@ -123,15 +122,5 @@ def table(turns: int) -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--turns", type=int, default=15, help="the number of turns")
-    parser.add_argument("--write", action="store_true", help="replace the table in docs/measurements.md")
-    arguments = parser.parse_args()
-    text = table(arguments.turns)
-    if arguments.write:
-        replace_table("measurements.md", "fourier", text)
-
-
 if __name__ == "__main__":
-    main()
+    write_measurements(__doc__, "fourier", table)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
@@ -34,3 +36,14 @@ def replace_table(page: str, name: str, table: str) -> None:
         import overview  # which reads the tables
 
         overview.write(DOCS)
+
+
+def write_measurements(description: str | None, name: str, table: Callable[[int], str]) -> None:
+    """Make a table of the measurements, given the number of turns, as the command line says."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--turns", type=int, default=15, help="the number of turns")
+    parser.add_argument("--write", action="store_true", help="replace the table in docs/measurements.md")
+    arguments = parser.parse_args()
+    text = table(arguments.turns)
+    if arguments.write:
+        replace_table("measurements.md", name, text)
