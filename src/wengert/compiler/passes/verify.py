@@ -156,7 +156,8 @@ class _Nest:
         self.nest = nest
         self.name = name
         self.around = frozenset(part for dim in counters for part in dim.parts) | counters
-        self.computed: dict[Any, Computed] = {}
+        self.forms = _Forms()
+        self.computed: dict[tuple[int, int], Computed] = {}
         self.visited: set[tuple[int, tuple[Case, ...]]] = set()
 
     def fail(self, problem: str) -> NoReturn:
@@ -250,7 +251,7 @@ class _Nest:
         def replaced(term: Term) -> Index | None:
             if not isinstance(term, Computed):
                 return None
-            return Index.of(self.computed.setdefault((term.extent, _structure(term.expression)), term))
+            return Index.of(self.computed.setdefault((term.extent, self.forms(term.expression)), term))
 
         return index.substitute(replaced)
 
@@ -278,35 +279,47 @@ class _Nest:
                 self.fail(f"{load.buffer!r} is read where another point writes")
 
 
-def _structure(node: Expression) -> Any:
-    """Return a key that expressions have in common if they are written alike."""
-    match node:
-        case Const(value=value, dtype=dtype):
-            return repr(value), dtype
-        case Iota(index=index, dtype=dtype):
-            return _index_structure(index), dtype
-        case Load(buffer=buffer, indices=indices):
-            return buffer, tuple(map(_index_structure, indices))
-        case Apply(operation=operation, operands=operands, dtype=dtype, param=param):
-            return operation, dtype, param, tuple(map(_structure, operands))
-        case Guard(conditions=conditions, body=body, otherwise=otherwise):
-            tests = tuple((_index_structure(index), extent) for index, extent in conditions)
-            return tests, _structure(body), _structure(otherwise)
-        case Reduce():
-            return id(node)
+class _Forms:
+    """Numbers expressions and indices: those that are written alike have the same number."""
 
+    def __init__(self) -> None:
+        self._numbers: dict[Any, int] = {}
+        self._known: dict[int, tuple[Expression | Index, int]] = {}
 
-def _index_structure(index: Index) -> Any:
-    def key(term: Term) -> Any:
+    def __call__(self, node: Expression | Index) -> int:
+        known = self._known.get(id(node))
+        if known is None:
+            form = self._of_index(node) if isinstance(node, Index) else self._of_expression(node)
+            known = self._known[id(node)] = node, self._numbers.setdefault(form, len(self._numbers))
+        return known[1]
+
+    def _of_expression(self, node: Expression) -> Any:
+        match node:
+            case Const(value=value, dtype=dtype):
+                return repr(value), dtype
+            case Iota(index=index, dtype=dtype):
+                return self(index), dtype
+            case Load(buffer=buffer, indices=indices):
+                return buffer, tuple(map(self, indices))
+            case Apply(operation=operation, operands=operands, dtype=dtype, param=param):
+                return operation, dtype, param, tuple(map(self, operands))
+            case Guard(conditions=conditions, body=body, otherwise=otherwise):
+                tests = tuple((self(index), extent) for index, extent in conditions)
+                return tests, self(body), self(otherwise)
+            case Reduce():
+                return "Reduce", id(node)
+
+    def _of_index(self, index: Index) -> Any:
+        return index.offset, tuple((self._of_term(term), coefficient) for term, coefficient in index.terms)
+
+    def _of_term(self, term: Term) -> Any:
         match term:
             case Computed(expression=expression, extent=extent):
-                return _structure(expression), extent
+                return self(expression), extent
             case Digit(index=inner, divisor=divisor, modulus=modulus):
-                return _index_structure(inner), divisor, modulus
+                return self(inner), divisor, modulus
             case _:
                 return term
-
-    return index.offset, tuple((key(term), coefficient) for term, coefficient in index.terms)
 
 
 def _lies_inside(index: Index, extent: int, cases: Sequence[Case]) -> bool:
