@@ -586,7 +586,7 @@ PAIRS = [pytest.param(c, p, id=f"{p.name}-{c.__name__}") for c, primitives in CH
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("check", "primitive"), random.Random(CASES).sample(PAIRS, len(PAIRS) // 5))
+@pytest.mark.parametrize(("check", "primitive"), random.Random(CASES).sample(PAIRS, len(PAIRS) // 20))
 @examples(EXAMPLES)
 @given(data=st.data())
 def test_a_share(check: Callable[..., None], primitive: Primitive, data: st.DataObject) -> None:

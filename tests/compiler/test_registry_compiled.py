@@ -198,7 +198,6 @@ def test_special_values(primitive: Primitive) -> None:
     check_specials(primitive, ("float64", "int8", "bool"))
 
 
-@pytest.mark.long
 @each([primitive for primitive in ELEMENTWISE if primitive.name in DENSITIES])
 def test_special_values_of_densities(primitive: Primitive) -> None:
     check_specials(primitive, ("float64", "int8", "bool"))

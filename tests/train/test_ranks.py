@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import itertools
 import os
 import platform
 import random
@@ -122,8 +123,11 @@ def turn(number: int) -> list[pytest.MarkDecorator]:
     return [pytest.mark.slow] if (number + CASES) % 2 else []
 
 
+OF_RUNS = {1: {(2, 2), (4, 1)}, 0: {(2, 1), (3, 2)}}
+"""The numbers of ranks and threads of runs with odd and even ``WENGERT_CASES``."""
 RANKS_AND_THREADS = [
-    pytest.param(ranks, threads, marks=turn(ranks + threads)) for ranks in (1, 2, 3, 4) for threads in (1, 2)
+    pytest.param(*both, marks=[] if both in OF_RUNS[CASES % 2] else pytest.mark.slow)
+    for both in itertools.product((1, 2, 3, 4), (1, 2))
 ]
 
 
