@@ -6,7 +6,7 @@ import platform
 
 import numpy as np
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 
 def versions() -> dict[str, str]:

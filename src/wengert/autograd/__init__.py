@@ -50,3 +50,4 @@ __all__ = [
     "make_hvp", "make_jvp", "make_jvp_reversemode", "make_vjp", "multigrad", "multigrad_dict", "primitive",
     "tensor_jacobian_product", "value_and_grad", "vector_jacobian_product",
 ]  # fmt: skip
+__dir__ = __all__.copy

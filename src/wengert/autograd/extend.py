@@ -18,3 +18,4 @@ from wengert.autograd.tracer import JVPNode as JVPNode
 from wengert.autograd.tracer import VJPNode as VJPNode
 
 __all__ = ["defjvp", "defvjp", "primitive", "vspace"]
+__dir__ = __all__.copy
