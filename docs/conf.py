@@ -34,6 +34,7 @@ extensions = [
     "project_pages",
     "reference",
     "repository_links",
+    "search_lines",
 ]
 exclude_patterns = ["_extensions", "README.md"]
 nitpicky = False

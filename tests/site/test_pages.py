@@ -97,6 +97,13 @@ def test_search_finds_a_function_offline(browser: Any):
     found = "return [...document.querySelectorAll('#search-results li a')].map(link => link.textContent)"
     WebDriverWait(browser, 20).until(lambda _: browser.execute_script(found))
     assert any("sparse_jacobian" in text for text in browser.execute_script(found))
+    complete = "return document.querySelector('.search-summary').textContent"
+    WebDriverWait(browser, 20).until(lambda _: "found" in browser.execute_script(complete))
+    lines = "return [...document.querySelectorAll('#search-results li > p')].map(line => line.textContent)"
+    shown = browser.execute_script(lines)
+    assert len(shown) == len(browser.execute_script(found))
+    assert all(len(line.split()) > 2 for line in shown), shown
+    assert any("computes the Jacobian as a sparse matrix" in line for line in shown), shown
     assert not errors(browser)
 
 
