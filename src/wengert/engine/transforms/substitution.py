@@ -233,15 +233,16 @@ class _Run:
         self.goes_on = True
         return True
 
-    def has_many(self, count: int) -> bool:
+    def has_many(self, in_all: int, in_one: int) -> bool:
         """Return whether a line was taken so often that the run ends, and another one follows.
 
         Args:
-            count: how often.
+            in_all: how often in all graphs.
+            in_one: how often in the present draft of a graph.
         """
         if self._loops == "staged":  # a loop is unrolled none the less
-            return count > turns.MOST_DRAFTS
-        if count <= turns.MOST_TURNS or self._loops == "unrolled for good":
+            return in_all > turns.MOST_DRAFTS
+        if in_one <= turns.MOST_TURNS or self._loops == "unrolled for good":
             return False
         for load in STAGING_LOADERS:
             load()
