@@ -702,6 +702,16 @@ def bounds() -> None:
     anything(wg.optimize).Bounds(0.0, 1.0)
 
 
+@mistake(ValueError, "got None at place 0", "write (None, None) for no bounds")
+def none_for_a_pair_of_bounds() -> None:
+    wg.optimize.minimize(total, X[:2], bounds=[None, (0, 1)])
+
+
+@mistake(ValueError, "got None in (0, None)", "write -np.inf or np.inf for no bound")
+def none_inside_of_lower_bounds() -> None:
+    wg.optimize.lbfgs(total, X[:2], bounds=((0, None), None))
+
+
 @mistake(AttributeError, "write wg.integrate.solve_ivp(fun, (t0, t1), y0)")
 def diffeqsolve() -> None:
     anything(wg.integrate).diffeqsolve(None)
