@@ -158,6 +158,12 @@ def runs(function: Callable[..., Any], loss: Exception | None = None, traces: bo
         yield run
 
 
+_ENDLESS = (
+    "a recursion that ends by a value which only a run knows never ends in a trace: write a loop (while), "
+    "or name the argument that ends it in static_argnums of wg.jit"
+)
+
+
 class _Run:
     """The runs of one transform.
 
@@ -210,6 +216,8 @@ class _Run:
             self._losses.append(cast("Exception", problem))
             self.goes_on = True
             return True
+        if self._is_traced and isinstance(problem, RecursionError) and not hasattr(problem, "__notes__"):
+            problem.add_note(_ENDLESS)
         for added in self._added:
             _note(added, code_of(self._function), enters=False)
         # The advice for a call that fails each time is for the names that stand there.
