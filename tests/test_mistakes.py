@@ -625,6 +625,39 @@ def numpys_random_numbers() -> None:
     wg.jit(lambda x: x + np.random.normal())(2.0)
 
 
+def multiples(x: Any) -> Any:
+    for k in range(3):
+        yield k * x
+
+
+@mistake(TypeError, "got generator", "put its values into a list, and return that")
+def a_compiled_generator() -> None:
+    wg.jit(multiples)(2.0)
+
+
+@mistake(TypeError, "got generator", "put its values into a list, and return that")
+def the_gradient_of_a_generator() -> None:
+    wg.grad(multiples)(2.0)
+
+
+@mistake(RecursionError, "write a loop (while)", "name the argument that ends it in static_argnums")
+def a_recursion_that_a_value_ends() -> None:
+    def power(x: Any, n: Any) -> Any:
+        return x if n <= 1 else x * power(x, n - 1)
+
+    wg.jit(power)(2.0, 3)
+
+
+@mistake(TypeError, "write wg.jit(f)(x)")
+def the_point_beside_the_compiled_function() -> None:
+    anything(wg.jit)(total, X)
+
+
+@mistake(TypeError, "write wg.checkpoint(f)(x)")
+def the_point_beside_the_checkpointed_function() -> None:
+    anything(wg.checkpoint)(total, X)
+
+
 @mistake(TypeError, "list indices must be integers or slices, not tuple")
 def two_indices_of_a_nested_list() -> None:
     wg.jit(lambda x, i, j: x * anything(TABLE)[i, j])(2.0, 0, 1)
@@ -700,6 +733,16 @@ def brentq() -> None:
 @mistake(AttributeError, "bounds=[(low, high), ...]")
 def bounds() -> None:
     anything(wg.optimize).Bounds(0.0, 1.0)
+
+
+@mistake(ValueError, "got None at place 0", "write (None, None) for no bounds")
+def none_for_a_pair_of_bounds() -> None:
+    wg.optimize.minimize(total, X[:2], bounds=[None, (0, 1)])
+
+
+@mistake(ValueError, "got None in (0, None)", "write -np.inf or np.inf for no bound")
+def none_inside_of_lower_bounds() -> None:
+    wg.optimize.lbfgs(total, X[:2], bounds=((0, None), None))
 
 
 @mistake(AttributeError, "write wg.integrate.solve_ivp(fun, (t0, t1), y0)")

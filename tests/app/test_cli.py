@@ -247,7 +247,7 @@ def test_a_run_that_diverges_late_leaves_its_metrics(small_mnist, wengert, tmp_p
     monkeypatch.setitem(TASKS, "mlp", task._replace(loss=loss))
     ended = wengert("train", "mlp", *mnist(small_mnist), "--out", "run", "--eager")
     ended.failed(
-        1, "the loss became nan on the test images after epoch 2", "checkpoint is run/checkpoints/step-"
+        1, "the loss became nan on the held-out data after epoch 2", "checkpoint is run/checkpoints/step-"
     )
     assert [result.epoch for result in Run.open(tmp_path / "run").history] == [1]
     assert json.loads((tmp_path / "run" / "summary.json").read_text())["last_epoch"]["epoch"] == 1

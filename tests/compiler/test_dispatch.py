@@ -200,6 +200,7 @@ def test_shapes_beyond_the_bound_leave_no_object(
     gc.unfreeze()  # caches exchange old objects for new ones, and both must count
     monkeypatch.setenv("WENGERT_CACHE", "off")
     monkeypatch.setattr(specialisation, "CALLS_BEFORE_READER", 0)  # the process keeps that function
+    monkeypatch.setattr(dispatch, "CALLS_BEFORE_ENTRY", 1)
     monkeypatch.setenv(VARIABLE, "3")
     monkeypatch.setattr(logging.getLogger("wengert.jit"), "disabled", True)
     function, options = VARIED[name]
@@ -214,7 +215,8 @@ def test_shapes_beyond_the_bound_leave_no_object(
         for size in range(1, 4):  # the same shapes at the end
             compiled(np.full(size, 0.5))
 
-    work(3)
+    compiled(np.full(turns + 9, 0.5))  # the process keeps the threads of large programs
+    work(6)  # an entry of each kind is there by then
     before = live()
     work(turns)
     assert live() - before == Counter()

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.draws import many
 from wengert import nn
 from wengert.engine.core import tree
-from wengert.engine.core.errors import ArgumentError, ShapeError
+from wengert.engine.core.errors import ArgumentError, DtypeError, ShapeError
 from wengert.testing import check_grads
 
 
@@ -97,6 +98,38 @@ def test_causal_attention_does_not_see_later_steps(rng):
     np.testing.assert_allclose(wg.jit(layer.__call__)(x), layer(x), rtol=1e-4, atol=1e-6)
 
 
+def test_a_mask_of_any_shape_that_broadcasts(rng):
+    layer, x, full = nn.MultiHeadAttention(6, 3, seed=0), rng.standard_normal((2, 4, 6)), (2, 3, 4, 4)
+    for _ in range(many(40)):
+        rank = int(rng.integers(1, 5))
+        shape = [1 if rng.random() < 0.5 else extent for extent in (full if rank == 4 else (2, 4, 4)[-rank:])]
+        mask = rng.random(shape) < 0.7
+        inner = mask if rank != 3 else mask[:, None]
+        shared = np.broadcast_to(inner, full)
+        split = (
+            np.swapaxes(part(x).reshape(2, 4, 3, 2), 1, 2) for part in (layer.query, layer.key, layer.value)
+        )
+        y = nn.attention(*split, shared)
+        expected = layer.output(np.swapaxes(y, 1, 2).reshape(2, 4, 6))
+        for given in (mask, np.where(mask, 0.0, -np.inf)):
+            np.testing.assert_allclose(layer(x, mask=given), expected, atol=1e-6)
+    np.testing.assert_allclose(wg.jit(layer)(x, mask=mask), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("lead", [(), (2,)])
+@pytest.mark.parametrize("length", [0, 3])
+def test_no_steps_change_no_cache(lead, length):
+    model = nn.Transformer(5, 4, heads=2, layers=2, seed=0)
+    before, none = model.initial_cache(lead, length), np.zeros((*lead, 0), int)
+    if length:
+        before = model.extend(np.ones((*lead, 2), int), before)[1]
+    logits, after = model.extend(none, before)
+    assert logits.shape == (*lead, 0, 5)
+    for one, other in zip(tree.leaves(before), tree.leaves(after), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert wg.jit(model.extend)(none, before)[0].shape == logits.shape
+
+
 def test_padding_is_masked_by_lengths(rng):
     layer = nn.MultiHeadAttention(8, 2, seed=0)
     x, lengths = rng.standard_normal((2, 6, 8)).astype("f4"), np.array([6, 3])
@@ -116,6 +149,7 @@ ONES = np.ones((2, 3))
         (lambda: nn.attention(ONES, np.ones((2, 4)), ONES), ShapeError, "attention: queries"),
         (lambda: nn.attention(ONES, ONES, np.ones((3, 3))), ShapeError, "attention: queries"),
         (lambda: nn.attention(ONES, ONES, ONES, np.ones((3, 2))), ShapeError, "mask must broadcast to"),
+        (lambda: nn.attention(ONES, ONES, ONES, np.ones(2, int)), DtypeError, r"write mask\.astype\(bool\)"),
         (lambda: nn.MultiHeadAttention(6, 4, seed=0), ArgumentError, "heads must divide"),
         (lambda: nn.MultiHeadAttention(6, 2, seed=0)(np.ones((2, 5))), ShapeError, r"\(..., steps, 6\)"),
     ],

@@ -227,7 +227,7 @@ def test_all_forms_of_bounds() -> None:
         (
             lambda: wg.optimize.problem(np.sum, np.ones(2), bounds=[0.0, 1.0]),
             ArgumentError,
-            r"bounds must be 2 pairs \(lower, upper\), .*; got 2 entries",
+            r"bounds must be 2 pairs \(lower, upper\), .*; got 0.0 at place 0",
         ),
         (
             lambda: wg.optimize.problem(np.sum, np.ones(3), bounds=[(0, 1)]),

@@ -90,7 +90,7 @@ def test_what_is_not_finite_before_the_first_step(small, compiled):
     with np.errstate(all="ignore"):
         actual = diverged(Task("bad", "bad", two, prepare, optimiser=sgd), small, compiled)
     assert "step 1: " in actual
-    assert actual.endswith("the inputs are not finite: check the images and their preparation")
+    assert actual.endswith("the inputs are not finite: check the data and their preparation")
     actual = diverged(Task("bad", "bad", build, as_vectors, optimiser=sgd), small, compiled)
     assert actual.endswith("model.layers[2].weight is not finite from the start: check its initialisation")
 

@@ -113,12 +113,53 @@ def test_resumed_training_has_the_same_bits(compiled: bool, tmp_path: Any) -> No
             assert {**one, "seconds": 0} == {**other, "seconds": 0}
         again = fit(model(), loss, (X, Y), optimiser, checkpoints=folder, **options)
         assert_same(again.model, whole.model)
-    with pytest.raises(SettingsError, match="batch_size is 6 in the checkpoints"):
+    with pytest.raises(SettingsError, match="saved with batch_size 6 in place of 7: choose another folder"):
         fit(model(), loss, (X, Y), optimiser, checkpoints=folder, **options | {"batch_size": 7})
     with pytest.raises(DataError, match="other data"):
         fit(model(), loss, (X + 1, Y), optimiser, checkpoints=folder, **options)
-    with pytest.raises(DataError, match="not a file of this model"):
+    with pytest.raises(SettingsError, match="saved with another model"):
         fit(nn.Dense(3, 2, seed=0), loss, (X, Y), optimiser, checkpoints=folder, **options)
+
+
+DECISIVE: dict[str, list[Any]] = {
+    "loss": [loss, lambda m, x, y: 2.0 * loss(m, x, y), *(lambda m, x, y, f=f: f * loss(m, x, y) for f in (3.0, 4.0))],
+    "optimiser": [
+        None, optim.adam(0.01), optim.adam(0.02), optim.momentum(0.01), optim.adamw(0.01, mask=np.ndim),
+        optim.adam(optim.schedules.cosine(0.01, 8)), optim.adam(optim.schedules.cosine(0.01, 9)),
+    ],
+    "model": [model, lambda: nn.Dense(3, 2, seed=0), lambda: nn.Chain(nn.Dense(3, 2, seed=0), nn.Dropout(0.5))],
+    "metrics": [None, {"right": right}, {"correct": right}, {"right": right, "loss_again": loss}],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("part", DECISIVE)
+def test_a_resume_with_another_part_is_refused(part: str, tmp_path: Any) -> None:
+    """Equal parts, made anew, continue; each other choice of a part is named."""
+
+    def run(folder: Any, choice: int, epochs: int) -> Any:
+        parts: dict[str, Any] = {name: one[choice if name == part else 0] for name, one in DECISIVE.items()}
+        arguments = parts["model"](), parts["loss"], (X, Y), parts["optimiser"]
+        return fit(
+            *arguments, metrics=parts["metrics"], epochs=epochs, batch_size=12, checkpoints=folder, compiled=False
+        )  # fmt: skip
+
+    for first in np.random.default_rng(0).permutation(len(DECISIVE[part]))[: many(2)]:
+        folder = tmp_path / str(first)
+        run(folder, first, 1)
+        for second in range(len(DECISIVE[part])):
+            if second != first:
+                with pytest.raises(SettingsError, match=rf"saved with (another )?{part}"):
+                    run(folder, second, 2)
+        assert len(str(run(folder, first, 2)).splitlines()) == 4
+
+
+def test_a_damaged_checkpoint_does_not_hide_the_others(tmp_path: Any) -> None:
+    options: dict[str, Any] = {"batch_size": 12, "checkpoints": tmp_path, "compiled": False}
+    fit(model(), loss, (X, Y), epochs=2, **options)
+    (tmp_path / "step-00000004.json").write_text("{")
+    with pytest.raises(SettingsError, match="another optimiser"):
+        fit(model(), loss, (X, Y), optim.sgd(0.1), epochs=3, **options)
+    assert len(fit(model(), loss, (X, Y), epochs=3, **options).history) == 3
 
 
 def test_metrics_do_not_change_the_training() -> None:

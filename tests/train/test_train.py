@@ -147,7 +147,7 @@ def test_a_loss_that_is_not_finite_on_the_test_images_stops_the_run(small):
         prepare=lambda images: np.where(len(images) == 60, np.nan, 1.0) * as_vectors(images)
     )
     notes = Notes()
-    with pytest.raises(training.DivergedError, match="on the test images after epoch 1"):
+    with pytest.raises(training.DivergedError, match="on the held-out data after epoch 1"):
         training.train(spoilt, spoilt.settings("digits", epochs=1), small, notes, compiled=False)
     assert notes.epochs == []
 
@@ -225,7 +225,7 @@ def test_time_left_goes_down(small):
 def test_no_images(sizes):
     train, test = (np.zeros((size, 28, 28), np.uint8) for size in sizes)
     empty = Dataset(train, train[:, 0, 0], test, test[:, 0, 0], "empty", tuple("0123456789"))
-    with pytest.raises(ArgumentError, match="there must be images"):
+    with pytest.raises(ArgumentError, match="there must be examples"):
         run("mlp", empty)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from wengert.engine.core.calls import advising
 from wengert.explorer.encoding import script
 from wengert.explorer.record import record
 
@@ -64,6 +65,7 @@ class Page:
         return f"<page of {self.name}: {count:,} operation{'' if count == 1 else 's'}; save(path) writes it>"
 
 
+@advising("wg.explore(f)(x)")
 def explore(fun: Callable[..., Any]) -> Callable[..., Page]:
     """Return a function that makes a page on which ``fun`` and its derivatives are followed step by step.
 

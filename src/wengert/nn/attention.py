@@ -12,7 +12,7 @@ import numpy as np
 from wengert.engine.array.array import operand
 from wengert.engine.control import stop_gradient
 from wengert.engine.core.dtypes import BOOL, dtype_of
-from wengert.engine.core.errors import ArgumentError, ShapeError, message
+from wengert.engine.core.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.core.tree import static
 from wengert.engine.ir.types import show
@@ -56,6 +56,7 @@ def attention(
 
     Raises:
         ShapeError: the shapes do not fit.
+        DtypeError: the mask holds integers.
 
     Example:
         >>> q = k = np.zeros((3, 4))
@@ -86,6 +87,9 @@ def _masked(scores: Any, mask: Any) -> tuple[Any, Any]:
         raise ShapeError(message("attention", f"the mask must broadcast to {shape}", show(mask)))
     if dtype_of(mask) == BOOL:
         return scores, mask
+    if dtype_of(mask).kind in "iu":
+        requirement, hint = "the mask must hold truth values or floats", "write mask.astype(bool)"
+        raise DtypeError(message("attention", requirement, show(mask), hint))
     allowed = mask > -np.inf
     added = where(allowed, mask, 0.0)
     return scores + (added if dtype_of(mask) == dtype else added.astype(dtype)), allowed
@@ -229,7 +233,8 @@ class MultiHeadAttention(Displayed):
             keys: (..., other steps, key_size); ``x`` by default.
             values: (..., other steps, value_size); the keys by default.
             mask: broadcasts to (..., steps, other steps), the same for all heads; as for `attention`. The mask of
-                padding after ``lengths`` (examples,) is ``np.arange(steps) < lengths[:, None, None]``.
+                padding after ``lengths`` (examples,) is ``np.arange(steps) < lengths[:, None, None]``. With one more
+                axis than the inputs, it broadcasts to (..., heads, steps, other steps).
 
         Returns:
             (..., steps, size).
@@ -242,7 +247,8 @@ class MultiHeadAttention(Displayed):
             check_values("MultiHeadAttention", array, "..., steps", 2, shape_of(layer.weight)[0])
         if mask is not None:
             mask = operand(mask)
-            mask = mask if len(shape_of(mask)) < 3 else np.expand_dims(mask, -3)
+            rank = max(len(shape_of(x)), len(shape_of(keys)))
+            mask = np.expand_dims(mask, -3) if 3 <= len(shape_of(mask)) <= rank else mask
         q, k, v = (self._split(layer(array)) for layer, array in inputs)
         return self._joined(
             attention(self._placed(q, 0), self._placed(k, 0), v, mask=mask, causal=self.causal)
@@ -264,7 +270,7 @@ class MultiHeadAttention(Displayed):
         """Apply a causal layer to the next steps of sequences whose earlier steps are in a cache.
 
         Args:
-            x: (..., steps, size): one step or more.
+            x: (..., steps, size): none, one or more.
             cache: from `initial_cache`, or from the last call.
 
         Returns:
@@ -297,6 +303,8 @@ class MultiHeadAttention(Displayed):
                 take(new, np.clip(place, 0, steps - 1), axis=-2),
                 old,
             )
+            if steps
+            else old
             for new, old in ((self._placed(k, count), cache.keys), (v, cache.values))
         )
         mask = place <= np.expand_dims(np.arange(steps), -1)

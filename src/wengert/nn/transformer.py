@@ -185,7 +185,7 @@ class Transformer(Displayed):
         """Return the logits of the next steps (..., steps), whose earlier steps are in a cache, and the next cache.
 
         Args:
-            symbols: integers (..., steps): one step or more.
+            symbols: integers (..., steps): none, one or more.
             cache: from `initial_cache`, or from the last call.
 
         Raises:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -144,6 +144,9 @@ def _collect(
 
 
 def _numbers(flat: Flat, limit: Any, name: str, path: str) -> Any:
+    if isinstance(limit, SEQUENCE) and any(part is None for part in cast("Sequence[Any]", limit)):
+        requirement, hint = f"{path} must be numbers", "write -np.inf or np.inf for no bound"
+        raise ArgumentError(message(flat.operation, requirement, f"None in {limit!r}", hint))
     try:
         return np.asarray(limit, np.float64)
     except (TypeError, ValueError):
@@ -169,16 +172,20 @@ def _is_lower_and_upper(flat: Flat, bounds: Any) -> bool:
 def _columns(flat: Flat, bounds: Any) -> tuple[Any, Any]:
     """Return the lower and the upper bounds of a sequence of pairs, as SciPy takes it."""
     pairs = list(bounds) if isinstance(bounds, (*SEQUENCE, np.ndarray, zip)) else None
-    if pairs is None or len(pairs) != flat.size or any(_length(pair) != 2 for pair in pairs):
+    others = [(n, pair) for n, pair in enumerate(pairs or ()) if _length(pair) != 2]
+    if pairs is None or len(pairs) != flat.size or others:
         requirement = (
             f"bounds must be {flat.size} pairs (lower, upper), scipy.optimize.Bounds, or a tuple of lower and upper "
             f"bounds: numbers, None or containers like {flat.name}"
         )
         got = f"{type(bounds).__name__}" if pairs is None else f"{len(pairs)} entries"
-        raise ArgumentError(message(flat.operation, requirement, got))
+        if pairs is not None and len(pairs) == flat.size:
+            got = f"{others[0][1]!r} at place {others[0][0]}"
+        hint = "write (None, None) for no bounds" if others and others[0][1] is None else ""
+        raise ArgumentError(message(flat.operation, requirement, got, hint))
     columns = zip(*pairs, strict=True)
     return tuple(
-        np.array([absent if limit is None else limit for limit in column], np.float64)
+        _numbers(flat, [absent if limit is None else limit for limit in column], "bounds", "bounds")
         for column, absent in zip(columns, (LOWER, UPPER), strict=True)
     )  # pyright: ignore[reportReturnType]
 

@@ -40,11 +40,15 @@ _PLAIN = ("epoch", "step", "loss", "score", "seconds", "first_loss", "random")
 class Checkpoints:
     """The checkpoints of one run, in a folder that the first `save` makes.
 
-    ``steps`` are those of an epoch; ``data`` is a checksum of the images and labels.
+    ``steps`` are those of an epoch; ``data`` is a checksum of the images and labels; ``parts`` says by name what else
+    decides the numbers, as values or digests.
     """
 
-    def __init__(self, folder: Path, task: Task, settings: Settings, steps: int, data: int) -> None:
+    def __init__(
+        self, folder: Path, task: Task, settings: Settings, steps: int, data: int, **parts: Any
+    ) -> None:
         self.folder, self.task, self.settings, self.steps, self.data = folder, task, settings, steps, data
+        self.parts = parts
 
     def save(self, state: State) -> Path:
         """Save a state, remove the checkpoints that need not stay, and return the JSON file.
@@ -62,6 +66,7 @@ class Checkpoints:
             "history": [result._asdict() for result in state.history],
             "settings": self.settings._asdict(),
             "data": self.data,
+            "parts": self.parts,
             "versions": versions(),
             "arrays": {"bytes": len(arrays), "sha256": hashlib.sha256(arrays).hexdigest()},
         }
@@ -91,6 +96,13 @@ class Checkpoints:
             if path.with_suffix(".json") not in retained:
                 with contextlib.suppress(OSError):  # an old checkpoint does no harm
                     path.unlink()
+
+    def content(self) -> dict[str, Any]:
+        """Return what the newest readable checkpoint says apart from its arrays; nothing if there is none."""
+        for path in checkpoints_in(self.folder):
+            with contextlib.suppress(DataError, OSError):
+                return _content(path)
+        return {}
 
     def newest(self, start: State) -> tuple[State | None, list[str]]:
         """Return the newest state that is not damaged, or None without checkpoints, and the problems.

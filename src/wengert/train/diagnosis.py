@@ -59,9 +59,9 @@ def check_group(
 
 
 def check_tested(loss: float, settings: Settings, epoch: int) -> None:
-    """Raise `DivergedError` if the loss on the test images is not finite."""
+    """Raise `DivergedError` if the loss on the held-out data is not finite."""
     if not np.isfinite(loss):
-        where = f"on the test images after epoch {epoch}"
+        where = f"on the held-out data after epoch {epoch}"
         raise DivergedError(f"the loss became {loss} {where}: {_hint(settings)}")
 
 
@@ -73,7 +73,7 @@ def _hint_at_start(steps: Steps, before: State, images: Any, labels: Any, index:
     """Return a hint for the first step, before any learning rate has had an effect."""
     inputs, _ = steps.batch(images, labels, index[0], None if variation is None else variation[0])
     if not is_finite(inputs):
-        return "the inputs are not finite: check the images and their preparation"
+        return "the inputs are not finite: check the data and their preparation"
     if (name := _first_bad(before.model)) is not None:
         return f"{name} is not finite from the start: check its initialisation"
     return "the inputs and the initial parameters are finite: check the network and the loss"

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from wengert import optim
+from wengert._version import versions
 from wengert.data import DataError, Dataset
 from wengert.engine.control.values import is_number
 from wengert.engine.core.dtypes import NDARRAY
@@ -21,8 +22,9 @@ from wengert.engine.core.markup import in_notebook, short_table
 from wengert.engine.core.progress import Bar
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.core.tree import flatten, leaves, map_tree, paths
+from wengert.parallel.identity import digest
 from wengert.train.agreement import checksum
-from wengert.train.checkpoint_files import Checkpoints, checkpoints_in
+from wengert.train.checkpoint_files import Checkpoints
 from wengert.train.loop import BarReporter, Progress, Reporter, steps_of, train
 from wengert.train.reporters import EpochLines
 from wengert.train.settings import OPTIONS, Settings, SettingsError, check_value
@@ -35,11 +37,12 @@ from wengert.train.state import (
     outside_training,
     without_state,
 )
-from wengert.train.storage import parsed
 from wengert.train.tasks import Task
 
 _OWN = ("epoch", "loss", "seconds")
 """The columns of a history that are not metrics."""
+_DIGESTS = ("loss", "optimiser", "model")
+"""What a checkpoint holds as a digest; of the model the layers and their settings."""
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
@@ -66,7 +69,7 @@ class Fitted:
 
     def _cells(self) -> tuple[list[str], list[list[str]]]:
         heads = list(self.history[0]) if self.history else list(_OWN)
-        rows = [[f"{value:.4g}" for value in row.values()] for row in self.history]
+        rows = [[f"{row[head]:.4g}" for head in heads] for row in self.history]
         return [head.replace("_", " ") for head in heads], rows
 
     def __str__(self) -> str:
@@ -139,7 +142,8 @@ def fit(
     Raises:
         ShapeError: the arrays hold different numbers of examples, or none; or the loss or a metric is not a number.
         ArgumentError: an argument is out of its range.
-        SettingsError: the checkpoints are those of a run with other settings.
+        SettingsError: the checkpoints are those of a run with other settings, another loss or optimiser, or other names
+            of metrics.
         DataError: the checkpoints are those of another model or of other data, or all are damaged.
         DivergedError: the loss became NaN or infinite, or grew beyond all bounds.
 
@@ -156,7 +160,8 @@ def fit(
         True
     """
     metrics = dict(metrics or {})
-    task = _task(model, loss, data, optimiser or optim.adam(1e-3), metrics)
+    optimiser = optimiser or optim.adam(1e-3)
+    task = _task(model, loss, data, optimiser, metrics)
     numbers = {"epochs": epochs, "batch_size": batch_size, "seed": seed, "save_every": save_every}
     settings = _settings(keep, patience, compiled, **numbers)
     data, validation = _checked("data", data, None), _checked("validation", validation, data)
@@ -170,7 +175,9 @@ def fit(
         start = start._replace(best=start.trained if settings.keep == "best" else None)
     saved = None
     if checkpoints is not None:
-        saved = Checkpoints(Path(checkpoints), task, settings, steps, checksum(dataset))
+        decisive = loss, optimiser, flatten(without_state(model))[1]
+        parts = dict(zip(_DIGESTS, map(digest, decisive), strict=True)) | {"metrics": list(metrics)}
+        saved = Checkpoints(Path(checkpoints), task, settings, steps, checksum(dataset), **parts)
         start = _resumed(saved, settings, start)
     lines = EpochLines(epochs, verbose, validation is not None)
     with lines, Bar("fit", epochs * steps, wanted=False if verbose else None) as bar:
@@ -262,14 +269,20 @@ def _scalar(name: str, value: Any) -> Any:
 
 def _resumed(saved: Checkpoints, settings: Settings, start: State) -> State:
     """Return the newest saved state, or the start if there is none."""
+    before = saved.content()
+    fixed = {option.field: getattr(settings, option.field) for option in OPTIONS.values() if option.fixed}
+    then = before.get("settings", {}) | before.get("parts", {})
+    is_comparable = before.get("versions") == versions()  # other versions may have other code and digests
+    fixed |= {name: part for name, part in saved.parts.items() if is_comparable or name not in _DIGESTS}
+    others = [
+        f"another {name}" if name in _DIGESTS else f"{name} {then[name]!r} in place of {now!r}"
+        for name, now in fixed.items()
+        if then.get(name, now) != now
+    ]
+    if others:
+        found = f"fit: the checkpoints of {saved.folder} were saved with {', '.join(others)}"
+        raise SettingsError(f"{found}: choose another folder")
     state, _ = saved.newest(start)
-    for path in checkpoints_in(saved.folder)[:1]:
-        before: Any = parsed(path.read_bytes())["settings"]
-        for option in OPTIONS.values():
-            now, then = getattr(settings, option.field), before.get(option.field)
-            if option.fixed and now != then:
-                requirement = f"{option.field} is {then!r} in the checkpoints of {saved.folder}"
-                raise SettingsError(f"fit: {requirement}; got {now!r}: choose another folder")
     if state is None and saved.folder.exists() and any(saved.folder.iterdir()):
         raise DataError(f"fit: {saved.folder} is not empty, and holds no checkpoints: choose another folder")
     if state is None:

@@ -124,7 +124,7 @@ def train(
         The trained model and the results of the epochs; after Ctrl-C, as of the last step.
 
     Raises:
-        ArgumentError: there are no images.
+        ArgumentError: there are no examples.
         DivergedError: the loss became NaN or infinite, or grew beyond all bounds.
         SettingsError: there are fewer micro-batches than processes.
         GroupError: the processes differ in versions, settings, images or parameters.
@@ -138,7 +138,7 @@ def train(
         1
     """
     if not all(map(len, leaves((dataset.train_images, dataset.test_images)))):
-        requirement = "there must be images for training and for testing"
+        requirement = "there must be examples for training and for testing"
         raise ArgumentError(message("train", requirement, repr(dataset)))
     group = group or Group()
     check_ranks(group, settings)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.draws import many
 
 
 def lengths_differ(x):
@@ -110,3 +111,70 @@ def test_each_operation_of_a_loop_keeps_its_line(
         assert operations == 0 or any(sign in line for sign in "*/>") or "sin" in line, location
         count += operations > 0
     assert count >= 3
+
+
+def tests_of_tests(x):
+    if x > 5:
+        return np.sin(x)
+    elif x > 3:
+        if x > 4:
+            raise ValueError(f"{x} is large")
+        elif x > 3.5:
+            raise KeyError("middle")
+        else:
+            raise RuntimeError("low")
+    elif x > 2:
+        raise TypeError("two")
+    else:
+        raise IndexError("small")
+
+
+def behind_another(x):
+    if x > 4:
+        raise RuntimeError("first")
+    if x > 1:
+        if x > 2.5:
+            raise ValueError("large")
+        else:
+            raise KeyError("small")
+    return x * 2
+
+
+def in_a_loop(x):
+    total = np.zeros(2)
+    for k in range(8):
+        total[1] = x * k
+        if total[1] > 9:
+            total[0] = 1.0
+            if x > 3:
+                raise ValueError(f"turn {k}")
+            else:
+                raise KeyError(f"turn {k}")
+    return total.sum()
+
+
+def in_a_function(x):
+    if x < 3:
+        always(x)
+    return x * 3
+
+
+def always(x):
+    if x > 2:
+        raise ValueError("large")
+    else:
+        raise KeyError("small")
+
+
+@pytest.mark.parametrize("program", [tests_of_tests, behind_another, in_a_loop, in_a_function, always])
+def test_branches_may_both_raise(program: Callable[..., Any]) -> None:
+    def told(run: Callable[..., Any], x: float) -> str:
+        try:
+            return f"{run(x):.12g}"
+        except Exception as problem:
+            return repr(problem)
+
+    for transform in (lambda f: f, wg.grad):
+        compiled = wg.jit(transform(program))
+        for x in np.random.default_rng(0).uniform(0.5, 6.0, many(30)):
+            assert told(compiled, x) == told(transform(program), x)

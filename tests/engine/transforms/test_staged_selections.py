@@ -287,3 +287,47 @@ def test_methods_are_those_of_arrays(name: str) -> None:
 
     x = np.random.default_rng(0).normal(size=9)
     np.testing.assert_allclose(wg.jit(program)(x), program(x), rtol=1e-12)
+
+
+_SCALAR_MASKS = ["m", "..., m", ":, m", "m, 0", "0, m", "m, 1:", ":, m, 0", "m, :, 0", "None, m"]
+
+
+@pytest.mark.parametrize("subscript", _SCALAR_MASKS)
+def test_a_mask_without_axes_is_an_axis_of_one_or_none(subscript: str) -> None:
+    """NumPy's `x[m]` for a truth value m: of all values, or of none."""
+    names: dict[str, Any] = {"np": np}
+    exec(f"def read(x, m): return np.sum(np.sin(np.sum(x[{subscript}] * 2.0, axis=0)))", names)
+    exec(f"def write(x, m):\n    y = x * 1.0\n    y[{subscript}] = 3.0\n    return y", names)
+    read, x = names["read"], np.random.default_rng(0).normal(size=(2, 3, 4))
+    for program in (read, wg.grad(read), names["write"]):
+        compiled = wg.jit(program)
+        for truth in (np.True_, np.array(False)):
+            np.testing.assert_allclose(compiled(x, truth), program(x, truth), rtol=1e-12)
+    both = np.array([True, False])
+    found = wg.vmap(read)(np.stack([x, x]), both)
+    np.testing.assert_allclose(found, [read(x, truth) for truth in both], rtol=1e-12)
+
+
+def test_an_integer_and_a_mask_apart_are_refused() -> None:
+    """NumPy brings the mask's axis to the front, which loops over axes in order would not."""
+    x, mask = np.ones((2, 3, 4)), np.array([True, False, True, True])
+    for program in (lambda x, m: np.sum(x[0, :, m], axis=0), lambda x, m: np.sum(x[:, 0, None, m], axis=0)):
+        with pytest.raises(ConcreteError, match=r"front; write x\[i\] first"):
+            wg.jit(program)(x, mask)
+    same: Any = lambda x, m: np.sum(x[0][:, m], axis=0).sum()  # noqa: E731
+    np.testing.assert_allclose(wg.jit(same)(x, mask), same(x, mask))
+
+
+@pytest.mark.parametrize("dtype", [complex, "c8", float, int])
+@pytest.mark.parametrize("name", ["max", "min", "ptp", "argmax", "argmin"])
+def test_extrema_of_any_numbers(name: str, dtype: Any) -> None:
+    draw, function = np.random.default_rng(0), getattr(np, name)
+    by_mask, by_ends = wg.jit(lambda x, m: function(x[m])), wg.jit(lambda x, n: function(x[1:n]))
+    for _ in range(3):
+        parts = draw.integers(-2, 3, (2, 9))
+        x = (parts[0] + (1j * parts[1] if np.dtype(dtype).kind == "c" else 0)).astype(dtype)
+        mask, n = draw.random(9) < 0.4, int(draw.integers(2, 9))
+        mask[n] = True
+        assert by_ends(x, n) == function(x[1:n])
+        if not name.startswith("arg"):
+            assert by_mask(x, mask) == function(x[mask])

@@ -7,6 +7,7 @@ traced value, or text made from one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from types import GeneratorType
 from typing import Any
 
 from wengert.engine.array.array import shows_box
@@ -15,7 +16,7 @@ from wengert.engine.control.carry import objects_behind
 from wengert.engine.control.values import is_number
 from wengert.engine.core import tree
 from wengert.engine.core.dtypes import is_int64
-from wengert.engine.core.errors import ConcreteError, DtypeError, message
+from wengert.engine.core.errors import YIELDED, ConcreteError, DtypeError, message
 
 
 def constants(leaves: Sequence[Any], structure: tree.Structure) -> dict[int, Any]:
@@ -54,7 +55,8 @@ def _check(value: Any, name: str) -> None:
     got = f"{type(value).__name__} as {name}"
     if isinstance(value, Iterator):
         requirement = "results must be arrays, numbers, containers of them or constants, and an iterator ends"
-        raise DtypeError(message("jit", requirement, got, "return a list or a tuple"))
+        hint = YIELDED if isinstance(value, GeneratorType) else "return a list or a tuple"
+        raise DtypeError(message("jit", requirement, got, hint))
     # A traced value may be out of sight: in an attribute, say, or in the closure of a function.
     if any(isinstance(held, Box) and not held.owner.plain for held in objects_behind(value)):
         requirement = (

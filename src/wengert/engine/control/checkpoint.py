@@ -25,6 +25,7 @@ from wengert.engine.control.subgraphs import (
 )
 from wengert.engine.control.values import flatten_numbers, is_followable, pack, program_types
 from wengert.engine.core import tree
+from wengert.engine.core.calls import advising
 from wengert.engine.ir.graph import Graph
 from wengert.engine.ir.types import TensorType
 from wengert.engine.nest.lowering import ControlFlow
@@ -40,6 +41,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
 
+@advising("wg.checkpoint(f)(x)")
 def checkpoint(fun: F) -> F:
     """Return a function whose intermediate values reverse mode recomputes instead of keeping them.
 

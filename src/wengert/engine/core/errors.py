@@ -431,6 +431,7 @@ _SUPPORTED = "write it with operators and the functions of wengert.numpy and wen
 OTHERWISE = f"{_SUPPORTED}, or give it a rule: wg.custom_vjp"
 #: The hint for a function that returns None.
 RETURNED = "its last line may lack return; a function that writes into an argument returns it"
+YIELDED = "a function with yield returns a generator: put its values into a list, and return that"
 UNFOLLOWED = f"{_SUPPORTED}, or compute it outside and pass the result as an argument"
 
 

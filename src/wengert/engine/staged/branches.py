@@ -494,9 +494,11 @@ def _staged(pred: Box, functions: Sequence[Callable[[], Any] | None], names: Seq
         if any(isinstance(x, Element) and id(x.container) in whole for x in side.places.values()):
             sides[n] = _side(functions[n], names, functions, _facts(pred, not n), whole)
     yes, no = sides
-    if yes.problem is not None and no.problem is not None:
-        raise refusal("if", "both branches raise an exception", type(yes.problem).__name__)
     merge = _Merge(pred, yes, no)
+    if yes.problem is not None and no.problem is not None:  # what follows is never carried out
+        code = merge.number(yes.code, no.code)
+        note_number(code(merge.carried_out()) if code is not None else 0)
+        raise yes.problem
     places: dict[Any, Place] = {**{key_of(name): name for name in names}, **yes.places, **no.places}
     exchanged = {id(box): box for side in sides for box in side.exchanged}
     places = {key: place for key, place in places.items() if not (key[0] == "array" and key[1] in exchanged)}

@@ -119,6 +119,8 @@ def raise_refusal(problem: Exception) -> None:
     Args:
         problem: an error in a function that is being staged.
     """
+    if isinstance(problem, RecursionError):  # of the trace, which goes into each branch
+        raise problem
     if isinstance(problem, WengertError) and not isinstance(problem, _OWN):
         raise problem from None
 

@@ -8,6 +8,7 @@ Operations compute at all positions; sums, extrema and writes take those that ar
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, cast
 
@@ -355,7 +356,7 @@ def elementwise(function: Callable[..., Any], *operands: Any, **options: Any) ->
 
 
 def _is_mask(entry: Any) -> bool:
-    return isinstance(entry, Box) and entry.dtype == BOOL and bool(entry.shape) and concrete(entry) is None
+    return isinstance(entry, Box) and entry.dtype == BOOL and concrete(entry) is None
 
 
 def taken(value: Any, index: Any) -> Any:
@@ -396,8 +397,11 @@ def _part(value: Any, index: Any, *, is_written: bool = False) -> tuple[Any, Any
     entries = _expanded(value, index)
     array, axes = parts_of(value)
     place = 0
-    for entry in entries:  # masks of several axes: one axis of all their elements
+    for at, entry in enumerate(entries):  # masks of several axes or of none: one axis of all their elements
         rank = _rank(entry)
+        if rank == 0 and _is_mask(entry):
+            longer = (*entries[:at], np.reshape(entry, (1,)), *entries[at + 1 :])
+            return _part(value[(slice(None),) * place + (None,)], longer, is_written=is_written)
         if rank > 1:
             if any(axis is not None for axis in axes) or not all(
                 _is_whole(x) for x in entries if x is not entry
@@ -439,8 +443,12 @@ def _along(array: Any, axes: Axes, entries: Sequence[Any], is_written: bool) -> 
             index.append(entry if axis is None else _position(axis, entry, place - 1))
         else:
             raise refused("getitem", "an index array and a slice of unknown ends must not be mixed", _REMEDY)
-    if sum(isinstance(entry, Selected) or _is_mask(entry) for entry in entries) > 1:
+    kinds = "".join(map(_kind, entries))
+    if kinds.count("m") > 1:
         raise refused("getitem", "one mask is supported in a subscript")
+    if re.search("s.*m", kinds) and re.search("m.*s.*i|i.*s.*m", kinds):
+        requirement = "a slice between an integer and a mask, which brings the mask's axis to the front"
+        raise refused("getitem", requirement, "write x[i] first, then the mask: x[i][:, mask]")
     return array, tuple(index), tuple(found)
 
 
@@ -487,6 +495,12 @@ def _chosen(entry: Any, axis: Selection | None, extent: int, is_written: bool) -
     if is_written:
         raise refused("setitem", "a write at positions that only a run knows needs those of a mask", _REMEDY)
     return entry.filled(0), chosen
+
+
+def _kind(entry: Any) -> str:
+    if isinstance(entry, Selected) or _is_mask(entry):
+        return "m"
+    return "s" if entry is None or isinstance(entry, slice) else "i"
 
 
 def _unfit(mask: Any, shape: tuple[int, ...]) -> Exception:

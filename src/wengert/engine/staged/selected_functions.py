@@ -116,8 +116,8 @@ for _function in (np.sum, np.prod, np.any, np.all, np.mean, np.var, np.std):
 
 def _end_of(dtype: Any, sign: int) -> Any:
     """Return the largest or the smallest number of a dtype."""
-    if dtype.kind == "f":
-        return sign * np.inf
+    if dtype.kind in "fc":
+        return sign * np.inf if dtype.kind == "f" else complex(sign * np.inf, sign * np.inf)
     if dtype.kind == "b":
         return sign > 0
     return np.iinfo(dtype).max if sign > 0 else np.iinfo(dtype).min

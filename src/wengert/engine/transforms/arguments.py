@@ -6,6 +6,7 @@ import contextlib
 import inspect
 import operator
 from collections.abc import Callable, Sequence
+from types import GeneratorType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ from wengert.engine.core.dtypes import (
     is_complex,
     is_inexact,
 )
-from wengert.engine.core.errors import RETURNED, ArgumentError, DtypeError, ShapeError, message
+from wengert.engine.core.errors import RETURNED, YIELDED, ArgumentError, DtypeError, ShapeError, message
 from wengert.engine.core.shapes import shape_of, size
 from wengert.engine.ir.types import show
 from wengert.engine.memory import lay_as
@@ -253,6 +254,7 @@ def flatten_output(
         if not isinstance(value, _NUMBERS):
             requirement = "the function must return arrays, numbers or containers of them"
             hint = "" if has_aux is None else "return other values as aux: (output, aux), has_aux=True"
+            hint = YIELDED if isinstance(value, GeneratorType) else hint
             raise DtypeError(message(operation, requirement, type(value).__name__, hint))
     return outputs, structure, aux
 

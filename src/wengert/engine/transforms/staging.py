@@ -123,7 +123,7 @@ class GraphTrace(Trace):
         _state.written += 1
         location = f"adjoint of {_state.origin}" if _state.origin else self.location()
         if RUNNING.traced and not _state.origin:
-            turns.note(primitive.name, location, self)
+            turns.note(primitive.name, location, self, max(self.level, _state.provisional_level))
         self.equations.append(Equation(primitive.name, operands, outputs, params, location))
         self.locations.update(dict.fromkeys(outputs, location))
         if self.level < _state.provisional_level:

@@ -158,6 +158,12 @@ def runs(function: Callable[..., Any], loss: Exception | None = None, traces: bo
         yield run
 
 
+_ENDLESS = (
+    "a recursion that ends by a value which only a run knows never ends in a trace: write a loop (while), "
+    "or name the argument that ends it in static_argnums of wg.jit"
+)
+
+
 class _Run:
     """The runs of one transform.
 
@@ -210,6 +216,8 @@ class _Run:
             self._losses.append(cast("Exception", problem))
             self.goes_on = True
             return True
+        if self._is_traced and isinstance(problem, RecursionError) and not hasattr(problem, "__notes__"):
+            problem.add_note(_ENDLESS)
         for added in self._added:
             _note(added, code_of(self._function), enters=False)
         # The advice for a call that fails each time is for the names that stand there.
@@ -233,15 +241,16 @@ class _Run:
         self.goes_on = True
         return True
 
-    def has_many(self, count: int) -> bool:
+    def has_many(self, in_all: int, in_one: int) -> bool:
         """Return whether a line was taken so often that the run ends, and another one follows.
 
         Args:
-            count: how often.
+            in_all: how often in all graphs.
+            in_one: how often in the present draft of a graph.
         """
         if self._loops == "staged":  # a loop is unrolled none the less
-            return count > turns.MOST_DRAFTS
-        if count <= turns.MOST_TURNS or self._loops == "unrolled for good":
+            return in_all > turns.MOST_DRAFTS
+        if in_one <= turns.MOST_TURNS or self._loops == "unrolled for good":
             return False
         for load in STAGING_LOADERS:
             load()

@@ -72,25 +72,38 @@ def busiest() -> Callable[[], tuple[str, int]]:
     counts = _state.counts
 
     def found() -> tuple[str, int]:
-        (_, location), count = max(dict(counts).items(), key=operator.itemgetter(1), default=(("", ""), 0))
+        (_, location, *_), count = max(
+            dict(counts).items(), key=operator.itemgetter(1), default=(("", ""), 0)
+        )
         return location, count
 
     return found
 
 
-def note(primitive: str, location: str, trace: Any) -> None:
-    """Count an operation that a trace is going to write; end a run that has written it too often."""
+def note(primitive: str, location: str, trace: Any, draft: int) -> None:
+    """Count an operation that a trace is going to write; end a run that has written it too often.
+
+    Args:
+        primitive: the operation.
+        location: the line.
+        trace: writes it.
+        draft: the same number for all that is written at once: a loop of the program is written more than once, until
+            its types settle, and has no more turns for that.
+    """
     state = _state
     if not state.watched:
         return
-    key = primitive, location
-    count = state.counts[key] = state.counts[key] + 1
+    both = (primitive, location), (primitive, location, draft)
+    for key in both:
+        state.counts[key] += 1
     state.total += 1
     for entry in state.watched:
         if trace not in entry.begun:
             entry.begun[trace] = len(trace.equations)
-    if count > MOST_TURNS:
+    if state.counts[both[0]] > MOST_TURNS:
         for entry in reversed(state.watched):
             is_long = state.total - entry.total > LEAST_EQUATIONS
-            if is_long and entry.run.has_many(count - entry.counts.get(key, 0)):
+            if is_long and entry.run.has_many(
+                *(state.counts[key] - entry.counts.get(key, 0) for key in both)
+            ):
                 raise ManyTurns(entry.run)
