@@ -71,17 +71,6 @@ def updated(weights: Sequence[Any], x: Any, labels: Any) -> list[Any]:
     return [w - 0.02 * slope for w, slope in zip(weights, slopes, strict=True)]
 
 
-class Donated:
-    """Steps of which each writes the weights in the place of those before."""
-
-    def __init__(self, weights: Sequence[Any], *batch: Any) -> None:
-        self.step = wg.jit(updated, donate=0)
-        self.weights, self.batch = [np.array(w) for w in weights], batch
-
-    def __call__(self) -> None:
-        self.weights = self.step(self.weights, *self.batch)
-
-
 def changes(dataset: Dataset, size: int) -> Iterator[Change]:
     """Yield what is measured, with batches of ``size`` images, but for the autoencoder."""
     double, single = (first_batch("cnn", dataset, size, dtype) for dtype in (np.float64, np.float32))
@@ -97,12 +86,8 @@ def changes(dataset: Dataset, size: int) -> Iterator[Change]:
     yield Change("im2col → Fourier transforms", numpy, run(matrix, *double), run(fft, *double))
     yield Change("im2col → Fourier transforms", compiled, native(matrix, *double), native(fft, *double))
     yield Change("im2col → `nn.convolve`", compiled, native(matrix, *double), native(direct, *double))
-    for title, name, given in (
-        ("CNN", "cnn", single),
-        ("RNN", "rnn", rnn),
-        ("autoencoder", "autoencoder", one),
-    ):
-        slopes = gradient(name)
+    for title, given in {"CNN": single, "RNN": rnn, "autoencoder": one}.items():
+        slopes = gradient(title.lower())
         once = run(recorded(slopes, given), *given)
         yield Change("graph built in each step → once", f"{title}, NumPy", run(slopes, *given), once)
         yield Change("NumPy → compiled", title, once, native(slopes, *given))
@@ -116,16 +101,13 @@ def changes(dataset: Dataset, size: int) -> Iterator[Change]:
     yield Change("float64 → float32", compiled, native(direct, *double), native(direct, *single))
     slopes = gradient("rnn")
     yield Change("float64 → float32", "RNN, compiled", native(slopes, *wide_rnn), native(slopes, *rnn))
-    donated = Donated(*one)
-    yield Change(
-        "new weights → `donate`",
-        "autoencoder, compiled step",
-        native(updated, *one),
-        Side(donated, donated.step.memory(donated.weights, *donated.batch)),
-    )
+    held, step = [list(map(np.array, one[0]))], wg.jit(updated, donate=0)
 
+    def donated() -> None:
+        held[0] = step(held[0], *one[1:])
 
-HEAD = ("change", "in", "before", "after", "faster by", "memory before", "after")
+    after = Side(donated, step.memory(held[0], *one[1:]))
+    yield Change("new weights → `donate`", "autoencoder, compiled step", native(updated, *one), after)
 
 
 def changes_table(dataset: Dataset, size: int = 100) -> str:
@@ -134,4 +116,4 @@ def changes_table(dataset: Dataset, size: int = 100) -> str:
     for change in changes(dataset, size):
         rows.append(change.row())
         print(*rows[-1], sep=" | ", flush=True)
-    return table(HEAD, rows, texts=2)
+    return table(["change", "in", "before", "after", "faster by", "memory before", "after"], rows, texts=2)

@@ -9,8 +9,7 @@ import numpy as np
 
 from wengert import nn
 
-Convolution = Callable[[Any, Any], Any]
-"""``(images (n, channels, height, width), filters (f, channels, s, t)) -> (n, f, rows, columns)``"""
+# Images are (n, channels, height, width), filters (f, channels, s, t), results (n, f, rows, columns).
 
 
 def extents(x: Any, w: Any) -> tuple[int, int]:
@@ -53,7 +52,7 @@ def pooled(x: Any, copies: bool = False) -> Any:
     return np.maximum(np.maximum(a, b), np.maximum(c, d))
 
 
-def cnn_loss(convolve: Convolution) -> Callable[..., Any]:
+def cnn_loss(convolve: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     """Return the loss of the papers' CNN with a convolution; the weights are those of `wengert.train`, in a list."""
 
     def loss(weights: Sequence[Any], x: Any, labels: Any) -> Any:

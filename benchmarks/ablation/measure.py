@@ -16,12 +16,8 @@ def compare(
 ) -> tuple[float, float, float]:
     """Return the median times of two calls that take turns, and the median of the first over the second.
 
-    Args:
-        first: a call.
-        second: another.
-        turns: their number.
-        clock: the time that counts: by default that of the processor, which other programs do not lengthen.
-        least: the seconds of a turn, for which short calls are repeated.
+    The time is that of the processor, which other programs do not lengthen much; short calls are repeated to the least
+    seconds of a turn.
     """
     times: list[list[float]] = []
     counts = [1, 1]

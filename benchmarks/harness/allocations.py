@@ -11,27 +11,20 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from unittest.mock import patch
 
 _SOURCE = Path(__file__).parents[2] / "tests" / "compiler" / "allocation.c"
 
 
 @contextmanager
-def counted() -> Iterator[bool]:
-    """Count the requests of the processes that start meanwhile; yield whether this is possible.
-
-    It needs Linux and a C compiler.
-    """
-    if not sys.platform.startswith("linux") or shutil.which("cc") is None:
-        yield False
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        library = Path(folder) / "allocation.so"
-        subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", library, _SOURCE, "-ldl"], check=True)
-        os.environ["LD_PRELOAD"] = str(library)
-        try:
-            yield True
-        finally:
-            del os.environ["LD_PRELOAD"]
+def counted() -> Iterator[None]:
+    """Count the requests of the processes that start meanwhile, on Linux with a C compiler."""
+    with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ):
+        if sys.platform.startswith("linux") and shutil.which("cc"):
+            library = f"{folder}/allocation.so"
+            subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", library, _SOURCE, "-ldl"], check=True)
+            os.environ["LD_PRELOAD"] = library
+        yield
 
 
 def requested() -> int | None:
