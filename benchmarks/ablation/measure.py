@@ -21,17 +21,19 @@ def compare(
     """
     times: list[list[float]] = []
     counts = [1, 1]
-    for number in range(-1, turns):
+    for number in range(
+        -2, turns
+    ):  # the first time, compiled code is made ready; the second time tells the counts
         turn = []
         for place, call in enumerate((first, second)):
             start = clock()
             for _ in range(counts[place]):
                 call()
             turn.append((clock() - start) / counts[place])
-        if number < 0:
-            counts = [max(1, round(least / max(seconds, 1e-7))) for seconds in turn]
-        else:
+        if number >= 0:
             times.append(turn)
+        elif number == -1:
+            counts = [max(1, round(least / max(seconds, 1e-7))) for seconds in turn]
     before, after = (statistics.median(column) for column in zip(*times, strict=True))
     return before, after, statistics.median(a / b for a, b in times)
 

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from unittest.mock import patch
@@ -17,7 +17,7 @@ _SOURCE = Path(__file__).parents[2] / "tests" / "compiler" / "allocation.c"
 
 
 @contextmanager
-def counted() -> Iterator[None]:
+def counted() -> Generator[None]:
     """Count the requests of the processes that start meanwhile, on Linux with a C compiler."""
     with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ):
         if sys.platform.startswith("linux") and shutil.which("cc"):
