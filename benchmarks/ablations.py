@@ -30,8 +30,7 @@ PARTS: dict[str, Callable[[Dataset, int], Result]] = {
     "codes": lambda dataset, runs: training.codes(dataset),
     "dataflow": lambda dataset, runs: dataflow.dataflow(dataset),
 }
-"""The parts by name, which is that of the table; from the data and the number of runs, each makes its table, or the
-table and a picture."""
+"""By the name of its table, what makes it, and perhaps a picture, from the data and the number of runs."""
 
 
 def written(name: str, result: Result) -> None:

@@ -17,8 +17,7 @@ from wengert.engine.machine.costs import COSTS, is_large, total_work
 from wengert.engine.nest.nest import Loop, Nest
 from wengert.engine.nest.rewrite import can_pass
 
-GRADIENTS = {"cnn": 100, "rnn": 100, "lstm": 100, "autoencoder": 1}
-"""Networks, and the examples of a batch."""
+GRADIENTS = {"cnn": 100, "rnn": 100, "lstm": 100, "autoencoder": 1}  # the examples of a batch
 
 
 def product(a: Any) -> Any:
@@ -45,7 +44,6 @@ def pairs(scale: int) -> Iterator[tuple[str, Callable[..., Any], Any, Any]]:
         ("two maps of 1,000,000 elements", elements, (1_000_000 // scale,)),
         ("two maps of 10,000 elements", elements, (10_000 // scale,)),
         ("two recurrences, 100,000 steps", recurrence, (100_000 // scale,)),
-        ("two recurrences, 1,000 steps", recurrence, (1_000 // scale,)),
     ):
         a, b = rng.standard_normal((2, *shape)) / np.sqrt(shape[0])
         yield name, function, a, b

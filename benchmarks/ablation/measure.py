@@ -58,7 +58,6 @@ class Side(NamedTuple):
 
     @property
     def memory(self) -> int:
-        """The most bytes that a call holds."""
         return peak(self.call) + self.arena
 
 

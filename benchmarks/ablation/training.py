@@ -100,12 +100,6 @@ def plain_rnn(rng: np.random.Generator) -> nn.Chain:
     return nn.Chain(layer, nn.Dense(64, 10, seed=rng))
 
 
-def smooth(numbers: Any, width: int = 50) -> Any:
-    """Return means of neighbours."""
-    width = min(width, len(numbers))
-    return np.convolve(numbers, np.full(width, 1 / width), "valid")
-
-
 def weights(dataset: Dataset, runs: int, epochs: int = 5) -> tuple[str, bytes]:
     """Return the table and the picture of the RNN from Glorot's weights and from ours."""
     figure, axes = new_figure(1, 2, 9, 3)
@@ -120,7 +114,8 @@ def weights(dataset: Dataset, runs: int, epochs: int = 5) -> tuple[str, bytes]:
         rows.append([name, f"{np.mean(scores):.2%}", f"{min(scores):.2%}", f"{max(scores):.2%}", *losses])
         for axis, title in zip(axes[0], ("loss", "accuracy"), strict=True):
             curve = np.mean([watch.losses if title == "loss" else watch.scores for watch in found], axis=0)
-            axis.plot(smooth(curve), lw=1, label=name)
+            width = min(50, len(curve))
+            axis.plot(np.convolve(curve, np.full(width, 1 / width), "valid"), lw=1, label=name)
             axis.set(title=f"RNN: training {title}", xlabel="batch")
             axis.grid(alpha=0.3)
     axes[0, 0].legend()
