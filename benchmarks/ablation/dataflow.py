@@ -43,7 +43,7 @@ def pairs(scale: int) -> Iterator[tuple[str, Callable[..., Any], Any, Any]]:
         ("two products of matrices, 512 x 512", product, (512 // scale,) * 2),
         ("two maps of 1,000,000 elements", elements, (1_000_000 // scale,)),
         ("two maps of 10,000 elements", elements, (10_000 // scale,)),
-        ("two recurrences, 100,000 steps", recurrence, (100_000 // scale,)),
+        ("two recurrences, 200,000 steps", recurrence, (200_000 // scale,)),
     ):
         a, b = rng.standard_normal((2, *shape)) / np.sqrt(shape[0])
         yield name, function, a, b

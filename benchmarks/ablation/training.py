@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from harness import measurements, plot
-from harness.allocations import counted
+from harness import allocations, measurements, plot
 from harness.contest import Round, Trial, hold
 from harness.contestants import Contestant, is_installed
 from papers import Watch
@@ -20,6 +19,7 @@ from wengert import nn, optim
 from wengert.data import Dataset
 from wengert.train import TASKS, Task, fit, train
 from wengert.train.plots import new_figure, png, reconstructions
+from wengert.train.reporters import counted
 
 LIBRARIES = (
     Contestant("wengert", "jit"),
@@ -28,9 +28,6 @@ LIBRARIES = (
     Contestant("tensorflow", "function"),
 )
 """Those of the papers, which used Flux as well, and Wengert in double precision."""
-
-
-# -- several libraries -----------------------------------------------------------------------------------
 
 
 def libraries(
@@ -47,7 +44,7 @@ def libraries(
     def failed(contestant: Contestant, error: Exception) -> None:
         print(f"left out: {contestant}: {error}", file=sys.stderr)
 
-    with counted():
+    with allocations.counted():
         for network, seed in itertools.product(networks, range(runs)):
             measured += hold(Round(network, 1, seed), chosen, dataset, limit, epochs, failed)
             print(network, "seed", seed, file=sys.stderr)
@@ -57,7 +54,7 @@ def libraries(
             str(line.contestant),
             f"{line.seconds:.2f}",
             f"{line.ratio:.1f} x",
-            f"{line.fresh / 1e9:.2g}",
+            f"{line.fresh / 1e9:.1f}",
             f"{line.peak / 1e6:.0f}",
             line.score.show(".2%", ".2%"),
             line.loss.show(".3f", ".3f"),
@@ -65,11 +62,8 @@ def libraries(
         for line in measurements.lines(measured)
     ]
     head = ("network", "library", "s an epoch", "to Wengert", "GB asked for", "peak, MB", "accuracy", "loss")
-    text = f"{table(head, rows, texts=2)}\n\nAccuracy and loss are means of {runs} runs of {epochs} epochs."
-    return text, plot.comparison(measured)
-
-
-# -- training of Wengert's own ---------------------------------------------------------------------------
+    caption = f"Accuracy and loss, after {counted(epochs, 'epoch')}, are means over {counted(runs, 'seed')}."
+    return f"{table(head, rows, texts=2)}\n\n{caption}", plot.comparison(measured)
 
 
 def watched(task: Task, data: str, dataset: Dataset, epochs: int, runs: int) -> list[Watch]:
@@ -88,7 +82,7 @@ def fashion(dataset: Dataset, runs: int, epochs: int = 15) -> str:
     scores = np.array([[epoch.test_score for epoch in watch.epochs] for watch in found])
     shown = [number for number in (1, 2, 5, 10, 15) if number <= epochs]
     rows = [
-        [f"{name} of {runs} runs", *(f"{function(scores[:, number - 1]):.2%}" for number in shown)]
+        [f"{name} of {counted(runs, 'run')}", *(f"{function(scores[:, number - 1]):.2%}" for number in shown)]
         for name, function in (("mean", np.mean), ("least", np.min))
     ]
     return table(["accuracy after epoch", *map(str, shown)], rows)
