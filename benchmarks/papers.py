@@ -32,15 +32,17 @@ CLASSIFIERS: dict[str, Task] = {
 
 
 class Watch:
-    """Records the loss of each step and the result of each epoch."""
+    """Records the loss and the score of each step, and the result of each epoch."""
 
     def __init__(self, last_step: int | None = None) -> None:
         self.last_step = last_step
         self.losses: list[float] = []
+        self.scores: list[float] = []
         self.epochs: list[Any] = []
 
     def on_steps(self, progress: Any, state: Any) -> None:
         self.losses.extend(progress.losses)
+        self.scores.extend(progress.scores)
         if self.last_step is not None and progress.step >= self.last_step:
             raise KeyboardInterrupt  # ends the run, as Ctrl-C does
 

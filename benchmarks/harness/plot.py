@@ -1,4 +1,4 @@
-"""The picture of a comparison: accuracy and time by epoch."""
+"""The picture of a comparison: accuracy, memory and time by epoch."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from wengert.train.reporters import counted
 
 
 def comparison(trials: Sequence[Trial]) -> bytes:
-    """Draw the test accuracy, or the loss, and the seconds of each epoch, for each network.
+    """Draw the test accuracy, or the loss, the new memory and the seconds of each epoch, for each network.
 
     A line is the mean over the seeds; the band around it reaches from the least to the greatest.
     """
     networks = list(dict.fromkeys(trial.network for trial in trials))
     threads = list(dict.fromkeys(trial.threads for trial in trials))
-    figure, axes = new_figure(len(networks), 1 + len(threads), 4.5 * (1 + len(threads)), 3.4 * len(networks))
+    figure, axes = new_figure(len(networks), 2 + len(threads), 4.5 * (2 + len(threads)), 3.4 * len(networks))
     contestants = dict.fromkeys(trial.contestant for trial in trials)
     colours = {contestant: f"C{number}" for number, contestant in enumerate(contestants)}
     for row, network in zip(axes, networks, strict=True):
@@ -28,7 +28,9 @@ def comparison(trials: Sequence[Trial]) -> bytes:
         score = "test accuracy" if NETWORKS[network].classifies else "test loss"
         _curves(row[0], chosen, threads[0], "test_score", colours)
         row[0].set(title=f"{NETWORKS[network].title}: {score}", xlabel="epoch")
-        for axis, count in zip(row[1:], threads, strict=True):
+        _curves(row[1], chosen, threads[0], "fresh", colours)
+        row[1].set(title="bytes of new memory an epoch", xlabel="epoch")
+        for axis, count in zip(row[2:], threads, strict=True):
             _curves(axis, chosen, count, "seconds", colours)
             axis.set(title=f"seconds an epoch, {counted(count, 'thread')}", xlabel="epoch")
             axis.set_yscale("log")

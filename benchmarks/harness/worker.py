@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from harness import shared
+from harness import allocations, shared
 from harness.engine import serve
 from harness.trainers.jax_trainer import JaxTrainer
 from harness.trainers.tensorflow_trainer import TensorflowTrainer
@@ -47,7 +47,12 @@ TRAINERS: dict[str, type[Trainer]] = {
 
 
 def fresh_memory() -> int:
-    """Return the bytes that the system has handed out to this process so far: pages touched for the first time."""
+    """Return the bytes that the system has handed out to this process so far: pages touched for the first time.
+
+    Where `harness.allocations` counts requests, their bytes, of memory that is used again, too.
+    """
+    if (counted := allocations.requested()) is not None:
+        return counted
     if resource is None:
         return 0
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt * resource.getpagesize()

@@ -1,4 +1,4 @@
-/* Stands before the C library and counts the requests for memory while it watches. */
+/* Stands before the C library and counts the requests for memory, and their bytes, while it watches. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -7,12 +7,13 @@
 #include <sys/types.h>
 
 static int watching;
-static long requests;
+static long requests, bytes;
 static size_t largest;
 
 static void note(size_t size) {
     if (!__atomic_load_n(&watching, __ATOMIC_SEQ_CST)) return;
     __atomic_fetch_add(&requests, 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&bytes, (long)size, __ATOMIC_SEQ_CST);
     size_t before = __atomic_load_n(&largest, __ATOMIC_SEQ_CST);
     while (size > before &&
            !__atomic_compare_exchange_n(&largest, &before, size, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
@@ -21,6 +22,7 @@ static void note(size_t size) {
 
 void allocation_watch(int on) { __atomic_store_n(&watching, on, __ATOMIC_SEQ_CST); }
 long allocation_requests(void) { return __atomic_exchange_n(&requests, 0, __ATOMIC_SEQ_CST); }
+long allocation_bytes(void) { return __atomic_load_n(&bytes, __ATOMIC_SEQ_CST); }
 size_t allocation_largest(void) { return __atomic_exchange_n(&largest, 0, __ATOMIC_SEQ_CST); }
 
 /* Watches while a compiled program runs, and nothing else of this thread does. */

@@ -321,6 +321,22 @@ def test_containers_are_taken_apart_and_put_together() -> None:
     assert "return {'layer': " in gradient
 
 
+def test_layers_are_put_together_without_their_own_constructors() -> None:
+    @dataclasses.dataclass
+    class Halved:
+        value: Any
+        kind: str = tree.static("half")
+
+        def __post_init__(self) -> None:
+            self.value = self.value / 2
+
+    model = wg.nn.Chain(wg.nn.Dense(3, 2, seed=0), np.tanh, wg.nn.Dense(2, 1, seed=1, bias=False))
+    double = tree.map_tree(np.float64, model)
+    program = check(wg.grad(lambda model, x: np.sum(model(x) ** 2)), double, np.ones((4, 3)))
+    assert "instance(Dense, weight=" in program
+    check(wg.grad(lambda half: half.value**2), Halved(3.0))
+
+
 def test_a_script_runs_alone(tmp_path: Any) -> None:
     script = tmp_path / "gradient.py"
     layers = cases()["autoencoder"][1]

@@ -12,7 +12,7 @@ from dataclasses import replace
 from wengert.compiler.passes.anti_dependences import order_anti_dependences
 from wengert.compiler.passes.block_batches import block_batches
 from wengert.compiler.passes.carry_elements import carry_elements
-from wengert.compiler.passes.coalesce import coalesce
+from wengert.compiler.passes.coalesce import coalesce, coalesce_loops
 from wengert.compiler.passes.fuse import fuse
 from wengert.compiler.passes.fuse_map_reduce import fuse_map_reduce
 from wengert.compiler.passes.limit_copies import limit_copies
@@ -168,6 +168,7 @@ PASSES: tuple[Pass, ...] = (
         lambda unit: replace(unit, nests=sink_sums(unit.program, unit.target)),
         optimises,
     ),
+    _on_nests("coalesce_loops", "coalesce copies that are most of the work of a program", coalesce_loops),
     Pass(
         "block_batches",
         "run a chain of nests for a block of examples at a time, block by block or in parallel",

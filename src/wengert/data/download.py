@@ -25,19 +25,17 @@ _LIMIT = 1 << 26  # more than any known file; a server must not fill the disk
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file to download: its name, the last part of its URL, and its SHA-256 in hexadecimal digits.
+    """A file to download: its name, the last part of its URL, and the SHA-256 of its content in hexadecimal digits.
 
-    The digest is of the file as sent, if ``packed``; otherwise of the unpacked content, which is the same at mirrors
-    that compress differently.
+    The content is unpacked first: it is the same at mirrors that compress differently.
     """
 
     name: str
     sha256: str
-    packed: bool = False
 
     def matches(self, path: Path) -> bool:
         """Return whether the file at ``path`` has the digest."""
-        with open(path, "rb") if self.packed else unpacked(path) as stream:
+        with unpacked(path) as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest() == self.sha256
 
 

@@ -9,7 +9,7 @@ import keyword
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 from wengert.engine.core import tree
 from wengert.engine.core.calls import advising
@@ -176,7 +176,9 @@ class _Writer:
         if dataclasses.is_dataclass(kind):
             fields = [f"{key}={part}" for key, part in zip(structure.keys, parts, strict=True)]
             fields += [f"{key}={self._fixed(value)}" for key, value in structure.fixed]
-            return f"{self._class(kind)}({', '.join(fields)})"
+            own = hasattr(kind, "__post_init__") or not cast("Any", kind).__dataclass_params__.init
+            name = self._class(kind)
+            return f"instance({', '.join([name, *fields])})" if own else f"{name}({', '.join(fields)})"
         return f"{self._class(kind)}([{', '.join(parts)}])"
 
     def _class(self, kind: Any) -> str:

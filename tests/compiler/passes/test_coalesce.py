@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -158,3 +159,23 @@ def programs(draw: st.DrawFn) -> Program:
 @examples(1000)
 def test_drawn_programs(program: Program, yes: bool) -> None:
     assert results(coalesce(program), yes=yes) == results(program, yes=yes)
+
+
+@pytest.mark.slow
+def test_turns_that_write_elements_copy_no_array() -> None:
+    """Copies of what a loop carries are gone before examples are put into blocks, which would keep them."""
+
+    def by_loops(w: Any, x: Any) -> Any:
+        y = np.zeros((len(x), len(w), 26, 26))
+        for k in range(len(w)):
+            for i in range(26):
+                for j in range(26):
+                    y[:, k, i, j] = np.sum(x[:, :, i : i + 3, j : j + 3] * w[k], axis=(1, 2, 3))
+        return np.sum(np.tanh(y))
+
+    rng = np.random.default_rng(0)
+    w, x = rng.standard_normal((6, 1, 3, 3)), rng.standard_normal((10, 1, 28, 28))
+    slope = wg.jit(wg.grad(by_loops))
+    expected = wg.grad(lambda w: np.sum(np.tanh(wg.nn.convolve(x, w))))(w)
+    np.testing.assert_allclose(slope(w, x), expected, rtol=1e-9)
+    assert slope.report(w, x).bytes < 20e6, "a copy in each turn would move gigabytes"

@@ -12,7 +12,18 @@ from dataclasses import replace
 from wengert.compiler.passes.interference import Interference, whole_copy
 from wengert.engine.machine import costs
 from wengert.engine.nest.expression import Buffer
-from wengert.engine.nest.nest import Loop, Program, Step, While, all_steps, map_blocks, reads, writes
+from wengert.engine.nest.nest import (
+    Loop,
+    Nest,
+    Program,
+    Step,
+    While,
+    all_steps,
+    inner_blocks,
+    map_blocks,
+    reads,
+    writes,
+)
 from wengert.engine.nest.rewrite import renamed
 
 _LINE = 64
@@ -29,6 +40,24 @@ def coalesce(program: Program) -> Program:
     while more:  # united buffers may allow others to unite
         more = sum(names.unite(source, target) for source, target in copies) > 0
     return replace(program, steps=renamed(_without_copies(program.steps, names.of), names.of))
+
+
+def coalesce_loops(program: Program) -> Program:
+    """Return the program without unnecessary copies, if copies are most of its work: blocks of examples keep them."""
+    copied = _copied(program.steps)
+    return coalesce(program) if copied and 2 * copied > costs.total_work(program.steps) else program
+
+
+def _copied(steps: Sequence[Step]) -> int:
+    """Return the work of copies of whole buffers."""
+    total = 0
+    for step in steps:
+        if isinstance(step, Nest):
+            total += costs.operation_count(step) if whole_copy(step) else 0
+        else:
+            turns = step.counter.extent if isinstance(step, Loop) else 1
+            total += turns * sum(map(_copied, inner_blocks(step)))
+    return total
 
 
 class _Names:

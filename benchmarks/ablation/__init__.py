@@ -1,0 +1,1 @@
+"""The papers' optimisations, each measured against what it replaced: see `ablations.py`."""
