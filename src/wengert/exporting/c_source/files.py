@@ -15,7 +15,7 @@ from wengert.engine.machine.target import Target
 from wengert.exporting.c_files import described_leaves, header_of, parameter, self_test
 from wengert.exporting.c_source.layout import wrapped
 from wengert.exporting.c_source.program import Source, write_function
-from wengert.exporting.c_source.scalars import Operations
+from wengert.exporting.c_source.operations import Operations
 
 _CONTRACTION = """\
 /* Products and sums are rounded apart, so that the same formula has the same bits wherever it is compared. */
@@ -86,7 +86,7 @@ const char *{name}_error(int code);
 
 def _source(sources: Sequence[Source], name: str, operations: Operations, is_fast: bool) -> str:
     functions = "\n".join(f"{source.text}\n\n{_explanation(source)}" for source in sources)
-    helpers = operations.texts()
+    helpers = "\n".join(operations.functions.values())
     body = "\n".join(line for long in f"{helpers}\n{functions}".split("\n") for line in wrapped(long))
     includes = ["math.h"] * bool(re.search(r"\b\w+\(|NAN|INFINITY", body))
     includes += ["stdbool.h"] * bool(re.search(r"\bbool\b|\btrue\b|\bfalse\b", body))

@@ -13,7 +13,7 @@ from typing import Any
 
 from wengert.compiler.freestanding.names import RESERVED
 from wengert.engine.core.notebooks import readable
-from wengert.exporting.c_source.helpers import is_reserved
+from wengert.exporting.c_source.operations import is_reserved
 
 _WIDTH = 100
 _ADJOINT = "adjoint of "

@@ -36,7 +36,8 @@ from wengert.engine.nest.nest import (
 from wengert.exporting.c_source.dead_stores import certain, read_elsewhere, without_dead_stores
 from wengert.exporting.c_source.layout import Names, Sources, harmless
 from wengert.exporting.c_source.nests import INT_MAX, NestWriter, Writer
-from wengert.exporting.c_source.scalars import Operations, Unsupported, Value, literal, primary
+from wengert.exporting.c_source.operations import Operations, Unsupported
+from wengert.exporting.c_source.values import Value, literal, primary
 from wengert.exporting.c_source.sorts import order_function, sort_lines
 from wengert.exporting.c_source.vectors import has_vectors
 from wengert.exporting.c_types import c_type
@@ -395,7 +396,7 @@ class _FunctionWriter:
 
         kind = c_type(step.operand.dtype)
         self.operations.compares |= step.operand.dtype.kind == "f"
-        self.operations.functions.setdefault(order_function(step.operand.dtype, kind))
+        self.operations.functions.setdefault(f"order_{step.operand.dtype}", order_function(step.operand.dtype, kind))
         lines += sort_lines(step, name, kind)
 
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from wengert.engine.machine.costs import FUNCTION, OPERATION_COSTS
 from wengert.engine.machine.target import Target
 from wengert.engine.nest.expression import Apply, Expression, Guard, Load, Reduce, loads, walk
 from wengert.engine.nest.index import Computed, Digit, Dim, Term, flatten
 from wengert.engine.nest.nest import Nest
-from wengert.exporting.c_source.scalars import CHEAP
 
 ROW = 256
 """The points of a row whose sums an array holds."""
+UNROLLED = 4
+"""The terms that are added to a row of sums at a time."""
 PARTS = 8
 """The sums into which a long one is split."""
+_CHEAP = 3
+"""The additions that an operation of a few instructions costs at most."""
 _LEAST = 128
 """The points of a row at least."""
 
@@ -30,6 +34,11 @@ def has_vectors(target: Target) -> bool:
     return architecture in ("x86_64", "aarch64", "arm64") or any(
         feature in target.features for feature in ("+neon", "+simd128", "+mve.fp", "+v,")
     )
+
+
+def is_cheap(node: Apply) -> bool:
+    """Return whether an operation costs no more than a few instructions."""
+    return OPERATION_COSTS.get(node.operation, FUNCTION) <= _CHEAP
 
 
 def can_share_rows(nest: Nest, dim: Dim) -> bool:
@@ -54,13 +63,13 @@ def can_split(nodes: Sequence[Reduce], dim: Dim) -> bool:
     ):
         return False
     bodies = [node.body for node in nodes]
-    return dim.extent >= 4 * PARTS and all(map(_is_simple, bodies)) and _go_along(bodies, dim)
+    return dim.extent >= PARTS and all(map(_is_simple, bodies)) and _go_along(bodies, dim)
 
 
 def _is_simple(body: Expression) -> bool:
     """Return whether a value is made of a few instructions, without conditions on indices and other reductions."""
     return all(
-        (isinstance(node, Apply) and node.operation in CHEAP) or not isinstance(node, (Apply, Guard, Reduce))
+        (isinstance(node, Apply) and is_cheap(node)) or not isinstance(node, (Apply, Guard, Reduce))
         for node in walk(body)
     )
 
