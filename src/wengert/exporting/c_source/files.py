@@ -14,9 +14,15 @@ from wengert.engine.core.files import replace_all
 from wengert.engine.machine.target import Target
 from wengert.exporting.c_files import described_leaves, header_of, parameter, self_test
 from wengert.exporting.c_source.layout import wrapped
-from wengert.exporting.c_source.program import Source, write_function
 from wengert.exporting.c_source.operations import Operations
+from wengert.exporting.c_source.program import Source, write_function
 
+_FLAGS = """\
+/* Nothing reads errno or the flags of the floating-point unit: choices and roots may be those of vectors. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-math-errno", "no-trapping-math")
+#endif
+"""
 _CONTRACTION = """\
 /* Products and sums are rounded apart, so that the same formula has the same bits wherever it is compared. */
 #if defined(__GNUC__) && !defined(__clang__)
@@ -96,6 +102,7 @@ def _source(sources: Sequence[Source], name: str, operations: Operations, is_fas
 
 {"".join(f"#include <{header}>{chr(10)}" for header in includes)}
 {"" if is_fast else _NOT_FAST}
+{_FLAGS}
 {_CONTRACTION if operations.compares else ""}
 {body.lstrip()}"""
     return re.sub(r"\n{3,}", "\n\n", text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -33,23 +33,10 @@ from wengert.engine.nest.expression import (
 )
 from wengert.engine.nest.index import Computed, Digit, Dim, Index, Term, flatten, without_unit
 from wengert.engine.nest.nest import Nest, Store
+from wengert.exporting.c_source import values as c
 from wengert.exporting.c_source.layout import Names
 from wengert.exporting.c_source.operations import Operations, Unsupported
-from wengert.exporting.c_source.values import (
-    CHOICE,
-    PRIMARY,
-    SUM,
-    UNARY,
-    Value,
-    c_type,
-    choice,
-    infix,
-    literal,
-    negation,
-    negative,
-    parenthesised,
-    primary,
-)
+from wengert.exporting.c_source.values import Value
 from wengert.exporting.c_source.vectors import PARTS, ROW, UNROLLED, can_share_rows, can_split, is_cheap
 
 INT_MAX = 2**31 - 1
@@ -128,7 +115,7 @@ class NestWriter:
             for node in self.nest.reductions():
                 groups.setdefault(node.dims, []).append(node)
             for along, nodes in groups.items():
-                self._reduce(nodes, [store for store in self.nest.stores if store.along and store.along == along])
+                self._reduce(nodes, [store for store in self.nest.stores if along and store.along == along])
             self._store([store for store in self.nest.stores if not store.along], declare)
 
     # -- blocks ------------------------------------------------------------------------------------------
@@ -182,7 +169,8 @@ class NestWriter:
         """Open the loops over dimensions."""
         with ExitStack() as stack:
             for dim in dims:
-                stack.enter_context(self._loop(dim, *(ranges[dim]() if ranges and dim in ranges else ())))
+                start, stop = ranges[dim]() if ranges and dim in ranges else ("0", "")
+                stack.enter_context(self._loop(dim, start, stop))
             yield
 
     # -- stores ------------------------------------------------------------------------------------------
@@ -197,7 +185,7 @@ class NestWriter:
                 value = self._named(value)
             position = self._position(store.buffer, store.indices)
             if any(written.intersection(node.facts.buffers) for node in computed(store.indices)):
-                position = self._named(Value(position, SUM, INT64)).text
+                position = self._named(Value(position, c.SUM, INT64)).text
             pending.append((store, position, value))
             written.add(store.buffer)
         for store, position, value in pending:
@@ -205,7 +193,7 @@ class NestWriter:
             if store.combiner:
                 self._line(self.operations.combined(store.combiner, place, value))
             else:
-                is_int = value.dtype == BOOL and value.level == UNARY  # to some compilers
+                is_int = value.dtype == BOOL and value.level == c.UNARY  # to some compilers
                 self._line(f"{declare(store.buffer)}{place} = {'(bool)' * is_int}{value.text};")
 
     # -- reductions --------------------------------------------------------------------------------------
@@ -231,15 +219,15 @@ class NestWriter:
     def _total(self, node: Reduce, body: Expression) -> _Total:
         """Declare the variables of a reduction."""
         name, start = self._new(_TOTALS[node.combiner]), self._neutral(node)
-        self._line(f"{c_type(node.body.dtype)} {name} = {start};")
+        self._line(f"{c.type_of(node.body.dtype)} {name} = {start};")
         place = self._new("place") if node.returns_index else ""
         if place:
             self._line(f"int64_t {place} = 0;")
-        self._block.known[id(node)] = primary(place or name, node.dtype)
+        self._block.known[id(node)] = c.primary(place or name, node.dtype)
         return _Total(node, body, name, place)
 
     def _neutral(self, node: Reduce) -> str:
-        return literal(scalars.neutral(node.combiner, node.body.dtype), node.body.dtype).text
+        return c.literal(scalars.neutral(node.combiner, node.body.dtype), node.body.dtype).text
 
     def _step(self, totals: Sequence[_Total]) -> None:
         """Write a turn of reductions."""
@@ -266,9 +254,9 @@ class NestWriter:
         self.names.open()
         first = self.names.new("first")
         with self._inside(f"for (int {first} = 0; {first} < {dim.extent}; {first} += {ROW})"):
-            end = Value(f"{first} + {ROW}", SUM, INT64)
+            end = Value(f"{first} + {ROW}", c.SUM, INT64)
             if dim.extent % ROW:
-                end = self._extreme([end, literal(dim.extent, INT64)], "<", "end")
+                end = self._extreme([end, c.literal(dim.extent, INT64)], "<", "end")
             self._strip(dim, first, end.text)
         self.names.close()
 
@@ -279,7 +267,7 @@ class NestWriter:
         totals: list[_Total] = []
         for node, body in zip(nodes, bodies, strict=True):
             totals.append(_Total(node, body, self._new(f"{_TOTALS[node.combiner]}s")))
-            self._line(f"{c_type(body.dtype)} {totals[-1].cell}[{min(dim.extent, ROW)}];")
+            self._line(f"{c.type_of(body.dtype)} {totals[-1].cell}[{min(dim.extent, ROW)}];")
 
         @contextmanager
         def points() -> Generator[list[_Total]]:
@@ -290,48 +278,45 @@ class NestWriter:
         with points() as cells:
             for total in cells:
                 self._line(f"{total.cell} = {self._neutral(total.node)};")
-        reduced, whole = list(without_unit(nodes[0].dims)), 0
-        is_sum = all(node.combiner == "add" and node.dtype.kind == "f" for node in nodes)
-        if reduced and is_sum and reduced[-1] not in ranges:
-            whole = reduced[-1].extent // UNROLLED * UNROLLED
-        with self._loops(reduced[:-1] if whole else reduced, ranges):
-            if whole:
-                with self._loop(reduced[-1], "0", str(whole), UNROLLED) as counter, points() as cells:
-                    self._steps(cells, reduced[-1], counter)
-            if not whole:
-                with points() as cells:
-                    self._step(cells)
-            elif whole < reduced[-1].extent:
-                with self._loop(reduced[-1], str(whole)), points() as cells:
-                    self._step(cells)
+        *outer, dim_of_sum = without_unit(nodes[0].dims)
+        with self._loops(outer, ranges):
+            for start, stop, turns in _spans(nodes, dim_of_sum, ranges):
+                with self._loop(dim_of_sum, start, stop, turns), points() as cells:
+                    self._turns(cells, dim_of_sum, turns)
         with points() as cells:
-            self._block.known.update((id(total.node), primary(total.cell, total.node.dtype)) for total in cells)
+            for total in cells:
+                self._block.known[id(total.node)] = c.primary(total.cell, total.node.dtype)
             self._store(self.nest.stores)
 
-    def _steps(self, totals: Sequence[_Total], dim: Dim, counter: str) -> None:
+    def _turns(self, totals: Sequence[_Total], dim: Dim, count: int) -> None:
         """Write some turns of sums at once, which load and store each sum once."""
+        if count == 1:
+            self._step(totals)
+            return
+        counter = self.writer.counters[dim]
         for node, body, cell, _ in totals:
-            value = primary(cell, node.dtype)
-            for number in range(UNROLLED):
+            value = c.primary(cell, node.dtype)
+            for number in range(count):
                 self.writer.counters[dim] = f"{counter} + {number}" if number else counter
                 known = [(block, dict(block.known)) for block in self.blocks if dim in block.dims]
-                value = infix("+", value, self.value(body), node.dtype)
+                value = c.infix("+", value, self.value(body), node.dtype)
                 for block, before in known:  # what it learned is that of one turn
                     block.known = before
-            self.writer.counters[dim] = counter
             self._line(f"{cell} = {value.text};")
+        self.writer.counters[dim] = counter
 
     def _parts(self, dim: Dim, totals: Sequence[_Total]) -> None:
         """Write sums along a dimension as some sums each, which are those of a vector, and add these up in pairs."""
         whole = dim.extent // PARTS * PARTS
         parts = [self._new("parts") for _ in totals]
         for total, name in zip(totals, parts, strict=True):
-            self._line(f"{c_type(total.body.dtype)} {name}[{PARTS}] = {{0}};")
+            self._line(f"{c.type_of(total.body.dtype)} {name}[{PARTS}] = {{0}};")
         with self._loop(dim, "0", str(whole), PARTS) as first:
             place = self.names.counter()
             with self._inside(f"for (int {place} = 0; {place} < {PARTS}; {place}++)"):
                 self.writer.counters[dim] = f"{first} + {place}"
-                self._step([total._replace(cell=f"{name}[{place}]") for total, name in zip(totals, parts, strict=True)])
+                pairs = zip(totals, parts, strict=True)
+                self._step([total._replace(cell=f"{name}[{place}]") for total, name in pairs])
         self.names.open()
         half, place = self.names.new("half"), self.names.counter()
         inner = f"for (int {place} = 0; {place} < {half}; {place}++)"
@@ -347,9 +332,11 @@ class NestWriter:
 
     def _ranges(self, nodes: Sequence[Reduce]) -> tuple[_Ranges, list[Expression]]:
         """Return the loops of a sum that leave out what its guard sets to zero, and the bodies without that guard."""
-        guard = nodes[0].body
-        if len(nodes) > 1 or nodes[0].combiner != "add" or not isinstance(guard, Guard) or not is_zero(guard.otherwise):
-            return {}, [node.body for node in nodes]
+        match nodes:
+            case [Reduce(combiner="add", body=Guard(otherwise=otherwise) as guard)] if is_zero(otherwise):
+                pass
+            case _:
+                return {}, [node.body for node in nodes]
         bounds: dict[Dim, list[tuple[Index, int]]] = {}
         left: list[tuple[Index, int]] = []
         for index, extent in guard.conditions:
@@ -368,22 +355,19 @@ class NestWriter:
         starts, stops = [Index(0)], [Index(dim.extent)]
         for index, extent in tests:
             base = index - Index.of(dim) * index.coefficient(dim)
-            if index.coefficient(dim) == 1:
-                starts.append(base * -1)
-                stops.append(base * -1 + extent)
-            else:
-                starts.append(base - (extent - 1))
-                stops.append(base + 1)
+            low = base * -1 if index.coefficient(dim) == 1 else base - (extent - 1)
+            starts.append(low)
+            stops.append(low + extent)
         lowest = [index for index in starts if not any(_is_below(index, other) for other in starts)]
         highest = [index for index in stops if not any(_is_below(other, index) for other in stops)]
-        start, stop = [*map(self.index, dict.fromkeys(lowest))], [*map(self.index, dict.fromkeys(highest))]
-        return self._extreme(start, ">", "start").text, self._extreme(stop, "<", "stop").text
+        start = self._extreme(map(self.index, dict.fromkeys(lowest)), ">", "start")
+        return start.text, self._extreme(map(self.index, dict.fromkeys(highest)), "<", "stop").text
 
-    def _extreme(self, values: Sequence[Value], sign: str, name: str) -> Value:
+    def _extreme(self, values: Iterable[Value], sign: str, name: str) -> Value:
         """Return the largest or the smallest of some integers."""
 
         def better(x: Value, y: Value) -> Value:
-            return self._named(choice(infix(sign, x, y, BOOL), x, y), name, "int")
+            return self._named(c.choice(c.infix(sign, x, y, BOOL), x, y), name, "int")
 
         return functools.reduce(better, values)
 
@@ -420,7 +404,7 @@ class NestWriter:
     def value(self, node: Expression) -> Value:
         """Return the value of an expression, and write the constants that it needs."""
         if isinstance(node, Const):
-            return literal(node.value, node.dtype)
+            return c.literal(node.value, node.dtype)
         for block in reversed(self.blocks):
             if id(node) in block.known:
                 return block.known[id(node)]
@@ -443,8 +427,8 @@ class NestWriter:
             return value
         names = self._block.names
         chosen = self.names.new(name, names) if name else self.names.numbered("t", names)
-        self._line(f"const {kind or c_type(value.dtype)} {chosen} = {value.text};")
-        return primary(chosen, value.dtype)
+        self._line(f"const {kind or c.type_of(value.dtype)} {chosen} = {value.text};")
+        return c.primary(chosen, value.dtype)
 
     def _text(self, node: Expression) -> Value:
         match node:
@@ -456,7 +440,7 @@ class NestWriter:
                 return self._guard(node)
             case Apply() if node.operation in CONDITIONS:
                 value, holds = map(self.value, node.operands)
-                return self._checked(node, negation(holds), self._named(value))
+                return self._checked(node, c.negation(holds), self._named(value))
             case Apply() if node.operation in CHECKS:
                 return self._inside_range(node)
             case Apply():
@@ -470,6 +454,8 @@ class NestWriter:
             operation = "multiply"
         try:
             operands = [*map(self.value, node.operands)]
+            if operation == "multiply" and node.dtype.kind == "f" and operands[0].text in ("1.0", "1.0f"):
+                return operands[1]
             return self.operations.apply(operation, operands, node.dtype, node.param, self._named)
         except Unsupported as problem:
             if len(problem.args) < 2:
@@ -490,15 +476,15 @@ class NestWriter:
         value = self.value(operand)
         if isinstance(operand, Apply) and operand.operation == "position" and operand.param <= extent:
             return value
-        zero, end = literal(0, INT64), literal(extent, INT64)
+        zero, end = c.literal(0, INT64), c.literal(extent, INT64)
         value = self.operations.cast(value, INT64)
         if not node.requirement:
-            value = value if value.level == PRIMARY else self._named(value)
-            value = choice(infix("<", value, zero, BOOL), infix("+", value, end, INT64), value)
+            value = value if value.level == c.PRIMARY else self._named(value)
+            value = c.choice(c.infix("<", value, zero, BOOL), c.infix("+", value, end, INT64), value)
         value = self._named(value, "at")
-        wrong = infix("<", value, zero, BOOL)
+        wrong = c.infix("<", value, zero, BOOL)
         if extent < 1 << 63:
-            wrong = infix("||", wrong, infix(">=", value, end, BOOL), BOOL)
+            wrong = c.infix("||", wrong, c.infix(">=", value, end, BOOL), BOOL)
         return self._checked(node, wrong, value)
 
     def _guard(self, node: Guard) -> Value:
@@ -511,13 +497,13 @@ class NestWriter:
                 ways.append((self.value(inner), block.lines))
         if not any(lines for _, lines in ways):
             self._block.names.remove(name)
-            return choice(condition, ways[0][0], ways[1][0])
-        self._line(f"{c_type(node.dtype)} {name};")
+            return c.choice(condition, ways[0][0], ways[1][0])
+        self._line(f"{c.type_of(node.dtype)} {name};")
         for head, (value, lines) in zip((f"if ({condition.text}) {{", "} else {"), ways, strict=True):
             self._line(head)
             self._block.lines += [f"    {line}" for line in [*lines, f"{name} = {value.text};"]]
         self._line("}")
-        return primary(name, node.dtype)
+        return c.primary(name, node.dtype)
 
     def _condition(self, node: Guard) -> Value:
         """Return whether the indices of a guard lie inside, without what holds for certain."""
@@ -526,9 +512,9 @@ class NestWriter:
             low, high = index.bounds
             for sign, bound, is_open in ((">=", 0, low < 0), ("<", extent, high >= extent)):
                 if is_open:
-                    number = literal(bound - index.offset, INT64)
-                    tests.append(infix(sign, self.index(index - index.offset), number, BOOL))
-        return functools.reduce(lambda x, y: infix("&&", x, y, BOOL), tests or [literal(True, BOOL)])
+                    number = c.literal(bound - index.offset, INT64)
+                    tests.append(c.infix(sign, self.index(index - index.offset), number, BOOL))
+        return functools.reduce(lambda x, y: c.infix("&&", x, y, BOOL), tests or [c.literal(True, BOOL)])
 
     # -- indices -----------------------------------------------------------------------------------------
 
@@ -540,17 +526,21 @@ class NestWriter:
         low, high = index.bounds
         is_wide = low < -INT_MAX or high > INT_MAX
         parts = [(coefficient, self._term(term)) for term, coefficient in index.terms if not _is_fixed(term)]
-        parts += [(index.offset, literal(1, INT64))] if index.offset or not parts else []
+        parts += [(index.offset, c.literal(1, INT64))] if index.offset or not parts else []
         total: Value | None = None
         for coefficient, value in sorted(parts, key=lambda part: part[0] < 0):
-            size = literal(abs(coefficient), INT64)
+            size = c.literal(abs(coefficient), INT64)
             if is_wide:
-                value = Value(f"(int64_t){parenthesised(value, UNARY)}", UNARY, INT64)
-            product = value if size.text == "1" else size if value.text == "1" else infix("*", size, value, INT64)
+                value = Value(f"(int64_t){c.parenthesised(value, c.UNARY)}", c.UNARY, INT64)
+            product = (
+                value if size.text == "1" else size if value.text == "1" else c.infix("*", size, value, INT64)
+            )
+            if coefficient == 1:
+                product = product._replace(level=max(product.level, c.PRODUCT))  # a sum needs no parentheses
             if total is not None:
-                total = infix("-" if coefficient < 0 else "+", total, product, INT64)
+                total = c.infix("-" if coefficient < 0 else "+", total, product, INT64)
             else:
-                total = negative(product) if coefficient < 0 else product
+                total = c.negative(product) if coefficient < 0 else product
         assert total is not None
         return total
 
@@ -558,13 +548,26 @@ class NestWriter:
         match term:
             case Dim():
                 counter = self.writer.counters[term]
-                return Value(counter, SUM if "+" in counter else PRIMARY, INT64)
+                return Value(counter, c.SUM if "+" in counter else c.PRIMARY, INT64)
             case Digit(index=inner, divisor=divisor, modulus=modulus):
                 value = self.index(inner)
-                value = infix("/", value, literal(divisor, INT64), INT64) if divisor > 1 else value
-                return primary(f"({infix('%', value, literal(modulus, INT64), INT64).text})", INT64)
+                value = c.infix("/", value, c.literal(divisor, INT64), INT64) if divisor > 1 else value
+                return c.primary(f"({c.infix('%', value, c.literal(modulus, INT64), INT64).text})", INT64)
             case Computed(expression=expression):
                 return self.operations.cast(self.value(expression), INT64)
+
+
+def _spans(nodes: Sequence[Reduce], dim: Dim, ranges: _Ranges) -> Iterator[tuple[str, str, int]]:
+    """Yield the first points of loops over a dimension, those after their last ones, and the steps."""
+    if dim in ranges:
+        yield *ranges[dim](), 1
+        return
+    is_sum = all(node.combiner == "add" and node.dtype.kind == "f" for node in nodes)
+    whole = dim.extent // UNROLLED * UNROLLED if is_sum else 0
+    if whole:
+        yield "0", str(whole), UNROLLED
+    if whole < dim.extent:
+        yield str(whole), str(dim.extent), 1
 
 
 def _is_fixed(term: Term) -> bool:

@@ -9,7 +9,7 @@ import re
 import struct
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,25 +19,16 @@ from wengert.compiler.llvm.ir_builder import Value as Operand
 from wengert.compiler.mathlib.terms import FUNCTIONS, Term, Writer
 from wengert.compiler.scalars.context import EMITTERS, Context
 from wengert.engine.core.dtypes import BOOL, INT64, UINT64, Dtype
-from wengert.exporting.c_source.values import (
-    PRIMARY,
-    UNARY,
-    Value,
-    c_type,
-    call,
-    cast,
-    choice,
-    infix,
-    literal,
-    negation,
-    negative,
-    primary,
-    suffix,
-)
+from wengert.exporting.c_source import values as c
+from wengert.exporting.c_source.values import Value
 
 _SIGNS = {
     **{f"{kind}{name}": sign for kind in "fsu" for name, sign in (("div", "/"), ("rem", "%"))},
-    **{f"{kind}{name}": sign for kind in ("f", "") for name, sign in (("add", "+"), ("sub", "-"), ("mul", "*"))},
+    **{
+        f"{kind}{name}": sign
+        for kind in ("f", "")
+        for name, sign in (("add", "+"), ("sub", "-"), ("mul", "*"))
+    },
     **{"and": "&", "or": "|", "xor": "^", "shl": "<<", "lshr": ">>", "ashr": ">>"},
 }
 _OF_TRUTHS = {"&": "&&", "|": "||", "^": "!="}
@@ -45,14 +36,17 @@ _COMPARED = {"lt": "<", "gt": ">", "le": "<=", "ge": ">=", "eq": "==", "ne": "!=
 _OPPOSITE = {"lt": ">=", "gt": "<=", "le": ">", "ge": "<"}
 #: The names in ``math.h`` of functions that it has.
 _LIBRARY = {
-    **{name: name for name in "sqrt exp exp2 expm1 tanh sinh cosh log log1p log2 log10 erf erfc lgamma hypot cbrt".split()},
-    **{name: name for name in ("sin", "cos", "tan")},
+    **{name: name for name in (
+        "sqrt", "exp", "exp2", "expm1", "tanh", "sinh", "cosh", "log", "log1p", "log2", "log10", "erf", "erfc",
+        "lgamma", "hypot", "cbrt", "sin", "cos", "tan")},
     **{f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "tan2", "sinh", "cosh", "tanh")},
     "power": "pow",
 }  # fmt: skip
-_DECIDING = {*scalars.COMPARISONS, "floor", "ceil", "trunc", "rint", "fmod", "remainder", "floor_divide", "sign",
-             "copysign", "signbit"}  # fmt: skip
-"""The operations whose results jump: the same operand must have the same bits in every place."""
+_DECIDING = {
+    *scalars.COMPARISONS, "floor", "ceil", "trunc", "rint", "fmod", "remainder", "floor_divide", "sign", "copysign",
+    "signbit", *(FUNCTIONS.keys() - _LIBRARY),
+}  # fmt: skip
+"""The operations whose results jump, or that add up rounding errors: operands must have the same bits in every place."""
 _SHORT = {"multiply_no_nan": "times", "integer_power": "power_"}
 _LONGEST = 60
 """The characters of a value in a static function from which it has a name."""
@@ -99,35 +93,38 @@ class Operations:
         ``named`` gives a name to an operand that the expression repeats.
         """
         dtype = operands[0].dtype
-        self.compares |= dtype.kind == "f" and (operation in _DECIDING or operation in FUNCTIONS.keys() - _LIBRARY)
+        self.compares |= dtype.kind == "f" and operation in _DECIDING
         if operation == "cast":
             return self.cast(operands[0], result)
         if operation in _LIBRARY and dtype.kind == "f":
-            return call(_LIBRARY[operation] + suffix(dtype), *operands, dtype=dtype)
+            return c.call(_LIBRARY[operation] + c.suffix(dtype), *operands, dtype=dtype)
         if (known := _known(operation, operands)) is not None:
             return known
         written = self._written(operation, [x.dtype for x in operands], result, param)
         if not written.is_short:
-            return call(self._function(operation, written, param), *operands, dtype=result)
-        repeated = [written.uses[text] > 1 for text in written.operands]
-        given = [named(x) if again and x.level < PRIMARY else x for x, again in zip(operands, repeated, strict=True)]
-        return written.rendered(given, longest=None)[1]
+            return c.call(self._function(operation, written, param), *operands, dtype=result)
+        repeats = [
+            written.uses[x.text] > 1 and y.level < c.PRIMARY
+            for x, y in zip(written.inputs, operands, strict=True)
+        ]
+        given = [named(x) if again else x for x, again in zip(operands, repeats, strict=True)]
+        return c.cast(written.rendered(given, longest=None)[1], result)
 
     def cast(self, x: Value, dtype: Dtype) -> Value:
         """Return a value in another dtype."""
         if dtype.kind == "b" and x.dtype != dtype:
-            return infix("!=", x, literal(0, x.dtype), BOOL)
+            return c.infix("!=", x, c.literal(0, x.dtype), BOOL)
         if x.dtype.kind != "f" or dtype.kind == "f":
-            return cast(x, dtype)
+            return c.cast(x, dtype)
         self.compares = True
         written = self._written("cast", [x.dtype], dtype, 0)
-        return call(self._function(f"to_{dtype}", written, 0), x, dtype=dtype)
+        return c.call(self._function(f"to_{dtype}", written, 0), x, dtype=dtype)
 
     def combined(self, combiner: str, total: str, x: Value) -> str:
         """Return the statement that combines a value with a variable or an element."""
         if x.dtype.kind == "f" and combiner in ("add", "multiply"):
             return f"{total} {_SIGNS[f'f{combiner[:3]}']}= {x.text};"
-        return f"{total} = {self.apply(combiner, [primary(total, x.dtype), x], x.dtype).text};"
+        return f"{total} = {self.apply(combiner, [c.primary(total, x.dtype), x], x.dtype).text};"
 
     def _written(self, operation: str, dtypes: Sequence[Dtype], result: Dtype, param: int) -> _Written:
         """Return the instructions of an operation."""
@@ -143,18 +140,16 @@ class Operations:
 
     def _function(self, operation: str, written: _Written, param: int) -> str:
         """Return the name of a static function, which is written once."""
-        dtype = written.dtypes[0]
-        kind = c_type(dtype).removesuffix("_t")
-        name = f"{_SHORT.get(operation, operation)}{param or ''}_{kind}".replace("-", "minus_")
+        kinds = dict.fromkeys(c.type_of(dtype).removesuffix("_t") for dtype in written.dtypes)
+        name = f"{_SHORT.get(operation, operation)}{param or ''}_{'_'.join(kinds)}".replace("-", "minus_")
         if name not in self.functions:
             names = "xy"[: len(written.dtypes)] if len(written.dtypes) < 3 else "cxy"
-            given = [primary(x, dtype) for x, dtype in zip(names, written.dtypes, strict=True)]
+            given = [c.primary(x, dtype) for x, dtype in zip(names, written.dtypes, strict=True)]
             lines, value = written.rendered(given)
-            listed = ", ".join(f"{c_type(x.dtype)} {x.text}" for x in given)
-            about = f"/* {_about(operation)} */\n" if FUNCTIONS.get(operation) or operation in EMITTERS else ""
-            head = f"{about}static {c_type(written.result)} {name}({listed})\n{{\n"
-            body = [*lines, f"return {cast(value, written.result).text};"]
-            self.functions[name] = head + "\n".join(f"    {line}" for line in body) + "\n}\n"
+            listed = ", ".join(f"{c.type_of(x.dtype)} {x.text}" for x in given)
+            body = "\n    ".join([*lines, f"return {c.cast(value, written.result).text};"])
+            head = f"{_about(operation)}static {c.type_of(written.result)} {name}({listed})"
+            self.functions[name] = f"{head}\n{{\n    {body}\n}}\n"
         return name
 
 
@@ -165,15 +160,16 @@ def _known(operation: str, operands: Sequence[Value]) -> Value | None:
     never = {"less": 1, "greater": 0}.get(operation)
     if operands[0].dtype.kind not in "ub" or not ({always, never} & {*zeros}):
         return None
-    return literal(always in zeros, BOOL)
+    return c.literal(always in zeros, BOOL)
 
 
 def _about(operation: str) -> str:
-    """Return what a static function computes."""
-    write = FUNCTIONS[operation].write if operation in FUNCTIONS else EMITTERS[operation]
-    first = next(iter((write.__doc__ or "").split("\n")))
-    known = isinstance(write, type(_about)) and first.startswith("Return ")
-    return first.removeprefix("Return ").replace("*/", "* /") if known else f"{operation} of NumPy."
+    """Return the comment on a static function."""
+    write = FUNCTIONS[operation].write if operation in FUNCTIONS else EMITTERS.get(operation)
+    text = (getattr(write, "__doc__", "") or "").split("\n")[0]
+    return (
+        f"/* {text.removeprefix('Return ')} */\n" if text.startswith("Return ") and "*/" not in text else ""
+    )
 
 
 class _Context(Context):
@@ -200,17 +196,12 @@ class _Written(Writer):
         single = dtypes[0].itemsize == 4
         super().__init__(Kind(SCALARS[dtypes[0]]), 36 if single else 53)
         self.operations, self.dtypes, self.result = operations, dtypes, result
-        self.signed = dtypes[0].kind != "u"
+        self.signed = next((dtype.kind == "i" for dtype in (*dtypes, result) if dtype.kind in "iu"), False)
         self.inputs = [Operand(f"%x{n}", Kind(SCALARS[dtype])) for n, dtype in enumerate(dtypes)]
         self.root = self.inputs[0]
         self.size = 0
         self.uses = Counter[str]()
         self._nodes: dict[str, _Node] = {}
-
-    @property
-    def operands(self) -> list[str]:
-        """The names of the operands."""
-        return [x.text for x in self.inputs]
 
     def write(self, name: str) -> None:
         """Write an elementary function by its terms."""
@@ -228,7 +219,7 @@ class _Written(Writer):
     def rendered(self, given: Sequence[Value], longest: int | None = _LONGEST) -> tuple[list[str], Value]:
         """Return constants for what is long or used more than once, and the result."""
         lines: list[str] = []
-        known = dict(zip(self.operands, given, strict=True))
+        known = {x.text: _as(y, self.dtype(x.kind)) for x, y in zip(self.inputs, given, strict=True)}
 
         def value(x: Operand) -> Value:
             if not x.text.startswith("%"):
@@ -239,20 +230,30 @@ class _Written(Writer):
                 is_long = longest is not None and len(found.text) > longest
                 if (self.uses[x.text] > 1 or is_long) and not found.is_name:
                     name = f"v{len(lines) + 1}"
-                    lines.append(f"const {c_type(found.dtype)} {name} = {found.text};")
-                    found = primary(name, found.dtype)
+                    lines.append(f"const {c.type_of(found.dtype)} {name} = {found.text};")
+                    found = c.primary(name, found.dtype)
                 known[x.text] = found
             return known[x.text]
 
         found = value(self.root)
-        return [*lines, *(f"(void){x.text};" for x in given if not self.uses[f"%x{given.index(x)}"] and x.is_name)], found
+        return [
+            *lines,
+            *(f"(void){x.text};" for x in given if not self.uses[f"%x{given.index(x)}"] and x.is_name),
+        ], found
 
     def dtype(self, kind: Kind) -> Dtype:
-        """Return the dtype of values of a type: integers have the sign of the operands."""
+        """Return the dtype of values of a type: integers have a sign if the operands are such."""
         known = {"float": "float32", "double": "float64", "i1": "bool"}
         return np.dtype(known.get(kind.scalar) or f"{'' if self.signed else 'u'}int{kind.bits}")
 
-    def node(self, kind: Kind, write: Callable[..., Value], *operands: Operand, size: int = 1, repeats: bool = False) -> Operand:
+    def node(
+        self,
+        kind: Kind,
+        write: Callable[..., Value],
+        *operands: Operand,
+        size: int = 1,
+        repeats: bool = False,
+    ) -> Operand:
         """Add an expression of operands, some of which it may repeat."""
         self.size += size
         self.uses.update([x.text for x in operands] * (1 + repeats))
@@ -270,35 +271,39 @@ class _Written(Writer):
         sign = _SIGNS[operation]
         if own.kind == "b":
             if (sign, y.text) == ("^", "true"):
-                return self.node(x.kind, negation, x)
+                return self.node(x.kind, c.negation, x)
             sign = _OF_TRUTHS[sign]
         if own.kind in "fb":
-            return self.node(x.kind, lambda a, b: infix(sign, a, b, own), x, y)
-        plain = operation in ("sdiv", "srem", "ashr") or (sign in "&|^" and own.itemsize >= 4)
-        wide = own if plain else np.dtype(np.uint64 if own.itemsize == 8 else np.uint32)
-        narrow = own.itemsize < 4 and wide == own
+            return self.node(x.kind, lambda a, b: c.infix(sign, a, b, own), x, y)
+        if operation in ("sdiv", "srem", "ashr"):
+            wide = np.dtype(f"i{own.itemsize}")
+        else:  # C's signed numbers must not overflow
+            wide = own if sign in "&|^" and own.itemsize >= 4 else np.dtype(f"u{max(own.itemsize, 4)}")
+        narrow = wide.itemsize < 4
 
         def write(a: Value, b: Value) -> Value:
-            made = infix(sign, _as(a, wide), _as(b, wide), np.dtype(np.int32) if narrow else wide)
-            return cast(made, own)
+            made = c.infix(sign, _as(a, wide), _as(b, wide), np.dtype(np.int32) if narrow else wide)
+            return c.cast(made, own)
 
         return self.node(x.kind, write, x, y, size=1 if wide == own else 3)
 
     def fneg(self, x: Operand) -> Operand:
-        return self.node(x.kind, negative, x)
+        return self.node(x.kind, c.negative, x)
 
     def compare(self, condition: str, x: Operand, y: Operand) -> Operand:
         order, own = condition[-2:], self.dtype(x.kind)
         if condition == "uno":
             return self.node(Kind("i1"), lambda a, b: _is_nan(a, b), x, y)
         if own.kind == "f" and condition[0] == "u" and order != "ne":
-            return self.node(Kind("i1"), lambda a, b: negation(infix(_OPPOSITE[order], a, b, BOOL)), x, y)
+            return self.node(Kind("i1"), lambda a, b: c.negation(c.infix(_OPPOSITE[order], a, b, BOOL)), x, y)
         if own.kind in "iu" and condition[0] in "su" and len(condition) == 3:
             own = np.dtype(f"{'u' if condition[0] == 'u' else ''}int{x.kind.bits}")
-        return self.node(Kind("i1"), lambda a, b: infix(_COMPARED[order], _as(a, own), _as(b, own), BOOL), x, y)
+        return self.node(
+            Kind("i1"), lambda a, b: c.infix(_COMPARED[order], _as(a, own), _as(b, own), BOOL), x, y
+        )
 
     def select(self, condition: Operand, yes: Operand, no: Operand) -> Operand:
-        return self.node(yes.kind, choice, condition, yes, no)
+        return self.node(yes.kind, c.choice, condition, yes, no)
 
     def freeze(self, x: Operand) -> Operand:
         return x
@@ -310,53 +315,62 @@ class _Written(Writer):
             return self.node(kind, lambda a: _whole(a, wide), x, size=3, repeats=True)
         after = self.dtype(kind)
         if operation != "bitcast":
-            middle = np.dtype(f"uint{x.kind.bits}") if operation == "zext" and before.kind == "i" else before
-            return self.node(kind, lambda a: cast(cast(a, middle), after), x)
+            sign = {"sext": "i", "sitofp": "i", "zext": "u", "uitofp": "u"}.get(operation, before.kind)
+            middle = np.dtype(f"{sign}{before.itemsize}") if before.kind in "iu" else before
+            return self.node(kind, lambda a: c.cast(c.cast(a, middle), after), x)
         name = f"bits_of_{before}" if before.kind == "f" else f"of_bits_{after}"
         name = name.replace("float64", "double").replace("float32", "float")
-        types = {"operand": c_type(before), "result": c_type(after)}
+        types = {"operand": c.type_of(before), "result": c.type_of(after)}
         self.operations.functions.setdefault(name, _BITS_OF.format(name=name, **types))
-        return self.node(kind, lambda a: call(name, a, dtype=after), x)
+        return self.node(kind, lambda a: c.call(name, a, dtype=after), x)
 
     def intrinsic(self, name: str, *operands: Operand, result: Kind | None = None) -> Operand:
         kind = operands[0].kind
         own = self.dtype(kind)
         if name == "fmuladd":
-            return self.binary("fadd", self.binary("fmul", *operands[:2]), operands[2])
+            return self.fadd(self.fmul(operands[0], operands[1]), operands[2])
         if name == "fshl":
             left, right = operands[2], Operand(str(kind.bits - int(operands[2].text)), kind)
-            return self.binary("or", self.binary("shl", operands[0], left), self.binary("lshr", operands[1], right))
+            return self.binary(
+                "or", self.binary("shl", operands[0], left), self.binary("lshr", operands[1], right)
+            )
         if own.kind != "f":
             raise Unsupported(name)
-        return self.node(kind, lambda *values: call(name + suffix(own), *values, dtype=own), *operands)
+        return self.node(kind, lambda *values: c.call(name + c.suffix(own), *values, dtype=own), *operands)
 
 
 def _constant(x: Operand, dtype: Dtype) -> Value:
     """Return a constant of LLVM."""
     if dtype.kind == "f":
-        return literal(struct.unpack(">d", bytes.fromhex(x.text[2:]))[0], dtype)
-    number = x.text == "true" if dtype.kind == "b" else int(x.text)
-    return literal(number % 2 ** (8 * dtype.itemsize) if dtype.kind == "u" else number, dtype)
+        return c.literal(struct.unpack(">d", bytes.fromhex(x.text[2:]))[0], dtype)
+    return c.literal(x.text == "true", dtype) if dtype.kind == "b" else _integer(int(x.text), dtype)
+
+
+def _integer(number: int, dtype: Dtype) -> Value:
+    """Return the integer of a dtype with the bits of another one."""
+    return c.literal(
+        np.array(number % 2 ** (8 * dtype.itemsize), f"u{dtype.itemsize}").view(dtype)[()], dtype
+    )
 
 
 def _as(x: Value, dtype: Dtype) -> Value:
     """Return an integer in another type of C, a literal as one of that type."""
-    if x.dtype != dtype and re.fullmatch(r"-?\d+u?", x.text):
-        number = int(x.text.rstrip("u"))
-        return literal(number % 2 ** (8 * dtype.itemsize) if dtype.kind == "u" else number, dtype)
-    return cast(x, dtype)
+    is_literal = x.dtype != dtype and re.fullmatch(r"-?\d+u?", x.text)
+    return _integer(int(x.text.rstrip("u")), dtype) if is_literal else c.cast(x, dtype)
 
 
 def _is_nan(x: Value, y: Value) -> Value:
-    tests = [Value(f"isnan({z.text})", UNARY, BOOL) for z in dict.fromkeys((x, y))]
-    return tests[0] if len(tests) == 1 else infix("||", *tests, BOOL)
+    first, second = (Value(f"isnan({z.text})", c.UNARY, BOOL) for z in (x, y))
+    return first if first == second else c.infix("||", first, second, BOOL)
 
 
 def _whole(x: Value, dtype: Dtype) -> Value:
     """Return a float towards zero; the least integer for what the type does not hold, for uint64 2^63."""
-    if dtype == UINT64:
-        upper = [infix(">=", x, literal(2.0**63, x.dtype), BOOL), infix("<", x, literal(2.0**64, x.dtype), BOOL)]
-        return choice(infix("&&", *upper, BOOL), cast(x, dtype), cast(_whole(x, INT64), dtype))
     bound = 2.0 ** (8 * dtype.itemsize - 1)
-    inside = [infix(">=", x, literal(-bound, x.dtype), BOOL), infix("<", x, literal(bound, x.dtype), BOOL)]
-    return choice(infix("&&", *inside, BOOL), cast(x, dtype), literal(-int(bound), dtype))
+    low, high = (bound, 2 * bound) if dtype == UINT64 else (-bound, bound)
+    above, below = (
+        c.infix(">=", x, c.literal(low, x.dtype), BOOL),
+        c.infix("<", x, c.literal(high, x.dtype), BOOL),
+    )
+    otherwise = c.cast(_whole(x, INT64), dtype) if dtype == UINT64 else c.literal(int(low), dtype)
+    return c.choice(c.infix("&&", above, below, BOOL), c.cast(x, dtype), otherwise)

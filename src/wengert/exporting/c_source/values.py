@@ -37,7 +37,7 @@ class Value(NamedTuple):
         return self.text.isidentifier()
 
 
-def c_type(dtype: Dtype) -> str:
+def type_of(dtype: Dtype) -> str:
     """Return the C type of a value."""
     return "bool" if dtype.kind == "b" else c_types.c_type(dtype)
 
@@ -90,7 +90,7 @@ def infix(sign: str, x: Value, y: Value, dtype: Dtype) -> Value:
 
 def cast(x: Value, dtype: Dtype) -> Value:
     """Return a number in another type of C."""
-    return x if x.dtype == dtype else Value(f"({c_type(dtype)}){parenthesised(x, UNARY)}", UNARY, dtype)
+    return x if x.dtype == dtype else Value(f"({type_of(dtype)}){parenthesised(x, UNARY)}", UNARY, dtype)
 
 
 def negative(x: Value) -> Value:
@@ -110,4 +110,4 @@ def choice(condition: Value, x: Value, y: Value) -> Value:
     text = f"{parenthesised(condition, EITHER)} ? {parenthesised(x, EITHER)} : {parenthesised(y, CHOICE)}"
     value = Value(text, CHOICE, x.dtype)
     is_int_to_c = x.dtype.kind in "iu" and x.dtype.itemsize < 4
-    return Value(f"({c_type(x.dtype)})({text})", UNARY, x.dtype) if is_int_to_c else value
+    return Value(f"({type_of(x.dtype)})({text})", UNARY, x.dtype) if is_int_to_c else value

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import cast
 
 from wengert.engine.machine.costs import FUNCTION, OPERATION_COSTS
 from wengert.engine.machine.target import Target
-from wengert.engine.nest.expression import Apply, Expression, Guard, Load, Reduce, loads, walk
-from wengert.engine.nest.index import Computed, Digit, Dim, Term, flatten
-from wengert.engine.nest.nest import Nest
+from wengert.engine.nest.expression import Apply, Buffer, Expression, Guard, Load, Reduce, loads, walk
+from wengert.engine.nest.index import Computed, Digit, Dim, Index, Term, flatten, without_unit
+from wengert.engine.nest.nest import Nest, Program, Step, Store, map_nests
+from wengert.engine.nest.rewrite import rewrite_step
 
 ROW = 256
 """The points of a row whose sums an array holds."""
@@ -18,7 +22,7 @@ PARTS = 8
 """The sums into which a long one is split."""
 _CHEAP = 3
 """The additions that an operation of a few instructions costs at most."""
-_LEAST = 128
+_LEAST = 32
 """The points of a row at least."""
 
 
@@ -36,6 +40,38 @@ def has_vectors(target: Target) -> bool:
     )
 
 
+def with_turned_factors(program: Program) -> Program:
+    """Return the program with copies of the factors of short sums, whose neighbouring points then load neighbours.
+
+    Both factors of ``sum(x[i, k] * y[j, k], over=k)`` lie along k, which is too short for the lanes of a vector. The
+    copy of y, which all points i share, lies along j.
+    """
+    return replace(program, steps=map_nests(program.steps, _turned))
+
+
+def _turned(nest: Nest) -> Iterator[Step]:
+    nodes, (*around, lane) = nest.reductions(), without_unit(nest.dims) or (Dim(1),)
+    is_shared = math.prod(dim.extent for dim in around) >= PARTS <= lane.extent and not nest.sequential
+    if is_shared and len(nodes) == 1 and nodes[0].combiner == "add" and _is_simple(nodes[0].body):
+        (node,) = nodes
+        dims, parts = (*node.dims, lane), [*loads(node.body)]
+        far = [load for load in parts if _stride(load, lane) not in (0, 1)]
+        is_whole = far and far[0].buffer not in nest.writes() and {*dims} >= far[0].facts.dims
+        if (
+            is_whole
+            and all(load == far[0] for load in far)
+            and PARTS <= math.prod(_extents(node.dims)) < 4 * PARTS
+        ):
+            copy, indices = Buffer(far[0].dtype, _extents(dims)), tuple(map(Index.of, dims))
+            yield Nest(dims, (Store(copy, indices, far[0]),), location=nest.location)
+            nest = cast(Nest, rewrite_step(nest, lambda x: Load(copy, indices) if x == far[0] else x))
+    yield nest
+
+
+def _extents(dims: Iterable[Dim]) -> tuple[int, ...]:
+    return tuple(dim.extent for dim in dims)
+
+
 def is_cheap(node: Apply) -> bool:
     """Return whether an operation costs no more than a few instructions."""
     return OPERATION_COSTS.get(node.operation, FUNCTION) <= _CHEAP
@@ -51,9 +87,9 @@ def can_share_rows(nest: Nest, dim: Dim) -> bool:
         return False
     if any(node.dims != nodes[0].dims or node.returns_index for node in nodes):
         return False
-    if any(extent == 0 for extent in (reduced.extent for reduced in nodes[0].dims)):
-        return False
-    return all(_is_simple(node.body) for node in nodes) and _go_along([node.body for node in nodes], dim)
+    has_turns = 0 not in (reduced.extent for reduced in nodes[0].dims) and bool(without_unit(nodes[0].dims))
+    bodies = [node.body for node in nodes]
+    return has_turns and all(map(_is_simple, bodies)) and _go_along(bodies, dim)
 
 
 def can_split(nodes: Sequence[Reduce], dim: Dim) -> bool:
