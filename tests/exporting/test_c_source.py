@@ -178,8 +178,9 @@ def test_rows_and_sums_of_vectors(target, tmp_path) -> None:
         turned = x @ w[:, :5] + (w[:, :5].T @ x.T).T
         dots = np.stack([x @ row for row in w.T[:3, :]]) + np.einsum("ik,jk->ij", x, x)[0, 0]
         filtered = np.convolve(long, long[:9], "valid")
+        pairs = long[:480].reshape(12, 40) @ np.reshape(long[20:], (12, 40)).T
         rows = np.max(w, axis=0), np.min(w * w, axis=0), np.sum(n, axis=0), np.argmax(w, axis=0)
-        return product, turned, dots, filtered, rows, np.mean(long), np.sum(n), np.cumsum(long)[-1]
+        return product, turned, dots, filtered, pairs, rows, np.mean(long), np.sum(n), np.cumsum(long)[-1]
 
     r = np.random.default_rng(0)
     sources = Sources(tmp_path, target)

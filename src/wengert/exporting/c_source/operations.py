@@ -46,7 +46,7 @@ _DECIDING = {
     *scalars.COMPARISONS, "floor", "ceil", "trunc", "rint", "fmod", "remainder", "floor_divide", "sign", "copysign",
     "signbit", *(FUNCTIONS.keys() - _LIBRARY),
 }  # fmt: skip
-"""The operations whose results jump, or that add up rounding errors: operands must have the same bits in every place."""
+"""The operations whose results jump, or that add up rounding errors: operands must have the same bits everywhere."""
 _SHORT = {"multiply_no_nan": "times", "integer_power": "power_"}
 _LONGEST = 60
 """The characters of a value in a static function from which it has a name."""

@@ -20,6 +20,8 @@ UNROLLED = 4
 """The terms that are added to a row of sums at a time."""
 PARTS = 8
 """The sums into which a long one is split."""
+_COPIED = 1 << 14
+"""The elements of the copy of a factor at most."""
 _CHEAP = 3
 """The additions that an operation of a few instructions costs at most."""
 _LEAST = 32
@@ -41,30 +43,26 @@ def has_vectors(target: Target) -> bool:
 
 
 def with_turned_factors(program: Program) -> Program:
-    """Return the program with copies of the factors of short sums, whose neighbouring points then load neighbours.
+    """Return the program with copies of the factors of sums, whose neighbouring points then load neighbours.
 
-    Both factors of ``sum(x[i, k] * y[j, k], over=k)`` lie along k, which is too short for the lanes of a vector. The
-    copy of y, which all points i share, lies along j.
+    Both factors of ``sum(x[i, k] * y[j, k], over=k)`` lie along k. The copy of y, which all i share, lies along j.
     """
     return replace(program, steps=map_nests(program.steps, _turned))
 
 
 def _turned(nest: Nest) -> Iterator[Step]:
     nodes, (*around, lane) = nest.reductions(), without_unit(nest.dims) or (Dim(1),)
-    is_shared = math.prod(dim.extent for dim in around) >= PARTS <= lane.extent and not nest.sequential
+    is_shared = math.prod(_extents(around)) >= PARTS <= lane.extent and not nest.sequential
     if is_shared and len(nodes) == 1 and nodes[0].combiner == "add" and _is_simple(nodes[0].body):
-        (node,) = nodes
-        dims, parts = (*node.dims, lane), [*loads(node.body)]
-        far = [load for load in parts if _stride(load, lane) not in (0, 1)]
-        is_whole = far and far[0].buffer not in nest.writes() and {*dims} >= far[0].facts.dims
-        if (
-            is_whole
-            and all(load == far[0] for load in far)
-            and PARTS <= math.prod(_extents(node.dims)) < 4 * PARTS
-        ):
-            copy, indices = Buffer(far[0].dtype, _extents(dims)), tuple(map(Index.of, dims))
-            yield Nest(dims, (Store(copy, indices, far[0]),), location=nest.location)
-            nest = cast(Nest, rewrite_step(nest, lambda x: Load(copy, indices) if x == far[0] else x))
+        dims = (*nodes[0].dims, lane)
+        far = {load for load in loads(nodes[0].body) if _stride(load, lane) not in (0, 1)}
+        factor = far.pop() if far else None
+        is_alone = factor is not None and not far and factor.buffer not in nest.writes()
+        is_dear = PARTS * lane.extent <= math.prod(_extents(dims)) <= _COPIED
+        if factor is not None and is_alone and is_dear and factor.facts.dims.issubset(dims):
+            copy, indices = Buffer(factor.dtype, _extents(dims)), tuple(map(Index.of, dims))
+            yield Nest(dims, (Store(copy, indices, factor),), location=nest.location)
+            nest = cast(Nest, rewrite_step(nest, lambda x: Load(copy, indices) if x == factor else x))
     yield nest
 
 
