@@ -306,7 +306,21 @@ def test_a_function_named_like_an_argument_is_refused(source, tmp_path) -> None:
 
 
 def test_names_of_the_library_and_comments_are_harmless(tmp_path) -> None:
-    names = ["exp", "sin", "work", "i", "sum", "t1", "*/ int", "times_double", "f", "NAN", "bool", "c1"]
+    names = [
+        "exp",
+        "sin",
+        "work",
+        "i",
+        "sum",
+        "t1",
+        "*/ int",
+        "times_double",
+        "sort_double",
+        "f",
+        "NAN",
+        "bool",
+        "c1",
+    ]
 
     def total(leaves: Any) -> Any:
         return sum(np.exp(x) + np.array([1.0, 2.0]) for x in leaves.values())  # */ ??/

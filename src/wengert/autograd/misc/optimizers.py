@@ -28,10 +28,11 @@ _described = functools.partial(
 
 
 def _descend(
-    grad: Callable[..., Any], x: Any, callback: Any, num_iters: int, step: Callable[..., Any], *state: Any
+    grad: Callable[..., Any], x: Any, callback: Any, num_iters: int, step: Callable[..., Any], *start: Any
 ) -> Any:
     """Move by what ``step(i, gradient, *state)`` returns first; the others are the next state."""
     vector, unflatten = flatten(x)
+    state = [*start]
     for i in range(num_iters):
         g = flatten(grad(unflatten(vector), i))[0]
         if callback:

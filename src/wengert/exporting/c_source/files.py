@@ -13,7 +13,7 @@ from wengert.compiler.freestanding.program import Freestanding, parameters
 from wengert.engine.core.files import replace_all
 from wengert.engine.machine.target import Target
 from wengert.exporting.c_files import described_leaves, header_of, parameter, self_test
-from wengert.exporting.c_source.layout import wrapped
+from wengert.exporting.c_source.layout import arguments, indented, wrapped
 from wengert.exporting.c_source.operations import Operations
 from wengert.exporting.c_source.program import Source, write_function
 
@@ -67,23 +67,25 @@ def _header(sources: Sequence[Source], name: str) -> str:
 
 def _declarations(source: Source) -> str:
     function, name = source.function, source.name
-    listed = [f"    {parameter(leaf, writes)}" for leaf, writes in parameters(function)]
+    taken = [parameter(leaf, writes) for leaf, writes in parameters(function)]
     described = "\n".join(described_leaves(function))
     work, note = "", ""
     if source.memory:
-        listed.append(f"    struct {name}_work *work")
-        fields = "\n".join(
-            f"    {part.kind} {part.name}[{part.size}]; /* {part.shapes} */" for part in source.memory
+        taken.append(f"struct {name}_work *work")
+        fields = indented(
+            f"{part.kind} {part.name}[{part.size}]; /* {part.shapes} */" for part in source.memory
         )
-        work = f"\n/* The intermediate arrays of a call of {name}. */\nstruct {name}_work {{\n{fields}\n}};\n"
+        members = "\n".join(fields)
+        work = (
+            f"\n/* The intermediate arrays of a call of {name}. */\nstruct {name}_work {{\n{members}\n}};\n"
+        )
         note = " Calls with different work may run at the same time."
-    joined = ",\n".join(listed)
     return f"""{work}
 /* {name}{described}
 
    Returns 0, or a code that {name}_error explains; results are then not complete. Arrays are in row-major order, and do
    not overlap.{note} */
-int {name}({"void" if not listed else chr(10) + joined});
+int {name}({arguments(taken)});
 
 /* Returns the text of an error. */
 const char *{name}_error(int code);

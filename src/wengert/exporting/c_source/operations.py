@@ -186,7 +186,6 @@ class _Context(Context):
 class _Node(NamedTuple):
     write: Callable[..., Value]
     operands: tuple[Operand, ...]
-    repeats: bool
 
 
 class _Written(Writer):
@@ -258,7 +257,7 @@ class _Written(Writer):
         self.size += size
         self.uses.update([x.text for x in operands] * (1 + repeats))
         name = self.fresh()
-        self._nodes[name] = _Node(write, operands, repeats)
+        self._nodes[name] = _Node(write, operands)
         return Operand(name, kind)
 
     def emit(self, text: str, kind: Kind) -> Operand:

@@ -40,7 +40,7 @@ from wengert.exporting.c_source.dead_stores import certain, read_elsewhere, with
 from wengert.exporting.c_source.layout import Names, Sources, arguments, harmless, indented
 from wengert.exporting.c_source.nests import INT_MAX, NestWriter, Writer
 from wengert.exporting.c_source.operations import Operations, Unsupported
-from wengert.exporting.c_source.sorts import sort_call, sort_function
+from wengert.exporting.c_source.sorts import sort_call, sort_function, sort_name
 from wengert.exporting.c_source.values import Value, literal, negation, primary, type_of
 from wengert.exporting.c_source.vectors import has_vectors, with_turned_factors
 from wengert.exporting.c_types import c_type
@@ -369,7 +369,7 @@ class _FunctionWriter:
             raise Unsupported("a sort in place", step.location)
         dtype = step.operand.dtype
         self.operations.compares |= dtype.kind == "f"
-        self.operations.functions.setdefault(f"sort_{dtype}", sort_function(dtype))
+        self.operations.functions.setdefault(sort_name(dtype), sort_function(dtype))
         return sort_call(step, self._array)
 
 

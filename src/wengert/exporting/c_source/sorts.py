@@ -8,12 +8,13 @@ from collections.abc import Callable
 from wengert.engine.core.dtypes import Dtype
 from wengert.engine.nest.expression import Buffer
 from wengert.engine.nest.nest import Sort
+from wengert.exporting.c_source.values import type_of
 from wengert.exporting.c_types import c_type
 
 _SORT = """\
 /* Sorts the lines of an array of outer x count x inner numbers in increasing order{last}: equal ones keep theirs.
    Writes the numbers and their positions where that is wanted; spare has room for twice a line. */
-static void sort_{dtype}(
+static void {name}(
     const {type} *numbers, int outer, int count, int inner, {type} *values, int64_t *positions, int32_t *spare)
 {{
     int32_t *order = spare, *merged = spare + count;
@@ -54,11 +55,17 @@ static void sort_{dtype}(
 """
 
 
+def sort_name(dtype: Dtype) -> str:
+    """Return the name of the function that sorts numbers of a dtype."""
+    return f"sort_{type_of(dtype).removesuffix('_t')}"
+
+
 def sort_function(dtype: Dtype) -> str:
     """Return the function that sorts numbers of a dtype."""
     is_float = dtype.kind == "f"
     less = "b < a || (isnan(a) && !isnan(b))" if is_float else "b < a"
-    return _SORT.format(dtype=dtype, type=c_type(dtype), less=less, last=", NaN last" if is_float else "")
+    last = ", NaN last" if is_float else ""
+    return _SORT.format(name=sort_name(dtype), type=c_type(dtype), less=less, last=last)
 
 
 def sort_call(sort: Sort, name: Callable[[Buffer], str]) -> str:
@@ -68,4 +75,4 @@ def sort_call(sort: Sort, name: Callable[[Buffer], str]) -> str:
     extents = math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])
     places = ["0" if buffer is None else name(buffer) for buffer in (sort.values, sort.positions)]
     given = [name(sort.operand), *map(str, extents), *places, name(sort.memory)]
-    return f"sort_{sort.operand.dtype}({', '.join(given)});"
+    return f"{sort_name(sort.operand.dtype)}({', '.join(given)});"
