@@ -195,6 +195,40 @@ def test_rows_and_sums_of_vectors(target, tmp_path) -> None:
         close(call(name, *given), f(*given), 1e-5 if given[0].dtype == np.float32 else 1e-12)
 
 
+def sums(a: Any, b: Any, x: Any, h: Any) -> Any:
+    """Return sums along rows, along columns, over windows, and of products of rows, some with choices behind them."""
+    products = a @ b.T
+    rows = (
+        np.sum(a * a, axis=1),
+        np.max(a, axis=0),
+        np.sum(b, axis=0),
+        np.sum(a[:, :, None] * b.T, axis=(0, 1)),
+    )
+    return np.where(products > 0, products, 0.1 * products), np.convolve(x, h, "valid"), a @ b[0], rows
+
+
+def check_sums(seeds: Sequence[int], folder: Path) -> None:
+    """Compare sums of drawn extents, and their gradients, with NumPy."""
+    sources = Sources(folder)
+    cases: dict[str, Any] = {}
+    for seed in seeds:
+        r = np.random.default_rng(seed)
+        i, j, k, taps = r.integers(1, (70, 70, 70, 12))
+        shapes = (i, k), (j, k), 300 * seed % 700 + taps, taps
+        given = tuple(r.normal(size=shape).astype(("f4", "f8")[seed % 2]) for shape in shapes)
+        total = wg.grad(lambda *z: sum(map(np.sum, tree.leaves(sums(*z)))), argnums=(0, 1, 2, 3))
+        for function in (sums, total):
+            cases[sources.add(lambda *z, function=function: function(*z), given)] = (function, given)
+    call = sources.compiled("-O2")
+    for name, (function, given) in cases.items():
+        close(call(name, *given), function(*given), 2e-5 if given[0].dtype == np.float32 else 1e-12)
+
+
+@pytest.mark.slow
+def test_sums_of_drawn_extents(tmp_path) -> None:
+    check_sums(range(12), tmp_path)
+
+
 def check_primitives(primitives: Sequence[Any], folder: Path, number: int) -> None:
     """Compare samples of primitives with NumPy, but those that have no form in C."""
     sources = Sources(folder)
