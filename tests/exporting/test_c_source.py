@@ -178,8 +178,9 @@ def test_rows_and_sums_of_vectors(target, tmp_path) -> None:
         turned = x @ w[:, :5] + (w[:, :5].T @ x.T).T
         dots = np.stack([x @ row for row in w.T[:3, :]]) + np.einsum("ik,jk->ij", x, x)[0, 0]
         filtered = np.convolve(long, long[:9], "valid")
+        pairs = long[:480].reshape(12, 40) @ np.reshape(long[20:], (12, 40)).T
         rows = np.max(w, axis=0), np.min(w * w, axis=0), np.sum(n, axis=0), np.argmax(w, axis=0)
-        return product, turned, dots, filtered, rows, np.mean(long), np.sum(n), np.cumsum(long)[-1]
+        return product, turned, dots, filtered, pairs, rows, np.mean(long), np.sum(n), np.cumsum(long)[-1]
 
     r = np.random.default_rng(0)
     sources = Sources(tmp_path, target)
@@ -192,6 +193,40 @@ def test_rows_and_sums_of_vectors(target, tmp_path) -> None:
     assert ("parts" in (tmp_path / "f0.c").read_text()) == (target == "host")
     for name, given in cases.items():
         close(call(name, *given), f(*given), 1e-5 if given[0].dtype == np.float32 else 1e-12)
+
+
+def sums(a: Any, b: Any, x: Any, h: Any) -> Any:
+    """Return sums along rows, along columns, over windows, and of products of rows, some with choices behind them."""
+    products = a @ b.T
+    rows = (
+        np.sum(a * a, axis=1),
+        np.max(a, axis=0),
+        np.sum(b, axis=0),
+        np.sum(a[:, :, None] * b.T, axis=(0, 1)),
+    )
+    return np.where(products > 0, products, 0.1 * products), np.convolve(x, h, "valid"), a @ b[0], rows
+
+
+def check_sums(seeds: Sequence[int], folder: Path) -> None:
+    """Compare sums of drawn extents, and their gradients, with NumPy."""
+    sources = Sources(folder)
+    cases: dict[str, Any] = {}
+    for seed in seeds:
+        r = np.random.default_rng(seed)
+        i, j, k, taps = r.integers(1, (70, 70, 70, 12))
+        shapes = (i, k), (j, k), 300 * seed % 700 + taps, taps
+        given = tuple(r.normal(size=shape).astype(("f4", "f8")[seed % 2]) for shape in shapes)
+        total = wg.grad(lambda *z: sum(map(np.sum, tree.leaves(sums(*z)))), argnums=(0, 1, 2, 3))
+        for function in (sums, total):
+            cases[sources.add(lambda *z, function=function: function(*z), given)] = (function, given)
+    call = sources.compiled("-O2")
+    for name, (function, given) in cases.items():
+        close(call(name, *given), function(*given), 2e-5 if given[0].dtype == np.float32 else 1e-12)
+
+
+@pytest.mark.slow
+def test_sums_of_drawn_extents(tmp_path) -> None:
+    check_sums(range(12), tmp_path)
 
 
 def check_primitives(primitives: Sequence[Any], folder: Path, number: int) -> None:
@@ -305,7 +340,21 @@ def test_a_function_named_like_an_argument_is_refused(source, tmp_path) -> None:
 
 
 def test_names_of_the_library_and_comments_are_harmless(tmp_path) -> None:
-    names = ["exp", "sin", "work", "i", "sum", "t1", "*/ int", "times_double", "f", "NAN", "bool", "c1"]
+    names = [
+        "exp",
+        "sin",
+        "work",
+        "i",
+        "sum",
+        "t1",
+        "*/ int",
+        "times_double",
+        "sort_double",
+        "f",
+        "NAN",
+        "bool",
+        "c1",
+    ]
 
     def total(leaves: Any) -> Any:
         return sum(np.exp(x) + np.array([1.0, 2.0]) for x in leaves.values())  # */ ??/

@@ -18,13 +18,6 @@ from wengert.engine.boxes import class_of
 def type(value: Any, *more: Any) -> Any:
     """Return the class of a value, or of the array or number that it stands for.
 
-    Args:
-        value: any value.
-        more: the other arguments of Python's `type`, which makes a class.
-
-    Returns:
-        The class.
-
     Example:
         >>> from wengert.autograd import grad
         >>> print(grad(lambda x: x if type(x) is float else 0.0 * x)(2.0))
@@ -35,13 +28,6 @@ def type(value: Any, *more: Any) -> Any:
 
 def isinstance(value: Any, classes: Any) -> bool:
     """Report whether a value, or the array or number that it stands for, is of a class.
-
-    Args:
-        value: any value.
-        classes: as for Python's `isinstance`.
-
-    Returns:
-        The answer.
 
     Example:
         >>> from wengert.autograd import grad

@@ -29,15 +29,7 @@ def followed(fun: Callable[..., Any]) -> Primitive:
 
 
 def names_of(namespace: dict[str, Any], find: Callable[[str], Any]) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a module, which keeps what it finds.
-
-    Args:
-        namespace: the module's globals.
-        find: returns the object of a name, or raises `AttributeError`.
-
-    Returns:
-        A function of the name.
-    """
+    """Return the `__getattr__` of a module, which keeps what it finds."""
     own: str = namespace["__name__"]
 
     def attribute(name: str) -> Any:
@@ -54,15 +46,7 @@ def names_of(namespace: dict[str, Any], find: Callable[[str], Any]) -> Callable[
 
 
 def scipys(namespace: dict[str, Any], name: str) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a module for one of SciPy's.
-
-    Args:
-        namespace: the module's globals.
-        name: of the module below ``scipy``.
-
-    Returns:
-        A function of the name.
-    """
+    """Return the `__getattr__` of a module for one of SciPy's."""
     theirs = others_of(f"wengert.scipy.{name}")
 
     def find(attribute: str) -> Any:

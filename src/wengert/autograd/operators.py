@@ -489,9 +489,6 @@ def make_ggnvp(f: Function, g: Function = _half_square, f_argnum: Argnum = 0) ->
 def unary_to_nary(unary_operator: Callable[..., Any]) -> Callable[..., Any]:
     """Return an operator with ``argnum``, ``operator(fun, argnum=0, ...)``, for one of functions of one argument.
 
-    Args:
-        unary_operator: ``unary_operator(fun, x, ...)`` takes such a function and its argument.
-
     Example:
         >>> twice = unary_to_nary(lambda fun, x: 2.0 * fun(x))
         >>> print(twice(lambda x, y: x - y, 1)(5.0, 1.0))

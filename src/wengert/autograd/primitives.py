@@ -46,11 +46,7 @@ class _Call(Call):
         return self.output(_dense(self.function.fun(*arguments, **options)))
 
     def _owners(self, wanted: Sequence[Any]) -> list[int]:
-        """Return the position of the argument that each operand is, or is a part of.
-
-        Args:
-            wanted: for each operand whether a derivative in it is wanted; rules have none for an argument by name.
-        """
+        """Return the position of the argument that each operand is a part of; rules have none for one by name."""
         counts = [child.leaf_count() for child in self.packed.structure.children[0].children]
         ends = [0, *itertools.accumulate(counts)]
         owners = [bisect_right(ends, position) - 1 for position in self.packed.positions]
@@ -206,13 +202,7 @@ def register_notrace(trace_type: Any, primitive_fun: Any) -> None:
 
 
 def getval(value: Any) -> Any:
-    """Return the plain array or number behind a value, through all transforms.
-
-    Args:
-        value: any value; the parts of containers are taken, too.
-
-    Returns:
-        The value without its derivatives.
+    """Return the plain array or number behind a value, or its parts, through all transforms.
 
     Raises:
         ConcreteError: only the type of the value is known.
@@ -243,23 +233,12 @@ def _ruled(operation: str, fun: Any) -> Primitive:
 
 
 def defvjp_argnums(fun: Any, vjpmaker: Callable[..., Any]) -> None:
-    """State the rule of all arguments of a primitive at once.
-
-    Args:
-        fun: the primitive.
-        vjpmaker: ``vjpmaker(argnums, ans, args, kwargs)`` returns a function of the cotangent that returns one
-            cotangent for each of the positions ``argnums``.
-    """
+    """State the rule of all arguments at once: ``vjpmaker(argnums, ans, args, kwargs)(g)`` returns their cotangents."""
     _ruled("defvjp", fun).vjps = vjpmaker
 
 
 def defvjp_argnum(fun: Any, vjpmaker: Callable[..., Any]) -> None:
-    """State one rule for every argument of a primitive.
-
-    Args:
-        fun: the primitive.
-        vjpmaker: ``vjpmaker(argnum, ans, args, kwargs)`` returns a function of the cotangent.
-    """
+    """State one rule for every argument: ``vjpmaker(argnum, ans, args, kwargs)(g)`` returns its cotangent."""
 
     def made(argnums: Sequence[int], *given: Any) -> Callable[[Any], list[Any]]:
         pulls = [vjpmaker(argnum, *given) for argnum in argnums]
@@ -303,22 +282,12 @@ def _rule_of(kind: str, fun: Any, rules: dict[int, Any], argnum: int) -> Any:
 
 
 def defjvp_argnums(fun: Any, jvpmaker: Callable[..., Any]) -> None:
-    """State the rule of a primitive for the tangents of all arguments at once.
-
-    Args:
-        fun: the primitive.
-        jvpmaker: ``jvpmaker(argnums, tangents, ans, args, kwargs)`` returns the tangent of the result.
-    """
+    """State the rule of all arguments: ``jvpmaker(argnums, tangents, ans, args, kwargs)`` returns the tangent."""
     _ruled("defjvp", fun).jvps = jvpmaker
 
 
 def defjvp_argnum(fun: Any, jvpmaker: Callable[..., Any]) -> None:
-    """State one rule for the tangent of every argument of a primitive.
-
-    Args:
-        fun: the primitive.
-        jvpmaker: ``jvpmaker(argnum, tangent, ans, args, kwargs)`` returns its part of the tangent of the result.
-    """
+    """State one rule: ``jvpmaker(argnum, tangent, ans, args, kwargs)`` returns the part of an argument."""
 
     def made(argnums: Sequence[int], tangents: Sequence[Any], *given: Any) -> Any:
         terms = [jvpmaker(argnum, g, *given) for argnum, g in zip(argnums, tangents, strict=True)]

@@ -19,15 +19,6 @@ def check_grads(
 ) -> Callable[..., None]:
     """Return a function of the arguments that checks the derivatives: see `wengert.check_grads`.
 
-    Args:
-        fun: the function.
-        argnum: the position of the argument to differentiate, or several.
-        modes: "fwd", "rev" or both.
-        order: how many times to differentiate.
-
-    Returns:
-        The function; it raises an `AssertionError` if derivatives are wrong.
-
     Example:
         >>> import numpy as np
         >>> check_grads(np.sin)(1.0)
@@ -38,10 +29,6 @@ def check_grads(
 def check_vjp(f: Callable[[Any], Any], x: Any) -> None:
     """Check the first derivative of a function of one argument in reverse mode.
 
-    Args:
-        f: the function.
-        x: the argument.
-
     Example:
         >>> check_vjp(lambda x: x**2, 1.0)
     """
@@ -51,10 +38,6 @@ def check_vjp(f: Callable[[Any], Any], x: Any) -> None:
 def check_jvp(f: Callable[[Any], Any], x: Any) -> None:
     """Check the first derivative of a function of one argument in forward mode.
 
-    Args:
-        f: the function.
-        x: the argument.
-
     Example:
         >>> check_jvp(lambda x: x**2, 1.0)
     """
@@ -63,14 +46,6 @@ def check_jvp(f: Callable[[Any], Any], x: Any) -> None:
 
 def combo_check(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Callable[..., None]:
     """Return a function that checks derivatives for all combinations of some values of the arguments.
-
-    Args:
-        fun: the function.
-        args: the other arguments of `check_grads` by position.
-        kwargs: those by name.
-
-    Returns:
-        A function that takes, in the place of each argument, a list of values.
 
     Example:
         >>> import numpy as np

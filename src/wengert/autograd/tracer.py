@@ -19,12 +19,6 @@ from wengert.engine.transforms.tape import Node, TapeTrace, box_of
 def isbox(value: Any) -> bool:
     """Report whether a transform follows a value.
 
-    Args:
-        value: any value; a container is no box.
-
-    Returns:
-        The answer.
-
     Example:
         >>> from wengert.autograd import grad
         >>> print(grad(lambda x: x if isbox(x) else 0.0 * x)(2.0))
@@ -82,14 +76,6 @@ def _tape(trace: int) -> TapeTrace:
 def new_box(value: Any, trace: int, node: VJPNode) -> Any:
     """Return a value that reverse mode follows until `backward_pass`.
 
-    Args:
-        value: an array or a number.
-        trace: the number of the trace that follows it.
-        node: a new root.
-
-    Returns:
-        The box.
-
     Example:
         >>> x = new_box(3.0, 0, VJPNode.new_root())
         >>> print(backward_pass(1.0, (x * x)._node))
@@ -100,15 +86,7 @@ def new_box(value: Any, trace: int, node: VJPNode) -> Any:
 
 
 def backward_pass(g: Any, end_node: Node) -> Any:
-    """Return the cotangent of the root that a node depends on.
-
-    Args:
-        g: the cotangent of the node's value.
-        end_node: ``box._node``.
-
-    Returns:
-        The cotangent.
-    """
+    """Return the cotangent of the root that a node depends on."""
     return walk_back([(end_node, g)], [reachable([end_node])[-1]])[0]
 
 

@@ -19,17 +19,7 @@ def fixed_point(
     distance: Callable[[Any, Any], Any],
     tol: float,
 ) -> Any:
-    """Return x with ``f(a)(x) = x``, by iteration.
-
-    Args:
-        f: returns, for the parameters, the function to apply.
-        a: the parameters, which have derivatives.
-        x0: where to begin.
-        distance: of two values of x.
-        tol: the iteration ends when a step is at most this long.
-
-    Returns:
-        x.
+    """Return x with ``f(a)(x) = x``, by iteration from x0 until two values have a ``distance`` of at most ``tol``.
 
     Example:
         >>> from wengert.autograd import grad

@@ -16,12 +16,6 @@ from wengert.engine.core.shapes import shape_of, size
 def flatten(value: Any) -> tuple[Any, Callable[[Any], Any]]:
     """Return the numbers of containers as one vector, and the function that puts a vector into such containers.
 
-    Args:
-        value: an array, a number, or lists, tuples and dicts of them.
-
-    Returns:
-        The vector and the function.
-
     Example:
         >>> vector, unflatten = flatten({"w": np.ones((1, 2)), "b": 3.0})
         >>> print(vector, unflatten(2.0 * vector))
@@ -43,14 +37,7 @@ def flatten(value: Any) -> tuple[Any, Callable[[Any], Any]]:
 
 
 def flatten_func(func: Callable[..., Any], example: Any) -> tuple[Callable[..., Any], Any, Any]:
-    """Return a function of containers as one of vectors.
-
-    Args:
-        func: takes containers like the example, and returns one.
-        example: the containers.
-
-    Returns:
-        The function, the function that puts a vector into such containers, and the example as a vector.
+    """Return a function of containers as one of vectors, the way back to containers, and the example as a vector.
 
     Example:
         >>> flat, unflatten, vector = flatten_func(lambda pair: [pair[1], pair[0]], [1.0, 2.0])

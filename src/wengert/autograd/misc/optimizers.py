@@ -28,14 +28,17 @@ _described = functools.partial(
 
 
 def _descend(
-    grad: Callable[..., Any], x: Any, callback: Any, num_iters: int, step: Callable[[int, Any], Any]
+    grad: Callable[..., Any], x: Any, callback: Any, num_iters: int, step: Callable[..., Any], *start: Any
 ) -> Any:
+    """Move by what ``step(i, gradient, *state)`` returns first; the others are the next state."""
     vector, unflatten = flatten(x)
+    state = [*start]
     for i in range(num_iters):
         g = flatten(grad(unflatten(vector), i))[0]
         if callback:
             callback(unflatten(vector), i, unflatten(g))
-        vector = vector + step(i, g)
+        move, *state = step(i, g, *state)
+        vector = vector + move
     return unflatten(vector)
 
 
@@ -49,14 +52,12 @@ def sgd(
         >>> sgd(lambda x, i: 2.0 * x, np.array([1.0]), num_iters=1)
         array([0.98])
     """
-    velocity: Any = 0.0
 
-    def step(i: int, g: Any) -> Any:
-        nonlocal velocity
+    def step(i: int, g: Any, velocity: Any) -> Any:
         velocity = mass * velocity - (1.0 - mass) * g
-        return step_size * velocity
+        return step_size * velocity, velocity
 
-    return _descend(grad, x, callback, num_iters, step)
+    return _descend(grad, x, callback, num_iters, step, 0.0)
 
 
 @_described(gamma="how much of the mean each step keeps.", eps="is added to the root.")
@@ -75,14 +76,12 @@ def rmsprop(
         >>> bool(abs(rmsprop(lambda x, i: 2.0 * x, np.array([1.0])))[0] < 0.1)
         True
     """
-    square: Any = 1.0
 
-    def step(i: int, g: Any) -> Any:
-        nonlocal square
+    def step(i: int, g: Any, square: Any) -> Any:
         square = gamma * square + (1 - gamma) * g**2
-        return -step_size * g / (np.sqrt(square) + eps)
+        return -step_size * g / (np.sqrt(square) + eps), square
 
-    return _descend(grad, x, callback, num_iters, step)
+    return _descend(grad, x, callback, num_iters, step, 1.0)
 
 
 @_described(
@@ -106,12 +105,10 @@ def adam(
         >>> adam(lambda x, i: 2.0 * x, np.array([1.0]), num_iters=200, step_size=0.1).round(1) + 0.0
         array([0.])
     """
-    mean: Any = 0.0
-    square: Any = 0.0
 
-    def step(i: int, g: Any) -> Any:
-        nonlocal mean, square
+    def step(i: int, g: Any, mean: Any, square: Any) -> Any:
         mean, square = (1 - b1) * g + b1 * mean, (1 - b2) * g**2 + b2 * square
-        return -step_size * mean / (1 - b1 ** (i + 1)) / (np.sqrt(square / (1 - b2 ** (i + 1))) + eps)
+        root = np.sqrt(square / (1 - b2 ** (i + 1))) + eps
+        return -step_size * mean / (1 - b1 ** (i + 1)) / root, mean, square
 
-    return _descend(grad, x, callback, num_iters, step)
+    return _descend(grad, x, callback, num_iters, step, 0.0, 0.0)

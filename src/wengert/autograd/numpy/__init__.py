@@ -42,15 +42,6 @@ __dir__ = _own.__dir__
 def clip(a: Any, a_min: Any = None, a_max: Any = None, **options: Any) -> Any:
     """Limit the elements of an array; as in autograd, the derivative of an element at a limit is 0.
 
-    Args:
-        a: an array or a number.
-        a_min: the lower limit, or None.
-        a_max: the upper limit, or None.
-        options: the other ones of `np.clip`.
-
-    Returns:
-        The array.
-
     Example:
         >>> from wengert.autograd import grad
         >>> print(grad(lambda x: clip(x, 0.0, 1.0))(1.0))
@@ -77,15 +68,6 @@ def _of_sequence(name: str) -> Any:
 
 def make_diagonal(D: Any, offset: int = 0, axis1: int = -1, axis2: int = -2) -> Any:
     """Return matrices with given diagonals and zeros elsewhere.
-
-    Args:
-        D: the diagonals, along the last axis.
-        offset: 0.
-        axis1: -1.
-        axis2: -2.
-
-    Returns:
-        An array with one more axis.
 
     Example:
         >>> make_diagonal(_np.ones((5, 2))).shape

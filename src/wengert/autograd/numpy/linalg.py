@@ -17,12 +17,6 @@ __getattr__ = _names_of(globals(), lambda name: getattr(_own, name))
 def symmetric(a: Any) -> Any:
     """Return matrices whose derivatives are symmetric: autograd shares them between both triangles.
 
-    Args:
-        a: symmetric or Hermitian matrices.
-
-    Returns:
-        The same matrices.
-
     Example:
         >>> from wengert.autograd import grad
         >>> grad(lambda a: symmetric(a)[1, 0])(_np.eye(2))
@@ -37,13 +31,6 @@ def symmetric(a: Any) -> Any:
 
 def cholesky(a: Any, *, upper: bool = False) -> Any:
     """Return the triangular factor of positive definite matrices; as in autograd, the gradient is symmetric.
-
-    Args:
-        a: the matrices.
-        upper: as for `np.linalg.cholesky`.
-
-    Returns:
-        The factors.
 
     Example:
         >>> from wengert.autograd import grad

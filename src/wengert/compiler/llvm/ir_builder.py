@@ -267,6 +267,10 @@ class Builder:
         kind = x.kind.of(scalar)
         return self.emit(f"{operation} {x} to {kind}", kind)
 
+    def freeze(self, x: Value) -> Value:
+        """Return the value, an arbitrary one where it is undefined."""
+        return self.emit(f"freeze {x}", x.kind)
+
     def splat(self, x: Value, lanes: int) -> Value:
         """Return a vector with one value in every lane."""
         if lanes == 1:

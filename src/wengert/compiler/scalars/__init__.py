@@ -38,12 +38,7 @@ def is_native(operation: str, inputs: Sequence[Dtype], result: Dtype, param: int
 def emit(context: Context, operation: str, operands: Sequence[Value]) -> Value:
     """Write the instructions of a native operation on values with the same number of lanes."""
     emitter = EMITTERS.get(operation)
-    if emitter is not None:
-        return emitter(context, *operands)
-    kind = operands[0].kind
-    context.functions.add((operation, kind))
-    arguments = ", ".join(map(str, operands))
-    return context.builder.emit(f"call {kind} @{mathlib.symbol(operation, kind)}({arguments})", kind)
+    return emitter(context, *operands) if emitter is not None else context.call(operation, *operands)
 
 
 def neutral(combiner: str, dtype: Dtype) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from wengert.compiler import mathlib
 from wengert.compiler.llvm.ir_builder import Value, constant
 from wengert.compiler.scalars.context import Context, like, operation
 from wengert.engine.machine.costs import DIVISION
@@ -88,9 +87,7 @@ def _integer_power(context: Context, x: Value) -> Value:
     """Multiply by repeated squaring where that is as accurate as the general power."""
     exponent = abs(context.param)
     if context.is_float and exponent > _EXACT:
-        context.functions.add(("power", x.kind))
-        y = like(x, float(context.param))
-        return context.builder.emit(f"call {x.kind} @{mathlib.symbol('power', x.kind)}({x}, {y})", x.kind)
+        return context.call("power", x, like(x, float(context.param)))
     result: Value | None = None
     power = x
     while exponent:

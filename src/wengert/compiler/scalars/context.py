@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 from wengert.compiler.llvm.ir_builder import Builder, Kind, Value, constant
+from wengert.compiler.mathlib.terms import symbol
 from wengert.engine.core.dtypes import Dtype
 from wengert.engine.machine.costs import OPERATION_COSTS
 
@@ -30,6 +31,13 @@ class Context(NamedTuple):
     def is_signed(self) -> bool:
         """Whether the operands are signed integers."""
         return self.dtype.kind == "i"
+
+    def call(self, name: str, *operands: Value) -> Value:
+        """Call an elementary function, which the module must define."""
+        kind = operands[0].kind
+        self.functions.add((name, kind))
+        arguments = ", ".join(map(str, operands))
+        return self.builder.emit(f"call {kind} @{symbol(name, kind)}({arguments})", kind)
 
 
 Emitter: TypeAlias = Callable[..., Value]

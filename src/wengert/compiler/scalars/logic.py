@@ -67,7 +67,7 @@ operation("isfinite")(partial(_against_infinity, "olt", True))
 
 @operation("signbit")
 def _signbit(context: Context, x: Value) -> Value:
-    bits = context.builder.emit(f"bitcast {x} to {x.kind.integer}", x.kind.integer)
+    bits = context.builder.convert("bitcast", x, x.kind.integer.scalar)
     return context.builder.compare("slt", bits, like(bits, 0))
 
 
@@ -100,7 +100,7 @@ def _from_float(context: Context, x: Value, after: Dtype) -> Value:
     wide = "i64" if after.itemsize == 8 or (after.kind, after.itemsize) == ("u", 4) else "i32"
     number = b.convert("fptoui" if after == UINT64 else "fptosi", x, wide)
     # A float without a counterpart gives an arbitrary number: an index made from it is checked before use.
-    return _resized(b, b.emit(f"freeze {number}", number.kind), scalar, signed=True)
+    return _resized(b, b.freeze(number), scalar, signed=True)
 
 
 def _resized(b: Builder, x: Value, scalar: str, signed: bool) -> Value:

@@ -13,10 +13,16 @@ from wengert.compiler.freestanding.program import Freestanding, parameters
 from wengert.engine.core.files import replace_all
 from wengert.engine.machine.target import Target
 from wengert.exporting.c_files import described_leaves, header_of, parameter, self_test
-from wengert.exporting.c_source.layout import wrapped
+from wengert.exporting.c_source.layout import arguments, indented, wrapped
+from wengert.exporting.c_source.operations import Operations
 from wengert.exporting.c_source.program import Source, write_function
-from wengert.exporting.c_source.scalars import Operations
 
+_FLAGS = """\
+/* Nothing reads errno or the flags of the floating-point unit: choices and roots may be those of vectors. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-math-errno", "no-trapping-math")
+#endif
+"""
 _CONTRACTION = """\
 /* Products and sums are rounded apart, so that the same formula has the same bits wherever it is compared. */
 #if defined(__GNUC__) && !defined(__clang__)
@@ -61,23 +67,25 @@ def _header(sources: Sequence[Source], name: str) -> str:
 
 def _declarations(source: Source) -> str:
     function, name = source.function, source.name
-    listed = [f"    {parameter(leaf, writes)}" for leaf, writes in parameters(function)]
+    taken = [parameter(leaf, writes) for leaf, writes in parameters(function)]
     described = "\n".join(described_leaves(function))
     work, note = "", ""
     if source.memory:
-        listed.append(f"    struct {name}_work *work")
-        fields = "\n".join(
-            f"    {part.kind} {part.name}[{part.size}]; /* {part.shapes} */" for part in source.memory
+        taken.append(f"struct {name}_work *work")
+        fields = indented(
+            f"{part.kind} {part.name}[{part.size}]; /* {part.shapes} */" for part in source.memory
         )
-        work = f"\n/* The intermediate arrays of a call of {name}. */\nstruct {name}_work {{\n{fields}\n}};\n"
+        members = "\n".join(fields)
+        work = (
+            f"\n/* The intermediate arrays of a call of {name}. */\nstruct {name}_work {{\n{members}\n}};\n"
+        )
         note = " Calls with different work may run at the same time."
-    joined = ",\n".join(listed)
     return f"""{work}
 /* {name}{described}
 
    Returns 0, or a code that {name}_error explains; results are then not complete. Arrays are in row-major order, and do
    not overlap.{note} */
-int {name}({"void" if not listed else chr(10) + joined});
+int {name}({arguments(taken)});
 
 /* Returns the text of an error. */
 const char *{name}_error(int code);
@@ -86,7 +94,7 @@ const char *{name}_error(int code);
 
 def _source(sources: Sequence[Source], name: str, operations: Operations, is_fast: bool) -> str:
     functions = "\n".join(f"{source.text}\n\n{_explanation(source)}" for source in sources)
-    helpers = operations.texts()
+    helpers = "\n".join(operations.functions.values())
     body = "\n".join(line for long in f"{helpers}\n{functions}".split("\n") for line in wrapped(long))
     includes = ["math.h"] * bool(re.search(r"\b\w+\(|NAN|INFINITY", body))
     includes += ["stdbool.h"] * bool(re.search(r"\bbool\b|\btrue\b|\bfalse\b", body))
@@ -96,6 +104,7 @@ def _source(sources: Sequence[Source], name: str, operations: Operations, is_fas
 
 {"".join(f"#include <{header}>{chr(10)}" for header in includes)}
 {"" if is_fast else _NOT_FAST}
+{_FLAGS}
 {_CONTRACTION if operations.compares else ""}
 {body.lstrip()}"""
     return re.sub(r"\n{3,}", "\n\n", text)

@@ -8,12 +8,12 @@ import linecache
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from wengert.compiler.freestanding.names import RESERVED
 from wengert.engine.core.notebooks import readable
-from wengert.exporting.c_source.helpers import is_reserved
+from wengert.exporting.c_source.operations import is_reserved
 
 _WIDTH = 100
 _ADJOINT = "adjoint of "
@@ -67,6 +67,16 @@ class Names:
 
     def _is_taken(self, name: str) -> bool:
         return name in RESERVED or is_reserved(name) or any(name in names for names in self._taken)
+
+
+def indented(lines: Iterable[str]) -> list[str]:
+    """Return lines of a block."""
+    return [f"    {line}" if line else "" for line in lines]
+
+
+def arguments(taken: Sequence[str]) -> str:
+    """Return parameters, one a line."""
+    return ",".join(f"\n    {one}" for one in taken) or "void"
 
 
 def wrapped(line: str) -> Iterator[str]:

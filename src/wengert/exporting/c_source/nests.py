@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,36 +31,19 @@ from wengert.engine.nest.expression import (
     may_lie_outside,
     may_report,
 )
-from wengert.engine.nest.index import Computed, Digit, Dim, Index, Term, flatten
+from wengert.engine.nest.index import Computed, Digit, Dim, Index, Term, flatten, without_unit
 from wengert.engine.nest.nest import Nest, Store
+from wengert.exporting.c_source import values as c
 from wengert.exporting.c_source.layout import Names
-from wengert.exporting.c_source.scalars import (
-    BOTH,
-    CHEAP,
-    CHOICE,
-    COMPARED,
-    PRIMARY,
-    PRODUCT,
-    SUM,
-    UNARY,
-    Operations,
-    Unsupported,
-    Value,
-    c_type,
-    choice,
-    infix,
-    literal,
-    negation,
-    parenthesised,
-    primary,
-)
-from wengert.exporting.c_source.vectors import PARTS, ROW, can_share_rows, can_split
+from wengert.exporting.c_source.operations import Operations, Unsupported
+from wengert.exporting.c_source.values import Value
+from wengert.exporting.c_source.vectors import PARTS, ROW, UNROLLED, can_share_rows, can_split, is_cheap
 
 INT_MAX = 2**31 - 1
 _TOTALS = {"add": "sum", "multiply": "product", "maximum": "largest", "minimum": "smallest",
            "logical_and": "all", "logical_or": "any", "argmax": "largest", "argmin": "smallest"}  # fmt: skip
-_TWICE = ("square", "integer_power", "absolute")
-"""The operations that may name their operand more than once."""
+_Ranges = Mapping[Dim, Callable[[], tuple[str, str]]]
+"""For some dimensions, what gives the first point of the loop and the one after the last."""
 
 
 @dataclass
@@ -75,33 +60,31 @@ class Block:
     """The values that have names in it, by node."""
 
 
+@dataclass
 class Writer:
-    """What the nests of a function share.
+    """What the nests of a function share."""
 
-    Args:
-        names: the names of the function.
-        operations: the operations of the file.
-        element: ``(buffer, position) -> text``: an element of a buffer, by its position in row-major order.
-        error: ``(check) -> statement``: returns the code of an error.
-        vectors: whether loops are written so that compilers make vectors of them.
-    """
+    names: Names
+    operations: Operations
+    element: Callable[[Buffer, str], Value]
+    """Returns an element of a buffer, by its position in row-major order."""
+    error: Callable[[Apply], str]
+    """Returns the statement that returns the code of an error."""
+    vectors: bool
+    """Whether loops are written so that compilers make vectors of them."""
+    counters: dict[Dim, str] = field(default_factory=dict[Dim, str])
+    """The counters of the open loops."""
 
-    def __init__(
-        self,
-        names: Names,
-        operations: Operations,
-        element: Callable[[Buffer, str], Value],
-        error: Callable[[Apply], str],
-        *,
-        vectors: bool,
-    ) -> None:
-        self.names = names
-        self.operations = operations
-        self.element = element
-        self.error = error
-        self.vectors = vectors
-        self.counters: dict[Dim, str] = {}
-        """The counters of the open loops."""
+
+class _Total(NamedTuple):
+    """A reduction under way."""
+
+    node: Reduce
+    body: Expression
+    cell: str
+    """The variable or the element that holds it."""
+    place: str = ""
+    """The variable that holds the position of an extremum."""
 
 
 class NestWriter:
@@ -116,20 +99,24 @@ class NestWriter:
         self.times = Counter(id(child) for node in nest.nodes() for child in children(node))
         self.times.update(map(id, nest.roots()))
         self._dims: dict[int, frozenset[Dim]] = {}
-        self._safe: dict[int, bool] = {}
+        self._kept: list[Expression] = []  # their identities are keys
 
     def write(self, declare: Callable[[Buffer], str]) -> None:
         """Write the loops; ``declare`` gives the beginning of the store that declares a variable."""
         if any(dim.extent == 0 for dim in self.nest.dims):
             return
-        sequential = self.nest.sequential
-        ordered = sorted(self.nest.dims, key=lambda dim: dim in sequential)
-        dims = [dim for dim in ordered if dim.extent > 1]
-        nodes = self.nest.reductions()
+        dims = without_unit(sorted(self.nest.dims, key=lambda dim: dim in self.nest.sequential))
         if self.writer.vectors and dims and can_share_rows(self.nest, dims[-1]):
-            self._loops(dims[:-1], lambda: self._row(dims[-1], nodes))
-        else:
-            self._loops(dims, lambda: self._point(declare))
+            with self._loops(dims[:-1]):
+                self._row(dims[-1])
+            return
+        with self._loops(dims):
+            groups: dict[tuple[Dim, ...], list[Reduce]] = {}
+            for node in self.nest.reductions():
+                groups.setdefault(node.dims, []).append(node)
+            for along, nodes in groups.items():
+                self._reduce(nodes, [store for store in self.nest.stores if along and store.along == along])
+            self._store([store for store in self.nest.stores if not store.along], declare)
 
     # -- blocks ------------------------------------------------------------------------------------------
 
@@ -140,17 +127,24 @@ class NestWriter:
     def _line(self, text: str) -> None:
         self._block.lines.append(text)
 
+    def _new(self, name: str) -> str:
+        return self.names.new(name, self._block.names)
+
     @contextmanager
-    def _inside(self, head: str, dims: Iterable[Dim] = (), *, is_guarded: bool = False) -> Generator[None]:
-        """Write a block behind a head."""
+    def _apart(self, dims: Iterable[Dim] = (), *, is_guarded: bool = False) -> Generator[Block]:
+        """Open a block whose lines are not written yet."""
         block = Block(self._block.dims.union(dims), self.names.open(), is_guarded)
         self.blocks.append(block)
-        yield
+        yield block
         self.names.close()
         self.blocks.pop()
-        self._line(f"{head} {{")
-        self._block.lines += [f"    {line}" for line in block.lines]
-        self._line("}")
+
+    @contextmanager
+    def _inside(self, head: str, dims: Iterable[Dim] = ()) -> Generator[None]:
+        """Write a block behind a head."""
+        with self._apart(dims) as block:
+            yield
+        self._block.lines += [f"{head} {{", *(f"    {line}" for line in block.lines), "}"]
 
     @contextmanager
     def _at(self, number: int) -> Generator[None]:
@@ -159,36 +153,27 @@ class NestWriter:
         yield
         self.blocks = blocks
 
-    def _loops(
-        self,
-        dims: Sequence[Dim],
-        body: Callable[[], None],
-        ranges: Mapping[Dim, Callable[[], tuple[str, str]]] | None = None,
-    ) -> None:
-        """Open the loops over dimensions around a body."""
-        if not dims:
-            body()
-            return
-        dim, *inner = dims
-        start, stop = ranges[dim]() if ranges and dim in ranges else ("0", str(dim.extent))
+    @contextmanager
+    def _loop(self, dim: Dim, start: str = "0", stop: str = "", step: int = 1) -> Generator[str]:
+        """Open the loop over a dimension."""
         self.names.open()
         counter = self.writer.counters[dim] = self.names.counter()
-        with self._inside(f"for (int {counter} = {start}; {counter} < {stop}; {counter}++)", [dim]):
-            self._loops(inner, body, ranges)
+        turn = f"{counter} += {step}" if step > 1 else f"{counter}++"
+        with self._inside(f"for (int {counter} = {start}; {counter} < {stop or dim.extent}; {turn})", [dim]):
+            yield counter
         del self.writer.counters[dim]
         self.names.close()
 
-    # -- a point -----------------------------------------------------------------------------------------
+    @contextmanager
+    def _loops(self, dims: Iterable[Dim], ranges: _Ranges | None = None) -> Generator[None]:
+        """Open the loops over dimensions."""
+        with ExitStack() as stack:
+            for dim in dims:
+                start, stop = ranges[dim]() if ranges and dim in ranges else ("0", "")
+                stack.enter_context(self._loop(dim, start, stop))
+            yield
 
-    def _point(self, declare: Callable[[Buffer], str]) -> None:
-        groups: dict[tuple[Dim, ...], list[Reduce]] = {}
-        for node in self.nest.reductions():
-            groups.setdefault(node.dims, []).append(node)
-        for dims, nodes in groups.items():
-            self._reduce(
-                dims, nodes, [store for store in self.nest.stores if store.along and store.along == dims]
-            )
-        self._store([store for store in self.nest.stores if not store.along], declare)
+    # -- stores ------------------------------------------------------------------------------------------
 
     def _store(self, stores: Sequence[Store], declare: Callable[[Buffer], str] = lambda buffer: "") -> None:
         """Compute all values before the first is stored."""
@@ -199,9 +184,8 @@ class NestWriter:
             if written.intersection(store.value.facts.buffers):
                 value = self._named(value)
             position = self._position(store.buffer, store.indices)
-            inside = {buffer for node in computed(store.indices) for buffer in node.facts.buffers}
-            if written & inside:
-                position = self._named(Value(position, SUM, INT64)).text
+            if any(written.intersection(node.facts.buffers) for node in computed(store.indices)):
+                position = self._named(Value(position, c.SUM, INT64)).text
             pending.append((store, position, value))
             written.add(store.buffer)
         for store, position, value in pending:
@@ -209,184 +193,183 @@ class NestWriter:
             if store.combiner:
                 self._line(self.operations.combined(store.combiner, place, value))
             else:
-                is_test = store.buffer.dtype == BOOL and value.text.startswith(
-                    "!"
-                )  # an int to some compilers
-                self._line(f"{declare(store.buffer)}{place} = {'(bool)' * is_test}{value.text};")
-
-    # -- rows: the sums of neighbouring points together, which are those of a vector ------------------------
-
-    def _row(self, dim: Dim, nodes: Sequence[Reduce]) -> None:
-        """Write the reductions of a row of points in an array, and then the stores of the row."""
-        if dim.extent <= ROW:
-            self._strip(dim, nodes, "0", str(dim.extent))
-            return
-        self.names.open()
-        first = self.names.new("first")
-        with self._inside(f"for (int {first} = 0; {first} < {dim.extent}; {first} += {ROW})"):
-            end = f"{first} + {ROW}"
-            if dim.extent % ROW:
-                text = f"{end} < {dim.extent} ? {end} : {dim.extent}"
-                end = self._named(Value(text, CHOICE, INT64), "end", "int").text
-            self._strip(dim, nodes, first, end)
-        self.names.close()
-
-    def _strip(self, dim: Dim, nodes: Sequence[Reduce], first: str, end: str) -> None:
-        """Write the points of a row from the first up to the end."""
-        points: dict[Dim, Callable[[], tuple[str, str]]] = {dim: lambda: (first, end)}
-        arrays: dict[int, str] = {}
-        for node in nodes:
-            array = arrays[id(node)] = self.names.new(f"{_TOTALS[node.combiner]}s", self._block.names)
-            self._line(f"{c_type(node.body.dtype)} {array}[{min(dim.extent, ROW)}];")
-
-        def total(node: Reduce) -> str:
-            counter = self.writer.counters[dim]
-            return f"{arrays[id(node)]}[{counter if first == '0' else f'{counter} - {first}'}]"
-
-        def begin() -> None:
-            for node in nodes:
-                start = literal(scalars.neutral(node.combiner, node.body.dtype), node.body.dtype)
-                self._line(f"{total(node)} = {start.text};")
-
-        def step() -> None:
-            for node, body in zip(nodes, bodies, strict=True):
-                self._line(self.operations.combined(node.combiner, total(node), self.value(body)))
-
-        def end_of_sums() -> None:
-            for node in nodes:
-                self._block.known[id(node)] = primary(total(node), node.dtype)
-            self._store(self.nest.stores)
-
-        ranges, bodies = self._ranges(nodes)
-        reduced = [reduced for reduced in nodes[0].dims if reduced.extent > 1]
-        self._loops([dim], begin, points)
-        self._loops(reduced, lambda: self._loops([dim], step, points), ranges)
-        self._loops([dim], end_of_sums, points)
+                is_int = value.dtype == BOOL and value.level == c.UNARY  # to some compilers
+                self._line(f"{declare(store.buffer)}{place} = {'(bool)' * is_int}{value.text};")
 
     # -- reductions --------------------------------------------------------------------------------------
 
-    def _reduce(self, dims: tuple[Dim, ...], nodes: Sequence[Reduce], along: Sequence[Store]) -> None:
+    def _reduce(self, nodes: Sequence[Reduce], along: Sequence[Store] = ()) -> None:
         """Write the loops of reductions over the same dimensions."""
         movable = not along and all(map(self._is_safe, nodes))
         home = self._home(frozenset[Dim]().union(*map(self.dims, nodes)), movable, False)
         with self._at(home):
-            totals: list[tuple[Reduce, str, str]] = []
-            for node in nodes:
-                dtype, kind = node.body.dtype, c_type(node.body.dtype)
-                total = self.names.new(_TOTALS[node.combiner], self._block.names)
-                start = literal(scalars.neutral(node.combiner, dtype), dtype).text
-                self._line(f"{kind} {total} = {start};")
-                place = self.names.new("place", self._block.names) if node.returns_index else ""
-                if place:
-                    self._line(f"int64_t {place} = 0;")
-                totals.append((node, total, place))
-                self._block.known[id(node)] = primary(place or total, node.dtype)
+            ranges, bodies = self._ranges(nodes)
+            totals = [self._total(node, body) for node, body in zip(nodes, bodies, strict=True)]
+            dims = without_unit(nodes[0].dims)
             if any(dim.extent == 0 for dim in dims):
                 return
-            ranges, bodies = self._ranges(nodes)
-            looped = [dim for dim in dims if dim.extent > 1]
-            if self.writer.vectors and not along and looped and can_split(nodes, looped[-1]):
-                self._loops(looped[:-1], lambda: self._parts(looped[-1], totals, bodies), ranges)
+            if self.writer.vectors and not along and dims and can_split(nodes, dims[-1]):
+                with self._loops(dims[:-1], ranges):
+                    self._parts(dims[-1], totals)
             else:
-                self._loops(looped, lambda: self._step(totals, bodies, along), ranges)
+                with self._loops(dims, ranges):
+                    self._step(totals)
+                    self._store(along)
 
-    def _parts(
-        self, dim: Dim, totals: Sequence[tuple[Reduce, str, str]], bodies: Sequence[Expression]
-    ) -> None:
-        """Write sums along a dimension as some sums each, which are those of a vector."""
-        extent = dim.extent
-        whole = extent - extent % PARTS
-        parts = [self.names.new("parts", self._block.names) for _ in totals]
-        for (node, _, _), name in zip(totals, parts, strict=True):
-            self._line(f"{c_type(node.body.dtype)} {name}[{PARTS}] = {{0}};")
-        self.names.open()
-        first, place = self.names.counter(), self.names.counter()
-        head = f"for (int {first} = 0; {first} < {whole}; {first} += {PARTS})"
-        inner = f"for (int {place} = 0; {place} < {PARTS}; {place}++)"
-        with self._inside(head), self._inside(inner, [dim]):
-            self.writer.counters[dim] = f"{first} + {place}"
-            for name, body in zip(parts, bodies, strict=True):
-                self._line(f"{name}[{place}] += {self.value(body).text};")
-            del self.writer.counters[dim]
-        with self._inside(inner):
-            for (_, total, _), name in zip(totals, parts, strict=True):
-                self._line(f"{total} += {name}[{place}];")
-        self.names.close()
-        if extent > whole:
-            rest: dict[Dim, Callable[[], tuple[str, str]]] = {dim: lambda: (str(whole), str(extent))}
-            self._loops([dim], lambda: self._step(totals, bodies, ()), rest)
+    def _total(self, node: Reduce, body: Expression) -> _Total:
+        """Declare the variables of a reduction."""
+        name, start = self._new(_TOTALS[node.combiner]), self._neutral(node)
+        self._line(f"{c.type_of(node.body.dtype)} {name} = {start};")
+        place = self._new("place") if node.returns_index else ""
+        if place:
+            self._line(f"int64_t {place} = 0;")
+        self._block.known[id(node)] = c.primary(place or name, node.dtype)
+        return _Total(node, body, name, place)
 
-    def _step(
-        self, totals: Sequence[tuple[Reduce, str, str]], bodies: Sequence[Expression], along: Sequence[Store]
-    ) -> None:
-        for (node, total, place), body in zip(totals, bodies, strict=True):
+    def _neutral(self, node: Reduce) -> str:
+        return c.literal(scalars.neutral(node.combiner, node.body.dtype), node.body.dtype).text
+
+    def _step(self, totals: Sequence[_Total]) -> None:
+        """Write a turn of reductions."""
+        for node, body, cell, place in totals:
             value = self.value(body)
             if not place:
-                self._line(self.operations.combined(node.combiner, total, value))
+                self._line(self.operations.combined(node.combiner, cell, value))
                 continue
             value = self._named(value, "value")
-            self.operations.compares |= body.dtype.kind == "f"
-            sign = ">" if node.combiner == "argmax" else "<"
-            better = f"{value.text} {sign} {total}"
+            better = f"{value.text} {'>' if node.combiner == 'argmax' else '<'} {cell}"
             if body.dtype.kind == "f":
-                better += f" || (isnan({value.text}) && !isnan({total}))"
+                self.operations.compares = True
+                better += f" || (isnan({value.text}) && !isnan({cell}))"
             with self._inside(f"if ({better})"):
-                self._line(f"{total} = {value.text};")
+                self._line(f"{cell} = {value.text};")
                 position = flatten(map(Index.of, node.dims), (dim.extent for dim in node.dims))
                 self._line(f"{place} = {self.index(position).text};")
-        self._store(along)
 
-    def _ranges(
-        self, nodes: Sequence[Reduce]
-    ) -> tuple[dict[Dim, Callable[[], tuple[str, str]]], list[Expression]]:
+    def _row(self, dim: Dim) -> None:
+        """Write the reductions of a row of points together, those of some points at a time in an array."""
+        if dim.extent <= ROW:
+            self._strip(dim, "", "")
+            return
+        self.names.open()
+        first = self.names.new("first")
+        with self._inside(f"for (int {first} = 0; {first} < {dim.extent}; {first} += {ROW})"):
+            end = Value(f"{first} + {ROW}", c.SUM, INT64)
+            if dim.extent % ROW:
+                end = self._extreme([end, c.literal(dim.extent, INT64)], "<", "end")
+            self._strip(dim, first, end.text)
+        self.names.close()
+
+    def _strip(self, dim: Dim, first: str, end: str) -> None:
+        """Write the points of a row from the first up to the end."""
+        nodes = self.nest.reductions()
+        ranges, bodies = self._ranges(nodes)
+        totals: list[_Total] = []
+        for node, body in zip(nodes, bodies, strict=True):
+            totals.append(_Total(node, body, self._new(f"{_TOTALS[node.combiner]}s")))
+            self._line(f"{c.type_of(body.dtype)} {totals[-1].cell}[{min(dim.extent, ROW)}];")
+
+        @contextmanager
+        def points() -> Generator[list[_Total]]:
+            with self._loop(dim, first or "0", end) as counter:
+                at = f"[{counter} - {first}]" if first else f"[{counter}]"
+                yield [total._replace(cell=total.cell + at) for total in totals]
+
+        with points() as cells:
+            for total in cells:
+                self._line(f"{total.cell} = {self._neutral(total.node)};")
+        *outer, dim_of_sum = without_unit(nodes[0].dims)
+        with self._loops(outer, ranges):
+            for start, stop, turns in _spans(nodes, dim_of_sum, ranges):
+                with self._loop(dim_of_sum, start, stop, turns), points() as cells:
+                    self._turns(cells, dim_of_sum, turns)
+        with points() as cells:
+            for total in cells:
+                self._block.known[id(total.node)] = c.primary(total.cell, total.node.dtype)
+            self._store(self.nest.stores)
+
+    def _turns(self, totals: Sequence[_Total], dim: Dim, count: int) -> None:
+        """Write some turns of sums at once, which load and store each sum once."""
+        if count == 1:
+            self._step(totals)
+            return
+        counter = self.writer.counters[dim]
+        for node, body, cell, _ in totals:
+            value = c.primary(cell, node.dtype)
+            for number in range(count):
+                self.writer.counters[dim] = f"{counter} + {number}" if number else counter
+                known = [(block, dict(block.known)) for block in self.blocks if dim in block.dims]
+                value = c.infix("+", value, self.value(body), node.dtype)
+                for block, before in known:  # what it learned is that of one turn
+                    block.known = before
+            self._line(f"{cell} = {value.text};")
+        self.writer.counters[dim] = counter
+
+    def _parts(self, dim: Dim, totals: Sequence[_Total]) -> None:
+        """Write sums along a dimension as some sums each, which are those of a vector, and add these up in pairs."""
+        whole = dim.extent // PARTS * PARTS
+        parts = [self._new("parts") for _ in totals]
+        for total, name in zip(totals, parts, strict=True):
+            self._line(f"{c.type_of(total.body.dtype)} {name}[{PARTS}] = {{0}};")
+        with self._loop(dim, "0", str(whole), PARTS) as first:
+            place = self.names.counter()
+            with self._inside(f"for (int {place} = 0; {place} < {PARTS}; {place}++)"):
+                self.writer.counters[dim] = f"{first} + {place}"
+                pairs = zip(totals, parts, strict=True)
+                self._step([total._replace(cell=f"{name}[{place}]") for total, name in pairs])
+        self.names.open()
+        half, place = self.names.new("half"), self.names.counter()
+        inner = f"for (int {place} = 0; {place} < {half}; {place}++)"
+        with self._inside(f"for (int {half} = {PARTS // 2}; {half} > 0; {half} /= 2)"), self._inside(inner):
+            for name in parts:
+                self._line(f"{name}[{place}] += {name}[{place} + {half}];")
+        self.names.close()
+        for total, name in zip(totals, parts, strict=True):
+            self._line(f"{total.cell} += {name}[0];")
+        if whole < dim.extent:
+            with self._loop(dim, str(whole)):
+                self._step(totals)
+
+    def _ranges(self, nodes: Sequence[Reduce]) -> tuple[_Ranges, list[Expression]]:
         """Return the loops of a sum that leave out what its guard sets to zero, and the bodies without that guard."""
-        bodies = [node.body for node in nodes]
-        body = bodies[0]
-        if len(nodes) > 1 or nodes[0].combiner != "add" or not isinstance(body, Guard):
-            return {}, bodies
-        if not is_zero(body.otherwise):
-            return {}, bodies
+        match nodes:
+            case [Reduce(combiner="add", body=Guard(otherwise=otherwise) as guard)] if is_zero(otherwise):
+                pass
+            case _:
+                return {}, [node.body for node in nodes]
         bounds: dict[Dim, list[tuple[Index, int]]] = {}
         left: list[tuple[Index, int]] = []
-        for index, extent in body.conditions:
+        for index, extent in guard.conditions:
             reduced = [dim for dim in index.dims() if dim in nodes[0].dims]
-            fits = index.is_affine and len(reduced) == 1 and abs(index.coefficient(reduced[0])) == 1
-            if fits:
+            if index.is_affine and len(reduced) == 1 and abs(index.coefficient(reduced[0])) == 1:
                 bounds.setdefault(reduced[0], []).append((index, extent))
             else:
                 left.append((index, extent))
-        inner = replace(body, conditions=tuple(left)) if left else body.body
-        self.times[id(inner)] = max(self.times[id(inner)], 1)
-        self._kept = inner  # its identity is a key
-        return {dim: lambda d=dim, tests=tests: self._range(d, tests) for dim, tests in bounds.items()}, [
-            inner
-        ]
+        body = replace(guard, conditions=tuple(left)) if left else guard.body
+        self.times[id(body)] = max(self.times[id(body)], 1)
+        self._kept.append(body)
+        return {dim: functools.partial(self._range, dim, tests) for dim, tests in bounds.items()}, [body]
 
     def _range(self, dim: Dim, tests: Sequence[tuple[Index, int]]) -> tuple[str, str]:
         """Return the first point of a dimension at which conditions hold, and the one after the last."""
         starts, stops = [Index(0)], [Index(dim.extent)]
         for index, extent in tests:
             base = index - Index.of(dim) * index.coefficient(dim)
-            if index.coefficient(dim) == 1:
-                starts.append(base * -1)
-                stops.append(base * -1 + extent)
-            else:
-                starts.append(base - (extent - 1))
-                stops.append(base + 1)
-        return self._extreme(starts, 1), self._extreme(stops, -1)
+            low = base * -1 if index.coefficient(dim) == 1 else base - (extent - 1)
+            starts.append(low)
+            stops.append(low + extent)
+        lowest = [index for index in starts if not any(_is_below(index, other) for other in starts)]
+        highest = [index for index in stops if not any(_is_below(other, index) for other in stops)]
+        start = self._extreme(map(self.index, dict.fromkeys(lowest)), ">", "start")
+        return start.text, self._extreme(map(self.index, dict.fromkeys(highest)), "<", "stop").text
 
-    def _extreme(self, numbers: Sequence[Index], sign: int) -> str:
-        """Return the largest (smallest) of some numbers, without those that never are."""
-        needed: list[Index] = []
-        for index in dict.fromkeys(numbers):
-            if not any(other != index and ((other - index) * sign).bounds[0] >= 0 for other in numbers):
-                needed.append(index)
-        text = self.index((needed or numbers)[0]).text
-        for index in needed[1:]:
-            other = self.index(index).text
-            text = self._named(Value(f"{text} {'>' if sign > 0 else '<'} {other} ? {text} : {other}", CHOICE, INT64),
-                               "start" if sign > 0 else "stop", "int").text  # fmt: skip
-        return text
+    def _extreme(self, values: Iterable[Value], sign: str, name: str) -> Value:
+        """Return the largest or the smallest of some integers."""
+
+        def better(x: Value, y: Value) -> Value:
+            return self._named(c.choice(c.infix(sign, x, y, BOOL), x, y), name, "int")
+
+        return functools.reduce(better, values)
 
     # -- dependence --------------------------------------------------------------------------------------
 
@@ -403,11 +386,8 @@ class NestWriter:
 
     def _is_safe(self, node: Expression) -> bool:
         """Return whether a value may be computed where nobody reads it, and before the nest stores anything."""
-        found = self._safe.get(id(node))
-        if found is None:
-            found = self.written.isdisjoint(node.facts.buffers)
-            found = self._safe[id(node)] = found and not may_lie_outside(node) and not may_report(node)
-        return found
+        is_fixed = self.written.isdisjoint(node.facts.buffers)
+        return is_fixed and not may_lie_outside(node) and not may_report(node)
 
     def _home(self, dims: frozenset[Dim], movable: bool, has_reductions: bool) -> int:
         """Return the number of the outermost block in which a value may be computed."""
@@ -424,73 +404,65 @@ class NestWriter:
     def value(self, node: Expression) -> Value:
         """Return the value of an expression, and write the constants that it needs."""
         if isinstance(node, Const):
-            return literal(node.value, node.dtype)
+            return c.literal(node.value, node.dtype)
         for block in reversed(self.blocks):
             if id(node) in block.known:
                 return block.known[id(node)]
         if isinstance(node, Reduce):
-            self._reduce(node.dims, [node], ())
+            self._reduce([node])
             return self.value(node)
         home = self._home(self.dims(node), self._is_safe(node), node.facts.has_reductions)
         leaves_loop = any(not block.is_guarded for block in self.blocks[home + 1 :])
-        is_dear = isinstance(node, Apply) and node.operation not in {*CHEAP, *CHECKS}
-        has_name = self.times[id(node)] > 1 and not self._is_short(node)
-        if not has_name and not (is_dear and leaves_loop):
+        is_dear = isinstance(node, Apply) and node.operation not in CHECKS and not is_cheap(node)
+        is_short = isinstance(node, Iota) or (isinstance(node, Load) and not any(computed(node.indices)))
+        if (self.times[id(node)] < 2 or is_short) and not (is_dear and leaves_loop):
             return self._text(node)
         with self._at(home):
-            value = self._text(node)
-            value = value if value.level == PRIMARY and value.text.isidentifier() else self._named(value)
-            self._block.known[id(node)] = value
+            value = self._block.known[id(node)] = self._named(self._text(node))
         return value
 
-    def _is_short(self, node: Expression) -> bool:
-        """Return whether a value may be written again."""
-        if isinstance(node, Load):
-            return not any(True for _ in computed(node.indices))
-        return isinstance(node, Iota)
-
     def _named(self, value: Value, name: str = "", kind: str = "") -> Value:
-        """Write a constant of a value."""
-        if value.text.isidentifier():
+        """Write a constant of a value, unless it has a name."""
+        if value.is_name:
             return value
         names = self._block.names
         chosen = self.names.new(name, names) if name else self.names.numbered("t", names)
-        self._line(f"const {kind or c_type(value.dtype)} {chosen} = {value.text};")
-        return primary(chosen, value.dtype)
+        self._line(f"const {kind or c.type_of(value.dtype)} {chosen} = {value.text};")
+        return c.primary(chosen, value.dtype)
 
     def _text(self, node: Expression) -> Value:
         match node:
-            case Load():
-                value = self.writer.element(node.buffer, self._position(node.buffer, node.indices))
-                return value
-            case Iota(dtype=dtype):
-                return self.operations.cast(self.index(node.index), dtype)
-            case Apply():
-                return self._apply(node)
+            case Load(buffer=buffer, indices=indices):
+                return self.writer.element(buffer, self._position(buffer, indices))
+            case Iota(index=index, dtype=dtype):
+                return self.operations.cast(self.index(index), dtype)
             case Guard():
                 return self._guard(node)
+            case Apply() if node.operation in CONDITIONS:
+                value, holds = map(self.value, node.operands)
+                return self._checked(node, c.negation(holds), self._named(value))
+            case Apply() if node.operation in CHECKS:
+                return self._inside_range(node)
+            case Apply():
+                return self._apply(node)
             case _:
                 raise AssertionError(node)
 
     def _apply(self, node: Apply) -> Value:
-        if node.operation in CONDITIONS:
-            value, holds = map(self.value, node.operands)
-            value = value if value.text.isidentifier() else self._named(value)
-            return self._checked(node, negation(holds), value)
-        if node.operation in CHECKS:
-            return self._inside_range(node)
-        operands = [*map(self.value, node.operands)]
-        if node.operation == "multiply_no_nan" and (plain := _plain_product(node, operands)):
-            return plain
-        if node.operation in _TWICE and operands[0].level < PRIMARY:
-            operands[0] = self._named(operands[0])
+        operation = node.operation
+        if operation == "multiply_no_nan" and any(map(_is_ordinary, node.operands)):
+            operation = "multiply"
         try:
-            return self.operations.apply(node.operation, operands, node.dtype, node.param)
+            operands = [*map(self.value, node.operands)]
+            if operation == "multiply" and node.dtype.kind == "f" and operands[0].text in ("1.0", "1.0f"):
+                return operands[1]
+            return self.operations.apply(operation, operands, node.dtype, node.param, self._named)
         except Unsupported as problem:
-            problem.args = (node.operation, node.location or self.nest.location)
+            if len(problem.args) < 2:
+                problem.args = (operation, node.location or self.nest.location)
             raise
 
-    # -- checks ------------------------------------------------------------------------------------------
+    # -- checks and guards -------------------------------------------------------------------------------
 
     def _checked(self, node: Apply, wrong: Value, value: Value) -> Value:
         with self._inside(f"if ({wrong.text})"):
@@ -504,57 +476,45 @@ class NestWriter:
         value = self.value(operand)
         if isinstance(operand, Apply) and operand.operation == "position" and operand.param <= extent:
             return value
+        zero, end = c.literal(0, INT64), c.literal(extent, INT64)
         value = self.operations.cast(value, INT64)
         if not node.requirement:
-            once = value if value.level == PRIMARY else self._named(value)
-            value = choice(
-                Value(f"{once.text} < 0", COMPARED, BOOL), Value(f"{once.text} + {extent}", SUM, INT64), once
-            )
+            value = value if value.level == c.PRIMARY else self._named(value)
+            value = c.choice(c.infix("<", value, zero, BOOL), c.infix("+", value, end, INT64), value)
         value = self._named(value, "at")
-        wrong = f"{value.text} < 0 || {value.text} >= {extent}"
-        if extent >= 1 << 63:
-            wrong = f"{value.text} < 0"
-        return self._checked(node, Value(wrong, BOTH, BOOL), value)
-
-    # -- guards ------------------------------------------------------------------------------------------
+        wrong = c.infix("<", value, zero, BOOL)
+        if extent < 1 << 63:
+            wrong = c.infix("||", wrong, c.infix(">=", value, end, BOOL), BOOL)
+        return self._checked(node, wrong, value)
 
     def _guard(self, node: Guard) -> Value:
         """Write one of two values; what the other one needs is not computed."""
         condition = self._condition(node)
         name = self.names.numbered("t", self._block.names)
-        ways = [self._apart(inner) for inner in (node.body, node.otherwise)]
+        ways: list[tuple[Value, list[str]]] = []
+        for inner in (node.body, node.otherwise):
+            with self._apart(is_guarded=True) as block:
+                ways.append((self.value(inner), block.lines))
         if not any(lines for _, lines in ways):
             self._block.names.remove(name)
-            return choice(condition, ways[0][0], ways[1][0])
-        self._line(f"{c_type(node.dtype)} {name};")
+            return c.choice(condition, ways[0][0], ways[1][0])
+        self._line(f"{c.type_of(node.dtype)} {name};")
         for head, (value, lines) in zip((f"if ({condition.text}) {{", "} else {"), ways, strict=True):
             self._line(head)
             self._block.lines += [f"    {line}" for line in [*lines, f"{name} = {value.text};"]]
         self._line("}")
-        return primary(name, node.dtype)
-
-    def _apart(self, node: Expression) -> tuple[Value, list[str]]:
-        """Return a value and the statements that it needs, which run only where it is chosen."""
-        block = Block(self._block.dims, self.names.open(), is_guarded=True)
-        self.blocks.append(block)
-        value = self.value(node)
-        self.names.close()
-        self.blocks.pop()
-        return value, block.lines
+        return c.primary(name, node.dtype)
 
     def _condition(self, node: Guard) -> Value:
-        tests: list[str] = []
+        """Return whether the indices of a guard lie inside, without what holds for certain."""
+        tests: list[Value] = []
         for index, extent in node.conditions:
             low, high = index.bounds
-            terms, offset, signs = index - index.offset, index.offset, (">=", "<")
-            first, end = -offset, extent - offset
-            if all(coefficient < 0 for _, coefficient in index.terms):
-                terms, signs = terms * -1, ("<=", ">")
-                first, end = -first, -end
-            text = parenthesised(self.index(terms), SUM)
-            tests += [f"{text} {signs[0]} {first}"] if low < 0 else []
-            tests += [f"{text} {signs[1]} {end}"] if high >= extent else []
-        return Value(" && ".join(tests) or "true", BOTH if len(tests) > 1 else COMPARED, BOOL)
+            for sign, bound, is_open in ((">=", 0, low < 0), ("<", extent, high >= extent)):
+                if is_open:
+                    number = c.literal(bound - index.offset, INT64)
+                    tests.append(c.infix(sign, self.index(index - index.offset), number, BOOL))
+        return functools.reduce(lambda x, y: c.infix("&&", x, y, BOOL), tests or [c.literal(True, BOOL)])
 
     # -- indices -----------------------------------------------------------------------------------------
 
@@ -562,49 +522,63 @@ class NestWriter:
         return self.index(flatten(indices, buffer.shape)).text
 
     def index(self, index: Index) -> Value:
-        """Return an index as an expression."""
+        """Return an index as an expression: of ints, unless those may overflow."""
         low, high = index.bounds
-        wide = "" if low >= -INT_MAX and high <= INT_MAX else "(int64_t)"
-        parts: list[tuple[str, str]] = []
-        for term, coefficient in sorted(index.terms, key=lambda pair: pair[1] < 0):
-            if isinstance(term, Dim) and term.extent == 1:
-                continue
-            value = self._term(term)
-            size = abs(coefficient)
-            text = f"{wide}{parenthesised(value, SUM if coefficient == 1 and not wide else UNARY)}"
-            text = text if size == 1 else f"{size} * {text}"
-            parts.append(("-" if coefficient < 0 else "+", text))
-        if index.offset or not parts:
-            offset = ("-" if index.offset < 0 else "+", str(abs(index.offset)))
-            parts.insert(0 if parts and parts[0][0] == "-" and index.offset > 0 else len(parts), offset)
-        (sign, text), *others = parts
-        text = f"-{text}" if sign == "-" else text
-        if not others:
-            level = PRODUCT if "*" in text else UNARY if sign == "-" or wide else PRIMARY
-            return Value(text, level, INT64)
-        return Value(text + "".join(f" {sign} {part}" for sign, part in others), SUM, INT64)
+        is_wide = low < -INT_MAX or high > INT_MAX
+        parts = [(coefficient, self._term(term)) for term, coefficient in index.terms if not _is_fixed(term)]
+        parts += [(index.offset, c.literal(1, INT64))] if index.offset or not parts else []
+        total: Value | None = None
+        for coefficient, value in sorted(parts, key=lambda part: part[0] < 0):
+            size = c.literal(abs(coefficient), INT64)
+            if is_wide:
+                value = Value(f"(int64_t){c.parenthesised(value, c.UNARY)}", c.UNARY, INT64)
+            product = (
+                value if size.text == "1" else size if value.text == "1" else c.infix("*", size, value, INT64)
+            )
+            if coefficient == 1:
+                product = product._replace(level=max(product.level, c.PRODUCT))  # a sum needs no parentheses
+            if total is not None:
+                total = c.infix("-" if coefficient < 0 else "+", total, product, INT64)
+            else:
+                total = c.negative(product) if coefficient < 0 else product
+        assert total is not None
+        return total
 
     def _term(self, term: Term) -> Value:
         match term:
             case Dim():
                 counter = self.writer.counters[term]
-                return Value(counter, SUM if "+" in counter else PRIMARY, INT64)
+                return Value(counter, c.SUM if "+" in counter else c.PRIMARY, INT64)
             case Digit(index=inner, divisor=divisor, modulus=modulus):
-                text = parenthesised(self.index(inner), UNARY)
-                text = f"{text} / {divisor}" if divisor > 1 else text
-                return Value(f"({text} % {modulus})", PRIMARY, INT64)
+                value = self.index(inner)
+                value = c.infix("/", value, c.literal(divisor, INT64), INT64) if divisor > 1 else value
+                return c.primary(f"({c.infix('%', value, c.literal(modulus, INT64), INT64).text})", INT64)
             case Computed(expression=expression):
                 return self.operations.cast(self.value(expression), INT64)
 
 
-def _plain_product(node: Apply, operands: Sequence[Value]) -> Value | None:
-    """Return the product with a number that is neither zero nor infinite nor NaN; None for others."""
-    for number, (factor, other) in enumerate(zip(node.operands, reversed(operands), strict=True)):
-        if (
-            isinstance(factor, Const)
-            and factor.dtype.kind == "f"
-            and factor.value
-            and np.isfinite(factor.value)
-        ):
-            return other if factor.value == 1 else infix("multiply", operands[number], other, node.dtype)
-    return None
+def _spans(nodes: Sequence[Reduce], dim: Dim, ranges: _Ranges) -> Iterator[tuple[str, str, int]]:
+    """Yield the first points of loops over a dimension, those after their last ones, and the steps."""
+    if dim in ranges:
+        yield *ranges[dim](), 1
+        return
+    is_sum = all(node.combiner == "add" and node.dtype.kind == "f" for node in nodes)
+    whole = dim.extent // UNROLLED * UNROLLED if is_sum else 0
+    if whole:
+        yield "0", str(whole), UNROLLED
+    if whole < dim.extent:
+        yield str(whole), str(dim.extent), 1
+
+
+def _is_fixed(term: Term) -> bool:
+    return isinstance(term, Dim) and term.extent == 1
+
+
+def _is_ordinary(node: Expression) -> bool:
+    """Return whether a value is a number that is neither zero nor infinite nor NaN."""
+    return isinstance(node, Const) and bool(node.value) and bool(np.isfinite(node.value))
+
+
+def _is_below(x: Index, y: Index) -> bool:
+    """Return whether one index is never above another one that is not the same."""
+    return x != y and (y - x).bounds[0] >= 0

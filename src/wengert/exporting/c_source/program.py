@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +19,7 @@ from wengert.compiler.schedule.arena import lifetimes
 from wengert.engine.core.errors import UnsupportedError, located, message
 from wengert.engine.machine.target import Target
 from wengert.engine.nest.expression import Apply, Buffer, Guard, Reduce
-from wengert.engine.nest.index import dims_of
+from wengert.engine.nest.index import Dim, dims_of
 from wengert.engine.nest.nest import (
     Branch,
     Loop,
@@ -27,23 +28,28 @@ from wengert.engine.nest.nest import (
     Sort,
     Step,
     While,
+    all_nests,
     all_steps,
     inner_blocks,
     map_blocks,
     reads,
+    touched,
     writes,
 )
 from wengert.exporting.c_source.dead_stores import certain, read_elsewhere, without_dead_stores
-from wengert.exporting.c_source.layout import Names, Sources, harmless
+from wengert.exporting.c_source.layout import Names, Sources, arguments, harmless, indented
 from wengert.exporting.c_source.nests import INT_MAX, NestWriter, Writer
-from wengert.exporting.c_source.scalars import Operations, Unsupported, Value, literal, primary
-from wengert.exporting.c_source.sorts import order_function, sort_lines
-from wengert.exporting.c_source.vectors import has_vectors
+from wengert.exporting.c_source.operations import Operations, Unsupported
+from wengert.exporting.c_source.sorts import sort_call, sort_function, sort_name
+from wengert.exporting.c_source.values import Value, literal, negation, primary, type_of
+from wengert.exporting.c_source.vectors import has_vectors, with_turned_factors
 from wengert.exporting.c_types import c_type
 
 _HINT = "compute it in Python and pass the result as an argument; a saved function can hold it"
 _SHOWN = 60
 """The characters of an error that a comment shows."""
+_ROW = 90
+"""The characters of a row of constants."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +79,9 @@ class Source:
 def write_function(function: Function, name: str, target: Target, operations: Operations, fun: Any) -> Source:
     """Return a function as C; `UnsupportedError` where an operation has no form in C."""
     unit = advance(function.flushing(False).unit_for(target), LOWERED)
-    vectors = has_vectors(target)
-    writer = _FunctionWriter(unit.program, function, name, operations, Sources(fun), vectors=vectors)
+    writer = _FunctionWriter(
+        unit.program, function, name, operations, Sources(fun), vectors=has_vectors(target)
+    )
     try:
         return writer.source()
     except Unsupported as problem:
@@ -87,25 +94,17 @@ class _FunctionWriter:
     """Writes one function."""
 
     def __init__(
-        self,
-        program: Program,
-        function: Function,
-        name: str,
-        operations: Operations,
-        sources: Sources,
-        *,
-        vectors: bool,
-    ) -> None:
+        self, program: Program, function: Function, name: str, operations: Operations, sources: Sources,
+        *, vectors: bool,
+    ) -> None:  # fmt: skip
         self.certain = certain(program)
         program = without_dead_stores(program, self.certain)
-        self.steps = tuple(map(_with_memory, program.steps))
-        self.program = replace(program, steps=self.steps)
-        self.read = read_elsewhere(self.program)
-        self.function = function
-        self.name = name
-        self.operations = operations
-        self.sources = sources
+        program = with_turned_factors(program) if vectors else program
+        self.program = program = replace(program, steps=tuple(map(_with_memory, program.steps)))
+        self.read = read_elsewhere(program)
+        self.function, self.name, self.operations, self.sources = function, name, operations, sources
         self.names = Names({name, f"{name}_error", f"{name}_work"})
+        self.writer = Writer(self.names, operations, self.element, self.error, vectors)
         self.parameters = {leaf.name: self._free(leaf.name) for leaf, _ in parameters(function)}
         self.work = self._free("work")
         self.constants = dict(program.constants)
@@ -117,12 +116,9 @@ class _FunctionWriter:
         leaves += zip(program.outputs, function.results, strict=True)
         for buffer, leaf in leaves:
             self.buffers.setdefault(buffer, self.parameters[leaf.name])
-        for number, (buffer, _) in enumerate(program.constants, 1):
+        for number, buffer in enumerate(self.constants, 1):
             self.buffers[buffer] = self.names.new(f"c{number}")
-        self.sizes = _check_sizes(self.program)
         self._name_variables()
-        self.declared: set[Buffer] = set()
-        self.writer = Writer(self.names, operations, self.element, self.error, vectors=vectors)
 
     def _free(self, wanted: str) -> str:
         while (name := self.names.new(wanted)) != wanted:
@@ -133,24 +129,31 @@ class _FunctionWriter:
 
     def _name_variables(self) -> None:
         """Name the intermediate buffers: those that a line of Python assigns as it does."""
-        own = [buffer for buffer in _touched(self.steps) if buffer not in self.buffers]
-        last: dict[str, Buffer | None] = {}
-        for step in all_steps(self.steps):
-            if isinstance(step, Nest):
-                made = [buffer for buffer in step.writes() if buffer in own]
-                alone = len(made) == len(step.stores) == 1 and _ends_at(step)
-                last[step.location] = made[0] if alone else None
-        variables: dict[str, Buffer] = {}
-        for location, buffer in last.items():
-            if buffer is not None and (variable := self.sources.variable(location)):
-                variables.setdefault(variable, buffer)
-        named = {buffer: variable for variable, buffer in variables.items()}
+        steps, inputs = self.program.steps, self.program.inputs
+        own = [buffer for buffer in dict.fromkeys(_uses(steps)) if buffer not in self.buffers]
+        if any(buffer.size > INT_MAX for buffer in (*own, *self.buffers)):
+            size = max(buffer.size for buffer in (*own, *inputs, *self.buffers))
+            requirement = "an array of C source must have less than 2^31 elements"
+            raise UnsupportedError(message("export", requirement, f"{size:,}", "write an object file"))
+        last = {nest.location: nest for nest in all_nests(steps)}
+        named: dict[str, Buffer] = {}
+        for location, nest in last.items():
+            variable = self.sources.variable(location)
+            if variable and len(nest.stores) == 1 and nest.stores[0].buffer in own and _ends_at(nest):
+                named.setdefault(variable, nest.stores[0].buffer)
+        wanted = {buffer: variable for variable, buffer in named.items()}
         for buffer in own:
-            wanted = named.get(buffer, "")
-            self.buffers[buffer] = self._free(wanted) if wanted else self.names.numbered("t")
-        self.variables = {buffer for buffer in own if buffer.size == 1 and not _is_sorted(buffer, self.steps)}
+            self.buffers[buffer] = (
+                self._free(wanted[buffer]) if buffer in wanted else self.names.numbered("t")
+            )
+        addressed = touched(step for step in all_steps(steps) if isinstance(step, Sort))
+        self.variables = {buffer for buffer in own if buffer.size == 1 and buffer not in addressed}
         self.arrays = [buffer for buffer in own if buffer not in self.variables and buffer.size]
-        self.slots = self._slots(named)
+        self.slots = self._slots(wanted)
+        self.stores = Counter(store.buffer for nest in all_nests(steps) for store in nest.stores)
+        self.first: dict[Buffer, Step] = {}
+        self._find_first(steps, self.variables)
+        self.declared: set[Buffer] = set()
 
     def _slots(self, named: Collection[Buffer]) -> dict[Buffer, Buffer]:
         """Return the array in whose memory each array lies: the largest of some that never live together.
@@ -158,19 +161,33 @@ class _FunctionWriter:
         What has a name of the user's shares its memory with no other array.
         """
         lives, slots = lifetimes(self.program), dict[Buffer, list[Buffer]]()
+
+        def fits(buffer: Buffer, others: Sequence[Buffer]) -> bool:
+            life, is_like = lives[buffer], c_type(others[0].dtype) == c_type(buffer.dtype)
+            apart = all(lives[o].last < life.first or life.last < lives[o].first for o in others)
+            return is_like and apart and not {others[0], buffer}.intersection(named)
+
         for buffer in sorted(self.arrays, key=lambda buffer: -buffer.size):
-            life = lives[buffer]
-            for first, others in slots.items():
-                if (
-                    c_type(first.dtype) == c_type(buffer.dtype)
-                    and not {first, buffer}.intersection(named)
-                    and all(lives[o].last < life.first or life.last < lives[o].first for o in others)
-                ):
-                    others.append(buffer)
-                    break
-            else:
+            free = next((others for others in slots.values() if fits(buffer, others)), None)
+            if free is None:
                 slots[buffer] = [buffer]
+            else:
+                free.append(buffer)
         return {buffer: first for first, others in slots.items() for buffer in others}
+
+    def _find_first(self, steps: Sequence[Step], variables: Collection[Buffer]) -> None:
+        """Note the first step of each variable in the innermost block that holds all its uses."""
+        uses = [touched([step]).intersection(variables) for step in steps]
+        times = Counter(buffer for use in uses for buffer in use)
+        for step, here in zip(steps, uses, strict=True):
+            inside = [(block, touched(block)) for block in inner_blocks(step)]
+            within = Counter(buffer for _, found in inside for buffer in found)
+            within.update(getattr(step, "controls", ()))
+            alone = {buffer for buffer in here if times[buffer] == within[buffer] == 1}
+            for block, found in inside:
+                self._find_first(block, alone & found)
+            for buffer in here - alone:
+                self.first.setdefault(buffer, step)
 
     def element(self, buffer: Buffer, position: str) -> Value:
         """Return an element of a buffer, by its position."""
@@ -182,6 +199,7 @@ class _FunctionWriter:
         return primary(f"{self._array(buffer)}[{position}]", buffer.dtype)
 
     def _array(self, buffer: Buffer) -> str:
+        self.used.add(buffer)
         slot = self.slots.get(buffer)
         return self.buffers[buffer] if slot is None else f"{self.work}->{self.buffers[slot]}"
 
@@ -197,59 +215,43 @@ class _FunctionWriter:
 
     def source(self) -> Source:
         """Return the text of the function, and its memory."""
-        body = self._block(self.steps, is_whole=True)
-        listed = [f"    {line}" for line in self._parameter_lines()]
+        body = [*self._block(self.program.steps, is_whole=True)]
         memory = self._memory()
-        if memory:
-            listed.append(f"    struct {self.name}_work *{self.work}")
-        head = f"int {self.name}({'void)' if not listed else ''}"
-        lines = [head, *([",\n".join(listed) + ")"] if listed else []), "{"]
-        opening = [*self._constant_lines(), *self._unread_lines(), *self._variable_lines()]
-        lines += [f"    {line}" for line in opening]
-        lines += [""] if opening else []
-        lines += [f"    {line}" if line else "" for line in [*self._cleared(), *body]]
-        lines += ["    return 0;", "}"]
+        taken = [
+            f"{'' if writes_ else 'const '}{c_type(leaf.type.dtype)} *restrict {self.parameters[leaf.name]}"
+            for leaf, writes_ in parameters(self.function)
+        ] + [f"struct {self.name}_work *{self.work}"] * bool(memory)
+        opening = [*self._constant_lines(), *self._variable_lines()]
+        body = [*opening, *[""] * bool(opening), *self._cleared(), *body, "return 0;"]
+        lines = [f"int {self.name}({arguments(taken)})", "{", *indented(body), "}"]
         return Source(self.name, self.function, "\n".join(lines), memory, tuple(self.errors))
-
-    def _parameter_lines(self) -> Iterator[str]:
-        for leaf, writes_ in parameters(self.function):
-            const = "" if writes_ else "const "
-            yield f"{const}{c_type(leaf.type.dtype)} *restrict {self.parameters[leaf.name]}"
 
     def _memory(self) -> tuple[Memory, ...]:
         """Return the arrays of the struct, with the shapes of what they hold."""
         shapes: dict[Buffer, dict[str, None]] = {}
         for buffer in self.arrays:
             if buffer in self.used:
-                shape = "".join(f"[{extent}]" for extent in buffer.shape)
-                shapes.setdefault(self.slots[buffer], {}).setdefault(shape)
+                shapes.setdefault(self.slots[buffer], {}).setdefault(_shape(buffer))
         return tuple(
             Memory(self.buffers[slot], c_type(slot.dtype), slot.size, ", ".join(held))
             for slot, held in shapes.items()
         )
 
-    def _unread_lines(self) -> Iterator[str]:
-        """Yield marks of parameters that nothing reads."""
-        known = {self.buffers[buffer] for buffer in self.used if buffer in self.buffers}
-        for name in self.parameters.values():
-            if name not in known:
-                yield f"(void){name};"
-
     def _variable_lines(self) -> Iterator[str]:
-        for buffer in self.buffers:
-            if buffer in self.variables and buffer in self.used and buffer not in self.declared:
-                start = literal(0, buffer.dtype).text
-                yield f"{_local(buffer)} {self.buffers[buffer]} = {start};"
+        """Yield marks of parameters that nothing reads, and the variables that no store declares."""
+        known = {self.buffers[buffer] for buffer in self.used}
+        yield from (f"(void){name};" for name in self.parameters.values() if name not in known)
+        for buffer, name in self.buffers.items():
+            if buffer in self.variables & self.used - self.declared:
+                yield f"{type_of(buffer.dtype)} {name} = {literal(0, buffer.dtype).text};"
 
     def _constant_lines(self) -> Iterator[str]:
         for buffer, value in self.constants.items():
             if buffer in self.used and buffer.size > 1:
-                numbers = (literal(x, buffer.dtype).text for x in np.asarray(value).reshape(-1))
-                text = ", ".join(numbers)
-                kind = c_type(buffer.dtype)
-                shape = "".join(f"[{extent}]" for extent in buffer.shape)
-                yield f"static const {kind} {self.buffers[buffer]}[{buffer.size}] = {{ /* {shape} */"
-                yield from _rows(text)
+                kind, name = c_type(buffer.dtype), self.buffers[buffer]
+                yield f"static const {kind} {name}[{buffer.size}] = {{ /* {_shape(buffer)} */"
+                numbers = ", ".join(literal(x, buffer.dtype).text for x in np.asarray(value).reshape(-1))
+                yield from indented(textwrap.wrap(numbers, _ROW))
                 yield "};"
 
     # -- steps -------------------------------------------------------------------------------------------
@@ -265,65 +267,39 @@ class _FunctionWriter:
         """Return the lines of steps in the block that is open."""
         lines: list[str] = []
         for step in steps:
-            if not inner_blocks(step):
-                comment = self._comment(_locations(step))
-                lines += [""] * bool(lines and comment and is_whole) + comment
-            self._step(step, steps, lines)
-            if isinstance(step, Nest):  # what is computed for its checks alone
-                unread = [buffer for buffer in step.writes() if buffer in self.variables - self.read]
-                lines += [f"(void){self.buffers[buffer]};" for buffer in unread]
+            comment = [] if inner_blocks(step) else self._comment(_locations(step))
+            lines += [*[""] * bool(lines and comment and is_whole), *comment]
+            match step:
+                case Nest():
+                    NestWriter(step, self.writer, lines).write(
+                        lambda buffer, nest=step: self._declared(buffer, nest)
+                    )
+                    unread = [buffer for buffer in step.writes() if buffer in self.variables - self.read]
+                    lines += [f"(void){self.buffers[buffer]};" for buffer in unread]  # of a check
+                case Loop():
+                    lines += self._loop(step)
+                case Branch():
+                    lines += [
+                        f"if ({self.element(step.predicate, '0').text}) {{",
+                        *indented(self._block(step.yes)),
+                    ]
+                    no = self._block(step.no)
+                    lines += [*(["} else {", *indented(no)] if no else []), "}"]
+                case While():
+                    lines += self._while(step)
+                case Sort():
+                    lines += [self._sort(step)] * bool(step.operand.size)
+                case _:
+                    raise Unsupported(getattr(step, "primitive", "a routine of LAPACK"), step.location)
         return lines
 
-    def _step(self, step: Step, around: Sequence[Step], lines: list[str]) -> None:
-        match step:
-            case Nest():
-                NestWriter(step, self.writer, lines).write(
-                    lambda buffer: self._declaration(buffer, step, around)
-                )
-            case Loop():
-                self._loop(step, lines)
-            case Branch():
-                lines.append(f"if ({self.element(step.predicate, '0').text}) {{")
-                lines += _indented(self._block(step.yes))
-                if no := self._block(step.no):
-                    lines += ["} else {", *_indented(no)]
-                lines.append("}")
-            case While():
-                self._while(step, lines)
-            case Sort():
-                self._sort(step, lines)
-            case _:
-                raise Unsupported(getattr(step, "primitive", "a routine of LAPACK"), step.location)
-
-    def _declaration(self, buffer: Buffer, nest: Nest, around: Sequence[Step]) -> str:
-        """Return the beginning of a store that declares its variable: no step before it, or elsewhere, uses it."""
-        if buffer not in self.variables or nest.dims or buffer in nest.reads():
-            return ""
-        using = [step for step in around if buffer in _buffers(step)]
-        inside = sum(buffer in _buffers(step) for step in all_steps(using) if not inner_blocks(step))
-        inside += sum(
-            buffer in step.controls for step in all_steps(using) if isinstance(step, (Branch, While))
-        )
-        if inside != self.sizes[buffer] or using[0] is not nest or buffer in self.declared:
+    def _declared(self, buffer: Buffer, nest: Nest) -> str:
+        """Return the beginning of the store that declares its variable: the first step that uses it."""
+        is_first = self.first.get(buffer) is nest and buffer not in self.declared
+        if nest.dims or buffer in nest.reads() or not is_first:
             return ""
         self.declared.add(buffer)
-        single = sum(buffer in writes(step) for step in all_steps(using) if not inner_blocks(step)) == 1
-        single = single and sum(store.buffer is buffer for store in nest.stores) == 1
-        return f"{'const ' if single else ''}{_local(buffer)} "
-
-    def _loop(self, step: Loop, lines: list[str]) -> None:
-        self.names.open()
-        counter, extent = self.names.counter(), step.counter.extent
-        self.writer.counters[step.counter] = counter
-        kind = _counter_type(extent)
-        head = (
-            f"for ({kind} {counter} = {extent - 1}; {counter} >= 0; {counter}--) {{"
-            if step.reverse
-            else f"for ({kind} {counter} = 0; {counter} < {extent}; {counter}++) {{"
-        )
-        lines += [*self._comment([step.location]), head, *_indented(self._block(step.steps)), "}"]
-        del self.writer.counters[step.counter]
-        self.names.close()
+        return f"{'const ' if self.stores[buffer] == 1 else ''}{type_of(buffer.dtype)} "
 
     def _comment(self, locations: Iterable[str]) -> list[str]:
         """Return the comment on some lines of Python, unless it is the last one."""
@@ -331,72 +307,70 @@ class _FunctionWriter:
         changed, self.comment = comment != self.comment, comment or self.comment
         return comment if changed else []
 
-    def _while(self, step: While, lines: list[str]) -> None:
-        lines += self._comment([step.location])
+    def _loop(self, step: Loop) -> Iterator[str]:
+        yield from self._comment([step.location])
         self.names.open()
-        counter, head, most, ends = "", "for (;;) {", "", list[str]()
+        counter, extent = self.names.counter(), step.counter.extent
+        self.writer.counters[step.counter] = counter
+        start, test, turn = (extent - 1, ">= 0", "--") if step.reverse else (0, f"< {extent}", "++")
+        yield f"for ({_counter(step.counter)} {counter} = {start}; {counter} {test}; {counter}{turn}) {{"
+        yield from indented(self._block(step.steps))
+        yield "}"
+        del self.writer.counters[step.counter]
+        self.names.close()
+
+    def _while(self, step: While) -> Iterator[str]:
+        yield from self._comment([step.location])
+        self.names.open()
+        counter, head, ends, most = "", "for (;;) {", list[str](), ""
         if step.counter is not None:
-            extent, counter = step.counter.extent, self.names.counter()
-            most = str(extent)
-            if step.turns is not None:
-                most = self.element(step.turns, "0").text
-                ends.append(f"{counter} >= {most}")
-            ends.append(f"{counter} >= {extent}")
-            head = f"for ({_counter_type(extent)} {counter} = 0;; {counter}++) {{"
+            counter, most = self.names.counter(), str(step.counter.extent)
+            head = f"for ({_counter(step.counter)} {counter} = 0;; {counter}++) {{"
+            ends.append(f"{counter} >= {most}")
+        if step.turns is not None:
+            turns = self.element(step.turns, "0").text
+            ends.insert(0, f"{counter} >= {turns}")
+            most = f"(int)({turns} < {most} ? {turns} : {most})"
         self.names.open()
         body = self._lines(step.condition)
         if step.predicate not in self.certain:
-            ends.insert(0, f"!{self.element(step.predicate, '0').text}")
+            ends.insert(0, negation(self.element(step.predicate, "0")).text)
         body += [f"if ({' || '.join(ends)}) {{", "    break;", "}"] if ends else []
-        body += self._turn(step, counter, most)
+        yield head
+        yield from indented([*body, *self._turn(step, counter, most)])
+        yield "}"
         self.names.close()
-        lines += [head, *_indented(body), "}"]
         self.names.close()
 
     def _turn(self, step: While, counter: str, most: str) -> list[str]:
         """Return the lines of a turn; that of a reverse loop counts down from the number of turns."""
         if step.counter is None:
             return self._lines(step.steps)
-        number, first = counter, list[str]()
-        if step.reverse:
-            extent, number = step.counter.extent, self.names.counter()
-            last = most if step.turns is None else f"(int)({most} < {extent} ? {most} : {extent})"
-            first = [f"const int {number} = {last} - 1 - {counter};"]
+        number = self.names.counter() if step.reverse else counter
         self.writer.counters[step.counter] = number
-        inner = self._lines(step.steps)
+        lines = self._lines(step.steps)
         del self.writer.counters[step.counter]
-        is_read = any(re.search(rf"\b{number}\b", line) for line in inner)
-        return [*first, *inner] if is_read else inner
+        is_read = any(re.search(rf"\b{number}\b", line) for line in lines)
+        return [f"const int {number} = {most} - 1 - {counter};"] * (step.reverse and is_read) + lines
 
     def _cleared(self) -> Iterator[str]:
         """Yield loops that fill with zeros the results of which turns write a row each: there may be fewer turns."""
-        rows = {
-            store.buffer
-            for loop in all_steps(self.steps)
-            if isinstance(loop, While)
-            for step in all_steps(loop.steps)
-            if isinstance(step, Nest)
-            for store in step.stores
-            if loop.counter in dims_of(store.indices)
-        }
+        loops = [step for step in all_steps(self.program.steps) if isinstance(step, While)]
+        stores = ((loop, store) for loop in loops for nest in all_nests(loop.steps) for store in nest.stores)
+        rows = {store.buffer for loop, store in stores if loop.counter in dims_of(store.indices)}
         for buffer in self.program.outputs:
             if buffer in rows and buffer not in self.program.inputs:
                 yield f"for (int i = 0; i < {buffer.size}; i++) {{"
                 yield f"    {self.element(buffer, 'i').text} = {literal(0, buffer.dtype).text};"
                 yield "}"
 
-    def _sort(self, step: Sort, lines: list[str]) -> None:
+    def _sort(self, step: Sort) -> str:
         if step.values is step.operand:
             raise Unsupported("a sort in place", step.location)
-
-        def name(buffer: Buffer) -> str:
-            self.used.add(buffer)
-            return self._array(buffer)
-
-        kind = c_type(step.operand.dtype)
-        self.operations.compares |= step.operand.dtype.kind == "f"
-        self.operations.functions.setdefault(order_function(step.operand.dtype, kind))
-        lines += sort_lines(step, name, kind)
+        dtype = step.operand.dtype
+        self.operations.compares |= dtype.kind == "f"
+        self.operations.functions.setdefault(sort_name(dtype), sort_function(dtype))
+        return sort_call(step, self._array)
 
 
 def _with_memory(step: Step) -> Step:
@@ -407,28 +381,19 @@ def _with_memory(step: Step) -> Step:
     return map_blocks(step, lambda block: tuple(map(_with_memory, block)))
 
 
-def _is_sorted(buffer: Buffer, steps: Sequence[Step]) -> bool:
-    """Return whether a sort needs the address of a buffer."""
-    return any(buffer in _buffers(step) for step in all_steps(steps) if isinstance(step, Sort))
-
-
-def _touched(steps: Sequence[Step]) -> dict[Buffer, None]:
-    """Return the buffers of steps in the order in which they are met."""
-    found: dict[Buffer, None] = {}
+def _uses(steps: Sequence[Step]) -> Iterator[Buffer]:
+    """Yield the buffers of steps in the order in which they are met."""
     for step in all_steps(steps):
         if isinstance(step, (Branch, While)):
-            found.update(dict.fromkeys(step.controls))
+            yield from step.controls
         elif not inner_blocks(step):
-            found.update(dict.fromkeys(_buffers(step)))
-    return found
+            yield from (*writes(step), *reads(step))
 
 
 def _locations(step: Step) -> list[str]:
     """Return the lines of Python that a step carries out."""
-    if not isinstance(step, Nest):
-        return [step.location]
-    own = [node.location for node in step.nodes() if isinstance(node, Apply) and node.location]
-    return own or [step.location]
+    nodes = step.nodes() if isinstance(step, Nest) else ()
+    return [node.location for node in nodes if isinstance(node, Apply) and node.location] or [step.location]
 
 
 def _ends_at(nest: Nest) -> bool:
@@ -439,42 +404,10 @@ def _ends_at(nest: Nest) -> bool:
     return isinstance(value, Apply) and value.location == nest.location
 
 
-def _buffers(step: Step) -> tuple[Buffer, ...]:
-    return (*writes(step), *reads(step))
+def _counter(dim: Dim) -> str:
+    """Return the type of the counter of a loop."""
+    return "int" if dim.extent <= INT_MAX else "int64_t"
 
 
-def _check_sizes(program: Program) -> Counter[Buffer]:
-    """Return how many steps use each buffer; `UnsupportedError` for one whose elements an int cannot count."""
-    uses = Counter[Buffer]()
-    for step in all_steps(program.steps):
-        if isinstance(step, (Branch, While)):
-            uses.update(step.controls)
-        elif not inner_blocks(step):
-            uses.update({*_buffers(step)})
-    for buffer in {*uses, *program.inputs}:
-        if buffer.size > INT_MAX:
-            requirement = "an array of C source must have less than 2^31 elements"
-            raise UnsupportedError(message("export", requirement, f"{buffer.size:,}", "write an object file"))
-    return uses
-
-
-def _counter_type(extent: int) -> str:
-    return "int" if extent <= INT_MAX else "int64_t"
-
-
-def _local(buffer: Buffer) -> str:
-    return "bool" if buffer.dtype.kind == "b" else c_type(buffer.dtype)
-
-
-def _indented(lines: Sequence[str]) -> list[str]:
-    return [f"    {line}" if line else "" for line in lines]
-
-
-def _rows(text: str, width: int = 90) -> Iterator[str]:
-    line = ""
-    for item in text.split(", "):
-        if len(line) + len(item) > width:
-            yield f"    {line.rstrip()}"
-            line = ""
-        line += f"{item}, "
-    yield f"    {line.rstrip(', ')}"
+def _shape(buffer: Buffer) -> str:
+    return "".join(f"[{extent}]" for extent in buffer.shape)
