@@ -24,7 +24,7 @@ from wengert.engine.ops.complex import real
 from wengert.engine.ops.conversion import cast
 from wengert.engine.ops.conversion import stop_gradient_primitive as stop_gradient
 from wengert.engine.ops.exponential import power
-from wengert.engine.ops.linalg import decompositions, square
+from wengert.engine.ops.linalg import decompositions, determinants, square
 from wengert.engine.ops.linalg.decompositions import as_numbers, completed, parts
 from wengert.engine.ops.linalg.square import adjoint, check_matrices, floating_dtype, multiply, symmetric
 from wengert.engine.ops.reduction import reduce_max, reduce_min, reduce_sum
@@ -66,13 +66,13 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     return adjoint(square.cholesky(adjoint(a))) if upper else square.cholesky(a)
 
 
-implements(np.linalg.det)(lambda a: square.determinant(floating(operand(a))))
+implements(np.linalg.det)(lambda a: determinants.determinant(floating(operand(a))))
 
 
 @implements(np.linalg.slogdet)
 def slogdet(a: Any) -> Any:
     a = floating(operand(a))
-    return _SLOGDET_RESULT(square.determinant_sign(a), square.log_determinant(a))
+    return _SLOGDET_RESULT(determinants.determinant_sign(a), determinants.log_determinant(a))
 
 
 @implements(np.linalg.tensorsolve)

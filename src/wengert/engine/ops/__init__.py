@@ -22,6 +22,7 @@ from wengert.engine.ops.fourier import (
 from wengert.engine.ops.linalg import (
     banded,
     banded_nests,
+    determinants,
     ldl,
     lu,
     matrix_functions,
@@ -46,7 +47,7 @@ from wengert.engine.ops.special import (
 
 __all__ = [
     "arithmetic", "banded", "banded_nests", "bessel", "comparison", "complex", "complex_variable",
-    "compositions", "contraction", "conversion", "discrete_quantiles", "elementwise", "error_and_gamma",
+    "compositions", "contraction", "conversion", "determinants", "discrete_quantiles", "elementwise", "error_and_gamma",
     "exponential", "gammas", "incomplete", "indexing", "integers", "inverse_error", "ldl", "lu", "matrix_functions",
     "orders", "pivoting", "quantiles", "random", "reduction", "routines", "scipy_functions", "shape",
     "sparse_solution", "transforms", "triangular", "trigonometric",

@@ -13,7 +13,7 @@ from wengert.engine.core.errors import ArgumentError, ShapeError, message
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.ir.types import show, type_of
 from wengert.engine.ops.comparison import where
-from wengert.engine.ops.linalg import square
+from wengert.engine.ops.linalg import determinants, square
 from wengert.engine.ops.linalg import triangular as ops
 from wengert.engine.ops.linalg.square import adjoint, check_square, swapped, symmetric
 from wengert.engine.ops.shape import reshape
@@ -218,7 +218,7 @@ def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
         >>> print(f"{det(np.array([[2.0, 1.0], [0.0, 4.0]])):.1f}")
         8.0
     """
-    return square.determinant(checked("det", check_finite, a)[0])
+    return determinants.determinant(checked("det", check_finite, a)[0])
 
 
 @substitutes("scipy.linalg.norm")

@@ -2,8 +2,9 @@
 
 ============================================  ==========================================================
 operations that programs call
-``square``                                    inverse, solution, Cholesky factor, determinant
+``square``                                    inverse, solution, Cholesky factor
 ``decompositions``                            eigenvalues, singular values, Q and R, least squares
+``determinants``                              determinant, its logarithm and sign, cofactors
 ``triangular``, ``banded``                    equations with triangular and with banded matrices
 ``lu``, ``ldl``, ``pivoting``                 factors with exchanges of rows and columns
 ``matrix_functions``                          exponential, square root, Sylvester's equation

@@ -16,22 +16,17 @@ from wengert.engine.core.dtypes import FLOAT64, Dtype, dtype_of, is_complex, is_
 from wengert.engine.core.errors import DtypeError, ShapeError, message
 from wengert.engine.core.shapes import broadcast, shape_of
 from wengert.engine.ir.types import TensorType, promote, show, type_of
-from wengert.engine.kernels import minors as kernels_of_minors
 from wengert.engine.kernels import triangular as kernels
 from wengert.engine.memory import stacked
 from wengert.engine.nest.lowering import Expansion, OnHost
 from wengert.engine.ops.comparison import where
-from wengert.engine.ops.complex import conjugate, from_parts, imag, real
+from wengert.engine.ops.complex import conjugate, real
 from wengert.engine.ops.contraction import product
 from wengert.engine.ops.elementwise import batch_elementwise, check_real
-from wengert.engine.ops.indexing import gather
 from wengert.engine.ops.linalg import unrolled as unrolled
-from wengert.engine.ops.reduction import reduce_sum
-from wengert.engine.ops.shape import reshape, transpose
+from wengert.engine.ops.shape import transpose
 from wengert.engine.primitive import MOST_AXES, Draw, Explicit, Linear, Primitive, primitive
 
-_SHORT = 3  # rows up to which a determinant is differentiated by its minors
-_FEW = 8  # rows up to which it is differentiated twice by them, exact also for singular matrices
 _LEAD = "".join(map(chr, range(ord("À"), ord("À") + MOST_AXES)))  # names of the other axes
 
 
@@ -101,7 +96,8 @@ def symmetric(a: Any, half: str = "L") -> Any:
 # -- statements ------------------------------------------------------------------------------------------
 
 
-def _lapack(program: Callable[..., Any], length: Callable[..., int] = unrolled.length) -> OnHost:
+def by_lapack(program: Callable[..., Any], length: Callable[..., int] = unrolled.length) -> OnHost:
+    """Return the lowering of what LAPACK computes, and of few rows a program on the elements."""
     return OnHost("LAPACK computes it", Expansion(program, length))
 
 
@@ -111,7 +107,7 @@ def matrices(draw: Draw) -> Any:
     return draw.array((*lead, rows, rows), -0.5, 0.5) + 2 * np.eye(rows)
 
 
-def _stated(
+def on_squares(
     name: str,
     evaluate: Callable[[Any], Any],
     lowering: OnHost,
@@ -155,10 +151,10 @@ def _inverse_tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any) 
     return -multiply(multiply(out, tangents[0]), out)
 
 
-inverse = _stated(
+inverse = on_squares(
     "inverse",
     np.linalg.inv,
-    _lapack(unrolled.inverse, lambda a: unrolled.length(a, a)),
+    by_lapack(unrolled.inverse, lambda a: unrolled.length(a, a)),
     "the inverse of square matrices",
     Explicit(_inverse_tangent),
     "np.linalg.inv({0})",
@@ -207,7 +203,7 @@ solve = primitive(
     evaluate=np.linalg.solve,
     derivative=Explicit(_solve_tangent, Linear(None, lambda cotangent, a, b: solve(swapped(a), cotangent))),
     batch=batch_elementwise,
-    lowering=_lapack(unrolled.solve),
+    lowering=by_lapack(unrolled.solve),
     source="np.linalg.solve({0}, {1})".format,
     samples=_solve_samples,
     memory=stacked,
@@ -244,7 +240,7 @@ cholesky = primitive(
     evaluate=np.linalg.cholesky,
     derivative=Explicit(_cholesky_tangent),
     batch=batch_elementwise,
-    lowering=_lapack(unrolled.cholesky),
+    lowering=by_lapack(unrolled.cholesky),
     source="np.linalg.cholesky({0})".format,
     memory=stacked,
     samples=lambda draw: ((_positive(draw),), {}),
@@ -319,95 +315,4 @@ cholesky_cotangent = _of_factor(
     Explicit(
         _tangent_of_cotangent, Linear(None, lambda cotangent, factor, _: cholesky_tangent(factor, cotangent))
     ),
-)
-
-# -- determinant -----------------------------------------------------------------------------------------
-
-
-def _of_each_minor(a: Any, function: Callable[[Any], Any]) -> Any:
-    """Return a function of the matrix that is left without row i and column j, for each i and j."""
-    rows, lead = shape_of(a)[-1], len(shape_of(a)) - 2
-    others = np.array([[k for k in range(rows) if k != skipped] for skipped in range(rows)], dtype=np.int64)
-    first = transpose(a, permutation=(lead, lead + 1, *range(lead)))
-    others = others.reshape(rows, max(rows - 1, 0))
-    minors = gather(first, others[:, None, :, None], others[None, :, None, :])
-    return function(transpose(minors, permutation=(*range(4, lead + 4), 0, 1, 2, 3)))
-
-
-def _signs(a: Any) -> Any:
-    rows = shape_of(a)[-1]
-    return (-1.0) ** np.add.outer(np.arange(rows), np.arange(rows)).astype(dtype_of(a))
-
-
-def _gradient(a: Any) -> Any:
-    """Return the derivative of the determinant: the cofactors, by minors where these are short."""
-    if shape_of(a)[-1] > _SHORT:
-        return cofactors(a)
-    return _of_each_minor(a, determinant) * _signs(a)
-
-
-def _cofactors_tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any) -> Any:
-    """Return the change of each minor; for many rows ``tr(X dA) C - X^T dA^T C``, where ``X = A^-1``."""
-    (a,), (da,) = primals, tangents
-    if shape_of(a)[-1] <= _FEW:
-        changes = _of_each_minor(a, _gradient) * _of_each_minor(da, lambda minors: minors)
-        return _over_matrix(changes) * _signs(a)
-    turned = swapped(inverse(a))
-    change = reshape(_over_matrix(out * da), shape=(*shape_of(a)[:-2], 1, 1))
-    return change * turned - multiply(multiply(turned, swapped(da)), out)
-
-
-cofactors = _stated(
-    "cofactors",
-    kernels_of_minors.cofactors,
-    OnHost("LAPACK computes it"),
-    "the determinants of what is left without row i and column j, with sign: det(A) A^-T, and its limit for singular A",
-    Explicit(_cofactors_tangent),
-    "cofactors({0})",
-    False,
-)
-
-
-def _over_matrix(product_: Any) -> Any:
-    rank = len(shape_of(product_))
-    return reduce_sum(product_, axes=(rank - 2, rank - 1))
-
-
-determinant = _stated(
-    "determinant",
-    np.linalg.det,
-    _lapack(unrolled.determinant),
-    f"the determinant; the derivative is exact for singular matrices, the second one of up to {_FEW} rows",
-    Explicit(lambda primals, tangents, out: _over_matrix(_gradient(primals[0]) * tangents[0])),
-    "np.linalg.det({0})",
-    True,
-)
-log_determinant = _stated(
-    "log_determinant",
-    lambda x: np.linalg.slogdet(x)[1],
-    _lapack(unrolled.log_determinant),
-    "ln |det A|, without overflow",
-    Explicit(lambda primals, tangents, out: _over_matrix(swapped(inverse(primals[0])) * tangents[0])),
-    "np.linalg.slogdet({0})[1]",
-    True,
-    is_real=True,
-)
-
-
-def _determinant_sign_tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any) -> Any:
-    """Return ``i s Im tr(A^-1 dA)``; zero for real matrices, whose sign is constant between singular ones."""
-    if not is_complex(dtype_of(out)):
-        return None
-    turned = _over_matrix(swapped(inverse(primals[0])) * tangents[0])
-    return out * from_parts(0.0, imag(turned))
-
-
-determinant_sign = _stated(
-    "determinant_sign",
-    lambda x: np.linalg.slogdet(x)[0],
-    _lapack(unrolled.determinant_sign),
-    "det A / |det A|; of a real matrix the sign, which is constant between singular matrices",
-    Explicit(_determinant_sign_tangent),
-    "np.linalg.slogdet({0})[0]",
-    True,
 )
