@@ -125,14 +125,14 @@ def test_a_narrow_terminal_loses_no_number(small_mnist, wengert, monkeypatch):
     assert "examples/s" in ended.out
 
 
-def test_few_test_images_make_a_picture(wengert, tmp_path):
+@pytest.mark.parametrize("network", ["mlp", "autoencoder"])
+def test_few_test_images_make_a_picture(network, wengert, tmp_path):
     for name, count in (("train", 30), ("t10k", 3)):
         images, labels = digits(count)
         write_idx(tmp_path / f"{name}-images-idx3-ubyte", images)
         write_idx(tmp_path / f"{name}-labels-idx1-ubyte", labels)
-    for network in ("mlp", "autoencoder"):
-        options = ("--epochs", 1, "--eager", "--out", network)
-        assert wengert("train", network, *mnist(tmp_path), *options).code == 0
+    options = ("--epochs", 1, "--eager", "--out", "run")
+    assert wengert("train", network, *mnist(tmp_path), *options).code == 0
 
 
 # -- usage -----------------------------------------------------------------------------------------------

@@ -331,17 +331,17 @@ def test_the_end_alone_is_the_end_of_an_interpolated_step(method: str) -> None:
         assert solved(*point, [2.0]).nfev < solved(*point, TIMES).nfev
 
 
-def test_the_gradient_of_the_ends_is_the_right_hand_side() -> None:
+@pytest.mark.parametrize("run", [lambda f: f, wg.jit], ids=["eager", "compiled"])
+def test_the_gradient_of_the_ends_is_the_right_hand_side(run: Any) -> None:
     def final(start: Any, stop: Any) -> Any:
         return solve_ivp(oscillator, (start, stop), [1.0, 0.2], t_eval=np.reshape(stop, (1,)), rtol=1e-9).y[
             0, 0
         ]
 
     slope = solve_ivp(oscillator, (0.0, 2.0), [1.0, 0.2], t_eval=[2.0], rtol=1e-9).y[1, 0]
-    for run in (lambda f: f, wg.jit):
-        before, after = run(wg.grad(final, argnums=(0, 1)))(0.0, 2.0)
-        np.testing.assert_allclose(after, slope, rtol=1e-5)
-        np.testing.assert_allclose(before, -slope, rtol=1e-5)
+    before, after = run(wg.grad(final, argnums=(0, 1)))(0.0, 2.0)
+    np.testing.assert_allclose(after, slope, rtol=1e-5)
+    np.testing.assert_allclose(before, -slope, rtol=1e-5)
 
 
 @pytest.mark.parametrize("run", [lambda f: f, wg.jit], ids=["eager", "compiled"])

@@ -121,7 +121,8 @@ def test_ranges() -> None:
     check_everywhere(series, python, [(0.4,), (-1.2,)], only=["value", "grad", "reverse over reverse"])
 
 
-def test_the_states_are_not_kept_and_the_budget_is_what_a_program_takes() -> None:
+@pytest.mark.parametrize("states", [5, 20])
+def test_the_states_are_not_kept_and_the_budget_is_what_a_program_takes(states: int) -> None:
     """The arena of a compiled gradient grows with the budget, and not with the number of turns."""
     size, turns = 1000, 200
 
@@ -133,11 +134,10 @@ def test_the_states_are_not_kept_and_the_budget_is_what_a_program_takes() -> Non
     x = np.linspace(-1, 1, size)
     plain = wg.jit(wg.grad(lambda x, n: function(x, n, None)))
     expected, whole = plain(x, turns), plain.report(x, turns).arena
-    for states in (5, 20):
-        saving = wg.jit(wg.grad(lambda x, n, states=states: function(x, n, 8 * size * (states + 3))))
-        assert_equal_in_norm(saving(x, turns), expected)
-        arena = saving.report(x, turns).arena
-        assert 8 * size * states <= arena <= 8 * size * (states + 12) < whole / 2
+    saving = wg.jit(wg.grad(lambda x, n: function(x, n, 8 * size * (states + 3))))
+    assert_equal_in_norm(saving(x, turns), expected)
+    arena = saving.report(x, turns).arena
+    assert 8 * size * states <= arena <= 8 * size * (states + 12) < whole / 2
     assert whole > 8 * size * turns
 
 
