@@ -184,8 +184,8 @@ def test_a_run_goes_on_where_it_was(quick, monkeypatch, keep, stop):
 
 
 def test_a_finished_run_goes_on_with_more_epochs(quick):
-    assert quick("--eager", "--epochs", 3, "--out", "whole").code == 0
-    assert quick("--eager", "--epochs", 1).code == 0
+    assert quick("--epochs", 3, "--out", "whole").code == 0
+    assert quick("--epochs", 1).code == 0
     assert quick("--resume", "run", "--epochs", 3, network=()).code == 0
     assert same("whole", "run")
     assert quick("--resume", "run", network=()).code == 0, "nothing is left to do"
