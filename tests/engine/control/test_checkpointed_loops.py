@@ -11,7 +11,7 @@ import pytest
 
 import wengert as wg
 from tests.engine.control.growing import EXAMPLES, growth, growth_python
-from tests.engine.control.running import assert_equal_in_norm, check_everywhere, write_down
+from tests.engine.control.running import TRANSFORMS, assert_equal_in_norm, check_everywhere, write_down
 from wengert.engine.control import revolve
 from wengert.engine.control.revolve import split
 from wengert.engine.core.errors import LimitError
@@ -99,16 +99,24 @@ def filtered_python(x: Any, reverse: bool = False) -> Any:
     return carry + sum(i * y for i, y in enumerate(ys))
 
 
-def test_while_loops_under_every_transform() -> None:
-    check_everywhere(lambda x: growth(x, max_bytes=500), growth_python, EXAMPLES)
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_while_loops_under_every_transform(transform: str) -> None:
+    check_everywhere(lambda x: growth(x, max_bytes=500), growth_python, EXAMPLES, only=[transform])
 
 
+@pytest.mark.parametrize("transform", TRANSFORMS)
 @pytest.mark.parametrize("reverse", [False, True])
-def test_scans_under_every_transform(reverse: bool) -> None:
-    check_everywhere(lambda x: filtered(x, reverse), lambda x: filtered_python(x, reverse), [(0.3,), (-0.8,)])
+def test_scans_under_every_transform(reverse: bool, transform: str) -> None:
+    check_everywhere(
+        lambda x: filtered(x, reverse),
+        lambda x: filtered_python(x, reverse),
+        [(0.3,), (-0.8,)],
+        only=[transform],
+    )
 
 
-def test_ranges() -> None:
+@pytest.mark.parametrize("transform", ["value", "grad", "reverse over reverse"])
+def test_ranges(transform: str) -> None:
     def series(x: Any) -> Any:
         return wg.fori_loop(1, 9, lambda i, v: np.sin(v * i) + x / i, x, max_bytes=250)
 
@@ -118,7 +126,7 @@ def test_ranges() -> None:
             v = np.sin(v * i) + x / i
         return v
 
-    check_everywhere(series, python, [(0.4,), (-1.2,)], only=["value", "grad", "reverse over reverse"])
+    check_everywhere(series, python, [(0.4,), (-1.2,)], only=[transform])
 
 
 @pytest.mark.parametrize("states", [5, 20])
