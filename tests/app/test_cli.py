@@ -28,6 +28,16 @@ from wengert.train import TASKS, Run, load_run
 NETWORKS = ("cnn", "rnn", "lstm", "gru", "autoencoder", "mlp")
 
 
+def one_layer(rng):
+    return nn.Chain(nn.Dense(784, 10, seed=rng))
+
+
+@pytest.fixture
+def small_mlp(monkeypatch):
+    """Give the network a single layer: it is compiled in a moment."""
+    monkeypatch.setitem(TASKS, "mlp", TASKS["mlp"]._replace(build=one_layer))
+
+
 @pytest.fixture(scope="module", autouse=True)
 def listening_to_ctrl_c():
     """Handle Ctrl-C, which processes of a background job ignore by inheritance."""
@@ -41,7 +51,7 @@ def listening_to_ctrl_c():
 
 @pytest.mark.parametrize("network", NETWORKS)
 def test_train(network, small_mnist, wengert, tmp_path):
-    ended = wengert("train", network, *mnist(small_mnist), "--epochs", 2, "--out", "run")
+    ended = wengert("train", network, *mnist(small_mnist), "--epochs", 2, "--eager", "--out", "run")
     assert (ended.code, ended.err) == (0, "")
     assert "\x1b" not in ended.out
     lines = [line for line in ended.out.splitlines() if not line.startswith("note ")]  # a slow compilation
@@ -77,7 +87,7 @@ def test_train(network, small_mnist, wengert, tmp_path):
     assert {path.name for path in folder.iterdir()} == written
 
 
-@pytest.mark.usefixtures("no_pictures")
+@pytest.mark.usefixtures("no_pictures", "small_mlp")
 def test_the_settings_make_the_run_again(small_mnist, wengert, tmp_path):
     def run(name, *options):
         assert wengert("train", "mlp", *mnist(small_mnist), "--epochs", 2, "--out", name, *options).code == 0
@@ -91,14 +101,14 @@ def test_the_settings_make_the_run_again(small_mnist, wengert, tmp_path):
     assert (settings.batch_size, settings.rate, settings.seed) == (1000, TASKS["mlp"].rate, 0)
 
 
-@pytest.mark.usefixtures("no_pictures")
+@pytest.mark.usefixtures("no_pictures", "small_mlp")
 def test_runs_have_folders_of_their_own(small_mnist, wengert, tmp_path):
     for _ in range(2):
         assert wengert("train", "mlp", *mnist(small_mnist), "--epochs", 1).code == 0
     assert len(list(tmp_path.glob("runs/mlp-2*/model.safetensors"))) == 2
 
 
-@pytest.mark.usefixtures("no_pictures")
+@pytest.mark.usefixtures("no_pictures", "small_mlp")
 def test_without_matplotlib(small_mnist, wengert, tmp_path):
     ended = wengert("train", "mlp", *mnist(small_mnist), "--epochs", 1, "--out", "run")
     assert (ended.code, ended.err) == (0, "")
@@ -107,7 +117,7 @@ def test_without_matplotlib(small_mnist, wengert, tmp_path):
     assert not list(tmp_path.glob("run/*.png"))
 
 
-@pytest.mark.usefixtures("no_pictures")
+@pytest.mark.usefixtures("no_pictures", "small_mlp")
 def test_a_narrow_terminal_loses_no_number(small_mnist, wengert, monkeypatch):
     monkeypatch.setenv("COLUMNS", "30")
     ended = wengert("train", "mlp", *mnist(small_mnist), "--epochs", 1, "--out", "run")
@@ -115,14 +125,14 @@ def test_a_narrow_terminal_loses_no_number(small_mnist, wengert, monkeypatch):
     assert "examples/s" in ended.out
 
 
-def test_few_test_images_make_a_picture(wengert, tmp_path):
+@pytest.mark.parametrize("network", ["mlp", "autoencoder"])
+def test_few_test_images_make_a_picture(network, wengert, tmp_path):
     for name, count in (("train", 30), ("t10k", 3)):
         images, labels = digits(count)
         write_idx(tmp_path / f"{name}-images-idx3-ubyte", images)
         write_idx(tmp_path / f"{name}-labels-idx1-ubyte", labels)
-    for network in ("mlp", "autoencoder"):
-        options = ("--epochs", 1, "--eager", "--out", network)
-        assert wengert("train", network, *mnist(tmp_path), *options).code == 0
+    options = ("--epochs", 1, "--eager", "--out", "run")
+    assert wengert("train", network, *mnist(tmp_path), *options).code == 0
 
 
 # -- usage -----------------------------------------------------------------------------------------------
@@ -230,7 +240,8 @@ def test_sets_that_do_not_fit_exit_with_1(sizes, shape, message, wengert, tmp_pa
 
 
 def test_a_diverging_run_says_where(small_mnist, wengert, tmp_path):
-    ended = wengert("train", *mnist(small_mnist), "--lr", "1e30", "--batch-size", 20, "--out", "run")
+    options = ("--lr", "1e30", "--batch-size", 20, "--eager", "--out", "run")
+    ended = wengert("train", *mnist(small_mnist), *options)
     ended.failed(1, "the loss became", "in epoch 1, step", "the output of model.layers[", "is not finite")
     assert "smaller learning rate than 1e+30; there is no checkpoint yet" in ended.err
     assert {path.name for path in tmp_path.glob("run/*")} == {"settings.json", "summary.json"}
@@ -275,7 +286,7 @@ def test_a_folder_in_use_or_unwritable_exits_with_1(wengert, tmp_path, monkeypat
 def test_a_full_disk_exits_with_1(small_mnist, tmp_path):
     resource = pytest.importorskip("resource")  # the largest file that the process may write
     limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))  # noqa: E731
-    command = ("train", "mlp", *mnist(small_mnist), "--epochs", 1, "--out", "run")
+    command = ("train", "mlp", *mnist(small_mnist), "--epochs", 1, "--eager", "--out", "run")
     ended = end(start(*command, cwd=tmp_path, preexec_fn=limit))
     ended.failed(
         1, "run/model.safetensors cannot be written: File too large; the model could not be saved in "
@@ -289,7 +300,7 @@ def test_a_full_disk_exits_with_1(small_mnist, tmp_path):
 
 
 def endless(folder):
-    return ("train", "mlp", *mnist(folder), "--epochs", 100_000, "--out", "run")
+    return ("train", "mlp", *mnist(folder), "--epochs", 100_000, "--eager", "--out", "run")
 
 
 @pytest.mark.usefixtures("processes_without_pictures")
@@ -395,12 +406,8 @@ def test_a_terminal_shows_a_live_line(small_mnist, tmp_path):
 # -- export ----------------------------------------------------------------------------------------------
 
 
-def one_layer(rng):
-    return nn.Chain(nn.Dense(784, 10, seed=rng))
-
-
-def test_export(small_mnist, wengert, tmp_path, monkeypatch):
-    monkeypatch.setitem(TASKS, "mlp", TASKS["mlp"]._replace(build=one_layer))
+@pytest.mark.usefixtures("small_mlp")
+def test_export(small_mnist, wengert, tmp_path):
     assert wengert("train", "mlp", *mnist(small_mnist), "--epochs", 1, "--eager", "--out", "run").code == 0
     ended = wengert("export", "run", "--to", "wg")
     assert (ended.code, ended.out, ended.err) == (0, "run/predict.wg\n", "")
@@ -420,6 +427,7 @@ def test_export(small_mnist, wengert, tmp_path, monkeypatch):
     assert (ended.code, ended.out) == (0, "wg/gradient.wg\n")
 
 
+@pytest.mark.usefixtures("no_pictures", "small_mlp")
 def test_export_refuses_what_does_not_go_together(small_mnist, wengert):
     assert wengert("train", "mlp", *mnist(small_mnist), "--epochs", 1, "--out", "run").code == 0
     for options, words in (

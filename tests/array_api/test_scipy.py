@@ -10,8 +10,10 @@ import pytest
 
 pytest.importorskip("scipy", minversion="1.17")
 
-#: The program sees each function in a fresh process: SciPy reads the setting as it loads.
-PROGRAM = """
+SHARES = 5
+#: The program sees a share of the functions in a fresh process: SciPy reads the setting as it loads.
+START = """
+import sys
 import warnings
 import numpy as np
 import wengert as wg
@@ -37,11 +39,19 @@ def total(call, x):
     y = call(x)
     return (y * np.cos(y)).sum()
 def slopes(x):
-    return [wg.grad(lambda x: total(call, x))(x) for call in CALLS]
-for number, (call, *found) in enumerate(zip(CALLS, slopes(x), wg.jit(slopes)(x), strict=True)):
+    return [wg.grad(lambda x: total(call, x))(x) for call in calls]
+"""
+
+EACH = """
+first, shares = map(int, sys.argv[1:])
+calls = CALLS[first::shares]
+for number, (call, *found) in enumerate(zip(calls, slopes(x), wg.jit(slopes)(x), strict=True)):
     expected = (total(call, x + 1e-6 * direction) - total(call, x - 1e-6 * direction)) / 2e-6
     np.testing.assert_allclose(found @ direction, [expected] * 2, rtol=1e-6, atol=1e-7, err_msg=f"call {number}")
     np.testing.assert_allclose(wg.vmap(call)(np.stack([x, x]))[1], call(x), rtol=1e-10, atol=1e-12)
+"""
+
+OTHERS = """
 def turned(x):
     return Rotation.from_matrix(Rotation.from_rotvec(x).as_matrix()).as_rotvec()[0] + integrate.cubature(
         lambda t: x[1] * t**2, [0.0], [1.0]
@@ -58,6 +68,8 @@ np.testing.assert_allclose(wg.grad(mixed)(x) @ direction, expected, rtol=1e-6)
 """
 
 
-def test_scipys_functions_in_all_modes() -> None:
+@pytest.mark.parametrize("first", [*range(SHARES), None])
+def test_scipys_functions_in_all_modes(first: int | None) -> None:
     environment = {**os.environ, "SCIPY_ARRAY_API": "1"}
-    subprocess.run([sys.executable, "-c", PROGRAM], check=True, env=environment)
+    program = START + (OTHERS if first is None else EACH)
+    subprocess.run([sys.executable, "-c", program, str(first), str(SHARES)], check=True, env=environment)

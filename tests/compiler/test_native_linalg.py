@@ -176,19 +176,34 @@ def test_float32_is_computed_in_float64_as_in_numpy(name: str) -> None:
     check(FUNCTIONS[name], hilbert, np.ones((4, 1), "f4"), ulp=8)
 
 
-@pytest.mark.usefixtures("divided")
-@pytest.mark.parametrize("rows", [2, 4])  # a block, or two
-def test_what_cannot_be_factorised_raises_as_in_numpy(rows: int) -> None:
+def one_is_singular(rows: int) -> Any:
+    """Return matrices of which the fourth is singular."""
     singular = np.ones((5, rows, rows)) * np.eye(rows)
     singular[3, rows - 1] = 0
-    for function, problem in (
+    return singular
+
+
+@pytest.mark.usefixtures("divided")
+@pytest.mark.parametrize("rows", [2, 4])  # a block, or two
+@pytest.mark.parametrize(
+    ("function", "problem"),
+    [
         (lambda a: np.linalg.solve(a, a[..., :1]), "Singular matrix"),
         (np.linalg.inv, "Singular matrix"),
         (np.linalg.cholesky, "not positive definite"),
         (lambda a: wg.scipy.linalg.solve_triangular(a[3], a[0], lower=True), "singular matrix"),
-    ):
-        with pytest.raises(np.linalg.LinAlgError, match=problem):
-            wg.jit(function)(singular)
+    ],
+    ids=["solve", "inv", "cholesky", "solve_triangular"],
+)
+def test_what_cannot_be_factorised_raises_as_in_numpy(function: Any, problem: str, rows: int) -> None:
+    with pytest.raises(np.linalg.LinAlgError, match=problem):
+        wg.jit(function)(one_is_singular(rows))
+
+
+@pytest.mark.usefixtures("divided")
+@pytest.mark.parametrize("rows", [2, 4])
+def test_determinants_of_singular_matrices_are_numpys(rows: int) -> None:
+    singular = one_is_singular(rows)
 
     def determinants(a: Any) -> Any:
         return [

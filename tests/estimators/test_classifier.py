@@ -218,14 +218,14 @@ def convolutional(rng, shape, classes):
     )
 
 
-def test_images():
+@pytest.mark.parametrize("network", [convolutional, None])
+def test_images(network):
     images, labels = digits(400, seed=1)
     X = images[:, np.newaxis] / 255
-    for network in (convolutional, None):
-        classifier = quick(network=network, epochs=4).fit(X, labels)
-        assert classifier.score(X, labels) > 0.6
-        with pytest.raises(ArgumentError, match=r"the shape \(1, 28, 28\); got \(1, 28, 27\)"):
-            classifier.predict(X[:, :, :, 1:])
+    classifier = quick(network=network, epochs=4).fit(X, labels)
+    assert classifier.score(X, labels) > 0.6
+    with pytest.raises(ArgumentError, match=r"the shape \(1, 28, 28\); got \(1, 28, 27\)"):
+        classifier.predict(X[:, :, :, 1:])
 
 
 def test_layers_with_a_state_and_random_numbers(iris):

@@ -171,7 +171,7 @@ def integers_and_booleans() -> Case:
 
 
 def marginal_likelihood() -> Case:
-    """Return the gradient of the likelihood of a Gaussian process: a Cholesky factor and its derivative."""
+    """Return the gradient of the likelihood of a Gaussian process: a Cholesky factor of two blocks."""
 
     def likelihood(parameters: Any, x: Any, y: Any) -> Any:
         distance = (x[:, None] - x) / parameters["length"]
@@ -180,7 +180,7 @@ def marginal_likelihood() -> Case:
         z = np.linalg.solve(factor, y)
         return 0.5 * np.sum(z * z) + np.sum(np.log(np.diagonal(factor)))
 
-    x = np.linspace(0.0, 4.0, 40)
+    x = np.linspace(0.0, 4.0, 33)
     parameters = {"length": np.float64(0.7), "noise": np.float64(0.1)}
     return wg.value_and_grad(likelihood), (parameters, x, np.sin(3 * x))
 

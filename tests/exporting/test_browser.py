@@ -15,7 +15,7 @@ BUILD = Path(__file__).parents[2] / "examples" / "browser" / "build.py"
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory) -> Path:
-    """Build the page, with a third of its digits."""
+    """Build the page, with a fifth of its digits."""
     if not wasm_files.linker():
         pytest.skip("wasm-ld is not installed")
     spec = importlib.util.spec_from_file_location("build", BUILD)
@@ -23,7 +23,7 @@ def page(tmp_path_factory) -> Path:
     assert spec.loader is not None
     build = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(build)
-    build.TRAINING, build.TESTING = 1000, 100
+    build.TRAINING, build.TESTING = 600, 100
     path = tmp_path_factory.mktemp("page") / "index.html"
     build.main(path)
     return path
@@ -46,7 +46,7 @@ def test_the_page_learns(browser, page, width, scheme) -> None:
     browser.get(page.as_uri())
     wait(browser, "document.documentElement.dataset.ready === 'yes'")
     browser.find_element("id", "train").click()
-    wait(browser, "Number(document.getElementById('steps').textContent) >= 200")
+    wait(browser, "Number(document.getElementById('steps').textContent) >= 100")
     wait(browser, "parseFloat(document.getElementById('accuracy').textContent) > 90")
     browser.find_element("id", "train").click()
     assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth")

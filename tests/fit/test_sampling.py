@@ -239,7 +239,7 @@ def test_every_warm_up_has_windows_and_an_end(warmup: int) -> None:
 
 def test_the_step_size_reaches_the_target() -> None:
     means = [
-        np.mean(wg.fit.nuts(gaussian, {"x": np.zeros(3)}, key(0), target=target).acceptance)
+        np.mean(wg.fit.nuts(gaussian, {"x": np.zeros(3)}, key(0), target=target, draws=400).acceptance)
         for target in (0.8, 0.95)
     ]
     assert means[0] < means[1]

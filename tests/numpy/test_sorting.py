@@ -284,7 +284,8 @@ def test_bins_rise_or_fall(agrees: Any, bins: Any) -> None:
 
 @pytest.mark.parametrize("dtypes", ["dd", "ff", "fd", "qq", "qd", "Qq", "bh"], ids=str)
 @pytest.mark.parametrize("count", [63, 64, 65, 66, 127, 128, 129, 1000])
-def test_places_in_tables_of_any_length(count: int, dtypes: str) -> None:
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_places_in_tables_of_any_length(count: int, dtypes: str, side: Any) -> None:
     rng = np.random.default_rng(count)
     of_table, of_values = map(np.dtype, dtypes)
     spread = rng.choice([2, 30, 10**6])
@@ -297,20 +298,22 @@ def test_places_in_tables_of_any_length(count: int, dtypes: str) -> None:
     if of_values.kind == "f":
         values[-3:] = np.nan, np.inf, -np.inf
     values = values.reshape(5, 6)
-    for side in ("left", "right"):
+    tables, shuffled = np.stack([table, np.maximum(table, values[0, 0])]), rng.permutation(table)
 
-        def places(table: Any, values: Any, side: Any = side) -> Any:
-            return np.searchsorted(table, values, side)
+    def places(table: Any, values: Any) -> Any:
+        return np.searchsorted(table, values, side)
 
-        expected = places(table, values)
-        np.testing.assert_array_equal(wg.jit(places)(table, values), expected)
-        np.testing.assert_array_equal(wg.vmap(lambda v: places(table, v))(values), expected)
-        tables = np.stack([table, np.maximum(table, values[0, 0])])
-        np.testing.assert_array_equal(
-            wg.jit(wg.vmap(places, (0, None)))(tables, values), [places(row, values) for row in tables]
-        )
-    shuffled = rng.permutation(table)
-    np.testing.assert_array_equal(wg.jit(np.isin)(values, shuffled), np.isin(values, shuffled))
+    @wg.jit
+    def compiled(table: Any, tables: Any, shuffled: Any, values: Any) -> Any:
+        of_tables = wg.vmap(places, (0, None))(tables, values)
+        return places(table, values), of_tables, np.isin(values, shuffled)
+
+    expected = places(table, values)
+    found, of_tables, are_in = compiled(table, tables, shuffled, values)
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(wg.vmap(lambda v: places(table, v))(values), expected)
+    np.testing.assert_array_equal(of_tables, [places(row, values) for row in tables])
+    np.testing.assert_array_equal(are_in, np.isin(values, shuffled))
 
 
 @pytest.mark.parametrize("falls", [False, True])

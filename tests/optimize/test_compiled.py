@@ -161,8 +161,9 @@ def misfit(p: Any, y: Any) -> Any:
     return np.sum((p["a"] * np.exp(-p["k"] * T) - y) ** 2)
 
 
+@pytest.mark.parametrize("compiled", [False, True])
 @every_solver
-def test_many_problems_at_once_are_each_alone(solve: Solver) -> None:
+def test_many_problems_at_once_are_each_alone(solve: Solver, compiled: bool) -> None:
     rng, count = np.random.default_rng(0), 4
     a, k = rng.uniform(0.5, 3.0, (count, 1)), rng.uniform(0.2, 2.0, (count, 1))
     data = a * np.exp(-k * T) + 0.01 * rng.normal(size=(count, 12))
@@ -175,15 +176,15 @@ def test_many_problems_at_once_are_each_alone(solve: Solver) -> None:
         return found.x["k"], found
 
     both = wg.value_and_grad(rate, has_aux=True)
-    alone, slopes = [fit(y) for y in data], [both(y)[1] for y in data]
-    for transform in (wg.vmap, lambda f: wg.jit(wg.vmap(f))):
-        (_, found), gradients = transform(both)(data)
-        np.testing.assert_allclose(gradients, slopes, rtol=1e-4, atol=1e-6)
-        for name in ("a", "k"):
-            np.testing.assert_allclose(found.x[name], [each.x[name] for each in alone], rtol=1e-5)
-        assert np.all(found.converged)
-        assert np.all(found.nfev < 60)
-        assert found.status.shape == (count,)
+    alone, slopes = zip(*((found, slope) for (_, found), slope in map(both, data)), strict=True)
+    together = wg.jit(wg.vmap(both)) if compiled else wg.vmap(both)
+    (_, found), gradients = together(data)
+    np.testing.assert_allclose(gradients, slopes, rtol=1e-4, atol=1e-6)
+    for name in ("a", "k"):
+        np.testing.assert_allclose(found.x[name], [each.x[name] for each in alone], rtol=1e-5)
+    assert np.all(found.converged)
+    assert np.all(found.nfev < 60)
+    assert found.status.shape == (count,)
 
 
 def test_examples_of_a_batch_take_the_steps_of_each_alone() -> None:
@@ -241,8 +242,9 @@ def test_a_compiled_function_is_traced_once(solve: Solver) -> None:
 # -- derivatives -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("mode", ["reverse", "forward", "compiled", "second", "of the least value"])
 @every_solver
-def test_derivatives_are_those_of_the_minimum(solve: Solver) -> None:
+def test_derivatives_are_those_of_the_minimum(solve: Solver, mode: str) -> None:
     y = 2.0 * np.exp(-0.7 * T) + 0.05 * np.sin(5 * T)
 
     def fit(y: Any) -> Any:
@@ -254,14 +256,18 @@ def test_derivatives_are_those_of_the_minimum(solve: Solver) -> None:
     def exact(y: Any) -> Any:
         return wg.implicit.minimum(lambda p: misfit(p, y), {"a": 1.0, "k": 1.0})["k"]
 
-    gradient = wg.grad(exact)(y)
-    with_the_end = wg.value_and_grad(lambda y: ((x := fit(y).x)["k"], x), has_aux=True)
-    (_, best), compiled = wg.jit(with_the_end)(y)
-    for found in (wg.grad(rate)(y), compiled, wg.jacfwd(rate)(y)):
-        np.testing.assert_allclose(found, gradient, rtol=1e-4, atol=1e-6)
-    np.testing.assert_allclose(wg.hessian(rate)(y), wg.hessian(exact)(y), rtol=1e-2, atol=1e-4)
-    residual = best["a"] * np.exp(-best["k"] * T) - y
-    np.testing.assert_allclose(wg.grad(lambda y: fit(y).fun)(y), -2 * residual, atol=1e-8)
+    near = {"rtol": 1e-4, "atol": 1e-6}
+    if mode == "second":
+        np.testing.assert_allclose(wg.hessian(rate)(y), wg.hessian(exact)(y), rtol=1e-2, atol=1e-4)
+    elif mode in ("reverse", "forward"):
+        derivative = wg.grad if mode == "reverse" else wg.jacfwd
+        np.testing.assert_allclose(derivative(rate)(y), wg.grad(exact)(y), **near)
+    elif mode == "compiled":
+        np.testing.assert_allclose(wg.jit(wg.grad(rate))(y), wg.grad(exact)(y), **near)
+    else:
+        best = fit(y).x
+        residual = best["a"] * np.exp(-best["k"] * T) - y
+        np.testing.assert_allclose(wg.grad(lambda y: fit(y).fun)(y), -2 * residual, atol=1e-8)
 
 
 @every_solver

@@ -158,33 +158,33 @@ def test_derivatives_of_constraints(size: int) -> None:
     np.testing.assert_allclose(constraint.hess(x, v) @ p, hessian @ p, atol=1e-7)
 
 
-def test_all_forms_of_constraints() -> None:
-    def g(x: Any) -> Any:
-        return x[0] ** 2 + x[1] ** 2
+def squares(x: Any) -> Any:
+    return x[0] ** 2 + x[1] ** 2
 
-    def least(constraint: Any, **options: Any) -> Any:
-        result = wg.optimize.minimize(lambda x: x[0] + x[1], [1.0, 1.0], constraints=constraint, **options)
-        return result.x
 
-    forms = [
-        (g, None, 2.0),
-        [(g, None, 2.0)],
-        {"type": "ineq", "fun": lambda x: 2.0 - g(x)},
-        {
-            "type": "ineq",
-            "fun": lambda x, limit: limit - g(x),
-            "args": (2.0,),
-            "jac": lambda x, limit: -2 * x,
-        },
-        optimize.NonlinearConstraint(g, -np.inf, 2.0),
-        optimize.NonlinearConstraint(
-            g, -np.inf, 2.0, jac=lambda x: 2 * x, hess=lambda x, v: 2 * v[0] * np.eye(2)
-        ),
-        [(g, None, 2.0), optimize.LinearConstraint([[1.0, -1.0]], 0.0, 0.0)],
-    ]
-    for form in forms:
-        for method in ("SLSQP", "trust-constr"):
-            np.testing.assert_allclose(least(form, method=method), [-1.0, -1.0], atol=1e-3)
+FORMS: dict[str, Any] = {
+    "bounds": (squares, None, 2.0),
+    "a list": [(squares, None, 2.0)],
+    "a dict": {"type": "ineq", "fun": lambda x: 2.0 - squares(x)},
+    "a dict with a slope": {
+        "type": "ineq",
+        "fun": lambda x, limit: limit - squares(x),
+        "args": (2.0,),
+        "jac": lambda x, limit: -2 * x,
+    },
+    "an object": optimize.NonlinearConstraint(squares, -np.inf, 2.0),
+    "an object with derivatives": optimize.NonlinearConstraint(
+        squares, -np.inf, 2.0, jac=lambda x: 2 * x, hess=lambda x, v: 2 * v[0] * np.eye(2)
+    ),
+    "two": [(squares, None, 2.0), optimize.LinearConstraint([[1.0, -1.0]], 0.0, 0.0)],
+}
+
+
+@pytest.mark.parametrize("method", ["SLSQP", "trust-constr"])
+@pytest.mark.parametrize("form", FORMS)
+def test_all_forms_of_constraints(form: str, method: str) -> None:
+    result = wg.optimize.minimize(lambda x: x[0] + x[1], [1.0, 1.0], constraints=FORMS[form], method=method)
+    np.testing.assert_allclose(result.x, [-1.0, -1.0], atol=1e-3)
 
 
 def test_all_forms_of_bounds() -> None:

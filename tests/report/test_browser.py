@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 
@@ -43,17 +44,26 @@ return [...document.querySelectorAll("main *")].filter(
 """
 
 
+class Pages(dict[str, Path]):
+    """A page for each run, and one for all; they are written when they are first asked for."""
+
+    def __init__(self, runs: Path, folder: Path) -> None:
+        self.folder = folder
+        self.opened = {network: Run.open(runs / network) for network in PAGES[:3]}
+        named = self.opened["rnn"].settings._replace(data="fashion-mnist")  # its classes have long names
+        self.opened["named"] = dataclasses.replace(self.opened["rnn"], settings=named)
+
+    def __missing__(self, name: str) -> Path:
+        together = name == "comparison"
+        page = comparison_report(list(self.opened.values())) if together else run_report(self.opened[name])
+        self[name] = self.folder / f"{name}.html"
+        self[name].write_text(page, "utf-8")
+        return self[name]
+
+
 @pytest.fixture(scope="module")
 def pages(runs, tmp_path_factory):
-    """Return a folder with a page for each run, and one for all."""
-    folder = tmp_path_factory.mktemp("pages")
-    opened = {network: Run.open(runs / network) for network in PAGES[:3]}
-    named = opened["rnn"].settings._replace(data="fashion-mnist")  # its classes have long names
-    opened["named"] = dataclasses.replace(opened["rnn"], settings=named)
-    for network, run in opened.items():
-        (folder / f"{network}.html").write_text(run_report(run), "utf-8")
-    (folder / "comparison.html").write_text(comparison_report(list(opened.values())), "utf-8")
-    return folder
+    return Pages(runs, tmp_path_factory.mktemp("pages"))
 
 
 def show(browser, page, width, scheme="light"):
@@ -71,7 +81,7 @@ def show(browser, page, width, scheme="light"):
 @pytest.mark.parametrize("width", [DESKTOP, PHONE])
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_shown(browser, pages, name, width, scheme):
-    show(browser, pages / f"{name}.html", width, scheme)
+    show(browser, pages[name], width, scheme)
     run = browser.execute_script
     assert browser.get_log("browser") == []
     assert run("return innerWidth") == width
@@ -89,7 +99,7 @@ def test_a_page_is_shown(browser, pages, name, width, scheme):
 
 @pytest.mark.parametrize("width", [DESKTOP, PHONE])
 def test_the_graph_is_enlarged(browser, pages, width):
-    show(browser, pages / "cnn.html", width)
+    show(browser, pages["cnn"], width)
 
     def press(name):
         browser.find_element("css selector", f"[data-zoom={name}]").click()
@@ -109,7 +119,7 @@ def test_the_graph_is_enlarged(browser, pages, width):
 
 
 def test_it_is_moved_and_enlarged_by_keys(browser, pages):
-    show(browser, pages / "cnn.html", DESKTOP)
+    show(browser, pages["cnn"], DESKTOP)
     view = browser.find_element("css selector", ".view")
     width = "return document.querySelector('.view svg').getBoundingClientRect().width"
     before = browser.execute_script(width)
@@ -126,7 +136,7 @@ def test_it_is_moved_and_enlarged_by_the_mouse(browser, pages):
     from selenium.webdriver import ActionChains, Keys
     from selenium.webdriver.common.actions.wheel_input import ScrollOrigin
 
-    show(browser, pages / "cnn.html", DESKTOP)
+    show(browser, pages["cnn"], DESKTOP)
     view = browser.find_element("css selector", ".view")
     places = (
         "const view = document.querySelector('.view'); return [view.scrollTop, view.firstChild.clientHeight]"

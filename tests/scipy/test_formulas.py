@@ -180,20 +180,29 @@ def test_most_families_are_followed() -> None:
 def test_truncated_normals(a: float, b: float) -> None:
     family = theirs.truncnorm
     points = family.ppf([0.001, 0.3, 0.5, 0.8, 0.999], a, b)
-    for function in ("logpdf", "cdf", "sf", "logcdf", "logsf"):
-        found = wg.jit(lambda x, f=function: getattr(family, f)(x, a, b))(points)
+    names, quantiles, moments = (
+        ("logpdf", "cdf", "sf", "logcdf", "logsf"),
+        ("ppf", "isf"),
+        ("mean", "var", "entropy"),
+    )
+    levels = np.array([0.01, 0.3, 0.9])
+    of_points, of_levels, of_a = wg.jit(
+        lambda x, q, a: (
+            [getattr(family, name)(x, a, b) for name in names],
+            [getattr(family, name)(q, a, b) for name in quantiles],
+            [getattr(family, name)(a, b) for name in moments],
+        )
+    )(points, levels, a)
+    for function, found in zip(names, of_points, strict=True):
         np.testing.assert_allclose(
             found, getattr(family, function)(points, a, b), rtol=2e-8, atol=1e-13, err_msg=function
         )
         for x in points[1:4]:
             slope = wg.grad(lambda x, f=function: getattr(family, f)(x, a, b))(x)
             _assert_slope(slope, lambda x, f=function: getattr(family, f)(x, a, b), [x], 0)
-    levels = np.array([0.01, 0.3, 0.9])
-    for function in ("ppf", "isf"):
-        found = wg.jit(lambda q, f=function: getattr(family, f)(q, a, b))(levels)
+    for function, found in zip(quantiles, of_levels, strict=True):
         np.testing.assert_allclose(found, getattr(family, function)(levels, a, b), rtol=1e-9)
-    for function in ("mean", "var", "entropy"):
-        found = wg.jit(lambda a, f=function: getattr(family, f)(a, b))(a)
+    for function, found in zip(moments, of_a, strict=True):
         expected = getattr(family, function)(a, b)
         if np.isfinite(expected):  # SciPy has no entropy of an infinite end
             np.testing.assert_allclose(found, expected, rtol=1e-5, err_msg=function)

@@ -146,21 +146,22 @@ def test_compiled_functions(call: str) -> None:
     close(wg.jit(own)(*arguments), own(*arguments), 1e-11)
 
 
-def test_periodic_splines() -> None:
-    def samples(y: Any) -> Any:
-        return np.concatenate([y, y[:1]])
+def closed(y: Any) -> Any:
+    return np.concatenate([y, y[:1]])
 
-    for call in (
-        lambda m, x, y, q: m.CubicSpline(x, samples(y), bc_type="periodic")(q),
-        lambda m, x, y, q: m.make_interp_spline(x, samples(y), 4, bc_type="periodic")(q),
-        lambda m, x, y, q: m.make_interp_spline(x[:4], samples(y[:3]), 5, bc_type="periodic")(q),
-    ):
-        check(
-            lambda *a: call(interpolate, *a),  # noqa: B023
-            lambda *a: call(theirs, *a),  # noqa: B023
-            *(X, Y[:-1], Q + 3.0),
-            rtol=1e-11,
-        )
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda m, x, y, q: m.CubicSpline(x, closed(y), bc_type="periodic")(q),
+        lambda m, x, y, q: m.make_interp_spline(x, closed(y), 4, bc_type="periodic")(q),
+        lambda m, x, y, q: m.make_interp_spline(x[:4], closed(y[:3]), 5, bc_type="periodic")(q),
+    ],
+    ids=["cubic", "quartic", "quintic"],
+)
+def test_periodic_splines(call: Any) -> None:
+    own, other = (lambda *a: call(interpolate, *a)), (lambda *a: call(theirs, *a))
+    check(own, other, X, Y[:-1], Q + 3.0, rtol=1e-11)
 
 
 def test_cubics_on_grids() -> None:
@@ -248,17 +249,19 @@ def test_grids_of_drawn_sizes_are_scipys() -> None:
                 close(own, theirs.interpn(lines, values, points, **options), 1e-11)
 
 
-def test_intervals_of_long_tables() -> None:
+@pytest.mark.parametrize("count", [2, 3, 15, 19, 33, 200])
+def test_intervals_of_long_tables(count: int) -> None:
     """By counting, by bisection, and by NumPy's search of known numbers."""
-    for count in (2, 3, 15, 19, 33, 200):
-        x = np.sort(RNG.integers(0, 50, count).astype(float)) + np.arange(count) * 0.5
-        q = np.concatenate([x, x + 0.1, [x[0] - 1, x[-1] + 1]])
-        c = RNG.uniform(-1, 1, (2, count - 1))
-        for call in (
-            lambda x, q: interpolate.PPoly(c, x)(q),  # noqa: B023
-            lambda x, q: interpolate.interp1d(x, x, fill_value="extrapolate")(q),
-        ):
-            close(wg.jit(call)(x, q), call(x, q), 1e-12)
+    rng = np.random.default_rng(count)
+    x = np.sort(rng.integers(0, 50, count).astype(float)) + np.arange(count) * 0.5
+    q = np.concatenate([x, x + 0.1, [x[0] - 1, x[-1] + 1]])
+    c = rng.uniform(-1, 1, (2, count - 1))
+
+    def calls(x: Any, q: Any) -> Any:
+        return interpolate.PPoly(c, x)(q), interpolate.interp1d(x, x, fill_value="extrapolate")(q)
+
+    for found, expected in zip(wg.jit(calls)(x, q), calls(x, q), strict=True):
+        close(found, expected, 1e-12)
 
 
 def test_interpolants_go_through_the_samples_and_know_polynomials() -> None:

@@ -59,7 +59,7 @@ def test_threads_change_no_bit(task):
 @pytest.mark.parametrize("batch_size", [20, 100])  # the last batch has 10 of 20; the only one 90 of 100
 @pytest.mark.parametrize("micro_batches", [2, 4])
 def test_the_numbers_are_nearly_those_of_whole_batches(micro_batches, batch_size):
-    whole = trained(PLAIN, micro_batches=1, batch_size=batch_size)
+    whole = trained(PLAIN, micro_batches=1, batch_size=batch_size, compiled=False)
     parts = trained(PLAIN, micro_batches=micro_batches, batch_size=batch_size)
     for left, right in zip(leaves(whole.model), leaves(parts.model), strict=True):
         np.testing.assert_allclose(left, right, rtol=1e-3, atol=2e-5)

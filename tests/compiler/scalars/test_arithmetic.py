@@ -59,23 +59,24 @@ def evaluated(primitives: Sequence[Primitive], operands: Sequence[Any]) -> dict[
     return found
 
 
+@pytest.mark.parametrize("first", range(4))
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("count", [1, 2])
-def test_operations_at_special_values(count: int, dtype: Any) -> None:
+def test_operations_at_special_values(count: int, dtype: Any, first: int) -> None:
     """At zeros of both signs, infinities, NaN, tiny and huge numbers compiled operations are the evaluated ones."""
     primitives = [
         primitive
         for primitive in REGISTRY
         if isinstance(primitive.lowering, Elementwise) and len(primitive.operands) == count
         if not primitive.parameters
-    ]
+    ][first::4]
     with np.errstate(all="ignore"):
         values = EXTREME.astype(dtype)
         operands = [np.ravel(axis) for axis in np.meshgrid(*[values] * count)]
         expected = evaluated(primitives, operands)
         taken = [primitive for primitive in primitives if primitive.name in expected]
         found = wg.jit(lambda *operands: evaluated(taken, operands))(*operands)
-    assert len(taken) > 30
+    assert len(taken) > 7
     tolerance = 1e4 * np.finfo(dtype).eps
     for name, value in expected.items():
         np.testing.assert_allclose(found[name], value, rtol=tolerance, atol=0.0, err_msg=name)

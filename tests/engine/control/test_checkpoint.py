@@ -11,6 +11,7 @@ import pytest
 
 import wengert as wg
 from tests.engine.control.running import (
+    TRANSFORMS,
     assert_close,
     check_everywhere,
     names,
@@ -40,10 +41,11 @@ def network(wrap: Wrap) -> Any:
     return run
 
 
-def test_everywhere_as_without(rng: np.random.Generator) -> None:
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_everywhere_as_without(rng: np.random.Generator, transform: str) -> None:
     """The block closes over the weights, which are differentiated, too."""
     examples = [(rng.normal(size=(2, 2)), rng.normal(size=2)) for _ in range(2)]
-    check_everywhere(network(wg.checkpoint), network(plain), examples)
+    check_everywhere(network(wg.checkpoint), network(plain), examples, only=[transform])
 
 
 def test_results_are_the_same_to_the_last_bit(rng: np.random.Generator) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import wengert as wg
 from tests.engine.control.growing import EXAMPLES, growth, growth_python
-from tests.engine.control.running import assert_equal_in_norm, check_everywhere, write_down
+from tests.engine.control.running import TRANSFORMS, assert_equal_in_norm, check_everywhere, write_down
 from wengert.engine.control import revolve
 from wengert.engine.control.revolve import split
 from wengert.engine.core.errors import LimitError
@@ -99,16 +99,24 @@ def filtered_python(x: Any, reverse: bool = False) -> Any:
     return carry + sum(i * y for i, y in enumerate(ys))
 
 
-def test_while_loops_under_every_transform() -> None:
-    check_everywhere(lambda x: growth(x, max_bytes=500), growth_python, EXAMPLES)
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_while_loops_under_every_transform(transform: str) -> None:
+    check_everywhere(lambda x: growth(x, max_bytes=500), growth_python, EXAMPLES, only=[transform])
 
 
+@pytest.mark.parametrize("transform", TRANSFORMS)
 @pytest.mark.parametrize("reverse", [False, True])
-def test_scans_under_every_transform(reverse: bool) -> None:
-    check_everywhere(lambda x: filtered(x, reverse), lambda x: filtered_python(x, reverse), [(0.3,), (-0.8,)])
+def test_scans_under_every_transform(reverse: bool, transform: str) -> None:
+    check_everywhere(
+        lambda x: filtered(x, reverse),
+        lambda x: filtered_python(x, reverse),
+        [(0.3,), (-0.8,)],
+        only=[transform],
+    )
 
 
-def test_ranges() -> None:
+@pytest.mark.parametrize("transform", ["value", "grad", "reverse over reverse"])
+def test_ranges(transform: str) -> None:
     def series(x: Any) -> Any:
         return wg.fori_loop(1, 9, lambda i, v: np.sin(v * i) + x / i, x, max_bytes=250)
 
@@ -118,10 +126,11 @@ def test_ranges() -> None:
             v = np.sin(v * i) + x / i
         return v
 
-    check_everywhere(series, python, [(0.4,), (-1.2,)], only=["value", "grad", "reverse over reverse"])
+    check_everywhere(series, python, [(0.4,), (-1.2,)], only=[transform])
 
 
-def test_the_states_are_not_kept_and_the_budget_is_what_a_program_takes() -> None:
+@pytest.mark.parametrize("states", [5, 20])
+def test_the_states_are_not_kept_and_the_budget_is_what_a_program_takes(states: int) -> None:
     """The arena of a compiled gradient grows with the budget, and not with the number of turns."""
     size, turns = 1000, 200
 
@@ -133,11 +142,10 @@ def test_the_states_are_not_kept_and_the_budget_is_what_a_program_takes() -> Non
     x = np.linspace(-1, 1, size)
     plain = wg.jit(wg.grad(lambda x, n: function(x, n, None)))
     expected, whole = plain(x, turns), plain.report(x, turns).arena
-    for states in (5, 20):
-        saving = wg.jit(wg.grad(lambda x, n, states=states: function(x, n, 8 * size * (states + 3))))
-        assert_equal_in_norm(saving(x, turns), expected)
-        arena = saving.report(x, turns).arena
-        assert 8 * size * states <= arena <= 8 * size * (states + 12) < whole / 2
+    saving = wg.jit(wg.grad(lambda x, n: function(x, n, 8 * size * (states + 3))))
+    assert_equal_in_norm(saving(x, turns), expected)
+    arena = saving.report(x, turns).arena
+    assert 8 * size * states <= arena <= 8 * size * (states + 12) < whole / 2
     assert whole > 8 * size * turns
 
 

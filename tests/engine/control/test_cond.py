@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import wengert as wg
 from tests.engine.control.running import (
+    TRANSFORMS,
     assert_close,
     check_everywhere,
     names,
@@ -28,21 +29,24 @@ def branchy_python(x: Any) -> Any:
     return np.sin(x) * x if x > 0 else x**2 + 3.0
 
 
-def test_everywhere_as_python() -> None:
-    check_everywhere(branchy, branchy_python, [(0.7,), (-1.3,), (2.0,)])
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_everywhere_as_python(transform: str) -> None:
+    check_everywhere(branchy, branchy_python, [(0.7,), (-1.3,), (2.0,)], only=[transform])
 
 
-def test_closures_are_operands() -> None:
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_closures_are_operands(transform: str) -> None:
     def closing(x: Any, y: Any) -> Any:
         return wg.cond(x > y, lambda: np.sin(x) * y, lambda: x * y**2)
 
     def python(x: Any, y: Any) -> Any:
         return np.sin(x) * y if x > y else x * y**2
 
-    check_everywhere(closing, python, [(0.7, 0.2), (-1.3, 0.5), (2.0, 3.0)])
+    check_everywhere(closing, python, [(0.7, 0.2), (-1.3, 0.5), (2.0, 3.0)], only=[transform])
 
 
-def test_nested_to_any_depth() -> None:
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_nested_to_any_depth(transform: str) -> None:
     def nested(x: Any) -> Any:
         def inner(x: Any) -> Any:
             return wg.cond(x > 1, lambda: x**3, lambda: np.exp(x))
@@ -52,7 +56,7 @@ def test_nested_to_any_depth() -> None:
     def python(x: Any) -> Any:
         return (x**3 if x > 1 else np.exp(x)) if x > 0 else -x
 
-    check_everywhere(nested, python, [(0.5,), (1.5,), (-2.0,)])
+    check_everywhere(nested, python, [(0.5,), (1.5,), (-2.0,)], only=[transform])
 
 
 @given(st.lists(st.floats(-3, 3).filter(lambda x: abs(x) > 1e-3), min_size=1, max_size=5))

@@ -9,6 +9,7 @@ import pytest
 
 import wengert as wg
 from tests.engine.control.running import (
+    TRANSFORMS,
     assert_close,
     check_everywhere,
     names,
@@ -48,7 +49,8 @@ def test_everywhere_as_without() -> None:
     check_everywhere(wave, wave_python, [(0.3, 2.0), (-1.0, 0.5)])
 
 
-def test_inside_a_scan() -> None:
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_inside_a_scan(transform: str) -> None:
     def chain(x: Any) -> Any:
         return wg.scan(lambda c, y: (wave(c, y), None), x, np.array([1.0, 2.0, 3.0]))[0]
 
@@ -57,7 +59,7 @@ def test_inside_a_scan() -> None:
             x = np.sin(x) * y
         return x
 
-    check_everywhere(chain, python, [(0.3,), (1.2,)])
+    check_everywhere(chain, python, [(0.3,), (1.2,)], only=[transform])
 
 
 def slope(x: Any, steps: int = 1) -> Any:

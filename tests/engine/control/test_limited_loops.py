@@ -11,6 +11,7 @@ import pytest
 import wengert as wg
 from tests.engine.control.growing import EXAMPLES, growth, growth_python
 from tests.engine.control.running import (
+    TRANSFORMS,
     assert_equal_in_norm,
     check_everywhere,
     names,
@@ -31,11 +32,13 @@ def limited_growth(x: Any) -> Any:
     return growth(x, most=MOST)
 
 
-def test_every_transform_with_closed_over_values_and_examples_that_disagree() -> None:
-    check_everywhere(limited_growth, growth_python, EXAMPLES)
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_every_transform_with_closed_over_values_and_examples_that_disagree(transform: str) -> None:
+    check_everywhere(limited_growth, growth_python, EXAMPLES, only=[transform])
 
 
-def test_loops_in_loops() -> None:
+@pytest.mark.parametrize("transform", ["value", "grad", "forward over reverse"])
+def test_loops_in_loops(transform: str) -> None:
     """The number of turns of the inner loop differs from turn to turn of the outer one."""
 
     def halvings(x: Any) -> Any:
@@ -54,7 +57,7 @@ def test_loops_in_loops() -> None:
             value = np.exp(value) + x
         return value
 
-    check_everywhere(nested, python, [(0.3,), (2.5,)], only=["value", "grad", "forward over reverse"])
+    check_everywhere(nested, python, [(0.3,), (2.5,)], only=[transform])
 
 
 def test_a_loop_in_a_scan_and_a_loop_of_scans() -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 import wengert as wg
 from tests.engine.control.running import TRANSFORMS, assert_close, check_everywhere, staged
 
 
-def test_scan_in_cond_in_scan() -> None:
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_scan_in_cond_in_scan(transform: str) -> None:
     def nested(x: Any, w: Any) -> Any:
         def outer(c: Any, y: Any) -> tuple[Any, Any]:
             def many(c: Any) -> Any:
@@ -34,10 +36,11 @@ def test_scan_in_cond_in_scan() -> None:
             total = total + x * y
         return x + total
 
-    check_everywhere(nested, python, [(0.7, 1.1), (-0.5, 0.4)])
+    check_everywhere(nested, python, [(0.7, 1.1), (-0.5, 0.4)], only=[transform])
 
 
-def test_while_in_scan_and_cond_in_while() -> None:
+@pytest.mark.parametrize("transform", ["value", "jvp", "forward over forward"])
+def test_while_in_scan_and_cond_in_while(transform: str) -> None:
     def nested(x: Any) -> Any:
         def grow(v: Any) -> Any:
             return wg.cond(v > 2.0, lambda v: v * v, lambda v: v + x, v)
@@ -55,12 +58,13 @@ def test_while_in_scan_and_cond_in_while() -> None:
         return v
 
     examples = [(0.7,), (1.9,), (5.0,)]
-    check_everywhere(nested, python, examples, only=["value", "jvp", "forward over forward"])
+    check_everywhere(nested, python, examples, only=[transform])
     slopes = np.array([wg.grad(python)(*item) for item in examples])
     assert_close(wg.vmap(wg.grad(nested))(np.ravel(examples)), slopes)
 
 
-def test_scan_over_a_batch_of_checkpointed_blocks() -> None:
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_scan_over_a_batch_of_checkpointed_blocks(transform: str) -> None:
     def deep(x: Any, w: Any) -> Any:
         block = wg.checkpoint(lambda h, u: np.tanh(h * u) + np.sin(h) * w)
         return wg.scan(lambda h, u: (block(h, u), None), x, np.array([0.5, 1.5, -1.0]))[0]
@@ -70,10 +74,11 @@ def test_scan_over_a_batch_of_checkpointed_blocks() -> None:
             x = np.tanh(x * u) + np.sin(x) * w
         return x
 
-    check_everywhere(deep, python, [(0.3, 0.9), (-1.0, 0.2)])
+    check_everywhere(deep, python, [(0.3, 0.9), (-1.0, 0.2)], only=[transform])
 
 
-def test_a_checkpoint_around_loops_and_branches() -> None:
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_a_checkpoint_around_loops_and_branches(transform: str) -> None:
     @wg.checkpoint
     def body(x: Any, w: Any) -> Any:
         x = wg.fori_loop(0, 3, lambda i, v: np.sin(v * w) + i, x)
@@ -84,10 +89,11 @@ def test_a_checkpoint_around_loops_and_branches() -> None:
             x = np.sin(x * w) + i
         return x * w if x > 2 else x + w
 
-    check_everywhere(body, python, [(0.3, 0.9), (1.0, -0.2)])
+    check_everywhere(body, python, [(0.3, 0.9), (1.0, -0.2)], only=[transform])
 
 
-def test_a_solver_inside_a_gradient_inside_a_scan() -> None:
+@pytest.mark.parametrize("transform", ["value", "grad", "jvp", "forward over reverse"])
+def test_a_solver_inside_a_gradient_inside_a_scan(transform: str) -> None:
     """Gradient descent by scan on an energy whose gradient contains a scan."""
 
     def energy(x: Any, k: Any) -> Any:
@@ -102,9 +108,7 @@ def test_a_solver_inside_a_gradient_inside_a_scan() -> None:
             x = x - 0.1 * slope
         return x
 
-    check_everywhere(
-        descend, python, [(0.5, 1.2), (1.0, 0.3)], only=["value", "grad", "jvp", "forward over reverse"]
-    )
+    check_everywhere(descend, python, [(0.5, 1.2), (1.0, 0.3)], only=[transform])
 
 
 def test_perturbations_of_two_levels_stay_apart() -> None:

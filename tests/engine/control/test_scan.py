@@ -42,9 +42,10 @@ def recurrent_python(w: Any, h: Any, xs: Any) -> Any:
     return np.sum(h) + total
 
 
-def test_a_recurrent_network_as_unrolled_python(rng: np.random.Generator) -> None:
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_a_recurrent_network_as_unrolled_python(rng: np.random.Generator, transform: str) -> None:
     examples = [(W + rng.normal(size=(2, 2)), rng.normal(size=2), rng.normal(size=(3, 2))) for _ in range(2)]
-    check_everywhere(recurrent, recurrent_python, examples)
+    check_everywhere(recurrent, recurrent_python, examples, only=[transform])
 
 
 def test_weights_may_be_shared_by_all_examples(rng: np.random.Generator) -> None:
@@ -69,8 +70,9 @@ def test_many_layers_of_examples(rng: np.random.Generator) -> None:
     assert_close(staged(both)(W, hs, xs), expected)
 
 
+@pytest.mark.parametrize("transform", TRANSFORMS)
 @pytest.mark.parametrize("reverse", [False, True])
-def test_order_and_places(reverse: bool) -> None:
+def test_order_and_places(reverse: bool, transform: str) -> None:
     def weighted(xs: Any, start: Any) -> Any:
         total, ys = wg.scan(lambda c, x: (c * x + 1.0, c - x), start, xs, reverse=reverse)
         return total + np.sum(ys * np.array([1.0, 10.0, 100.0]))
@@ -81,7 +83,12 @@ def test_order_and_places(reverse: bool) -> None:
             start, rows[i] = start * xs[i] + 1.0, start - xs[i]
         return start + rows[0] + 10.0 * rows[1] + 100.0 * rows[2]
 
-    check_everywhere(weighted, python, [(np.array([0.5, -1.0, 2.0]), 0.3), (np.array([1.0, 2.0, 3.0]), -1.0)])
+    check_everywhere(
+        weighted,
+        python,
+        [(np.array([0.5, -1.0, 2.0]), 0.3), (np.array([1.0, 2.0, 3.0]), -1.0)],
+        only=[transform],
+    )
 
 
 class State(NamedTuple):
@@ -89,7 +96,8 @@ class State(NamedTuple):
     velocity: Any
 
 
-def test_containers_are_carried_and_stacked() -> None:
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_containers_are_carried_and_stacked(transform: str) -> None:
     def swing(start: Any, stiffness: Any) -> Any:
         def step(state: State, _: None) -> tuple[State, dict[str, Any]]:
             velocity = state.velocity - 0.1 * stiffness * state.position
@@ -109,10 +117,11 @@ def test_containers_are_carried_and_stacked() -> None:
             total = total + v**2 + x**2
         return x + total
 
-    check_everywhere(swing, python, [(1.0, 2.0), (-0.5, 3.0)])
+    check_everywhere(swing, python, [(1.0, 2.0), (-0.5, 3.0)], only=[transform])
 
 
-def test_carries_that_start_constant_become_active() -> None:
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_carries_that_start_constant_become_active(transform: str) -> None:
     """A tangent that starts at zero, and a chain of carries that feed one another."""
 
     def chain(x: Any) -> Any:
@@ -129,7 +138,7 @@ def test_carries_that_start_constant_become_active() -> None:
             a, b, c = a + x, b + a * a, np.sin(c + b)
         return c * 4
 
-    check_everywhere(chain, python, [(0.4,), (-0.7,)])
+    check_everywhere(chain, python, [(0.4,), (-0.7,)], only=[transform])
 
 
 def test_a_carry_that_each_step_sets_anew() -> None:
@@ -162,7 +171,8 @@ def test_values_that_the_body_closes_over() -> None:
     assert names(graph).count("scan") == 1
 
 
-def test_gradients_inside_the_body() -> None:
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_gradients_inside_the_body(transform: str) -> None:
     def descent(x: Any, rate: Any) -> Any:
         slope = wg.grad(lambda x: np.sin(x) * x**2)
         return wg.scan(lambda x, _: (x - rate * slope(x), None), x, length=3)[0]
@@ -172,7 +182,7 @@ def test_gradients_inside_the_body() -> None:
             x = x - rate * (np.cos(x) * x**2 + 2.0 * np.sin(x) * x)
         return x
 
-    check_everywhere(descent, python, [(1.0, 0.1), (-0.5, 0.2)])
+    check_everywhere(descent, python, [(1.0, 0.1), (-0.5, 0.2)], only=[transform])
 
 
 @pytest.mark.parametrize("run", [lambda f: f, staged], ids=["eager", "staged"])

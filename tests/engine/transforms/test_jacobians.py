@@ -197,7 +197,7 @@ def test_passes_are_bounded_by_default(transform: Transform, count: int) -> None
 
 
 def test_a_pass_of_a_large_hessian_takes_little_memory() -> None:
-    x = np.linspace(0.5, 1.5, 400)
+    x = np.linspace(0.5, 1.5, 300)
 
     def fun(x: Any) -> Any:
         return np.sum(np.tanh(np.outer(x, x[:50])) ** 2)
@@ -209,7 +209,7 @@ def test_a_pass_of_a_large_hessian_takes_little_memory() -> None:
         tracemalloc.stop()
         return found
 
-    assert peak() < peak(chunk_size=400) / 3
+    assert peak() < peak(chunk_size=300) / 3
 
 
 def test_a_traced_hessian_has_one_pass() -> None:
