@@ -224,8 +224,8 @@ def test_a_missing_folder_exits_with_1(wengert, tmp_path):
 @pytest.mark.parametrize(
     ("sizes", "shape", "message"),
     [
-        ((0, 10), (28, 28), "must be images"),
-        ((10, 0), (28, 28), "must be images"),
+        ((0, 10), (28, 28), "must be examples"),
+        ((10, 0), (28, 28), "must be examples"),
         ((10, 10), (32, 32), "28"),
     ],
 )

@@ -128,7 +128,10 @@ def test_an_object_that_holds_a_plain_array_is_a_constant() -> None:
     "make", [lambda x: (y for y in x), iter, lambda x: map(np.sin, x), lambda x: zip(x, x, strict=True)]
 )
 def test_an_iterator_is_refused(make: Callable[[Any], Any]) -> None:
-    with pytest.raises(DtypeError, match=r"and an iterator ends; got \w+ as the result\[1\]; return a list"):
+    requirement = (
+        r"and an iterator ends; got \w+ as the result\[1\]; (return a list|.* list, and return that)"
+    )
+    with pytest.raises(DtypeError, match=requirement):
         wg.jit(lambda x: (x, make(x)))(X)
 
 

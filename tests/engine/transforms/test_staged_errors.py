@@ -113,7 +113,7 @@ def test_each_operation_of_a_loop_keeps_its_line(
     assert count >= 3
 
 
-def tests_of_tests(x):
+def branches_in_branches(x):
     if x > 5:
         return np.sin(x)
     elif x > 3:
@@ -166,7 +166,7 @@ def always(x):
         raise KeyError("small")
 
 
-@pytest.mark.parametrize("program", [tests_of_tests, behind_another, in_a_loop, in_a_function, always])
+@pytest.mark.parametrize("program", [branches_in_branches, behind_another, in_a_loop, in_a_function, always])
 def test_branches_may_both_raise(program: Callable[..., Any]) -> None:
     def told(run: Callable[..., Any], x: float) -> str:
         try:
