@@ -276,10 +276,21 @@ def test_lines_of_ranks_tell_their_numbers():
     assert sorted(printed.stdout.splitlines()) == ["rank 1: to stdout", "to stdout"]
 
 
-def test_errors_are_one_line(job, tmp_path, small_mnist):
-    end(job(5)).failed(2, "micro-batches is 4, fewer than the 5 ranks", "--micro-batches 8")
-    end(job(2, "--min-ranks", 3)).failed(2, "ranks is 2, fewer than min-ranks, 3")
-    end(job(2, "--lr", "1e30")).failed(1, "the loss became nan", "try a smaller learning rate")
+@pytest.mark.parametrize(
+    ("ranks", "options", "code", "words"),
+    [
+        pytest.param(ranks, *case, marks=turn(number))
+        for number, (ranks, *case) in enumerate(
+            [
+                (5, (), 2, ("micro-batches is 4, fewer than the 5 ranks", "--micro-batches 8")),
+                (2, ("--lr", "1e30"), 1, ("the loss became nan", "try a smaller learning rate")),
+                (2, ("--min-ranks", 3), 2, ("ranks is 2, fewer than min-ranks, 3",)),
+            ]
+        )
+    ],
+)
+def test_errors_are_one_line(ranks, options, code, words, job):
+    end(job(ranks, *options)).failed(code, *words)
 
 
 OTHER = """
