@@ -101,3 +101,15 @@ def test_second_derivatives_of_stacked_matrices(kind: str, lost: int) -> None:
     for found in (second(a), wg.jit(second)(a), wg.grad(along, holomorphic=is_complex)(a)):
         assert found.dtype == a.dtype
         np.testing.assert_allclose(found, expected, relative, absolute)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_matrix_that_is_not_finite_has_no_derivative_and_the_others_have(bad: float) -> None:
+    a = np.random.default_rng(0).normal(size=(3, 9, 9))
+    a[1, 2, 3] = bad
+    with np.errstate(all="ignore"):
+        second = wg.jvp(wg.grad(lambda a: np.sum(np.linalg.det(a))), (a,), (np.ones_like(a),))[1]
+    assert np.isnan(second[1]).all()
+    np.testing.assert_allclose(
+        second[::2], [change_of_cofactors(x, np.ones((9, 9))) for x in a[::2]], rtol=1e-9
+    )

@@ -23,7 +23,7 @@ from wengert.engine.ops.indexing import gather
 from wengert.engine.ops.linalg import unrolled as unrolled
 from wengert.engine.ops.linalg.decompositions import as_numbers, parts, svd
 from wengert.engine.ops.linalg.square import adjoint, by_lapack, inverse, multiply, on_squares, swapped
-from wengert.engine.ops.reduction import reduce_max, reduce_sum
+from wengert.engine.ops.reduction import reduce_all, reduce_max, reduce_sum
 from wengert.engine.ops.shape import concatenate, reshape, slice_, transpose, whole
 from wengert.engine.primitive import Explicit
 
@@ -68,6 +68,8 @@ def _cofactors_tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any
     if shape_of(a)[-1] <= _FEW:
         return _change_of_minors(a, da)
     rows = shape_of(a)[-1]
+    known = _as_matrix(reduce_all(isfinite(a), axes=(len(shape_of(a)) - 2, len(shape_of(a)) - 1)))
+    a = where(known, a, np.eye(rows, dtype=dtype_of(a)))
     u, s, v = map(stop_gradient, parts(svd(a), rows, 1, rows))
     s = real(s)
     size = _size(as_numbers(s))
@@ -75,7 +77,7 @@ def _cofactors_tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any
     first, last = (_section(s, (0, 1), (place, 1)) for place in (0, rows - _NULL - 1))
     is_null = less_equal(last, first * (rows * np.finfo(dtype_of(s)).eps))
     turned[0] = where(is_null, np.eye(rows, dtype=dtype_of(a)), turned[0])
-    change = where(is_null, 0.0, _change_by_blocks(*turned))
+    change = where(known, where(is_null, 0.0, _change_by_blocks(*turned)), np.nan)
     sign = reshape(determinant(u) * conjugate(determinant(v)), shape=(*shape_of(a)[:-2], 1, 1))
     powers = rows - 2
     change = multiply(multiply(conjugate(u), sign * change), swapped(v))
