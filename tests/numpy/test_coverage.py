@@ -55,9 +55,9 @@ def test_the_counts_are_those_of_the_rows() -> None:
 
 
 @ON_THE_PAGE
-@pytest.mark.parametrize("start", range(27))
+@pytest.mark.parametrize("start", range(9))
 def test_what_the_page_says_works_does(start: int) -> None:
-    for name in WORKING[start::81]:
+    for name in WORKING[start::27]:
         outcome = tool.outcome(CALLS[name][0])
         assert outcome.works, f"{outcome.call.text}: {outcome.refusals}"
 

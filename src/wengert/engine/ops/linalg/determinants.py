@@ -65,19 +65,19 @@ def _change_of_minors(a: Any, da: Any) -> Any:
 def _cofactors_tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any) -> Any:
     """Return the change of the cofactors: of each minor, or for many rows of those between singular vectors."""
     (a,), (da,) = primals, tangents
-    if shape_of(a)[-1] <= _FEW:
-        return _change_of_minors(a, da)
     rows = shape_of(a)[-1]
+    if rows <= _FEW:
+        return _change_of_minors(a, da)
     known = _as_matrix(reduce_all(isfinite(a), axes=(len(shape_of(a)) - 2, len(shape_of(a)) - 1)))
     a = where(known, a, np.eye(rows, dtype=dtype_of(a)))
     u, s, v = map(stop_gradient, parts(svd(a), rows, 1, rows))
     s = real(s)
     size = _size(as_numbers(s))
-    turned = [multiply(multiply(adjoint(u), x), v) for x in (a / size, da)]
+    m, dm = (multiply(multiply(adjoint(u), x), v) for x in (a / size, da))
     first, last = (_section(s, (0, 1), (place, 1)) for place in (0, rows - _NULL - 1))
     is_null = less_equal(last, first * (rows * np.finfo(dtype_of(s)).eps))
-    turned[0] = where(is_null, np.eye(rows, dtype=dtype_of(a)), turned[0])
-    change = where(known, where(is_null, 0.0, _change_by_blocks(*turned)), np.nan)
+    m = where(is_null, np.eye(rows, dtype=dtype_of(a)), m)
+    change = where(known, where(is_null, 0.0, _change_by_blocks(m, dm)), np.nan)
     sign = reshape(determinant(u) * conjugate(determinant(v)), shape=(*shape_of(a)[:-2], 1, 1))
     powers = rows - 2
     change = multiply(multiply(conjugate(u), sign * change), swapped(v))
