@@ -442,6 +442,14 @@ class Unsized:
         """Return the numbers that make it as a container, or itself if it has no such form."""
         return self
 
+    def as_array(self, dtype: Any = None) -> Any:
+        """Return a copy as an array, of which only a run may know the size.
+
+        Args:
+            dtype: of the result; None keeps it.
+        """
+        raise NotImplementedError
+
 
 class Selecting(NamedTuple):
     """What carries out subscripts that select elements of which only a run knows how many there are."""

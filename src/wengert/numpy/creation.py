@@ -15,7 +15,7 @@ import numpy as np
 
 from wengert.engine.array.array import FUNCTIONS, operand
 from wengert.engine.array.suggestions import RANGE
-from wengert.engine.boxes import CONSTANT, concrete, inside_transform
+from wengert.engine.boxes import CONSTANT, Unsized, concrete, inside_transform
 from wengert.engine.core.dtypes import FLOAT64, dtype_of, is_float, is_inexact
 from wengert.engine.core.errors import ArgumentError, ShapeError, UnsupportedError, message
 from wengert.engine.core.shapes import axis_index, broadcast, shape_of, size
@@ -225,6 +225,8 @@ def array(
     """
     if not isinstance(copy, bool):  # SciPy passes NumPy's enumeration
         copy = {0: False, 1: True}.get(getattr(copy, "value", 2))
+    if isinstance(object, Unsized):
+        return object.as_array(dtype)
     if type(object) is list and (whole := array_of(object)) is not None:
         object, copy = whole, True
     if contains_box(object):

@@ -16,7 +16,7 @@ import numpy as np
 from wengert.engine.array.array import DISCARDS, FUNCTIONS
 from wengert.engine.array.suggestions import advised
 from wengert.engine.array.ufunc_calls import write_out
-from wengert.engine.boxes import Box, concrete
+from wengert.engine.boxes import Box, Unsized, concrete
 from wengert.engine.core.dtypes import FLOAT64, check_known, dtype_of, is_inexact
 from wengert.engine.core.errors import ConcreteError, LostDerivativeError, UnsupportedError, message
 from wengert.engine.core.shapes import axes_tuple, shape_of
@@ -198,8 +198,8 @@ def is_array(value: Any) -> bool:
 
 
 def is_sequence(value: Any) -> bool:
-    """Report whether a value is a tuple or a list."""
-    return isinstance(value, (tuple, list))
+    """Report whether a value is a tuple or a list of a known length."""
+    return isinstance(value, (tuple, list)) and not isinstance(value, Unsized)
 
 
 def integers(value: Any) -> list[int]:

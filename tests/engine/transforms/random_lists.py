@@ -27,11 +27,13 @@ class Lists:
 
     Args:
         seed: of the program.
+        is_open: whether lists grow in branches, in loops that end early and in `while` statements, too.
     """
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, is_open: bool = False) -> None:
         self._random = random.Random(seed)
         self._lines: list[str] = []
+        self._is_open = is_open
         self._may_grow = True
         """Whether the present place is one where lists may grow."""
 
@@ -40,7 +42,9 @@ class Lists:
         start = self._pick("[]", "[a, a * a, 0.25]", "[1.0, a] * 3", "[0, 1, 2, 3, 4, 5]", "[a * 0.1] * 8")
         self._block(1, 0, self._random.randint(2, 4), [])
         ends = [
-            "np.array(out)",
+            "np.array(out).sum()" if self._is_open else "np.array(out)",
+            "np.max(out) if len(out) else 1.0",
+            "max(out) if out else 2.0",
             "sum(out)",
             "len(out)",
             "out[-1] if len(out) else 0.0",
@@ -83,6 +87,10 @@ class Lists:
             "x[m]",
             *(f"{c} * 0.3" for c in counters),
         ]
+        if self._is_open:
+            bound = self._random.uniform(-0.5, 0.5)
+            leaves.append(f"sum([v * 0.5 for v in out if v > {bound:.2f}])")
+            leaves.append(f"len([v for v in other if v > {bound:.2f}]) * 0.2")
         if depth > 1 or self._chance(0.5):
             return self._pick(*leaves)
         one, rest = self._float(counters, depth + 1), self._float(counters, depth + 1)
@@ -130,7 +138,7 @@ class Lists:
             c = f"i{len(counters)}"
             turns = self._pick("range(7)", "range(1, 9)", "range(5)", "range(12)", "range(n)", "range(3)")
             may_grow, ends = self._may_grow, self._chance(0.1)
-            self._may_grow = may_grow and turns != "range(n)" and not ends
+            self._may_grow = may_grow and (self._is_open or (turns != "range(n)" and not ends))
             self._write(level, f"for {c} in {turns}:")
             self._block(level + 1, depth + 1, self._random.randint(1, 4), [*counters, c])
             self._may_grow = may_grow
@@ -139,7 +147,7 @@ class Lists:
                 self._write(level + 2, "break")
         elif self._chance(0.2):
             self._write(level, f"if {self._condition(counters)}:")
-            may_grow, self._may_grow = self._may_grow, False
+            may_grow, self._may_grow = self._may_grow, self._is_open
             append = f"out.append({self._float(counters)})" if may_grow and self._chance(0.3) else ""
             self._write(level + 1, append or self._simple(counters))
             if append or self._chance(0.6):
@@ -151,8 +159,24 @@ class Lists:
         elif depth == 0 and self._chance(0.2):
             self._write(level, "for v in out:")
             self._write(level + 1, "t = t * 0.7 + v * v")
+        elif self._is_open and self._chance(0.15):
+            self._while(level, counters)
         else:
             self._write(level, self._simple(counters))
+
+    def _while(self, level: int, counters: list[str]) -> None:
+        """Write a loop that a list's length ends."""
+        if self._chance(0.5):
+            self._write(
+                level, f"while len(out) < {self._pick('9', 'n', 'k + 4')} and {self._condition(counters)}:"
+            )
+            self._write(level + 1, f"out.append({self._float(counters)})")
+        else:
+            self._write(level, f"while {self._pick('out', 'len(out) > k', 'len(out) > 2')}:")
+            self._write(level + 1, "t = t * 0.5 + out.pop()")
+        if self._chance(0.4):
+            self._write(level + 1, f"if {self._condition(counters)}:")
+            self._write(level + 2, self._pick("break", "s = s * 0.5", f"s[m] = {self._float(counters)}"))
 
 
 def program_of(source: str, name: str) -> Callable[..., Any]:

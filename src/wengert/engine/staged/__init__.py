@@ -22,7 +22,7 @@ from wengert.engine.staged.branches import (
     sure,
 )
 from wengert.engine.staged.counted import window
-from wengert.engine.staged.iterables import builtin, fold
+from wengert.engine.staged.iterables import builtin, fold, listed
 from wengert.engine.staged.loops import for_, while_
 from wengert.engine.staged.sources import staged_code
 from wengert.engine.staged.subscripts import Target, item
@@ -40,6 +40,7 @@ _CALLED = {
     "choice": choice,
     "clear": clear,
     "fold": fold,
+    "listed": listed,
     "for": for_,
     "given": given,
     "if": if_,

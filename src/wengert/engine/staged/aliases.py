@@ -15,7 +15,7 @@ from wengert.engine.boxes import GUARDED, Box, Unsized, boxed
 from wengert.engine.ir.types import show
 from wengert.engine.staged.exchanged import refusal
 from wengert.engine.staged.exits import RETURNED, VALUE
-from wengert.engine.staged.objects import named, parts_of
+from wengert.engine.staged.objects import named, parts_of, visited
 from wengert.engine.staged.regions import FLOW, known, root_of
 from wengert.engine.transforms.substitution import staged_call
 
@@ -110,6 +110,16 @@ def linked(array: Any) -> list[Any]:
     return [other for other in others if not isinstance(other, Box) or other.owner.open]
 
 
+def may_be_seen(array: Any) -> bool:
+    """Return whether a list, or a variable of the program, shows an array or one that it may be.
+
+    Args:
+        array: a box or a plain array, of which nothing is a view.
+    """
+    others = linked(array)
+    return _HELD in map(id, others) or is_seen([array, *others])
+
+
 def _note(root: Any, other: Any) -> None:
     if isinstance(root, Box):
         guard: Any = GUARDED.get(id(root))
@@ -149,6 +159,18 @@ def is_seen(arrays: Sequence[Any]) -> bool:
         elif not isinstance(item, (str, int, float, type(None), type)):
             waiting += parts_of(item)
     return False
+
+
+def is_outside(item: Any) -> bool:
+    """Return whether a global name, or the closure of the function that is being staged, leads to an object.
+
+    Args:
+        item: a container.
+    """
+    frames = [*_frames()]
+    roots = [part for frame in frames for part in named(frame.f_code, frame.f_globals)]
+    roots += [frames[-1].f_locals.get(name) for name in frames[-1].f_code.co_freevars] if frames else []
+    return any(part is item for part in visited(roots))
 
 
 def _shown(frame: FrameType) -> Iterable[Any]:

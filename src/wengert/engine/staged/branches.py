@@ -33,9 +33,10 @@ from wengert.engine.staged.contents import (
     holds,
     is_same,
 )
-from wengert.engine.staged.counted import is_counted
+from wengert.engine.staged.counted import COUNTER, is_counted, limit
 from wengert.engine.staged.exchanged import give_up, refusal
-from wengert.engine.staged.grown import Grown
+from wengert.engine.staged.growing import stand_for
+from wengert.engine.staged.grown import Grown, Held
 from wengert.engine.staged.nullable import Maybe, is_nullable, refused, settled, unified
 from wengert.engine.staged.raising import (
     joined,
@@ -55,13 +56,13 @@ from wengert.engine.staged.regions import (
     Element,
     Fact,
     Growth,
+    GrowthError,
     Items,
     Place,
     Region,
     Unsure,
     Variable,
     assuming,
-    grows,
     key_of,
     known,
     put,
@@ -445,8 +446,8 @@ class Side:
     problem: Exception | None
     """The exception that it raises in any case."""
     sharing: Sharing
-    growth: dict[int, int]
-    """By how much lists have grown since the beginning of a turn around, by what stands for them."""
+    growth: dict[int, Held]
+    """What lists hold whose length only a run knows, or that a loop makes longer, by what stands for them."""
 
 
 def _side(
@@ -477,16 +478,40 @@ def _side(
             code = FLOW.code if problem is None else joined(FLOW.code, number_of(problem))
             sharing = Sharing(region, [*contents.values(), outcome])
             exchanged = region.exchanged()
-            growth = {id(x.grown): x.grown.held.change for x in found if isinstance(x, Growth)}
+            growth = {id(x.grown): x.grown.held for x in found if isinstance(x, Growth)}
     return Side(trace, places, contents, outcome, code, exchanged, problem, sharing, growth)
+
+
+def _sides(pred: Box, functions: Sequence[Callable[[], Any] | None], names: Sequence[Variable]) -> list[Side]:
+    """Trace both branches, with what stands for lists that one of them makes longer, and room for it."""
+    while True:
+        try:
+            sides = [
+                _side(f, names, functions, _facts(pred, flag))
+                for f, flag in zip(functions, (True, False), strict=True)
+            ]
+        except GrowthError as problem:
+            if FLOW.probing:
+                raise
+            stand_for(problem, [block for block in functions if block is not None])
+            continue
+        rooms = [
+            (place.grown, shape_of(side.contents[key].leaves[0].value)[0])
+            for side in sides
+            for key, place in side.places.items()
+            if isinstance(place, Growth)
+        ]
+        small = [(grown, room) for grown, room in rooms if room > grown.room]
+        if not small:
+            return sides
+        for grown, room in small:
+            if room > grown.room:
+                grown.enlarge(room)
 
 
 def _staged(pred: Box, functions: Sequence[Callable[[], Any] | None], names: Sequence[Variable]) -> Any:
     _keep_counted(pred)
-    sides = [
-        _side(f, names, functions, _facts(pred, flag))
-        for f, flag in zip(functions, (True, False), strict=True)
-    ]
+    sides = _sides(pred, functions, names)
     whole = {
         id(place.container) for side in sides for place in side.places.values() if isinstance(place, Items)
     }
@@ -574,23 +599,28 @@ class _Merge:
         return self._leaf(place.name, yes.leaves[0], no.leaves[0], type_)
 
     def _growth(self, place: Growth) -> Taking:
-        """Add the elements of a list that grows in a turn around: by the same number in both branches."""
-        grown = place.grown
-        changes = [
-            side.growth.get(id(grown), grown.held.change) for side in self._sides if side.problem is None
+        """Add the elements of a list, and its length where the branches make it longer by different numbers."""
+        grown, before = place.grown, place.grown.held
+        ends = [
+            before if side.problem is not None else side.growth.get(id(grown), before) for side in self._sides
         ]
-        if len({*changes}) > 1:
-            raise grows([])
-        before = content_at(place)
+        going = [end for end, side in zip(ends, self._sides, strict=True) if side.problem is None]
+        low, high = min(end.low for end in going), max(end.high for end in going)
+        content = content_at(place)
         yes, no = (
-            before if side.problem is not None else side.contents.get(key_of(place), before)
+            content if side.problem is not None else side.contents.get(key_of(place), content)
             for side in self._sides
         )
-        type_ = TensorType(grown.kind.dtype, shape_of(before.value))
+        type_ = TensorType(grown.kind.dtype, shape_of(content.value))
         taken = self._leaf(place.name, yes.leaves[0], no.leaves[0], type_)
+        number: Taking = lambda _: None  # noqa: E731
+        if low != high or any(end.number is not None for end in going):
+            one, other = (Leaf(end.length, end.length, None) for end in ends)
+            number = self._leaf("the length of a list", one, other, COUNTER)
 
         def value(results: Sequence[Any]) -> Any:
-            grown.held = grown.held._replace(change=changes[0])
+            held = before._replace(low=low, high=high)
+            grown.held = held._replace(number=limit(number(results), *held.limits))
             return taken(results)
 
         return value

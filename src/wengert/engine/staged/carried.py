@@ -15,7 +15,7 @@ from wengert.engine.core.errors import WengertError
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.ir.types import TensorType, show, type_of
 from wengert.engine.staged import shrunk
-from wengert.engine.staged.aliases import is_seen, link, linked
+from wengert.engine.staged.aliases import is_seen, link, may_be_seen
 from wengert.engine.staged.contents import Content, Leaf, Sharing, content_at, holds, is_same
 from wengert.engine.staged.exchanged import give_up, refusal
 from wengert.engine.staged.frozen import mutable_parts
@@ -562,7 +562,7 @@ def link_seen(slots: Iterable[Slot]) -> None:
     """Refuse writes into arrays of a first turn that the program can see by other names, too."""
     for leaf in [leaf for slot in slots if not isinstance(slot.place, Array) for leaf in slot.leaves]:
         root = leaf.leaf.root if leaf.leaf is not None and leaf.is_carried and not leaf.is_written else None
-        if root is not None and is_seen([root, *linked(root)]):
+        if root is not None and may_be_seen(root):
             link(leaf.box, [root])
 
 

@@ -11,9 +11,12 @@ from wengert.engine.boxes import RUNNING, Box, concrete
 from wengert.engine.control.recording import Recorder
 from wengert.engine.core.dtypes import INT64
 from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var
+from wengert.engine.ir.types import TensorType
 from wengert.engine.staged.regions import FLOW
 from wengert.engine.transforms.staging import GraphTrace
 
+#: The type of a number of turns, or of elements.
+COUNTER = TensorType(INT64, (), True)
 Interval = tuple[int, int]
 """The least and the greatest integer that a value may be."""
 #: Beyond the integers of an interval without an end.

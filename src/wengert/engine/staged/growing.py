@@ -1,32 +1,34 @@
-"""Lists that the turns of a loop append to, or pop from: what a loop carries of them."""
+"""Lists that blocks append to, or pop from: what stands for them, and what a loop carries."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from types import CellType, CodeType, FunctionType
-from typing import Any
+from types import CellType, FunctionType
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.engine.boxes import Box, concrete
-from wengert.engine.control.values import zeros
+from wengert.engine.boxes import OBSERVED, Box, concrete
+from wengert.engine.control.values import bytes_of
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.ir.types import TensorType
 from wengert.engine.ops.cells import cells, kind_of, packed
 from wengert.engine.ops.conversion import cast
-from wengert.engine.ops.shape import concatenate, slice_
-from wengert.engine.staged.aliases import hold
-from wengert.engine.staged.counted import limits
+from wengert.engine.ops.shape import slice_
+from wengert.engine.staged.aliases import hold, is_outside, is_seen
+from wengert.engine.staged.counted import COUNTER, limit, limits
 from wengert.engine.staged.exchanged import refusal
 from wengert.engine.staged.grown import Grown, Held
-from wengert.engine.staged.objects import LIST, parts_of, visited
+from wengert.engine.staged.objects import DICT, LIST, parts_of, visited
 from wengert.engine.staged.raising import keep_strict
-from wengert.engine.staged.regions import FLOW, grows
+from wengert.engine.staged.regions import FLOW, GrowthError, grows
+from wengert.engine.transforms.copied_globals import Globals
 from wengert.engine.transforms.math_errors import guarded
 
-#: Methods of lists by which a turn makes them longer or shorter.
-_METHODS = {"append", "extend", "pop"}
+#: The room of a list that grows in a loop of which only a run knows how many turns it takes: elements, and bytes.
+_MOST, _MOST_BYTES = 1 << 14, 1 << 20
+_HINT = "write into an array: np.zeros(n)"
 
 
 class _Tools:
@@ -51,139 +53,254 @@ class _Tools:
 _TOOLS = _Tools()
 
 
-def may_grow(functions: Sequence[FunctionType], contents: Sequence[Any]) -> bool:
-    """Return whether a turn seems to make a list longer or shorter.
+class _Holder(NamedTuple):
+    """A variable, an element or an attribute that shows a list."""
+
+    item: Any
+    """A cell, a list or a dict; the attributes of an object are one."""
+    key: Any
+
+    def show(self, value: Any) -> None:
+        """Give it another value."""
+        if isinstance(self.item, CellType):
+            self.item.cell_contents = value
+        else:
+            (DICT if isinstance(self.item, DICT) else LIST).__setitem__(self.item, self.key, value)
+
+
+def _holders(container: Any, functions: Sequence[FunctionType]) -> list[_Holder]:
+    """Return what shows a list; refuse one that an object holds of which no element can be exchanged.
 
     Args:
-        functions: the parts of the loop.
-        contents: what the variables hold that it binds.
+        container: the list.
+        functions: blocks that reach it.
     """
-    return any(isinstance(x, LIST) for x in contents) or any(
-        _names_method(function.__code__) for function in functions
-    )
+    if is_outside(container):
+        raise refusal("list", "a list from outside of the function grows as only a run knows", hint=_HINT)
+    found: list[_Holder] = []
+    for item in visited(functions):
+        parts: Any = ()
+        if isinstance(item, CellType):
+            parts = [(None, part) for part in parts_of(item)]
+        elif isinstance(item, DICT) and not isinstance(item, Globals):
+            parts = DICT.items(item)
+        elif isinstance(item, LIST) and type(item) is not Grown:
+            parts = enumerate(item)
+        elif any(part is container for part in parts_of(item)) and not isinstance(item, FunctionType):
+            requirement = "a list grows in a loop or a branch that another object holds"
+            raise refusal("list", requirement, type(item).__name__, _HINT)
+        holders = [_Holder(item, key) for key, part in parts if part is container]
+        if holders and not isinstance(item, CellType) and is_outside(item):
+            raise refusal(
+                "list", "a list grows that an object from outside of the function holds", hint=_HINT
+            )
+        found += holders
+    return found
 
 
-def _names_method(code: CodeType) -> bool:
-    return not _METHODS.isdisjoint(code.co_names) or any(
-        _names_method(part) for part in code.co_consts if isinstance(part, CodeType)
-    )
+def is_of_block(problem: GrowthError) -> bool:
+    """Return whether something may stand for a list that a block makes longer: no block around has met it before."""
+    container = problem.container
+    is_list = isinstance(container, LIST) and problem.kind is not None
+    return is_list and not any(region.holds(container) for region in OBSERVED)
+
+
+def stand_for(problem: GrowthError, functions: Sequence[FunctionType]) -> None:
+    """Let something stand for a list that a branch makes longer.
+
+    Args:
+        problem: names the list.
+        functions: the branches.
+    """
+    container, kind = problem.container, problem.kind
+    if not is_of_block(problem) or type(container) is Grown:
+        raise problem
+    assert kind is not None
+    stand = Grown(kind, _TOOLS)
+    array = packed([*container], kind) if container else None
+    stand.held = Held.of(array, len(container))
+    stand.enlarge(len(container) + max(problem.change, 0))
+    holders = _holders(container, functions)
+    for holder in holders:
+        holder.show(stand)
+    if is_seen([container]):
+        for holder in holders:
+            holder.show(container)
+        raise problem
+    for item in container:
+        hold(item)
 
 
 @dataclass
 class GrowingList:
-    """A list that changes its length by the same number in each turn of a loop.
+    """A list that changes its length in the turns of a loop.
 
     Args:
-        container: the list, or what stands for it in a turn of a loop around.
-        change: by how much it grows in a turn, as far as is known.
+        container: the list, or what stands for it.
         kind: the type of its elements.
-        count: the number of turns.
+        most: the largest number of turns; None if that is not known.
+        ends_early: whether only a run knows how many turns the loop takes.
+        low: by how much it grows in a turn, at least, as far as is known.
     """
 
     container: Any
-    change: int
     kind: TensorType
-    count: int
-    peak: int = 0
-    """The largest change within a turn."""
+    most: int | None
+    ends_early: bool
+    low: int
 
     def __post_init__(self) -> None:
-        self.is_inner = type(self.container) is Grown
-        self.stand: Grown = self.container if self.is_inner else Grown(self.kind, _TOOLS)
-        self.before: Held | None = self.stand.held if self.is_inner else None
+        self.high = self.low
+        """By how much it grows in a turn, at most."""
+        is_list = type(self.container) is not Grown
+        self.stand: Grown = Grown(self.kind, _TOOLS) if is_list else self.container
+        self.items: list[Any] = [*self.container] if is_list else []
+        if is_list:
+            self.stand.held = Held.of(None, len(self.items))
+        for item in self.items:
+            hold(item)
+        self.before = self.stand.held
         self.peak_before = self.stand.peak
-        self.peak = max(self.change, 0)
-        self.first: Any = self.stand.length() if self.is_inner else len(self.container)
-        self.items: list[Any] = [] if self.is_inner else [*self.container]
+        self.peak = max(self.high, 0)
+        """By how much it grows within a turn, at most."""
         self.kind = kind_of(self.items, self.kind) or self.kind
         self.stand.kind = self.kind
-        self._cells: list[CellType] = []
+        self._holders: list[_Holder] = []
+
+    @property
+    def is_open(self) -> bool:
+        """Whether only a run knows by how much it grows: the length is part of the carry."""
+        return self.ends_early or self.low != self.high
 
     # -- in the place of the list ------------------------------------------------------------------------
 
     def enter(self, functions: Sequence[FunctionType]) -> None:
-        """Put the stand-in in the place of the list, which variables alone may show."""
-        if self.is_inner:
+        """Put the stand-in in the place of the list."""
+        if self.stand is self.container:
             return
-        for item in visited(functions):
-            if isinstance(item, CellType):
-                if _content(item) is self.container:
-                    self._cells.append(item)
-            elif any(part is self.container for part in parts_of(item)) and not isinstance(
-                item, FunctionType
-            ):
-                requirement = "a list grows in a loop that another object holds"
-                raise refusal("list", requirement, type(item).__name__, "write into an array: np.zeros(n)")
-        for cell in self._cells:
-            cell.cell_contents = self.stand
+        self._holders = _holders(self.container, functions)
+        self._show(self.stand)
+        if self.is_open and is_seen([self.container]):  # no variable shows the list after the loop
+            raise grows(self.container)
+
+    def _show(self, item: Any) -> None:
+        for holder in self._holders:
+            holder.show(item)
 
     def check(self, names: Sequence[Any]) -> None:
         """Refuse a turn that gives a variable, which shows the list before the loop, another value."""
         for name in names:
-            if any(name.cell is cell for cell in self._cells) and name.content is not self.stand:
+            is_shown = any(name.cell is holder.item for holder in self._holders)
+            if is_shown and name.content is not self.stand:
                 raise grows(self.container)
 
     def leave(self) -> None:
         """Put the list back."""
-        for cell in self._cells:
-            cell.cell_contents = self.container
-        self._cells = []
+        self._show(self.container)
 
     # -- the carry ---------------------------------------------------------------------------------------
+
+    def _grown(self, turns: int) -> tuple[int, int]:
+        """Return by how much it has grown after some turns, at least and at most."""
+        low, high = self.low * turns, self.high * turns
+        if self._is_unbounded and self.is_open:
+            return min(self.low, 0) and -self.room, self.room
+        return (min(low, 0), max(high, 0)) if self.ends_early else (low, high)
+
+    @property
+    def _is_unbounded(self) -> bool:
+        return self.most is None or self.stand.is_unbounded
 
     @property
     def room(self) -> int:
         """How many elements the array has."""
-        if self.before is not None:
-            return shape_of(self.before.array)[0]
-        return max(self.first, self.first + max(self.change, 0) * max(self.count - 1, 0) + self.peak, 1)
+        if self.before.has_room:
+            return self.stand.room
+        _, before = self.before.limits
+        if self._is_unbounded:
+            return before + max(min(_MOST, _MOST_BYTES // max(bytes_of([self.kind]), 1)), 1)
+        return max(before + max(self.high, 0) * max((self.most or 1) - 1, 0) + self.peak, before, 1)
 
     @property
-    def type(self) -> TensorType:
-        """The type of the array."""
-        return TensorType(self.kind.dtype, (self.room, *self.kind.shape))
+    def types(self) -> list[TensorType]:
+        """The types of the array, and of the length."""
+        return [TensorType(self.kind.dtype, (self.room, *self.kind.shape)), *[COUNTER] * self.is_open]
 
-    def initial(self) -> Any:
-        """Return the array before the loop."""
-        dtype, room = self.kind.dtype, self.room
-        if self.before is not None:
-            array = self.before.array
-            return array if array.dtype == dtype else cast(array, dtype=dtype)
-        rest = zeros(TensorType(dtype, (room - self.first, *self.kind.shape)))
-        if not self.items:
-            return rest
-        array = packed(self.items, self.kind)
-        if room == self.first:
-            return array
-        return concatenate(array, rest, axis=0)
+    def initial(self) -> list[Any]:
+        """Return the array before the loop, and the length."""
+        stand, dtype = self.stand, self.kind.dtype
+        array = self.before.array if not self.items else packed(self.items, self.kind)
+        if array is not None and array.dtype != dtype:
+            array = cast(array, dtype=dtype)
+        stand.held = self.before._replace(array=array)
+        if stand.room < self.room:
+            stand.enlarge(self.room)
+        array, stand.held = stand.held.array, self.before
+        return [array, *[self.before.length] * self.is_open]
 
-    def start(self, array: Any, number: Any) -> None:
-        """Begin a turn."""
-        grown = number if self.change == 1 else number * self.change
-        base = self.first + grown if self.change else self.first
-        self.stand.held = Held(array, base, 0)
+    def _limits(self, turns: int) -> tuple[int, int]:
+        """Return between which numbers the length lies after some turns."""
+        least, most = self.before.limits
+        low, high = self._grown(turns)
+        return max(least + min(low, 0), 0), min(most + max(high, 0), self.room)
+
+    def start(self, carry: Iterator[Any], turn: Any) -> None:
+        """Begin a turn.
+
+        Args:
+            carry: the array, and the length, if it is part of the carry.
+            turn: the number of the turn.
+        """
+        array, first = next(carry), self.before.length
+        ends = self._limits(max((self.most or 1) - 1, 0))
+        if self.is_open:
+            start = limit(next(carry), *ends)
+        elif self.low:
+            start = first + (turn if self.low == 1 else turn * self.low)
+        else:
+            start = first
+        self.stand.held = Held(array, start, *ends, has_room=True)
         self.stand.peak = 0
 
-    def finish(self) -> tuple[Any, bool]:
-        """Return the array after a turn, and whether the carry had to change."""
+    def finish(self) -> tuple[list[Any], bool]:
+        """Return the array, and the length, after a turn; and whether the carry had to change."""
         stand = self.stand
-        array, _, change = stand.held
-        before = self.change, self.kind, self.room
-        self.change, self.kind = change, stand.kind
+        array = stand.held.array
+        before = self.low, self.high, self.kind, self.room
+        self.low, self.high, self.kind = stand.held.low, stand.held.high, stand.kind
         self.peak = max(self.peak, stand.peak)
         if array.dtype != self.kind.dtype:
             array = cast(array, dtype=self.kind.dtype)
-        return array, before != (self.change, self.kind, self.room)
+        changes = before != (self.low, self.high, self.kind, self.room)
+        return [array, *[stand.length()] * self.is_open], changes
 
-    def end(self, array: Any) -> None:
-        """Give the list what it holds after the loop."""
-        whole = self.change * self.count
-        if self.before is not None:
-            reached = self.before.change + max(self.change, 0) * max(self.count - 1, 0) + self.peak
-            self.stand.held = self.before._replace(array=array, change=self.before.change + whole)
-            self.stand.peak = max(self.peak_before, reached)
+    def end(self, results: Iterator[Any]) -> None:
+        """Give the list what it holds after the loop.
+
+        Args:
+            results: the carry.
+        """
+        array = next(results)
+        number = next(results) if self.is_open else None
+        turns, before = self.most or 0, self.before
+        if self.stand is not self.container and number is None:
+            self._fill(array, before.start + self.low * turns)
             return
-        length = self.first + whole
+        if number is not None:
+            number = limit(number, *self._limits(turns))
+        elif before.number is not None:
+            number = before.number + self.low * turns
+        low, high = self._grown(turns)
+        self.stand.is_unbounded = self._is_unbounded
+        self.stand.held = before._replace(
+            array=array, low=before.low + low, high=before.high + high, number=number
+        )
+        reached = before.high + max(self.high, 0) * max(turns - 1, 0) + self.peak
+        self.stand.peak = max(self.peak_before, reached)
+        self._show(self.stand)
+
+    def _fill(self, array: Any, length: int) -> None:
+        """Give a list the elements of an array."""
         if length < 0:
             raise grows(self.container)
         extents = shape_of(array)
@@ -194,10 +311,3 @@ class GrowingList:
         if self.kind.shape:
             for cell in made:
                 hold(cell, is_whole=True)
-
-
-def _content(cell: CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return None

@@ -1,18 +1,26 @@
-"""A list that grows or shrinks by as many elements in each turn of a loop: an array with room for all, and a length."""
+"""A list whose length only a run knows, or that a loop makes longer: an array with room for all, and a length."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import functools
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from wengert.engine.boxes import Box
+from wengert.engine.boxes import Box, Unsized
+from wengert.engine.control.values import zeros
 from wengert.engine.core.dtypes import PYTHON_TYPE
+from wengert.engine.core.errors import LimitError
+from wengert.engine.core.shapes import shape_of
 from wengert.engine.ir.types import TensorType, show, type_of
 from wengert.engine.ops.cells import kind_of, strong
 from wengert.engine.ops.comparison import greater, greater_equal, less, logical_and, where
 from wengert.engine.ops.conversion import cast, python_number
 from wengert.engine.ops.indexing import gather, scatter
+from wengert.engine.ops.shape import concatenate
 from wengert.engine.staged.exchanged import refusal
+
+#: Returns so many of the first elements of an array; `selected` enters it.
+FIRST: list[Callable[[Any, Any], Any]] = []
 
 
 class Held(NamedTuple):
@@ -20,27 +28,66 @@ class Held(NamedTuple):
 
     array: Any
     """The elements, with room for further ones."""
-    base: Any
-    """The length at the beginning of a turn: an integer of Python's, or a box of one."""
-    change: int
-    """By how much it has grown since."""
+    start: Any
+    """The length at the beginning: an integer of Python's, or a box of one."""
+    least: int = 0
+    """The least that this may be."""
+    most: int = 0
+    """The greatest that this may be."""
+    low: int = 0
+    """By how much it has grown since, at least."""
+    high: int = 0
+    """By how much it has grown since, at most."""
+    number: Any = None
+    """The length, where only a run knows by how much it has grown."""
+    has_room: bool = False
+    """Whether the array has room for all that follows: the carry of a loop has."""
+
+    @classmethod
+    def of(cls, array: Any, length: int) -> Held:
+        """Return what a list of a known length holds."""
+        return cls(array, length, length, length)
+
+    @property
+    def length(self) -> Any:
+        """The number of elements: an integer of Python's, or a box of one."""
+        if self.number is not None:
+            return self.number
+        return self.start + self.low if self.low else self.start
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """Between which numbers the length lies."""
+        return max(self.least + self.low, 0), self.most + self.high
+
+    def is_as_long_as(self, other: Held) -> bool:
+        """Return whether the length is that of an earlier moment."""
+        return (self.low, self.high) == (other.low, other.high) and self.number is other.number
+
+    def longer(self, by: int) -> Held:
+        """Return what a list holds that has grown by some elements."""
+        number = None if self.number is None else self.number + by
+        return self._replace(low=self.low + by, high=self.high + by, number=number)
 
 
-class Grown:
-    """Stands for a list inside of a turn.
+class Grown(Unsized):
+    """Stands for a list whose length only a run knows, or that a loop makes longer.
 
     Args:
         kind: the type of its elements.
         tools: what finds out about numbers of places, and keeps arrays from being written.
     """
 
-    __slots__ = ("__weakref__", "held", "kind", "peak", "tools")
+    __slots__ = ("__weakref__", "held", "is_unbounded", "kind", "peak", "tools")
 
     def __init__(self, kind: TensorType, tools: Any) -> None:
+        super().__init__()
         self.kind, self.tools = kind, tools
-        self.held = Held(None, 0, 0)
+        self.held = Held(None, 0)
         self.peak = 0
-        """The largest change in a turn."""
+        """By how much it has grown in a turn, at most."""
+        self.is_unbounded = False
+        """Whether it grows in a loop of which only a run knows how many turns it takes."""
 
     @property
     def __class__(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -49,18 +96,28 @@ class Grown:
 
     def length(self) -> Any:
         """Return the number of elements, which only a run may know."""
-        return self.held.base + self.held.change
+        return self.held.length
+
+    @property
+    def array(self) -> Any:
+        """The elements, with room for further ones."""
+        return self.held.array
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """The shape as an array, whose first extent only a run may know."""
+        return self.length(), *self.kind.shape
 
     # -- what a turn may do ------------------------------------------------------------------------------
 
     def append(self, value: Any) -> None:
         """Append a number or an array."""
         kind = self._with(value)
-        array, base, change = self.held
         self.tools.hold(value)
-        array = scatter(self._typed(array, kind), strong(value, kind), base + change)
-        self.held = Held(array, base, change + 1)
-        self.peak = max(self.peak, change + 1)
+        end = self._end()
+        array = scatter(self._typed(self.held.array, kind), strong(value, kind), end)
+        self.held = self.held._replace(array=array).longer(1)
+        self.peak = max(self.peak, self.held.high)
 
     def extend(self, values: Iterable[Any]) -> None:
         """Append some numbers or arrays."""
@@ -77,9 +134,9 @@ class Grown:
         """Return the last element, and drop it."""
         if type(index) is not int or index != -1:
             raise _refused("pop")
-        place = self._place(-1, "pop from empty list")
-        self.held = self.held._replace(change=self.held.change - 1)
-        return self._read(place)
+        value = self._read(self._place(-1, "pop from empty list"))
+        self.held = self.held.longer(-1)
+        return value
 
     def __getitem__(self, index: Any) -> Any:
         return self._read(self._place(index, "list index out of range"))
@@ -89,6 +146,28 @@ class Grown:
         self.tools.hold(value)
         array = scatter(self._typed(self.held.array, kind), strong(value, kind), place)
         self.held = self.held._replace(array=array)
+
+    def _end(self) -> Any:
+        """Return the place of one more element; in a loop, the program raises `LimitError` if there is no room."""
+        length, (_, most) = self.length(), self.held.limits
+        if most >= self.room and not self.held.has_room:
+            self.enlarge(max(most + 1, 2 * self.room))
+        if most < self.room or not isinstance(length, Box):
+            return length
+        problem = LimitError(f"a list grows beyond {self.room} elements in a while statement")
+        holds = less(length, self.room)
+        return self.tools.guarded(where(holds, length, 0), holds, problem)
+
+    @property
+    def room(self) -> int:
+        """How many elements the array has."""
+        return 0 if self.held.array is None else shape_of(self.held.array)[0]
+
+    def enlarge(self, room: int) -> None:
+        """Give the array room for so many elements in all."""
+        rest = zeros(TensorType(self.kind.dtype, (room - self.room, *self.kind.shape)))
+        array = self.held.array
+        self.held = self.held._replace(array=rest if array is None else concatenate(array, rest, axis=0))
 
     def _with(self, value: Any) -> TensorType:
         """Return the type of the elements together with another one."""
@@ -119,36 +198,63 @@ class Grown:
         """Return the number of an element; the program raises `IndexError` if there is none."""
         if not self.tools.is_integer(index):
             raise _refused("an index that is no integer")
-        length = self.length()
-        index = python_number(index, int) if isinstance(index, Box) else int(index)
+        length, (least, _) = self.length(), self.held.limits
+        if not isinstance(index, Box):
+            index = int(index)
+            place = index if index >= 0 else length + index
+            if least > index if index >= 0 else least >= -index:
+                return place
+            return self._checked(
+                place, greater(length, index) if index >= 0 else greater_equal(length, -index), problem
+            )
+        index = python_number(index, int)
         low, high = self.tools.limits(index)
         if high is not None and high < 0:
             index = index + length
         elif low is None or low < 0:
             index = where(index < 0, index + length, index)
         low, _ = self.tools.limits(index)
-        below, _ = self.tools.limits(length - index)
-        is_inside = low is not None and low >= 0
-        is_below = below is not None and below > 0
+        left, _ = self.tools.limits(length - index)
+        is_inside, is_below = low is not None and low >= 0, left is not None and left > 0
         if is_inside and is_below:
             return index
-        holds: Any = True
-        if not is_inside:
-            holds = greater_equal(index, 0)
-        if not is_below:
-            holds = less(index, length) if holds is True else logical_and(holds, less(index, length))
-        if not isinstance(holds, Box):
-            if holds:
-                return index
+        tests = [greater_equal(index, 0)] * (not is_inside) + [less(index, length)] * (not is_below)
+        return self._checked(index, functools.reduce(logical_and, tests), problem)
+
+    def _checked(self, place: Any, holds: Any, problem: str) -> Any:
+        """Return a place; the program raises `IndexError` where a truth value does not hold."""
+        if isinstance(holds, Box):
+            return self.tools.guarded(where(holds, place, 0), holds, IndexError(problem))
+        if not holds:
             raise IndexError(problem)
-        return self.tools.guarded(where(holds, index, 0), holds, IndexError(problem))
+        return place
 
     def is_filled(self) -> Any:
         """Return whether it has an element."""
-        low, _ = self.tools.limits(self.length())
-        return True if low is not None and low > 0 else greater(self.length(), 0)
+        return True if self.held.limits[0] > 0 else greater(self.length(), 0)
 
-    # -- what a turn may not do --------------------------------------------------------------------------
+    # -- as an array -------------------------------------------------------------------------------------
+
+    def as_array(self, dtype: Any = None) -> Any:
+        """Return an array of the elements."""
+        (first,) = FIRST
+        array = self._typed(self.held.array, self.kind)
+        return first(array if dtype is None else array.astype(dtype), self.length())
+
+    def element(self, number: Any) -> Any:
+        """Return the element at a place that is not negative, and at which there is one."""
+        return self._read(number)
+
+    def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
+        return function(*map(_as_array, arguments), **{name: _as_array(x) for name, x in options.items()})
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **options: Any) -> Any:
+        return getattr(ufunc, method)(*map(_as_array, operands), **options)
+
+    def __repr__(self) -> str:
+        return "a list whose length only a run knows"
+
+    # -- what is refused --------------------------------------------------------------------------
 
     def __len__(self) -> int:
         raise _refused("len")
@@ -161,9 +267,6 @@ class Grown:
 
     def __contains__(self, value: Any) -> bool:
         raise _refused("in")
-
-    def __array__(self, *arguments: Any, **options: Any) -> Any:
-        raise _refused("conversion to an array")
 
     def __eq__(self, other: object) -> bool:
         if other is self:
@@ -180,13 +283,20 @@ class Grown:
         raise _refused("del")
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
+        if name.startswith("__") or not hasattr(list, name):
+            raise AttributeError(f"'list' object has no attribute {name!r}")
         raise _refused(name)
+
+
+def _as_array(value: Any) -> Any:
+    if type(value) in (list, tuple):
+        return type(value)(map(_as_array, value))
+    return value.as_array() if type(value) is Grown else value
 
 
 def _refused(operation: str) -> Exception:
     requirement = (
-        "a list that grows in a loop is read and written by index, appended to and popped from in a turn"
+        "a list whose length only a run knows is read and written by index, appended to, popped from, summed, "
+        "gone through by a for statement, or made an array"
     )
     return refusal("list", requirement, operation, "write into an array: np.zeros(n)")

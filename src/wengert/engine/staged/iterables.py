@@ -12,7 +12,8 @@ import numpy as np
 
 from wengert.engine.boxes import Box, Unsized, boxed, concrete, has_derivative
 from wengert.engine.control.scan import scan
-from wengert.engine.core.dtypes import dtype_of, is_complex, is_inexact
+from wengert.engine.control.values import zeros
+from wengert.engine.core.dtypes import PYTHON_TYPE, dtype_of, is_complex, is_inexact
 from wengert.engine.core.errors import ConcreteError, message
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.ir.types import show
@@ -24,8 +25,9 @@ from wengert.engine.staged.branches import both_hold, choice, either_holds, nega
 from wengert.engine.staged.counted import BEYOND, interval, limit
 from wengert.engine.staged.grown import Grown
 from wengert.engine.staged.raising import run
+from wengert.engine.staged.regions import GrowthError, Region
 from wengert.engine.staged.subscripts import item as element
-from wengert.engine.transforms.math_errors import checked
+from wengert.engine.transforms.math_errors import checked, guarded
 
 #: The sum of so many elements of a list is written out.
 _FEW = 8
@@ -64,6 +66,8 @@ def rows_of(iterable: Any) -> Rows | None:
     """Return the rows of a range, an array, or `Rows`; None for other objects."""
     if isinstance(iterable, Rows):
         return iterable
+    if type(iterable) is Grown:
+        return Rows(iterable.length(), lambda k: iterable[k])
     if type(iterable) is range:
         return Rows(len(iterable), lambda k: iterable.start + k * iterable.step)
     if isinstance(iterable, Unsized):
@@ -153,6 +157,8 @@ def _greatest(*values: Any, **options: Any) -> Any:
 
 def _chosen(users: Any, is_better: Callable[[Any, Any], Any], values: Any, options: Any) -> Any:
     items: Any = values if len(values) > 1 else values[0]
+    if type(items) is Grown and not options and not items.kind.shape:
+        return _extremum(users, is_better, items)
     if is_unknown(items) and items.shape:
         items = [items[k] for k in range(items.shape[0])]
     if options or type(items) not in (tuple, list) or not any(map(is_unknown, items)):
@@ -163,7 +169,33 @@ def _chosen(users: Any, is_better: Callable[[Any, Any], Any], values: Any, optio
     return best
 
 
+def _folded(items: Grown, step: Callable[[Any, Any], Any], total: Any, first: int = 0) -> Any:
+    """Return what a step makes of a number and each element of a list, one after the other."""
+    length = items.length()
+
+    def turn(total: Any, number: Any) -> tuple[Any, tuple[()]]:
+        return where(number < length, step(total, items.element(number)), total), ()
+
+    return scan(turn, total, np.arange(first, items.room))[0]
+
+
+def _extremum(users: Any, is_better: Callable[[Any, Any], Any], items: Grown) -> Any:
+    """Return the first of the best elements of a list, as Python compares them."""
+    problem = ValueError(f"{users.__name__}() iterable argument is empty")
+    holds = items.is_filled()
+    first = items.element(0)
+    if isinstance(holds, Box):
+        first = guarded(first, holds, problem)
+    elif not holds:
+        raise problem
+    return _folded(items, lambda best, new: where(is_better(new, best), new, best), first, 1)
+
+
 def _sum(items: Any, *start: Any, **options: Any) -> Any:
+    if type(items) is Grown and not options and items.room:
+        kind = items.kind
+        zero = PYTHON_TYPE[kind.dtype.kind](0) if kind.weak else zeros(kind)
+        return _folded(items, operator.add, (start[0] if start else 0) + zero)
     if options or not _is_array(items) or len(items) <= _FEW:
         return sum(items, *start, **options)
 
@@ -175,9 +207,9 @@ def _sum(items: Any, *start: Any, **options: Any) -> Any:
 
 
 def _length(items: Any) -> Any:
-    if isinstance(items, Unsized):
-        return items.shape[0]
-    return items.length() if type(items) is Grown else len(items)
+    if type(items) is Grown:
+        return items.length()
+    return items.shape[0] if isinstance(items, Unsized) else len(items)
 
 
 def _integer(*given: Any, **options: Any) -> Any:
@@ -268,6 +300,23 @@ def fold(
         if found is True:
             return ends
     return _truth_value(found if ends else negation(found))
+
+
+def listed(plain: Callable[[], Any], staged: Callable[[], Any]) -> Any:
+    """Return the value of a list comprehension, whose length only a run may know.
+
+    Args:
+        plain: returns it as Python makes it.
+        staged: returns it by a loop that appends.
+    """
+    try:
+        with Region([plain], ()) as region:
+            value, has_effects = run(plain), region.has_effects()
+    except GrowthError:
+        raise
+    except ConcreteError:
+        return run(staged)
+    return run(plain) if has_effects else value
 
 
 #: What stands for Python's functions.

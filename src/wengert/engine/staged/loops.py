@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any
 
 from wengert.engine.boxes import RUNNING, Box, recording, running
@@ -21,9 +21,10 @@ from wengert.engine.staged.aliases import release
 from wengert.engine.staged.branches import both_hold, clear, if_, truth
 from wengert.engine.staged.carried import freeze_made, link_seen, link_shared, note_shared, slot_of
 from wengert.engine.staged.contents import Content, Sharing, content_at
-from wengert.engine.staged.counted import Turn, interval
+from wengert.engine.staged.counted import COUNTER, Turn, interval
 from wengert.engine.staged.exchanged import give_up, refusal
-from wengert.engine.staged.growing import GrowingList, may_grow
+from wengert.engine.staged.growing import GrowingList, is_of_block
+from wengert.engine.staged.grown import Grown
 from wengert.engine.staged.iterables import Rows, rows_of
 from wengert.engine.staged.nullable import Maybe
 from wengert.engine.staged.numbers import check_numbers, check_size
@@ -40,6 +41,8 @@ from wengert.engine.staged.raising import (
 from wengert.engine.staged.regions import (
     FLOW,
     Fact,
+    Growth,
+    GrowthError,
     Place,
     Region,
     Variable,
@@ -62,7 +65,6 @@ MOST_RESTARTED_BYTES = 256
 MOST_KEPT, MOST_KEPT_BYTES = 1 << 16, 1 << 26
 #: How often a body is traced at most.
 _MOST_DRAFTS = 32
-_COUNTER = TensorType(INT64, (), True)
 _FLAG = TensorType(BOOL, ())
 
 
@@ -81,10 +83,13 @@ def for_(iterable: Any, body: Callable[[Any], None], state: Any, info: Any, exit
         _for_others(iterable, body, state, info, exits)
         return
     loop = _For(rows, body, state, info, exits)
+    before = iterable.held if type(iterable) is Grown else None
     if isinstance(rows.length, Box):
         loop.stage(0)
     else:
         loop.carry_out(rows.length)
+    if before is not None and not iterable.held.is_as_long_as(before):
+        raise refusal("list", "a list keeps its length while a for statement goes through it")
 
 
 def _for_others(iterable: Any, body: Callable[[Any], None], state: Any, info: Any, exits: Any) -> None:
@@ -150,23 +155,6 @@ class _Loop:
             FLOW.probing -= 1
         self.entry.is_traced = equations_written() != before
         return self.entry.is_traced
-
-    def growing(self, turn: Callable[[], None]) -> list[tuple[Any, int, Any]]:
-        """Return the lists that a turn makes longer or shorter, by how much, and the types of their elements."""
-        if not may_grow(self.functions, [name.content for name in self.names]):
-            return []
-        before, FLOW.growing = FLOW.growing, []
-        FLOW.probing += 1
-        held = len(FLOW.held)
-        try:
-            with Region(self.functions, self.names) as region, provisionally():
-                with contextlib.suppress(Exception):
-                    turn()
-                return [*region.growing(), *FLOW.growing]
-        finally:
-            FLOW.probing -= 1
-            FLOW.growing = before
-            release(held)
 
     def going(self, test: Callable[[], Any]) -> Any:
         """Return whether another turn follows: no flag is set, no exception was raised, and the test holds."""
@@ -244,6 +232,8 @@ class _For(_Loop):
         except Exception as problem:  # the loop is unrolled; if it has an error of the user's, that raises it
             release(held)
             FLOW.frozen.keep(frozen)
+            if isinstance(problem, GrowthError) and not is_of_block(problem):
+                raise
             if FLOW.is_strict:
                 FLOW.spoiled = problem
                 raise
@@ -259,8 +249,6 @@ class _For(_Loop):
         staging = _Staging(self, lambda k: self.turn(first + k), None, known, length)
         if clear(*self.exits()) is not True:
             staging.may_take_no_turn()
-        if known is not None:
-            staging.grow(self.growing(lambda: self.turn(first)))
         staging.stage()
 
 
@@ -351,16 +339,21 @@ class _Staging:
         self.test_is_true = False
         """Whether only a flag, or an exception, ends the loop."""
 
-    def grow(self, found: Sequence[tuple[Any, int, Any]]) -> None:
-        """Take lists for some that grow by the same number in each turn, unless an exit may end the loop."""
-        for container, change, kind in found:
-            if any(one.container is container for one in self.growing):
-                continue
-            if kind is None or self.count is None or self.loop.exits():
-                raise grows(container)
-            self.growing.append(GrowingList(container, change, kind, self.count))
-        self.is_relaxed = bool(self.growing)
+    def _grow(self, problem: GrowthError) -> None:
+        """Let something stand for a list that a turn makes longer or shorter."""
+        container = problem.container
+        is_known = any(container is one.container or container is one.stand for one in self.growing)
+        if is_known or not (type(container) is Grown or is_of_block(problem)):
+            raise problem
+        assert problem.kind is not None
+        made = GrowingList(container, problem.kind, self.most, self._ends_early(), problem.change)
+        self.growing.append(made)
+        self.is_relaxed = True
         self._begin()
+
+    def _ends_early(self) -> bool:
+        """Return whether only a run knows how many turns are carried out, where the program goes on behind them."""
+        return self.count is None or bool(self.loop.exits()) or (self.raises and FLOW.trying > 0)
 
     def _begin(self) -> None:
         lists = {id(one.container) for one in self.growing}
@@ -465,6 +458,9 @@ class _Staging:
             memory, FLOW.memory = FLOW.memory, self.memory.begin()
             try:
                 body, captured = self._draft()
+            except GrowthError as problem:
+                self._grow(problem)
+                continue
             finally:
                 FLOW.memory = memory
             if body is not None:
@@ -476,10 +472,10 @@ class _Staging:
     def _types(self) -> list[TensorType]:
         slots = [type_ for slot in self.slots.values() for type_ in slot.types()]
         return [
-            _COUNTER,
+            COUNTER,
             *slots,
-            *(one.type for one in self.growing),
-            *([_COUNTER] if self.raises else []),
+            *(type_ for one in self.growing for type_ in one.types),
+            *([COUNTER] if self.raises else []),
             *([_FLAG] if self.entry.acts else []),
         ]
 
@@ -488,7 +484,7 @@ class _Staging:
         return [
             0,
             *slots,
-            *(one.initial() for one in self.growing),
+            *(value for one in self.growing for value in one.initial()),
             *([0] if self.raises else []),
             *([self.going] if self.entry.acts else []),
         ]
@@ -502,7 +498,7 @@ class _Staging:
         for slot in self.slots.values():
             slot.start(inputs, region, number)
         for one in self.growing:
-            one.start(next(inputs), number)
+            one.start(inputs, number)
         link_seen(self.slots.values())
         link_shared(self.slots.values())
         freeze_made(self.slots.values())
@@ -515,13 +511,10 @@ class _Staging:
         is_strict = FLOW.is_strict
         FLOW.is_strict = is_strict and not self.is_relaxed
         try:
-            for one in self.growing:
-                one.enter(self.loop.functions)
-            return self._draft_of_turn(is_strict)
+            with self._standing():
+                return self._draft_of_turn(is_strict)
         finally:
             FLOW.is_strict = is_strict
-            for one in self.growing:
-                one.leave()
 
     def _draft_of_turn(self, is_strict: bool) -> tuple[Graph | None, list[Any]]:
         names = [slot.place for slot in self.slots.values() if isinstance(slot.place, Variable)]
@@ -566,11 +559,13 @@ class _Staging:
             self.is_relaxed, changes = False, is_strict
         if not self.raises and (isinstance(code, Box) or code):
             self.raises = changes = True
+        for one in self.growing:
+            one.ends_early = self._ends_early()
         if changes:
             return None, []
         results = [value for key, slot in self.slots.items() for value in slot.outputs(contents[key])]
         ends = [*([code] if self.raises else []), *([going] if self.entry.acts else [])]
-        graph = trace.finish([after, *results, *(array for array, _ in grown), *ends])
+        graph = trace.finish([after, *results, *(value for values, _ in grown for value in values), *ends])
         return graph, trace.captured
 
     def _carried_out(self, number: Any) -> tuple[Any, Exception | None]:
@@ -594,16 +589,31 @@ class _Staging:
         """Return what the places hold after a turn, and further places that it changes."""
         whole = {key[1] for key in self.slots if key[0] == "items"}
         changed: list[Place] = [*region.arrays(), *region.elements(whole)]
-        for container, _, _ in region.growing():
-            if not any(container is one.stand for one in self.growing):
-                raise grows(container)
         stands = {("growth", id(one.stand)) for one in self.growing}
+        for place in changed:
+            if isinstance(place, Growth) and place.is_longer and key_of(place) not in stands:
+                raise grows(place.grown)
         taken = self.slots.keys() | stands
         found = {key_of(place): place for place in changed if key_of(place) not in taken}
         return {key: slot.fitted(content_at(slot.place)) for key, slot in self.slots.items()}, found
 
+    @contextlib.contextmanager
+    def _standing(self) -> Generator[None]:
+        """Have what stands for lists in their place."""
+        try:
+            for one in self.growing:
+                one.enter(self.loop.functions)
+            yield
+        finally:
+            for one in self.growing:
+                one.leave()
+
     def _condition(self, types: Sequence[TensorType]) -> tuple[Graph, list[Any]] | None:
         """Trace the condition; return nothing if it does more than that."""
+        with self._standing():
+            return self._condition_of_turn(types)
+
+    def _condition_of_turn(self, types: Sequence[TensorType]) -> tuple[Graph, list[Any]] | None:
         names = [slot.place for slot in self.slots.values() if isinstance(slot.place, Variable)]
         functions = self.loop.functions
         with Region(functions, names) as region, provisionally(), running(GraphTrace("loop")) as trace:
@@ -648,7 +658,7 @@ class _Staging:
         for slot in self.slots.values():
             slot.end(results, self._length())
         for one in self.growing:
-            one.end(next(results))
+            one.end(results)
         names = self.loop.exits.__code__.co_freevars
         if self.test_is_true and len(names) == 1:  # nothing else ends the loop
             put(self.slots["variable", names[0]].place, True)

@@ -45,13 +45,13 @@ _GENERATORS: Any = (np.random.Generator, np.random.RandomState, np.random.BitGen
 _OF_PROCESS = [function.__self__ for function in (random.random, np.random.random_sample)]
 
 
-def visited(functions: Sequence[FunctionType]) -> list[Any]:
-    """Return all objects that functions reach, but for numbers and texts.
+def visited(items: Sequence[Any]) -> list[Any]:
+    """Return all objects that functions or other objects reach, but for numbers and texts.
 
     Args:
-        functions: a block.
+        items: a block, or objects.
     """
-    return [*_visited(functions)]
+    return [*_visited(items)]
 
 
 def reached(functions: Sequence[FunctionType]) -> list[Any]:

@@ -244,7 +244,7 @@ def scope(is_strict: bool = False) -> Generator[None]:
     before = {**vars(FLOW)}
     FLOW.code, FLOW.texts, FLOW.facts, FLOW.trying, FLOW.outer = 0, [], [], 0, {}
     FLOW.is_strict, FLOW.is_widened, FLOW.has_windows = is_strict, False, False
-    FLOW.loops, FLOW.ends, FLOW.limits, FLOW.held, FLOW.growing = 0, [], {}, [], None
+    FLOW.loops, FLOW.ends, FLOW.limits, FLOW.held = 0, [], {}, []
     FLOW.frozen, FLOW.spoiled, FLOW.caught, FLOW.memory = Frozen(), None, None, None
     hides, RUNNING.hides_text = RUNNING.hides_text, True
     try:

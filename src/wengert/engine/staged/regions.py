@@ -13,14 +13,14 @@ from typing import cast as cast_to
 from wengert.engine.boxes import OBSERVED, RUNNING, Box, Trace, Unsized, boxed
 from wengert.engine.control.values import is_number
 from wengert.engine.core import tree
-from wengert.engine.core.errors import StagingError
+from wengert.engine.core.errors import StagingError, message
 from wengert.engine.ir.types import TensorType, show, type_of
 from wengert.engine.ops.cells import are_cells, cells, kind_of, packed
 from wengert.engine.ops.conversion import cast
 from wengert.engine.staged.exchanged import give_up, is_given_up, refusal
 from wengert.engine.staged.exits import RETURNED, VALUE
 from wengert.engine.staged.frozen import Frozen, mutable_parts
-from wengert.engine.staged.grown import Grown
+from wengert.engine.staged.grown import Grown, Held
 from wengert.engine.staged.objects import (
     ARRAY,
     DICT,
@@ -97,8 +97,6 @@ class _Flow(threading.local):
         """What earlier drafts of the block that is traced found of the loops inside; None outside of drafts."""
         self.held: list[Any] = []
         """What keeps arrays from being written that lists hold."""
-        self.growing: list[tuple[Any, int, Any]] | None = None
-        """The lists that blocks make longer of a turn that is tried for this; None elsewhere."""
         self.frozen = Frozen()
         """The objects that may be one, as only a run knows."""
         self.spoiled: Exception | None = None
@@ -283,9 +281,11 @@ class Growth:
 
     Args:
         grown: stands for the list.
+        is_longer: whether its length differs from that before the block.
     """
 
     grown: Grown
+    is_longer: bool
     is_live = True
     is_carried = True
     is_internal = False
@@ -433,6 +433,10 @@ class Region:
         is_bound = any(variable.content is not before for variable, before in bindings)
         return is_bound or bool(self.arrays() or self.exchanged() or self.elements())
 
+    def has_effects(self) -> bool:
+        """Return whether the block has changed any object so far."""
+        return bool(self.written) or not all(is_unchanged(*pair) for pair in self._containers)
+
     def exchanged(self) -> list[Box]:
         """Return the arrays from outside that nothing may read after the block."""
         return [box for key, (box, _, _) in self.written.items() if key not in self.born and is_given_up(box)]
@@ -447,20 +451,9 @@ class Region:
         """Return whether an array existed before the block."""
         return root is not None and not (isinstance(root, Box) and id(root) in self.born)
 
-    def growing(self) -> list[tuple[Any, int, Any]]:
-        """Return the lists that the block has made longer or shorter: by how much, and the type of elements."""
-        found: list[tuple[Any, int, Any]] = []
-        for container, before in self._containers:
-            if type(container) is Grown:
-                change = container.held.change - before[2]
-                kind: Any = container.kind
-            elif isinstance(container, LIST):
-                change, kind = len(container) - len(before), kind_of(container) if container else None
-            else:
-                continue
-            if change:
-                found.append((container, change, kind))
-        return found
+    def holds(self, container: Any) -> bool:
+        """Return whether a container existed before the block."""
+        return any(item is container for item, _ in self._containers)
 
     def elements(self, whole: Collection[int] = ()) -> list[Element | Items | Growth]:
         """Return the elements and attributes that the block has changed; refuse a change of a plain array or a size.
@@ -500,7 +493,7 @@ def _changed(container: Any, before: Any, is_whole: bool) -> Sequence[Element | 
     if is_unchanged(container, before):
         return []
     if type(container) is Grown:
-        return [Growth(container)]
+        return [Growth(container, not container.held.is_as_long_as(Held(*before)))]
     if isinstance(container, ARRAY):
         raise refusal("staging", "a plain array is written where only a run knows whether", show(container))
     if isinstance(container, CellType):
@@ -511,8 +504,7 @@ def _changed(container: Any, before: Any, is_whole: bool) -> Sequence[Element | 
     if isinstance(container, LIST):
         now, before = _numbered(now), _numbered(before)
     if now.keys() != before.keys():
-        _note_growth(container, before)
-        raise grows(container)
+        raise grows(container, len(now) - len(before), [*now.values(), *before.values()])
     if isinstance(container, LIST) and (is_whole or are_cells(cast_to("list[Any]", container))):
         kind = kind_of([*container, *before.values()])
         if kind is not None:
@@ -525,23 +517,31 @@ def _numbered(items: Any) -> Any:
     return made
 
 
-def _note_growth(container: Any, before: Any) -> None:
-    """Note, where a loop tries a turn, a list that a block makes longer."""
-    if FLOW.growing is not None and isinstance(container, LIST):
-        kind = kind_of(container) if container else None
-        FLOW.growing.append((container, len(container) - len(before), kind))
+class GrowthError(StagingError):
+    """A block makes a container longer or shorter, for which nothing stands yet."""
+
+    container: Any
+    change: int
+    kind: TensorType | None
+    """The type of the elements, if they are numbers or arrays of one type."""
 
 
-def grows(container: Any) -> StagingError:
-    """Return the error of a list whose length only a run knows.
+def grows(container: Any, change: int = 0, elements: Sequence[Any] = ()) -> GrowthError:
+    """Return the error of a container whose length only a run knows.
 
     Args:
-        container: the list.
+        container: the container.
+        change: by how much it has grown in a block.
+        elements: what it holds before and after the block.
     """
-    name = "list" if type(container) is Grown else type(container).__name__
+    name = "list" if isinstance(container, LIST) else type(container).__name__
     requirement = f"a {name} grows or shrinks where only a run knows how often"
     hint = "write into an array of fixed size, np.zeros(n), or make the number known: wg.jit(f, static_argnums=...)"
-    return refusal(name, requirement, hint=hint)
+    problem = GrowthError(message(name, requirement, hint=hint))
+    problem.container, problem.change = container, change
+    is_list = isinstance(container, LIST) and elements
+    problem.kind = container.kind if type(container) is Grown else kind_of(elements) if is_list else None
+    return problem
 
 
 def _changes(item: Any) -> StagingError:

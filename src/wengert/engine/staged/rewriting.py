@@ -46,6 +46,8 @@ BUILTIN_NAMES = {
 _TYPED = {"isinstance", "type", "callable", "id", "repr", "hasattr", "getattr"}
 #: Functions of Python that go through a generator expression, and its elements one after another.
 _FOLDS = {"any", "all", "sum"}
+#: Functions of Python that go through all elements of a generator expression.
+_EXTREMA = {"max", "min"}
 _EAGER = (ast.Yield, ast.YieldFrom, ast.Await)
 
 
@@ -421,6 +423,8 @@ class _Rewriting(ast.NodeTransformer):
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         if function is not None and name in _FOLDS and name not in function.own and _is_foldable(node):
             return self._fold(node, name)
+        if function is not None and name in _EXTREMA and name not in function.own and _is_foldable(node):
+            node.args = [_as_list(cast("ast.GeneratorExp", node.args[0]))]
         self.generic_visit(node)
         if function is None:
             return node
@@ -436,6 +440,38 @@ class _Rewriting(ast.NodeTransformer):
         if name in BUILTIN_NAMES and name not in function.own:
             node.func = placed(_call("builtin", ast.Name(name, ast.Load())), node.func)
         return node
+
+    def visit_ListComp(self, node: ast.ListComp) -> Any:
+        """Rewrite a list of elements that a condition chooses, or of those of another list: as a loop that appends."""
+        if not self._is_written_out(node):
+            return self.generic_visit(node)
+        made = f"{PREFIX}made{SUFFIX}"
+        append = ast.Attribute(ast.Name(made, ast.Load()), "append", ast.Load())
+        inner: ast.stmt = ast.Expr(ast.Call(append, [node.elt], []))
+        for part in reversed(node.generators):
+            for test in reversed(part.ifs):
+                inner = ast.If(test, [inner], [])
+            inner = ast.For(part.target, part.iter, [inner], [])
+        start = ast.Assign([ast.Name(made, ast.Store())], ast.List([], ast.Load()))
+        end = ast.Return(ast.Name(made, ast.Load()))
+        name, none = self._name("listed"), ast.arguments([], [], None, [], [], None, [])
+        definition = placed(ast.FunctionDef(name, none, [start, inner, end], []), node)
+        plain = _lazy(self.generic_visit(copy.deepcopy(node)), node)  # pyright: ignore[reportArgumentType]
+        assert self._waiting is not None
+        self._waiting.append(self.visit_FunctionDef(copy.deepcopy(definition)))
+        return placed(_call("listed", plain, ast.Name(name, ast.Load())), node)
+
+    def _is_written_out(self, node: ast.ListComp) -> bool:
+        """Return whether only a run may know the length of a list, and a function of its own can make it."""
+        may_vary = any(part.ifs or isinstance(part.iter, ast.Name) for part in node.generators)
+        if self._function is None or self._waiting is None or not may_vary:
+            return False
+        names = [part for part in ast.walk(node) if isinstance(part, ast.Name)]
+        return not (
+            any(part.is_async for part in node.generators)
+            or any(isinstance(part, (*_EAGER, ast.NamedExpr)) for part in ast.walk(node))
+            or any(name in self._unsure or self._may_be_none(name.id) for name in names)
+        )
 
     def _fold(self, node: ast.Call, name: str) -> ast.expr:
         """Rewrite ``any``, ``all`` or ``sum`` of a generator expression: Python may not get to all elements."""
@@ -538,6 +574,11 @@ def _is_foldable(node: ast.Call) -> bool:
         or is_asynchronous
         or any(isinstance(part, (*_EAGER, ast.NamedExpr)) for part in ast.walk(given))
     )
+
+
+def _as_list(node: ast.GeneratorExp) -> ast.expr:
+    """Return the list of the elements of a generator expression."""
+    return placed(ast.ListComp(node.elt, node.generators), node)
 
 
 def _listed(made: Any) -> list[ast.stmt]:

@@ -21,6 +21,7 @@ from wengert.engine.core.shapes import broadcast, shape_of
 from wengert.engine.ops.comparison import where
 from wengert.engine.ops.conversion import cast as converted
 from wengert.engine.staged.exchanged import refusal
+from wengert.engine.staged.grown import FIRST, Grown
 from wengert.engine.staged.raising import note
 from wengert.engine.staged.shrunk import UNPACKING, Ends, Shrunk
 from wengert.engine.staged.spans import (
@@ -201,6 +202,10 @@ class Selected(Unsized):
 
     __copy__ = copy
 
+    def as_array(self, dtype: Any = None) -> Selected:
+        """Return a copy, converted to another dtype if one is given."""
+        return self.copy() if dtype is None else self.astype(dtype)
+
     def __deepcopy__(self, memo: Any) -> Selected:
         return self.copy()
 
@@ -286,8 +291,20 @@ def _unpacked(array: Any, ends: Ends) -> Any:
 UNPACKING.append(_unpacked)
 
 
+def _first(array: Any, length: Any) -> Any:
+    """Return so many of the first elements of an array."""
+    if not isinstance(length, Box):
+        return array[:length]
+    others = [None] * (len(shape_of(array)) - 1)
+    return Selected(boxed(array), [Span(end(0), end(length), shape_of(array)[0]), *others])
+
+
+FIRST.append(_first)
+
+
 def parts_of(value: Any) -> tuple[Any, Axes]:
     """Return an operand as a box, an array or a number, and what is selected of its axes."""
+    value = value.as_array() if type(value) is Grown else value
     if isinstance(value, Selected):
         return value.array, value.axes
     array = value if isinstance(value, _OPERANDS) else cast("Any", np.asarray(value))

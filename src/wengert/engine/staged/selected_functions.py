@@ -270,6 +270,36 @@ def _outer(a: Any, b: Any, out: Any = None) -> Any:
     return selected(np.outer(_filled(a), _filled(b)), (*axes, *others))
 
 
+# -- differences -----------------------------------------------------------------------------------------
+
+
+def _neighbours(a: Any, axis: int) -> tuple[Any, Any]:
+    """Return the elements behind the first one of an axis, and those before the last one."""
+    array = a if isinstance(a, Selected) else boxed(a)
+    (place,) = axes_tuple("axis", axis, array.ndim)
+    before = (slice(None),) * place
+    return taken(array, (*before, slice(1, None))), taken(array, (*before, slice(None, -1)))
+
+
+@_implements(np.diff)
+def _difference(a: Any, n: int = 1, axis: int = -1, **others: Any) -> Any:
+    if others:
+        raise refused("np.diff", "prepend= and append= are not supported where only a run knows a size")
+    for _ in range(n):
+        later, earlier = _neighbours(a, axis)
+        a = later - earlier
+    return a
+
+
+@_implements(np.trapezoid)
+def _trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+    if len(parts_of(y)[1]) != 1:
+        raise refused("np.trapezoid", "y must have one axis where only a run knows its size")
+    later, earlier = _neighbours(y, axis)
+    width = dx if x is None else _difference(x)
+    return np.sum(width * (later + earlier) / 2.0)
+
+
 # -- positions of a mask ---------------------------------------------------------------------------------
 
 
