@@ -23,6 +23,7 @@ from wengert.compiler.runtime.execute import Executable
 from wengert.compiler.runtime.fastcall import entry
 from wengert.compiler.runtime.fastcall.entry_code import Signature, entry_ir
 from wengert.compiler.runtime.threads import serial_blas, team
+from wengert.compiler.steps import is_partly_on_host
 from wengert.compiler.unit import Options, Unit
 from wengert.engine.core.float_classes import asked
 from wengert.engine.core.lazy import lazy
@@ -30,7 +31,6 @@ from wengert.engine.ir.graph import Graph
 from wengert.engine.kernels import lapack
 from wengert.engine.machine.target import Target
 from wengert.engine.nest.nest import Program
-from wengert.engine.passes.expand_linalg import calls_numpy
 
 if TYPE_CHECKING:
     from wengert.compiler.codegen.module import Module
@@ -166,9 +166,7 @@ class Compiled:
 
     def _name(self) -> str:
         """Return the name in the cache; an empty one for programs that call back into this process."""
-        if not _is_known(self.unit.graph) or calls_numpy(
-            self.unit.graph, written=not self.unit.options.check
-        ):
+        if not _is_known(self.unit.graph) or _calls_numpy(self.unit):
             return ""
         parts = (
             _compiler(),
@@ -186,6 +184,7 @@ _SOURCES = (
     *("compiler/schedule", "compiler/codegen", "compiler/runtime/fastcall", "compiler/runtime/threads"),
     *(
         "compiler/compiled.py",
+        "compiler/linear_algebra.py",
         "compiler/pipeline.py",
         "compiler/steps.py",
         "compiler/unit.py",
@@ -217,6 +216,15 @@ def _compiler(package: Path = Path(__file__).parents[1]) -> str:
     facts = ((name, os.stat(os.path.join(package, name))) for name in _sources(package))
     ages = " ".join(f"{name} {stat.st_size} {stat.st_mtime_ns}" for name, stat in facts)
     return disk_cache.key(__version__, ages)
+
+
+def _calls_numpy(unit: Unit) -> bool:
+    """Return whether operations are left to NumPy."""
+    if not is_partly_on_host(unit.graph):
+        return False
+    from wengert.compiler.linear_algebra import calls_numpy  # few programs need it
+
+    return calls_numpy(unit.graph, written=not unit.options.check)
 
 
 def _is_known(graph: Graph) -> bool:

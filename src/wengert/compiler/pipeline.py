@@ -36,12 +36,11 @@ from wengert.compiler.schedule.layout import choose_layouts
 from wengert.compiler.schedule.pack_operands import pack_operands
 from wengert.compiler.schedule.plan_sorts import plan_sorts
 from wengert.compiler.schedule.schedule_nests import schedule_nests
-from wengert.compiler.steps import SIMPLIFYING, Pass, on_graph, optimises
+from wengert.compiler.steps import SIMPLIFYING, Pass, is_partly_on_host, on_graph, optimises
 from wengert.compiler.unit import Unit
 from wengert.engine.core.errors import ArgumentError, message
 from wengert.engine.nest.nest import Program
 from wengert.engine.passes.distribute_loops import distribute_loops
-from wengert.engine.passes.expand_linalg import expand_linalg
 from wengert.engine.passes.expand_programs import expand_programs
 from wengert.engine.passes.factor_products import factor_products
 from wengert.engine.passes.forward_writes import forward_writes
@@ -66,6 +65,15 @@ def _fused(unit: Unit) -> Unit:
     return replace(unit, nests=fused, fused=fused)
 
 
+def _expanded(unit: Unit) -> Unit:
+    """Write linear algebra out, if there is any."""
+    if not is_partly_on_host(unit.graph):
+        return unit
+    from wengert.compiler.linear_algebra import expand_linalg  # few programs need it
+
+    return replace(unit, graph=expand_linalg(unit.graph, leaves=unit.options.leaves))
+
+
 #: All passes in the order in which they run.
 PASSES: tuple[Pass, ...] = (
     *SIMPLIFYING,
@@ -78,7 +86,7 @@ PASSES: tuple[Pass, ...] = (
     Pass(
         "expand_linalg",
         "write small factorisations and solutions as operations on elements, or on blocks",
-        lambda unit: replace(unit, graph=expand_linalg(unit.graph, leaves=unit.options.leaves)),
+        _expanded,
         optimises,
     ),
     Pass(

@@ -13,9 +13,11 @@ from dataclasses import replace
 from wengert.compiler.unit import Options, Unit
 from wengert.engine.core.records import record
 from wengert.engine.ir.graph import Graph
+from wengert.engine.nest.lowering import OnHost
 from wengert.engine.passes.checks import drop_checks, merge_checks
 from wengert.engine.passes.reroll.reroll_loops import reroll_loops
 from wengert.engine.passes.simplify import simplify
+from wengert.engine.primitive import REGISTRY
 
 _RUNNING: dict[int, str] = {}
 """The pass that each thread runs, by the thread's number."""
@@ -44,6 +46,15 @@ class Pass:
         finally:
             _RUNNING.pop(threading.get_ident(), None)
         return replace(changed, done=(*unit.done, (self.name, time.perf_counter() - start)))
+
+
+def is_partly_on_host(graph: Graph) -> bool:
+    """Return whether a graph has operations that call NumPy, where no pass writes them out."""
+    return any(
+        isinstance(REGISTRY[equation.primitive].lowering, OnHost)
+        or any(map(is_partly_on_host, equation.graphs()))
+        for equation in graph.equations
+    )
 
 
 def optimises(options: Options) -> bool:

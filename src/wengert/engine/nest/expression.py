@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from wengert.engine.core.dtypes import INT64, Dtype
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.records import record
 from wengert.engine.core.shapes import Shape
 from wengert.engine.nest.index import Computed, Digit, Dim, Index, Term

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field, replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.records import record
 from wengert.engine.nest.expression import Buffer, Expression, Load, Reduce, computed, walk
 from wengert.engine.nest.index import Dim, Index

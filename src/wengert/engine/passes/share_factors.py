@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from wengert.engine.core.dtypes import dtype_of, is_complex
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.engine.kernels import lapack
 from wengert.engine.machine import costs

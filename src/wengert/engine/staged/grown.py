@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 from wengert.engine.boxes import Box
 from wengert.engine.core.dtypes import PYTHON_TYPE
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.ir.types import TensorType, show, type_of
 from wengert.engine.ops.cells import kind_of, strong
 from wengert.engine.ops.comparison import greater, greater_equal, less, logical_and, where
