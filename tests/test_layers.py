@@ -56,8 +56,8 @@ WINGS = {
         "compiler.codegen": "core nest machine compiler.llvm compiler.mathlib compiler.scalars compiler.schedule",
         "compiler.runtime": """core ir nest boxes memory primitive array transforms control machine compiler.llvm
             compiler.codegen""",
-        "compiler": """_version core kernels ir nest boxes memory primitive transforms passes machine control compiler.llvm
-            compiler.passes compiler.schedule compiler.codegen compiler.runtime""",
+        "compiler": """_version core kernels ir nest boxes memory primitive transforms passes machine control
+            compiler.llvm compiler.passes compiler.schedule compiler.codegen compiler.runtime""",
         "compiler.freestanding": "core ir machine compiler.codegen compiler.runtime compiler",
     },
     "functions": {

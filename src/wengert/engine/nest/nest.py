@@ -56,6 +56,8 @@ class Nest:
 
     def writes(self) -> list[Buffer]:
         """Return the buffers that it writes."""
+        if len(self.stores) == 1:  # mostly
+            return [self.stores[0].buffer]
         return list(dict.fromkeys(store.buffer for store in self.stores))
 
     def own_dims(self) -> set[Dim]:
