@@ -143,14 +143,15 @@ HOME = {
 }
 ALWAYS_LOADED = {"wengert", "numpy"}
 # Modules that functions import: a program from the cache on disk needs no pass, no code generator and no report, and
-# few programs need linear algebra.
+# few programs need linear algebra, complex numbers or sorts.
 LATE = {
     "wengert.compiler.compiled": {
         "wengert.compiler.pipeline",
         "wengert.compiler.codegen.module",
         "wengert.compiler.linear_algebra",
     },
-    "wengert.compiler.pipeline": {"wengert.compiler.linear_algebra"},
+    "wengert.compiler.codegen.program": {"wengert.compiler.codegen.sort"},
+    "wengert.compiler.pipeline": {"wengert.compiler.linear_algebra", "wengert.engine.passes.split_complex"},
     "wengert.compiler.specialisation": {"wengert.compiler.pipeline"},
     "wengert.compiler.jit": {"wengert.compiler.report"},
     "wengert.__main__": {"wengert.app.cli"},  # its dependencies may be missing

@@ -5,14 +5,16 @@ A program that is found there needs no other pass: they are loaded with `pipelin
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
 
 from wengert.compiler.unit import Options, Unit
+from wengert.engine.core.dtypes import is_complex
 from wengert.engine.core.records import record
-from wengert.engine.ir.graph import Graph
+from wengert.engine.ir.graph import Graph, equations_of
 from wengert.engine.nest.lowering import OnHost
 from wengert.engine.passes.checks import drop_checks, merge_checks
 from wengert.engine.passes.reroll.reroll_loops import reroll_loops
@@ -50,10 +52,14 @@ class Pass:
 
 def is_partly_on_host(graph: Graph) -> bool:
     """Return whether a graph has operations that call NumPy, where no pass writes them out."""
-    return any(
-        isinstance(REGISTRY[equation.primitive].lowering, OnHost)
-        or any(map(is_partly_on_host, equation.graphs()))
-        for equation in graph.equations
+    return any(isinstance(REGISTRY[one.primitive].lowering, OnHost) for one, _ in equations_of(graph))
+
+
+def has_complex(graph: Graph) -> bool:
+    """Return whether a graph has complex values, those of inner graphs included."""
+    values = itertools.chain(graph.defined(), graph.outputs)
+    return any(is_complex(value.type.dtype) for value in values) or any(
+        map(has_complex, itertools.chain.from_iterable(equation.graphs() for equation in graph.equations))
     )
 
 
