@@ -19,6 +19,7 @@ from tests import collecting
 from tests.commands import Ended
 from tests.draws import SHARE
 from tests.seconds import name_of, recorded, register
+from wengert.compiler import linear_algebra as linear_algebra  # with the operations that the compiler states
 from wengert.data import digits, write_idx
 from wengert.engine.transforms import substitution
 

@@ -56,8 +56,8 @@ WINGS = {
         "compiler.codegen": "core nest machine compiler.llvm compiler.mathlib compiler.scalars compiler.schedule",
         "compiler.runtime": """core ir nest boxes memory primitive array transforms control machine compiler.llvm
             compiler.codegen""",
-        "compiler": """_version core kernels ir nest boxes memory transforms passes machine compiler.llvm
-            compiler.passes compiler.schedule compiler.codegen compiler.runtime""",
+        "compiler": """_version core kernels ir nest boxes memory primitive transforms passes machine control
+            compiler.llvm compiler.passes compiler.schedule compiler.codegen compiler.runtime""",
         "compiler.freestanding": "core ir machine compiler.codegen compiler.runtime compiler",
     },
     "functions": {
@@ -78,7 +78,7 @@ WINGS = {
     },
     "learning": {
         "nn": "core ir boxes ops array transforms control compiler numpy special random",
-        "optim": "core ir boxes ops control numpy",
+        "optim": "core ir boxes ops transforms control numpy",
         "parallel": "_startup _version machine core transforms",
         "data": "core random",
         "train": """_version core ir boxes ops transforms control compiler compiler.llvm machine compiler.runtime
@@ -142,9 +142,16 @@ HOME = {
     "tensorflow": "nowhere",
 }
 ALWAYS_LOADED = {"wengert", "numpy"}
-# Modules that functions import: a program from the cache on disk needs no pass, no code generator and no report.
+# Modules that functions import: a program from the cache on disk needs no pass, no code generator and no report, and
+# few programs need linear algebra, complex numbers or sorts.
 LATE = {
-    "wengert.compiler.compiled": {"wengert.compiler.pipeline", "wengert.compiler.codegen.module"},
+    "wengert.compiler.compiled": {
+        "wengert.compiler.pipeline",
+        "wengert.compiler.codegen.module",
+        "wengert.compiler.linear_algebra",
+    },
+    "wengert.compiler.codegen.program": {"wengert.compiler.codegen.sort"},
+    "wengert.compiler.pipeline": {"wengert.compiler.linear_algebra", "wengert.engine.passes.split_complex"},
     "wengert.compiler.specialisation": {"wengert.compiler.pipeline"},
     "wengert.compiler.jit": {"wengert.compiler.report"},
     "wengert.__main__": {"wengert.app.cli"},  # its dependencies may be missing

@@ -169,6 +169,14 @@ def assert_adjoint(pushed: Any, cotangent: Any, pulled: Any, direction: Any) -> 
 # -- statements ------------------------------------------------------------------------------------------
 
 
+def test_operations_of_control_flow_are_known_before_they_load() -> None:
+    of_control = {
+        one.name for one in REGISTRY if one.type_rule.__module__.startswith("wengert.engine.control")
+    }
+    assert of_control >= {"cond", "scan", "while"}
+    assert of_control <= REGISTRY.elsewhere.keys()
+
+
 @each(list(REGISTRY))
 def test_statement_is_complete(primitive: Primitive) -> None:
     assert REGISTRY[primitive.name] is primitive

@@ -14,9 +14,9 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from wengert import _startup as _startup  # before the slow imports
-from wengert.engine.core.garbage import collector_paused as _collector_paused
+from wengert.engine.core.garbage import loading_modules as _loading_modules
 
-with _collector_paused():  # it would visit all that NumPy has loaded, again and again
+with _loading_modules():
     from wengert import errors as errors
     from wengert import numpy as numpy  # registers NumPy's functions
     from wengert import special as special
@@ -88,6 +88,9 @@ _PACKAGES = """
     parallel predict random report scipy sparse testing train
 """
 _CONTROL = "checkpoint cond custom_jvp custom_vjp fori_loop scan stop_gradient while_loop"
+_CONTROL_OPERATIONS = """
+    bounded_scan checkpoint checkpointed_adjoint checkpointed_scan cond custom_jvp custom_vjp scan unwritten while
+"""
 #: Names that load on first use: the module, and the name in it (None: the module itself).
 _LATER: dict[str, tuple[str, str | None]] = {
     **{name: (f"wengert.{name}", None) for name in _PACKAGES.split()},
@@ -129,7 +132,7 @@ def __getattr__(name: str) -> Any:
         module, attribute = _LATER[name]
     except KeyError:
         raise _absent(__name__, name) from None
-    with _collector_paused():
+    with _loading_modules():
         loaded = importlib.import_module(module)
     value = loaded if attribute is None else getattr(loaded, attribute)
     globals()[name] = value
@@ -147,6 +150,8 @@ _LOADERS.append(lambda: __getattr__("scipy"))
 for _name in ("integrate", "optimize"):
     _LOADERS.append(lambda name=_name: _load_beside(name))
 _STAGING_LOADERS.append(lambda: importlib.import_module("wengert.engine.staged"))
-_REGISTRY.elsewhere["linear_solve"] = lambda: __getattr__("linear_solve")  # of saved programs
+# Of saved programs, and loops that the compiler writes.
+_REGISTRY.elsewhere |= dict.fromkeys(_CONTROL_OPERATIONS.split(), lambda: __getattr__("scan"))
+_REGISTRY.elsewhere["linear_solve"] = lambda: __getattr__("linear_solve")
 _REGISTRY.elsewhere["integral"] = lambda: __getattr__("integrate")
 Array.namespace = staticmethod(lambda: __getattr__("array_api"))

@@ -6,7 +6,6 @@ An import of this module suffices. It has an effect only in the ``wengert`` comm
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import threading
 from types import FrameType, TracebackType
@@ -44,19 +43,30 @@ def _end_job(kind: type[BaseException], problem: BaseException, trace: Traceback
             sys.__excepthook__(kind, problem, trace)
         sys.stderr.flush()
     finally:
+        import signal  # `import wengert` takes no time for it
+
         os.kill(os.getpid(), signal.SIGTERM)
 
 
 def end_startup() -> None:
     """Let Ctrl-C raise `KeyboardInterrupt` again, once the command can catch it, and other errors as usual."""
+    import signal
+
     if signal.getsignal(signal.SIGINT) is _exit:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if sys.excepthook is _end_job:
         sys.excepthook = sys.__excepthook__
 
 
-_usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # a background job ignores it
-if _usual and _is_command() and threading.current_thread() is threading.main_thread():
-    signal.signal(signal.SIGINT, _exit)
-if is_rank() and _is_command():
-    sys.excepthook = _end_job
+def _begin() -> None:
+    import signal
+
+    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # a background job ignores it
+    if usual and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, _exit)
+    if is_rank():
+        sys.excepthook = _end_job
+
+
+if _is_command():
+    _begin()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.engine.control.values import is_number
+from wengert.engine.transforms.arguments import is_number
 from wengert.interop.flat import NATIVE, Crossing, types_of
 from wengert.interop.foreign import imported
 

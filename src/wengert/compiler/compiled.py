@@ -23,6 +23,7 @@ from wengert.compiler.runtime.execute import Executable
 from wengert.compiler.runtime.fastcall import entry
 from wengert.compiler.runtime.fastcall.entry_code import Signature, entry_ir
 from wengert.compiler.runtime.threads import serial_blas, team
+from wengert.compiler.steps import is_partly_on_host
 from wengert.compiler.unit import Options, Unit
 from wengert.engine.core.float_classes import asked
 from wengert.engine.core.lazy import lazy
@@ -30,7 +31,6 @@ from wengert.engine.ir.graph import Graph
 from wengert.engine.kernels import lapack
 from wengert.engine.machine.target import Target
 from wengert.engine.nest.nest import Program
-from wengert.engine.passes.expand_linalg import calls_numpy
 
 if TYPE_CHECKING:
     from wengert.compiler.codegen.module import Module
@@ -166,9 +166,7 @@ class Compiled:
 
     def _name(self) -> str:
         """Return the name in the cache; an empty one for programs that call back into this process."""
-        if not _is_known(self.unit.graph) or calls_numpy(
-            self.unit.graph, written=not self.unit.options.check
-        ):
+        if not _is_known(self.unit.graph) or _calls_numpy(self.unit):
             return ""
         parts = (
             _compiler(),
@@ -186,6 +184,7 @@ _SOURCES = (
     *("compiler/schedule", "compiler/codegen", "compiler/runtime/fastcall", "compiler/runtime/threads"),
     *(
         "compiler/compiled.py",
+        "compiler/linear_algebra.py",
         "compiler/pipeline.py",
         "compiler/steps.py",
         "compiler/unit.py",
@@ -194,16 +193,23 @@ _SOURCES = (
 """The folders and files on which the code for a given graph depends."""
 
 
-def _sources(package: Path) -> list[str]:
-    """Return the files on which the code for a given graph depends, relative to the package.
+def _sources(package: Path) -> dict[str, os.stat_result]:
+    """Return the files on which the code for a given graph depends, relative to the package, and what is known of them.
 
-    Each process asks for them, which takes four times as long with `pathlib`.
+    Each process asks for them, which takes twice as long with `os.walk`, and eight times with `pathlib`.
     """
     start = len(os.fspath(package)) + 1
-    places = [place for place in _SOURCES if place.endswith(".py")]
-    for folder, _, names in (one for place in _SOURCES for one in os.walk(os.path.join(package, place))):
-        places += [os.path.join(folder, name)[start:] for name in names if not name.endswith(".pyc")]
-    return sorted(places)
+    places = [os.path.join(package, place) for place in _SOURCES]
+    found = {place[start:]: os.stat(place) for place in places if place.endswith(".py")}
+    folders = [place for place in places if not place.endswith(".py")]
+    while folders:
+        with os.scandir(folders.pop()) as entries:
+            for entry in entries:
+                if not entry.is_dir():
+                    found[entry.path[start:]] = entry.stat()
+                elif entry.name != "__pycache__":
+                    folders.append(entry.path)
+    return found
 
 
 def _symbols() -> set[str]:
@@ -214,9 +220,18 @@ def _symbols() -> set[str]:
 @functools.cache
 def _compiler(package: Path = Path(__file__).parents[1]) -> str:
     """Return a key of this compiler: its version, and for developers the sizes and times of its source files."""
-    facts = ((name, os.stat(os.path.join(package, name))) for name in _sources(package))
+    facts = sorted(_sources(package).items())
     ages = " ".join(f"{name} {stat.st_size} {stat.st_mtime_ns}" for name, stat in facts)
     return disk_cache.key(__version__, ages)
+
+
+def _calls_numpy(unit: Unit) -> bool:
+    """Return whether operations are left to NumPy."""
+    if not is_partly_on_host(unit.graph):
+        return False
+    from wengert.compiler.linear_algebra import calls_numpy  # few programs need it
+
+    return calls_numpy(unit.graph, written=not unit.options.check)
 
 
 def _is_known(graph: Graph) -> bool:

@@ -6,7 +6,7 @@ import os
 import sys
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from wengert.compiler.compile_log import Patience, is_often, log_compiled, log_recompiled, warn_of_none
 from wengert.compiler.runtime import arguments
@@ -19,6 +19,7 @@ from wengert.engine.boxes import Box, own
 from wengert.engine.core import tree
 from wengert.engine.core.dtypes import NDARRAY
 from wengert.engine.core.errors import ArgumentError, WengertError, message
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.raised import is_staged
 from wengert.engine.transforms.frozen_random import Draws
 from wengert.engine.transforms.substitution import attempt, current

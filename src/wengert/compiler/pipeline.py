@@ -36,19 +36,17 @@ from wengert.compiler.schedule.layout import choose_layouts
 from wengert.compiler.schedule.pack_operands import pack_operands
 from wengert.compiler.schedule.plan_sorts import plan_sorts
 from wengert.compiler.schedule.schedule_nests import schedule_nests
-from wengert.compiler.steps import SIMPLIFYING, Pass, on_graph, optimises
+from wengert.compiler.steps import SIMPLIFYING, Pass, has_complex, is_partly_on_host, on_graph, optimises
 from wengert.compiler.unit import Unit
 from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.ir.graph import Graph
 from wengert.engine.nest.nest import Program
 from wengert.engine.passes.distribute_loops import distribute_loops
-from wengert.engine.passes.expand_linalg import expand_linalg
 from wengert.engine.passes.expand_programs import expand_programs
 from wengert.engine.passes.factor_products import factor_products
 from wengert.engine.passes.forward_writes import forward_writes
 from wengert.engine.passes.hoist_invariants import hoist_invariants
 from wengert.engine.passes.scatter_add import fuse_scatter_add
-from wengert.engine.passes.share_factors import share_factors
-from wengert.engine.passes.split_complex import split_complex
 
 #: Whether a verifier runs after each pass on nests.
 VARIABLE = "WENGERT_VERIFY"
@@ -66,6 +64,33 @@ def _fused(unit: Unit) -> Unit:
     return replace(unit, nests=fused, fused=fused)
 
 
+def _expanded(unit: Unit) -> Unit:
+    """Write linear algebra out, if there is any."""
+    if not is_partly_on_host(unit.graph):
+        return unit
+    from wengert.compiler.linear_algebra import expand_linalg  # few programs need it
+
+    return replace(unit, graph=expand_linalg(unit.graph, leaves=unit.options.leaves))
+
+
+def _shared(unit: Unit) -> Unit:
+    """Share factors of matrices, if there are any."""
+    if not is_partly_on_host(unit.graph):
+        return unit
+    from wengert.compiler.linear_algebra import share_factors
+
+    return replace(unit, graph=share_factors(unit.graph, leaves=unit.options.leaves))
+
+
+def _split(graph: Graph) -> Graph:
+    """Split complex values, if there are any."""
+    if not has_complex(graph):
+        return graph
+    from wengert.engine.passes.split_complex import split_complex  # few programs need it
+
+    return split_complex(graph)
+
+
 #: All passes in the order in which they run.
 PASSES: tuple[Pass, ...] = (
     *SIMPLIFYING,
@@ -78,13 +103,13 @@ PASSES: tuple[Pass, ...] = (
     Pass(
         "expand_linalg",
         "write small factorisations and solutions as operations on elements, or on blocks",
-        lambda unit: replace(unit, graph=expand_linalg(unit.graph, leaves=unit.options.leaves)),
+        _expanded,
         optimises,
     ),
     Pass(
         "share_factors",
         "factorise a matrix once for all operations that take its factors",
-        lambda unit: replace(unit, graph=share_factors(unit.graph, leaves=unit.options.leaves)),
+        _shared,
         optimises,
     ),
     on_graph(
@@ -108,7 +133,7 @@ PASSES: tuple[Pass, ...] = (
     on_graph(
         "split_complex",
         "make two real values of each complex one",
-        split_complex,
+        _split,
         lambda options: True,
     ),
     on_graph(

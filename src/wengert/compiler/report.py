@@ -8,12 +8,12 @@ import operator
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from wengert.compiler.codegen.subnormals import can_flush
 from wengert.compiler.schedule.schedule_nests import ScheduledNest
 from wengert.compiler.unit import Unit
 from wengert.engine.core.markup import element, folded, in_notebook, short_table, table
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.notebooks import readable
 from wengert.engine.nest.expression import (
     CHECKS,

@@ -5,17 +5,21 @@ A program that is found there needs no other pass: they are loaded with `pipelin
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
 
 from wengert.compiler.unit import Options, Unit
+from wengert.engine.core.dtypes import is_complex
 from wengert.engine.core.records import record
-from wengert.engine.ir.graph import Graph
+from wengert.engine.ir.graph import Graph, equations_of
+from wengert.engine.nest.lowering import OnHost
 from wengert.engine.passes.checks import drop_checks, merge_checks
 from wengert.engine.passes.reroll.reroll_loops import reroll_loops
 from wengert.engine.passes.simplify import simplify
+from wengert.engine.primitive import REGISTRY
 
 _RUNNING: dict[int, str] = {}
 """The pass that each thread runs, by the thread's number."""
@@ -44,6 +48,19 @@ class Pass:
         finally:
             _RUNNING.pop(threading.get_ident(), None)
         return replace(changed, done=(*unit.done, (self.name, time.perf_counter() - start)))
+
+
+def is_partly_on_host(graph: Graph) -> bool:
+    """Return whether a graph has operations that call NumPy, where no pass writes them out."""
+    return any(isinstance(REGISTRY[one.primitive].lowering, OnHost) for one, _ in equations_of(graph))
+
+
+def has_complex(graph: Graph) -> bool:
+    """Return whether a graph has complex values, those of inner graphs included."""
+    values = itertools.chain(graph.defined(), graph.outputs)
+    return any(is_complex(value.type.dtype) for value in values) or any(
+        map(has_complex, itertools.chain.from_iterable(equation.graphs() for equation in graph.equations))
+    )
 
 
 def optimises(options: Options) -> bool:

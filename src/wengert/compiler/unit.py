@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.records import record
 from wengert.engine.ir.graph import Graph
 from wengert.engine.machine.target import Target

@@ -14,7 +14,7 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Generator, Iterable
-from typing import Any, ClassVar, Generic, NamedTuple, NoReturn, TypeVar
+from typing import Any, ClassVar, Generic, NoReturn, TypeVar
 
 import numpy as np
 
@@ -42,6 +42,7 @@ from wengert.engine.core.errors import (
 )
 from wengert.engine.core.float_classes import asked, error_of, is_made, requirement_of
 from wengert.engine.core.handlers import is_swallowed
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.notebooks import hide_frames
 from wengert.engine.core.shapes import Shape, shape_of
 from wengert.engine.ir.types import TensorType, is_weak
@@ -54,7 +55,7 @@ GUARDED: dict[int, Callable[[Box], None]] = {}
 _NUMBERS = (NDARRAY, np.generic, bool, int, float, complex)
 _new = object.__new__
 #: The message of code that was given a box and names its type.
-_REFUSED = re.compile(r"(?<![.\w])'?Array'?(?![.\w(])")
+_REFUSED = r"(?<![.\w])'?Array'?(?![.\w(])"
 _GIVEN_UP = "compute it outside, or give up the derivative: wg.stop_gradient(x)"
 _HASHED = (
     "a value inside a transform is not a key: call the function without its cache (f.__wrapped__), "
@@ -630,7 +631,7 @@ def _hidden_by(problem: Exception) -> WengertError | None:
     if isinstance(problem, TypeError) and str(problem).startswith(_MIXED):
         requirement = "a plain array and a value inside a transform meet in one call"
         return UnsupportedError(located(f"array_namespace: {requirement}; {_UNMIXED}.", where))
-    is_refused = _REFUSED.search(str(problem)) and not is_raised_by_user(problem)
+    is_refused = re.search(_REFUSED, str(problem)) and not is_raised_by_user(problem)
     if isinstance(problem, TypeError) and (is_refused or is_refused_by_standard(problem, Box)):
         function = package_function(problem)
         hint = _HASHED if not function and str(problem).startswith("unhashable") else _GIVEN_UP

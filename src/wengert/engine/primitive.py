@@ -417,7 +417,11 @@ class Registry:
         return primitive
 
     def __getitem__(self, name: str) -> Primitive:
-        return self._primitives[name]
+        try:
+            return self._primitives[name]
+        except KeyError:
+            self.elsewhere[name]()
+            return self._primitives[name]
 
     def __contains__(self, name: str) -> bool:
         if name not in self._primitives and name in self.elsewhere:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.engine.boxes import Box, concrete, inside_transform
-from wengert.engine.control.values import fit, is_number
+from wengert.engine.control.values import fit
 from wengert.engine.core import tree
 from wengert.engine.core.calls import advising
 from wengert.engine.core.dtypes import FLOAT64, as_float, dtype_of, is_complex
@@ -16,6 +16,7 @@ from wengert.engine.core.errors import ArgumentError, DtypeError, ShapeError, me
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.ir.types import TensorType, show
 from wengert.engine.ops.conversion import cast
+from wengert.engine.transforms.arguments import is_number
 from wengert.engine.transforms.callbacks import with_callbacks
 from wengert.engine.transforms.staging import stage
 from wengert.integrate.adaptive import Tolerances

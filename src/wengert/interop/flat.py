@@ -9,11 +9,11 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from wengert.compiler.jit import jit
-from wengert.engine.control.values import is_number
 from wengert.engine.core import tree
 from wengert.engine.core.dtypes import SHORT_NAMES, dtype_of, is_inexact
 from wengert.engine.core.errors import ArgumentError, DtypeError, message, name_of
 from wengert.engine.ir.types import TensorType, show
+from wengert.engine.transforms.arguments import is_number
 from wengert.engine.transforms.batching import vmap
 from wengert.engine.transforms.forward_mode import jvp
 from wengert.engine.transforms.reverse_mode import vjp

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from wengert.engine.control.values import is_number
 from wengert.engine.core import tree
 from wengert.engine.core.dtypes import COMPLEX128, FLOAT64, NUMPY_VALUE, dtype_of, is_inexact
 from wengert.engine.ops.conversion import cast
+from wengert.engine.transforms.arguments import is_number
 from wengert.engine.transforms.callbacks import followed
 from wengert.interop.flat import NATIVE, Crossing, Flags, Flat, Framework, Types, chosen, spread, types_of
 from wengert.interop.foreign import imported

@@ -7,12 +7,12 @@ import inspect
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from wengert.engine.control.values import is_number
 from wengert.engine.core import tree
 from wengert.engine.core.dtypes import dtype_of
 from wengert.engine.core.markup import in_notebook, short_table
 from wengert.engine.core.shapes import shape_of, size
 from wengert.engine.ir.types import show
+from wengert.engine.transforms.arguments import is_number
 
 _SCREEN = 40
 """Lines of a printed layer: a larger one is shown without its innermost layers."""

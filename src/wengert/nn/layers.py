@@ -15,7 +15,6 @@ import numpy as np
 
 from wengert import random
 from wengert.engine.array.array import operand
-from wengert.engine.control.values import is_number
 from wengert.engine.core.dtypes import dtype_of
 from wengert.engine.core.errors import ArgumentError, DtypeError, ShapeError, message, split_location
 from wengert.engine.core.shapes import shape_of
@@ -23,6 +22,7 @@ from wengert.engine.core.tree import children, static
 from wengert.engine.ir.types import show
 from wengert.engine.ops.comparison import where
 from wengert.engine.ops.indexing import check_bounds
+from wengert.engine.transforms.arguments import is_number
 from wengert.nn.checks import check_values, integers, setting
 from wengert.nn.display import Displayed
 from wengert.nn.initialisers import Initialiser, Seed, glorot_uniform, normal

@@ -15,7 +15,7 @@ import numpy as np
 from wengert import random
 from wengert.compiler.jit import Jitted, jit
 from wengert.engine.boxes import Box
-from wengert.engine.control.values import Packed, flatten_numbers, is_followable, is_number, pack
+from wengert.engine.control.values import Packed, flatten_numbers, is_followable, pack
 from wengert.engine.core import tree
 from wengert.engine.core.dtypes import NUMPY_VALUE, PYTHON_TYPE, dtype_of, is_inexact
 from wengert.engine.core.errors import ArgumentError, message
@@ -24,6 +24,7 @@ from wengert.engine.core.shapes import shape_of, size
 from wengert.engine.core.tree import static
 from wengert.engine.ir.graph import Var
 from wengert.engine.ir.types import TensorType, type_of
+from wengert.engine.transforms.arguments import is_number
 from wengert.engine.transforms.reverse_mode import vjp
 from wengert.engine.transforms.staging import GraphTrace, stage
 from wengert.nn.layers import Lambda, initial_state

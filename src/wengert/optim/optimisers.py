@@ -10,7 +10,6 @@ import numpy as np
 
 from wengert.engine.boxes import concrete
 from wengert.engine.control import cond
-from wengert.engine.control.values import is_number
 from wengert.engine.core.calls import advising
 from wengert.engine.core.docstrings import documented
 from wengert.engine.core.dtypes import dtype_of
@@ -19,6 +18,7 @@ from wengert.engine.core.shapes import shape_of
 from wengert.engine.core.tree import map_tree
 from wengert.engine.ir.types import show
 from wengert.engine.ops.comparison import equal
+from wengert.engine.transforms.arguments import is_number
 from wengert.optim.transforms import (
     TERMS,
     Mask,

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from wengert.engine.control.values import is_number
 from wengert.engine.core.calls import advising
 from wengert.engine.core.docstrings import documented
 from wengert.engine.core.dtypes import FLOAT64, check_known, dtype_of, is_float
@@ -24,6 +23,7 @@ from wengert.engine.core.tree import show as show_tree
 from wengert.engine.ir.types import show
 from wengert.engine.ops.arithmetic import maximum, minimum
 from wengert.engine.ops.conversion import cast
+from wengert.engine.transforms.arguments import is_number
 from wengert.numpy.linear_algebra import root
 from wengert.optim.schedules import Schedule
 

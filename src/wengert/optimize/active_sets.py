@@ -8,10 +8,11 @@ the conditions of Karush, Kuhn and Tucker define x and the multipliers as functi
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.optimize.programs import Program
 from wengert.sparse.packages import scipy_sparse
 

@@ -8,12 +8,13 @@ constraints", 1982). Each turn is one evaluation.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 
 from wengert.engine.control.cond import cond
 from wengert.engine.control.while_loop import while_loop
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.ops.comparison import where
 from wengert.engine.transforms.jacobians import jacobian

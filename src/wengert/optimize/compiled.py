@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from wengert.engine.boxes import inside_transform
 from wengert.engine.control.values import checked_count
 from wengert.engine.core.dtypes import SEQUENCE
 from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.transforms.callbacks import with_callbacks
 from wengert.optimize.bounded import Box, descend_within, least_squares_within
 from wengert.optimize.descent import CONVERGED, NOT_FINITE, End, Limits, Method, descend

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from wengert.engine.core.dtypes import SEQUENCE
 from wengert.engine.core.errors import ArgumentError, message
 from wengert.engine.core.lazy import lazy
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.transforms.jacobians import hessian, hvp
 from wengert.optimize.flat import Flat
 from wengert.optimize.limits import ordered

@@ -6,12 +6,13 @@ Under `wengert.vmap` an example that needs another trial of its line search does
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from wengert.engine.control.cond import cond
 from wengert.engine.control.while_loop import while_loop
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.ops.comparison import where
 from wengert.engine.transforms.reverse_mode import value_and_grad
 from wengert.implicit.certificates import largest, looks_far, looks_least

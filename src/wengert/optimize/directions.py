@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from wengert.engine.control.scan import scan
 from wengert.engine.control.while_loop import while_loop
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.ops.comparison import where
 from wengert.engine.transforms.jacobians import hvp
 from wengert.implicit.certificates import largest

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 
 from wengert.engine.boxes import Box, inside_transform
 from wengert.engine.core.dtypes import FLOAT64
 from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.shapes import shape_of, size
 from wengert.engine.transforms.jacobians import jacfwd
 from wengert.engine.transforms.reverse_mode import grad

@@ -8,7 +8,7 @@ of the implicit function theorem; otherwise SciPy's does.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from wengert.engine.array.substitutes import enter_caller, holds_box, is_followe
 from wengert.engine.boxes import concrete
 from wengert.engine.control.while_loop import while_loop
 from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.ops.arithmetic import absolute, multiply
 from wengert.engine.ops.arithmetic import maximum as maximum_of

@@ -13,10 +13,11 @@ first condition (Hager and Zhang, "A new conjugate gradient method with guarante
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.ops.comparison import where
 
 DECREASE = 1e-4

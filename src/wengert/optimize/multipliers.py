@@ -9,11 +9,12 @@ value changes by ``-v`` for each unit of a limit.
 from __future__ import annotations
 
 import warnings
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 
 from wengert.engine.core.errors import ArgumentError, WengertError, message
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.optimize.confirmation import MOST_CONFIRMED, withdraw
 from wengert.optimize.programs import Program
 

@@ -10,12 +10,13 @@ only few others, such as the points of a bundle adjustment, are eliminated first
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from wengert.engine.control.values import checked_count
 from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.optimize.limits import checked_number
 from wengert.sparse.packages import scipy_sparse
 

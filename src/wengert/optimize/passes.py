@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from wengert.engine.core.errors import (
     UnsupportedError,
     message,
 )
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.ir.types import show
 from wengert.engine.ops.conversion import cast
 from wengert.engine.transforms.arguments import flatten_output, objective_value

@@ -7,12 +7,13 @@ holds at every point, and its elements at a point. So an interior-point method n
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 
 from wengert.engine.core.errors import ArgumentError, ConcreteError, UnsupportedError, message
 from wengert.engine.core.lazy import lazy
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.optimize.constraints import Constraint
 from wengert.optimize.problems import Problem
 from wengert.optimize.sparsity import LEAST_VARIABLES

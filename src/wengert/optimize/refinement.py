@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 
 from wengert.engine.core.errors import WengertError
+from wengert.engine.core.named_tuples import NamedTuple
 
 _MOST_STEPS = 20
 _NEAR = 1e-2

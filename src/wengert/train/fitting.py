@@ -15,13 +15,13 @@ import numpy as np
 from wengert import optim
 from wengert._version import versions
 from wengert.data import DataError, Dataset
-from wengert.engine.control.values import is_number
 from wengert.engine.core.dtypes import NDARRAY
 from wengert.engine.core.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.engine.core.markup import in_notebook, short_table
 from wengert.engine.core.progress import Bar
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.core.tree import flatten, leaves, map_tree, paths
+from wengert.engine.transforms.arguments import is_number
 from wengert.parallel.identity import digest
 from wengert.train.agreement import checksum
 from wengert.train.checkpoint_files import Checkpoints

@@ -13,12 +13,12 @@ from typing import Any, cast
 import numpy as np
 
 from wengert.data import Dataset
-from wengert.engine.control.values import is_number
 from wengert.engine.core.errors import ShapeError, WengertError
 from wengert.engine.core.programs import ProgramError, UnreadableError, compiled, importing_from, run
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.core.tree import children, leaves
 from wengert.engine.ir.types import show
+from wengert.engine.transforms.arguments import is_number
 from wengert.optim import Optimiser
 from wengert.train.loop import steps_of
 from wengert.train.settings import Settings, SettingsError

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from wengert.compiler.codegen.module_builder import ModuleBuilder
 from wengert.compiler.llvm.ir_builder import I64, POINTER, SCALARS, Builder, Kind, Value, constant, constants
@@ -18,6 +18,7 @@ from wengert.compiler.schedule.register_tile import stride as distance
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.strides import pair_place
 from wengert.engine.core.dtypes import Dtype
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.nest.expression import Buffer, Expression, Load, Reduce, children, computed, indices_of
 from wengert.engine.nest.index import Computed, Digit, Dim, Index, Term
 from wengert.engine.nest.nest import Nest, Store

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from wengert.engine.core.dtypes import Dtype
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.shapes import Shape
 
 #: The first slots of the block of addresses; the arguments, constants and results of the program follow.

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from wengert.compiler.codegen.access import Point
 from wengert.compiler.codegen.expression import Evaluator
 from wengert.compiler.llvm.ir_builder import I64, Value, constant
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.nest.expression import Load, Reduce, is_check
 from wengert.engine.nest.index import Dim
 from wengert.engine.nest.limits import Limit, Limits, common, of_reduction, of_store

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from wengert.compiler import mathlib
 from wengert.compiler.llvm.ir_builder import Builder, Kind
@@ -14,6 +14,7 @@ from wengert.compiler.schedule.arena import Plan
 from wengert.compiler.schedule.layout import Layout
 from wengert.compiler.schedule.outline import NestArguments
 from wengert.compiler.schedule.schedule_nests import ScheduledNest
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.machine import costs
 from wengert.engine.machine.target import Target
 from wengert.engine.nest.expression import Buffer

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from typing import NamedTuple
 
 from wengert.compiler.codegen.access import Body, Point
 from wengert.compiler.codegen.expression import Evaluator
@@ -17,6 +16,7 @@ from wengert.compiler.schedule.outline import NestArguments
 from wengert.compiler.schedule.prefetch import computed_places
 from wengert.compiler.schedule.row_padding import is_padded
 from wengert.compiler.schedule.schedule import Schedule
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.machine import costs
 from wengert.engine.nest.index import Dim
 from wengert.engine.nest.nest import Nest

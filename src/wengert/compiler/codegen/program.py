@@ -18,7 +18,6 @@ from wengert.compiler.codegen.interface import ARENA, CALLBACK, POLL, STATUS
 from wengert.compiler.codegen.module_builder import ModuleBuilder, NestFunction
 from wengert.compiler.codegen.nest import emit_nest, write_nest
 from wengert.compiler.codegen.routine import emit_call
-from wengert.compiler.codegen.sort import emit_sort
 from wengert.compiler.codegen.subnormals import Flush
 from wengert.compiler.llvm.ir_builder import CONTROL_FLOW, I1, I64, POINTER, Builder, Kind, Value, constant
 from wengert.compiler.schedule.outline import NestArguments, nest_arguments, outline_key
@@ -220,6 +219,8 @@ class _StepEmitter:
         return not nest.dims or any(buffer in self.module.memory.scalars for buffer in passed.buffers)
 
     def _sort(self, step: Sort) -> None:
+        from wengert.compiler.codegen.sort import emit_sort  # few programs need it
+
         self.module.sorts += 1
         name = f"sort{self.module.sorts}"
         emit_sort(name, step, self.module)

@@ -7,7 +7,7 @@ import math
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from wengert.compiler import scalars
 from wengert.compiler.codegen.access import Offsets, Point, first_lanes
@@ -16,6 +16,7 @@ from wengert.compiler.codegen.expression import Evaluator
 from wengert.compiler.codegen.limits import limited_reduction
 from wengert.compiler.llvm.ir_builder import I64, Kind, Value, constant
 from wengert.compiler.schedule.schedule import Schedule
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.machine import costs
 from wengert.engine.nest.expression import Apply, Expression, Guard, Reduce, is_zero
 from wengert.engine.nest.index import Dim, Index, flatten

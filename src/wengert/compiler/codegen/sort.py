@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from wengert.compiler.codegen import radix_sort, sorting_network
 from wengert.compiler.codegen.module_builder import ModuleBuilder
@@ -11,6 +10,7 @@ from wengert.compiler.codegen.sort_words import Codec, resized
 from wengert.compiler.codegen.sorting_network import Network
 from wengert.compiler.llvm.ir_builder import I1, I64, POINTER, Builder, Kind, Value, constant, constants
 from wengert.compiler.schedule.plan_sorts import SortPlan, plan_sort
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.nest.nest import Sort
 
 _ZERO = constant(I64, 0)

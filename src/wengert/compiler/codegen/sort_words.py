@@ -7,13 +7,14 @@ of which those below the sign are turned where it is negative. -0 is 0, and NaN 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from wengert.compiler.llvm.ir_builder import SCALARS, Builder, Kind, Value, constant
 from wengert.compiler.schedule.plan_sorts import Words
 from wengert.engine.core.dtypes import BOOL, Dtype
+from wengert.engine.core.named_tuples import NamedTuple
 
 
 class Codec(NamedTuple):

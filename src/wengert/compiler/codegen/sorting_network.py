@@ -8,10 +8,10 @@ neighbouring words of one line, or a word of each of several lines. Steps over s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from wengert.compiler.codegen.sort_words import Item, above, exchanged, merged
 from wengert.compiler.llvm.ir_builder import I64, POINTER, Builder, Kind, Value, constant
+from wengert.engine.core.named_tuples import NamedTuple
 
 _WORDS, _POSITIONS = Value("%words", POINTER), Value("%positions", POINTER)
 _VECTORS, _LEVELS = Value("%vectors", I64), Value("%levels", I64)

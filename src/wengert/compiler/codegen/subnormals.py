@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import NamedTuple
 
 from wengert.compiler.llvm.ir_builder import Builder, Kind, Value, constant
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.machine.target import Target
 
 

@@ -7,7 +7,7 @@ import itertools
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from wengert.compiler.jit import Jitted, jit
 from wengert.compiler.unit import Unit
 from wengert.engine.core import tree
 from wengert.engine.core.errors import ArgumentError, message, name_of
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.ir.graph import Graph
 from wengert.engine.ir.types import TensorType
 from wengert.engine.machine.target import Target

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+
+from wengert.engine.core.named_tuples import NamedTuple
 
 
 class _Format(NamedTuple):

@@ -13,10 +13,10 @@ import struct
 import sys
 import time
 from pathlib import Path
-from typing import NamedTuple
 
 from wengert._version import __version__
 from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.private_files import (
     cache_folder,
     made_secret,

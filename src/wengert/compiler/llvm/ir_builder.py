@@ -6,11 +6,11 @@ import math
 import struct
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
 
 import numpy as np
 
 from wengert.engine.core.dtypes import Dtype
+from wengert.engine.core.named_tuples import NamedTuple
 
 #: LLVM's names of the element types.
 SCALARS: dict[Dtype, str] = {

@@ -9,7 +9,7 @@ import re
 import struct
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from wengert.compiler.llvm import disk_cache
 from wengert.compiler.llvm.binding import llvm
@@ -17,6 +17,7 @@ from wengert.compiler.llvm.host import borrowed, host, identity
 from wengert.compiler.llvm.ir_builder import CONTROL_FLOW
 from wengert.compiler.llvm.llvmlite_lock import TURN, in_own_context
 from wengert.engine.core.errors import WengertError, message
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.machine.target import Target
 
 _NUMBERS = itertools.count()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from wengert.compiler.llvm.ir_builder import Builder, Kind, Value, constant
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.machine.costs import DIVISION, FUNCTION, OPERATION_COSTS
 
 Number = int | float

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from wengert.compiler.passes.anti_dependences import written_copies
 from wengert.compiler.passes.fuse_consumers import fuse_consumers, same_domain
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.machine import costs
 from wengert.engine.machine.costs import cost
 from wengert.engine.nest.expression import (

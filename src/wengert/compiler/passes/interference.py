@@ -25,6 +25,8 @@ class Interference:
         self.program = program
         self.touched: dict[int, frozenset[Buffer]] = {}
         """The buffers that a step reads or writes."""
+        self.copies: dict[int, tuple[Buffer, Buffer] | None] = {}
+        """Source and target of a step that copies a whole buffer."""
         self.places: dict[Buffer, list[int]] = {}
         """The positions in the program of the steps that touch a buffer."""
         for position, step in enumerate(program.steps):
@@ -35,6 +37,7 @@ class Interference:
         inside = [self._note(inner) for block in inner_blocks(step) for inner in block]
         own = step.controls if isinstance(step, (Branch, While)) else ()
         leaf = () if inner_blocks(step) else (*reads(step), *writes(step))
+        self.copies[id(step)] = whole_copy(step)
         self.touched[id(step)] = buffers = frozenset(own).union(leaf, *inside)
         return buffers
 
@@ -49,7 +52,7 @@ class Interference:
         """
         last = max(self.places[buffer][-1] for buffer in first)
         begin = min(self.places[buffer][0] for buffer in second)
-        return last == begin and whole_copy(self.program.steps[last]) is not None
+        return last == begin and self.copies[id(self.program.steps[last])] is not None
 
 
 class _Pair:
@@ -60,7 +63,7 @@ class _Pair:
         places = {place for buffer in first | second for place in uses.places.get(buffer, ())}
         self.steps = [uses.program.steps[place] for place in sorted(places)]
         self.outputs = uses.program.outputs
-        self.touched = uses.touched
+        self.touched, self.copies = uses.touched, uses.copies
         self.side = {**dict.fromkeys(first, 0), **dict.fromkeys(second, 1)}
         self.conflicts = False
         self._cache: dict[tuple[int, Sides], Sides] = {}
@@ -108,7 +111,7 @@ class _Pair:
             before = live_before
 
     def _before_leaf(self, step: Step, live: Sides) -> Sides:
-        pair = whole_copy(step)
+        pair = self.copies[id(step)]
         if pair is not None and pair[0] in self.side and pair[1] in self.side:
             source, target = (self.side[buffer] for buffer in pair)
             return live if source == target else live - {target} | {source}

@@ -6,7 +6,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeGuard, cast
+from typing import Any, TypeGuard, cast
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from wengert.compiler.passes.constant_patterns import recognise_constant
 from wengert.compiler.passes.counters import combined, counters, stacked
 from wengert.compiler.scalars import COMPARISONS, NATIVE, is_native
 from wengert.engine.core.dtypes import BOOL, INT64, Dtype
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.engine.ir.types import TensorType
 from wengert.engine.nest.expression import (

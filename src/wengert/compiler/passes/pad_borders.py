@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
-from typing import NamedTuple, TypeGuard
+from typing import TypeGuard
 
 import numpy as np
 
 from wengert.compiler.passes.dim_classes import lane_class, ordinary_buffers
 from wengert.compiler.passes.split_phases import by_digit, by_phase, phases_of
 from wengert.engine.core.dtypes import BOOL
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.machine import costs
 from wengert.engine.machine.costs import operation_count
 from wengert.engine.nest.expression import (

@@ -12,9 +12,9 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import NamedTuple
 
 from wengert.engine.core.dtypes import BOOL, INT64
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.nest.expression import Apply, Buffer, Const, Expression, Iota, Rewriter
 from wengert.engine.nest.index import Computed, Dim, Index, Term
 from wengert.engine.nest.nest import (

@@ -10,11 +10,12 @@ import itertools
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from wengert.compiler.scalars import COMPARISONS
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.nest.expression import Apply, Buffer, Const, Expression, Load, children
 from wengert.engine.nest.nest import Nest, Program, Step, all_nests, map_nests, reads_whole
 from wengert.engine.nest.rewrite import renamed

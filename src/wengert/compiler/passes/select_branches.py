@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from wengert.compiler.scalars import COMPARISONS
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.machine.costs import operation_count
 from wengert.engine.nest.expression import (
     Apply,

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.nest.expression import Buffer, Expression, Load, Rewriter
 from wengert.engine.nest.index import Dim, Index
 from wengert.engine.nest.nest import (

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from wengert.compiler.passes.anti_dependences import written_copies
 from wengert.compiler.passes.interference import whole_copy
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.machine import costs
 from wengert.engine.nest.expression import Apply, Buffer, Const, Guard, Load, is_zero
 from wengert.engine.nest.index import Dim, Index, Term, condition_range, point_count

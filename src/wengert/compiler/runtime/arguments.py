@@ -8,20 +8,20 @@ import itertools
 import textwrap
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from types import FunctionType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from wengert.compiler.runtime import donation
 from wengert.engine.array.sparse import FROM_OUTSIDE, is_sparse
 from wengert.engine.boxes import Box
-from wengert.engine.control.values import is_number
 from wengert.engine.core import tree
 from wengert.engine.core.dtypes import DEFAULT_DTYPE, SEQUENCE, is_int64, is_plain, not_plain, show_integer
 from wengert.engine.core.errors import ArgumentError, DtypeError, RangeError, message
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.ir.types import TensorType, show, type_of
 from wengert.engine.memory import strides_of
-from wengert.engine.transforms.arguments import SETTING
+from wengert.engine.transforms.arguments import SETTING, is_number
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)

@@ -26,7 +26,7 @@ _CHECKS = {"check_bounds", "sparse_product"}
 """The operations that raise an error of their own."""
 _MOST_STEPS = 10_000
 """The most steps of a loop that is repeated: Python needs about a second for them."""
-_NUMPY_MESSAGE = re.compile(r"index -?\d+ is out of bounds for axis \d+ with size \d+")
+_NUMPY_MESSAGE = r"index -?\d+ is out of bounds for axis \d+ with size \d+"
 
 
 def explained(problem: IndexingError, graph: Graph, arguments: Mapping[Var, Any]) -> IndexingError:
@@ -68,7 +68,7 @@ def _located(problem: IndexError, equation: Equation) -> IndexingError | None:
             location = frame.f_locals["equation"].location
     if isinstance(problem, OutOfRangeError):
         return OutOfRangeError(located(str(problem), location))
-    words = _NUMPY_MESSAGE.search(str(problem))
+    words = re.search(_NUMPY_MESSAGE, str(problem))
     return _outside(words[0], location) if words else None
 
 

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from wengert.compiler.runtime.execute import address_of
-from wengert.engine.control.values import is_number
 from wengert.engine.core.dtypes import NDARRAY
 from wengert.engine.core.errors import ArgumentError, message
 from wengert.engine.ir.types import show
+from wengert.engine.transforms.arguments import is_number
 
 #: The number of donated arrays that are remembered before the freed ones are removed.
 _MANY = 1000

@@ -12,11 +12,11 @@ from typing import Any
 
 from wengert.engine.array.array import shows_box
 from wengert.engine.boxes import Box, Unsized
-from wengert.engine.control.carry import objects_behind
-from wengert.engine.control.values import is_number
 from wengert.engine.core import tree
 from wengert.engine.core.dtypes import is_int64
 from wengert.engine.core.errors import YIELDED, ConcreteError, DtypeError, message
+from wengert.engine.transforms.arguments import is_number
+from wengert.engine.transforms.closures import objects_behind
 
 
 def constants(leaves: Sequence[Any], structure: tree.Structure) -> dict[int, Any]:

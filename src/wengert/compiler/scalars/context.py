@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from wengert.compiler.llvm.ir_builder import Builder, Kind, Value, constant
 from wengert.compiler.mathlib.terms import symbol
 from wengert.engine.core.dtypes import Dtype
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.machine.costs import OPERATION_COSTS
 
 

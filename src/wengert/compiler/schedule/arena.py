@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from wengert.compiler.schedule.layout import Layout
 from wengert.compiler.schedule.registers import loop_scalars
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.nest.expression import Buffer
 from wengert.engine.nest.nest import (
     Branch,

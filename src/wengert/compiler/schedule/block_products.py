@@ -14,12 +14,13 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple, cast
+from typing import cast
 
 from wengert.compiler.passes.split_reductions import added_up
 from wengert.compiler.schedule.layout import Layout, linear, with_lanes, with_panels
 from wengert.compiler.schedule.schedule import vector_item_bytes
 from wengert.compiler.schedule.strides import joined_cost, joined_stores
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.machine import costs
 from wengert.engine.machine.costs import operation_count
 from wengert.engine.machine.target import Target

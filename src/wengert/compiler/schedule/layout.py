@@ -9,9 +9,9 @@ there is no such class, buffers are in row-major order.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from wengert.compiler.passes.dim_classes import lane_class, ordinary_buffers
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.machine import costs
 from wengert.engine.machine.target import Target
 from wengert.engine.nest.expression import Buffer

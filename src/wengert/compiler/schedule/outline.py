@@ -6,11 +6,12 @@ The turns of a Python loop are such nests: they are alike but for where they beg
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from wengert.compiler.schedule.layout import Layout, linear
 from wengert.compiler.schedule.likeness import Likeness
 from wengert.compiler.schedule.schedule import Schedule
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.nest.expression import Buffer, indices_of
 from wengert.engine.nest.index import Dim
 from wengert.engine.nest.nest import Nest

@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from wengert.compiler.schedule.block_products import blocked_product
 from wengert.compiler.schedule.layout import Layout, linear, with_lanes, with_panels
 from wengert.compiler.schedule.likeness import Likeness
 from wengert.compiler.schedule.loop_order import load_dims
 from wengert.compiler.schedule.schedule import choose_schedule, instruction_count
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.machine import costs
 from wengert.engine.machine.costs import operation_count
 from wengert.engine.machine.target import Target

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.machine import costs
 from wengert.engine.machine.target import Target
 from wengert.engine.nest.expression import Buffer

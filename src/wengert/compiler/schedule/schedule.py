@@ -6,7 +6,6 @@ import functools
 import math
 from collections.abc import Mapping
 from dataclasses import field
-from typing import NamedTuple
 
 from wengert.compiler.schedule.delay_stores import delays_stores
 from wengert.compiler.schedule.layout import Layout, linear
@@ -21,6 +20,7 @@ from wengert.compiler.schedule.register_tile import (
     transposed_dim,
 )
 from wengert.compiler.schedule.strides import joined_cost, joined_stores, pair_place
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.records import record
 from wengert.engine.machine import costs
 from wengert.engine.machine.target import Target

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from wengert.compiler.schedule.collapse import collapse_loops
 from wengert.compiler.schedule.layout import Layout
 from wengert.compiler.schedule.likeness import Likeness
 from wengert.compiler.schedule.prefetch import Prefetches
 from wengert.compiler.schedule.schedule import Schedule, choose_schedule
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.machine.target import Target
 from wengert.engine.nest.expression import Buffer
 from wengert.engine.nest.nest import Nest, Program, all_steps

@@ -6,7 +6,7 @@ import operator
 import typing
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from wengert.engine.array.views import Axes, AxesView, axes_between
 from wengert.engine.boxes import WINDOWS, Box, Unsized, boxed, concrete, selecting, snapshot
 from wengert.engine.core.dtypes import BOOL, INT64, dtype_of
 from wengert.engine.core.errors import ConcreteError, IndexingError, ShapeError, message
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.shapes import Shape, broadcast, shape_of, show, size
 from wengert.engine.ir.types import show as show_type
 from wengert.engine.memory import is_in_rows, jointly, lay, memory_of, outside, rows

@@ -18,12 +18,10 @@ from wengert.engine.core.parsing import expression_of, statements
 from wengert.engine.ir.types import show
 
 #: What a condition has that asks for the class of a value.
-_ASKING = re.compile(r"\b(?:isinstance|issubclass|type|hasattr|isscalar|__class__)\b")
-_KEYWORD = re.compile(r"got an unexpected keyword argument '(\w+)'")
-_MISFIT = re.compile(
-    r"(\w+|<lambda>)\(\) (?:missing \d+ required positional|takes .* (\d+) w(?:as|ere) given)"
-)
-_CONTAINERS = re.compile(r"'(list|tuple|dict)'|multiply sequence")
+_ASKING = r"\b(?:isinstance|issubclass|type|hasattr|isscalar|__class__)\b"
+_KEYWORD = r"got an unexpected keyword argument '(\w+)'"
+_MISFIT = r"(\w+|<lambda>)\(\) (?:missing \d+ required positional|takes .* (\d+) w(?:as|ere) given)"
+_CONTAINERS = r"'(list|tuple|dict)'|multiply sequence"
 
 
 def note(problem: Exception, transform: str) -> None:
@@ -73,7 +71,7 @@ def _asked(frame: FrameType) -> ast.expr | None:
             named = [
                 name for call in calls for name in getattr(getattr(call, "__code__", None), "co_names", ())
             ]
-            if isinstance(node, ast.Match) or _ASKING.search(" ".join([ast.unparse(condition), *named])):
+            if isinstance(node, ast.Match) or re.search(_ASKING, " ".join([ast.unparse(condition), *named])):
                 for name in ast.walk(condition):
                     if isinstance(name, ast.Name | ast.Attribute) and isinstance(value_of(name, frame), Box):
                         return name
@@ -84,7 +82,7 @@ def _of_line(problem: Exception, frame: FrameType, transform: str) -> str:
     """Return the note of an error of an operation of Python's, or of a call."""
     if not isinstance(problem, TypeError | AttributeError):
         return ""
-    if found := _KEYWORD.search(str(problem)):
+    if found := re.search(_KEYWORD, str(problem)):
         advice = instead_of_option(found[1], ("axis", "keepdims", "shape", "dtype"))
         return advice and f"{advice}: functions and methods have NumPy's parameters"
     for part in ast.iter_child_nodes(expression_of(frame) or ast.Pass()):
@@ -95,7 +93,7 @@ def _of_line(problem: Exception, frame: FrameType, transform: str) -> str:
             return f"{name} is None here: a function without return gives None"
         if (
             isinstance(problem, TypeError)
-            and _CONTAINERS.search(str(problem))
+            and re.search(_CONTAINERS, str(problem))
             and isinstance(value, list | tuple | dict)
         ):
             inside = f", whose elements {transform} follows" if _holds_box(value) else ""
@@ -107,7 +105,7 @@ def _of_line(problem: Exception, frame: FrameType, transform: str) -> str:
 
 def _of_call(problem: Exception, frames: list[FrameType]) -> str:
     """Return the note of a call of the user's function with too few or too many arguments."""
-    found = _MISFIT.search(str(problem)) if isinstance(problem, TypeError) else None
+    found = re.search(_MISFIT, str(problem)) if isinstance(problem, TypeError) else None
     if found is None or not frames or is_users(frames[-1].f_code):
         return ""
     name = "f" if found[1] == "<lambda>" else found[1]

@@ -11,12 +11,13 @@ import functools
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 
 from wengert.engine.boxes import Box, concrete
 from wengert.engine.core.dtypes import NDARRAY
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.shapes import Shape
 from wengert.engine.memory import is_strided, lay_new, memory_of, strides_of, with_strides
 

@@ -84,7 +84,7 @@ _PACKAGES = {"scipy": "SciPy", "sklearn": "scikit-learn"}
 _SIZE = "a size must be known: name it in static_argnums of wg.jit, or take it from a shape, such as len(x)"
 #: The hint for a range with an unknown end or step.
 RANGE = f"write start + step * np.arange(n) for a known n; {_SIZE}"
-_STATIC = re.compile(r"name (\w+) in static_argnums of wg\.jit")
+_STATIC = r"name (\w+) in static_argnums of wg\.jit"
 _AS_IT_IS = "leave an array as it is, or write wengert.numpy.asarray, which also takes lists of values"
 _OF_SIZE = """zeros ones empty eye identity tri linspace logspace geomspace tile repeat reshape resize broadcast_to
     split array_split indices"""
@@ -182,7 +182,7 @@ def without_derivative(function: Any, has_value: bool) -> tuple[str, str] | None
 
 def advised(hint: str) -> str:
     """Return a hint as it is in a traced graph; elsewhere without static arguments, which only `jit` has."""
-    return hint if RUNNING.traced else _STATIC.sub(r"let \1 be a number that no transform follows", hint)
+    return hint if RUNNING.traced else re.sub(_STATIC, r"let \1 be a number that no transform follows", hint)
 
 
 def way_out(operation: str) -> str:

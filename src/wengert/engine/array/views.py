@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from wengert.engine.boxes import Box, Lens, View, boxed
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.shapes import Shape, shape_of
 from wengert.engine.ops.shape import (
     Index,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from wengert.engine.control import matrix_exponential as matrix_exponential
 from wengert.engine.control.checkpoint import checkpoint, stop_gradient
 from wengert.engine.control.cond import cond
 from wengert.engine.control.custom_derivatives import custom_jvp, custom_vjp

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import threading
-import types
-from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
-from wengert.engine.boxes import RUNNING, Box, on_graph, own
+from wengert.engine.boxes import on_graph, own
 from wengert.engine.control.subgraphs import convert_outputs, dependents
 from wengert.engine.control.values import fit, flatten_numbers, separate, settle
 from wengert.engine.core import tree
@@ -138,40 +135,3 @@ def _staging(draft: _Draft | None) -> Generator[None]:
         yield
     finally:
         _STAGING.draft = before
-
-
-# -- closures --------------------------------------------------------------------------------------------
-
-_MAX_OBJECTS = 10_000
-"""Objects that the search visits at most, the nearest first."""
-
-
-def objects_behind(value: Any) -> Iterator[Any]:
-    """Yield a value and the objects that it refers to or closes over, the nearest first; boxes are not opened."""
-    waiting, seen = deque([value]), {id(value): value}
-    while waiting:
-        item = waiting.popleft()
-        yield item
-        for referent in () if isinstance(item, Box) else _referents(item):
-            if len(seen) == _MAX_OBJECTS:
-                break
-            if id(referent) not in seen:
-                seen[id(referent)] = referent
-                waiting.append(referent)
-
-
-def _referents(value: Any) -> Sequence[Any]:
-    """Return the objects that a value refers to, without those that it refers to by name only."""
-    if isinstance(value, (type, types.ModuleType, types.CodeType)):
-        return ()
-    if isinstance(value, types.FunctionType):
-        return value.__closure__ or (), value.__defaults__ or (), value.__kwdefaults__ or ()
-    return gc.get_referents(value)
-
-
-def closes_over_graph(*functions: Callable[..., Any]) -> bool:
-    """Return whether a function closes over a value of which only the type is known."""
-    if not RUNNING.traced:
-        return False
-    objects = (item for function in functions for item in objects_behind(function))
-    return any(isinstance(item, Box) and on_graph(item) for item in objects)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any
 
 from wengert.engine.boxes import Box, own, rests_on
 from wengert.engine.control.recomputed import computed_again
@@ -36,7 +36,6 @@ from wengert.engine.control.values import (
     bytes_of,
     check_same_types,
     flatten_numbers,
-    is_number,
     pack,
     predicate,
     program_types,
@@ -48,6 +47,7 @@ from wengert.engine.core import tree
 from wengert.engine.core.calls import advising
 from wengert.engine.core.dtypes import dtype_of, is_inexact
 from wengert.engine.core.errors import ArgumentError, DtypeError, GraphError, message
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.ir.graph import Graph, Var
 from wengert.engine.ir.types import TensorType
@@ -57,6 +57,7 @@ from wengert.engine.ops.conversion import stop_gradient_primitive
 from wengert.engine.ops.shape import reshape
 from wengert.engine.primitive import HigherOrder, Primitive, primitive
 from wengert.engine.transforms.algebras import Algebra
+from wengert.engine.transforms.arguments import is_number
 from wengert.engine.transforms.staging import evaluate, stage
 from wengert.engine.transforms.tape import LinearTrace
 

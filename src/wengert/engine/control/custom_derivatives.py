@@ -30,7 +30,6 @@ from wengert.engine.control.values import (
     fit,
     flatten_numbers,
     is_followable,
-    is_number,
     pack,
     strong,
     zeros,
@@ -59,6 +58,7 @@ from wengert.engine.primitive import (
     Primitive,
     primitive,
 )
+from wengert.engine.transforms.arguments import is_number
 from wengert.engine.transforms.batching import Batched, BatchTrace
 from wengert.engine.transforms.reverse_mode import type_of_value, unbroadcast, walk_back
 from wengert.engine.transforms.staging import GraphTrace, evaluate, stage

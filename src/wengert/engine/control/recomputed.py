@@ -8,10 +8,10 @@ numbers of turns, from operands that no turn changes, from other values that are
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
 
 from wengert.engine.control.values import bytes_of
 from wengert.engine.core.dtypes import is_inexact
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.ir.graph import Equation, Graph, Literal, Var
 
 #: Operations that take as long as a read. Arrays of floats would be written down again.

@@ -8,10 +8,11 @@ graph holds for these values only, and is never evaluated for others.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from wengert.engine.boxes import concrete, recording, running
 from wengert.engine.core.dtypes import dtype_of, is_inexact
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.shapes import Shape, shape_of
 from wengert.engine.ir.graph import Graph, Var
 from wengert.engine.ir.types import type_of

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.engine.boxes import Box, inside_transform, on_graph, own
-from wengert.engine.control.carry import Carry, Staged, closes_over_graph
+from wengert.engine.control.carry import Carry, Staged
 from wengert.engine.control.checkpointed_scan import checkpointed_scan_primitive
 from wengert.engine.control.scan_primitive import scan_primitive
 from wengert.engine.control.subgraphs import Values
@@ -21,6 +21,7 @@ from wengert.engine.core.errors import RETURNED, ArgumentError, ShapeError, mess
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.ir.types import TensorType, show
 from wengert.engine.ops.shape import concatenate, slice_, whole
+from wengert.engine.transforms.closures import closes_over_graph
 
 
 @advising("wg.scan(f, init, xs) with f(carry, x) -> (carry, y)")

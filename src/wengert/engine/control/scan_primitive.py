@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -41,6 +41,7 @@ from wengert.engine.control.tapes import Threaded, free_of
 from wengert.engine.control.values import check_same_types, program_types, strong, zeros
 from wengert.engine.core.dtypes import INT64
 from wengert.engine.core.errors import GraphError, message
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.ir.graph import Graph, Literal, Var
 from wengert.engine.ir.types import TensorType, show, type_of

@@ -9,9 +9,10 @@ import numpy as np
 
 from wengert.engine.boxes import on_graph, own
 from wengert.engine.control.bounded_scan import bounded_scan_primitive, ended
-from wengert.engine.control.carry import Carry, closes_over_graph
+from wengert.engine.control.carry import Carry
 from wengert.engine.control.values import flatten_numbers, predicate, stack
 from wengert.engine.core import tree
+from wengert.engine.transforms.closures import closes_over_graph
 from wengert.engine.transforms.staging import evaluate, stage
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from wengert.engine.boxes import running, state_of
 from wengert.engine.control.tapes import Recorder, Tape, Threaded, recorded
 from wengert.engine.control.values import bytes_of, fit, padded, strong, zeros
 from wengert.engine.core.dtypes import BOOL, is_inexact
 from wengert.engine.core.errors import LostDerivativeError, message
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.ir.graph import Equation, Graph, Literal, Var
 from wengert.engine.ir.types import TensorType, show, type_of

@@ -11,13 +11,14 @@ from __future__ import annotations
 import contextlib
 import contextvars
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from wengert.engine.boxes import Box
 from wengert.engine.control.values import bytes_of, zeros
 from wengert.engine.core.dtypes import INT64, Dtype
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.shapes import Shape, size
 from wengert.engine.ir.types import TensorType
 from wengert.engine.nest.lowering import ControlFlow

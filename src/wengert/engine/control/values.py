@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from wengert.engine.boxes import Box, below, concrete, own
 from wengert.engine.core import tree
 from wengert.engine.core.dtypes import PYTHON_TYPE, check_plain, dtype_of, is_inexact
 from wengert.engine.core.errors import ArgumentError, DtypeError, GraphError, ShapeError, message
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.shapes import shape_of, size
 from wengert.engine.ir.graph import Graph
 from wengert.engine.ir.types import TensorType, promote, show, type_of
@@ -19,8 +20,7 @@ from wengert.engine.ops.arithmetic import multiply
 from wengert.engine.ops.comparison import not_equal
 from wengert.engine.ops.conversion import cast
 from wengert.engine.ops.shape import concatenate, reshape
-
-_NUMBERS = (Box, np.ndarray, np.generic, bool, int, float, complex)
+from wengert.engine.transforms.arguments import is_number
 
 
 def program_types(operation: str, program: Graph, types: Sequence[TensorType]) -> tuple[TensorType, ...]:
@@ -35,11 +35,6 @@ def check_same_types(
     """Raise `GraphError` where types differ in more than whether they are weak."""
     if [type_[:2] for type_ in actual] != [type_[:2] for type_ in expected]:
         raise GraphError(message(operation, f"{what} must be {show(*expected)}", show(*actual)))
-
-
-def is_number(leaf: Any) -> bool:
-    """Return whether a leaf is an array or a number, and not a setting such as a string."""
-    return isinstance(leaf, _NUMBERS)
 
 
 def is_followable(leaf: Any) -> bool:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from wengert.engine.boxes import Box, concrete, inside_transform, on_graph
 from wengert.engine.control.bounded_scan import ENDLESS, ended, pull_bounded
-from wengert.engine.control.carry import Carry, Staged, closes_over_graph
+from wengert.engine.control.carry import Carry, Staged
 from wengert.engine.control.checkpointed_scan import pullback_of
 from wengert.engine.control.cond import choose
 from wengert.engine.control.scan import scan_carry
@@ -53,6 +53,7 @@ from wengert.engine.core.errors import (
     message,
     user_location,
 )
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.ir.graph import Graph, Var
 from wengert.engine.ir.types import TensorType, show, type_of
@@ -61,6 +62,7 @@ from wengert.engine.ops.comparison import logical_and
 from wengert.engine.ops.reduction import reduce_any
 from wengert.engine.primitive import HigherOrder, Primitive, primitive
 from wengert.engine.transforms.algebras import Algebra
+from wengert.engine.transforms.closures import closes_over_graph
 from wengert.engine.transforms.staging import evaluate, stage
 
 

@@ -7,7 +7,9 @@ import functools
 import importlib.util
 import os
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+from wengert.engine.core.named_tuples import NamedTuple
 
 
 class ThreadNumber(NamedTuple):

@@ -36,8 +36,8 @@ _NEEDLESS = {
     "cache": "compiled programs are kept on disk",
     "params": "optimiser.init takes the model, and optimiser.update returns the next one",
 }
-_UNEXPECTED = re.compile(r"got an unexpected keyword argument '(\w+)'")
-_BINDING = re.compile(r"\(\) (?:got |takes |missing )")
+_UNEXPECTED = r"got an unexpected keyword argument '(\w+)'"
+_BINDING = r"\(\) (?:got |takes |missing )"
 
 
 def add_notes(problem: Exception, operation: str) -> None:
@@ -61,7 +61,7 @@ def advising(usage: str) -> Callable[[FunctionT], FunctionT]:
                 return function(*arguments, **options)
             except Exception as problem:
                 own = problem.__traceback__
-                if own is not None and own.tb_next is None and _BINDING.search(str(problem)):
+                if own is not None and own.tb_next is None and re.search(_BINDING, str(problem)):
                     problem.add_note(_misfit(function, usage, str(problem)))
                 add_notes(problem, getattr(function, "__name__", ""))
                 raise
@@ -76,7 +76,7 @@ def _misfit(function: Callable[..., Any], usage: str, text: str) -> str:
     full = inspect.signature(function)
     parameters = [part.replace(annotation=part.empty) for part in full.parameters.values()]
     shown = full.replace(parameters=parameters, return_annotation=full.empty)
-    unexpected = _UNEXPECTED.search(text)
+    unexpected = re.search(_UNEXPECTED, text)
     advice = instead_of_option(unexpected[1], full.parameters) if unexpected else ""
     advice = f"{advice}, as in {usage}" if advice else f"write {usage}"
     return f"{getattr(function, '__name__', '')}: {advice}; its parameters are {shown}"

@@ -18,7 +18,6 @@ import itertools
 import os
 import re
 import sys
-import sysconfig
 from collections.abc import Callable, Iterator
 from types import CodeType, FrameType, TracebackType
 from typing import Any
@@ -30,15 +29,14 @@ from wengert.engine.core.notebooks import readable, source_line
 
 _PACKAGE = os.path.abspath(__file__).removesuffix(os.path.join("engine", "core", "errors.py"))
 #: The user's line at the end of a message; a cell of a notebook with its source.
-_LOCATION = re.compile(r" \[(?:cell \d+, line \d+: .*|[^\[\]]*)\]$")
+_LOCATION = r" \[(?:cell \d+, line \d+: .*|[^\[\]]*)\]$"
 #: The command line, which is not the user's code.
 _COMMAND = os.path.join(_PACKAGE, "app", "cli.py")
-_PATHS = sysconfig.get_paths()
-_STANDARD = (*{_PATHS[kind] + os.sep for kind in ("stdlib", "platstdlib")}, "<frozen ")
+_STANDARD = (os.path.dirname(os.__file__) + os.sep, "<frozen ")
 #: Wengert's files, whose frames a search for the user's passes: a trace has a hundred of them above each operation.
 _passed: set[str] = set()
 #: Files of installed packages, under the interpreter's own paths or in an environment.
-_SITES = re.compile(r".*[/\\](?:site|dist)-packages[/\\](.*)")
+_SITES = r".*[/\\](?:site|dist)-packages[/\\](.*)"
 
 
 class WengertError(Exception):
@@ -230,13 +228,13 @@ def methods_inside() -> list[tuple[Any, str]]:
 def _is_foreign(filename: str, function: str) -> bool:
     """Return whether code is of Wengert, Python, an installed package, or a constructor that `dataclasses` wrote."""
     generated = filename == "<string>" and function == "__init__"
-    return generated or filename.startswith((_PACKAGE, *_STANDARD)) or _SITES.match(filename) is not None
+    return generated or filename.startswith((_PACKAGE, *_STANDARD)) or re.match(_SITES, filename) is not None
 
 
 @functools.lru_cache(maxsize=4096)
 def installed_file(filename: str) -> str:
     """Return a file's path in an installed package, or an empty string; NumPy does not count as a package."""
-    match = None if filename.startswith(_PACKAGE) else _SITES.match(filename)
+    match = None if filename.startswith(_PACKAGE) else re.match(_SITES, filename)
     file = "" if match is None else match[1].replace(os.sep, "/")
     return "" if file.startswith("numpy/") else file
 
@@ -403,7 +401,7 @@ def split_location(text: str) -> tuple[str, str]:
         >>> split_location("exp: that does not work. [user.py:12]")
         ('exp: that does not work.', ' [user.py:12]')
     """
-    match = _LOCATION.search(text)
+    match = re.search(_LOCATION, text)
     return (text[: match.start()], match[0]) if match else (text, "")
 
 

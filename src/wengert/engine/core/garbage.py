@@ -22,3 +22,17 @@ def collector_paused() -> Generator[None]:
         yield
     finally:
         gc.enable()
+
+
+@contextlib.contextmanager
+def loading_modules() -> Generator[None]:
+    """Keep the collector from running while modules load, and from visiting them all once it runs again.
+
+    What lives by then counts as old. Only `gc.freeze` moves objects so far without visiting them; ``gc.unfreeze`` would
+    also release what a program froze itself, which is therefore left alone.
+    """
+    with collector_paused():
+        yield
+        if not gc.get_freeze_count():
+            gc.freeze()
+            gc.unfreeze()

@@ -15,7 +15,7 @@ from types import FrameType, TracebackType
 from typing import Any
 
 _ADJOINT = "adjoint of "
-_CELL_LINE = re.compile(r"cell (\d+), line (\d+)")
+_CELL_LINE = r"cell (\d+), line (\d+)"
 _INSIDE = frozenset({"wengert", "IPython", "ipykernel"})
 """Packages whose frames are left out of a short traceback."""
 
@@ -79,7 +79,7 @@ def readable_file(file: str) -> str:
 
 def source_line(location: str) -> str:
     """Return the source of a line of a cell, such as ``cell 3, line 2``; an empty string for other locations."""
-    match = _CELL_LINE.fullmatch(location)
+    match = re.fullmatch(_CELL_LINE, location)
     history = getattr(getattr(shell(), "history_manager", None), "input_hist_parsed", [])
     if match is None or int(match[1]) >= len(history):
         return ""

@@ -7,10 +7,11 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from wengert.engine.core import notebooks
 from wengert.engine.core.helper_threads import start
+from wengert.engine.core.named_tuples import NamedTuple
 
 DELAY = 1.0
 """Seconds before a bar appears: short work shows nothing."""

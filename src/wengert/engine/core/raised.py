@@ -6,9 +6,9 @@ import builtins
 import contextlib
 import copy
 import threading
-from typing import NamedTuple
 
 from wengert.engine.core.errors import LimitError
+from wengert.engine.core.named_tuples import NamedTuple
 
 
 class _Origin(NamedTuple):

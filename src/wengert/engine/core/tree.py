@@ -11,12 +11,13 @@ import functools
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import is_
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from wengert.engine.core.calls import UNSET
 from wengert.engine.core.dtypes import NDARRAY, SEQUENCE
 from wengert.engine.core.errors import ArgumentError, message
 from wengert.engine.core.labelled import Labels, is_labelled, values_of
+from wengert.engine.core.named_tuples import NamedTuple
 
 
 class Structure(NamedTuple):

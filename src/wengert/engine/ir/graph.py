@@ -70,6 +70,14 @@ class Equation:
             yield from graphs_in(param)
 
 
+def equations_of(graph: Graph, inside: bool = False) -> Iterator[tuple[Equation, bool]]:
+    """Yield the equations of a graph and of inner graphs, each with whether it lies in an inner graph."""
+    for equation in graph.equations:
+        yield equation, inside
+        for inner in equation.graphs():
+            yield from equations_of(inner, True)
+
+
 def graphs_in(param: Any) -> Iterator[Graph]:
     """Yield the graphs in a parameter."""
     if isinstance(param, Graph):

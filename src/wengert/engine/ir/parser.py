@@ -7,12 +7,13 @@ import base64
 import itertools
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
 from wengert.engine.core.dtypes import FROM_SHORT_NAME, Dtype
 from wengert.engine.core.errors import GraphError, message
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.shapes import size
 from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.engine.ir.opaque import find

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from wengert.engine.core.dtypes import BOOL, DEFAULT_DTYPE, PYTHON_TYPE, SHORT_NAMES, Dtype, dtype_of
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.shapes import Shape, shape_of
 
 

@@ -9,9 +9,10 @@ one affine expression ``offset + sum_d coefficient_d * d`` for each axis of the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from wengert.engine.core.errors import ShapeError, message
+from wengert.engine.core.named_tuples import NamedTuple
 
 Affine: TypeAlias = tuple[int, tuple[tuple[int, int], ...]]
 Access: TypeAlias = tuple[Affine, ...]

@@ -375,7 +375,7 @@ class CostModel:
 
 
 #: The model that every pass reads, as ``costs.COSTS``.
-COSTS = CostModel()
+COSTS: CostModel = object.__new__(CostModel)  # its fields are the class's defaults: nothing to set
 
 
 def operation_count(nest: Nest) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import NamedTuple
+
+from wengert.engine.core.named_tuples import NamedTuple
 
 _CACHES = Path("/sys/devices/system/cpu")
 #: Bytes of the first and the second level where the system reports none: those of x86-64 servers since 2017.

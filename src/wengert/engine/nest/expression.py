@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from wengert.engine.core.dtypes import INT64, Dtype
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.records import record
 from wengert.engine.core.shapes import Shape
 from wengert.engine.nest.index import Computed, Digit, Dim, Index, Term
@@ -292,6 +293,8 @@ def walk(
 def _facts_of(node: Expression) -> Facts:
     children = _children(node)
     inside = [child.facts for child in children]
+    if isinstance(node, Apply) and len(inside) == 1:
+        return inside[0]._replace(children=children, depth=1 + inside[0].depth)
     buffers = dict.fromkeys(buffer for facts in inside for buffer in facts.buffers)
     indices = list(indices_of(node))
     dims = {dim for index in indices for dim in index.dims()}
@@ -381,14 +384,14 @@ class Rewriter:
     Args:
         change: called with each rebuilt node; what it returns takes the node's place.
         replace_term: the index that stands for a term of indices; None keeps it.
-        concerns: whether there may be something to change in a node with these facts.
+        concerns: whether there may be something to change in a node with these facts; None for every node.
     """
 
     def __init__(
         self,
         change: Callable[[Expression], Expression] = lambda node: node,
         replace_term: Callable[[Term], Index | None] = lambda term: None,
-        concerns: Callable[[Facts], bool] = lambda facts: True,
+        concerns: Callable[[Facts], bool] | None = None,
     ) -> None:
         self.change = change
         self.replace_term = replace_term
@@ -399,7 +402,7 @@ class Rewriter:
         """Return the expression rebuilt."""
         entry = self._done.get(id(node))
         if entry is None:
-            new = self._changed(node) if self.concerns(node.facts) else node
+            new = self._changed(node) if self.concerns is None or self.concerns(node.facts) else node
             entry = self._done[id(node)] = (node, new)
         return entry[1]
 

@@ -7,9 +7,9 @@ elsewhere: its condition limits the positions that count.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from wengert.engine.core.dtypes import INT64
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.nest.expression import (
     Apply,
     Buffer,

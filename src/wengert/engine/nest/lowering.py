@@ -14,12 +14,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from wengert.engine.core.dtypes import BOOL, INT64, Dtype, show_integer
 from wengert.engine.core.errors import RangeError, message
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.records import record
 from wengert.engine.core.shapes import Shape
 from wengert.engine.ir.types import TensorType

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field, replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.records import record
 from wengert.engine.nest.expression import Buffer, Expression, Load, Reduce, computed, walk
 from wengert.engine.nest.index import Dim, Index
@@ -55,6 +56,8 @@ class Nest:
 
     def writes(self) -> list[Buffer]:
         """Return the buffers that it writes."""
+        if len(self.stores) == 1:  # mostly
+            return [self.stores[0].buffer]
         return list(dict.fromkeys(store.buffer for store in self.stores))
 
     def own_dims(self) -> set[Dim]:

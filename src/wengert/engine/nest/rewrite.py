@@ -25,7 +25,7 @@ from wengert.engine.nest.nest import (
 def rewrite_step(
     step: Step,
     change: Callable[[Expression], Expression],
-    concerns: Callable[[Facts], bool] = lambda facts: True,
+    concerns: Callable[[Facts], bool] | None = None,
 ) -> Step:
     """Return a step with every node of its expressions changed, those in the steps inside it included.
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.shapes import Shape
 from wengert.engine.ir.types import TensorType
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import weakref
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from wengert.engine.boxes import Box, Lens, View, boxed, unrecorded
 from wengert.engine.core.dtypes import NUMPY_VALUE, PYTHON_TYPE, dtype_of
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.shapes import Shape, shape_of
 from wengert.engine.ir.types import TensorType, promote, type_of
 from wengert.engine.ops.conversion import cast, python_number

@@ -7,12 +7,13 @@ import math
 import re
 from collections.abc import Callable, Hashable
 from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from wengert.engine.boxes import Box, Trace, running
 from wengert.engine.core.dtypes import DEFAULT_DTYPE, NUMPY_VALUE, Dtype
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.parsing import expression
 from wengert.engine.core.shapes import Shape
 from wengert.engine.ir.types import TensorType, type_of

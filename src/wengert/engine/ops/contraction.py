@@ -13,12 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, reduce
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from wengert.engine.core.dtypes import BOOL, dtype_of
 from wengert.engine.core.errors import ShapeError, message
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.shapes import Shape, shape_of
 from wengert.engine.ir.types import TensorType, promote, show
 from wengert.engine.kernels.contract import check_access

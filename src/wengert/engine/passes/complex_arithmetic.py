@@ -12,11 +12,12 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from wengert.engine.core.dtypes import dtype_of
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.ops import arithmetic, comparison, reduction
 from wengert.engine.ops.arithmetic import absolute, copysign, multiply_no_nan

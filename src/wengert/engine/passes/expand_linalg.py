@@ -10,14 +10,13 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var
+from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var, equations_of
 from wengert.engine.ir.types import TensorType
 from wengert.engine.machine import costs
 from wengert.engine.nest.lowering import OnHost
 from wengert.engine.passes.fast_transforms import is_native
 from wengert.engine.passes.native_linalg import (
     WITH_LOOPS,
-    equations_of,
     has_banded_routine,
     has_loops,
     native_equations,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var
+from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var, equations_of
 from wengert.engine.nest.lowering import ControlFlow
-from wengert.engine.passes.native_linalg import equations_of
 from wengert.engine.passes.rewrite import inlined, with_programs
 from wengert.engine.passes.simplify import simplify
 from wengert.engine.primitive import REGISTRY

@@ -11,10 +11,11 @@ import operator
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.engine.passes.rewrite import with_programs
 from wengert.engine.passes.simplify import simplify

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from wengert.engine.core.dtypes import is_inexact
-from wengert.engine.ir.graph import Equation, Graph
+from wengert.engine.ir.graph import Equation
 from wengert.engine.ir.types import TensorType
 from wengert.engine.kernels import lapack
 from wengert.engine.machine import costs
@@ -91,14 +91,6 @@ def has_banded_routine(equation: Equation) -> bool:
     if equation.primitive != "solve_banded" or not takes_banded_factors(equation):
         return False
     return equation.operands[0].type.dtype.kind == "f" and lapack.is_available()
-
-
-def equations_of(graph: Graph, inside: bool = False) -> Iterator[tuple[Equation, bool]]:
-    """Yield the equations of a graph and of inner graphs, each with whether it lies in an inner graph."""
-    for equation in graph.equations:
-        yield equation, inside
-        for inner in equation.graphs():
-            yield from equations_of(inner, True)
 
 
 def blocks_of(matrix: TensorType) -> Blocks:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from wengert.engine.core.dtypes import dtype_of, is_complex
-from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var
+from wengert.engine.core.named_tuples import NamedTuple
+from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var, equations_of
 from wengert.engine.kernels import lapack
 from wengert.engine.machine import costs
 from wengert.engine.ops.linalg.blocked import Blocks
@@ -20,7 +21,6 @@ from wengert.engine.ops.linalg.square import swapped
 from wengert.engine.passes.native_linalg import (
     OF_FACTORS,
     ROUTINES,
-    equations_of,
     has_banded_routine,
     native_equations,
     takes_banded_factors,

@@ -35,14 +35,7 @@ from wengert.engine.transforms.staging import stage
 
 def split_complex(graph: Graph) -> Graph:
     """Return the graph on real values; inputs and outputs that are complex get a last axis with their two parts."""
-    return simplify(_Splitter(graph).outer()) if _has_complex(graph) else graph
-
-
-def _has_complex(graph: Graph) -> bool:
-    values = itertools.chain(graph.defined(), graph.outputs)
-    return any(is_complex(value.type.dtype) for value in values) or any(
-        map(_has_complex, itertools.chain.from_iterable(equation.graphs() for equation in graph.equations))
-    )
+    return simplify(_Splitter(graph).outer())
 
 
 def _part_type(type_: TensorType) -> TensorType:

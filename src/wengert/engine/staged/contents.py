@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from wengert.engine.boxes import Box, concrete, own
-from wengert.engine.control.values import is_number, padded
+from wengert.engine.control.values import padded
 from wengert.engine.core import tree
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.ir.types import TensorType, type_of
 from wengert.engine.staged import shrunk
@@ -18,6 +19,7 @@ from wengert.engine.staged.aliases import linked
 from wengert.engine.staged.nullable import Maybe, expanded, settled
 from wengert.engine.staged.regions import UNBOUND, Growth, Items, Place, Region, Unsure, known, root_of
 from wengert.engine.staged.shrunk import is_shrunk, packed
+from wengert.engine.transforms.arguments import is_number
 
 
 class Leaf(NamedTuple):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
 from wengert.engine.boxes import RUNNING, Box, concrete
 from wengert.engine.control.recording import Recorder
 from wengert.engine.core.dtypes import INT64
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.engine.ir.types import TensorType
 from wengert.engine.staged.regions import FLOW

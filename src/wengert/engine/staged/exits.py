@@ -9,8 +9,9 @@ from __future__ import annotations
 import ast
 import itertools
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.staged.places import placed
 
 #: The variables of a function that say whether it has returned, and what.

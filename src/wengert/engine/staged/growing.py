@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import CellType, FunctionType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from wengert.engine.boxes import OBSERVED, Box, concrete
 from wengert.engine.control.values import bytes_of
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.ir.types import TensorType
 from wengert.engine.ops.cells import cells, kind_of, packed

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 from wengert.engine.boxes import Box, Unsized
 from wengert.engine.control.values import zeros
 from wengert.engine.core.dtypes import PYTHON_TYPE
 from wengert.engine.core.errors import LimitError
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.ir.types import TensorType, show, type_of
 from wengert.engine.ops.cells import kind_of, strong

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from wengert.engine.boxes import RUNNING, Box, below, caught_error, loss_of
-from wengert.engine.control.values import is_number
 from wengert.engine.core import tree
 from wengert.engine.core.errors import (
     ArgumentError,
@@ -34,6 +33,7 @@ from wengert.engine.staged.nullable import is_nullable
 from wengert.engine.staged.numbers import check_behind, is_narrow
 from wengert.engine.staged.regions import FLOW
 from wengert.engine.staged.texts import texts, writes
+from wengert.engine.transforms.arguments import is_number
 from wengert.engine.transforms.builtin_names import LOSSES
 from wengert.engine.transforms.staging import FINISHING, GraphTrace, all_hold
 

@@ -7,13 +7,13 @@ from collections.abc import Collection, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import CellType, FunctionType
-from typing import Any, NamedTuple
+from typing import Any
 from typing import cast as cast_to
 
 from wengert.engine.boxes import OBSERVED, RUNNING, Box, Trace, Unsized, boxed
-from wengert.engine.control.values import is_number
 from wengert.engine.core import tree
 from wengert.engine.core.errors import StagingError, message
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.ir.types import TensorType, show, type_of
 from wengert.engine.ops.cells import are_cells, cells, kind_of, packed
 from wengert.engine.ops.conversion import cast
@@ -31,6 +31,7 @@ from wengert.engine.staged.objects import (
     restore,
 )
 from wengert.engine.staged.texts import text_of
+from wengert.engine.transforms.arguments import is_number
 
 
 class _Unbound:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from wengert.engine.boxes import OBSERVED, Box, concrete
-from wengert.engine.control.values import is_number, settle
+from wengert.engine.control.values import settle
 from wengert.engine.core.copied_files import is_copied_file
 from wengert.engine.core.errors import WengertError
 from wengert.engine.ir.types import type_of
@@ -28,6 +28,7 @@ from wengert.engine.staged.grown import Grown
 from wengert.engine.staged.iterables import Rows
 from wengert.engine.staged.objects import ARRAY, DICT, LIST, content_of_object, reached
 from wengert.engine.staged.regions import Array, Element, Place, Unsure, Variable, root_of
+from wengert.engine.transforms.arguments import is_number
 
 _PLAIN = (str, bytes, type(None))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import linecache
 import re
@@ -37,7 +38,7 @@ def _code_from_source(code: CodeType, scope: dict[str, Any]) -> CodeType | None:
     flags = sum(flag for flag in FEATURES if code.co_flags & flag)
     try:
         with _lock:
-            for statement in _around(code, _parsed(code.co_filename, lines)):
+            for statement in _around(code, _parsed(lines)):
                 made = made_for(code, _pairs(code.co_filename, lines, statement, modules, flags))
                 if made is not None:
                     return made
@@ -50,15 +51,33 @@ def _code_from_source(code: CodeType, scope: dict[str, Any]) -> CodeType | None:
 _made = ByIdentity(_code_from_source)
 
 
-def _parsed(filename: str, lines: tuple[str, ...]) -> list[ast.stmt]:
+@functools.lru_cache(maxsize=8)
+def _parsed(lines: tuple[str, ...]) -> list[ast.stmt]:
+    """Return the statements of a file, which nobody changes."""
     return statements("".join(lines))
+
+
+def _copied(lines: tuple[str, ...], node: ast.stmt) -> ast.stmt:
+    """Return a statement of a file, parsed again from its lines; from the file if others reach into these."""
+    first = _first_line(node) - 1
+    own = "\n" * first + "".join(lines[first : node.end_lineno])
+    for source in (own, "".join(lines)):
+        with contextlib.suppress(SyntaxError):
+            for found in statements(source):
+                if (found.lineno, found.col_offset) == (node.lineno, node.col_offset):
+                    return found
+    raise ValueError("the file has no such statement")
+
+
+def _first_line(node: ast.stmt) -> int:
+    return min([node.lineno, *(part.lineno for part in getattr(node, "decorator_list", ()))])
 
 
 def _around(code: CodeType, statements: list[ast.stmt]) -> list[int]:
     """Return the numbers of the statements that hold the first line of code."""
     numbers: list[int] = []
     for number, node in enumerate(statements):
-        first = min([node.lineno, *(part.lineno for part in getattr(node, "decorator_list", ()))])
+        first = _first_line(node)
         if first <= code.co_firstlineno <= (node.end_lineno or first):
             numbers.append(number)
     return numbers
@@ -69,7 +88,7 @@ def _pairs(
     filename: str, lines: tuple[str, ...], number: int, modules: frozenset[str], flags: int
 ) -> list[tuple[CodeType, CodeType]]:
     """Return the functions of a statement, as they are and rewritten."""
-    nodes = _parsed(filename, lines)
+    nodes = _parsed(lines)
     node = nodes[number]
     before = [other for other in nodes if imports(other) and other is not node]
 
@@ -80,7 +99,7 @@ def _pairs(
         return found
 
     users = compiled(node)
-    return _paired(users, compiled(rewritten(Calling(set(modules)).visit(node))))
+    return _paired(users, compiled(rewritten(Calling(set(modules)).visit(_copied(lines, node)))))
 
 
 def _cleaned(code: CodeType, name: str, found: list[CodeType]) -> CodeType:

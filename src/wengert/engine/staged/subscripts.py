@@ -8,7 +8,6 @@ from typing import Any, cast
 import numpy as np
 
 from wengert.engine.boxes import Box, Unsized, boxed, concrete
-from wengert.engine.control.values import is_number
 from wengert.engine.core import tree
 from wengert.engine.core.dtypes import PYTHON_TYPE
 from wengert.engine.ops.cells import cells, kind_of, packed, strong, types_of
@@ -22,6 +21,7 @@ from wengert.engine.staged.exchanged import refusal
 from wengert.engine.staged.raising import keep_strict
 from wengert.engine.staged.regions import FLOW, show_value
 from wengert.engine.staged.shared import Made, freeze_shared
+from wengert.engine.transforms.arguments import is_number
 from wengert.engine.transforms.math_errors import guarded
 
 _WRITE_HINT = "write into an array: np.zeros(n)"

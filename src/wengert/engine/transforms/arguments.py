@@ -7,7 +7,7 @@ import inspect
 import operator
 from collections.abc import Callable, Sequence
 from types import GeneratorType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from wengert.engine.core.dtypes import (
     is_inexact,
 )
 from wengert.engine.core.errors import RETURNED, YIELDED, ArgumentError, DtypeError, ShapeError, message
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.shapes import shape_of, size
 from wengert.engine.ir.types import show
 from wengert.engine.memory import lay_as
@@ -36,6 +37,11 @@ Argnums = int | Sequence[int]
 _BY_PARTS = "differentiate by the real and the imaginary part"
 _PART = "return the real or the imaginary part (z.real, z.imag)"
 _NUMBERS: Any = (Box, np.ndarray, np.generic, bool, int, float, complex)
+
+
+def is_number(leaf: Any) -> bool:
+    """Return whether a leaf is an array or a number, and not a setting such as a string."""
+    return isinstance(leaf, _NUMBERS)
 
 
 class Inputs(NamedTuple):

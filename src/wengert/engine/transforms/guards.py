@@ -13,12 +13,13 @@ import itertools
 import weakref
 from collections.abc import Callable, Iterable
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType, SimpleNamespace
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 
 from wengert.engine.core.by_identity import ByIdentity
 from wengert.engine.core.copied_files import is_copied_class, is_copied_file
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.transforms.originals import HOLDERS
 from wengert.engine.transforms.shared_containers import CONTAINERS, LOOKED_AT
 

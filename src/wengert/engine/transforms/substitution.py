@@ -35,7 +35,7 @@ from types import (
     ModuleType,
     SimpleNamespace,
 )
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -46,6 +46,7 @@ from wengert.engine.core import tree
 from wengert.engine.core.copied_files import is_copied_class, is_copied_file
 from wengert.engine.core.dtypes import NUMPY_VALUE
 from wengert.engine.core.errors import ConcreteError, StagingError, UncountedError, is_users, users_call
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.raised import note_staged
 from wengert.engine.ops.elementwise import UFUNCS
 from wengert.engine.ops.special.scipy_ufuncs import of_scipy

@@ -6,7 +6,9 @@ import operator
 import threading
 from collections import Counter
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
+
+from wengert.engine.core.named_tuples import NamedTuple
 
 #: How often a run writes down one operation of a line before it is taken for a loop of many turns.
 MOST_TURNS = 64

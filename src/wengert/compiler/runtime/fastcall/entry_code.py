@@ -11,7 +11,7 @@ the NumPy C-API manual, "Array API".
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from wengert.compiler.codegen.interface import FIRST, POLL, Interface
 from wengert.compiler.codegen.interface import STATUS as STATUS_SLOT
@@ -25,6 +25,7 @@ from wengert.compiler.runtime.fastcall.objects import (
     code_of,
 )
 from wengert.engine.core.dtypes import SHORT_NAMES, Dtype
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.tree import LEAF, Structure, insertion_order, is_namedtuple
 from wengert.engine.ir.types import TensorType
 

@@ -8,13 +8,14 @@ import platform
 import struct
 import sys
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from wengert.compiler.llvm.ir_builder import I64, POINTER, Builder, Kind, Value, constant
 from wengert.compiler.runtime.execute import slow_address_of
 from wengert.engine.core.dtypes import SHORT_NAMES, Dtype
+from wengert.engine.core.named_tuples import NamedTuple
 
 I32 = Kind("i32")
 

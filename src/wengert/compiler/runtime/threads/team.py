@@ -10,13 +10,14 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable
-from typing import NamedTuple, SupportsIndex
+from typing import SupportsIndex
 
 from wengert.compiler.llvm.host import host
 from wengert.compiler.llvm.object_code import Library, stored_library
 from wengert.compiler.runtime.threads.team_code import BLOCK_BYTES, FIELDS, team_ir
 from wengert.engine.core.errors import ArgumentError, WengertError, message
 from wengert.engine.core.helper_threads import start
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.machine.target import available
 
 #: The number of threads, unless `set_threads` was called.

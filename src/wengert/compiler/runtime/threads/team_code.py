@@ -32,9 +32,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import NamedTuple
 
 from wengert.compiler.llvm.ir_builder import I64, POINTER, Builder, Kind, Value, constant
+from wengert.engine.core.named_tuples import NamedTuple
 
 # -- the memory that the threads of a team share ---------------------------------------------------------
 
@@ -88,8 +88,8 @@ _PAUSE = {
     "aarch64": "llvm.aarch64.hint(i32 1)",
     "arm64": "llvm.aarch64.hint(i32 1)",
 }
-_PARAMETER = re.compile(r"(\w+) (%\w+)")
-_NAME = re.compile(r"@([\w.]+)\(")
+_PARAMETER = r"(\w+) (%\w+)"
+_NAME = r"@([\w.]+)\("
 _Emit = Callable[..., None]
 #: The functions of the team: what emits the body of each, by its signature.
 _FUNCTIONS: dict[str, _Emit] = {}
@@ -546,9 +546,9 @@ def team_ir(triple: str) -> str:
     declared: set[str] = set()
     for signature, emit in _FUNCTIONS.items():
         builder = _Builder(triple)
-        emit(builder, *(Value(name, Kind(kind)) for kind, name in _PARAMETER.findall(signature)))
+        emit(builder, *(Value(name, Kind(kind)) for kind, name in re.findall(_PARAMETER, signature)))
         texts.append(builder.function(f"define {signature} nounwind"))
         declared |= builder.declared
-    defined = {_NAME.findall(signature)[0] for signature in _FUNCTIONS}
-    external = sorted(line for line in declared if _NAME.findall(line)[0] not in defined)
+    defined = {re.findall(_NAME, signature)[0] for signature in _FUNCTIONS}
+    external = sorted(line for line in declared if re.findall(_NAME, line)[0] not in defined)
     return "\n".join([*external, *texts])

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
 
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.nest.expression import Apply, Const, Expression
 
 _TINY = 1e-12

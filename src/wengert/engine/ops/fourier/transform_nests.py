@@ -14,11 +14,12 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from wengert.engine.core.dtypes import Dtype
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.shapes import Shape
 from wengert.engine.ir.types import TensorType
 from wengert.engine.nest.expression import Buffer, Const, Expression

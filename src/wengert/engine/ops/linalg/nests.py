@@ -11,12 +11,13 @@ factorised: a list has their order, and a pivot is the first largest element in 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from wengert.engine.core.dtypes import BOOL, FLOAT64, INT64, Dtype
 from wengert.engine.core.errors import DtypeError, ShapeError, message
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.shapes import Shape
 from wengert.engine.ir.types import TensorType, show, type_of
 from wengert.engine.kernels import factorisation

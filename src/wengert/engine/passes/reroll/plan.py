@@ -5,8 +5,9 @@ from __future__ import annotations
 import bisect
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.shapes import size
 from wengert.engine.ir.graph import Atom, Graph, Literal, Var
 from wengert.engine.machine import costs

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+
+from wengert.engine.core.named_tuples import NamedTuple
 
 
 class Repeat(NamedTuple):

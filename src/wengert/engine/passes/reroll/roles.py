@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.records import record
 from wengert.engine.ir.graph import Atom, Equation, Graph, Var
 from wengert.engine.machine import costs
