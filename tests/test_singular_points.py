@@ -18,6 +18,7 @@ INF, NAN = np.inf, np.nan
 NUMBERS = (-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0)
 PARAMS: dict[str, list[dict[str, Any]]] = {
     "polygamma": [{"order": 1}],
+    "i_over_power": [{"order": n} for n in (0, 1, 2)],
     "digamma_difference": [{"order": 0}],
     "integer_power": [{"exponent": n} for n in (-2, -1, 0, 1, 2, 3)],
 }

@@ -65,3 +65,24 @@ def test_weights_select_an_element() -> None:
     slope = wg.grad(lambda a: np.quantile(a, 0.5, method="inverted_cdf", weights=np.array([1.0, 5.0, 1.0])))
     np.testing.assert_array_equal(slope(np.array([3.0, 1.0, 2.0])), [0.0, 1.0, 0.0])
     np.testing.assert_array_equal(wg.jit(slope)(np.array([3.0, 1.0, 2.0])), [0.0, 1.0, 0.0])
+
+
+@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.4.0", reason="the rule of NumPy 2.4")
+def test_whole_probabilities_keep_the_dtype() -> None:
+    a = A.astype(np.float32)
+    for method in (
+        "linear",
+        "hazen",
+        "weibull",
+        "median_unbiased",
+        "normal_unbiased",
+        "interpolated_inverted_cdf",
+    ):
+        for q in (0, 1, np.int64(1), [0, 1]):
+            expected = np.quantile(a, q, axis=0, method=method)
+            for actual in (
+                wg.jit(lambda a, q=q, m=method: np.quantile(a, q, axis=0, method=m))(a),
+                wg.vjp(lambda a, q=q, m=method: np.quantile(a, q, axis=0, method=m), a)[0],
+            ):
+                assert actual.dtype == expected.dtype
+                np.testing.assert_allclose(actual, expected, rtol=1e-6)

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 import wengert as wg
+import wengert.numpy as wnp
+from tests.draws import many
 from tests.modes import assert_same, in_batch, in_graph, on_duals, on_tape
 from tests.numpy.calls import ONE
 from wengert.engine.core.errors import ArgumentError, ShapeError, UnsupportedError
@@ -318,3 +320,82 @@ def test_the_real_part_is_the_array_itself() -> None:
 
     for run in (on_tape, on_duals, in_batch, in_graph):
         assert_same(run(f, np.array([2.0, 5.0])), np.array([1.0, 15.0]))
+
+
+# New arrays without axes, other names of them, and writes: `CREATED[i](x)`, `NAMED[j](s)`, `WRITTEN[k](t, x)`.
+CREATED: tuple[Callable[[Any], Any], ...] = (
+    lambda x: wnp.zeros(()),
+    lambda x: wnp.array(2.0),
+    lambda x: wnp.full((), x[0]),
+    lambda x: wnp.array(x[0]),
+    lambda x: wnp.asarray(x[1]),
+    lambda x: wnp.array(x[0]).copy(),
+    lambda x: wnp.copy(wnp.array(x[0])),
+    lambda x: wnp.zeros_like(x[0, ...]),
+    lambda x: wnp.full_like(x[0], x[1]),
+)
+NAMED: tuple[Callable[[Any], Any], ...] = (
+    lambda s: s,
+    lambda s: s[...],
+    lambda s: s[None],
+    lambda s: s.T,
+    lambda s: s.reshape(-1),
+    lambda s: s.reshape(1, 1)[0, ...].squeeze(),
+    lambda s: np.atleast_2d(s),
+    lambda s: s.view(),
+    lambda s: np.expand_dims(s, 0),
+)
+
+
+def add(t: Any, x: Any) -> None:
+    t += x[0]
+
+
+def put(t: Any, x: Any) -> None:
+    t[...] = 3.0 * x[1]
+
+
+def multiply(t: Any, x: Any) -> None:
+    np.multiply(t, x[2], out=t)
+
+
+def add_many(t: Any, x: Any) -> None:
+    for value in x:
+        t -= value
+
+
+WRITTEN = (add, put, multiply, add_many)
+
+
+def test_new_arrays_without_axes_are_written_by_each_of_their_names(rng: np.random.Generator) -> None:
+    def f(x: Any, create: Any, name: Any, first: Any, second: Any, third: Any) -> Any:
+        s = create(x)
+        first(s, x)
+        t = name(s)
+        second(t, x)
+        third(s, x)
+        return s, t, s + 1.0
+
+    x = np.array([0.7, -1.3, 2.1])
+    for _ in range(many(20)):
+        drawn = [
+            choices[rng.integers(len(choices))] for choices in (CREATED, NAMED, WRITTEN, WRITTEN, WRITTEN)
+        ]
+        expected = f(x, *drawn)
+        for run in (on_tape, on_duals, in_batch, in_graph):
+            actual = run(lambda x, drawn=drawn: f(x, *drawn), x)
+            for value, other in zip(actual, expected, strict=True):
+                np.testing.assert_allclose(value, other, rtol=1e-14, atol=1e-14)
+
+
+def test_numbers_are_not_written() -> None:
+    def f(x: Any) -> Any:
+        s = np.sum(x)
+        t = s
+        t += 1.0
+        u = wnp.array(s)
+        u += x[0]
+        return s, t, u
+
+    for run in (on_tape, on_duals, in_batch, in_graph):
+        assert_same(run(f, np.array([1.0, 2.0])), (np.float64(3.0), np.float64(4.0), np.float64(4.0)))

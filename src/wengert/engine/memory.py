@@ -79,7 +79,7 @@ def lay_as(box: Any, value: Any) -> Any:
 
 def lay_like(new: Any, value: Any, order: Any = "K") -> Any:
     """Return a new array with the memory that `np.empty_like` of a value has in an order."""
-    if not isinstance(new, (Box, NDARRAY)):
+    if not isinstance(new, (Box, NDARRAY)) or not new.shape:
         return new
     if order == "C" or (order != "F" and is_in_rows(value)):
         memory = None

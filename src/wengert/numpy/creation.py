@@ -15,6 +15,7 @@ import numpy as np
 
 from wengert.engine.array.array import FUNCTIONS, operand
 from wengert.engine.array.suggestions import RANGE
+from wengert.engine.array.views import array_without_axes
 from wengert.engine.boxes import CONSTANT, Unsized, concrete, inside_transform
 from wengert.engine.core.dtypes import FLOAT64, dtype_of, is_float, is_inexact
 from wengert.engine.core.errors import ArgumentError, ShapeError, UnsupportedError, message
@@ -57,7 +58,8 @@ def fresh(array: Any) -> Any:
 
 def _boxed(array: Any) -> Any:
     """Return a box of a new array, which lies as the array does."""
-    return lay_as(CONSTANT.constant(array), array)
+    box = lay_as(CONSTANT.constant(array), array)
+    return array_without_axes(box) if is_box(box) and not shape_of(array) else box
 
 
 def _creates(function: Any) -> Callable[[Implementation], Implementation]:
@@ -232,6 +234,8 @@ def array(
     if contains_box(object):
         result = _from_boxes(object, dtype, copy, order)
         shape = shape_of(result)
+        if not shape and not ndmin and is_box(result) and (copy or result.lens is None):
+            return array_without_axes(result)
         return reshaped(result, (1,) * (ndmin - len(shape)) + shape) if len(shape) < ndmin else result
     plain = _array(object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin)
     shared = not copy and plain is object
@@ -395,7 +399,9 @@ def full(
     filled = broadcast_to(strong(fill_value, dtype), shape=tuple(integers(shape)))
     if not is_box(filled):  # a dtype without a derivative
         return fresh(np.array(filled, order=order))
-    return lay(filled, rows(filled.shape, filled.dtype, order))
+    return (
+        lay(filled, rows(filled.shape, filled.dtype, order)) if filled.shape else array_without_axes(filled)
+    )
 
 
 @implements(np.full_like)
@@ -456,7 +462,7 @@ def empty_like(
 def _like(function: Callable[..., Any], a: Any, dtype: Any, order: Any, shape: Any) -> Any:
     a = operand(a)
     array = function(shape_of(a) if shape is None else shape, dtype_of(a) if dtype is None else dtype)
-    return lay_like(CONSTANT.constant(array) if is_box(a) else fresh(array), a, order)
+    return lay_like(_boxed(array) if is_box(a) else fresh(array), a, order)
 
 
 # -- ranges and grids ------------------------------------------------------------------------------------

@@ -226,7 +226,8 @@ def _chosen(at: Callable[[Any], Any], q: Any, count: Any, method: str) -> Any:
     def inside(position: Any) -> Any:
         return minimum(maximum(position, 0), maximum(count - 1, 0))
 
-    q = q if is_inexact(dtype_of(q)) else strong(q, FLOAT64)
+    if not is_inexact(dtype_of(q)):  # Python's 0 and 1 leave the dtype of the elements, as 0.0 and 1.0 do
+        q = multiply(q, 1.0) if is_weak(q) and dtype_of(q).kind == "i" else strong(q, FLOAT64)
     if method in _PLOTTING:
         first, last = _PLOTTING[method]
         position = multiply(q, count) + (first + multiply(q, 1.0 - first - last)) - 1

@@ -29,7 +29,7 @@ from wengert.engine.array.suggestions import (
     without_derivative,
 )
 from wengert.engine.array.ufunc_calls import as_operand, called, strengthened, write_out
-from wengert.engine.array.views import FunctionView, view_of
+from wengert.engine.array.views import FunctionView, array_without_axes, view_of
 from wengert.engine.boxes import (
     RUNNING,
     Box,
@@ -270,7 +270,10 @@ class Array(Conversions):
     def copy(self, order: str = "C") -> Any:
         """Return a copy, in an order of `np.ndarray.copy`."""
         self.refresh()
-        return lay_like(self.owner.box(self.state), self, order)
+        copied = self.owner.box(self.state)
+        if self.lens is not None and not self.shape:
+            return array_without_axes(copied)
+        return lay_like(copied, self, order)
 
     # -- attributes and methods of np.ndarray ------------------------------------------------------------
 

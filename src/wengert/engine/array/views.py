@@ -27,7 +27,8 @@ from wengert.engine.ops.shape import (
 def view_of(base: Any, result: Any, view: View, index: Any = None) -> Any:
     """Make ``result`` a view of ``base`` through a `Lens`: a write to either changes both.
 
-    A value without axes that is not a view, such as a sum, is a number for NumPy and has no views.
+    A value without axes that is not a view, such as a sum, is a number for NumPy and has no views. An array without
+    axes is a view: see `array_without_axes`.
     """
     if not isinstance(base, Box):
         return result
@@ -181,6 +182,12 @@ class Reshaped(AxesView):
     def write(self, base: Any, value: Any) -> Any:
         """Return the base with a value of the view written into it."""
         return reshape(value, shape=shape_of(base))
+
+
+def array_without_axes(number: Any) -> Any:
+    """Return a new array without axes, unlike a number one for all its names: a view of an array of one element."""
+    number = boxed(number)
+    return view_of(reshape(number, shape=(1,)), number, Reshaped(()))
 
 
 @lru_cache(maxsize=4096)

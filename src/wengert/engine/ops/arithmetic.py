@@ -111,9 +111,18 @@ def size_to_compare(x: Any) -> Any:
 
 
 def smooth_magnitude(x: Any, p: Any) -> Any:
-    """Return ``|x|`` to raise to the power p: for p > 2 as ``x sign(x)``, because ``|x|^p`` is twice differentiable."""
-    is_smooth = isinstance(p, float | int) and p > 2 and not is_complex(dtype_of(x))
-    return x * sign(x) if is_smooth else absolute(x)
+    """Return ``|x|`` to raise to the power p: as x for an even p, and for p > 2 as ``x sign(x)``.
+
+    So ``|x|^p`` has all derivatives at 0 for an even p, and the first two for p > 2.
+    """
+    if not isinstance(p, float | int) or is_complex(dtype_of(x)):
+        return absolute(x)
+    return x if is_even(p) else x * sign(x) if p > 2 else absolute(x)
+
+
+def is_even(p: Any) -> bool:
+    """Return whether a power is a positive even number, so that it needs no magnitude."""
+    return isinstance(p, float | int) and p > 0 and p % 2 == 0
 
 
 def squared_magnitude(x: Any) -> Any:

@@ -26,7 +26,7 @@ from wengert.engine.boxes import concrete
 from wengert.engine.core.errors import ArgumentError, ShapeError, message
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.ir.types import show
-from wengert.engine.ops.arithmetic import smooth_magnitude
+from wengert.engine.ops.arithmetic import is_even, smooth_magnitude
 from wengert.engine.ops.comparison import equal, where
 from wengert.engine.ops.conversion import stop_gradient_primitive as stop_gradient
 from wengert.engine.ops.exponential import log, power
@@ -168,7 +168,9 @@ def minkowski(u: Any, v: Any, w: Any = None, p: Any = 2) -> Any:
 
 
 def _positive_power(x: Any, p: Any) -> Any:
-    """Return ``x^p`` for x >= 0, with derivative 0 at 0."""
+    """Return ``x^p`` for x >= 0 or an even p, with derivative 0 at 0."""
+    if is_even(p):
+        return power(x, float(p))
     zero = equal(x, 0)
     return where(zero, 0.0, power(where(zero, 1.0, x), p * 1.0))
 

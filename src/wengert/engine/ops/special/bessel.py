@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.engine.ops.arithmetic import absolute, minimum
-from wengert.engine.ops.comparison import equal, less, less_equal, where
+from wengert.engine.ops.comparison import less, less_equal, where
 from wengert.engine.ops.composition import composed
 from wengert.engine.ops.exponential import exp, sqrt
 
@@ -71,9 +71,34 @@ def i0(x: Any) -> Any:
 
 
 @composed(
-    lambda out, x: i0(x) - where(equal(x, 0), 0.5, finite_or_zero(out) / where(equal(x, 0), 1.0, x)),
+    lambda out, x, order: x * i_over_power(x, order=order + 1),  # pyright: ignore[reportGeneralTypeIssues]
     domain=(-8.0, 8.0),
+    params={"order": 1},
 )
+def i_over_power(x: Any, order: int) -> Any:
+    """Return ``I_n(x) / x^n`` for an order n, which is even and whose derivatives do not cancel around 0.
+
+    Args:
+        x: a number or an array.
+        order: n, a whole number from 0.
+
+    Returns:
+        A number or an array of the shape of ``x``.
+
+    Example:
+        >>> print(f"{i_over_power(0.0, order=1):.1f}")
+        0.5
+    """
+    a = absolute(x)
+    near = less_equal(a, _BORDER)
+    outside = where(near, _BORDER, a)
+    far = _expansion(outside, order)
+    for _ in range(order):  # a power of a large number would overflow in single precision
+        far = far / outside
+    return where(near, _series(where(near, a, 0.0), order) / (2.0**order * math.factorial(order)), far)
+
+
+@composed(lambda out, x: i0(x) - finite_or_zero(i_over_power(x, order=1)), domain=(-8.0, 8.0))
 def i1(x: Any) -> Any:
     """Return the modified Bessel function of the first kind of order 1.
 

@@ -295,8 +295,17 @@ def student_log_slope(t: Any, df: Any) -> Any:
     return 0.5 * half_step_slope(0.5 * df) - 0.5 * _excess(u) + 0.5 * _part(u) / df
 
 
+def _student_slope(t: Any, df: Any) -> Any:
+    """Return the derivative of the logarithm of Student's density, ``-(df + 1) t / (df + t^2)``."""
+    u = _ratio(t, df)
+    is_large = greater(u, 1.0)
+    small, large = where(is_large, 0.0, t), where(is_large, t, 1.0)
+    far = 1.0 / (1.0 + 1.0 / where(is_large, u, 1.0)) / large
+    return -(df + 1.0) * where(is_large, far, small / df / (1.0 + _ratio(small, df)))
+
+
 @composed(
-    lambda out, t, df: -(df + 1.0) * _part(_ratio(t, df)) / where(equal(t, 0.0), 1.0, t),
+    lambda out, t, df: _student_slope(t, df),
     lambda out, t, df: student_log_slope(t, df),
     domain=((0.5, 3.0), (0.5, 20.0)),
     singular=[(1.0, 0.0)],

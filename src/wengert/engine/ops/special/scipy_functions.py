@@ -19,9 +19,10 @@ from wengert.engine.kernels import orthogonal
 from wengert.engine.ops.arithmetic import absolute, floor, maximum, sign, size_to_compare
 from wengert.engine.ops.comparison import equal, greater, isinf, less, logical_and, logical_not, where
 from wengert.engine.ops.composition import composed
+from wengert.engine.ops.conversion import stop_gradient_primitive as stop_gradient
 from wengert.engine.ops.exponential import exp
 from wengert.engine.ops.exponential import power as raised
-from wengert.engine.ops.special.bessel import finite_or_zero, i0, i1
+from wengert.engine.ops.special.bessel import finite_or_zero, i0, i1, i_over_power
 from wengert.engine.ops.special.error_and_gamma import erf, erfc, erfinv, lgamma
 from wengert.engine.ops.special.orders import (
     hyp1f1_by_a,
@@ -129,16 +130,20 @@ expi = stated("expi", lambda out, x: exp(x) / x, doc="the exponential integral E
 exp1 = stated("exp1", lambda out, x: -exp(-x) / x, doc="the exponential integral E1(x)", singular=[(0.0,)])
 
 
-def _over(value: Any, x: Any, at_zero: float) -> Any:
-    """Return a value over x, and its limit at 0."""
-    is_zero = x == 0
-    return where(is_zero, at_zero, value) / where(is_zero, 1.0, x)
+def _over(function: Callable[[Any], Any], x: Any, sign_of_terms: float) -> Any:
+    """Return sin x / x or sinh x / x, up to 1 by the Taylor series, whose derivatives are exact at 0."""
+    is_near = less(size_to_compare(x), 1.0)
+    near, away = where(is_near, x, 0.0), where(is_near, 1.0, x)
+    square, series = near * near, 0.0
+    for k in range(10, -1, -1):
+        series = series * square + sign_of_terms**k / math.factorial(2 * k + 1)
+    return where(is_near, series, function(away) / away)
 
 
-_si = stated("si", lambda out, x: _over(sin(x), x, 1.0), doc="the sine integral", of="sici", part=0)
+_si = stated("si", lambda out, x: _over(sin, x, -1.0), doc="the sine integral", of="sici", part=0)
 _ci = stated("ci", lambda out, x: cos(x) / x, doc="the cosine integral", of="sici", part=1, singular=[(0.0,)])
 _shi = stated(
-    "shi", lambda out, x: _over(sinh(x), x, 1.0), doc="the hyperbolic sine integral", of="shichi", part=0
+    "shi", lambda out, x: _over(sinh, x, 1.0), doc="the hyperbolic sine integral", of="shichi", part=0
 )
 _chi = stated(
     "chi",
@@ -152,7 +157,7 @@ _chi = stated(
 
 def _turn(x: Any) -> Any:
     """Return ``pi/2 x^2`` up to full turns: of x = n + f with n whole and 0 <= f < 1, the product n f is exact."""
-    x = absolute(1.0 * x)
+    x = where(less(x, 0), -1.0 * x, 1.0 * x)  # not a magnitude, whose slope at 0 is 0
     n = floor(x)
     f = x - n
     parity, product = n - 2.0 * floor(0.5 * n), n * f
@@ -315,6 +320,14 @@ y1 = stated(
     singular=[(0.0,)],
 )
 BY_NAME.update(i0=i0, i1=i1)
+
+
+def _i1e_over(x: Any, value: Any) -> Any:
+    is_near = less(size_to_compare(x), 1.0)
+    near, away = where(is_near, x, 0.0), where(is_near, 1.0, x)
+    return where(is_near, exp(-absolute(near)) * i_over_power(near, order=1), value / away)
+
+
 i0e = stated(
     "i0e",
     lambda out, x: _scaled_slope(out, 0.0, x, True, i1e(x) - sign(x) * out),
@@ -323,7 +336,7 @@ i0e = stated(
 )
 i1e = stated(
     "i1e",
-    lambda out, x: _scaled_slope(out, 1.0, x, True, i0e(x) - _over(out, x, 0.5) - sign(x) * out),
+    lambda out, x: _scaled_slope(out, 1.0, x, True, i0e(x) - _i1e_over(x, out) - sign(x) * out),
     doc="e^-|x| I_1(x)",
 )
 k0 = stated("k0", lambda out, x: -k1(x), doc="the modified Bessel function K_0(x)", singular=[(0.0,)])
@@ -357,10 +370,19 @@ def _struve_term(v: Any, x: Any) -> Any:
     return raised(0.5 * x, 1.0 * v) * exp(-lgamma(v + 1.5)) * _sign_of_gamma(v + 1.5)
 
 
+def _struve_slope(v: Any, x: Any) -> Any:
+    """Return ``(H_(v-1) - H_(v+1) + t) / 2``; of v = 0 ``t - H_1``, as H_-1 has slopes that cancel those of t at 0."""
+    is_zero = equal(v, 0)
+    term, above = _struve_term(v, x) / _ROOT_PI, struve(v + 1, x)
+    order = where(is_zero, 1, v)
+    below = struve(order - 1, x)
+    return where(is_zero, 2 / math.pi - above, 0.5 * (below - above + term))
+
+
 struve = stated(
     "struve",
     None,
-    lambda out, v, x: 0.5 * (struve(v - 1, x) - struve(v + 1, x) + _struve_term(v, x) / _ROOT_PI),
+    lambda out, v, x: _struve_slope(v, x),
     doc="the Struve function H_v(x)",
     domain=_ORDER,
 )
@@ -370,7 +392,7 @@ def _spherical(kind: str, before: float, after: float, singular: Sequence[Point]
     """State a spherical Bessel function with f_n' = (before n f_(n-1) + after (n + 1) f_(n+1)) / (2n + 1), and f_n'."""
 
     def slope(n: Any, x: Any) -> Any:
-        x = where(less(absolute(x), _TINY), 0.0, x)
+        x = x - where(less(size_to_compare(x), _TINY), stop_gradient(x), 0.0)  # 0, with the derivative of x
         below = where(n > 0, before * function(maximum(n - 1, 0), x), 0.0)
         value = (n * below + after * (n + 1) * function(n + 1, x)) / (2 * n + 1)
         return _beside_pole(function(n, x), n + 1.0, x, value, below) if singular else value
