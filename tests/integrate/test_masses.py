@@ -145,18 +145,18 @@ class Drawn:
         matrix = rate * self.parts[self.differential :, self.differential :]
         return np.linalg.solve(matrix, -known[self.differential :])
 
-    def disguised(self, rate: Any, x: Any, method: str, rtol: float) -> Any:
+    def disguised(self, rate: Any, x: Any, t: Any, method: str, rtol: float) -> Any:
         """Return x at the end; the algebraic part of the start is left at zero."""
         fun = lambda t, y: self.left @ self.slopes(t, np.linalg.solve(self.right, y), rate)  # noqa: E731
         start = self.right[:, : self.differential] @ x
-        y = solved(fun, (0, 0.4), start, method, [0.4], mass=self.mass, rtol=rtol, atol=rtol).y[:, 0]
+        y = solved(fun, (t, 0.4), start, method, [0.4], mass=self.mass, rtol=rtol, atol=rtol).y[:, 0]
         return np.linalg.solve(self.right, y)
 
-    def plain(self, rate: Any, x: Any) -> Any:
+    def plain(self, rate: Any, x: Any, t: Any) -> Any:
         def fun(t: Any, x: Any) -> Any:
             return self.slopes(t, np.concatenate([x, self.rest(t, x, rate)]), rate)[: self.differential]
 
-        x = solved(fun, (0, 0.4), x, "DOP853", [0.4], rtol=1e-11, atol=1e-12).y[:, 0]
+        x = solved(fun, (t, 0.4), x, "DOP853", [0.4], rtol=1e-11, atol=1e-12).y[:, 0]
         return np.concatenate([x, self.rest(0.4, x, rate)])
 
 
@@ -164,23 +164,23 @@ class Drawn:
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 25))])
 def test_drawn_systems_are_ordinary_ones(seed: int, method: str) -> None:
     drawn = Drawn(seed)
-    found = drawn.disguised(1.1, drawn.start, method, 1e-5)
-    np.testing.assert_allclose(found, drawn.plain(1.1, drawn.start), rtol=1e-3, atol=1e-4)
+    found = drawn.disguised(1.1, drawn.start, 0.0, method, 1e-5)
+    np.testing.assert_allclose(found, drawn.plain(1.1, drawn.start, 0.0), rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("seed", range(4))
 def test_derivatives_of_drawn_systems(seed: int, method: str) -> None:
-    """With respect to a rate and the differential part: those of the ordinary system, in both modes and compiled."""
+    """By a rate, the differential part and t0: those of the ordinary system, in both modes and compiled."""
     drawn = Drawn(seed)
-    mine = lambda rate, x: drawn.disguised(rate, x, method, 1e-9)  # noqa: E731
-    expected = wg.jit(wg.jacobian(drawn.plain, argnums=(0, 1)))(1.1, drawn.start)
+    mine = lambda rate, x, t: drawn.disguised(rate, x, t, method, 1e-9)  # noqa: E731
+    expected = wg.jit(wg.jacobian(drawn.plain, argnums=(0, 1, 2)))(1.1, drawn.start, 0.1)
     for derivative in (wg.jacrev, wg.jacfwd):
-        found = wg.jit(derivative(mine, argnums=(0, 1)))(1.1, drawn.start)
+        found = wg.jit(derivative(mine, argnums=(0, 1, 2)))(1.1, drawn.start, 0.1)
         for one, other in zip(found, expected, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
-    loss = lambda f: lambda rate: np.sum(f(rate, drawn.start) ** 2)  # noqa: E731
+    loss = lambda f: lambda rate: np.sum(f(rate, drawn.start, 0.1) ** 2)  # noqa: E731
     curvature, exact = (wg.jit(wg.hessian(loss(f)))(1.1) for f in (mine, drawn.plain))
     assert curvature == pytest.approx(exact, rel=1e-4, abs=1e-5)
 

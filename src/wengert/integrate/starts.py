@@ -34,6 +34,10 @@ _RADII = (1e4, 1.0, 0.1)
 _BEND = 0.5
 _DIGITS = 1e-4
 """The largest error of a solution with K for a move of the size of the tolerances: else K counts as singular."""
+_FARTHEST = _DIGITS / float(np.finfo(np.float64).eps)
+"""The largest condition number with so many digits."""
+_NOISE = 64 * float(np.finfo(np.float64).eps)
+"""The largest rounding error of an element of a combined Jacobian, relative to its terms."""
 _INDEX = (
     "the equations must have index 1: M, with the rows of the Jacobian in place of those of the algebraic equations, "
     "must be regular"
@@ -121,15 +125,23 @@ class _Start:
         scale = self._system.allowed(np.abs(stop_gradient(y)))
         probe = generic(y) * where(scale > 0, scale, 1.0)
         elements = self._elements(y)
-        product = self._form.weighed(probe) - self._form.product(elements)(probe)
-        error = np.abs(stop_gradient(solve(product)) - probe)
-        is_regular = np.all(error <= _DIGITS * np.abs(probe))
+        product = self._form.product(elements)
+        image, other = (stop_gradient(self._form.weighed(x) - product(x)) for x in (probe, np.abs(probe)))
+        # A move and back, and right-hand sides outside of what a singular K reaches.
+        error = np.abs(stop_gradient(solve(image)) - probe)
+        reach = np.abs(stop_gradient(solve(generic(y) * (np.abs(image) + np.abs(other)))))
+        is_regular = np.all(error <= _DIGITS * np.abs(probe)) & np.all(reach <= _FARTHEST * np.abs(probe))
         y = required(OPERATION, y, is_regular, _INDEX, "a singular matrix", _INDEX_HINT)
         _, in_time = jvp(lambda t: self._system.rhs(t, y), (self._t * 1.0,), (1.0,))
         return y, solve(where(self._flags, in_time, self._system.rhs(self._t, y)))
 
     def _elements(self, y: Any) -> Any:
-        return self._form.rows(self._flags, self._system.equations.elements(self._t, y))
+        elements, left = self._system.equations.elements(self._t, y), self._mass.left
+        if left is not None and isinstance(self._form, Dense):
+            # What cancels where equations are combined is zero, not a rounding error that would count as regular.
+            size = np.abs(left) @ np.abs(np.linalg.inv(left) @ stop_gradient(elements))
+            elements = where(np.abs(stop_gradient(elements)) <= _NOISE * size, 0.0, elements)
+        return self._form.rows(self._flags, elements)
 
     def _solver(self, y: Any) -> Solve:
         """Return the solution of equations with K; in a program with a check, whose error says what it says outside."""
