@@ -304,7 +304,7 @@ def test_no_system_of_a_higher_index_is_solved(name: str, method: str) -> None:
 def test_compiled_functions_refuse_it_too(name: str) -> None:
     fun, mass, start, words = REFUSED[name]
     compiled = wg.jit(lambda y0: solved(fun, (0, 1), y0, "Rodas5P", [1.0], mass=mass).y)
-    with pytest.raises(ValueError, match=f"^solve_ivp: .*{words}"):
+    with pytest.raises(ValueError, match=f"^solve_ivp: .*{words}|^solve: Singular matrix"):
         compiled(np.array(start))
 
 

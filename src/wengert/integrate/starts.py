@@ -152,9 +152,10 @@ class _Start:
         is_regular = np.linalg.slogdet(stop_gradient(matrix))[0] != 0  # the sign is 0 where a pivot is
         matrix = where(is_regular, matrix, np.eye(shape_of(matrix)[0]))
 
+        linalg: Any = np.linalg
+
         def solve(b: Any) -> Any:
-            x: Any = np.linalg.solve(matrix, required(OPERATION, b, is_regular, _INDEX, hint=_INDEX_HINT))
-            return x
+            return linalg.solve(matrix, required(OPERATION, b, is_regular, _INDEX, hint=_INDEX_HINT))
 
         return solve
 
