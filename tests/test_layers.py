@@ -71,7 +71,8 @@ WINGS = {
     "science": {
         "implicit": "core ir nest boxes primitive ops transforms control",
         "sparse": "core ir nest boxes primitive ops transforms passes implicit compiler",
-        "integrate": "core ir nest boxes primitive ops array transforms control numpy random scipy sparse",
+        "integrate": """core ir nest boxes primitive ops array transforms control numpy random scipy implicit
+            sparse""",
         "optimize": """core ir nest boxes primitive ops array transforms control numpy implicit compiler compiler.llvm
             sparse compiler.freestanding""",
         "fit": "core boxes control ops random transforms optimize",

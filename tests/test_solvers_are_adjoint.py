@@ -166,7 +166,9 @@ def pendulum(t: Any, y: Any, p: Any, friction: Any) -> Any:
     return np.stack([y[1], -p[0] * np.sin(y[0]) - friction * y[1]])
 
 
-@solver(integrate.solve_ivp, methods=("RK23", "RK45", "DOP853", "Tsit5", "Rodas5P", "RK4", "leapfrog"))
+@solver(
+    integrate.solve_ivp, methods=("RK23", "RK45", "DOP853", "Tsit5", "Rodas5P", "Radau", "RK4", "leapfrog")
+)
 def solve_ivp(method: str, p: Any) -> Any:
     settings: Any = {"steps": 40} if method in ("RK4", "leapfrog") else {"rtol": 1e-5, "atol": 1e-7}
     friction = 0.0 if method == "leapfrog" else p[2]

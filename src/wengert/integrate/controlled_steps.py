@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
 from typing import Any
 
 import numpy as np
 
 from wengert.engine.control.checkpoint import stop_gradient
 from wengert.engine.control.scan_while import scan_while
+from wengert.engine.core import tree
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.ops.comparison import where
 from wengert.integrate.problem import OPERATION, Problem, Tolerances
 from wengert.integrate.solution import Rows
 from wengert.integrate.steps import Method
-
-_SAFETY, _LEAST, _MOST = 0.9, 0.2, 10.0
-"""The share of the step size that the estimate allows, and the least and the largest factor of its change."""
 
 
 class ControlledSteps:
@@ -30,6 +28,7 @@ class ControlledSteps:
         interpolates: bool,
     ) -> None:
         self.problem = problem
+        self.system = problem.system._replace(allowed=tolerances.allowed, rtol=np.min(tolerances.rtol))
         self.method = method
         self.tolerances = tolerances
         self.interpolates = interpolates
@@ -42,7 +41,8 @@ class ControlledSteps:
         state = {
             "t": problem.start,
             "y": problem.y,
-            "slope": problem.slope,
+            "memory": self.method.remember(problem.y, problem.value),
+            "calls": np.int64(0),
             "size": stop_gradient(size),
             "is_rejected": np.False_,
             "is_small": np.False_,
@@ -71,12 +71,18 @@ class ControlledSteps:
         end = t + size * problem.direction
         end = where(problem.direction * (end - problem.stop) >= 0, problem.stop, end)
         h: Any = end - t
-        tried = self.method.step(problem.system, t, y, state["slope"], h, self.interpolates)
-        error = self._norm(stop_gradient(y), stop_gradient(tried.y), tried.errors)
-        is_accepted = np.logical_and(error < 1, np.logical_not(is_small))
-        taken: dict[str, Any] = {"t": end, "y": tried.y, "slope": tried.slope}
-        following: dict[str, Any] = {name: where(is_accepted, x, state[name]) for name, x in taken.items()}
-        following["size"] = np.abs(stop_gradient(h)) * self._factor(error, is_accepted, state["is_rejected"])
+        tried = self.method.step(self.system, t, y, state["memory"], h, self.interpolates)
+        control, before, after = self.method.controller, stop_gradient(y), stop_gradient(tried.y)
+        squares = [self._square(before, after, error) for error in tried.errors]
+        size, was_rejected = np.abs(stop_gradient(h)), state["is_rejected"]
+        error = control.error(squares, max(shape_of(y)[0], 1), was_rejected)
+        is_accepted = np.logical_and(np.logical_and(error < 1, tried.is_solved), np.logical_not(is_small))
+        memory, factor = control.factor(tried, error, is_accepted, was_rejected, size, state["memory"])
+        taken: dict[str, Any] = {"t": end, "y": tried.y, "memory": memory}
+        chosen = functools.partial(where, is_accepted)
+        following: dict[str, Any] = {name: tree.map_tree(chosen, x, state[name]) for name, x in taken.items()}
+        following["calls"] = state["calls"] + tried.calls if self.method.iterates else state["calls"]
+        following["size"] = size * factor
         following["is_rejected"], following["is_small"] = np.logical_not(is_accepted), is_small
         crossed = self._watch(state, following, is_accepted)
         return following, (t, following["t"], y, following["y"], tried.powers, crossed)
@@ -90,38 +96,23 @@ class ControlledSteps:
         following.update(watched=values, counts=counts, has_ended=events.ends(counts))
         return crossed
 
-    def _norm(self, before: Any, after: Any, errors: Sequence[Any]) -> Any:
-        """Return the norm of the error, relative to what is allowed."""
-        scale = self._scale(np.maximum(np.abs(before), np.abs(after)))
-        first, *others = (np.sum(np.abs(stop_gradient(error) / scale) ** 2) for error in errors)
-        count = max(shape_of(before)[0], 1)
-        if not others:
-            return np.sqrt(first / count)
-        whole = first + 0.01 * others[0]
-        return first / np.sqrt(where(whole > 0, whole, 1.0) * count)
-
-    def _scale(self, size: Any) -> Any:
-        """Return the error that is allowed for each component of a state of a size."""
-        return self.tolerances.atol + self.tolerances.rtol * size
-
-    def _factor(self, error: Any, is_accepted: Any, was_rejected: Any) -> Any:
-        exponent = -1 / (self.method.error_order + 1)
-        is_usable = np.logical_and(error > 0, np.isfinite(error))
-        factor = _SAFETY * where(is_usable, error, 1.0) ** exponent
-        factor = where(is_usable, factor, where(error == 0, _MOST, _LEAST))
-        most = where(was_rejected, 1.0, _MOST)
-        return where(is_accepted, np.minimum(factor, most), np.maximum(factor, _LEAST))
+    def _square(self, before: Any, after: Any, error: Any) -> Any:
+        """Return the sum of the squares of an error, relative to what is allowed."""
+        scale = self.tolerances.allowed(np.maximum(np.abs(before), np.abs(after)))
+        return np.sum(np.abs(stop_gradient(error) / scale) ** 2)
 
     def _first(self) -> Any:
         """Return a first step size (Hairer, Norsett and Wanner, section II.4)."""
         problem = self.problem
         start, y, slope = stop_gradient((problem.start, problem.y, problem.slope))
         length = np.abs(stop_gradient(problem.stop) - start)
-        scale = self._scale(np.abs(y))
+        scale = self.tolerances.allowed(np.abs(y))
         d0, d1 = _root_mean_square(y / scale), _root_mean_square(slope / scale)
         is_tiny = np.logical_or(d0 < 1e-5, d1 < 1e-5)
         h0 = where(is_tiny, 1e-6, 0.01 * d0 / where(is_tiny, 1.0, d1))
         h0 = np.minimum(h0, length)
+        if problem.system.has_mass:
+            return np.minimum(h0, self.tolerances.max_step)
         step = h0 * problem.direction
         after = stop_gradient(problem.system.rhs(start + step, y + step * slope))
         d2 = _root_mean_square((after - slope) / scale) / where(h0 > 0, h0, 1.0)

@@ -30,12 +30,21 @@ class Events:
         functions: ``(t, y) -> number``, each with SciPy's attributes.
         terminal: after how many crossings each one ends the integration; 0: never.
         directions: 1 for crossings upward alone, -1 downward, 0 for both.
+        container: how the user's functions take a state.
     """
 
-    def __init__(self, operation: str, functions: Sequence[Callable[..., Any]], args: Sequence[Any]) -> None:
+    def __init__(
+        self,
+        operation: str,
+        functions: Sequence[Callable[..., Any]],
+        args: Sequence[Any],
+        container: Callable[[Any], Any] = lambda y: y,
+    ) -> None:
         def number(event: Callable[..., Any], t: Any, y: Any) -> Any:
             value = real_of(
-                operation, "the result of an event", called(operation, "an event", event, t, y, *args)
+                operation,
+                "the result of an event",
+                called(operation, "an event", event, t, container(y), *args),
             )
             if size(shape_of(value)) != 1:
                 raise ShapeError(message(operation, "an event must return one number", show(value)))

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert.engine.boxes import concrete, constant
+from wengert.engine.boxes import concrete, constant, inside_transform
 from wengert.engine.control.scan import scan
+from wengert.engine.control.values import strong
 from wengert.engine.core.calls import advising
+from wengert.engine.core.dtypes import FLOAT64
 from wengert.engine.core.errors import (
     ArgumentError,
     DoubtfulResultWarning,
@@ -19,14 +21,16 @@ from wengert.engine.core.errors import (
     message,
 )
 from wengert.engine.core.shapes import shape_of
-from wengert.engine.ir.types import show
+from wengert.engine.ir.types import TensorType, show, type_of
 from wengert.engine.ops.comparison import where
 from wengert.engine.transforms.callbacks import with_callbacks
+from wengert.engine.transforms.staging import evaluate, stage
 from wengert.integrate.adjoint import states_by_adjoint
 from wengert.integrate.arguments import arguments_of, count_of
 from wengert.integrate.controlled_steps import ControlledSteps
 from wengert.integrate.events import Found, find
 from wengert.integrate.jacobians import equations_of
+from wengert.integrate.masses import mass_of
 from wengert.integrate.problem import (
     OPERATION,
     Problem,
@@ -38,7 +42,9 @@ from wengert.integrate.problem import (
     times_of,
     tolerances_of,
 )
+from wengert.integrate.radau import RADAU
 from wengert.integrate.solution import DenseOutput, OdeResult, Rows, require_step
+from wengert.integrate.starts import consistent_start
 from wengert.integrate.steps import LEAPFROG, Method, System, rosenbrock, runge_kutta
 from wengert.integrate.tableaux import DOP853, RK4, RK23, RK45, RODAS5P, TSIT5
 
@@ -48,10 +54,11 @@ METHODS: dict[str, Method] = {
     "Tsit5": runge_kutta(TSIT5),
     "DOP853": runge_kutta(DOP853),
     "Rodas5P": rosenbrock(RODAS5P),
+    "Radau": RADAU,
     "RK4": runge_kutta(RK4),
     "leapfrog": LEAPFROG,
 }
-_STIFF = ("BDF", "Radau", "LSODA")
+_STIFF = ("BDF", "LSODA")
 """SciPy's other methods."""
 
 
@@ -76,9 +83,10 @@ def solve_ivp(
     steps: int | None = None,
     jac: Any = None,
     jac_sparsity: Any = None,
+    mass: Any = None,
     adjoint: str = "discrete",
 ) -> OdeResult:
-    """Solve ``dy/dt = fun(t, y, *args)``, ``y(t0) = y0`` from t0 to t1, as `scipy.integrate.solve_ivp`.
+    """Solve ``mass dy/dt = fun(t, y, *args)``, ``y(t0) = y0`` from t0 to t1, as `scipy.integrate.solve_ivp`.
 
     The step size follows an estimate of the error, as in SciPy. The derivatives are those of the steps taken, whose
     sizes count as constants: with respect to y0, args, both times, t_eval and whatever ``fun`` closes over. In a
@@ -87,8 +95,11 @@ def solve_ivp(
     Args:
         fun: ``(t, y, *args) -> dy/dt``, of the shape of y.
         t_span: t0 and t1.
-        y0: the state at t0, of shape (n,).
-        method: "RK23", "RK45", "Tsit5" or "DOP853"; for stiff problems "Rodas5P", which takes the Jacobian of ``fun``;
+        y0: the state at t0, of shape (n,); or an array of another shape, a number, or a container (a dict, a dataclass,
+            a tuple or list of arrays and containers), which ``fun``, events and ``jac`` take, and ``fun`` returns. A
+            list of numbers is a vector.
+        method: "RK23", "RK45", "Tsit5" or "DOP853"; for stiff and differential-algebraic problems "Rodas5P" and
+            "Radau", which take the Jacobian of ``fun``;
             with as many steps of one size as ``steps`` says "RK4" or the symplectic "leapfrog", for which y holds
             positions and then momenta, and each half's derivative depends on the other half alone.
         t_eval: the times of the results; by default the ends of the steps, which only a call knows.
@@ -106,24 +117,32 @@ def solve_ivp(
         max_step: the largest step size.
         max_steps: the largest number of steps, those that were tried in vain included.
         steps: the number of steps of "RK4" and "leapfrog".
-        jac: for "Rodas5P" the Jacobian of ``fun``: a function ``(t, y, *args)`` that returns an array of shape (n, n),
-            or a constant one, which may be a sparse matrix; by default the derivative of ``fun``. The continuous
-            adjoint takes that derivative in any case. Of a complex state ``fun`` must be holomorphic, as in SciPy.
+        jac: for "Rodas5P" and "Radau" the Jacobian of ``fun``: a function ``(t, y, *args)`` that returns an array of
+            shape (n, n), or a constant one, which may be a sparse matrix; by default the derivative of ``fun``, which
+            the continuous adjoint, and derivatives of "Radau", take in any case. Of a complex state ``fun`` must be
+            holomorphic, as in SciPy.
         jac_sparsity: where the Jacobian may be other than zero, an array or a sparse matrix of shape (n, n); by default
-            this follows from the program of ``fun``.
+            this follows from the program of ``fun``. Both have a row and a column for each number of a container, in
+            the order of `wengert.tree.leaves`.
+        mass: the constant matrix M of ``M y' = f(t, y)``, for "Rodas5P" and "Radau": of shape (n, n), or its diagonal,
+            a vector or as ``y0`` is written. A singular M makes equations without a derivative, as ``0 = f`` where a
+            row is zero. These must determine the components that M does not (index 1). Newton's method then changes
+            ``y0`` to consistent values near it with the same ``M y0``; derivatives are those of the changed values.
         adjoint: "discrete" differentiates the steps; "continuous" solves the adjoint equation back from t1 to t0, in
             memory for the solution alone, with errors of the size of the tolerances, in reverse mode only.
 
     Returns:
         The fields of SciPy's result: t of shape (m,), y of shape (n, m), sol, t_events, y_events, nfev, njev, nlu,
-        status, message, success. In a compiled function a failure raises.
+        status, message, success. Leaves of a container have the times as their last axis, those of y_events the
+        crossings as their first. In a compiled function a failure raises.
 
     Raises:
         LimitError: ``max_steps`` steps do not reach t1, or the step size falls below the distance of numbers where the
             values are not known.
         ShapeError: y0 or the result of ``fun`` has the wrong shape.
-        ArgumentError: the method is unknown, or t_eval lies outside of t_span.
-        UnsupportedError: a traced graph has no t_eval.
+        ArgumentError: the method is unknown, or t_eval lies outside of t_span; the index is not 1 at t0, or Newton's
+            method finds no consistent values.
+        UnsupportedError: a traced graph has no t_eval, or does not know ``mass``.
 
     Example:
         >>> import wengert as wg
@@ -140,12 +159,13 @@ def solve_ivp(
         raise ArgumentError(message(OPERATION, "events need a method that controls its steps", method))
     constants = arguments_of(OPERATION, args)
     problem = problem_of(fun, t_span, y0, constants, watched)
+    tolerances = tolerances_of(problem, rtol, atol, first_step, max_step)
+    _check_mass(mass, chosen, method, adjoint)
     if chosen.is_implicit:
-        problem = _with_equations(problem, jac, jac_sparsity, constants)
+        problem = _with_equations(problem, chosen, tolerances, jac, jac_sparsity, constants, mass)
     times = None if t_eval is None else times_of(problem, t_eval)
     asks_for_end = not (dense_output or watched) and is_end(problem, times)
     interpolates = (times is not None and not asks_for_end) or dense_output or bool(watched)
-    tolerances = tolerances_of(problem, rtol, atol, first_step, max_step)
     if adjoint == "continuous":
         return _by_adjoint(problem, chosen, times, tolerances, most, dense_output, jac_sparsity)
     if chosen.error_order:
@@ -156,10 +176,10 @@ def solve_ivp(
     else:
         rows, calls = _fixed(problem, chosen, steps, method, interpolates), 1
         last = {"is_small": False, "has_ended": False, "y": rows.afters[-1]}
-    nfev = calls + rows.turns * chosen.evaluations(interpolates)
+    nfev = calls + rows.turns * chosen.evaluations(interpolates) + (last["calls"] if chosen.iterates else 0)
     stiff = rows.turns if chosen.is_implicit else 0
-    solved = _result(problem, rows, times, last, dense_output, asks_for_end)
-    return solved._replace(nfev=nfev, njev=stiff, nlu=stiff)
+    solved = _as_given(problem, _result(problem, rows, times, last, dense_output, asks_for_end))
+    return solved._replace(nfev=nfev, njev=stiff, nlu=stiff * (1 + chosen.iterates))
 
 
 def _method(method: str, adjoint: str) -> Method:
@@ -173,6 +193,28 @@ def _method(method: str, adjoint: str) -> Method:
         requirement = 'adjoint must be "discrete" or "continuous"'
         raise ArgumentError(message(OPERATION, requirement, repr(adjoint)))
     return METHODS[method]
+
+
+def _check_mass(mass: Any, method: Method, name: str, adjoint: str) -> None:
+    """Raise an error where a method takes no mass matrix."""
+    if mass is None:
+        return
+    if not method.is_implicit:
+        requirement = "a mass matrix needs an implicit method"
+        raise ArgumentError(message(OPERATION, requirement, name, 'take method="Radau" or "Rodas5P"'))
+    if adjoint == "continuous":
+        requirement = "the continuous adjoint takes no mass matrix"
+        raise UnsupportedError(message(OPERATION, requirement, hint='take adjoint="discrete"'))
+
+
+def _as_given(problem: Problem, solved: OdeResult) -> OdeResult:
+    """Return a result whose states are as the user writes them."""
+    form = problem.form
+    return solved._replace(
+        y=form.results(solved.y),
+        sol=None if solved.sol is None else form.function(solved.sol),
+        y_events=None if solved.y_events is None else list(map(form.of_events, solved.y_events)),
+    )
 
 
 def _by_adjoint(
@@ -196,20 +238,49 @@ def _by_adjoint(
     def integrate(rhs: Any, span: Any, y: Any, tolerances: Tolerances, interpolates: bool) -> Any:
         part = problem_without_events(rhs, span[0], span[1], y)
         if method.is_implicit:
-            part = _with_equations(part, None, jac_sparsity if interpolates else None, ())
+            pattern = jac_sparsity if interpolates else None
+            part = _with_equations(part, method, tolerances, None, pattern, ())
         rows, last = ControlledSteps(part, method, tolerances, interpolates).solve(most)
         return rows.required(np.logical_not(last["is_small"])), last["y"]
 
     y, turns = states_by_adjoint(problem, times, tolerances, integrate)
     nfev, stiff = 2 + turns * method.evaluations(True), turns if method.is_implicit else 0
-    return OdeResult(times, y, None, None, None, nfev, stiff, stiff, 0, _MESSAGES[0], True)
+    return _as_given(
+        problem, OdeResult(times, y, None, None, None, nfev, stiff, stiff, 0, _MESSAGES[0], True)
+    )
 
 
-def _with_equations(problem: Problem, jac: Any, jac_sparsity: Any, args: Sequence[Any]) -> Problem:
-    """Return the problem with the linear equations of an implicit method."""
-    rhs = problem.system.rhs
-    equations = equations_of(OPERATION, rhs, problem.start, problem.y, jac, jac_sparsity, args)
-    return problem._replace(system=System(rhs, equations))
+def _with_equations(
+    problem: Problem,
+    method: Method,
+    tolerances: Tolerances,
+    jac: Any,
+    jac_sparsity: Any,
+    args: Sequence[Any],
+    mass: Any = None,
+) -> Problem:
+    """Return the problem with the equations of an implicit method, and with a consistent start."""
+    start, y, form, plain = problem.start, problem.y, problem.form, problem.system.rhs
+    weights = None if mass is None else mass_of(OPERATION, form.setting("mass", mass), y)
+
+    def rhs(t: Any, y: Any) -> Any:
+        return plain(t, y) if weights is None else weights.combined(plain(t, y))
+
+    system = System(rhs, has_mass=mass is not None, allowed=tolerances.allowed)
+    if (method.iterates or mass is not None) and inside_transform():
+        # What iterates has no derivatives, so that the equations are a function of all that they read.
+        graph, constants = stage(
+            lambda t, y: [rhs(t, y)], [TensorType(FLOAT64, ()), strong(type_of(y))], OPERATION
+        )
+        system = system._replace(explicit=lambda *values: evaluate(graph, *values)[0]).of(constants)  # pyright: ignore
+    equations = equations_of(
+        OPERATION, system.rhs, start, y, jac, jac_sparsity, args, weights, form.container
+    )
+    system = system._replace(equations=equations)
+    if weights is None:
+        return problem._replace(system=system)
+    y, slope = consistent_start(system, weights, start, y)
+    return problem._replace(system=system, y=y, slope=slope, right=system.rhs(start, y))
 
 
 # -- steps of one size -----------------------------------------------------------------------------------
@@ -227,7 +298,7 @@ def _fixed(problem: Problem, method: Method, steps: int | None, name: str, inter
         y, slope = state
         t = problem.start + number * h
         tried = method.step(problem.system, t, y, slope, h, interpolates)
-        return (tried.y, tried.slope), (t, t + h, y, tried.y, tried.powers, np.zeros(0, bool))
+        return (tried.y, tried.memory), (t, t + h, y, tried.y, tried.powers, np.zeros(0, bool))
 
     _, rows = scan(step, (problem.y, problem.slope), np.arange(float(steps)))
     return Rows(steps, *rows)

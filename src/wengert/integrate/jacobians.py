@@ -1,5 +1,6 @@
-"""The linear equations of an implicit step, ``(shift - J) x = b`` with the Jacobian J of the right-hand side.
+"""The linear equations of an implicit step, ``(shift M - J) x = b``: J is the Jacobian of the right-hand side.
 
+The mass matrix M is the identity where there is none. Stages that depend on each other have a shift for each pair.
 J is dense or sparse. A sparse one is computed along the colours of its columns (Curtis, Powell and Reid, 1974). Its
 equations are banded where the order of Cuthill and McKee (1969, reversed) brings its elements near the diagonal; else
 SuperLU factorises the matrix.
@@ -7,7 +8,7 @@ SuperLU factorises the matrix.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -33,18 +34,41 @@ from wengert.engine.transforms.batching import vmap
 from wengert.engine.transforms.forward_mode import jvp
 from wengert.engine.transforms.jacobians import jacfwd
 from wengert.integrate.arguments import array_of, called, required
+from wengert.integrate.masses import Mass
 from wengert.numpy.selecting import take
 from wengert.sparse.colouring import colour
 from wengert.sparse.derivatives import sparse_jacobian
 from wengert.sparse.packages import scipy_sparse
 
 Solve = Callable[[Any], Any]
-"""``b -> x`` with ``(shift - J) x = b``."""
+"""``b -> x``: vectors, or a row for each stage."""
 Product = Callable[[Any], Any]
 """``x -> J x``. Of the derivative of a function it has the function's own cancellations, which no matrix has."""
-Equations = Callable[[Any, Any, Any], tuple[Solve, Product]]
-"""``(t, y, shift) -> (Solve, Product)``, with the Jacobian at a time and state."""
 Function = Callable[[Any, Any], Any]
+
+
+class Equations(NamedTuple):
+    """The linear equations of implicit steps."""
+
+    form: Dense | Sparse
+    elements: Function
+    """The elements of J at a time and a state, as the form holds them."""
+    derive: Callable[[Function], Function]
+    """``rhs -> elements`` of its derivative, of the same pattern."""
+    rhs: Function | None = None
+    """The function whose derivative J is; None where the user gives J."""
+
+    def of(self, rhs: Function) -> Equations:
+        """Return the equations for the derivative of a function."""
+        return Equations(self.form, self.derive(rhs), self.derive, rhs)
+
+    def product(self, t: Any, y: Any, elements: Any) -> Product:
+        """Return the product with J, whose elements are given."""
+        if self.rhs is None:
+            return self.form.product(elements)
+        rhs = self.rhs
+        return lambda x: jvp(lambda y: rhs(t, y), (y,), (x,))[1]
+
 
 _LEAST_SPARSE = 32
 """The number of unknowns from which a pattern is looked for."""
@@ -55,53 +79,68 @@ _WIDEST_BAND = 48
 
 
 def equations_of(
-    operation: str, rhs: Function, t: Any, y: Any, jac: Any, jac_sparsity: Any, args: Any
+    operation: str,
+    rhs: Function,
+    t: Any,
+    y: Any,
+    jac: Any,
+    jac_sparsity: Any,
+    args: Any,
+    mass: Mass | None = None,
+    container: Callable[[Any], Any] = lambda y: y,
 ) -> Equations:
     """Return the equations of the steps of an implicit method, at a time and a state of shape (n,).
 
     ``jac``: None for the derivative of ``rhs``, a function ``(t, y, *args)`` of the Jacobian, or a constant one.
     ``jac_sparsity``: where elements of the derivative may be other than zero; None: wherever the program says so.
+    ``container``: how the function ``jac`` takes a state. Equations that ``mass`` combines have combined Jacobians.
     """
     count = shape_of(y)[0]
+    left = None if mass is None else mass.left
+    whole = Dense(None if mass is None else mass.matrix)
+
+    def derivative(rhs: Function) -> Function:
+        # Of a complex state the function is holomorphic, as for SciPy's implicit methods.
+        return lambda t, y: jacfwd(lambda y: rhs(t, y), holomorphic=dtype_of(y).kind == "c")(y)
+
+    def combined(matrix: Any) -> Any:
+        return matrix if left is None else left @ matrix
+
     if callable(jac):
 
         def users(t: Any, y: Any) -> Any:
-            return _checked(operation, called(operation, "jac", jac, t, y, *args), count)
+            found = called(operation, "jac", jac, t, container(y), *args)
+            return combined(_checked(operation, found, count))
 
         _finite(operation, users(t, y), "look at jac(t0, y0)")
-        return dense(users)
+        return Equations(whole, users, derivative)
+    if jac is not None and (left is not None or not hasattr(jac, "tocsr")):
+        given = jac.toarray() if hasattr(jac, "toarray") else jac
+        matrix = combined(_finite(operation, _checked(operation, given, count)))
+        return Equations(whole, lambda t, y: matrix, derivative)
     if jac is not None:
-        if not hasattr(jac, "tocsr"):
-            matrix = _finite(operation, _checked(operation, jac, count))
-            return dense(lambda t, y: matrix)
-        return _constant(operation, jac, count)
+        pattern = _pattern_of(operation, jac, count)
+        return _constant(operation, jac, _with_mass(pattern, mass), mass)
     is_given = jac_sparsity is not None
     pattern = _pattern_of(operation, jac_sparsity, count) if is_given else _detected(rhs, t, y)
+    if pattern is not None:
+        if is_given and left is not None:
+            pattern = _with_diagonal(scipy_sparse(operation).csr_array(abs(left)) @ pattern)
+        pattern = _with_mass(pattern, mass)
     if pattern is None or pattern.nnz > _DENSE_SHARE * count**2:
-        # Of a complex state the function is holomorphic, as for SciPy's implicit methods.
-        holomorphic = dtype_of(y).kind == "c"
-        return dense(lambda t, y: jacfwd(lambda y: rhs(t, y), holomorphic=holomorphic)(y), rhs)
-    return sparse(Structure.of(pattern), Coloured.of(pattern, rhs), rhs)
+        return Equations(whole, derivative(rhs), derivative, rhs)
+
+    def coloured(rhs: Function) -> Function:
+        return Coloured.of(pattern, rhs)
+
+    return Equations(Sparse(pattern, mass), coloured(rhs), coloured, rhs)
 
 
-def dense(jacobian: Function, rhs: Function | None = None) -> Equations:
-    """Return the equations of a dense Jacobian, which is the derivative of a function if there is one."""
-
-    def equations(t: Any, y: Any, shift: Any) -> tuple[Solve, Product]:
-        elements = jacobian(t, y)
-        matrix = shift * np.eye(shape_of(y)[0]) - elements
-        product = _matrix(elements) if rhs is None else _derivative(rhs, t, y)
-        return lambda b: np.linalg.solve(matrix, b), product
-
-    return equations
-
-
-def _matrix(elements: Any) -> Product:
-    return lambda x: elements @ x
-
-
-def _derivative(rhs: Function, t: Any, y: Any) -> Product:
-    return lambda x: jvp(lambda y: rhs(t, y), (y,), (x,))[1]
+def _with_mass(pattern: Any, mass: Mass | None) -> Any:
+    """Return a pattern with the elements of a mass matrix."""
+    if mass is None:
+        return pattern
+    return _with_diagonal(pattern + scipy_sparse("solve_ivp").csr_array(mass.matrix != 0))
 
 
 def _checked(operation: str, jacobian: Any, count: int) -> Any:
@@ -122,15 +161,20 @@ def _finite(operation: str, elements: Any, hint: str = "") -> Any:
     return required(operation, elements, holds, "jac must be finite", got, hint)
 
 
-def _constant(operation: str, jac: Any, count: int) -> Equations:
+def _constant(operation: str, jac: Any, pattern: Any, mass: Mass | None) -> Equations:
     """Return the equations of a constant sparse Jacobian."""
-    pattern = _pattern_of(operation, jac, count)
-    matrix, zeros = jac.tocsr(), pattern.astype(np.float64)
+    elements = _on_pattern(pattern, jac.tocsr())
+    _finite(operation, elements)
+    return Equations(Sparse(pattern, mass), lambda t, y: elements, lambda rhs: Coloured.of(pattern, rhs))
+
+
+def _on_pattern(pattern: Any, matrix: Any) -> Any:
+    """Return the elements of a matrix at the places of a pattern, which has all of its elements."""
+    zeros = pattern.astype(matrix.dtype)
     zeros.data[:] = 0
-    data = (zeros + matrix).tocsr()
-    data.sort_indices()
-    _finite(operation, data.data)
-    return sparse(Structure.of(pattern), lambda t, y: data.data)
+    whole = (zeros + matrix).tocsr()
+    whole.sort_indices()
+    return whole.data
 
 
 # -- patterns --------------------------------------------------------------------------------------------
@@ -225,6 +269,12 @@ class Structure(NamedTuple):
         rows = np.repeat(np.arange(len(self.pointers) - 1), np.diff(self.pointers))
         return lambda x: scatter_add(data * take(x, self.columns), rows, shape=(len(self.pointers) - 1,))
 
+    def solver(self, data: Any) -> Solve:
+        """Return the solution of equations whose matrix has elements, row by row."""
+        if self.is_banded:
+            return _within_band(self, data)
+        return lambda b: sparse_solve(b, data, self.columns, self.pointers, transposed=False)
+
     @classmethod
     def of(cls, pattern: Any) -> Structure:
         """Return the structure of a pattern with a diagonal."""
@@ -251,19 +301,122 @@ def _order(pattern: Any) -> Any:
     return np.asarray(cast("Any", csgraph).reverse_cuthill_mckee(pattern), np.int64)
 
 
-def sparse(structure: Structure, elements: Function, rhs: Function | None = None) -> Equations:
-    """Return the equations of a sparse Jacobian, whose elements are a function of time and state."""
+# -- matrices --------------------------------------------------------------------------------------------
 
-    def equations(t: Any, y: Any, shift: Any) -> tuple[Solve, Product]:
-        partials = elements(t, y)
-        product = structure.product(partials) if rhs is None else _derivative(rhs, t, y)
-        data = where(structure.is_diagonal, shift, 0.0) - partials
-        if structure.is_banded:
-            return _within_band(structure, data), product
-        columns, pointers = structure.columns, structure.pointers
-        return lambda b: sparse_solve(b, data, columns, pointers, transposed=False), product
 
-    return equations
+class Dense(NamedTuple):
+    """Matrices whose elements are arrays of shape (n, n)."""
+
+    mass: Any = None
+    """M, None for the identity."""
+
+    def solver(self, shift: Any, elements: Any) -> Solve:
+        """Return the solution of the equations with ``shift M - J``."""
+        matrix = self.matrix(shift, elements)
+        return lambda b: np.linalg.solve(matrix, b)
+
+    def matrix(self, shift: Any, elements: Any) -> Any:
+        """Return ``shift M - J``."""
+        return shift * self._mass(shape_of(elements)[0]) - elements
+
+    def coupled(self, shifts: Sequence[Sequence[Any]], elements: Sequence[Any]) -> Solve:
+        """Return the solution for several stages, each with a Jacobian; ``b`` has a row for each."""
+        count = shape_of(elements[0])[0]
+        mass = self._mass(count)
+        rows = [[shift * mass for shift in row] for row in shifts]
+        for stage, own in enumerate(elements):
+            rows[stage][stage] = rows[stage][stage] - own
+        matrix = np.concatenate([np.concatenate(row, axis=1) for row in rows], axis=0)
+        return lambda b: np.reshape(np.linalg.solve(matrix, np.reshape(b, (-1,))), shape_of(b))
+
+    def product(self, elements: Any) -> Product:
+        """Return the product with J."""
+        return lambda x: elements @ x
+
+    def weighed(self, x: Any) -> Any:
+        """Return M x, of a vector or of rows."""
+        return x if self.mass is None else x @ self.mass.T
+
+    def rows(self, flags: Any, elements: Any) -> Any:
+        """Return the elements of a Jacobian whose other rows are zero."""
+        return where(flags[:, None], elements, 0.0)
+
+    def _mass(self, count: int) -> Any:
+        return np.eye(count) if self.mass is None else self.mass
+
+
+class Sparse:
+    """Matrices whose elements lie on a pattern, row by row.
+
+    Args:
+        pattern: the places of the elements of both matrices.
+        mass: M, None for the identity.
+    """
+
+    def __init__(self, pattern: Any, mass: Mass | None) -> None:
+        self._pattern = pattern
+        self._structure = Structure.of(pattern)
+        self._weights = self._structure.is_diagonal.astype(np.float64)
+        self._is_identity = mass is None
+        if mass is not None:
+            self._weights = _on_pattern(pattern, scipy_sparse("solve_ivp").csr_array(mass.matrix))
+        self._stages: dict[int, tuple[Structure, Any, Any, Any]] = {}
+
+    def solver(self, shift: Any, elements: Any) -> Solve:
+        """Return the solution of the equations with ``shift M - J``."""
+        return self._structure.solver(shift * self._weights - elements)
+
+    def coupled(self, shifts: Sequence[Sequence[Any]], elements: Sequence[Any]) -> Solve:
+        """Return the solution for several stages, each with a Jacobian; ``b`` has a row for each."""
+        count = len(elements)
+        if count not in self._stages:
+            self._stages[count] = self._of_stages(count)
+        structure, places, pairs, own = self._stages[count]
+        flat = np.stack([shift * np.float64(1.0) for row in shifts for shift in row])
+        partials = np.concatenate([*elements, np.zeros(1)])
+        solve = structure.solver(take(flat, pairs) * self._weights[places] - take(partials, own))
+        return lambda b: np.reshape(solve(np.reshape(b.T, (-1,))), (-1, count)).T
+
+    def _of_stages(self, count: int) -> tuple[Structure, Any, Any, Any]:
+        """Return the structure of several stages, whose unknowns alternate, and where its elements come from.
+
+        For each element: its number in M, that of its pair of stages, and its number among the elements of all
+        Jacobians, the last of which stands for none.
+        """
+        rows, columns = _rows(self._pattern), np.asarray(self._pattern.indices)
+        size: int = self._pattern.nnz
+        parts: list[Any] = []
+        for row in range(count):
+            for column in range(count):
+                places: Any = np.arange(size) if row == column else np.flatnonzero(self._weights)
+                own: Any = places + row * size if row == column else np.full(len(places), count * size)
+                pair = np.full(len(places), row * count + column)
+                parts.append(
+                    (rows[places] * count + row, columns[places] * count + column, places, pair, own)
+                )
+        row, column, *sources = (np.concatenate(part) for part in zip(*parts, strict=True))
+        order = np.lexsort((column, row))
+        wide = count * self._pattern.shape[0]
+        pointers = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=wide))])
+        scipy = scipy_sparse("solve_ivp")
+        pattern = scipy.csr_array((np.ones(len(order)), column[order], pointers), shape=(wide, wide))
+        places, pairs, own = (np.asarray(source[order], np.int64) for source in sources)
+        return Structure.of(pattern), places, pairs, own
+
+    def product(self, elements: Any) -> Product:
+        """Return the product with J."""
+        return self._structure.product(elements)
+
+    def weighed(self, x: Any) -> Any:
+        """Return M x, of a vector or of rows."""
+        if self._is_identity:
+            return x
+        product = self._structure.product(self._weights)
+        return product(x) if len(shape_of(x)) == 1 else np.stack([product(row) for row in x])
+
+    def rows(self, flags: Any, elements: Any) -> Any:
+        """Return the elements of a Jacobian whose other rows are zero."""
+        return where(flags[_rows(self._pattern)], elements, 0.0)
 
 
 def _within_band(structure: Structure, data: Any) -> Solve:

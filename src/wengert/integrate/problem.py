@@ -9,13 +9,11 @@ import numpy as np
 
 from wengert.engine.boxes import concrete, constant
 from wengert.engine.control.checkpoint import stop_gradient
-from wengert.engine.core.dtypes import COMPLEX128, FLOAT64, dtype_of
-from wengert.engine.core.errors import DtypeError, ShapeError, message
+from wengert.engine.core.errors import ShapeError, message
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.ir.types import show
 from wengert.engine.ops.comparison import where
 from wengert.integrate.arguments import (
-    array_of,
     called,
     check_callable,
     number_of,
@@ -23,6 +21,7 @@ from wengert.integrate.arguments import (
     required,
 )
 from wengert.integrate.events import Events
+from wengert.integrate.states import Form, state_of
 from wengert.integrate.steps import Rhs, System
 
 OPERATION = "solve_ivp"
@@ -45,6 +44,15 @@ class Problem(NamedTuple):
     direction: Any
     """1 or -1."""
     events: Events
+    form: Form = Form(OPERATION)
+    """How the user writes states."""
+    right: Any = None
+    """The right-hand side at the start, where that is not the derivative."""
+
+    @property
+    def value(self) -> Any:
+        """The right-hand side at the start."""
+        return self.slope if self.right is None else self.right
 
 
 class Tolerances(NamedTuple):
@@ -55,6 +63,10 @@ class Tolerances(NamedTuple):
     first_step: Any
     """None where the problem chooses it."""
     max_step: Any
+
+    def allowed(self, size: Any) -> Any:
+        """Return the error that is allowed for each component of a state of a size."""
+        return self.atol + self.rtol * size
 
 
 def problem_without_events(rhs: Rhs, start: Any, stop: Any, y: Any) -> Problem:
@@ -73,19 +85,18 @@ def problem_of(
     """Return the problem."""
     check_callable(OPERATION, "fun", fun, "(t, y, *args) -> dy/dt")
     start, stop = _span(t_span)
-    y = _state(y0)
+    y, form = state_of(OPERATION, y0)
 
     def rhs(t: Any, y: Any) -> Any:
-        return _slope(called(OPERATION, "fun", fun, t, y, *args), y)
+        return form.slope(called(OPERATION, "fun", fun, t, form.container(y), *args), y)
 
     slope = rhs(start, y)
     hint = "look at fun(t0, y0)"
     slope = required(
         OPERATION, slope, np.isfinite(slope), "fun must return finite numbers at the start", hint=hint
     )
-    return Problem(
-        System(rhs), start, stop, y, slope, direction_of(start, stop), Events(OPERATION, events, args)
-    )
+    watched = Events(OPERATION, events, args, form.container)
+    return Problem(System(rhs), start, stop, y, slope, direction_of(start, stop), watched, form)
 
 
 def direction_of(start: Any, stop: Any) -> Any:
@@ -108,37 +119,6 @@ def _span(t_span: Any) -> tuple[Any, Any]:
         )
     )
     return start, stop
-
-
-def _state(y0: Any) -> Any:
-    """Return the state at the start in double precision."""
-    y = array_of(OPERATION, "y0", y0)
-    if len(shape_of(y)) != 1:
-        hint = "write [y0] for one number, and y0.ravel() for a matrix"
-        raise ShapeError(message(OPERATION, "y0 must have one axis", show(y), hint))
-    y = _as(y, COMPLEX128 if dtype_of(y).kind == "c" else FLOAT64)
-    return required(OPERATION, y, np.isfinite(y), "y0 must be finite")
-
-
-def _slope(slope: Any, y: Any) -> Any:
-    """Return the result of the right-hand side as a vector like the state."""
-    slope = array_of(OPERATION, "the result of fun", slope)
-    shape = shape_of(y)
-    if shape_of(slope) != shape:
-        if shape_of(slope) != () or shape != (1,):
-            got = f"{show(slope)} for y of {show(y)}"
-            hint = "its arguments are fun(t, y), in this order"
-            raise ShapeError(message(OPERATION, "fun must return the shape of y", got, hint))
-        slope = np.reshape(slope, (1,))
-    if dtype_of(slope).kind == "c" and dtype_of(y).kind != "c":
-        raise DtypeError(
-            message(OPERATION, "y0 must be complex where fun is", show(y), "write y0 + 0j, or np.real in fun")
-        )
-    return _as(slope, dtype_of(y))
-
-
-def _as(x: Any, dtype: Any) -> Any:
-    return x if dtype_of(x) == dtype else x.astype(dtype)
 
 
 def events_of(events: Any) -> list[Callable[..., Any]]:
@@ -182,7 +162,7 @@ def tolerances_of(problem: Problem, rtol: Any, atol: Any, first_step: Any, max_s
     """Return the tolerances; the relative one is at least SciPy's smallest."""
     checked: list[Any] = []
     for name, value in (("rtol", rtol), ("atol", atol)):
-        tolerance = real_of(OPERATION, name, value)
+        tolerance = real_of(OPERATION, name, problem.form.setting(name, value))
         if shape_of(tolerance) not in ((), shape_of(problem.y)):
             requirement = f"{name} must be one number, or one for each component of y"
             raise ShapeError(message(OPERATION, requirement, f"{show(tolerance)} for y of {show(problem.y)}"))

@@ -14,13 +14,15 @@ import numpy as np
 
 from wengert.engine.array.substitutes import enter_caller, holds_box, is_followed
 from wengert.engine.boxes import Box
+from wengert.engine.core import tree
 from wengert.engine.core.errors import ArgumentError, message
 from wengert.engine.transforms.callbacks import with_callbacks
 from wengert.integrate import ivp, quadrature
 from wengert.integrate.solution import OdeResult
+from wengert.integrate.states import is_scipys
 
-#: Our methods for SciPy's stiff ones.
-_METHODS = dict.fromkeys(("Radau", "BDF", "LSODA"), "Rodas5P")
+#: Our methods for SciPy's that we lack.
+_METHODS = dict.fromkeys(("BDF", "LSODA"), "Rodas5P")
 _ODEINT = "Rodas5P"
 
 
@@ -86,7 +88,7 @@ def solve_ivp(
 ) -> Any:
     """Return what `wengert.integrate.solve_ivp` does of a followed function, and else what SciPy's does.
 
-    "Radau", "BDF" and "LSODA" are "Rodas5P", a method for stiff problems with the same tolerances.
+    "BDF" and "LSODA" are "Rodas5P", a method for stiff problems with the same tolerances.
     """
     first = t_span[0], np.asarray(y0, float) if not holds_box(y0) else y0
     if not holds_box(t_span, t_eval) and not is_followed(fun, *first, *(args or ())):
@@ -108,16 +110,18 @@ def odeint(
     rtol: Any = None,
     atol: Any = None,
     tfirst: bool = False,
+    mass: Any = None,
     **others: Any,
 ) -> Any:
     """Return the states at times, of shape (len(t), n), as `scipy.integrate.odeint`; t[0] is the time of ``y0``.
 
     A followed function is solved by "Rodas5P" of `solve_ivp`, which is for stiff and other problems as LSODA is, with
-    the tolerances of SciPy's. ``Dfun`` and the options of LSODA's steps have no effect then.
+    the tolerances of SciPy's; so is one of states that SciPy does not have, containers and arrays of other shapes, and
+    one with a mass matrix. ``Dfun`` and the options of LSODA's steps have no effect then.
 
     Args:
         func: ``(y, t, *args) -> dy/dt``; ``(t, y, *args)`` with ``tfirst``.
-        y0: the state at the first time, a number or of shape (n,).
+        y0: the state at the first time, a number or of shape (n,); or a container, as for `solve_ivp`.
         t: the times.
         args: more arguments of ``func``.
         Dfun: the Jacobian, for SciPy alone.
@@ -125,10 +129,11 @@ def odeint(
         rtol: the relative tolerance, 1.49e-8 by default.
         atol: the absolute tolerance, 1.49e-8 by default.
         tfirst: whether ``func`` takes the time first.
+        mass: the matrix of ``mass dy/dt = func``, as for `solve_ivp`.
         others: SciPy's other options.
 
     Returns:
-        The states, of shape (len(t), n).
+        The states, of shape (len(t), n); a container has leaves with a first axis of the times.
 
     Raises:
         ArgumentError: ``full_output`` is asked for.
@@ -145,8 +150,9 @@ def odeint(
     def rate(t: Any, y: Any, *args: Any) -> Any:
         return func(t, y, *args) if tfirst else func(y, t, *args)
 
-    start = y0 if holds_box(y0) else np.atleast_1d(np.asarray(y0, float))
-    if not holds_box(t) and not is_followed(rate, t[0], start, *args):
+    is_own = mass is not None or not is_scipys(y0)
+    start = y0 if is_own or holds_box(y0) else np.atleast_1d(np.asarray(y0, float))
+    if not is_own and not holds_box(t) and not is_followed(rate, t[0], start, *args):
         others |= {"rtol": rtol, "atol": atol, "tfirst": tfirst}
         return _scipys("odeint")(func, y0, t, args, Dfun, *options, **others)
     _refuse("scipy.integrate.odeint", positional=len(options), full_output=others.get("full_output"))
@@ -155,9 +161,9 @@ def odeint(
         "atol": 1.49012e-8 if atol is None else atol,
     }
     found: OdeResult = ivp.solve_ivp(
-        rate, (t[0], t[-1]), start, _ODEINT, t_eval=t, args=args, max_steps=100_000, **tolerances
+        rate, (t[0], t[-1]), start, _ODEINT, t_eval=t, args=args, max_steps=100_000, mass=mass, **tolerances
     )
-    return found.y.T
+    return tree.map_tree(lambda leaf: np.moveaxis(leaf, -1, 0), found.y)
 
 
 enter_caller("scipy.integrate.quad", quad)
