@@ -223,6 +223,7 @@ class _Run:
         # The advice for a call that fails each time is for the names that stand there.
         first, self._losses = next(iter(self._losses), None), []
         is_same = isinstance(problem, LOSSES) and not isinstance(problem, StagingError)
+        is_same = is_same and not _is_of_substitute(traceback)
         if first is not None and is_same and users_call(problem) == users_call(first):
             raise first from None
         return False
@@ -270,6 +271,15 @@ class _Run:
         for load in STAGING_LOADERS if STAGED else ():
             load()
         return staged if STAGING and STAGED and isinstance(code, CodeType) else None
+
+
+def _is_of_substitute(traceback: Any) -> bool:
+    """Return whether a substitute for a function of SciPy's raised an error: it knows the reason."""
+    while traceback is not None:
+        if traceback.tb_frame.f_globals.get("__name__", "").startswith("wengert.scipy."):
+            return True
+        traceback = traceback.tb_next
+    return False
 
 
 def _staged_now() -> weakref.WeakSet[Any]:
