@@ -25,18 +25,8 @@ def _all(m: Any, data: Any, points: Any, weights: Any, width: Any) -> list[Any]:
     ]
     found: list[Any] = []
     for kde in made:
-        found += [
-            kde(points),
-            kde.logpdf(points),
-            kde.pdf(points[:, 0]),
-            kde.covariance,
-            kde.log_det,
-            kde.inv_cov,
-        ]
-        found += [kde.integrate_gaussian(points[:, 0], np.eye(kde.d)), kde.integrate_kde(made[0])]
-        found += (
-            [kde.integrate_box_1d(-1.0, points[0, 0])] if kde.d == 1 else [kde.marginal([-1])(points[:1])]
-        )
+        found += [kde(points), kde.logpdf(points), kde.pdf(points[:, 0]), kde.covariance]
+        found += [kde.integrate_box_1d(-1.0, points[0, 0])] if kde.d == 1 else []
     return found
 
 
@@ -47,7 +37,7 @@ def test_estimates(seed: int) -> None:
     data, points = rng.normal(size=(rows, columns)), rng.normal(size=(rows, 4))
     arguments = data, points, rng.uniform(0.2, 2.0, columns), np.array(rng.uniform(0.3, 2.0))
     close(_all(stats, *arguments), _all(theirs, *arguments[:3], float(arguments[3])), 1e-10)
-    check(lambda *x: _all(stats, *x)[9:], None, *arguments, rtol=1e-10, compiled=not seed, batched=not seed)
+    check(lambda *x: _all(stats, *x)[4:], None, *arguments, rtol=1e-10, compiled=not seed, batched=not seed)
 
 
 def test_second_derivatives() -> None:
@@ -91,7 +81,6 @@ def test_errors() -> None:
         (lambda: stats.gaussian_kde(data, "wide"), "bw_method must be"),
         (lambda: stats.gaussian_kde(data, weights=[1.0]), "a weight for each column"),
         (lambda: stats.gaussian_kde(data[1])(np.ones((2, 2))), "points of 1 dimensions"),
-        (lambda: stats.gaussian_kde(data[1]).marginal([0, 0]), "must differ"),
     ):
         with pytest.raises(WengertError, match=text):
             call()
@@ -99,7 +88,7 @@ def test_errors() -> None:
     def refused(d: Any) -> Any:
         return theirs.gaussian_kde(d).integrate_box([0.0, 0.0], [1.0, 1.0])
 
-    with pytest.raises(UnsupportedError, match=r"gaussian_kde.integrate_box: .* no derivative"):
+    with pytest.raises(UnsupportedError, match=r"gaussian_kde\.integrate_box: this is not followed"):
         wg.grad(refused)(np.random.default_rng(0).normal(size=(2, 5)))
     with pytest.raises(UnsupportedError, match=r"gaussian_kde.resample"):
         wg.grad(lambda d: np.sum(theirs.gaussian_kde(d).resample(3)))(data[1])

@@ -192,7 +192,9 @@ def test_what_else_a_matrix_does_is_refused(transform: Any, format: str) -> None
 @pytest.mark.parametrize("format", FORMATS)
 def test_products_of_elements_and_of_numbers(format: str) -> None:
     matrix = stored("array", format)
-    slope = wg.grad(lambda x: (x * matrix).sum() + (matrix * x - 1.0 * (matrix * x)).sum() + (x[0] * matrix).sum())(VECTOR)
+    slope = wg.grad(
+        lambda x: (x * matrix).sum() + (matrix * x - 1.0 * (matrix * x)).sum() + (x[0] * matrix).sum()
+    )(VECTOR)
     np.testing.assert_allclose(slope, DENSE.sum(axis=0) + DENSE.sum() * (np.arange(len(VECTOR)) == 0))
 
 

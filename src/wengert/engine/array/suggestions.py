@@ -94,7 +94,7 @@ _EQUATION = (
     "takes one of SciPy's, except in wg.jit and wg.vmap"
 )
 _SPARSE = (
-    "place followed elements by a coo, csr, csc, dia or bsr class, diags, bmat or block_diag, in which they are followed, "
+    "place followed elements by a coo, csr, csc, dia or bsr class, diags, bmat or block_diag, which follow them, "
     "or keep them in an array: wg.sparse.solve(pattern, b, data=x) solves (docs/sparse.md)"
 )
 _OWN = "the functions of wengert.numpy and wengert.special"

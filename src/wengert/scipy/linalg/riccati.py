@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from wengert.engine.array.substitutes import substitutes
 from wengert.engine.core.dtypes import dtype_of
 from wengert.engine.core.errors import ShapeError, message
 from wengert.engine.core.shapes import shape_of
@@ -20,6 +19,7 @@ from wengert.engine.ops.linalg.square import adjoint, multiply
 from wengert.engine.primitive import Explicit, primitive
 from wengert.numpy.registry import rank_of
 from wengert.scipy.linalg.equations import checked
+from wengert.scipy.registry import signatures
 
 
 def _type(*types: TensorType, discrete: bool) -> TensorType:
@@ -99,39 +99,36 @@ def _solved(operation: str, discrete: bool, *matrices: Any) -> Any:
     return _riccati(*(x.astype(dtype) for x in (a, b, q, r, e, s)), discrete=discrete)
 
 
-@substitutes("scipy.linalg.solve_continuous_are")
-def solve_continuous_are(
-    a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True
-) -> Any:
+_equations = signatures(
+    "scipy.linalg",
+    "solve_continuous_are solve_discrete_are(a, b, q, r, e=None, s=None, balanced=True)",
+    raises="""
+        ShapeError: the shapes do not fit.
+        LinAlgError: there is no such solution.""",
+)
+
+
+@_equations
+def solve_continuous_are(balanced: bool, **matrices: Any) -> Any:
     """Return the stabilising x with ``a^H x + x a - x b r^-1 b^H x + q = 0``, and its general form with e and s.
 
     q and r must be Hermitian; derivatives are those in Hermitian directions. ``balanced``: without effect.
-
-    Raises:
-        ShapeError: the shapes do not fit.
-        LinAlgError: there is no such solution.
 
     Example:
         >>> solve_continuous_are([[1.0]], [[1.0]], [[3.0]], [[1.0]])
         array([[3.]])
     """
-    return _solved("solve_continuous_are", False, a, b, q, r, e, s)
+    return _solved("solve_continuous_are", False, *matrices.values())
 
 
-@substitutes("scipy.linalg.solve_discrete_are")
-def solve_discrete_are(
-    a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True
-) -> Any:
+@_equations
+def solve_discrete_are(balanced: bool, **matrices: Any) -> Any:
     """Return the stabilising x with ``a^H x a - x - a^H x b (r + b^H x b)^-1 b^H x a + q = 0``, and its general form.
 
     q and r must be Hermitian; derivatives are those in Hermitian directions. ``balanced``: without effect.
-
-    Raises:
-        ShapeError: the shapes do not fit.
-        LinAlgError: there is no such solution.
 
     Example:
         >>> solve_discrete_are([[0.0]], [[1.0]], [[3.0]], [[1.0]])
         array([[3.]])
     """
-    return _solved("solve_discrete_are", True, a, b, q, r, e, s)
+    return _solved("solve_discrete_are", True, *matrices.values())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,19 @@ from wengert.engine.ops.special.scipy_functions import ndtr
 from wengert.numpy.registry import rank_of
 from wengert.scipy.linalg import solve_triangular
 from wengert.scipy.registry import doubles
+from wengert.scipy.stats.elementary import LOG_TWO_PI
 from wengert.special import logsumexp
+
+#: What the class of SciPy has besides.
+_LEFT_OUT = (
+    "integrate_box",
+    "integrate_gaussian",
+    "integrate_kde",
+    "inv_cov",
+    "log_det",
+    "marginal",
+    "resample",
+)
 
 
 @substitutes("scipy.stats.gaussian_kde")
@@ -28,7 +39,7 @@ class gaussian_kde:  # noqa: N801
         ShapeError: the weights or the points do not fit the data.
         ArgumentError: there are fewer data than dimensions, or the bandwidth is none of SciPy's kinds.
         LinAlgError: the data lie in a space of fewer dimensions.
-        UnsupportedError: an integral over a box of several dimensions, or draws, are asked for.
+        UnsupportedError: another method of SciPy's is called.
 
     Example:
         >>> density = gaussian_kde(np.array([-1.0, 0.0, 2.0]), bw_method=1.0)
@@ -87,15 +98,20 @@ class gaussian_kde:  # noqa: N801
         self.covariance: Any = (self.weights * deviations) @ deviations.T / unbiased * self.factor**2
         self.cho_cov: Any = square.cholesky(self.covariance)
 
-    @property
-    def inv_cov(self) -> Any:
-        """The inverse of the covariance of the kernel."""
-        return square.inverse(self.covariance)
-
-    @property
-    def log_det(self) -> Any:
-        """The logarithm of the determinant of 2 pi times the covariance of the kernel."""
-        return _log_volume(self.cho_cov)
+    def __getattr__(self, name: str) -> Any:
+        """Refuse what SciPy's class has besides: integrals of several dimensions and draws have no derivative here."""
+        operation = f"scipy.stats.gaussian_kde.{name}"
+        if name not in (
+            "integrate_box",
+            "integrate_gaussian",
+            "integrate_kde",
+            "inv_cov",
+            "marginal",
+            "resample",
+        ):
+            raise AttributeError(f"'gaussian_kde' object has no attribute {name!r}", name=name, obj=self)
+        hint = "write it with logpdf, dataset, weights and covariance"
+        raise UnsupportedError(message(operation, "this is not followed", hint=hint))
 
     def logpdf(self, x: Any) -> Any:
         """Return the logarithm of the density at the columns of an array; a vector may be one point."""
@@ -105,36 +121,16 @@ class gaussian_kde:  # noqa: N801
         if rank_of(points) != 2 or shape_of(points)[0] != self.d:
             requirement = f"points of {self.d} dimensions are required"
             raise ShapeError(message("gaussian_kde", requirement, show(points)))
-        return self._log_sum(self.cho_cov, points)
-
-    def _log_sum(self, factor: Any, points: Any) -> Any:
-        """Return the logarithm of the sum of the kernels of a Cholesky factor at the columns of an array."""
-        at, of = (solve_triangular(factor, x, lower=True) for x in (points, self.dataset))
+        at, of = (solve_triangular(self.cho_cov, x, lower=True) for x in (points, self.dataset))
         distances = np.sum((at[:, :, None] - of[:, None, :]) ** 2, 0)
-        return logsumexp(-0.5 * distances, -1, self.weights) - 0.5 * _log_volume(factor)
+        volume = np.sum(log(np.diagonal(self.cho_cov))) + 0.5 * self.d * LOG_TWO_PI
+        return logsumexp(-0.5 * distances, -1, self.weights) - volume
 
     def evaluate(self, points: Any) -> Any:
         """Return the density at the columns of an array; a vector may be one point."""
         return exp(self.logpdf(points))
 
     __call__ = pdf = evaluate
-
-    def integrate_gaussian(self, mean: Any, cov: Any) -> Any:
-        """Return the integral of the product with a normal density."""
-        mean, cov = np.reshape(doubles(mean), (-1, 1)), np.atleast_2d(doubles(cov))
-        if shape_of(mean) != (self.d, 1) or shape_of(cov) != (self.d, self.d):
-            requirement = f"a mean and a covariance of {self.d} dimensions are required"
-            raise ShapeError(message("gaussian_kde.integrate_gaussian", requirement, show(mean, cov)))
-        return exp(self._log_sum(square.cholesky(self.covariance + cov), mean))[0]
-
-    def integrate_kde(self, other: Any) -> Any:
-        """Return the integral of the product with another estimate."""
-        other = other if isinstance(other, gaussian_kde) else gaussian_kde.of_scipys(other)
-        if other.d != self.d:
-            got = f"{self.d} and {other.d}"
-            raise ShapeError(message("gaussian_kde.integrate_kde", "one dimension is required", got))
-        factor: Any = square.cholesky(self.covariance + other.covariance)
-        return np.sum(other.weights * exp(self._log_sum(factor, other.dataset)))
 
     def integrate_box_1d(self, low: Any, high: Any) -> Any:
         """Return the integral between two bounds, of an estimate of one dimension."""
@@ -143,32 +139,3 @@ class gaussian_kde:  # noqa: N801
             raise ShapeError(message(operation, "an estimate of one dimension is required", str(self.d)))
         low, high = ((doubles(bound) - self.dataset[0]) / self.cho_cov[0, 0] for bound in (low, high))
         return np.sum(self.weights * (ndtr(high) - ndtr(low)))
-
-    def integrate_box(self, low_bounds: Any, high_bounds: Any, maxpts: Any = None, *, rng: Any = None) -> Any:
-        """Return the integral over a box, of an estimate of one dimension."""
-        if self.d != 1:
-            operation = "gaussian_kde.integrate_box"
-            requirement = "the integral of several dimensions, by random points, has no derivative"
-            raise UnsupportedError(
-                message(operation, requirement, str(self.d), "write wg.integrate.cubature")
-            )
-        return self.integrate_box_1d(*(np.reshape(doubles(x), ()) for x in (low_bounds, high_bounds)))
-
-    def marginal(self, dimensions: Any) -> Any:
-        """Return the estimate of some dimensions."""
-        rows = np.atleast_1d(np.asarray(dimensions)) % self.d
-        if len(set(rows.tolist())) != len(rows):
-            raise ArgumentError(message("gaussian_kde.marginal", "the dimensions must differ", str(rows)))
-        return gaussian_kde(self.dataset[rows], self.covariance_factor(), self.weights)
-
-    def resample(self, size: Any = None, seed: Any = None) -> Any:
-        """Refuse to draw: which datum a draw is near is a choice, without a derivative."""
-        hint = "draw an index of the data, and add wengert.scipy.stats.multivariate_normal.rvs(cov=kde.covariance)"
-        requirement = "draws choose data, and have no derivative"
-        raise UnsupportedError(message("gaussian_kde.resample", requirement, hint=hint))
-
-
-def _log_volume(factor: Any) -> Any:
-    """Return ``ln det(2 pi C)`` from the Cholesky factor of C."""
-    count = shape_of(factor)[0]
-    return 2.0 * np.sum(log(np.diagonal(factor))) + count * math.log(2 * math.pi)

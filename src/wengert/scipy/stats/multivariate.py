@@ -276,7 +276,7 @@ class MultivariateT(Multivariate):
     """
 
     name = "multivariate_t"
-    of_parameters = ("entropy", "rvs")
+    of_parameters = ("entropy",)
     parameters = ("loc", "shape", "df", "allow_singular")
 
     def __call__(
@@ -336,36 +336,6 @@ class MultivariateT(Multivariate):
         series = (((series + n**2 * (n - 2) / 6) * r - n * (n - 2) / 4) * r + n) * r
         far = 0.5 * where(isinf(df), rank, n) * (LOG_TWO_PI + 1) + series
         return only_if(is_allowed, 0.5 * logarithm + where(is_far, far, value))
-
-    def rvs(
-        self,
-        loc: Any = None,
-        shape: Any = 1,
-        df: Any = 1,
-        size: Any = 1,
-        random_state: Any = None,
-        *,
-        allow_singular: bool = False,
-    ) -> Any:
-        """Draw vectors with derivatives in the parameters: normal vectors over ``sqrt(chi2 / df)``.
-
-        ``random_state``: a key of `wengert.random`, or SciPy's for plain parameters.
-
-        Example:
-            >>> from wengert.random import key
-            >>> print(multivariate_t.rvs(df=5.0, shape=np.eye(3), size=4, random_state=key(0)).shape)
-            (4, 3)
-        """
-        if theirs := scipys_draws(self.name, random_state, loc, shape, df):
-            return theirs(loc, shape, df, size, random_state)
-        check_key(f"scipy.stats.{self.name}.rvs", random_state)
-        loc, shape, df, is_allowed = self._parameters("rvs", loc, shape, df)
-        first, second = split(random_state)
-        lead = tuple(integers(size))
-        z = normal(first, (*lead, shape_of(loc)[0])) @ _cholesky(shape).T
-        half = 0.5 * where(isinf(df), 1.0, df)
-        share = where(isinf(df), 1.0, gammaincinv(half + np.zeros(lead), open_uniform(second, lead)) / half)
-        return _squeezed(only_if(is_allowed, loc + z / np.expand_dims(sqrt(share), -1)))
 
 
 class Dirichlet(Multivariate):
