@@ -10,7 +10,6 @@ Example:
 from __future__ import annotations
 
 import functools
-import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -42,8 +41,11 @@ def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) ->
         UnsupportedError: b is sparse.
     """
     if not is_followed((A, b)):
-        theirs: Any = importlib.import_module("scipy.sparse.linalg")
-        return theirs.spsolve(*known("spsolve", (A, b)), permc_spec, use_umfpack)
+        from scipy.sparse import linalg
+
+        return getattr(linalg, "spsolve")(  # noqa: B009 (without a type)
+            *known("spsolve", (A, b)), permc_spec, use_umfpack
+        )
     if is_sparse(b):
         hint = "write b.toarray()"
         raise UnsupportedError(message("spsolve", "the right side must be an array", hint=hint))
