@@ -26,7 +26,7 @@ from wengert.engine.ops.comparison import equal, less, where
 from wengert.engine.ops.complex import as_complex, draw_complex, real
 from wengert.engine.ops.conversion import cast
 from wengert.engine.ops.elementwise import batch_elementwise
-from wengert.engine.ops.exponential import exp, log1p
+from wengert.engine.ops.exponential import exp, log, log1p
 from wengert.engine.ops.special.scipy_ufuncs import BY_NAME, COMPLEX, scipys
 from wengert.engine.ops.trigonometric import sin
 from wengert.engine.primitive import Draw, Explicit, Primitive, primitive
@@ -138,8 +138,9 @@ def _trigamma(z: Any) -> Any:
 
 def _log_over(z: Any) -> Any:
     """Return ``log(z) / (1 - z)``, -1 at 1."""
-    is_one = equal(z, 1.0)
-    return where(is_one, -1.0, log1p(z - 1.0) / where(is_one, 1.0, 1.0 - z))
+    is_one, is_near = equal(z, 1.0), less(0.5, real(z))
+    logarithm = where(is_near, log1p(where(is_near, z, 1.0) - 1.0), log(where(is_near, 1.0, z)))
+    return where(is_one, -1.0, logarithm / where(is_one, 1.0, 1.0 - z))
 
 
 def _cylinder(name: str, before: float, after: float, more: Any = 0.0) -> Slope:

@@ -14,7 +14,7 @@ from wengert.engine.nest.lowering import OnHost
 from wengert.engine.ops.arithmetic import floor
 from wengert.engine.ops.comparison import equal, isfinite, less, where
 from wengert.engine.ops.elementwise import elementwise
-from wengert.engine.ops.exponential import exp, log1p, sqrt
+from wengert.engine.ops.exponential import exp, log, log1p, sqrt
 from wengert.engine.ops.special.error_and_gamma import digamma, lgamma
 from wengert.engine.ops.special.scipy_functions import ellipe, ellipe_slope, ellipk_slope
 from wengert.engine.ops.special.scipy_ufuncs import BY_NAME, stated
@@ -180,8 +180,9 @@ def _reciprocal_slope(out: Any, x: Any) -> Any:
 
 
 def _dilogarithm_slope(out: Any, z: Any) -> Any:
-    is_one = equal(z, 1.0)
-    return where(is_one, -1.0, log1p(z - 1.0) / where(is_one, 1.0, 1.0 - z))
+    is_one, is_near = equal(z, 1.0), less(0.5, z)
+    logarithm = where(is_near, log1p(where(is_near, z, 1.0) - 1.0), log(where(is_near, 1.0, z)))
+    return where(is_one, -1.0, logarithm / where(is_one, 1.0, 1.0 - z))
 
 
 stated("rgamma", _reciprocal_slope, doc="1 / gamma(x)")
