@@ -256,6 +256,34 @@ case("ellipk", sc.ellipk, mp.ellipk, unit())
 case("ellipk, m < 0", sc.ellipk, mp.ellipk, negative(positive(1e-300, 1e5)))
 case("ellipe", sc.ellipe, mp.ellipe, unit())
 case("ellipe, m < 0", sc.ellipe, mp.ellipe, negative(positive(1e-300, 1e5)))
+case("ellipkm1", sc.ellipkm1, lambda p: mp.ellipk(1 - p), positive(1e-300, 1e5))
+_ANGLE, _PARAMETER = real(30.0, 1e-10), interval()
+named("ellipkinc", mp.ellipf, _ANGLE, _PARAMETER, limit=1e4, cost=2)
+named("ellipeinc", mp.ellipe, _ANGLE, _PARAMETER, limit=1e4, cost=2)
+case("ellipkinc, m < 0", sc.ellipkinc, mp.ellipf, _ANGLE, negative(positive(1e-10, 1e4)), limit=1e5, cost=2)
+_SIDE = positive(1e-30, 1e30)
+named("elliprc", mp.elliprc, _SIDE, _SIDE, limit=1e3)
+named("elliprf", mp.elliprf, _SIDE, _SIDE, _SIDE, limit=1e3)
+named("elliprd", mp.elliprd, _SIDE, _SIDE, _SIDE, limit=1e3)
+named("elliprg", mp.elliprg, _SIDE, _SIDE, _SIDE, limit=1e3)
+named("elliprj", mp.elliprj, *[positive(1e-8, 1e8)] * 4, limit=1e3, cost=2)
+for _n, _kind in enumerate(("sn", "cn", "dn")):
+    case(
+        f"ellipj {_kind}",
+        lambda u, m, n=_n: sc.ellipj(u, m)[n],
+        lambda u, m, kind=_kind: mp.ellipfun(kind, u, m=m),
+        real(10.0, 1e-5),
+        unit(1e-5),
+        limit=1e6,
+        cost=2,
+    )
+for _name in ("ber", "bei", "ker", "kei"):
+    named(_name, lambda x, name=_name: getattr(mp, name)(0, x), positive(1e-5, 20.0), limit=1e6)
+named("berp", lambda x: (mp.ber(1, x) + mp.bei(1, x)) / mp.sqrt(2), positive(1e-5, 20.0), limit=1e6)
+named("keip", lambda x: (mp.kei(1, x) - mp.ker(1, x)) / mp.sqrt(2), positive(1e-5, 20.0), limit=1e6)
+named("rgamma", mp.rgamma, real(160.0, 1e-300))
+named("spence", lambda z: mp.polylog(2, 1 - z), positive(1e-300, 1e15))
+named("wrightomega", lambda x: mp.lambertw(mp.exp(x)), real(300.0, 1e-300))
 _DEGREE = degree(12.0)
 #: They start with SciPy's values beside 1, and steps up to -1 add their rounding errors.
 _END: dict[str, Any] = {"values": True, "limit": 1e4}

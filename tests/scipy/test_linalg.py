@@ -94,6 +94,15 @@ CALLS: dict[str, tuple[Any, ...]] = {
         SMALL,
         SPD,
     ),
+    "continuous are": (lambda m, a, b, q: m.solve_continuous_are(a, b, q + q.T, np.eye(2) * 3), A, B, SPD),
+    "discrete are": (lambda m, a, b, q: m.solve_discrete_are(a, b, q + q.T, np.eye(2) * 3), A, B, SPD),
+    "general are": (
+        lambda m, a, b, q, r, e, s: (
+            m.solve_continuous_are(a, b, q + q.T, r + r.T, e, s),
+            m.solve_discrete_are(a, b, q + q.T, r + r.T, e, s),
+        ),
+        *(A, B, SPD, SPD[:2, :2], 2 * np.eye(3) + SMALL.T, 0.1 * B),
+    ),
     "toeplitz": (lambda m, c, r: (m.toeplitz(c), m.toeplitz(c, r)), V, V[:2]),
     "hankel": (lambda m, c, r: (m.hankel(c), m.hankel(c, r)), V, V[:2]),
     "circulant": (lambda m, c: m.circulant(c), V),
@@ -135,10 +144,46 @@ def test_complex_matrices(name: str) -> None:
     wg.check_grads(lambda *x: call(linalg, *x), (matrix, *others), order=1)
 
 
-@pytest.mark.parametrize("name", ["expm", "logm", "sqrtm", "sylvester", "lu_factor", "polar", "triangular"])
+@pytest.mark.parametrize(
+    "name", ["expm", "logm", "sqrtm", "sylvester", "lu_factor", "polar", "triangular", "discrete are"]
+)
 def test_second_derivatives(name: str) -> None:
     call, *arguments = CALLS[name]
     wg.check_grads(lambda *x: call(linalg, *x), tuple(arguments), order=2)
+
+
+def test_riccatis_equations_of_complex_matrices() -> None:
+    hermitian = COMPLEX @ np.conj(COMPLEX.T)
+    for name in ("solve_continuous_are", "solve_discrete_are"):
+
+        def solved(a: Any, b: Any, name: str = name, module: Any = linalg) -> Any:
+            return getattr(module, name)(a, b, hermitian, np.eye(2))
+
+        close(solved(COMPLEX, B), solved(COMPLEX, B, module=theirs), 1e-12)
+        wg.check_grads(solved, (COMPLEX, B + 0.2j * B[::-1]), order=1)
+
+
+@examples(30)
+@given(data=st.data())
+def test_drawn_equations_of_riccati_have_the_derivatives_of_differences(data: st.DataObject) -> None:
+    draw = HypothesisDraw(data)
+    rows, columns, name = draw.integer(1, 5), draw.integer(1, 3), draw.choice(["continuous", "discrete"])
+    a, b = draw.rng.standard_normal((rows, rows)), draw.rng.standard_normal((rows, columns))
+    unit = np.eye(columns)
+
+    def solved(a: Any, b: Any, q: Any) -> Any:
+        return getattr(linalg, f"solve_{name}_are")(a, b, q @ q.T + np.eye(rows), unit)
+
+    wg.check_grads(solved, (a, b, draw.rng.standard_normal((rows, rows))), order=1, rtol=1e-4)
+
+
+def test_riccatis_equations_without_a_solution_raise() -> None:
+    with pytest.raises(np.linalg.LinAlgError):
+        wg.grad(lambda a: theirs.solve_continuous_are(a, np.zeros((2, 1)), -np.eye(2), [[1.0]])[0, 0])(
+            np.eye(2)
+        )
+    with pytest.raises(WengertError, match="solve_discrete_are: the shapes"):
+        linalg.solve_discrete_are(A, B[:2], SPD, np.eye(2))
 
 
 # -- drawn matrices --------------------------------------------------------------------------------------

@@ -59,6 +59,10 @@ CALLS: dict[str, tuple[Any, ...]] = {
     ),
     "wishart of one row": (lambda m, x, df, s: m.wishart.logpdf(x, df, s), np.array(2.0), np.array(3.5), np.array(0.7)),
     "wishart moments": (lambda m, df, s: (m.wishart.mean(df, s), m.wishart.var(df, s)), np.array(4.5), COV),
+    "t": (lambda m, x, mean, c, df: m.multivariate_t.logpdf(x, mean, c, df), X, MEAN, COV, np.array(3.5)),
+    "t pdf": (lambda m, x, mean, c, df: m.multivariate_t.pdf(x[0], mean, c, df), X, MEAN, COV, np.array(0.4)),
+    "t entropy": (lambda m, c, df: m.multivariate_t.entropy(shape=c, df=df), COV, np.array(3.5)),
+    "t entropy of many": (lambda m, c, df: m.multivariate_t.entropy(shape=c, df=df), COV, np.array(1e3)),
     "wishart entropy": (lambda m, df, s: m.wishart.entropy(df, symmetric(s)), np.array(4.5), COV),
 }  # fmt: skip
 
@@ -71,7 +75,7 @@ def test_functions(name: str) -> None:
         lambda *x: call(theirs, *(one[()] for one in x)),
         *arguments,
         rtol=1e-11,
-        order=2 if name in ("normal", "dirichlet", "wishart") else 1,
+        order=2 if name in ("normal", "dirichlet", "wishart", "t") else 1,
     )
 
 
@@ -126,7 +130,7 @@ def test_draws_have_scipys_shapes() -> None:
 
 
 def test_draws_have_the_moments() -> None:
-    size = {"size": 6000, "random_state": key(3)}
+    size: dict[str, Any] = {"size": 6000, "random_state": key(3)}
     x = stats.multivariate_normal.rvs(MEAN, COV, **size)
     np.testing.assert_allclose(np.mean(x, 0), MEAN, atol=0.1)
     np.testing.assert_allclose(np.cov(x.T), COV, atol=0.2)
@@ -151,9 +155,10 @@ def test_errors_name_the_function() -> None:
             "logpdf: mean and cov must have one dimension",
         ),
         (lambda: stats.multivariate_normal.logpdf(X[:, :2], MEAN, COV), "logpdf: points of 3 dimensions"),
+        (lambda: stats.multivariate_t.logpdf(X, MEAN, COV, -1.0), "logpdf: df must be positive"),
         (
-            lambda: stats.multivariate_normal.logpdf(X, MEAN, COV, True),
-            "logpdf: cov must be positive definite",
+            lambda: stats.multivariate_t.logpdf(X, MEAN[:2], COV),
+            "logpdf: loc and shape must have one dimension",
         ),
         (
             lambda: wg.jit(lambda mean: stats.multivariate_normal.rvs(mean, COV))(MEAN),
@@ -174,9 +179,66 @@ def test_errors_name_the_function() -> None:
 
 
 def test_programs_with_scipys_families_are_followed() -> None:
-    slope = wg.grad(lambda mean: theirs.multivariate_normal.logpdf(X[0], mean, COV))(MEAN)
+    slope: Any = wg.grad(lambda mean: theirs.multivariate_normal.logpdf(X[0], mean, COV))(MEAN)
     close(slope, np.linalg.solve(COV, X[0] - MEAN), 1e-12)
-    slope = wg.grad(lambda alpha: theirs.dirichlet(alpha).logpdf(P))(ALPHA)
+    slope: Any = wg.grad(lambda alpha: theirs.dirichlet(alpha).logpdf(P))(ALPHA)
     close(slope, wg.grad(lambda alpha: stats.dirichlet.logpdf(P, alpha))(ALPHA), 1e-14)
     drawn = stats.multivariate_normal.rvs(MEAN, COV, 2, np.random.default_rng(0))
     close(drawn, theirs.multivariate_normal.rvs(MEAN, COV, 2, np.random.default_rng(0)), 0)
+
+
+# -- matrices without full rank --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3, 4])
+def test_densities_on_a_subspace(rank: int) -> None:
+    """Points and factors move along the subspace; beside it the normal density is 0."""
+    rng = np.random.default_rng(rank)
+    factor, steps, mean, df = rng.normal(size=(4, rank)), rng.normal(size=(3, rank)), rng.normal(size=4), 2.5
+
+    def densities(m: Any, factor: Any, steps: Any, mean: Any, df: Any) -> Any:
+        cov = factor @ factor.T
+        x, normal = mean + steps @ factor.T, m.multivariate_normal(mean, cov, allow_singular=True)
+        return normal.logpdf(x), normal.pdf(x[0]), normal.entropy(), m.multivariate_t.logpdf(x, mean, cov, df)
+
+    arguments = factor, steps, mean, np.array(df)
+    close(densities(stats, *arguments), densities(theirs, factor, steps, mean, df), 1e-9)
+    check(lambda *x: densities(stats, *x), None, *arguments, rtol=1e-9, compiled=rank == 2, batched=rank == 3)
+    if rank < 3:
+        wg.check_grads(lambda f: densities(stats, f, steps, mean, df), (factor,), order=2)
+    beside = rng.normal(size=4)
+    value, slope = wg.value_and_grad(
+        lambda x: stats.multivariate_normal.logpdf(x, mean, factor @ factor.T, allow_singular=True)
+    )(beside)
+    with np.errstate(all="ignore"):
+        expected = theirs.multivariate_normal.logpdf(beside, mean, factor @ factor.T, allow_singular=True)
+    np.testing.assert_allclose(value, expected, rtol=1e-9)
+    assert np.all(slope == 0) == (rank < 4)
+
+
+def test_ends_of_the_degrees_of_freedom() -> None:
+    family, own = theirs.multivariate_t, stats.multivariate_t
+    for df in (1e-3, 1.0, 30.0, 1e6, np.inf):
+        np.testing.assert_allclose(own.logpdf(X, MEAN, COV, df), family.logpdf(X, MEAN, COV, df), rtol=1e-8)
+        np.testing.assert_allclose(own.entropy(MEAN, COV, df), family.entropy(MEAN, COV, df), rtol=1e-11)
+    assert wg.value_and_grad(lambda df: own.logpdf(X[0], MEAN, COV, df))(np.inf)[1] == 0.0
+    assert np.isnan(wg.jit(lambda df: own.logpdf(X[0], MEAN, COV, df))(-1.0))
+    assert np.isnan(own.logpdf([np.nan, 0.0, 0.0], MEAN, COV, 2.0))
+
+
+def test_distributions_made_outside_keep_their_parameters() -> None:
+    """They stand for themselves in a second run, which `np.zeros` makes necessary."""
+    for made, point in (
+        (theirs.multivariate_normal(MEAN, COV), MEAN + 0.3),
+        (theirs.multivariate_normal(MEAN, np.ones((3, 3)), allow_singular=True), MEAN + 0.3),
+        (theirs.multivariate_t(MEAN, COV, 2.5), MEAN + 0.3),
+        (theirs.dirichlet(ALPHA), P),
+        (theirs.wishart(4.5, COV), MATRIX),
+    ):
+
+        def density(t: Any, made: Any = made, point: Any = point) -> Any:
+            x = np.zeros(np.shape(point))
+            x[...] = point * t
+            return made.logpdf(x / t)
+
+        assert wg.value_and_grad(density)(1.0)[0] == pytest.approx(float(made.logpdf(point)), rel=1e-12)

@@ -27,13 +27,14 @@ from wengert.scipy import (
     linalg,
     ndimage,
     signal,
+    sparse,
     spatial,
     stats,
 )
 from wengert.scipy.registry import others_of as _others_of
 
 __all__ = [
-    "fft", "integrate", "interpolate", "linalg", "ndimage", "signal", "spatial", "stats",
+    "fft", "integrate", "interpolate", "linalg", "ndimage", "signal", "sparse", "spatial", "stats",
 ]  # fmt: skip
 __dir__ = __all__.copy
 __getattr__ = _others_of(__name__)

@@ -19,7 +19,7 @@ import numpy as np
 from wengert.engine.array import indexing
 from wengert.engine.array.conversions import Conversions
 from wengert.engine.array.flatiter import Flat
-from wengert.engine.array.operators import FUNCTIONS, LATE, operand
+from wengert.engine.array.operators import FUNCTIONS, LATE, operand, takes_over
 from wengert.engine.array.sparse import is_sparse, times, times_right
 from wengert.engine.array.substitutes import STAND_INS
 from wengert.engine.array.suggestions import (
@@ -126,7 +126,7 @@ class Array(Conversions):
         return STAND_INS.get(kind, kind) if is_second_run else kind
 
     def __matmul__(self, other: Any) -> Any:
-        if isinstance(other, Unsized):
+        if takes_over(other):
             return NotImplemented
         return times_right(self, other) if is_sparse(other) else FUNCTIONS[np.matmul](self, other)
 

@@ -38,17 +38,22 @@ def operand(value: Any) -> Any:
     return array
 
 
+def takes_over(other: Any) -> bool:
+    """Return whether another operand does an operation itself: it says so in NumPy's way."""
+    return isinstance(other, Unsized) or getattr(type(other), "__array_ufunc__", True) is None
+
+
 def _binary(primitive: Primitive) -> tuple[Any, Any]:
     def forward(self: Operators, other: Any) -> Any:
         if type(other) not in PLAIN:
-            if isinstance(other, Unsized):
+            if takes_over(other):
                 return NotImplemented
             other = operand(other)
         return primitive.apply((self, other), {})
 
     def reflected(self: Operators, other: Any) -> Any:
         if type(other) not in PLAIN:
-            if isinstance(other, Unsized):
+            if takes_over(other):
                 return NotImplemented
             other = operand(other)
         return primitive.apply((other, self), {})
@@ -60,14 +65,14 @@ def _product() -> tuple[Any, Any]:
     def forward(self: Operators, other: Any) -> Any:
         if type(other) in PLAIN or isinstance(other, _OPERANDS):
             return arithmetic.multiply.apply((self, other), {})
-        if isinstance(other, Unsized):
+        if takes_over(other):
             return NotImplemented
         return star(self, other) if is_sparse(other) else arithmetic.multiply(self, _factor(self, other))
 
     def reflected(self: Operators, other: Any) -> Any:
         if type(other) in PLAIN or isinstance(other, _OPERANDS):
             return arithmetic.multiply.apply((other, self), {})
-        if isinstance(other, Unsized):
+        if takes_over(other):
             return NotImplemented
         return star(other, self) if is_sparse(other) else arithmetic.multiply(_factor(self, other), self)
 
@@ -85,7 +90,7 @@ def _factor(box: Operators, factor: Any) -> Any:
 
 def _in_place(primitive: Primitive) -> Any:
     def method(self: Operators, other: Any) -> Any:
-        if isinstance(other, Unsized):
+        if takes_over(other):
             return NotImplemented
         return self.assign(primitive(self, operand(other)))
 

@@ -6,6 +6,7 @@ This module does not import SciPy: a user with a sparse matrix has imported it.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
@@ -21,6 +22,8 @@ from wengert.engine.ops.shape import transpose
 
 #: The hint for a sparse matrix as an argument of a compiled function.
 FROM_OUTSIDE = "let the function close over it instead: a sparse matrix is a constant of a compiled function"
+#: The function that makes a matrix one of followed elements; `wengert.scipy.sparse` enters it.
+FOLLOWED: list[Callable[[Any], Any]] = []
 _HOME = "scipy.sparse"
 _BOTH_AXES = (1, 0)
 
@@ -54,10 +57,12 @@ def times_right(x: Any, matrix: Any) -> Any:
 
 
 def star(left: Any, right: Any) -> Any:
-    """Return ``left * right``, one of them sparse: a matrix product for SciPy's matrices, an error for its arrays."""
+    """Return ``left * right``, one of them sparse: the product of matrices, for SciPy's arrays that of elements."""
     matrix, x = (left, right) if is_sparse(left) else (right, left)
     if isinstance(matrix, sys.modules[_HOME].spmatrix) and shape_of(x):
         return times(matrix, x) if matrix is left else times_right(x, matrix)
+    if FOLLOWED:
+        return FOLLOWED[0](matrix) * x
     raise refused("multiply", matrix)
 
 
@@ -84,7 +89,8 @@ def _product(matrix: Any, x: Any, transposed: bool) -> Any:
     stored = matrix if by_columns else matrix.tocsr()
     rows, width = matrix.shape[::-1] if by_columns else matrix.shape
     assert len(stored.indptr) == rows + 1
-    data = np.asarray(stored.data, check_known("matmul", matrix.dtype))
+    data = stored.data
+    data = data if isinstance(data, Box) else np.asarray(data, check_known("matmul", matrix.dtype))
     return sparse_product(
         x, data, stored.indices, stored.indptr, width=width, transposed=transposed != by_columns
     )

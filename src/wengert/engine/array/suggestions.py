@@ -94,8 +94,8 @@ _EQUATION = (
     "takes one of SciPy's, except in wg.jit and wg.vmap"
 )
 _SPARSE = (
-    "keep the places of the elements constant and their values in an array: wg.sparse.solve(pattern, b, data=x) "
-    "solves, k * (A @ x) multiplies (docs/sparse.md); or write the matrix as an array"
+    "place followed elements by a coo, csr, csc, dia or bsr class, diags, bmat or block_diag, which follow them, "
+    "or keep them in an array: wg.sparse.solve(pattern, b, data=x) solves (docs/sparse.md)"
 )
 _OWN = "the functions of wengert.numpy and wengert.special"
 #: The modules whose functions of NumPy's names mean the same as NumPy's.

@@ -250,8 +250,10 @@ def public_module(module: str) -> str:
     Example:
         >>> public_module("scipy.optimize._zeros_py")
         'scipy.optimize'
+        >>> public_module("scipy.sparse.linalg._dsolve.linsolve")
+        'scipy.sparse.linalg'
     """
-    return ".".join(part for part in module.split(".") if part[:1] != "_")
+    return re.sub(r"\._.*", "", module)
 
 
 def is_own(code: CodeType) -> bool:

@@ -6,6 +6,7 @@ import builtins
 import contextlib
 import copy
 import threading
+from types import TracebackType
 
 from wengert.engine.core.errors import LimitError
 from wengert.engine.core.named_tuples import NamedTuple
@@ -129,3 +130,12 @@ def user_error(text: str) -> Exception:
         assert found is not None
         return raised.with_traceback(found.tb_next)
     return problem
+
+
+def is_raised_in(traceback: TracebackType | None, prefix: str) -> bool:
+    """Return whether an error passed through a module whose name begins so."""
+    while traceback is not None:
+        if traceback.tb_frame.f_globals.get("__name__", "").startswith(prefix):
+            return True
+        traceback = traceback.tb_next
+    return False

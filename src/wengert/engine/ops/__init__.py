@@ -36,6 +36,7 @@ from wengert.engine.ops.special import (
     complex_variable,
     compositions,
     discrete_quantiles,
+    elliptic,
     error_and_gamma,
     gammas,
     incomplete,
@@ -47,7 +48,8 @@ from wengert.engine.ops.special import (
 
 __all__ = [
     "arithmetic", "banded", "banded_nests", "bessel", "comparison", "complex", "complex_variable",
-    "compositions", "contraction", "conversion", "determinants", "discrete_quantiles", "elementwise", "error_and_gamma",
+    "compositions", "contraction", "conversion", "determinants", "discrete_quantiles", "elementwise", "elliptic",
+    "error_and_gamma",
     "exponential", "gammas", "incomplete", "indexing", "integers", "inverse_error", "ldl", "lu", "matrix_functions",
     "orders", "pivoting", "quantiles", "random", "reduction", "routines", "scipy_functions", "shape",
     "sparse_solution", "transforms", "triangular", "trigonometric",

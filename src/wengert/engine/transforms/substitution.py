@@ -47,7 +47,7 @@ from wengert.engine.core.copied_files import is_copied_class, is_copied_file
 from wengert.engine.core.dtypes import NUMPY_VALUE
 from wengert.engine.core.errors import ConcreteError, StagingError, UncountedError, is_users, users_call
 from wengert.engine.core.named_tuples import NamedTuple
-from wengert.engine.core.raised import note_staged
+from wengert.engine.core.raised import is_raised_in, note_staged
 from wengert.engine.ops.elementwise import UFUNCS
 from wengert.engine.ops.special.scipy_ufuncs import of_scipy
 from wengert.engine.transforms import turns
@@ -224,6 +224,7 @@ class _Run:
         # The advice for a call that fails each time is for the names that stand there.
         first, self._losses = next(iter(self._losses), None), []
         is_same = isinstance(problem, LOSSES) and not isinstance(problem, StagingError)
+        is_same = is_same and not is_raised_in(traceback, "wengert.scipy.")  # which knows the reason
         if first is not None and is_same and users_call(problem) == users_call(first):
             raise first from None
         return False

@@ -56,6 +56,7 @@ from wengert.scipy.linalg.functions import (
     tanhm,
     tanm,
 )
+from wengert.scipy.linalg.riccati import solve_continuous_are, solve_discrete_are
 from wengert.scipy.linalg.special_matrices import (
     block_diag,
     circulant,
@@ -72,11 +73,11 @@ from wengert.scipy.registry import others_of as _others_of
 __all__ = [
     "block_diag", "cho_factor", "cho_solve", "cho_solve_banded", "cholesky", "cholesky_banded", "circulant",
     "companion", "convolution_matrix", "coshm", "cosm", "det", "eig", "eigh", "eigvals", "eigvalsh", "expm",
-    "expm_frechet", "fractional_matrix_power", "hankel", "inv", "khatri_rao", "ldl", "leslie", "logm", "lstsq", "lu",
-    "lu_factor", "lu_solve", "norm", "null_space", "orth", "pinv", "polar", "qr", "sinhm", "sinm", "solve",
-    "solve_banded", "solve_circulant", "solve_continuous_lyapunov", "solve_discrete_lyapunov", "solve_lyapunov",
-    "solve_sylvester", "solve_toeplitz", "solve_triangular", "solveh_banded", "sqrtm", "svd", "svdvals", "tanhm",
-    "tanm", "toeplitz",
+    "expm_frechet", "fractional_matrix_power", "hankel", "inv", "khatri_rao", "ldl", "leslie", "logm", "lstsq",
+    "lu", "lu_factor", "lu_solve", "norm", "null_space", "orth", "pinv", "polar", "qr", "sinhm", "sinm", "solve",
+    "solve_banded", "solve_circulant", "solve_continuous_are", "solve_continuous_lyapunov", "solve_discrete_are",
+    "solve_discrete_lyapunov", "solve_lyapunov", "solve_sylvester", "solve_toeplitz", "solve_triangular",
+    "solveh_banded", "sqrtm", "svd", "svdvals", "tanhm", "tanm", "toeplitz",
 ]  # fmt: skip
 __dir__ = __all__.copy
 __getattr__ = _others_of(__name__)

@@ -38,7 +38,14 @@ from wengert.scipy.stats.elementary import (
 )
 from wengert.scipy.stats.formulas import enter as _enter_families
 from wengert.scipy.stats.gammas import beta, chi2, f, gamma, invgamma, t
-from wengert.scipy.stats.multivariate import dirichlet, multinomial, multivariate_normal, wishart
+from wengert.scipy.stats.kernels import gaussian_kde
+from wengert.scipy.stats.multivariate import (
+    dirichlet,
+    multinomial,
+    multivariate_normal,
+    multivariate_t,
+    wishart,
+)
 from wengert.scipy.stats.samples import (
     describe,
     entropy,
@@ -56,9 +63,10 @@ from wengert.scipy.stats.truncated import truncnorm
 
 __all__ = [
     "bernoulli", "beta", "binom", "cauchy", "chi2", "describe", "dirichlet", "entropy", "expon", "f", "gamma",
-    "geom", "gmean", "gumbel_l", "gumbel_r", "halfnorm", "hmean", "invgamma", "kurtosis", "laplace", "linregress",
-    "logistic", "lognorm", "multinomial", "multivariate_normal", "nbinom", "norm", "pareto", "pearsonr", "poisson",
-    "rayleigh", "sem", "skew", "t", "truncnorm", "uniform", "variation", "vonmises", "weibull_min", "wishart", "zscore",
+    "gaussian_kde", "geom", "gmean", "gumbel_l", "gumbel_r", "halfnorm", "hmean", "invgamma", "kurtosis", "laplace",
+    "linregress", "logistic", "lognorm", "multinomial", "multivariate_normal", "multivariate_t", "nbinom", "norm",
+    "pareto", "pearsonr", "poisson", "rayleigh", "sem", "skew", "t", "truncnorm", "uniform", "variation",
+    "vonmises", "weibull_min", "wishart", "zscore",
 ]  # fmt: skip
 __dir__ = __all__.copy
 _others = _others_of(__name__)

@@ -1,4 +1,4 @@
-"""Families of vectors and matrices: dirichlet, multinomial, multivariate_normal and wishart.
+"""Families of vectors and matrices: dirichlet, multinomial, multivariate_normal, multivariate_t and wishart.
 
 Functions, parameters and shapes of results are SciPy's: axes of extent 1 are dropped where SciPy drops them.
 """
@@ -11,13 +11,24 @@ from typing import Any
 import numpy as np
 
 from wengert.engine.boxes import concrete
-from wengert.engine.core.errors import ArgumentError, ShapeError, UnsupportedError, message
+from wengert.engine.control.custom_derivatives import custom_jvp
+from wengert.engine.core.errors import ArgumentError, ShapeError, message
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.ir.types import show
 from wengert.engine.ops.arithmetic import floor, size_to_compare
-from wengert.engine.ops.comparison import greater, less, logical_and, logical_or, not_equal, where
+from wengert.engine.ops.comparison import (
+    greater,
+    greater_equal,
+    isinf,
+    less,
+    logical_and,
+    logical_or,
+    not_equal,
+    where,
+)
 from wengert.engine.ops.conversion import stop_gradient_primitive as stop_gradient
-from wengert.engine.ops.exponential import exp, log, sqrt
+from wengert.engine.ops.exponential import exp, log, log1p, sqrt
+from wengert.engine.ops.linalg import square
 from wengert.engine.ops.special.densities import log_poisson_mass
 from wengert.engine.ops.special.discrete_quantiles import binomial_quantile
 from wengert.engine.ops.special.error_and_gamma import digamma, lgamma
@@ -26,7 +37,15 @@ from wengert.numpy.registry import integers, rank_of
 from wengert.random import normal, split
 from wengert.scipy.linalg import solve_triangular
 from wengert.scipy.registry import doubles
-from wengert.scipy.stats.base import INFINITY, Family, check_key, open_uniform, scipys_draws
+from wengert.scipy.stats.base import (
+    INFINITY,
+    Family,
+    Frozen,
+    check_key,
+    only_if,
+    open_uniform,
+    scipys_draws,
+)
 from wengert.scipy.stats.discrete import mean_log_factorial
 from wengert.scipy.stats.elementary import LOG_TWO_PI
 from wengert.special import entr, softmax, xlogy
@@ -40,9 +59,17 @@ class Multivariate(Family):
     of_points = ("logpdf", "pdf")
     #: The functions that a distribution with parameters has as attributes.
     attributes: tuple[str, ...] = ()
+    #: The attributes of SciPy's distribution that are its parameters.
+    parameters: tuple[str, ...]
 
     def __init__(self) -> None:
         self._enter()
+
+    def of_scipys(self, theirs: Any) -> Any:
+        """Return the distribution of an object of SciPy's, which may be the family itself."""
+        if not type(theirs).__name__.endswith("_frozen"):
+            return self
+        return self(**{name: getattr(theirs, name) for name in self.parameters})
 
 
 def _squeezed(x: Any) -> Any:
@@ -67,11 +94,67 @@ def _square(operation: str, matrix: Any, name: str) -> Any:
     return matrix
 
 
+@custom_jvp
+def _semidefinite(matrix: Any) -> Any:
+    """Return the pseudoinverse P, the projector N on the null space, the log-determinant on the range, and the rank.
+
+    As in SciPy, eigenvalues up to 1e6 units of rounding of the largest count as 0, and one below minus that gives NaN.
+    Derivatives are those among matrices of one rank: ``P' = -P M' P + P^2 M' N + N M' P^2, N' = -(P M' N + N M' P)``.
+    The last result is the distance from the range that counts as 0.
+    """
+    values, vectors = np.linalg.eigh(matrix)
+    limit = 1e6 * float(np.finfo(float).eps) * np.max(size_to_compare(values))
+    counts = greater(values, limit)
+    inverse = where(counts, 1.0 / where(counts, values, 1.0), 0.0)
+    inverse = where(np.all(values >= -limit), inverse, np.nan)
+    ones = where(counts, 1.0, 0.0)
+    pseudoinverse, projector = ((vectors * x) @ vectors.T for x in (inverse, 1.0 - ones))
+    return pseudoinverse, projector, np.sum(log(where(counts, values, 1.0))), np.sum(ones), 1e3 * limit
+
+
+def _of_same_rank(primals: Any, tangents: Any) -> Any:
+    inverse, projector, logarithm, rank, limit = _semidefinite(primals[0])
+    change = square.symmetric(tangents[0], "L")
+    turned = inverse @ change @ projector
+    of_inverse, away = -inverse @ change @ inverse, inverse @ turned
+    zero = 0.0 * stop_gradient(rank)
+    results = inverse, projector, logarithm, rank, limit
+    moved = of_inverse + away + away.T, -(turned + turned.T), np.sum(inverse * change), zero, zero
+    return results, moved
+
+
+_semidefinite.defjvp(_of_same_rank)
+
+
+def _points(operation: str, x: Any, count: int) -> Any:
+    """Return points along the last axis; a vector of one dimension has a point in each element."""
+    x = doubles(x)
+    x = np.reshape(x, (*shape_of(x), 1)) if count == 1 and rank_of(x) < 2 else x
+    if not shape_of(x) or shape_of(x)[-1] != count:
+        raise ShapeError(message(operation, f"points of {count} dimensions are required", show(x)))
+    return x
+
+
 def _check(operation: str, requirement: str, value: Any, holds: Any) -> None:
     """Raise `ArgumentError` where a value is known and does not fulfil a requirement."""
     plain = concrete(value)
     if plain is not None and not np.all(holds(np.asarray(plain))):
         raise ArgumentError(message(operation, requirement, str(plain)))
+
+
+def _located(operation: str, names: tuple[str, str], location: Any, matrix: Any) -> tuple[Any, Any]:
+    """Return a vector and a square matrix of one dimension."""
+    location = None if location is None else np.reshape(doubles(location), (-1,))
+    matrix = doubles(1.0 if matrix is None else matrix)
+    if rank_of(matrix) == 0:
+        matrix = matrix * np.eye(1 if location is None else shape_of(location)[0])
+    matrix = _square(operation, matrix, names[1])
+    count = shape_of(matrix)[0]
+    location = np.zeros(count) if location is None else location
+    if shape_of(location) != (count,):
+        requirement = f"{' and '.join(names)} must have one dimension"
+        raise ShapeError(message(operation, requirement, show(location, matrix)))
+    return location, matrix
 
 
 class MultivariateNormal(Multivariate):
@@ -91,60 +174,68 @@ class MultivariateNormal(Multivariate):
     name = "multivariate_normal"
     of_parameters = ("entropy", "rvs")
     attributes = ("mean", "cov")
+    parameters = ("mean", "cov", "allow_singular")
 
     def _parameters(self, function: str, mean: Any, cov: Any) -> tuple[Any, Any]:
-        operation = f"scipy.stats.{self.name}.{function}"
-        mean = None if mean is None else np.reshape(doubles(mean), (-1,))
-        cov = doubles(cov)
-        if rank_of(cov) == 0:
-            cov = cov * np.eye(1 if mean is None else shape_of(mean)[0])
-        cov = _square(operation, cov, "cov")
-        count = shape_of(cov)[0]
-        mean = np.zeros(count) if mean is None else mean
-        if shape_of(mean) != (count,):
-            raise ShapeError(message(operation, "mean and cov must have one dimension", show(mean, cov)))
-        return mean, cov
+        return _located(f"scipy.stats.{self.name}.{function}", ("mean", "cov"), mean, cov)
 
-    def mean(self, mean: Any = None, cov: Any = 1) -> Any:
+    def mean(self, mean: Any = None, cov: Any = 1, *, allow_singular: bool = False) -> Any:
         """Return the mean."""
         return self._parameters("mean", mean, cov)[0]
 
-    def cov(self, mean: Any = None, cov: Any = 1) -> Any:
+    def cov(self, mean: Any = None, cov: Any = 1, *, allow_singular: bool = False) -> Any:
         """Return the covariance matrix."""
         return self._parameters("cov", mean, cov)[1]
+
+    def __call__(
+        self, mean: Any = None, cov: Any = 1, allow_singular: bool = False, seed: Any = None
+    ) -> Frozen:
+        """Return the distribution with these parameters."""
+        return Frozen(self, (), {"mean": mean, "cov": cov, "allow_singular": allow_singular})
 
     def logpdf(self, x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
         """Return the logarithm of the density, from the Cholesky factor of the covariance matrix.
 
+        ``allow_singular``: the density on the range of the covariance matrix, and -inf beside it; derivatives are those
+        among matrices of the same rank. A matrix with a negative eigenvalue gives NaN.
+
         Raises:
-            LinAlgError: the covariance matrix is not positive definite.
-            UnsupportedError: ``allow_singular`` is true.
+            LinAlgError: the covariance matrix is not positive definite, without ``allow_singular``.
         """
         operation = f"scipy.stats.{self.name}.logpdf"
-        if allow_singular:
-            hint = "add a small multiple of the identity to cov"
-            raise UnsupportedError(message(operation, "cov must be positive definite", hint=hint))
         mean, cov = self._parameters("logpdf", mean, cov)
-        count, x = shape_of(mean)[0], doubles(x)
-        x = np.reshape(x, (*shape_of(x), 1)) if count == 1 and rank_of(x) < 2 else x
-        if not shape_of(x) or shape_of(x)[-1] != count:
-            raise ShapeError(message(operation, f"points of {count} dimensions are required", show(x)))
-        factor = _cholesky(cov)
-        columns = np.reshape(x - mean, (-1, count)).T
-        standard = np.reshape(solve_triangular(factor, columns, lower=True).T, shape_of(x))
-        distance = np.sum(standard * standard, axis=-1)
-        return _squeezed(-0.5 * (count * LOG_TWO_PI + _log_determinant(factor) + distance))
+        count = shape_of(mean)[0]
+        x = _points(operation, x, count)
+        if allow_singular:
+            inverse, projector, logarithm, rank, limit = _semidefinite(cov)
+            distance = np.sum((x - mean) @ inverse * (x - mean), axis=-1)
+            beside = stop_gradient(np.sum(((x - mean) @ projector) ** 2, axis=-1))
+            value = -0.5 * (rank * LOG_TWO_PI + logarithm + distance)
+            return _squeezed(where(greater_equal(beside, stop_gradient(limit) ** 2), -INFINITY, value))
+        logarithm, distance = _standardised(x - mean, cov)
+        return _squeezed(-0.5 * (count * LOG_TWO_PI + logarithm + distance))
 
     def pdf(self, x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
         """Return the density."""
         return exp(self.logpdf(x, mean, cov, allow_singular))
 
-    def entropy(self, mean: Any = None, cov: Any = 1) -> Any:
+    def entropy(self, mean: Any = None, cov: Any = 1, *, allow_singular: bool = False) -> Any:
         """Return the entropy, ``ln det(2 pi e C) / 2``."""
         mean, cov = self._parameters("entropy", mean, cov)
+        if allow_singular:
+            _, _, logarithm, rank, _ = _semidefinite(cov)
+            return 0.5 * (rank * (LOG_TWO_PI + 1) + logarithm)
         return 0.5 * (shape_of(mean)[0] * (LOG_TWO_PI + 1) + _log_determinant(_cholesky(cov)))
 
-    def rvs(self, mean: Any = None, cov: Any = 1, size: Any = 1, random_state: Any = None) -> Any:
+    def rvs(
+        self,
+        mean: Any = None,
+        cov: Any = 1,
+        size: Any = 1,
+        random_state: Any = None,
+        *,
+        allow_singular: bool = False,
+    ) -> Any:
         """Draw vectors ``mean + L z`` with the Cholesky factor L, with derivatives in both parameters.
 
         ``random_state``: a key of `wengert.random`, or SciPy's for plain parameters.
@@ -160,6 +251,91 @@ class MultivariateNormal(Multivariate):
         mean, cov = self._parameters("rvs", mean, cov)
         z = normal(random_state, (*integers(size), shape_of(mean)[0]))
         return _squeezed(mean + z @ _cholesky(cov).T)
+
+
+def _standardised(deviations: Any, matrix: Any) -> tuple[Any, Any]:
+    """Return the log-determinant of a matrix M, and ``d' M^-1 d`` of deviations along the last axis."""
+    factor = _cholesky(matrix)
+    columns = np.reshape(deviations, (-1, shape_of(matrix)[0])).T
+    standard = np.reshape(
+        solve_triangular(factor, columns, lower=True, check_finite=False).T, shape_of(deviations)
+    )
+    return _log_determinant(factor), np.sum(standard * standard, axis=-1)
+
+
+class MultivariateT(Multivariate):
+    """Student's distribution of vectors, a normal vector over ``sqrt(chi2 / df)``.
+
+    The shape matrix may be singular; derivatives are those among matrices of the same rank.
+
+    Example:
+        >>> print(f"{multivariate_t.logpdf([0.0, 0.0], df=3.0, shape=np.eye(2)):.4f}")  # -ln 2 pi
+        -1.8379
+        >>> print(f"{multivariate_t.pdf(0.0):.4f} {multivariate_t(df=2.0).entropy():.4f}")  # 1 / pi
+        0.3183 1.9603
+    """
+
+    name = "multivariate_t"
+    of_parameters = ("entropy",)
+    parameters = ("loc", "shape", "df", "allow_singular")
+
+    def __call__(
+        self, loc: Any = None, shape: Any = 1, df: Any = 1, allow_singular: bool = False, seed: Any = None
+    ) -> Frozen:
+        """Return the distribution with these parameters."""
+        return Frozen(self, (), {"loc": loc, "shape": shape, "df": df, "allow_singular": allow_singular})
+
+    def _parameters(self, function: str, loc: Any, shape: Any, df: Any) -> tuple[Any, Any, Any, Any]:
+        """Return the parameters, and whether the degrees of freedom are allowed."""
+        operation = f"scipy.stats.{self.name}.{function}"
+        df = doubles(1.0 if df is None else df)
+        _check(operation, "df must be positive", df, lambda df: df > 0)
+        loc, shape = _located(operation, ("loc", "shape"), loc, shape)
+        return loc, shape, df, greater(df, 0.0)
+
+    def logpdf(
+        self, x: Any, loc: Any = None, shape: Any = 1, df: Any = 1, allow_singular: bool = True
+    ) -> Any:
+        """Return the logarithm of the density."""
+        loc, shape, df, is_allowed = self._parameters("logpdf", loc, shape, df)
+        count = shape_of(loc)[0]
+        deviation = _points(f"scipy.stats.{self.name}.logpdf", x, count) - loc
+        if allow_singular:
+            inverse, _, logarithm, rank, _ = _semidefinite(shape)
+            distance = np.sum(deviation @ inverse * deviation, axis=-1)
+        else:
+            (logarithm, distance), rank = _standardised(deviation, shape), float(count)
+        is_normal = isinf(df)
+        df = where(logical_or(is_normal, ~is_allowed), 1.0, df)
+        half = 0.5 * (df + count)
+        constant = lgamma(half) - lgamma(0.5 * df) - 0.5 * count * log(math.pi * df)
+        value = constant - 0.5 * logarithm - half * log1p(distance / df)
+        normal = -0.5 * (rank * LOG_TWO_PI + logarithm + distance)
+        return _squeezed(only_if(is_allowed, where(is_normal, normal, value)))
+
+    def pdf(self, x: Any, loc: Any = None, shape: Any = 1, df: Any = 1, allow_singular: bool = False) -> Any:
+        """Return the density.
+
+        Raises:
+            LinAlgError: the shape matrix is not positive definite, without ``allow_singular``.
+        """
+        return exp(self.logpdf(x, loc, shape, df, allow_singular))
+
+    def entropy(self, loc: Any = None, shape: Any = 1, df: Any = 1, *, allow_singular: bool = True) -> Any:
+        """Return the entropy, by an asymptotic series for many degrees of freedom."""
+        loc, shape, df, is_allowed = self._parameters("entropy", None, shape, df)
+        n = shape_of(loc)[0]
+        _, _, logarithm, rank, _ = _semidefinite(shape)
+        is_far = ~less(df, 400.0 * n / (math.log(n) + 1))
+        near = where(logical_or(is_far, ~is_allowed), 1.0, df)
+        half = 0.5 * (n + near)
+        value = lgamma(0.5 * near) - lgamma(half) + 0.5 * n * log(near * math.pi)
+        value = value + half * (digamma(half) - digamma(0.5 * near))
+        r = 1.0 / where(is_far, df, 1.0)
+        series = (n**2 * (3 * n**3 - 10 * n**2 + 16) / 30 * r + n * (-3 * n**3 + 8 * n**2 - 8) / 24) * r
+        series = (((series + n**2 * (n - 2) / 6) * r - n * (n - 2) / 4) * r + n) * r
+        far = 0.5 * where(isinf(df), rank, n) * (LOG_TWO_PI + 1) + series
+        return only_if(is_allowed, 0.5 * logarithm + where(is_far, far, value))
 
 
 class Dirichlet(Multivariate):
@@ -181,6 +357,7 @@ class Dirichlet(Multivariate):
     """
 
     name = "dirichlet"
+    parameters = ("alpha",)
     of_parameters = ("mean", "var", "cov", "entropy", "rvs")
 
     def _parameter(self, function: str, alpha: Any) -> Any:
@@ -281,6 +458,7 @@ class Multinomial(Multivariate):
     """
 
     name = "multinomial"
+    parameters = ("n", "p")
     of_points = ("logpmf", "pmf")
     of_parameters = ("mean", "cov", "entropy", "rvs")
 
@@ -377,6 +555,7 @@ class Wishart(Multivariate):
     """
 
     name = "wishart"
+    parameters = ("df", "scale")
     of_parameters = ("mean", "mode", "var", "entropy", "rvs")
 
     def _parameters(self, function: str, df: Any, scale: Any) -> tuple[Any, Any]:
@@ -474,6 +653,7 @@ def _log_gamma(a: Any, count: int) -> Any:
 
 
 multivariate_normal = MultivariateNormal()
+multivariate_t = MultivariateT()
 dirichlet = Dirichlet()
 multinomial = Multinomial()
 wishart = Wishart()

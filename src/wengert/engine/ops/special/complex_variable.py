@@ -1,6 +1,6 @@
-"""SciPy's functions of a complex variable that real programs use: Lambert's W and the Faddeeva function.
+"""SciPy's functions of a complex variable: a table of their derivatives, which are those of holomorphic functions.
 
-SciPy computes their values. Their derivatives are those of holomorphic functions.
+SciPy computes their values. Orders and parameters before the variable are real, and have no derivative.
 
 Source of the formulas: Corless et al., "On the Lambert W function", Advances in Computational Mathematics 5 (1996);
 Olver et al., "NIST Digital Library of Mathematical Functions", chapter 7, https://dlmf.nist.gov/7.
@@ -8,6 +8,8 @@ Olver et al., "NIST Digital Library of Mathematical Functions", chapter 7, https
 
 from __future__ import annotations
 
+import functools
+import inspect
 import math
 from collections.abc import Callable
 from typing import Any
@@ -15,17 +17,18 @@ from typing import Any
 import numpy as np
 
 from wengert.engine.core.dtypes import COMPLEX128, FLOAT64, INT64, dtype_of, is_complex, is_inexact
-from wengert.engine.core.errors import DtypeError, message
+from wengert.engine.core.errors import DtypeError, UnsupportedError, message
 from wengert.engine.core.shapes import broadcast
-from wengert.engine.ir.types import TensorType, show, type_of
+from wengert.engine.ir.types import TensorType, promote, show, type_of
 from wengert.engine.nest.lowering import OnHost
-from wengert.engine.ops.arithmetic import multiply_no_nan
-from wengert.engine.ops.comparison import equal, where
+from wengert.engine.ops.arithmetic import floor, multiply_no_nan
+from wengert.engine.ops.comparison import equal, less, where
 from wengert.engine.ops.complex import as_complex, draw_complex, real
 from wengert.engine.ops.conversion import cast
 from wengert.engine.ops.elementwise import batch_elementwise
-from wengert.engine.ops.exponential import exp
-from wengert.engine.ops.special.scipy_ufuncs import BY_NAME, scipys
+from wengert.engine.ops.exponential import exp, log, log1p
+from wengert.engine.ops.special.scipy_ufuncs import BY_NAME, COMPLEX, scipys
+from wengert.engine.ops.trigonometric import sin
 from wengert.engine.primitive import Draw, Explicit, Primitive, primitive
 
 
@@ -109,3 +112,155 @@ def _voigt_profile(x: Any, sigma: Any, gamma: Any) -> Any:
 BY_NAME.update(
     _lambertw=_lambertw, wofz=lambda z: wofz(as_complex(_floating(z))), voigt_profile=_voigt_profile
 )
+
+
+# -- functions that are real of real numbers, too --------------------------------------------------------
+
+_ROOT_PI = math.sqrt(math.pi)
+Slope = Callable[..., Any]
+
+
+def _trigamma(z: Any) -> Any:
+    """Return the derivative of digamma: by reflection, the recurrence and the asymptotic series."""
+    is_left = less(real(z), 0.5)
+    w = where(is_left, 1.0 - z, z)
+    total: Any = 0.0
+    for k in range(15):
+        total = total + 1.0 / ((w + k) * (w + k))
+    y = 1.0 / (w + 15.0)
+    series: Any = 0.0
+    for bernoulli in (43867 / 798, -3617 / 510, 7 / 6, -691 / 2730, 5 / 66, -1 / 30, 1 / 42, -1 / 30, 1 / 6):
+        series = (series + bernoulli) * y * y
+    total = total + y * (1.0 + 0.5 * y + series)
+    turned = math.pi * where(is_left, z - floor(real(z)), 0.5)
+    return where(is_left, (math.pi / sin(turned)) ** 2 - total, total)
+
+
+def _log_over(z: Any) -> Any:
+    """Return ``log(z) / (1 - z)``, -1 at 1."""
+    is_one, is_near = equal(z, 1.0), less(0.5, real(z))
+    logarithm = where(is_near, log1p(where(is_near, z, 1.0) - 1.0), log(where(is_near, 1.0, z)))
+    return where(is_one, -1.0, logarithm / where(is_one, 1.0, 1.0 - z))
+
+
+def _cylinder(name: str, before: float, after: float, more: Any = 0.0) -> Slope:
+    """Return the derivative of a Bessel function by those of the orders beside it, and a multiple of itself."""
+
+    def slope(out: Any, v: Any, z: Any) -> Any:
+        return 0.5 * (before * _next(name, z, v - 1.0) + after * _next(name, z, v + 1.0)) + more * out
+
+    return slope
+
+
+#: The derivatives, of ``(out, *orders, z)``.
+_SLOPES: dict[str, Slope] = {
+    "erf": lambda out, z: 2 / _ROOT_PI * exp(-z * z),
+    "erfc": lambda out, z: -2 / _ROOT_PI * exp(-z * z),
+    "erfi": lambda out, z: 2 / _ROOT_PI * exp(z * z),
+    "erfcx": lambda out, z: 2 * z * out - 2 / _ROOT_PI,
+    "dawsn": lambda out, z: 1 - 2 * z * out,
+    "ndtr": lambda out, z: exp(-0.5 * z * z) / math.sqrt(2 * math.pi),
+    "log_ndtr": lambda out, z: exp(-0.5 * z * z - out) / math.sqrt(2 * math.pi),
+    "exp1": lambda out, z: -exp(-z) / z,
+    "expi": lambda out, z: exp(z) / z,
+    "gamma": lambda out, z: out * _next("psi", z),
+    "loggamma": lambda out, z: _next("psi", z),
+    "rgamma": lambda out, z: -out * _next("psi", z),
+    "psi": lambda out, z: _trigamma(z),
+    "spence": lambda out, z: _log_over(z),
+    "wrightomega": lambda out, z: out / (1 + out),
+    "hyp0f1": lambda out, v, z: _next("hyp0f1", z, v + 1.0) / v,
+    "hyp1f1": lambda out, a, b, z: a / b * _next("hyp1f1", z, a + 1.0, b + 1.0),
+    "hyp2f1": lambda out, a, b, c, z: a * b / c * _next("hyp2f1", z, a + 1.0, b + 1.0, c + 1.0),
+    "jv": _cylinder("jv", 1.0, -1.0),
+    "yv": _cylinder("yv", 1.0, -1.0),
+    "iv": _cylinder("iv", 1.0, 1.0),
+    "kv": _cylinder("kv", -1.0, -1.0),
+    "kve": _cylinder("kve", -1.0, -1.0, 1.0),
+    "hankel1": _cylinder("hankel1", 1.0, -1.0),
+    "hankel2": _cylinder("hankel2", 1.0, -1.0),
+    "hankel1e": _cylinder("hankel1e", 1.0, -1.0, -1j),
+    "hankel2e": _cylinder("hankel2e", 1.0, -1.0, 1j),
+}
+
+
+def _count(function: str) -> int:
+    """Return the number of orders of a function."""
+    return len(inspect.signature(_SLOPES[function]).parameters) - 2
+
+
+def _type_of_holomorphic(
+    a: TensorType, b: TensorType, c: TensorType, z: TensorType, function: str
+) -> TensorType:
+    if not is_complex(z.dtype) or any(is_complex(order.dtype) for order in (a, b, c)):
+        requirement = "real orders and a complex variable are required"
+        raise DtypeError(message(function, requirement, show(a, b, c, z), "add 0j"))
+    return TensorType(promote(a, b, c, z)[0], broadcast(function, *(x.shape for x in (a, b, c, z))))
+
+
+def _evaluated(a: Any, b: Any, c: Any, z: Any, function: str) -> Any:
+    type_ = _type_of_holomorphic(*map(type_of, (a, b, c, z)), function=function)
+    with np.errstate(all="ignore"):
+        result = scipys(function)(*(a, b, c)[: _count(function)], np.asarray(z, COMPLEX128))
+    return np.array(np.broadcast_to(result, type_.shape), type_.dtype)[()]
+
+
+def _tangent(primals: Any, tangents: Any, out: Any, function: str) -> Any:
+    count = _count(function)
+    if any(tangent is not None for tangent in tangents[:count]):
+        requirement = "there is a derivative in the complex variable alone"
+        hint = "pass wg.stop_gradient of the others"
+        raise UnsupportedError(message(f"scipy.special.{function}", requirement, show(*primals), hint))
+    if tangents[3] is None:
+        return None
+    with np.errstate(all="ignore"):
+        return multiply_no_nan(tangents[3], _SLOPES[function](out, *primals[:count], primals[3]))
+
+
+def _drawn(draw: Draw) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    shapes = draw.broadcastable(4)
+    orders = [draw.integers(shape, 1, 3) for shape in shapes[:3]]
+    return (*orders, draw_complex(draw, shapes[3])), {"function": draw.choice(["erf", "psi", "jv"])}
+
+
+holomorphic = primitive(
+    name="holomorphic",
+    doc="a function of SciPy's of a complex variable z, after as many real orders as it has",
+    type_rule=_type_of_holomorphic,
+    evaluate=_evaluated,
+    derivative=Explicit(_tangent),
+    batch=batch_elementwise,
+    lowering=OnHost("SciPy computes it"),
+    source="wengert.engine.ops.special.complex_variable.holomorphic({0}, {1}, {2}, {3}, function={function!r})".format,
+    samples=_drawn,
+    elementwise=True,
+    operands=("a", "b", "c", "z"),
+    parameters=("function",),
+)
+
+
+def _next(name: str, z: Any, *orders: Any) -> Any:
+    return holomorphic(*orders, *(0.0,) * (3 - len(orders)), z, function=name)
+
+
+def _of_complex(name: str, *operands: Any) -> Any:
+    """Call a function of SciPy's with operands of which one is complex: the last."""
+    *orders, z = map(_floating, operands)
+    return _next(name, as_complex(z), *map(real, orders))
+
+
+def _hankel(name: str, sign: float) -> Callable[..., Any]:
+    """Return a Hankel function of a real variable, with a derivative in the order, too."""
+
+    def of_real(v: Any, x: Any) -> Any:
+        v, x = _floating(v), _floating(x)
+        value = BY_NAME["jv"](v, x) + sign * 1j * BY_NAME["yv"](v, x)
+        return value * exp(-sign * 1j * x) if name.endswith("e") else value
+
+    return of_real
+
+
+for _name, _sign in (("hankel1", 1.0), ("hankel2", -1.0), ("hankel1e", 1.0), ("hankel2e", -1.0)):
+    BY_NAME[_name] = _hankel(_name, _sign)
+for _name in _SLOPES:
+    COMPLEX[_name] = functools.partial(_of_complex, _name)

@@ -470,24 +470,34 @@ def _legendre_series(weight: Callable[[int, float], float], m: Any) -> Any:
     return 0.5 * math.pi * total
 
 
-ellipk = stated(
-    "ellipk",
-    lambda out, m: _near(
+def ellipk_slope(m: Any) -> Any:
+    """Return the derivative of the complete elliptic integral of the first kind."""
+    return _near(
         m,
         lambda m: _legendre_series(lambda n, c: n * c, m),
         lambda m: (ellipe(m) / (1 - m) - ellipk(m)) / (2 * m),
-    ),
+    )
+
+
+def ellipe_slope(m: Any) -> Any:
+    """Return the derivative of the complete elliptic integral of the second kind."""
+    return _near(
+        m,
+        lambda m: _legendre_series(lambda n, c: -n * c / (2 * n - 1), m),
+        lambda m: (ellipe(m) - ellipk(m)) / (2 * m),
+    )
+
+
+ellipk = stated(
+    "ellipk",
+    lambda out, m: ellipk_slope(m),
     doc="the complete elliptic integral of the first kind, of the parameter m",
     domain=(-0.8, 0.8),
     singular=[(1.0,)],
 )
 ellipe = stated(
     "ellipe",
-    lambda out, m: _near(
-        m,
-        lambda m: _legendre_series(lambda n, c: -n * c / (2 * n - 1), m),
-        lambda m: (ellipe(m) - ellipk(m)) / (2 * m),
-    ),
+    lambda out, m: ellipe_slope(m),
     doc="the complete elliptic integral of the second kind, of the parameter m",
     domain=(-0.8, 0.8),
     singular=[(1.0,)],

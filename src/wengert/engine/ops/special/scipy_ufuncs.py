@@ -24,6 +24,8 @@ from wengert.engine.primitive import Draw, Explicit, Partials, Point, Primitive,
 
 #: The function for each ufunc of `scipy.special`, by its name.
 BY_NAME: dict[str, Callable[..., Any]] = {}
+#: The functions for operands of which one is complex.
+COMPLEX: dict[str, Callable[..., Any]] = {}
 
 
 def scipys(name: str) -> Any:
@@ -37,9 +39,18 @@ def of_scipy(ufunc: np.ufunc) -> Callable[..., Any] | None:
     """Return the function for a ufunc of `scipy.special`; None for other ufuncs."""
     module = sys.modules.get("scipy.special._ufuncs")
     function = BY_NAME.get(ufunc.__name__) if getattr(module, ufunc.__name__, None) is ufunc else None
+    if function is not None and ufunc.__name__ in COMPLEX:
+        return functools.partial(_of_either, ufunc, function)
     if function is None or (isinstance(function, Primitive) and _takes_complex(ufunc)):
         return function
     return functools.partial(_of_floats, ufunc, function)
+
+
+def _of_either(ufunc: np.ufunc, function: Callable[..., Any], *operands: Any) -> Any:
+    """Call the function for operands of which one is complex, or the one for real operands."""
+    if any(is_complex(dtype_of(x)) for x in operands):
+        return COMPLEX[ufunc.__name__](*operands)
+    return function(*operands) if isinstance(function, Primitive) else _of_floats(ufunc, function, *operands)
 
 
 def _takes_complex(ufunc: np.ufunc) -> bool:
