@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from wengert.compiler.passes.fuse import fuse
 from wengert.compiler.passes.select_branches import cheap_choices, selected
+from wengert.compiler.passes.totals import with_totals
 from wengert.engine.machine.target import Target
 from wengert.engine.nest.expression import (
     Apply,
@@ -22,6 +23,7 @@ from wengert.engine.nest.expression import (
     Expression,
     Iota,
     Load,
+    Reduce,
     Rewriter,
     is_check,
     walk,
@@ -93,6 +95,7 @@ class _Spread:
             return None
         if len(nests) > 1 and any(_reports_first(root) for nest in nests for root in nest.roots()):
             return None
+        nests, totals = with_totals(nests, loop.counter)
         made: set[Buffer] = set()
         added: dict[Buffer, None] = {}
         ranges = _ranges(nests, loop)
@@ -113,7 +116,7 @@ class _Spread:
         sums = [nest for nest in nests if nest.stores[0].buffer in added]
         if not _can_wait(sums, nests, made):
             return None
-        return self._fused(loop, nests, made, sums, ranges)
+        return self._fused(loop, nests, made, sums, ranges, totals)
 
     def _fused(
         self,
@@ -122,6 +125,7 @@ class _Spread:
         made: set[Buffer],
         sums: Collection[Nest],
         ranges: Sequence[range],
+        totals: Sequence[Nest],
     ) -> Sequence[Step] | None:
         """Return the nests of all turns, fused; None if the values that turns make for themselves outgrow the cache."""
         spread: list[Step] = []
@@ -133,6 +137,7 @@ class _Spread:
             changed = dict(zip(nests, map(part.nest, nests), strict=True))
             spread += [new for nest, new in changed.items() if nest not in sums]
             spread += _total([changed[nest] for nest in sums], loop.reverse)
+            spread += [part.total(nest) for nest in totals]
             if last in turns:
                 spread += [part.last(buffer, last) for buffer in visible if buffer in made]
         fused = fuse(replace(self.program, outputs=tuple(visible), steps=tuple(spread))).steps
@@ -187,6 +192,20 @@ class _Turns:
         place: dict[Term, Index] = {self.counter: Index.of(dim) + self.turns.start}
         changed = substitute_dims(replace(nest, stores=tuple(stores)), place)
         return replace(changed, dims=without_unit((dim, *changed.dims)))
+
+    def total(self, nest: Nest) -> Nest:
+        """Return the nest that adds what all turns have made for it to a scalar."""
+        (store,) = nest.stores
+        dim = Dim(len(self.turns), "i")
+
+        def summed(node: Expression) -> Expression:
+            if isinstance(node, Load) and node.buffer in self.wide:
+                return Reduce(
+                    "add", (dim,), Load(self.wide[node.buffer], (Index.of(dim),)), node.buffer.dtype
+                )
+            return node
+
+        return replace(nest, stores=(replace(store, value=Rewriter(summed)(store.value)),))
 
     def last(self, buffer: Buffer, turn: int) -> Nest:
         """Return the nest that copies what a turn has made to where later steps read it."""

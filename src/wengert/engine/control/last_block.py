@@ -39,9 +39,7 @@ def counting(body: Graph, fixed: int) -> Graph:
     return stage(step, types)[0]
 
 
-def with_last_block(
-    loop: Equation, adjoint: Equation, slots: int, block: int
-) -> tuple[Graph, Graph] | None:
+def with_last_block(loop: Equation, adjoint: Equation, slots: int, block: int) -> tuple[Graph, Graph] | None:
     """Return the programs of a counting loop and of its backward pass, which share the residuals of the last block.
 
     The first program returns the residuals in addition to the results of the loop; the second one takes them as further
@@ -56,9 +54,7 @@ def with_last_block(
     if block == 1 or not _counts(loop, adjoint):
         return None
     params = adjoint.params
-    body, constants, carries, active = (
-        params[name] for name in ("body", "constants", "carries", "active")
-    )
+    body, constants, carries, active = (params[name] for name in ("body", "constants", "carries", "active"))
     recomputed = Recomputed(body, constants, carries, False, active, slots, block)
     split = recomputed.apart()
     if split is None:
@@ -81,7 +77,11 @@ def with_last_block(
 def _counts(loop: Equation, adjoint: Equation) -> bool:
     """Return whether a `while` counts the turns of the very loop of which an equation is the backward pass."""
     params, inner = loop.params, adjoint.params
-    if loop.primitive != "while" or params.get("most") is not None or adjoint.operands[0] is not loop.outputs[0]:
+    if (
+        loop.primitive != "while"
+        or params.get("most") is not None
+        or adjoint.operands[0] is not loop.outputs[0]
+    ):
         return False
     groups = parts(loop.operands[params["tested"] :], params["fixed"], len(loop.outputs))
     first, *carried = groups.carries

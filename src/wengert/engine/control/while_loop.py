@@ -13,8 +13,8 @@ from wengert.engine.boxes import Box, concrete, inside_transform, on_graph
 from wengert.engine.control.bounded_scan import ENDLESS, ended, pull_bounded
 from wengert.engine.control.carry import Carry, Staged, closes_over_graph
 from wengert.engine.control.checkpointed_scan import pullback_of
-from wengert.engine.control.last_block import counting
 from wengert.engine.control.cond import choose
+from wengert.engine.control.last_block import counting
 from wengert.engine.control.scan import scan_carry
 from wengert.engine.control.subgraphs import (
     Flags,
