@@ -66,3 +66,70 @@ def _compare(seed: int, apart: Any) -> None:
 @pytest.mark.parametrize("seed", range(many(30)))
 def test_random_loops_have_the_bits_of_turns_one_by_one(seed: int, apart: Any) -> None:
     _compare(seed, apart)
+
+
+@pytest.mark.parametrize("seed", range(many(8)))
+def test_random_loops_with_totals(seed: int, apart: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wengert.compiler.passes.totals._LEAST_TURNS", 2)
+    program, arguments = written(seed), _arguments(seed)
+    slope = wg.grad(_total(program), (0, 1))
+    with np.errstate(all="ignore"):
+        for function in (lambda *x: _flat(program(*x)), lambda *x: _flat(slope(*x))):
+            np.testing.assert_allclose(
+                wg.jit(function)(*arguments), apart(function, *arguments), rtol=1e-10, atol=1e-10
+            )
+
+
+def _sums(x: Any, a: Any) -> Any:
+    if x[0] < -1e300:
+        raise ValueError("so small")
+    first, second, third, last = 0.0, 1.0, -0.0, 0.0
+    for i in range(1, 40):
+        if x[i] > 0.0:
+            first += x[i] * a[i]
+        else:
+            first -= a[i - 1]
+        second -= np.sin(x[i])
+        if a[i] > x[i]:
+            third += a[i]
+        last = last + x[i] - 0.5 * last  # no total
+    return first, second, third, last
+
+
+def test_totals_of_choices_and_differences(apart: Any) -> None:
+    x, a = np.random.default_rng(0).normal(size=(2, 40))
+    np.testing.assert_allclose(wg.jit(_sums)(x, a), _sums(x, a), rtol=1e-13)
+    gradient = wg.grad(lambda x, a: np.dot(_sums(x, a), [1.0, 2.0, 3.0, 4.0]), (0, 1))
+    np.testing.assert_allclose(wg.jit(gradient)(x, a), gradient(x, a), rtol=1e-13, atol=1e-15)
+
+
+def test_a_number_that_turns_read_is_no_total() -> None:
+    def program(x: Any) -> Any:
+        if x[0] < -1e300:
+            raise ValueError("so small")
+        s, y = 0.0, np.zeros(40)
+        for i in range(40):
+            s += x[i]
+            y[i] = s
+        return s, y
+
+    x = np.random.default_rng(0).normal(size=40)
+    for found, expected in zip(wg.jit(program)(x), program(x), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("values", [[np.inf, 1.0], [np.nan, 1.0], [np.inf, -np.inf], [0.0, -0.0]])
+def test_totals_of_special_numbers(values: list[float]) -> None:
+    def program(x: Any) -> Any:
+        if x[0] == 17.0:
+            raise ValueError("seventeen")
+        s = 0.0
+        for i in range(40):
+            s += x[i]
+        return s
+
+    x = np.resize(values, 40)
+    with np.errstate(invalid="ignore"):
+        found, expected = wg.jit(program)(x), program(x)
+    np.testing.assert_array_equal(found, expected)
+    assert np.isnan(found) or np.signbit(found) == np.signbit(expected)
