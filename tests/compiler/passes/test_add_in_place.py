@@ -90,3 +90,31 @@ def test_drawn_loops_over_rows(seed: int) -> None:
     program, x = _drawn(seed), np.random.default_rng(seed).normal(size=(6, 9))
     slope = wg.grad(program)
     np.testing.assert_allclose(wg.jit(slope)(x), slope(x), rtol=1e-11, atol=1e-12)
+
+
+def steepest(a: Any, b: Any) -> Any:
+    x = np.zeros(len(b))
+    for _ in range(30):
+        if x @ x > 8.0:
+            break
+        if x[0] > 0.2:
+            x = x + 0.3 * (b - a @ x)
+        elif x[1] < 0.9:
+            x = b - 0.3 * np.sin(a @ x)
+        else:
+            x = 1.1 * x
+    return x
+
+
+def test_branches_add_what_they_make() -> None:
+    rng = np.random.default_rng(0)
+    a, b, weights = np.eye(7) + 0.05 * rng.normal(size=(7, 7)), rng.normal(size=7), rng.normal(size=7)
+    gradient = wg.grad(lambda a, b: steepest(a, b) @ weights, (0, 1))
+    fast = wg.jit(gradient)
+    lines = str(fast.nests(a, b)).splitlines()
+    cleared = [
+        line for line, after in itertools.pairwise(lines) if line.count("<7") == 2 and "= 0.0" in after
+    ]
+    assert len(cleared) == 1, cleared
+    for found, expected in zip(fast(a, b), gradient(a, b), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-13)
