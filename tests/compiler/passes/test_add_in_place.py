@@ -109,7 +109,11 @@ def steepest(a: Any, b: Any) -> Any:
 def test_branches_add_what_they_make() -> None:
     rng = np.random.default_rng(0)
     a, b, weights = np.eye(7) + 0.05 * rng.normal(size=(7, 7)), rng.normal(size=7), rng.normal(size=7)
-    gradient = wg.grad(lambda a, b: steepest(a, b) @ weights, (0, 1))
+
+    def weighted(a: Any, b: Any) -> Any:
+        return steepest(a, b) @ weights
+
+    gradient = wg.grad(weighted, (0, 1))
     fast = wg.jit(gradient)
     lines = str(fast.nests(a, b)).splitlines()
     cleared = [

@@ -74,10 +74,9 @@ def test_random_loops_with_totals(seed: int, apart: Any, monkeypatch: pytest.Mon
     program, arguments = written(seed), _arguments(seed)
     slope = wg.grad(_total(program), (0, 1))
     with np.errstate(all="ignore"):
-        for function in (lambda *x: _flat(program(*x)), lambda *x: _flat(slope(*x))):
-            np.testing.assert_allclose(
-                wg.jit(function)(*arguments), apart(function, *arguments), rtol=1e-10, atol=1e-10
-            )
+        for function in (program, slope):
+            found, expected = wg.jit(function)(*arguments), apart(function, *arguments)
+            np.testing.assert_allclose(_flat(found), _flat(expected), rtol=1e-10, atol=1e-10)
 
 
 def _sums(x: Any, a: Any) -> Any:
@@ -99,7 +98,11 @@ def _sums(x: Any, a: Any) -> Any:
 def test_totals_of_choices_and_differences(apart: Any) -> None:
     x, a = np.random.default_rng(0).normal(size=(2, 40))
     np.testing.assert_allclose(wg.jit(_sums)(x, a), _sums(x, a), rtol=1e-13)
-    gradient = wg.grad(lambda x, a: np.dot(_sums(x, a), [1.0, 2.0, 3.0, 4.0]), (0, 1))
+
+    def weighted(x: Any, a: Any) -> Any:
+        return np.dot(_sums(x, a), [1.0, 2.0, 3.0, 4.0])
+
+    gradient = wg.grad(weighted, (0, 1))
     np.testing.assert_allclose(wg.jit(gradient)(x, a), gradient(x, a), rtol=1e-13, atol=1e-15)
 
 

@@ -47,7 +47,11 @@ def blocks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 @pytest.mark.parametrize("steps", [0, 1, 3, 4, 5, 8, 9, 30])
 def test_any_number_of_turns(steps: int, blocks: list[int]) -> None:
     x = np.array([0.3, -0.7, 1.1])
-    gradient = wg.jit(wg.value_and_grad(lambda x, a, steps: spirals(x, a, steps, max_bytes=10_000), (0, 1)))
+
+    def saving(x: Any, a: Any, steps: Any) -> Any:
+        return spirals(x, a, steps, max_bytes=10_000)
+
+    gradient = wg.jit(wg.value_and_grad(saving, (0, 1)))
     value, found = gradient(x, 0.8, steps)
     expected_value, expected = wg.value_and_grad(lambda x, a: spirals(x, a, steps), (0, 1))(x, 0.8)
     np.testing.assert_allclose(value, expected_value, rtol=1e-13)
@@ -62,7 +66,11 @@ def test_other_transforms(steps: int, blocks: list[int]) -> None:
         return spirals(x, 0.8, steps, **limits)
 
     x = np.array([[0.3, -0.7, 1.1], [0.2, 0.5, -0.9]])
-    saving = wg.grad(lambda x: loss(x, max_bytes=10_000))
+
+    def kept(x: Any) -> Any:
+        return loss(x, max_bytes=10_000)
+
+    saving = wg.grad(kept)
     np.testing.assert_allclose(wg.jit(wg.vmap(saving))(x), [wg.grad(loss)(row) for row in x], rtol=1e-12)
     twice = wg.jit(wg.jacobian(saving))(x[0])
     np.testing.assert_allclose(twice, wg.jacobian(wg.grad(loss))(x[0]), rtol=1e-11, atol=1e-13)
