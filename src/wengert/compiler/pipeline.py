@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from wengert.compiler.passes.add_in_place import add_in_place
 from wengert.compiler.passes.anti_dependences import order_anti_dependences
 from wengert.compiler.passes.block_batches import block_batches
 from wengert.compiler.passes.carry_elements import carry_elements
@@ -201,6 +202,7 @@ PASSES: tuple[Pass, ...] = (
         optimises,
     ),
     _on_nests("coalesce", "make values where copies would put them", coalesce),
+    _on_nests("add_in_place", "add up in an array what would be added to zeros first", add_in_place),
     _on_nests(
         "stack_in_place", "write the stacks of inner loops into rows of those of outer loops", stack_in_place
     ),

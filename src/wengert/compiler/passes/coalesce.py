@@ -18,6 +18,7 @@ from wengert.engine.nest.nest import (
     Program,
     Step,
     While,
+    all_nests,
     all_steps,
     inner_blocks,
     map_blocks,
@@ -104,8 +105,10 @@ def _resident(steps: Sequence[Step]) -> set[Buffer]:
         if not isinstance(step, (Loop, While)):
             continue
         is_long = isinstance(step, Loop) and step.counter.extent >= costs.COSTS.resident_loop_turns
-        used = (*reads(step), *writes(step))
-        resident.update(buffer for buffer in used if not buffer.shape or (is_long and _lies_badly(buffer)))
+        resident.update(buffer for buffer in (*reads(step), *writes(step)) if not buffer.shape)
+        for nest in all_nests([step]) if is_long else ():
+            used = (*nest.reads(), *nest.writes()) if nest.dims else ()
+            resident.update(filter(_lies_badly, used))
     return resident
 
 

@@ -7,6 +7,7 @@ Two buffers interfere if one is written while the other is live, unless by a cop
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TypeAlias
 
 from wengert.engine.nest.expression import Buffer, Load, computed
@@ -62,7 +63,13 @@ class _Pair:
         first, second = set(first), set(second)
         places = {place for buffer in first | second for place in uses.places.get(buffer, ())}
         self.steps = [uses.program.steps[place] for place in sorted(places)]
-        self.outputs = uses.program.outputs
+        program = uses.program
+        known = {*program.inputs, *(buffer for buffer, _ in program.constants)}
+        # Before the first step that writes one of the two, nothing is there that a write to the other could destroy.
+        fresh = [side for side in (first, second) if known.isdisjoint(side)]
+        begin = max((_first_write(self.steps, side) for side in fresh), default=0)
+        self.steps = self.steps[begin:]
+        self.outputs = program.outputs
         self.touched, self.copies = uses.touched, uses.copies
         self.side = {**dict.fromkeys(first, 0), **dict.fromkeys(second, 1)}
         self.conflicts = False
@@ -128,6 +135,12 @@ class _Pair:
 
     def _members(self, side: int) -> frozenset[Buffer]:
         return frozenset(buffer for buffer, of in self.side.items() if of == side)
+
+
+def _first_write(steps: Sequence[Step], buffers: AbstractSet[Buffer]) -> int:
+    """Return the place of the first step that writes one of some buffers."""
+    places = (place for place, step in enumerate(steps) if not buffers.isdisjoint(writes(step)))
+    return next(places, len(steps))
 
 
 def keeps_apart(step: Step, read: Container[Buffer], written: Container[Buffer]) -> bool:

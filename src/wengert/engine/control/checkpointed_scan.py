@@ -14,6 +14,7 @@ from wengert.engine.control.bounded_scan import (
     no_turns_elsewhere,
     until_all_done,
 )
+from wengert.engine.control.last_block import with_last_block
 from wengert.engine.control.revolve import recomputing_adjoint
 from wengert.engine.control.scan_primitive import (
     carries_of_residuals,
@@ -42,7 +43,7 @@ from wengert.engine.control.subgraphs import (
 from wengert.engine.control.values import bytes_of, check_same_types, strong, zeros
 from wengert.engine.core.dtypes import INT64, is_inexact
 from wengert.engine.core.errors import LimitError, message
-from wengert.engine.ir.graph import Graph
+from wengert.engine.ir.graph import Equation, Graph
 from wengert.engine.ir.types import TensorType, type_of
 from wengert.engine.nest.lowering import ControlFlow
 from wengert.engine.primitive import HigherOrder, Primitive, primitive
@@ -194,6 +195,15 @@ def adjoint_program(*, active: Flags, max_bytes: int, **params: Any) -> Graph:
     )
 
 
+def _joint(loop: Equation, adjoint: Equation) -> tuple[Graph, Graph] | None:
+    """Return the programs of a loop that counts its turns and of the backward pass, where these share something."""
+    params = adjoint.params
+    if loop.primitive != "while" or params["reverse"]:
+        return None
+    names = "body", "active", "constants", "carries", "max_bytes"
+    return with_last_block(loop, adjoint, *room(*(params[name] for name in names)))
+
+
 def _apart(values: Values, body: Graph) -> tuple[list[Any], list[Any]]:
     """Return the values for the operands of the loop, and those for the cotangents."""
     count = 1 + len(body.inputs)
@@ -322,7 +332,7 @@ checkpointed_adjoint_primitive = primitive(
     evaluate=lambda *operands, **params: tuple(evaluate(adjoint_program(**params), *operands)),
     derivative=HigherOrder(extend=_extend_adjoint, pull=_pull_adjoint),
     batch=_batch_adjoint,
-    lowering=ControlFlow(adjoint_program),
+    lowering=ControlFlow(adjoint_program, _joint),
     source=lambda *operands, **params: f"checkpointed_adjoint(program, {', '.join(operands)})",
     samples=None,
     unchecked=no_turns_elsewhere,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,7 +34,7 @@ from wengert.engine.control.tapes import unwritten
 from wengert.engine.control.values import fit, strong, zeros
 from wengert.engine.core.dtypes import is_inexact
 from wengert.engine.core.shapes import shape_of
-from wengert.engine.ir.graph import Graph
+from wengert.engine.ir.graph import Graph, Var
 from wengert.engine.ir.types import TensorType, type_of
 from wengert.engine.ops.arithmetic import maximum
 from wengert.engine.ops.comparison import greater, less, logical_and, where
@@ -107,6 +107,19 @@ def split(length: Any, slots: Any) -> Any:
     return where(less(first + third, length), many, maximum(least, 1))
 
 
+class Apart(NamedTuple):
+    """The backward pass of a block of turns in parts."""
+
+    step: Graph
+    """A turn: from constants and carries to the carries and a row of residuals."""
+    fill: Graph
+    """From the number of turns, the constants and the carries to the residuals of these turns."""
+    back: Graph
+    """From these inputs, the residuals and the cotangents that arrive to the cotangents."""
+    rows: list[Var]
+    """The residuals of a block."""
+
+
 class Recomputed:
     """A loop of which the backward pass keeps some states, and carries the other turns out again.
 
@@ -137,16 +150,23 @@ class Recomputed:
         self.slots = slots
         self.block = block
         self.active = parts(active, constants, carries)
-        self.needed = carries_of_residuals(body, active, constants, carries)
+        self.needed = self.needed_carries(body, active, constants, carries)
         """The carries that a state consists of: the pass backward reads no others."""
         self.kept = sum(self.needed)
         self.advance = subgraph(body, body.inputs, select(body.outputs[:carries], self.needed))
         self.inexact = [is_inexact(type_.dtype) for type_ in body.output_types]
-        self.back = self._back_of_block(active) if block > 1 else vjp_graph(body, active, active)[0]
+        unread = [not flag for flag in self.needed]
+        self.back = self._back_of_block(unread) if block > 1 else vjp_graph(body, active, active)[0]
         self.raises = may_raise(body)
 
-    def _back_of_block(self, active: Flags) -> Graph:
+    @staticmethod
+    def needed_carries(body: Graph, active: Flags, constants: int, carries: int) -> list[bool]:
+        """Return which carries the pass backward reads."""
+        return carries_of_residuals(body, active, constants, carries)
+
+    def _back_of_block(self, unread: Flags) -> Graph:
         """Return the backward pass of a block: its first input is the number of turns."""
+        active = [*self.active.constants, *self.active.carries, *self.active.slices]
 
         def run(turns: Any, *values: Any) -> list[Any]:
             operands, cotangents = values[: len(active)], values[len(active) :]
@@ -158,13 +178,37 @@ class Recomputed:
                 carries=self.carries,
                 length=self.block,
                 reverse=False,
-                unread=[not flag for flag in self.needed],
+                unread=unread,
                 is_kept=True,
             )
             return select(pullback(spread(cotangents, self.inexact))[1:], active)
 
         seeds = map(strong, select(self.body.output_types, self.inexact))
         return stage(run, [INTEGER, *self.body.input_types, *seeds])[0]
+
+    def apart(self) -> Apart | None:
+        """Return the backward pass of a block in parts; None where it keeps nothing for each turn, or on tapes."""
+        found = self._parts_of(self.back)
+        if found is None or all(self.needed):
+            return found
+        whole = self._parts_of(self._back_of_block([False] * self.carries))
+        return whole and found._replace(step=whole.step)
+
+    def _parts_of(self, back: Graph) -> Apart | None:
+        turns, inputs = back.inputs[0], back.inputs[: 1 + len(self.body.inputs)]
+        scans = [x for x in back.equations if x.primitive == "bounded_scan" and x.operands[0] is turns]
+        forward = scans[0] if scans else None
+        if forward is None or forward.params["reverse"] or forward.params["carries"] != self.carries:
+            return None
+        rows = list(forward.outputs[self.carries :])
+        if not rows or list(forward.operands) != list(inputs):
+            return None
+        fill = subgraph(back, inputs, rows)
+        pulling = subgraph(back, (*inputs, *rows, *back.inputs[len(inputs) :]), back.outputs)
+        ends = set(forward.outputs[: self.carries])
+        if any(not ends.isdisjoint(x.operands) for x in pulling.equations):
+            return None
+        return Apart(forward.params["body"], fill, pulling, rows)
 
     def run(self, turns: Any, operands: Values, cotangents: Values) -> list[Any]:
         """Return the cotangents of the active operands, given one for each floating-point result."""
@@ -196,6 +240,43 @@ class Recomputed:
         start = [turns, np.int64(0), np.zeros(self.slots, np.int64), *saved, *sums, *carried, *slices]
         results = repeat_while(lambda end, *state: greater(end, 0), turn_back, start, self.raises)
         return results[3 + self.kept :]
+
+    def run_with_last(
+        self, turns: Any, operands: Values, cotangents: Values, last: Values, fill: Graph, back: Graph
+    ) -> list[Any]:
+        """Return the cotangents of the active operands, given the residuals of the last block, too.
+
+        Args:
+            turns: the number of turns.
+            operands: the constants and the first carries.
+            cotangents: one for each floating-point result.
+            last: the residuals of the turns since the last multiple of the block.
+            fill: computes the residuals of a block from the number of its turns, the constants and the carries.
+            back: computes the cotangents of a block from these inputs, its residuals and the cotangents that arrive.
+        """
+        groups = parts(operands, self.constants, self.carries)
+        carried = select(spread(cotangents, self.inexact), self.active.carries)
+        sums = [zeros(strong(type_of(x))) for x in select(groups.constants, self.active.constants)]
+        saved = [self._first_of(x, turns) for x in select(groups.carries, self.needed)]
+        nothing = self._carries([None] * self.kept)
+
+        def turn_back(end: Any, top: Any, positions: Any, *state: Any) -> list[Any]:
+            saved, rest = state[: self.kept], state[self.kept :]
+            residuals, so_far = rest[: len(last)], parts(rest[len(last) :], len(sums), len(carried))
+            start = (end - 1) // self.block * self.block
+            inputs = [end - start, *groups.constants, *nothing, *residuals]
+            arriving = self._arriving(so_far.carries, (), None)
+            of = parts(evaluate(back, *inputs, *arriving), len(sums), len(carried))
+            totals = [total + term for total, term in zip(so_far.constants, of.constants, strict=True)]
+            top = maximum(where(less(gather(positions, top), start), top, top - 1), 0)
+            before = maximum((start - 1) // self.block * self.block, 0)
+            top, positions, saved, values = self._restored(turns, groups, before, top, positions, saved)
+            residuals = evaluate(fill, start - before, *groups.constants, *self._carries(values))
+            return [start, top, positions, *saved, *residuals, *totals, *of.carries]
+
+        start = [turns, np.int64(0), np.zeros(self.slots, np.int64), *saved, *last, *sums, *carried]
+        results = repeat_while(lambda end, *state: greater(end, 0), turn_back, start, self.raises)
+        return results[3 + self.kept + len(last) :]
 
     def _carries(self, values: Values) -> list[Any]:
         """Return a value for each carry, given those of a state, which arrays may have kept."""

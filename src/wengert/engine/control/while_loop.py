@@ -14,6 +14,7 @@ from wengert.engine.control.bounded_scan import ENDLESS, ended, pull_bounded
 from wengert.engine.control.carry import Carry, Staged
 from wengert.engine.control.checkpointed_scan import pullback_of
 from wengert.engine.control.cond import choose
+from wengert.engine.control.last_block import counting
 from wengert.engine.control.scan import scan_carry
 from wengert.engine.control.subgraphs import (
     Flags,
@@ -433,18 +434,14 @@ def _counted(
     def test(*values: Any) -> list[Any]:
         return evaluate(condition, *values[:tested], *values[tested + 1 :])
 
-    def step(*values: Any) -> list[Any]:
-        return [values[fixed] + 1, *evaluate(body, *values[:fixed], *values[fixed + 1 :])]
-
     start = np.int64(0)
     types = [*condition.input_types[:tested], type_of(start), *condition.input_types[tested:]]
-    body_types = [*body.input_types[:fixed], type_of(start), *body.input_types[fixed:]]
     return while_primitive(
         *primals[: tested + fixed],
         start,
         *primals[tested + fixed :],
         condition=stage(test, types)[0],
-        body=stage(step, body_types)[0],
+        body=counting(body, fixed),
         tested=tested,
         fixed=fixed,
         **limits,

@@ -273,10 +273,16 @@ class ControlFlow:
     Args:
         program: ``(**params) -> graph``: the program that carries it out, where the compiler has no steps of its own;
             None where it has.
+        joint: ``(earlier, equation) -> graphs``: the programs of both an equation and the one that makes its first
+            operand, if they are better carried out together: the further results of the first program are further
+            inputs of the second one. None where that does not hold.
     """
 
-    def __init__(self, program: Callable[..., Any] | None = None) -> None:
+    def __init__(
+        self, program: Callable[..., Any] | None = None, joint: Callable[[Any, Any], Any] | None = None
+    ) -> None:
         self.program = program
+        self.joint = joint
 
 
 class InParts:
