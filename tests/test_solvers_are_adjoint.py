@@ -125,6 +125,12 @@ LINEAR: dict[str, Callable[[Any, Any], Any]] = {
     "solve_sylvester": lambda a, b: linalg.solve_sylvester(a, a.T + 1.0, np.outer(b, b)),
     "solve_continuous_lyapunov": lambda a, b: linalg.solve_continuous_lyapunov(a, np.outer(b, b)),
     "solve_discrete_lyapunov": lambda a, b: linalg.solve_discrete_lyapunov(a / 9, np.outer(b, b)),
+    "solve_continuous_are": lambda a, b: linalg.solve_continuous_are(
+        a, b[:, None], np.eye(len(b)), np.eye(1)
+    ),
+    "solve_discrete_are": lambda a, b: linalg.solve_discrete_are(
+        a / 9, b[:, None], np.eye(len(b)), np.eye(1)
+    ),
 }
 
 

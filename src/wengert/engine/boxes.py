@@ -42,8 +42,8 @@ from wengert.engine.core.errors import (
 )
 from wengert.engine.core.float_classes import asked, error_of, is_made, requirement_of
 from wengert.engine.core.handlers import is_swallowed
-from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.notebooks import hide_frames
+from wengert.engine.core.selecting import SELECTING, Selecting
 from wengert.engine.core.shapes import Shape, shape_of
 from wengert.engine.ir.types import TensorType, is_weak
 
@@ -450,21 +450,6 @@ class Unsized:
             dtype: of the result; None keeps it.
         """
         raise NotImplementedError
-
-
-class Selecting(NamedTuple):
-    """What carries out subscripts that select elements of which only a run knows how many there are."""
-
-    taken: Callable[[Any, Any], Any]
-    """Returns ``value[index]``."""
-    put: Callable[[Any, Any, Any], None]
-    """Carries out ``value[index] = new``."""
-    positions: Callable[[Any], tuple[Any, ...]]
-    """Returns the positions at which a mask holds, as `np.nonzero` does."""
-
-
-#: `wengert.engine.staged` enters one.
-SELECTING: list[Selecting] = []
 
 
 def selecting() -> Selecting | None:

@@ -49,12 +49,12 @@ def two_containers(x):
 
 
 def growing(x):
-    found = []
+    found = {}
     k = 0
     while x[k] < 1:
-        found.append(x[k])
+        found["last", len(found)] = x[k]
         k += 1
-    return sum(found)
+    return sum(found.values())
 
 
 def caught(x):
@@ -94,7 +94,7 @@ def global_name(x):
         (two_shapes, r"both branches must give y the same type; got a float and f64\[3\]"),
         (two_dtypes, r"s must keep its type from turn to turn; got f32\[\] and f64\[\]"),
         (two_containers, r"give y the same containers"),
-        (growing, r"a list grows or shrinks"),
+        (growing, r"a dict grows or shrinks"),
         (caught, r"a try statement surrounds an exception that only a run raises; got ValueError"),
         (one_array, r"another variable may show.*copy it"),
         (type_of_none, r"only a run knows whether the value is None"),

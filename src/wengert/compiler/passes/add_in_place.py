@@ -54,7 +54,9 @@ def _changed(steps: tuple[Step, ...], uses: Counter[Buffer]) -> tuple[Step, ...]
     for first in [step for step in done if _cleared(step) is not None]:
         buffer = _cleared(first)
         assert buffer is not None
-        begin = next(n for n, step in enumerate(done) if step is first)
+        begin = next((n for n, step in enumerate(done) if step is first), None)
+        if begin is None:  # it is part of what another array was added to
+            continue
         users = [n for n in range(begin, len(done)) if buffer in touched([done[n]])]
         end, inside = users[-1], done[begin + 1 : users[-1]]
         part = _part(done[end], buffer)

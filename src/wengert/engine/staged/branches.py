@@ -495,18 +495,14 @@ def _sides(pred: Box, functions: Sequence[Callable[[], Any] | None], names: Sequ
                 raise
             stand_for(problem, [block for block in functions if block is not None])
             continue
-        rooms = [
-            (place.grown, shape_of(side.contents[key].leaves[0].value)[0])
+        enlarged = [
+            place.grown.make_room(shape_of(side.contents[key].leaves[0].value)[0])
             for side in sides
             for key, place in side.places.items()
             if isinstance(place, Growth)
         ]
-        small = [(grown, room) for grown, room in rooms if room > grown.room]
-        if not small:
+        if not any(enlarged):
             return sides
-        for grown, room in small:
-            if room > grown.room:
-                grown.enlarge(room)
 
 
 def _staged(pred: Box, functions: Sequence[Callable[[], Any] | None], names: Sequence[Variable]) -> Any:

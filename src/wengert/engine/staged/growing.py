@@ -120,7 +120,7 @@ def stand_for(problem: GrowthError, functions: Sequence[FunctionType]) -> None:
     stand = Grown(kind, _TOOLS)
     array = packed([*container], kind) if container else None
     stand.held = Held.of(array, len(container))
-    stand.enlarge(len(container) + max(problem.change, 0))
+    stand.make_room(len(container) + max(problem.change, 0))
     holders = _holders(container, functions)
     for holder in holders:
         holder.show(stand)
@@ -188,13 +188,6 @@ class GrowingList:
         for holder in self._holders:
             holder.show(item)
 
-    def check(self, names: Sequence[Any]) -> None:
-        """Refuse a turn that gives a variable, which shows the list before the loop, another value."""
-        for name in names:
-            is_shown = any(name.cell is holder.item for holder in self._holders)
-            if is_shown and name.content is not self.stand:
-                raise grows(self.container)
-
     def leave(self) -> None:
         """Put the list back."""
         self._show(self.container)
@@ -234,8 +227,7 @@ class GrowingList:
         if array is not None and array.dtype != dtype:
             array = cast(array, dtype=dtype)
         stand.held = self.before._replace(array=array)
-        if stand.room < self.room:
-            stand.enlarge(self.room)
+        stand.make_room(self.room)
         array, stand.held = stand.held.array, self.before
         return [array, *[self.before.length] * self.is_open]
 
@@ -263,9 +255,16 @@ class GrowingList:
         self.stand.held = Held(array, start, *ends, has_room=True)
         self.stand.peak = 0
 
-    def finish(self) -> tuple[list[Any], bool]:
-        """Return the array, and the length, after a turn; and whether the carry had to change."""
+    def finish(self, names: Sequence[Any]) -> tuple[list[Any], bool]:
+        """Return the array, and the length, after a turn; and whether the carry had to change.
+
+        A turn is refused that gives one of some variables another value, if it shows the list before the loop.
+        """
         stand = self.stand
+        for name in names:
+            is_shown = any(name.cell is holder.item for holder in self._holders)
+            if is_shown and name.content is not stand:
+                raise grows(self.container)
         array = stand.held.array
         before = self.low, self.high, self.kind, self.room
         self.low, self.high, self.kind = stand.held.low, stand.held.high, stand.kind

@@ -152,7 +152,7 @@ class Grown(Unsized):
         """Return the place of one more element; in a loop, the program raises `LimitError` if there is no room."""
         length, (_, most) = self.length(), self.held.limits
         if most >= self.room and not self.held.has_room:
-            self.enlarge(max(most + 1, 2 * self.room))
+            self.make_room(max(most + 1, 2 * self.room))
         if most < self.room or not isinstance(length, Box):
             return length
         problem = LimitError(f"a list grows beyond {self.room} elements in a while statement")
@@ -164,11 +164,14 @@ class Grown(Unsized):
         """How many elements the array has."""
         return 0 if self.held.array is None else shape_of(self.held.array)[0]
 
-    def enlarge(self, room: int) -> None:
-        """Give the array room for so many elements in all."""
+    def make_room(self, room: int) -> bool:
+        """Give the array room for so many elements in all; return whether it had none."""
+        if room <= self.room:
+            return False
         rest = zeros(TensorType(self.kind.dtype, (room - self.room, *self.kind.shape)))
         array = self.held.array
         self.held = self.held._replace(array=rest if array is None else concatenate(array, rest, axis=0))
+        return True
 
     def _with(self, value: Any) -> TensorType:
         """Return the type of the elements together with another one."""

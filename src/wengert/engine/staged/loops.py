@@ -532,9 +532,7 @@ class _Staging:
                 if problem is not None and self.growing:
                     raise problem
                 contents, found = self._contents(region) if problem is None else (contents, {})
-                for one in self.growing:
-                    one.check(self.loop.names)
-                grown = [one.finish() for one in self.growing]
+                grown = [one.finish(self.loop.names) for one in self.growing]
                 note_unread(trace, [*contents.values(), *map(content_at, found.values())])
                 code = joined(code, FLOW.code if problem is None else joined(FLOW.code, number_of(problem)))
                 sharing = Sharing(region, list(contents.values()))

@@ -8,7 +8,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from wengert.engine.boxes import SELECTING, Selecting, boxed, own
+from wengert.engine.boxes import boxed, own
+from wengert.engine.core.selecting import SELECTING, Selecting
 from wengert.engine.core.shapes import axes_tuple, shape_of
 from wengert.engine.ops.comparison import where
 from wengert.engine.staged.raising import note

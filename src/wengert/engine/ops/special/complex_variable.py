@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from wengert.engine.core.dtypes import COMPLEX128, FLOAT64, INT64, dtype_of, is_complex, is_inexact
-from wengert.engine.core.errors import DtypeError, UnsupportedError, message
+from wengert.engine.core.errors import ArgumentError, DtypeError, UnsupportedError, message
 from wengert.engine.core.shapes import broadcast
 from wengert.engine.ir.types import TensorType, promote, show, type_of
 from wengert.engine.nest.lowering import OnHost
@@ -192,6 +192,9 @@ def _count(function: str) -> int:
 def _type_of_holomorphic(
     a: TensorType, b: TensorType, c: TensorType, z: TensorType, function: str
 ) -> TensorType:
+    if function not in _SLOPES:
+        requirement = "function must be one of a complex variable that has a derivative"
+        raise ArgumentError(message("holomorphic", requirement, repr(function)))
     if not is_complex(z.dtype) or any(is_complex(order.dtype) for order in (a, b, c)):
         requirement = "real orders and a complex variable are required"
         raise DtypeError(message(function, requirement, show(a, b, c, z), "add 0j"))
@@ -246,7 +249,7 @@ def _next(name: str, z: Any, *orders: Any) -> Any:
 def _of_complex(name: str, *operands: Any) -> Any:
     """Call a function of SciPy's with operands of which one is complex: the last."""
     *orders, z = map(_floating, operands)
-    return _next(name, as_complex(z), *map(real, orders))
+    return _next(name, as_complex(z), *orders)
 
 
 def _hankel(name: str, sign: float) -> Callable[..., Any]:

@@ -7,6 +7,7 @@ Carlson, "Numerical computation of real or complex elliptic integrals", Numerica
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from wengert.engine.kernels import carlson as kernels
@@ -19,6 +20,7 @@ from wengert.engine.ops.special.error_and_gamma import digamma, lgamma
 from wengert.engine.ops.special.scipy_functions import ellipe, ellipe_slope, ellipk_slope
 from wengert.engine.ops.special.scipy_ufuncs import BY_NAME, stated
 from wengert.engine.ops.trigonometric import cos, sin
+from wengert.engine.primitive import Point
 
 
 def _partial(place: int) -> Any:
@@ -152,22 +154,33 @@ BY_NAME["ellipj"] = lambda u, m: tuple(function(u, m) for function in _jacobis)
 # -- Kelvin's and other functions ------------------------------------------------------------------------
 
 
-def _kelvin(first: str, second: str, limit: float) -> None:
-    """State a pair of functions, real and imaginary part of w with ``w'' = i w - w' / x``, and their derivatives."""
-    names = first, second, f"{first}p", f"{second}p"
-    stated(names[0], lambda out, x: BY_NAME[names[2]](x), doc=f"Kelvin's function {first}")
-    stated(names[1], lambda out, x: BY_NAME[names[3]](x), doc=f"Kelvin's function {second}")
+def _kelvin(first: str, second: str, limit: float, singular: Sequence[Sequence[Point]]) -> None:
+    """State a pair of functions, real and imaginary part of w with ``w'' = i w - w' / x``, and their derivatives.
+
+    Args:
+        first: the name of the real part.
+        second: the name of the imaginary part.
+        limit: of the slope of the imaginary part over x, at 0.
+        singular: for each function where its slope is not finite.
+    """
+    slopes = f"{first}p", f"{second}p"
 
     def over(value: Any, x: Any, at_zero: float) -> Any:
         return where(equal(x, 0.0), at_zero, value / where(equal(x, 0.0), 1.0, x))
 
     at_zero = 0.0 if limit else -math.inf
-    stated(names[2], lambda out, x: -BY_NAME[second](x) - over(out, x, at_zero), doc=f"the slope of {first}")
-    stated(names[3], lambda out, x: BY_NAME[first](x) - over(out, x, limit), doc=f"the slope of {second}")
+    rules = {
+        first: lambda out, x: BY_NAME[slopes[0]](x),
+        second: lambda out, x: BY_NAME[slopes[1]](x),
+        slopes[0]: lambda out, x: -BY_NAME[second](x) - over(out, x, at_zero),
+        slopes[1]: lambda out, x: BY_NAME[first](x) - over(out, x, limit),
+    }
+    for (name, rule), points in zip(rules.items(), singular, strict=True):
+        stated(name, rule, doc=f"Kelvin's function {name}", singular=points)
 
 
-_kelvin("ber", "bei", 0.5)
-_kelvin("ker", "kei", 0.0)
+_kelvin("ber", "bei", 0.5, [()] * 4)
+_kelvin("ker", "kei", 0.0, [[(0.0,)], [(-1.0,)], [(0.0,)], [(0.0,)]])
 
 
 def _reciprocal_slope(out: Any, x: Any) -> Any:
@@ -186,6 +199,12 @@ def _dilogarithm_slope(out: Any, z: Any) -> Any:
 
 
 stated("rgamma", _reciprocal_slope, doc="1 / gamma(x)")
-stated("gammasgn", lambda out, x: 0.0 * out, doc="the sign of the gamma function")
+stated(
+    "gammasgn",
+    lambda out, x: 0.0 * out,
+    doc="the sign of the gamma function",
+    singular=[(-1.0,)],
+    kinks=[(0.0,)],
+)
 stated("spence", _dilogarithm_slope, doc="the dilogarithm int_1^z log t / (1 - t) dt", singular=[(0.0,)])
 stated("wrightomega", lambda out, x: out / (1.0 + out), doc="Wright's omega, the solution of w + ln w = x")
