@@ -173,7 +173,7 @@ class Lists:
             self._write(level + 1, f"out.append({self._float(counters)})")
         else:
             self._write(level, f"while {self._pick('out', 'len(out) > k', 'len(out) > 2')}:")
-            self._write(level + 1, "t = t * 0.5 + out.pop()")
+            self._write(level + 1, f"t = t * 0.5 + out.pop({self._pick('', '0', 'len(out) // 2', '-1')})")
         if self._chance(0.4):
             self._write(level + 1, f"if {self._condition(counters)}:")
             self._write(level + 2, self._pick("break", "s = s * 0.5", f"s[m] = {self._float(counters)}"))

@@ -112,6 +112,19 @@ def breadth_first(x: Any) -> Any:
     return sum(queue) + queue[len(queue) // 2]
 
 
+def first_in_first_out(x: Any) -> Any:
+    queue, total, seen = [0], 0.0, np.zeros(8)
+    while queue:
+        node = queue.pop(0)
+        if seen[node] == 0:
+            seen[node] = 1
+            total += x[node] * len(queue) + x[node]
+            for other in (2 * node + 1, (3 * node + 2) % 8):
+                if other < 8 and x[other] > -0.25:
+                    queue.append(other)
+    return total
+
+
 def upper_hull(x: Any) -> Any:
     hull: list[Any] = []
     for i in range(len(x)):
@@ -199,7 +212,17 @@ def nothing(x: Any) -> Any:
 
 
 PROGRAMS = [
-    *(chosen, until_negative, changed_and_read, euler_steps, tree_walk, breadth_first, upper_hull, rows),
+    *(
+        chosen,
+        until_negative,
+        changed_and_read,
+        euler_steps,
+        tree_walk,
+        breadth_first,
+        first_in_first_out,
+        upper_hull,
+        rows,
+    ),
     *(pairs, written_into_an_array, attribute, one_branch, grows_behind_the_loop, caught, nothing),
 ]
 

@@ -270,10 +270,10 @@ def children(container: Any) -> dict[Any, Any] | None:
         >>> children((1.0, [2.0]))
         {0: 1.0, 1: [2.0]}
     """
-    if isinstance(container, dict):
-        items = cast("dict[Any, Any]", container)
-        return {key: items[key] for key in _sorted_keys(items)}
-    if isinstance(container, SEQUENCE):
+    kind = cast("Any", type(container))  # a leaf may say that it is of another class
+    if issubclass(kind, dict):
+        return {key: container[key] for key in _sorted_keys(container)}
+    if issubclass(kind, SEQUENCE):
         return dict(enumerate(container))
     if dataclasses.is_dataclass(container) and not isinstance(container, type):
         return {name: getattr(container, name) for name in _fields(container)[0]}

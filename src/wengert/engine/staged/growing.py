@@ -90,12 +90,7 @@ def _holders(container: Any, functions: Sequence[FunctionType]) -> list[_Holder]
         elif any(part is container for part in parts_of(item)) and not isinstance(item, FunctionType):
             requirement = "a list grows in a loop or a branch that another object holds"
             raise refusal("list", requirement, type(item).__name__, _HINT)
-        holders = [_Holder(item, key) for key, part in parts if part is container]
-        if holders and not isinstance(item, CellType) and is_outside(item):
-            raise refusal(
-                "list", "a list grows that an object from outside of the function holds", hint=_HINT
-            )
-        found += holders
+        found += [_Holder(item, key) for key, part in parts if part is container]
     return found
 
 

@@ -6,6 +6,8 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+
 from wengert.engine.boxes import Box, Unsized
 from wengert.engine.control.values import zeros
 from wengert.engine.core.dtypes import PYTHON_TYPE
@@ -133,9 +135,13 @@ class Grown(Unsized):
 
     def pop(self, index: Any = -1) -> Any:
         """Return the last element, and drop it."""
-        if type(index) is not int or index != -1:
-            raise _refused("pop")
-        value = self._read(self._place(-1, "pop from empty list"))
+        place = self._place(index, "pop index out of range")
+        value = self._read(place)
+        if not (type(index) is int and index == -1):  # those behind move up
+            array = self.held.array
+            number = np.reshape(np.arange(self.room), (-1, *(1,) * len(self.kind.shape)))
+            array = where(less(number, place), array, np.roll(array, -1, axis=0))
+            self.held = self.held._replace(array=array)
         self.held = self.held.longer(-1)
         return value
 
@@ -169,8 +175,9 @@ class Grown(Unsized):
         if room <= self.room:
             return False
         rest = zeros(TensorType(self.kind.dtype, (room - self.room, *self.kind.shape)))
-        array = self.held.array
-        self.held = self.held._replace(array=rest if array is None else concatenate(array, rest, axis=0))
+        if self.held.array is not None:
+            rest = concatenate(self._typed(self.held.array, self.kind), rest, axis=0)
+        self.held = self.held._replace(array=rest)
         return True
 
     def _with(self, value: Any) -> TensorType:

@@ -474,12 +474,13 @@ def _keys(container: Any) -> list[Any]:
         return [""]
     if isinstance(container, DICT):
         return [*container]
-    return [*range(len(container))] if isinstance(container, LIST) else []
+    is_list = isinstance(container, LIST) and type(container) is not Grown
+    return [*range(len(container))] if is_list else []
 
 
 def _shows(value: Any, changed: set[int]) -> bool:
     """Return whether a value shows one of some arrays and containers."""
-    if isinstance(value, Box):
+    if isinstance(value, (Box, Unsized)):
         return id(root_of(value)) in changed
     if value is UNBOUND or tree.children(value) is None:
         return False
