@@ -302,14 +302,17 @@ def fold(
     return _truth_value(found if ends else negation(found))
 
 
-def listed(plain: Callable[[], Any], staged: Callable[[], Any]) -> Any:
+def listed(plain: Callable[[], Any], staged: Callable[[], Any], chooses: bool) -> Any:
     """Return the value of a list comprehension, whose length only a run may know.
 
     Args:
         plain: returns it as Python makes it.
         staged: returns it by a loop that appends.
+        chooses: whether it has conditions; else what it goes through tells before it makes an element.
     """
     try:
+        if not chooses:
+            return run(plain)
         with Region([plain], ()) as region:
             value, has_effects = run(plain), region.has_effects()
     except GrowthError:

@@ -459,7 +459,8 @@ class _Rewriting(ast.NodeTransformer):
         plain = _lazy(self.generic_visit(copy.deepcopy(node)), node)  # pyright: ignore[reportArgumentType]
         assert self._waiting is not None
         self._waiting.append(self.visit_FunctionDef(copy.deepcopy(definition)))
-        return placed(_call("listed", plain, ast.Name(name, ast.Load())), node)
+        chooses = ast.Constant(any(part.ifs for part in node.generators))
+        return placed(_call("listed", plain, ast.Name(name, ast.Load()), chooses), node)
 
     def _is_written_out(self, node: ast.ListComp) -> bool:
         """Return whether only a run may know the length of a list, and a function of its own can make it."""
