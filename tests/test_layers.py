@@ -54,7 +54,7 @@ WINGS = {
         "compiler.passes": "core ir nest primitive transforms machine compiler.scalars",
         "compiler.schedule": "core nest machine compiler.passes",
         "compiler.codegen": "core nest machine compiler.llvm compiler.mathlib compiler.scalars compiler.schedule",
-        "compiler.runtime": """core ir nest boxes memory primitive array transforms control machine compiler.llvm
+        "compiler.runtime": """core ir nest boxes memory primitive array transforms machine compiler.llvm
             compiler.codegen""",
         "compiler": """_version core kernels ir nest boxes memory primitive transforms passes machine control
             compiler.llvm compiler.passes compiler.schedule compiler.codegen compiler.runtime""",

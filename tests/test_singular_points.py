@@ -17,6 +17,7 @@ from wengert.engine.primitive import REGISTRY, Partials, Primitive
 INF, NAN = np.inf, np.nan
 NUMBERS = (-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0)
 PARAMS: dict[str, list[dict[str, Any]]] = {
+    "carlson": [{"exponents": (0.5, 0.5, 0.5, 1.0), "power": 0}],
     "polygamma": [{"order": 1}],
     "i_over_power": [{"order": n} for n in (0, 1, 2)],
     "digamma_difference": [{"order": 0}],

@@ -168,4 +168,4 @@ def odeint(
 
 enter_caller("scipy.integrate.quad", quad)
 enter_caller("scipy.integrate.odeint", odeint)
-enter_caller("scipy.integrate.ivp.solve_ivp", solve_ivp)
+enter_caller("scipy.integrate.solve_ivp", solve_ivp)

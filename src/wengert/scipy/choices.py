@@ -53,6 +53,6 @@ def lazyselect(
 
 def enter() -> None:
     """Enter the functions as substitutes for SciPy's; its versions before 1.16 have the second one alone."""
-    SUBSTITUTES["scipy.array_api_extra.apply_where"] = apply_where
+    SUBSTITUTES["scipy.apply_where"] = apply_where
     SUBSTITUTES["scipy._lazywhere"] = lazywhere
     SUBSTITUTES["scipy._lazyselect"] = lazyselect

@@ -156,6 +156,14 @@ def elements(x: Any) -> Any:
     return np.sum(wg.fori_loop(0, 3, again, wg.fori_loop(0, 6, turn, np.zeros(6))))
 
 
+def few_of_each_row(x: Any) -> Any:
+    def turn(number: Any, total: Any) -> Any:
+        row = x[number]
+        return wg.fori_loop(0, 3, lambda place, s: s + row[(2 * place + number) % 6] * s, total)
+
+    return wg.fori_loop(0, 4, turn, 0.1)
+
+
 PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[int, int]]] = {
     "network": (
         network_step,
@@ -203,6 +211,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[int, int]]] 
         {},
     ),
     "a first turn": (first_turn, (normal(3),), {}),
+    "few of each row": (wg.grad(few_of_each_row), (normal(4, 6),), {}),
     "rows written": (rows_written, (normal(12),), {}),
     "moments": (lambda x: ((x - x.mean(0)) / x.std(0), np.argmax(x, 1), x.max()), (normal(8, 3),), {}),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -251,6 +251,18 @@ class Builder:
     def both(self, x: Value, y: Value) -> Value:
         """Return x and y."""
         return self.binary("and", x, y)
+
+    def rarely(self, condition: Value, other: Callable[[], Value], usual: Value) -> Value:
+        """Return a value; by a branch that is hardly ever taken, another one where a condition holds."""
+        self.declared.add("declare i1 @llvm.expect.i1(i1, i1)")
+        expected = self.emit(f"call i1 @llvm.expect.i1({condition}, i1 false)", condition.kind)
+        rare, after = self.new_labels("rare", "usual")
+        before = self.block
+        self.branch_if(expected, rare, after)
+        self.label(rare)
+        value = other()
+        self.enter(after)
+        return self.phi((usual, before), (value, rare))
 
     def either(self, x: Value, y: Value) -> Value:
         """Return x or y."""

@@ -40,15 +40,7 @@ def _multiply_no_nan(context: Context, x: Value, y: Value) -> Value:
     # Only a product that is NaN may have to be zero. A branch that is never taken costs less than the choice, for
     # which what follows would wait.
     is_nan = b.compare("uno", product, product)
-    b.declared.add("declare i1 @llvm.expect.i1(i1, i1)")
-    rarely = b.emit(f"call i1 @llvm.expect.i1({is_nan}, i1 false)", is_nan.kind)
-    rare, after = b.new_labels("rare", "product")
-    before = b.block
-    b.branch_if(rarely, rare, after)
-    b.label(rare)
-    other = _zero_or(context, x, y, product)
-    b.enter(after)
-    return b.phi((product, before), (other, rare))
+    return b.rarely(is_nan, lambda: _zero_or(context, x, y, product), product)
 
 
 def _zero_or(context: Context, x: Value, y: Value, product: Value) -> Value:

@@ -373,6 +373,8 @@ class Array(Conversions):
 
     def view(self, dtype: Any = None) -> Any:
         """Return a view of the array: a write to either changes both."""
+        if isinstance(dtype, type) and issubclass(dtype, np.ndarray):  # a class, not a dtype
+            dtype = None
         if dtype is not None and np.dtype(dtype) != self.dtype:
             requirement = "a view inside a transform must have the dtype of its array"
             hint = "write x.astype(dtype)"

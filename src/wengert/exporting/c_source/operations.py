@@ -301,6 +301,9 @@ class _Written(Writer):
             Kind("i1"), lambda a, b: c.infix(_COMPARED[order], _as(a, own), _as(b, own), BOOL), x, y
         )
 
+    def rarely(self, condition: Operand, other: Callable[[], Operand], usual: Operand) -> Operand:
+        return self.select(condition, other(), usual)
+
     def select(self, condition: Operand, yes: Operand, no: Operand) -> Operand:
         return self.node(yes.kind, c.choice, condition, yes, no)
 

@@ -14,7 +14,7 @@ from wengert.engine.nest.lowering import OnHost
 from wengert.engine.ops.elementwise import batch_elementwise
 from wengert.engine.ops.linalg import matrix_functions, square
 from wengert.engine.ops.linalg.square import adjoint, multiply
-from wengert.engine.primitive import Explicit, primitive
+from wengert.engine.primitive import Draw, Explicit, primitive
 
 
 def _type(*types: TensorType, discrete: bool) -> TensorType:
@@ -28,7 +28,13 @@ def _evaluate(*operands: Any, discrete: bool) -> Any:
 
     solve = getattr(linalg, f"solve_{'discrete' if discrete else 'continuous'}_are")
     signature = "(m,m),(m,n),(m,m),(n,n),(m,m),(m,n)->(m,m)"
+    a, b, q, r, e, s = operands
+    operands = a, b, _hermitian(q), _hermitian(r), e, s
     return np.vectorize(solve, [np.result_type(*operands)], signature=signature)(*operands)
+
+
+def _hermitian(matrix: Any) -> Any:
+    return 0.5 * (matrix + adjoint(matrix))
 
 
 def _tangent(primals: Sequence[Any], tangents: Sequence[Any], x: Any, *, discrete: bool) -> Any:
@@ -41,6 +47,7 @@ def _tangent(primals: Sequence[Any], tangents: Sequence[Any], x: Any, *, discret
     da, db, dq, dr, de, ds = (
         np.zeros_like(p) if t is None else t for p, t in zip(primals, tangents, strict=True)
     )
+    r, dq, dr = map(_hermitian, (r, dq, dr))
 
     def product(left: Any, right: Any) -> Any:
         return multiply(multiply(adjoint(left), x), right)
@@ -66,6 +73,16 @@ def _tangent(primals: Sequence[Any], tangents: Sequence[Any], x: Any, *, discret
     return matrix_functions.solve_sylvester(adjoint(turned), turned, right)
 
 
+def _drawn(draw: Draw) -> Any:
+    """Return samples far from those without a stabilising solution."""
+    rows, columns, lead = draw.integer(1, 3), draw.integer(1, 2), draw.choice([(), (2,)])
+    a = draw.array((*lead, rows, rows), -0.4, 0.4)
+    b = draw.array((rows, columns), 0.5, 1.5)
+    q, r = (draw.array((n, n), -0.2, 0.2) + 2.0 * np.eye(n) for n in (rows, columns))
+    e = draw.array((rows, rows), -0.1, 0.1) + np.eye(rows)
+    return (a, b, q, r, e, draw.array((rows, columns), -0.1, 0.1)), {"discrete": draw.choice([False, True])}
+
+
 riccati = primitive(
     name="riccati",
     doc="the stabilising solution of Riccati's equation of continuous or of discrete time",
@@ -77,5 +94,5 @@ riccati = primitive(
     source=lambda *x, discrete: (
         f"scipy.linalg.solve_{'discrete' if discrete else 'continuous'}_are({', '.join(x)})"
     ),
-    samples=None,
+    samples=_drawn,
 )

@@ -36,6 +36,7 @@ carlson = elementwise(
     *map(_partial, range(4)),
     doc="Carlson's integral int_0^inf t^power prod_i (t + x_i)^(-exponents_i) dt",
     domain=((0.5, 3.0),) * 4,
+    singular=[(-1.0, 1.0, 1.0, 1.0)],
     params={"exponents": (0.5, 0.5, 0.5, 1.0), "power": 0},
     lowering=OnHost("a quadrature computes it"),
     source="wengert.engine.kernels.carlson.carlson({0}, {1}, {2}, {3}, {exponents}, {power})",
@@ -169,7 +170,7 @@ def _kelvin(first: str, second: str, limit: float, singular: Sequence[Sequence[P
         return where(equal(x, 0.0), at_zero, value / where(equal(x, 0.0), 1.0, x))
 
     at_zero = 0.0 if limit else -math.inf
-    rules = {
+    rules: dict[str, Any] = {
         first: lambda out, x: BY_NAME[slopes[0]](x),
         second: lambda out, x: BY_NAME[slopes[1]](x),
         slopes[0]: lambda out, x: -BY_NAME[second](x) - over(out, x, at_zero),
@@ -201,9 +202,8 @@ def _dilogarithm_slope(out: Any, z: Any) -> Any:
 stated("rgamma", _reciprocal_slope, doc="1 / gamma(x)")
 stated(
     "gammasgn",
-    lambda out, x: 0.0 * out,
+    lambda out, x: where(equal(x, x), 0.0, x),
     doc="the sign of the gamma function",
-    singular=[(-1.0,)],
     kinks=[(0.0,)],
 )
 stated("spence", _dilogarithm_slope, doc="the dilogarithm int_1^z log t / (1 - t) dt", singular=[(0.0,)])
