@@ -416,6 +416,8 @@ class _Running(threading.local):
 
 #: The state of this thread.
 RUNNING = _Running()
+#: Makes a new array without axes of a number; `wengert.engine.array` enters it.
+WITHOUT_AXES: list[Callable[[Any], Any]] = []
 #: Functions of the ends of a slice that only a run knows, and of the axis': its extent if that is known; else None.
 WINDOWS: list[Callable[[Any, Any, int], int | None]] = []
 

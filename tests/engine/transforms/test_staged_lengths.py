@@ -345,6 +345,91 @@ def test_what_is_not_part_of_a_program_is_refused_or_right(program: Callable[...
     np.testing.assert_allclose(found, program(_X))
 
 
+# -- arrays without axes, which are no numbers -----------------------------------------------------------
+
+
+def either_is_written(x: Any) -> Any:
+    s = np.zeros(())
+    u = s if x[0] > 0 else np.ones(())
+    u += x[1]
+    return s * 1.0
+
+
+def appended_and_written(x: Any) -> Any:
+    found, s = [], np.zeros(())
+    for value in x:
+        s += value
+        if value > 0:
+            found.append(s)
+    return sum(found)
+
+
+def element_is_written(x: Any) -> Any:
+    found = [np.array(value) for value in x if value > 0]
+    first = found[0]
+    first += x[1]
+    return found[0] * 1.0
+
+
+def placed_and_written(x: Any) -> Any:
+    found: list[Any] = [0.0] * 4
+    s = np.zeros(())
+    for i in range(4):
+        s += x[i]
+        if x[i] > 0:
+            found[i] = s
+    return found[0] * 1.0
+
+
+def best_is_written(x: Any) -> Any:
+    best, s = np.array(-9.0), np.zeros(())
+    for i in range(4):
+        s += x[i]
+        if s > best:
+            best = s
+    return best * 1.0
+
+
+def one_branch_writes(x: Any) -> Any:
+    s = np.array(0.0)
+    b = s
+    for i in range(4):
+        if x[i] > b:
+            b = np.array(x[i])
+        else:
+            b += 1.0
+    return b + 10 * s
+
+
+def accumulated(x: Any) -> Any:
+    s, best, found = np.zeros(()), np.array(-9.0), []
+    for value in x:
+        if value > 0:
+            s += value
+            found.append(s.copy())
+        if value > best:
+            best = value
+    return s * best + sum(found)
+
+
+@pytest.mark.parametrize(
+    ("program", "is_refused"),
+    [
+        *((either_is_written, True), (appended_and_written, True), (element_is_written, True)),
+        *((placed_and_written, True), (best_is_written, True), (one_branch_writes, True)),
+        (accumulated, False),
+    ],
+)
+def test_writes_into_arrays_without_axes(program: Callable[..., Any], is_refused: bool) -> None:
+    for x in (_X, 0.3 - _X):
+        try:
+            found = wg.jit(program)(x)
+        except StagingError:
+            assert is_refused
+            continue
+        np.testing.assert_allclose(found, program(x))
+
+
 def test_a_comprehension_is_evaluated_once() -> None:
     seen: list[int] = []
 

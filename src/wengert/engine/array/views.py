@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from wengert.engine.boxes import Box, Lens, View, boxed
+from wengert.engine.boxes import WITHOUT_AXES, Box, Lens, View, boxed
 from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.shapes import Shape, shape_of
 from wengert.engine.ops.shape import (
@@ -188,6 +188,9 @@ def array_without_axes(number: Any) -> Any:
     """Return a new array without axes, unlike a number one for all its names: a view of an array of one element."""
     number = boxed(number)
     return view_of(reshape(number, shape=(1,)), number, Reshaped(()))
+
+
+WITHOUT_AXES.append(array_without_axes)
 
 
 @lru_cache(maxsize=4096)

@@ -63,11 +63,13 @@ from wengert.engine.staged.regions import (
     Unsure,
     Variable,
     assuming,
+    has_no_axes,
     key_of,
     known,
     put,
     show_value,
     variables,
+    without_axes,
 )
 from wengert.engine.staged.shared import Made, freeze_shared
 from wengert.engine.staged.shrunk import part_of, unpacked
@@ -562,6 +564,8 @@ class _Merge:
         self._pairs: list[tuple[Any, Any]] = []
         self._types: list[TensorType] = []
         self._shared: dict[int, list[Any]] = {}
+        self._without_axes: set[int] = set()
+        """The results that are arrays without axes."""
         self.made: list[Made] = []
         """The containers that stand for those of either branch."""
 
@@ -740,6 +744,8 @@ class _Merge:
         shared = [root for leaf, side in pairs if leaf is not None for root in side.sharing.others(leaf)]
         if shared:
             self._shared[position] = shared
+        if any(leaf is not None and has_no_axes(leaf.object) for leaf in (yes, no)):
+            self._without_axes.add(position)
         return lambda results: results[position]
 
     def carried_out(self) -> Sequence[Any]:
@@ -754,9 +760,10 @@ class _Merge:
         (yes, no), captured = aligned(*branches)
         yes, no = convert_outputs(yes, self._types), convert_outputs(no, self._types)
         results = cond_primitive(self._pred, *captured, on_true=yes, on_false=no)
+        found = [without_axes(x) if n in self._without_axes else x for n, x in enumerate(results)]
         for position, roots in self._shared.items():
-            link(results[position], roots)
-        return results
+            link(found[position], roots)
+        return found
 
 
 def _common_structure(yes: Content, no: Content) -> tuple[tree.Structure | None, tuple[int, ...]]:

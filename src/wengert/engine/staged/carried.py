@@ -31,10 +31,12 @@ from wengert.engine.staged.regions import (
     StagingError,
     Unsure,
     Variable,
+    has_no_axes,
     known,
     put,
     root_of,
     show_value,
+    without_axes,
 )
 from wengert.engine.staged.shared import Made, freeze_shared
 from wengert.engine.staged.shrunk import is_shrunk, moved, part_of, unpacked
@@ -64,6 +66,8 @@ class CarriedLeaf:
     """The array at the beginning of the present turn."""
     step: int | None = None
     """How far each turn moves a number that the number of the turn tells: it is no part of the carry."""
+    has_no_axes: bool = False
+    """Whether it is an array without axes, which is no number."""
     is_uneven: bool = False
     """Whether turns move it in a way that their number does not tell."""
 
@@ -71,6 +75,13 @@ class CarriedLeaf:
     def is_carried(self) -> bool:
         """Whether it is part of the carry."""
         return self.type is not None and self.step is None
+
+    def __post_init__(self) -> None:
+        self.has_no_axes = self.leaf is not None and has_no_axes(self.leaf.object)
+
+    def taken(self, value: Any) -> Any:
+        """Return what the program has of its part of the carry."""
+        return without_axes(value) if self.has_no_axes else value
 
     def moves_by(self, step: int | None) -> bool:
         """Take note of how far a turn has moved a number; return whether that changes what is known of it."""
@@ -223,7 +234,7 @@ class Slot:
             if not leaf.is_carried:
                 values.append(leaf.leaf.object if leaf.leaf is not None else None)
                 continue
-            leaf.box = next(inputs)
+            leaf.box = leaf.taken(next(inputs))
             values.append(leaf.box)
             if isinstance(self.place, Array):
                 continue
@@ -435,7 +446,9 @@ class Slot:
         changes = self._settle(path, leaf, now)
         if isinstance(self.place, Array):
             return changes
-        if isinstance(leaf.box, Box) and id(leaf.box) in region.written and not leaf.is_written:
+        if not leaf.has_no_axes and has_no_axes(now.object):
+            leaf.has_no_axes = changes = True
+        if isinstance(leaf.box, Box) and id(root_of(leaf.box)) in region.written and not leaf.is_written:
             leaf.is_written = changes = True
         others = sharing.others(now)
         known = {id(other) for other in leaf.others}
@@ -495,7 +508,7 @@ class Slot:
             if not leaf.is_carried:
                 values.append(leaf.leaf.object if leaf.leaf is not None else None)
                 continue
-            value = next(results)
+            value = leaf.taken(next(results))
             values.append(value)
             if not isinstance(self.place, Array):
                 self._share(leaf, value)

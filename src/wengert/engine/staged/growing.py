@@ -23,7 +23,7 @@ from wengert.engine.staged.exchanged import refusal
 from wengert.engine.staged.grown import Grown, Held
 from wengert.engine.staged.objects import DICT, LIST, parts_of, visited
 from wengert.engine.staged.raising import keep_strict
-from wengert.engine.staged.regions import FLOW, GrowthError, grows
+from wengert.engine.staged.regions import FLOW, GrowthError, grows, has_no_axes, without_axes
 from wengert.engine.transforms.copied_globals import Globals
 from wengert.engine.transforms.math_errors import guarded
 
@@ -38,6 +38,8 @@ class _Tools:
     hold = staticmethod(hold)
     limits = staticmethod(limits)
     guarded = staticmethod(guarded)
+    has_no_axes = staticmethod(has_no_axes)
+    without_axes = staticmethod(without_axes)
 
     def widened(self) -> None:
         """Note that numbers of several types take one."""
@@ -206,9 +208,10 @@ class GrowingList:
         if self.before.has_room:
             return self.stand.room
         _, before = self.before.limits
+        least = 1 if self.before.array is None else max(shape_of(self.before.array)[0], 1)
         if self._is_unbounded:
-            return before + max(min(_MOST, _MOST_BYTES // max(bytes_of([self.kind]), 1)), 1)
-        return max(before + max(self.high, 0) * max((self.most or 1) - 1, 0) + self.peak, before, 1)
+            return max(before + min(_MOST, _MOST_BYTES // max(bytes_of([self.kind]), 1)), least)
+        return max(before + max(self.high, 0) * max((self.most or 1) - 1, 0) + self.peak, before, least)
 
     @property
     def types(self) -> list[TensorType]:

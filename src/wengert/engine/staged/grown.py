@@ -81,7 +81,7 @@ class Grown(Unsized):
         tools: what finds out about numbers of places, and keeps arrays from being written.
     """
 
-    __slots__ = ("__weakref__", "held", "is_unbounded", "kind", "peak", "tools")
+    __slots__ = ("__weakref__", "has_no_axes", "held", "is_unbounded", "kind", "peak", "tools")
 
     def __init__(self, kind: TensorType, tools: Any) -> None:
         super().__init__()
@@ -89,6 +89,8 @@ class Grown(Unsized):
         self.held = Held(None, 0)
         self.peak = 0
         """By how much it has grown in a turn, at most."""
+        self.has_no_axes = False
+        """Whether an element is an array without axes, which is no number."""
         self.is_unbounded = False
         """Whether it grows in a loop of which only a run knows how many turns it takes."""
 
@@ -117,6 +119,7 @@ class Grown(Unsized):
         """Append a number or an array."""
         kind = self._with(value)
         self.tools.hold(value)
+        self.has_no_axes |= self.tools.has_no_axes(value)
         end = self._end()
         array = scatter(self._typed(self.held.array, kind), strong(value, kind), end)
         self.held = self.held._replace(array=array).longer(1)
@@ -200,6 +203,8 @@ class Grown(Unsized):
 
     def _read(self, place: Any) -> Any:
         value = gather(self.held.array, place)
+        if self.has_no_axes:  # whose writes, which the list would show, are refused
+            value = self.tools.without_axes(value)
         if self.kind.weak:
             return python_number(value, PYTHON_TYPE[self.kind.dtype.kind])
         self.tools.hold(value)

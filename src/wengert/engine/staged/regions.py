@@ -10,7 +10,7 @@ from types import CellType, FunctionType
 from typing import Any
 from typing import cast as cast_to
 
-from wengert.engine.boxes import OBSERVED, RUNNING, Box, Trace, Unsized, boxed
+from wengert.engine.boxes import OBSERVED, RUNNING, WITHOUT_AXES, Box, Lens, Trace, Unsized, boxed
 from wengert.engine.core import tree
 from wengert.engine.core.errors import StagingError, message
 from wengert.engine.core.named_tuples import NamedTuple
@@ -552,10 +552,23 @@ def _changes(item: Any) -> StagingError:
     return refusal("staging", requirement, hint="hold its numbers in variables, a list or an array")
 
 
+def has_no_axes(value: Any) -> bool:
+    """Return whether a value is an array without axes, which is no number: a view of one element."""
+    return isinstance(value, Box) and not value.shape and type(value.lens) is Lens
+
+
+def without_axes(number: Any) -> Any:
+    """Return a new array without axes."""
+    (make,) = WITHOUT_AXES
+    return make(number)
+
+
 def root_of(value: Any) -> Any:
     """Return the array whose memory a value shows, or None."""
     if isinstance(value, Box):
-        return (value.lens.root if value.lens is not None else value) if value.shape else None
+        if value.lens is None:
+            return value if value.shape else None
+        return value.lens.root if value.shape or has_no_axes(value) else None
     if isinstance(value, Unsized):
         return root_of(value.array)
     if not isinstance(value, ARRAY) or not value.shape:
