@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert.engine.core.dtypes import dtype_of
+from wengert.engine.core.dtypes import FLOAT64, dtype_of, is_inexact
 from wengert.engine.core.shapes import shape_of
-from wengert.engine.ir.types import TensorType, promote
+from wengert.engine.ir.types import TensorType, promote, type_of
 from wengert.engine.nest.lowering import OnHost
 from wengert.engine.ops.elementwise import batch_elementwise
 from wengert.engine.ops.linalg import matrix_functions, square
@@ -18,9 +18,9 @@ from wengert.engine.primitive import Draw, Explicit, primitive
 
 
 def _type(*types: TensorType, discrete: bool) -> TensorType:
-    return TensorType(
-        promote(*types)[0], np.broadcast_shapes(*(t.shape[:-2] for t in types)) + types[0].shape[-2:]
-    )
+    dtype = promote(*types)[0]
+    lead = np.broadcast_shapes(*(t.shape[:-2] for t in types))
+    return TensorType(dtype if is_inexact(dtype) else FLOAT64, (*lead, *types[0].shape[-2:]))
 
 
 def _evaluate(*operands: Any, discrete: bool) -> Any:
@@ -28,9 +28,10 @@ def _evaluate(*operands: Any, discrete: bool) -> Any:
 
     solve = getattr(linalg, f"solve_{'discrete' if discrete else 'continuous'}_are")
     signature = "(m,m),(m,n),(m,m),(n,n),(m,m),(m,n)->(m,m)"
-    a, b, q, r, e, s = operands
-    operands = a, b, _hermitian(q), _hermitian(r), e, s
-    return np.vectorize(solve, [np.result_type(*operands)], signature=signature)(*operands)
+    dtype = _type(*map(type_of, operands), discrete=discrete).dtype
+    wide = np.result_type(dtype, FLOAT64)  # LAPACK's
+    a, b, q, r, e, s = (np.asarray(x, wide) for x in operands)
+    return np.vectorize(solve, [dtype], signature=signature)(a, b, _hermitian(q), _hermitian(r), e, s)
 
 
 def _hermitian(matrix: Any) -> Any:
