@@ -193,7 +193,8 @@ def test_statement_is_complete(primitive: Primitive) -> None:
         or isinstance(primitive.derivative, HigherOrder)
         or any("Graph" in str(one.annotation) for one in arguments)
     )
-    assert (primitive.samples is None) == holds_programs
+    # Most random operands of Riccati's equation have no solution; tests/scipy/test_linalg.py has some that do.
+    assert (primitive.samples is None) == (holds_programs or primitive.name == "riccati")
     assert all(one.annotation is not one.empty for one in arguments)
     if isinstance(primitive.derivative, HigherOrder):
         assert all(one.kind is not one.VAR_KEYWORD for one in arguments)
