@@ -565,7 +565,6 @@ class _Merge:
         self._types: list[TensorType] = []
         self._shared: dict[int, list[Any]] = {}
         self._without_axes: set[int] = set()
-        """The results that are arrays without axes."""
         self.made: list[Made] = []
         """The containers that stand for those of either branch."""
 
@@ -600,17 +599,12 @@ class _Merge:
 
     def _growth(self, place: Growth) -> Taking:
         """Add the elements of a list, and its length where the branches make it longer by different numbers."""
-        grown, before = place.grown, place.grown.held
-        ends = [
-            before if side.problem is not None else side.growth.get(id(grown), before) for side in self._sides
-        ]
+        grown, before, key = place.grown, place.grown.held, key_of(place)
+        ends = [before if x.problem is not None else x.growth.get(id(grown), before) for x in self._sides]
         going = [end for end, side in zip(ends, self._sides, strict=True) if side.problem is None]
         low, high = min(end.low for end in going), max(end.high for end in going)
         content = content_at(place)
-        yes, no = (
-            content if side.problem is not None else side.contents.get(key_of(place), content)
-            for side in self._sides
-        )
+        yes, no = (content if x.problem is not None else x.contents.get(key, content) for x in self._sides)
         type_ = TensorType(grown.kind.dtype, shape_of(content.value))
         taken = self._leaf(place.name, yes.leaves[0], no.leaves[0], type_)
         number: Taking = lambda _: None  # noqa: E731
