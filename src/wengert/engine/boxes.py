@@ -13,6 +13,7 @@ import itertools
 import re
 import sys
 import threading
+from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterable
 from typing import Any, ClassVar, Generic, NoReturn, TypeVar
 
@@ -445,13 +446,13 @@ class Unsized:
         """Return the numbers that make it as a container, or itself if it has no such form."""
         return self
 
+    @abstractmethod
     def as_array(self, dtype: Any = None) -> Any:
         """Return a copy as an array, of which only a run may know the size.
 
         Args:
             dtype: of the result; None keeps it.
         """
-        raise NotImplementedError
 
 
 def selecting() -> Selecting | None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from wengert.engine.control.bounded_scan import bounded_scan_primitive
 from wengert.engine.control.revolve import INTEGER, Recomputed, repeat_while
-from wengert.engine.control.scan_primitive import parts
+from wengert.engine.control.scan_primitive import carries_of_residuals, parts
 from wengert.engine.control.subgraphs import memoized
 from wengert.engine.control.tapes import unwritten
 from wengert.engine.core.dtypes import BOOL
@@ -92,7 +92,7 @@ def _counts(loop: Equation, adjoint: Equation) -> bool:
         return False
     own = parts(adjoint.operands[1 : 1 + constants + carries], constants, carries)
     # The backward pass gets zeros in the place of carries that it does not read.
-    needed = Recomputed.needed_carries(body, inner["active"], constants, carries)
+    needed = carries_of_residuals(body, inner["active"], constants, carries)
     pairs = [*zip(own.constants, groups.constants, strict=True)]
     pairs += [pair for pair, flag in zip(zip(own.carries, carried, strict=True), needed, strict=True) if flag]
     if not all(one is other or one == other for one, other in pairs):

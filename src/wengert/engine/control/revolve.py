@@ -150,7 +150,7 @@ class Recomputed:
         self.slots = slots
         self.block = block
         self.active = parts(active, constants, carries)
-        self.needed = self.needed_carries(body, active, constants, carries)
+        self.needed = carries_of_residuals(body, active, constants, carries)
         """The carries that a state consists of: the pass backward reads no others."""
         self.kept = sum(self.needed)
         self.advance = subgraph(body, body.inputs, select(body.outputs[:carries], self.needed))
@@ -158,11 +158,6 @@ class Recomputed:
         unread = [not flag for flag in self.needed]
         self.back = self._back_of_block(unread) if block > 1 else vjp_graph(body, active, active)[0]
         self.raises = may_raise(body)
-
-    @staticmethod
-    def needed_carries(body: Graph, active: Flags, constants: int, carries: int) -> list[bool]:
-        """Return which carries the pass backward reads."""
-        return carries_of_residuals(body, active, constants, carries)
 
     def _back_of_block(self, unread: Flags) -> Graph:
         """Return the backward pass of a block: its first input is the number of turns."""

@@ -66,7 +66,7 @@ class CarriedLeaf:
     """The array at the beginning of the present turn."""
     step: int | None = None
     """How far each turn moves a number that the number of the turn tells: it is no part of the carry."""
-    has_no_axes: bool = False
+    has_no_axes: bool = field(init=False)
     """Whether it is an array without axes, which is no number."""
     is_uneven: bool = False
     """Whether turns move it in a way that their number does not tell."""

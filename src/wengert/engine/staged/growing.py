@@ -78,8 +78,6 @@ def _holders(container: Any, functions: Sequence[FunctionType]) -> list[_Holder]
         container: the list.
         functions: blocks that reach it.
     """
-    if is_outside(container):
-        raise refusal("list", "a list from outside of the function grows as only a run knows", hint=_HINT)
     found: list[_Holder] = []
     for item in visited(functions):
         parts: Any = ()
@@ -94,6 +92,12 @@ def _holders(container: Any, functions: Sequence[FunctionType]) -> list[_Holder]
             raise refusal("list", requirement, type(item).__name__, _HINT)
         found += [_Holder(item, key) for key, part in parts if part is container]
     return found
+
+
+def _check_inside(container: Any) -> None:
+    """Refuse a list that the program would change for later calls."""
+    if is_outside(container):
+        raise refusal("list", "a list from outside of the function grows as only a run knows", hint=_HINT)
 
 
 def is_of_block(problem: GrowthError) -> bool:
@@ -114,6 +118,7 @@ def stand_for(problem: GrowthError, functions: Sequence[FunctionType]) -> None:
     if not is_of_block(problem) or type(container) is Grown:
         raise problem
     assert kind is not None
+    _check_inside(container)
     stand = Grown(kind, _TOOLS)
     array = packed([*container], kind) if container else None
     stand.held = Held.of(array, len(container))
@@ -125,8 +130,7 @@ def stand_for(problem: GrowthError, functions: Sequence[FunctionType]) -> None:
         for holder in holders:
             holder.show(container)
         raise problem
-    for item in container:
-        hold(item)
+    stand.take(container)
 
 
 @dataclass
@@ -151,12 +155,13 @@ class GrowingList:
         self.high = self.low
         """By how much it grows in a turn, at most."""
         is_list = type(self.container) is not Grown
+        if is_list:
+            _check_inside(self.container)
         self.stand: Grown = Grown(self.kind, _TOOLS) if is_list else self.container
         self.items: list[Any] = [*self.container] if is_list else []
         if is_list:
             self.stand.held = Held.of(None, len(self.items))
-        for item in self.items:
-            hold(item)
+        self.stand.take(self.items)
         self.before = self.stand.held
         self.peak_before = self.stand.peak
         self.peak = max(self.high, 0)
@@ -305,7 +310,9 @@ class GrowingList:
         if length != extents[0]:
             array = slice_(array, index=((0, length, 1), *((0, extent, 1) for extent in extents[1:])))
         made = cells(array, self.kind.weak)
+        if self.stand.has_no_axes:
+            made = [without_axes(cell) for cell in made]
         LIST.__setitem__(self.container, slice(None), made)
-        if self.kind.shape:
+        if self.kind.shape or self.stand.has_no_axes:
             for cell in made:
-                hold(cell, is_whole=True)
+                hold(cell, is_whole=not self.stand.has_no_axes)

@@ -118,12 +118,17 @@ class Grown(Unsized):
     def append(self, value: Any) -> None:
         """Append a number or an array."""
         kind = self._with(value)
-        self.tools.hold(value)
-        self.has_no_axes |= self.tools.has_no_axes(value)
+        self.take([value])
         end = self._end()
         array = scatter(self._typed(self.held.array, kind), strong(value, kind), end)
         self.held = self.held._replace(array=array).longer(1)
         self.peak = max(self.peak, self.held.high)
+
+    def take(self, values: Iterable[Any]) -> None:
+        """Note that the list holds some elements: what the program writes into them, it would have to show."""
+        for value in values:
+            self.tools.hold(value)
+            self.has_no_axes |= self.tools.has_no_axes(value)
 
     def extend(self, values: Iterable[Any]) -> None:
         """Append some numbers or arrays."""
@@ -138,9 +143,10 @@ class Grown(Unsized):
 
     def pop(self, index: Any = -1) -> Any:
         """Return the last element, and drop it."""
-        place = self._place(index, "pop index out of range")
-        value = self._read(place)
-        if not (type(index) is int and index == -1):  # those behind move up
+        is_last = type(index) is int and index == -1
+        place = self._place(index, "pop from empty list" if is_last else "pop index out of range")
+        value = self.element(place)
+        if not is_last:  # those behind move up
             array = self.held.array
             number = np.reshape(np.arange(self.room), (-1, *(1,) * len(self.kind.shape)))
             array = where(less(number, place), array, np.roll(array, -1, axis=0))
@@ -149,11 +155,11 @@ class Grown(Unsized):
         return value
 
     def __getitem__(self, index: Any) -> Any:
-        return self._read(self._place(index, "list index out of range"))
+        return self.element(self._place(index, "list index out of range"))
 
     def __setitem__(self, index: Any, value: Any) -> None:
         place, kind = self._place(index, "list assignment index out of range"), self._with(value)
-        self.tools.hold(value)
+        self.take([value])
         array = scatter(self._typed(self.held.array, kind), strong(value, kind), place)
         self.held = self.held._replace(array=array)
 
@@ -201,7 +207,8 @@ class Grown(Unsized):
     def _typed(self, array: Any, kind: TensorType) -> Any:
         return array if array.dtype == kind.dtype else cast(array, dtype=kind.dtype)
 
-    def _read(self, place: Any) -> Any:
+    def element(self, place: Any) -> Any:
+        """Return the element at a place that is not negative, and at which there is one."""
         value = gather(self.held.array, place)
         if self.has_no_axes:  # whose writes, which the list would show, are refused
             value = self.tools.without_axes(value)
@@ -256,10 +263,6 @@ class Grown(Unsized):
         (first,) = FIRST
         array = self._typed(self.held.array, self.kind)
         return first(array if dtype is None else array.astype(dtype), self.length())
-
-    def element(self, number: Any) -> Any:
-        """Return the element at a place that is not negative, and at which there is one."""
-        return self._read(number)
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
         return function(*map(_as_array, arguments), **{name: _as_array(x) for name, x in options.items()})

@@ -286,6 +286,8 @@ def _neighbours(a: Any, axis: int) -> tuple[Any, Any]:
 def _difference(a: Any, n: int = 1, axis: int = -1, **others: Any) -> Any:
     if others:
         raise refused("np.diff", "prepend= and append= are not supported where only a run knows a size")
+    if n < 0:
+        raise ValueError(f"order must be non-negative but got {n}")
     for _ in range(n):
         later, earlier = _neighbours(a, axis)
         a = later - earlier

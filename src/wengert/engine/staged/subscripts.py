@@ -19,7 +19,7 @@ from wengert.engine.staged.branches import choice
 from wengert.engine.staged.counted import interval
 from wengert.engine.staged.exchanged import refusal
 from wengert.engine.staged.raising import keep_strict
-from wengert.engine.staged.regions import FLOW, show_value
+from wengert.engine.staged.regions import FLOW, has_no_axes, show_value, without_axes
 from wengert.engine.staged.shared import Made, freeze_shared
 from wengert.engine.transforms.arguments import is_number
 from wengert.engine.transforms.math_errors import guarded
@@ -139,7 +139,9 @@ def _chosen(items: Sequence[Any], number: Any, name: str) -> Any:
         note_kinds(items)
         value = gather(packed(items, kind), number)
         value = python_number(value, PYTHON_TYPE[kind.dtype.kind]) if kind.weak else value
-        if kind.shape:
+        no_axes = any(map(has_no_axes, items))
+        value = without_axes(value) if no_axes else value
+        if kind.shape or no_axes:
             link(value, items)
         return value
     flat = [tree.flatten(one) for one in items]
@@ -182,7 +184,7 @@ def write(container: Any, indices: Sequence[Any], value: Any) -> None:
         _write_inside(container, number, rest, value)
         return
     kind = kind_of([*container, value])
-    if kind is None or kind.shape:
+    if kind is None or kind.shape or any(map(has_no_axes, container)):
         kinds = dict.fromkeys(map(show_value, [*container, value]))
         requirement = "the elements must be numbers of one type where only a run knows which is written"
         raise refusal("list", requirement, " and ".join(kinds), _WRITE_HINT)
