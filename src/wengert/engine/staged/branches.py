@@ -63,7 +63,6 @@ from wengert.engine.staged.regions import (
     Unsure,
     Variable,
     assuming,
-    has_no_axes,
     key_of,
     known,
     put,
@@ -738,7 +737,7 @@ class _Merge:
         shared = [root for leaf, side in pairs if leaf is not None for root in side.sharing.others(leaf)]
         if shared:
             self._shared[position] = shared
-        if any(leaf is not None and has_no_axes(leaf.object) for leaf in (yes, no)):
+        if any(leaf is not None and leaf.has_no_axes for leaf in (yes, no)):
             self._without_axes.add(position)
         return lambda results: results[position]
 

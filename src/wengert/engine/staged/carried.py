@@ -31,7 +31,6 @@ from wengert.engine.staged.regions import (
     StagingError,
     Unsure,
     Variable,
-    has_no_axes,
     known,
     put,
     root_of,
@@ -77,7 +76,7 @@ class CarriedLeaf:
         return self.type is not None and self.step is None
 
     def __post_init__(self) -> None:
-        self.has_no_axes = self.leaf is not None and has_no_axes(self.leaf.object)
+        self.has_no_axes = self.leaf is not None and self.leaf.has_no_axes
 
     def taken(self, value: Any) -> Any:
         """Return what the program has of its part of the carry."""
@@ -446,7 +445,7 @@ class Slot:
         changes = self._settle(path, leaf, now)
         if isinstance(self.place, Array):
             return changes
-        if not leaf.has_no_axes and has_no_axes(now.object):
+        if not leaf.has_no_axes and now.has_no_axes:
             leaf.has_no_axes = changes = True
         if isinstance(leaf.box, Box) and id(root_of(leaf.box)) in region.written and not leaf.is_written:
             leaf.is_written = changes = True

@@ -37,6 +37,11 @@ class Leaf(NamedTuple):
         """Whether it is an array or a number."""
         return is_number(self.value)
 
+    @property
+    def has_no_axes(self) -> bool:
+        """Whether it is an array without axes, which is no number: others may show its memory."""
+        return self.root is not None and not shape_of(self.value)
+
 
 @dataclass
 class Content:

@@ -566,9 +566,11 @@ def without_axes(number: Any) -> Any:
 def root_of(value: Any) -> Any:
     """Return the array whose memory a value shows, or None."""
     if isinstance(value, Box):
-        if value.lens is None:
-            return value if value.shape else None
-        return value.lens.root if value.shape or has_no_axes(value) else None
+        if not (
+            value.shape or has_no_axes(value)
+        ):  # the shape of an element that is pending makes it a value
+            return None
+        return value if value.lens is None else value.lens.root
     if isinstance(value, Unsized):
         return root_of(value.array)
     if not isinstance(value, ARRAY) or not value.shape:
