@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from wengert.compiler.passes.coalesce import coalesce
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.nest.expression import Apply, Buffer, Const, Load, is_same, is_zero
 from wengert.engine.nest.index import Index
 from wengert.engine.nest.nest import (

@@ -1,4 +1,7 @@
-"""`NamedTuple` as in `typing`, which takes three times as long to make a class: it compiles each annotation."""
+"""`NamedTuple` as in `typing`, for the modules that the import and the first `wg.jit` of a process load.
+
+`typing` takes three times as long to make a class: it compiles each annotation.
+"""
 
 from __future__ import annotations
 
