@@ -554,7 +554,7 @@ def _changes(item: Any) -> StagingError:
 
 def has_no_axes(value: Any) -> bool:
     """Return whether a value is an array without axes, which is no number: a view of one element."""
-    return isinstance(value, Box) and not value.shape and type(value.lens) is Lens
+    return isinstance(value, Box) and type(value.lens) is Lens and not value.shape
 
 
 def without_axes(number: Any) -> Any:
