@@ -47,6 +47,12 @@ PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
     "questions": lambda A, x: (
         A @ x * (sparse.issparse(A) and isinstance(A.tocsr(), (sparse.csr_array, sparse.csr_matrix))) * A.shape[0]
     ),
+    "kron": lambda A, x: (sparse.kron(A, sparse.eye(5)) @ sparse.kron(sparse.eye(5), A)).sum() * x + sparse.kron(
+        np.ones((1, 5)), A, format="csc"
+    ) @ np.tile(x, 5),
+    "rows without an axis": lambda A, x: sparse.csr_array(A)[1].toarray() * sparse.csr_array(A)[[2, 0, 2], 1:4].sum(),
+    "sums of diagonals": lambda A, x: sparse.dia_array((np.stack([x, x]), [1, -2]), shape=(5, 5)).sum() * x,
+    "sums along axes": lambda A, x: sparse.csr_array(A).sum(axis=-1) + sparse.coo_array(A).sum(0, dtype=complex).real,
     "star": lambda A, x: A * (x if sparse.isspmatrix(A) else 2.0) @ (np.eye(5) if sparse.isspmatrix(A) else x),
 }  # fmt: skip
 
@@ -129,6 +135,47 @@ def test_elements_may_be_written() -> None:
     wg.check_grads(program, (data,), order=1)
 
 
+_PAIRS = ([0, 1, 1], [0, 0, 1])
+_ROWS = ([0, 0, 1], [0, 1, 3])
+#: Matrices of three elements: which of them show a later write into the elements, SciPy decides.
+SHARING: dict[str, Callable[[Any], Any]] = {
+    "pairs, by rows": lambda d: sparse.csr_array((d, _PAIRS)),
+    "pairs": lambda d: sparse.coo_array((d, _PAIRS)),
+    "rows": lambda d: sparse.csr_array((d, *map(np.array, _ROWS))),
+    "a copy of rows": lambda d: sparse.csr_array((d, *map(np.array, _ROWS)), copy=True),
+    "by rows, converted": lambda d: sparse.coo_array((d, _PAIRS)).tocsr(),
+    "of another": lambda d: sparse.csr_array(sparse.coo_array((d, _PAIRS))),
+    "transposed": lambda d: sparse.csr_array((d, *map(np.array, _ROWS))).T,
+    "to pairs": lambda d: sparse.csr_array((d, *map(np.array, _ROWS))).tocoo(),
+    "a part": lambda d: sparse.csr_array((d, *map(np.array, _ROWS)))[:],
+    "plus zero": lambda d: sparse.csr_array((d, *map(np.array, _ROWS))) + 0,
+    "magnitudes": lambda d: abs(sparse.csr_array((d, *map(np.array, _ROWS)))),
+    "diagonals": lambda d: sparse.dia_array((d[None], [0]), shape=(3, 3)),
+    "dense": lambda d: sparse.csr_array(d[None]),
+}
+
+
+@pytest.mark.parametrize("way", ["elements", "data", "set"])
+@pytest.mark.parametrize("name", SHARING)
+def test_writes_show_where_scipy_shares_memory(name: str, way: str) -> None:
+    def program(x: Any) -> Any:
+        d, fresh = x * 1.0, x * 3.0
+        A = SHARING[name](d)
+        if way == "elements":
+            d[1] = 7.0 * x[0]
+        elif way == "data":
+            A.data[..., 1] = 7.0 * x[0]
+        else:
+            A.data = fresh if A.format != "dia" else fresh[None]
+            fresh[0] = x[1] ** 2
+        return A.toarray(), d, A.data
+
+    x = np.array([1.5, -0.5, 2.0])
+    close(wg.vjp(program, x)[0], program(x), 1e-14)
+    close(wg.jit(program)(x), program(x), 1e-14)
+    wg.check_grads(program, (x,), order=1)
+
+
 def test_plain_matrices_stay_scipys() -> None:
     plain = sparse.random_array((5, 5), density=0.5, rng=np.random.default_rng(0), format="csr")
 
@@ -158,6 +205,13 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "sparse right side": (lambda A: linalg.spsolve(A, A), "the right side must be an array"),
     "shapes": (lambda A: A + sparse.eye(3), r"the shapes must agree; got \(3, 4\) and \(3, 3\)"),
     "inner": (lambda A: A @ A, "inner dimensions must agree"),
+    "axis": (lambda A: sparse.csr_array(A).sum(axis=0, out=np.zeros(4)), r"sum\(out\)"),
+    "kronsum": (lambda A: sparse.kronsum(A, A), "scipy.sparse.kronsum: matrices with followed elements"),
+    "find": (lambda A: sparse.find(A)[2], "scipy.sparse.find"),
+    "one axis": (
+        lambda A: sparse.csr_array(A)[0].multiply(np.ones(4)).toarray(),
+        "a matrix must have two axes",
+    ),
     "square": (lambda A: linalg.spsolve(A, np.ones(3)), "a square matrix"),
 }
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from wengert.engine.array.substitutes import enter_caller
 from wengert.engine.core import tree
+from wengert.engine.core.errors import UnsupportedError, message
 from wengert.engine.core.shapes import shape_of, size
 from wengert.engine.ops.shape import reshape
 from wengert.scipy.registry import array
@@ -62,6 +63,40 @@ FUNCTIONS = {
     }.items()
     for name in names.split()
 }
+
+
+def kron(A: Any, B: Any, format: Any = None) -> Any:
+    """Return the matrix of the products of all elements of A with all of B."""
+    if not is_followed((A, B)):
+        return scipys("kron")(*known("scipy.sparse.kron", (A, B)), format)
+    left, right = of(A), of(B)
+    (i, j, x), (k, n, y) = left.summed().entries(), right.summed().entries()
+    (rows, columns), heights = right.shape, left.shape
+    elements = reshape(x[:, None] * y, shape=(len(i) * len(k),))
+    places = np.add.outer(i * rows, k).ravel(), np.add.outer(j * columns, n).ravel()
+    made = left.of_entries(*places, elements, (heights[0] * rows, heights[1] * columns))
+    return made if format is None else made.asformat(format)
+
+
+FUNCTIONS["kron"] = kron
+enter_caller("scipy.sparse.kron", kron)
+
+
+def _refusing(name: str) -> Callable[..., Any]:
+    """Return a function of SciPy's that refuses followed matrices by name."""
+
+    def call(*args: Any, **options: Any) -> Any:
+        if is_followed((args, options)):
+            hint = "write A.toarray(), or compute with A.data and the places"
+            requirement = "matrices with followed elements are not supported"
+            raise UnsupportedError(message(f"scipy.sparse.{name}", requirement, hint=hint))
+        return scipys(name)(*known(f"scipy.sparse.{name}", args), **known(f"scipy.sparse.{name}", options))
+
+    return call
+
+
+for _name in ("expand_dims", "find", "kronsum", "permute_dims", "save_npz", "swapaxes"):
+    enter_caller(f"scipy.sparse.{_name}", _refusing(_name))
 
 
 def issparse(x: Any) -> bool:

@@ -23,6 +23,7 @@ from wengert.engine.ir.types import show
 from wengert.engine.ops.comparison import where
 from wengert.engine.ops.indexing import gather, scatter_add
 from wengert.engine.ops.shape import broadcast_to, reshape
+from wengert.numpy.creation import asarray
 from wengert.numpy.registry import is_sequence, rank_of
 from wengert.scipy.registry import array
 
@@ -106,14 +107,13 @@ class Sparse:
     @property
     def data(self) -> Any:
         """The elements in SciPy's order; those of diagonals and blocks have further axes."""
-        shape = np.shape(self.places.data)
-        return self.elements if len(shape) == 1 else reshape(self.elements, shape=shape)
+        return np.reshape(self.elements, np.shape(self.places.data))
 
     @data.setter
     def data(self, elements: Any) -> None:
         if shape_of(elements) != np.shape(self.places.data):
             raise ShapeError(message("data", f"{self.places.nnz} elements are required", show(elements)))
-        self.elements = reshape(array(elements), shape=(size(shape_of(elements)),))
+        self.elements = _vector(elements)
 
     @property
     def T(self) -> Any:  # noqa: N802
@@ -147,27 +147,38 @@ class Sparse:
 
     # -- places ------------------------------------------------------------------------------------------
 
+    def _coordinates(self) -> tuple[tuple[Any, ...], Any]:
+        """Return the places of the elements along each axis, and the elements."""
+        coo = self.places.tocoo()
+        return tuple(axis.astype(np.int64) for axis in coo.coords), taken(self.elements, coo.data)
+
     def entries(self) -> tuple[Any, Any, Any]:
         """Return rows, columns and elements."""
-        coo = self.places.tocoo()
-        return coo.row.astype(np.int64), coo.col.astype(np.int64), taken(self.elements, coo.data)
+        if self.ndim != 2:
+            hint = "keep both axes, A[i : i + 1], or write A.toarray()"
+            raise ShapeError(message("sparse", "a matrix must have two axes", f"{self.shape}", hint))
+        (rows, columns), elements = self._coordinates()
+        return rows, columns, elements
 
     def summed(self) -> Sparse:
         """Return the matrix with one element for each place: those with one place are added."""
-        rows, columns, elements = self.entries()
-        unique, inverse = np.unique(rows * self.shape[1] + columns, return_inverse=True)
-        if len(unique) == len(rows):
+        coordinates, elements = self._coordinates()
+        unique, inverse = np.unique(np.ravel_multi_index(coordinates, self.shape), return_inverse=True)
+        if len(unique) == len(inverse):
             return self
         elements = scatter_add(elements, inverse, shape=(len(unique),))
         kind = scipys("coo_array" if self.is_array else "coo_matrix")
-        numbers = np.arange(1, len(unique) + 1), np.divmod(unique, self.shape[1])
+        numbers = np.arange(1, len(unique) + 1), np.unravel_index(unique, self.shape)
         return Sparse(kind(numbers, shape=self.shape).asformat(self.format), elements)
 
     def placed(self, move: Callable[[Any], Any]) -> Any:
         """Return what a function that moves elements makes of the matrix: a matrix, an array or a number."""
         matrix = self.summed()
-        moved = move(matrix.places)
-        return Sparse(moved, matrix.elements) if products.is_sparse(moved) else taken(matrix.elements, moved)
+        moved, elements = move(matrix.places), matrix.elements
+        if not products.is_sparse(moved):
+            return taken(elements, moved)
+        is_shared = np.shares_memory(moved.data, matrix.places.data)
+        return Sparse(moved, elements if is_shared else np.copy(elements))
 
     def mapped(self, function: Callable[[Any], Any]) -> Sparse:
         """Return the matrix of a function of each element."""
@@ -198,7 +209,7 @@ class Sparse:
     def _joined(self, other: Any, factor: float) -> Any:
         """Return the sum with a multiple of another matrix, whose places are those of both."""
         if isinstance(other, (int, float)) and other == 0:
-            return self
+            return self.mapped(np.copy)
         if not is_sparse(other):
             if not self.is_array or not shape_of(array(other)):
                 self.refuse("__add__")  # SciPy gives a `np.matrix`, or an error
@@ -274,12 +285,17 @@ class Sparse:
 
     def sum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
         """Return the sum, or those along an axis of an array; of a matrix of SciPy's they would be a `np.matrix`."""
-        if axis is None:
-            return np.sum(self.elements)
-        if not self.is_array:
+        if out is not None:
+            self.refuse("sum(out)")
+        matrix = self.summed()
+        extents = np.shape(matrix.places.sum(axis))  # which checks the axis
+        coordinates, elements = matrix._coordinates()
+        elements = elements if dtype is None else elements.astype(dtype)
+        if not extents:
+            return np.sum(elements)
+        if not (self.is_array and isinstance(axis, (int, np.integer))):
             self.refuse("sum(axis)")
-        rows, columns, elements = self.entries()
-        return scatter_add(elements, (columns, rows)[axis % 2], shape=(self.shape[1 - axis % 2],))
+        return scatter_add(elements, coordinates[1 - axis % 2], shape=extents)
 
     def __eq__(self, other: object) -> Any:
         self.refuse("__eq__")
@@ -304,6 +320,11 @@ def of(matrix: Any) -> Sparse:
 
 
 products.FOLLOWED.append(of)
+
+
+def _vector(elements: Any) -> Any:
+    """Return a view of elements along one axis: where SciPy shares the memory of an array, writes show."""
+    return np.reshape(asarray(elements), (-1,))
 
 
 def _is_number(value: Any) -> bool:
@@ -341,14 +362,12 @@ class _OfScipys(type):
         if isinstance(elements, Sparse):
             made = elements.placed(lambda places: theirs(places, **options))
         else:
-            elements = array(elements)
-            count = size(shape_of(elements))
-            numbers = np.arange(1, count + 1).reshape(shape_of(elements))
+            vector, shape_ = _vector(elements), shape_of(asarray(elements))
+            numbers = np.arange(1, size(shape_) + 1).reshape(shape_)
             has_pairs = len(rest) == 1 and cls.__name__[:3] != "dia"
             kind = scipys(f"coo_{cls.__name__[4:]}") if has_pairs else theirs
-            made = Sparse(
-                kind((numbers, *rest) if rest else numbers, **options), reshape(elements, shape=(count,))
-            )
+            places = kind((numbers, *rest) if rest else numbers, copy=copy, **options)
+            made = Sparse(places, vector if np.shares_memory(places.data, numbers) else np.copy(vector))
             made = made if kind is theirs else made.placed(theirs)
         return made if dtype is None else made.astype(dtype)
 
