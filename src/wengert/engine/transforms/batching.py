@@ -179,6 +179,14 @@ def _of_type(value: Any, type_: TensorType) -> Batched:
     return Batched(value if dtype_of(value) == type_.dtype else cast(value, dtype=type_.dtype), type_.weak)
 
 
+def _check_axes(argument: str, axes: Any) -> None:
+    for axis in tree.leaves(axes):
+        if axis is not None and (isinstance(axis, bool) or not isinstance(axis, (int, np.integer))):
+            requirement = f"{argument} must hold integers and None alone"
+            hint = "vmap returns a function: wg.vmap(f)(xs)"
+            raise ArgumentError(message("vmap", requirement, show(axis), hint))
+
+
 def _axes_for(argument: str, axes: Any, value: Any) -> list[Any]:
     """Return one axis for each leaf: ``axes`` is an integer, None, or a prefix of the value's containers."""
     if axes is None or isinstance(axes, (int, np.integer)):
@@ -211,13 +219,16 @@ def vmap(
         A function of the arguments of ``fun`` with an axis of examples, whose results have one, too.
 
     Raises:
-        ArgumentError: the arguments disagree on the number of examples, or none has an axis of examples.
+        ArgumentError: the arguments disagree on the number of examples, or none has an axis of examples; an axis is no
+            integer.
 
     Example:
         >>> import numpy as np
         >>> vmap(lambda x, w: np.dot(x, w), in_axes=(0, None))(np.eye(2), np.array([3.0, 4.0]))
         array([3., 4.])
     """
+    _check_axes("in_axes", in_axes)
+    _check_axes("out_axes", out_axes)
 
     def batched(*arguments: Any, **options: Any) -> Any:
         axes: Any = in_axes if not isinstance(in_axes, list) else tuple(in_axes)  # pyright: ignore[reportUnknownVariableType]
