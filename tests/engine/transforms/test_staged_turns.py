@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.draws import many
 from wengert.engine.transforms.staging import evaluate
 from wengert.errors import StagingError
 
@@ -214,3 +215,47 @@ def test_a_variable_that_turns_replace_without_reading_it(before: str, after: st
     program = _function(f"replaced_{before}_{after}", source)
     x = np.arange(1.0, 7.0)
     assert wg.jit(program)(x) == program(x)
+
+
+_MADE = (
+    "np.full(4, 1.5) * x[0]",
+    "x * x[1]",
+    "np.array([x[0], 1.0, x[2], x[0] * x[1]])",
+    "np.zeros(4) + x[2]",
+    "x.copy()",
+    "np.concatenate([x[:2], np.sin(x[2:])])",
+)
+_WRITTEN = (
+    "w[0] = 0.0",
+    "w[1:3] *= 0.5",
+    "w[w > 0.5] = 0.25",
+    "w -= 0.1 * u",
+    "w[-1] = u[0]",
+    "w[:] = w[::-1] + u",
+)
+
+
+def _with_arrays_of_each_turn(seed: int) -> str:
+    """Return a loop whose turns make arrays of values from outside, and write into them."""
+    rng = random.Random(seed)
+    lines = ["def program(x):", "    u = x * 0.5", "    for i in range(TURNS):"]
+    for _ in range(rng.randint(1, 3)):
+        lines.append(f"        w = {rng.choice(_MADE)}")
+        lines += [f"        {rng.choice(_WRITTEN)}" for _ in range(rng.randint(1, 3))]
+        lines.append(f"        u = {rng.choice(('np.tanh(u + w)', 'np.sin(u) * w', '0.5 * u + 0.3 * w'))}")
+    return "\n".join([*lines, "    return np.sum(u * u)"])
+
+
+def _product(function: Any) -> Any:
+    """Return the products of the Hessian with a vector of ones, as a function."""
+    return lambda x: wg.hvp(function)(x, np.ones(4))
+
+
+@pytest.mark.parametrize("transform", [wg.grad, wg.jacobian, _product])
+@pytest.mark.parametrize("seed", range(many(4)))
+def test_arrays_that_each_turn_makes_and_writes_stay_in_a_loop(seed: int, transform: Any) -> None:
+    source, x = _with_arrays_of_each_turn(seed), AT[0]
+    few = transform(_function(f"made_{seed}", source.replace("TURNS", "5")))
+    np.testing.assert_allclose(_staged(few)(x), few(x), rtol=1e-9, atol=1e-12)
+    long = transform(_function(f"made_long_{seed}", source.replace("TURNS", "400")))
+    assert len(wg.trace(long)(x).equations) < 60

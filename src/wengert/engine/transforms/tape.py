@@ -14,7 +14,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from wengert.engine.boxes import Box, State, Trace, is_sole, snapshot, unfollowed
+from wengert.engine.boxes import OBSERVED, RUNNING, Box, State, Trace, is_sole, snapshot, unfollowed
 from wengert.engine.boxes import concrete as concrete_value
 from wengert.engine.core.dtypes import (
     FLOAT64,
@@ -202,6 +202,8 @@ class TapeTrace(Trace):
         node.value, node.operands, node.parents = value, values, parents
         box = _new(self.box_class)
         box.owner, box.state, box.lens, box.memory = self, node, None, None
+        if OBSERVED and RUNNING.born is not None:
+            RUNNING.born[id(box)] = box
         if type(value) is NDARRAY:
             node.weak = False
             if value.nbytes >= _LARGE or (value.base is not None and _is_large(value)):
