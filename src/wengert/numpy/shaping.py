@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from wengert.engine.array.array import operand
+from wengert.engine.array.sparse import left_of_function
 from wengert.engine.array.views import FunctionView, Permuted, Reshaped, view_of
 from wengert.engine.boxes import Box
 from wengert.engine.core.errors import ArgumentError, ShapeError, message
@@ -223,6 +224,8 @@ def atleast_1d(*arys: Any) -> Any:
 
 @implements(np.atleast_2d)
 def atleast_2d(*arys: Any) -> Any:
+    if (left := left_of_function(arys[0] if len(arys) == 1 else None)) is not None:
+        return np.atleast_2d(left)
     return _at_least(arys, lambda shape: (1,) * (2 - len(shape)) + shape)
 
 

@@ -120,5 +120,15 @@ def left_to_box(box: Box, caller: FrameType | None) -> Any:
     return wrapped
 
 
+def left_of_function(box: Any) -> Any:
+    """Return what `left_to_box` does where SciPy calls a function of NumPy's with a box: 1.13 makes it a matrix."""
+    if _HOME not in sys.modules or not isinstance(box, Box):
+        return None
+    frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    while frame is not None and frame.f_code.co_name != "__array_function__":
+        frame = frame.f_back
+    return left_to_box(box, frame and frame.f_back)
+
+
 def _is_scipys(frame: FrameType) -> bool:
     return frame.f_globals.get("__name__", "").startswith(_HOME)
