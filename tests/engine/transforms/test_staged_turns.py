@@ -258,4 +258,4 @@ def test_arrays_that_each_turn_makes_and_writes_stay_in_a_loop(seed: int, transf
     few = transform(_function(f"made_{seed}", source.replace("TURNS", "5")))
     np.testing.assert_allclose(_staged(few)(x), few(x), rtol=1e-9, atol=1e-12)
     long = transform(_function(f"made_long_{seed}", source.replace("TURNS", "400")))
-    assert len(wg.trace(long)(x).equations) < 60
+    assert len(wg.trace(long)(x).equations) < 250  # 400 turns one by one have more than 1,600
