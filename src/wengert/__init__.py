@@ -87,6 +87,7 @@ _PACKAGES = """
     array_api autograd boost data estimators fit implicit inspect integrate interop linalg nn optim optimize
     parallel predict random report scipy sparse testing train
 """
+_HOMES = "nn optim optimize integrate fit special train errors"
 _CONTROL = "checkpoint cond custom_jvp custom_vjp fori_loop scan stop_gradient while_loop"
 _CONTROL_OPERATIONS = """
     bounded_scan checkpoint checkpointed_adjoint checkpointed_scan cond custom_jvp custom_vjp scan unwritten while
@@ -131,12 +132,24 @@ def __getattr__(name: str) -> Any:
     try:
         module, attribute = _LATER[name]
     except KeyError:
-        raise _absent(__name__, name) from None
+        raise _absent(__name__, name, _home_of(name)) from None
     with _loading_modules():
         loaded = importlib.import_module(module)
     value = loaded if attribute is None else getattr(loaded, attribute)
     globals()[name] = value
     return value
+
+
+def _home_of(name: str) -> str:
+    """Return the package that has a name, or an empty string."""
+    for home in () if name[:1] == "_" else _HOMES.split():
+        try:
+            names = dir(importlib.import_module(f"wengert.{home}"))
+        except ImportError:  # of an extra
+            continue
+        if name in names:
+            return home
+    return ""
 
 
 def _load_beside(name: str) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import signal
+import sys
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -319,6 +321,14 @@ def _show_profile(console: Console, stopwatch: Stopwatch, folder: RunFolder) -> 
 _LOOKED_AT, _MISTAKES, _SHOWN = 500, 8, 16
 
 
+def _command() -> str:
+    """Return how this shell starts the command: it may lie in an environment that is not active."""
+    typed = sys.argv[0]
+    if shutil.which("wengert"):
+        return "wengert"
+    return typed if Path(typed).name == "wengert" else f"{sys.executable} -m wengert"
+
+
 def _draw(job: _Job, outcome: Outcome, folder: RunFolder) -> None:
     task, dataset, say = job.task, job.dataset, job.console.say
     if not plots.available():
@@ -344,7 +354,7 @@ def _draw(job: _Job, outcome: Outcome, folder: RunFolder) -> None:
         if np.ndim(images) == 3:
             opaque = np.stack([images[0], np.full_like(images[0], 255)], axis=-1)
             picture = folder.write("picture.png", png(opaque))
-            say("try", f"wengert predict {folder.path} {picture}")
+            say("try", f"{_command()} predict {folder.path} {picture}")
     elif np.size(outputs) == np.size(images):
         plot = plots.reconstructions(images[:10] / 255, np.reshape(outputs, images.shape)[:10])
         say("picture", str(folder.write("reconstructions.png", plot)))

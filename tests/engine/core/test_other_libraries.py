@@ -40,3 +40,18 @@ def test_another_name_is_absent_as_in_any_module(module: str) -> None:
     name = "nonesuch"
     with pytest.raises(AttributeError, match=rf"^module '{module}' has no attribute '{name}'$"):
         getattr(importlib.import_module(module), name)
+
+
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [
+        ("relu", "wg.nn.relu"),
+        ("solve_ivp", "wg.integrate.solve_ivp"),
+        ("ShapeError", "wg.errors.ShapeError"),
+        ("Adam", "wg.optim.adam"),
+        ("Conv2d", "wg.nn.Conv2D"),
+    ],
+)
+def test_a_name_of_a_package_is_found(name: str, instead: str) -> None:
+    with pytest.raises(AttributeError, match=re.escape(f"write {instead}")):
+        getattr(wengert, name)

@@ -104,6 +104,8 @@ _SAME_NAMES = ("scipy.special", "scipy.linalg", "scipy.fft")
 _OF_ROOMS = {
     **{f"scipy.integrate.{name}": f"write wg.integrate.{name}" for name in ("quad", "cubature", "solve_ivp")},
     "scipy.integrate": "write wg.integrate.quad, cubature or solve_ivp",
+    "scipy.optimize.curve_fit": "write wg.optimize.curve_fit, whose estimates have derivatives",
+    "scipy.optimize.least_squares": "write wg.optimize.levenberg_marquardt, or wg.optimize.curve_fit for data",
     "scipy.optimize": _EQUATION,
     "scipy.sparse.linalg": "write wg.sparse.solve for a sparse matrix, wg.linear_solve where a function multiplies",
     "scipy.sparse": _SPARSE,

@@ -18,7 +18,7 @@ INSTEAD: dict[str, dict[str, str]] = {
         "make_ggnvp": "wg.gnvp(f)(x, v)",
         "make_vjp": "wg.vjp(f, x)",
         "make_jvp": "wg.jvp(f, (x,), (v,))",
-        "defvjp": "wg.custom_vjp",
+        **dict.fromkeys(("defvjp", "custom_gradient"), "wg.custom_vjp"),
         "lax": _LOOPS,
         "tree_util": _TREES,
         "tree_map": "wg.tree.map_tree(f, tree)",
@@ -127,16 +127,23 @@ OF_OPTIMISERS = {
 }
 
 
-def absent(module: str, name: str) -> AttributeError:
+def absent(module: str, name: str, home: str = "") -> AttributeError:
     """Return the error for a name that a module lacks; it says what to write for a name of another library.
+
+    Args:
+        module: that lacks it.
+        name: the name.
+        home: the package of the module that has it, such as "nn".
 
     Example:
         >>> print(absent("wengert", "make_vjp"))
         module 'wengert' has no attribute 'make_vjp'; write wg.vjp(f, x) (docs/coming_from.md)
     """
     text = f"module {module!r} has no attribute {name!r}"
-    instead = INSTEAD[module].get(name)
-    if instead:
+    if home:
+        return AttributeError(f"{text}; write wg.{home}.{name}")
+    tables = INSTEAD.values() if module == "wengert" else ()
+    if instead := next((table[name] for table in (INSTEAD[module], *tables) if name in table), ""):
         return AttributeError(f"{text}; write {instead} (docs/coming_from.md)")
     if module == "wengert" and hasattr(sys.modules.get("numpy"), name):
         return AttributeError(f"{text}; write np.{name}: transforms follow NumPy's functions")
