@@ -38,3 +38,5 @@ __all__ = [
     "UncompiledWarning", "UnsupportedError", "WengertError",
 ]  # fmt: skip
 __dir__ = __all__.copy
+for _name in __all__:
+    globals()[_name].__module__ = __name__  # tracebacks name what a handler would

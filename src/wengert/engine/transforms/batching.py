@@ -179,12 +179,13 @@ def _of_type(value: Any, type_: TensorType) -> Batched:
     return Batched(value if dtype_of(value) == type_.dtype else cast(value, dtype=type_.dtype), type_.weak)
 
 
-def _check_axes(argument: str, axes: Any) -> None:
-    for axis in tree.leaves(axes):
-        if axis is not None and (isinstance(axis, bool) or not isinstance(axis, (int, np.integer))):
-            requirement = f"{argument} must hold integers and None alone"
-            hint = "vmap returns a function: wg.vmap(f)(xs)"
-            raise ArgumentError(message("vmap", requirement, show(axis), hint))
+def _check_axes(**named: Any) -> None:
+    for argument, axes in named.items():
+        for axis in tree.leaves(axes):
+            if axis is not None and (isinstance(axis, bool) or not isinstance(axis, (int, np.integer))):
+                requirement = f"{argument} must hold integers and None alone"
+                hint = "vmap returns a function: wg.vmap(f)(xs)"
+                raise ArgumentError(message("vmap", requirement, show(axis), hint))
 
 
 def _axes_for(argument: str, axes: Any, value: Any) -> list[Any]:
@@ -227,8 +228,7 @@ def vmap(
         >>> vmap(lambda x, w: np.dot(x, w), in_axes=(0, None))(np.eye(2), np.array([3.0, 4.0]))
         array([3., 4.])
     """
-    _check_axes("in_axes", in_axes)
-    _check_axes("out_axes", out_axes)
+    _check_axes(in_axes=in_axes, out_axes=out_axes)
 
     def batched(*arguments: Any, **options: Any) -> Any:
         axes: Any = in_axes if not isinstance(in_axes, list) else tuple(in_axes)  # pyright: ignore[reportUnknownVariableType]
