@@ -6,11 +6,13 @@ raises an exception. What a program would compute otherwise, or what needs a pro
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from wengert.engine.boxes import Box
 from wengert.engine.core.dtypes import COMPLEX128, FLOAT64, INT64
+from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.engine.ir.types import TensorType
 from wengert.engine.staged.counted import is_counted
@@ -20,6 +22,8 @@ from wengert.engine.staged.exchanged import refusal
 _LARGEST = 1 << 53
 #: What integers from outside of a loop, such as the counters of others, are taken for.
 _OUTSIDE = 1 << 31
+#: The logarithm of a float that is far from the largest one.
+_MOST_LOGARITHM = 700
 _WIDE = {INT64, FLOAT64, COMPLEX128}
 _DIVIDING = {"divide", "floor_divide", "remainder"}
 #: A loop with branches or windows that makes fewer operations is unrolled.
@@ -51,6 +55,7 @@ def check_numbers(
     boxes = _boxes(body, outside, initial)
     sizes: dict[Atom, int] = dict.fromkeys(body.inputs[:captured], _OUTSIDE)
     sizes[body.inputs[captured]] = count
+    facts = _Facts(sizes, boxes, {body.inputs[captured]})
     read = {x for one in body.equations for x in one.operands}
     adding: dict[Atom, Equation] = {
         one.outputs[0]: one for one in body.equations if one.primitive in ("add", "subtract")
@@ -72,7 +77,7 @@ def check_numbers(
         else:
             kept.append(body.outputs[number])
     for equation in body.equations:
-        _check(equation, sizes, boxes)
+        _check(equation, facts)
     if any(x not in boxes and _size(x, sizes) > _OUTSIDE for x in kept):
         raise _refused("an integer of Python's is carried from turn to turn")
     return [var in boxes for var in body.inputs[captured:]]
@@ -129,7 +134,7 @@ def check_behind(equations: Sequence[Equation], results: Sequence[Atom]) -> None
     numbers = {x for x in results if isinstance(x, Var) and x.type.weak}
     for equation in equations:
         if not numbers.isdisjoint(equation.operands):
-            _check(equation, {}, set())
+            _check(equation, _Facts({}, set(), set()))
             numbers.update(x for x in equation.outputs if x.type.weak)
 
 
@@ -171,14 +176,23 @@ def is_narrow(equations: Iterable[Equation]) -> bool:
     return False
 
 
-def _check(equation: Equation, sizes: dict[Atom, int], boxes: set[Atom]) -> None:
-    operands = equation.operands
-    if equation.primitive == "power" and operands[1] in boxes:
+class _Facts(NamedTuple):
+    """What is known of the values of a program."""
+
+    sizes: dict[Atom, int]
+    """The largest absolute values of integers."""
+    boxes: set[Atom]
+    """What only a run knows where the loop is unrolled, too."""
+    naturals: set[Atom]
+    """Integers that are not negative."""
+
+
+def _check(equation: Equation, facts: _Facts) -> None:
+    operands, (sizes, boxes, _) = equation.operands, facts
+    if equation.primitive == "power" and _is_power_of_box(operands[0], operands[1], facts):
         return
-    if equation.primitive == "power" and isinstance(operands[1], Var) and operands[1].type.weak:
-        raise _refused("the exponent of a power is a number of Python's that changes")
     if equation.primitive == "cond":
-        _check_branches(equation, sizes, boxes)
+        _check_branches(equation, facts)
         return
     if any(True for _ in equation.graphs()):
         numbers = [x for x in operands if x.type.weak and x.type.dtype.kind in "iu" and x not in boxes]
@@ -201,21 +215,48 @@ def _check(equation: Equation, sizes: dict[Atom, int], boxes: set[Atom]) -> None
     kinds = [x.type.dtype.kind for x in operands]
     if all(kind in "iu" for kind in kinds):
         sizes[equation.outputs[0]] = _size_of(equation, [_size(x, sizes) for x in operands])
+        if equation.primitive in ("add", "multiply") and all(_is_natural(x, facts) for x in operands):
+            facts.naturals.add(equation.outputs[0])
 
 
-def _check_branches(equation: Equation, sizes: dict[Atom, int], boxes: set[Atom]) -> None:
+def _is_power_of_box(base: Atom, exponent: Atom, facts: _Facts) -> bool:
+    """Return whether a power needs no further check; refuse one that may raise an exception in Python."""
+    if exponent in facts.boxes or not (isinstance(exponent, Var) and exponent.type.weak):
+        return exponent in facts.boxes
+    if not _never_raises(base, exponent, facts):
+        raise _refused("the exponent of a power is a number of Python's that changes")
+    return True
+
+
+def _never_raises(base: Atom, exponent: Atom, facts: _Facts) -> bool:
+    """Return whether a float to the power of an integer has a finite number; of NumPy's floats it raises nothing."""
+    if base.type.dtype.kind not in "fc" or exponent.type.dtype.kind != "i":
+        return False
+    if not (isinstance(base, Literal) and base.type.weak):
+        return not base.type.weak or base in facts.boxes
+    size = abs(base.value)
+    if size <= 1 and _is_natural(exponent, facts):
+        return True
+    return 0 < size < math.inf and abs(math.log(size)) * _size(exponent, facts.sizes) < _MOST_LOGARITHM
+
+
+def _is_natural(x: Atom, facts: _Facts) -> bool:
+    return x.value >= 0 if isinstance(x, Literal) else x in facts.naturals
+
+
+def _check_branches(equation: Equation, facts: _Facts) -> None:
     """Check what the branches of a condition compute; a result is as large as that of either."""
     found: list[list[int]] = []
     for graph in equation.graphs():
-        inner = {x: _size(y, sizes) for x, y in zip(graph.inputs, equation.operands[1:], strict=True)}
-        inner_sizes: dict[Atom, int] = {**inner}
-        places = zip(graph.inputs, equation.operands[1:], strict=True)
-        inner_boxes: set[Atom] = {x for x, y in places if y in boxes}
-        _spread(graph.equations, inner_boxes)
+        places = [*zip(graph.inputs, equation.operands[1:], strict=True)]
+        sizes: dict[Atom, int] = {x: _size(y, facts.sizes) for x, y in places}
+        boxes: set[Atom] = {x for x, y in places if y in facts.boxes}
+        _spread(graph.equations, boxes)
+        inner = _Facts(sizes, boxes, {x for x, y in places if _is_natural(y, facts)})
         for one in graph.equations:
-            _check(one, inner_sizes, inner_boxes)
-        found.append([_size(x, inner_sizes) for x in graph.outputs])
-    sizes.update(zip(equation.outputs, map(max, *found), strict=True))
+            _check(one, inner)
+        found.append([_size(x, sizes) for x in graph.outputs])
+    facts.sizes.update(zip(equation.outputs, map(max, *found), strict=True))
 
 
 def _size(x: Atom, sizes: dict[Atom, int]) -> int:
