@@ -243,15 +243,16 @@ class _Run:
         self.goes_on = True
         return True
 
-    def has_many(self, in_all: int, in_one: int) -> bool:
+    def has_many(self, in_all: int, in_one: int, most: int) -> bool:
         """Return whether a line was taken so often that the run ends, and another one follows.
 
         Args:
             in_all: how often in all graphs.
             in_one: how often in the present draft of a graph.
+            most: how often in one draft, at most.
         """
         if self._loops == "staged":  # a loop is unrolled none the less
-            return in_all > turns.MOST_DRAFTS
+            return in_one > turns.MOST_DRAFTS or in_all > turns.MOST_DRAFTS * most
         if in_one <= turns.MOST_TURNS or self._loops == "unrolled for good":
             return False
         for load in STAGING_LOADERS:

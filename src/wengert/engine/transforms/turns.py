@@ -38,6 +38,8 @@ class _Watched(NamedTuple):
     """How many in all."""
     begun: dict[Any, int]
     """The number of equations that each trace had when the run began to write there."""
+    most: Counter[Any]
+    """How often, at most, a draft has written each operation of a line that is taken often."""
 
 
 class _State(threading.local):
@@ -56,7 +58,8 @@ def watch(run: Any) -> None:
     if not state.watched and state.total:
         state.counts.clear()
         state.total = 0
-    state.watched.append(_Watched(run, dict(state.counts) if state.total else {}, state.total, {}))
+    begun = dict(state.counts) if state.total else {}
+    state.watched.append(_Watched(run, begun, state.total, {}, Counter()))
 
 
 def forget(run: Any) -> dict[Any, int]:
@@ -104,8 +107,8 @@ def note(primitive: str, location: str, trace: Any, draft: int) -> None:
             entry.begun[trace] = len(trace.equations)
     if state.counts[both[0]] > MOST_TURNS:
         for entry in reversed(state.watched):
+            in_all, in_one = (state.counts[key] - entry.counts.get(key, 0) for key in both)
+            entry.most[both[0]] = most = max(entry.most[both[0]], in_one)
             is_long = state.total - entry.total > LEAST_EQUATIONS
-            if is_long and entry.run.has_many(
-                *(state.counts[key] - entry.counts.get(key, 0) for key in both)
-            ):
+            if is_long and entry.run.has_many(in_all, in_one, most):
                 raise ManyTurns(entry.run)
