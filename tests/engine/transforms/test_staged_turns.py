@@ -259,3 +259,84 @@ def test_arrays_that_each_turn_makes_and_writes_stay_in_a_loop(seed: int, transf
     np.testing.assert_allclose(_staged(few)(x), few(x), rtol=1e-9, atol=1e-12)
     long = transform(_function(f"made_long_{seed}", source.replace("TURNS", "400")))
     assert len(wg.trace(long)(x).equations) < 250  # 400 turns one by one have more than 1,600
+
+
+_BASES = (
+    "0.9",
+    "1.02",
+    "np.float64(1.1)",
+    "x[0]",
+    "-0.5",
+    "0.0",
+    "2",
+    "x",
+    "np.array([0.5, 2.0, 1.0, -1.0])",
+)
+_RANGES = (
+    "range(1, {n} + 1)",
+    "range({n})",
+    "range({n} - 1, -1, -1)",
+    "range(-{n}, {n}, 2)",
+    "range(3, 3 + 2 * {n}, 2)",
+)
+
+
+@pytest.mark.parametrize("seed", range(many(5)))
+def test_powers_of_the_number_of_the_turn_are_pythons(seed: int) -> None:
+    rng = random.Random(seed)
+    base, turns, made = (
+        rng.choice(_BASES),
+        rng.choice(_RANGES),
+        rng.choice(("1.0 - {}", "{}", "0.5 * {} + x[1]")),
+    )
+    body = f"        s = np.sin(s + x * ({made.format(f'({base}) ** t')}))"
+    source = f"def program(x):\n    s = x * 1.0\n    for t in {turns}:\n{body}\n    return np.sum(s * x)"
+    program, x = _function(f"power_{seed}", source.replace("{n}", "75")), np.array([1.1, 0.2, 0.9, 0.7])
+    try:
+        expected = program(x)
+    except (ZeroDivisionError, OverflowError) as problem:
+        with pytest.raises(type(problem)):
+            wg.jit(program)(x)
+        return
+    np.testing.assert_allclose(_staged(program)(x), expected, rtol=1e-9)
+    np.testing.assert_allclose(_staged(wg.grad(program))(x), wg.grad(program)(x), rtol=1e-8, atol=1e-12)
+
+
+_ELEMENTS = (
+    "np.sin(x[0] * j) * x[1] ** j",
+    "max(0.0, x[0] * j - x[1])",
+    "x * j",
+    "x[j % 4] - j",
+    "np.array([x[0], j * x[1]])",
+    "(x[0] * j, x[1])",
+    "[x[0] * j, 2.0 * j]",
+    "{'a': x[0] * j}['a']",
+    "float(j)",
+    "x[0] if j % 3 else 0",
+)
+_TAKEN = (
+    "np.sum(np.array(made))",
+    "sum(map(np.sum, made))",
+    "np.sum(np.array(made[3:]) * np.array(made[:-3]))",
+    "len(made) * np.sum(np.array(made[-1]))",
+)
+
+
+@pytest.mark.parametrize("seed", range(many(6)))
+def test_lists_of_many_elements_equal_pythons(seed: int) -> None:
+    rng = random.Random(seed)
+    element, taken = rng.choice(_ELEMENTS), rng.choice(_TAKEN)
+    items = rng.choice(("range({n})", "range({n}, 0, -1)", "np.arange({n})", "[3 * k for k in range({n})]"))
+    lines = ["def program(x):", f"    made = [{element} for j in {items}]"]
+    lines.append("    if x[2] > 0.0:\n        x = x * 2.0" if rng.random() < 0.5 else "    x = x * 2.0")
+    source = "\n".join([*lines, f"    return {taken} * 1.0 + np.sum(x)"])
+    program, x = _function(f"listed_{seed}", source.replace("{n}", "80")), AT[0]
+    np.testing.assert_allclose(_staged(program)(x), program(x), rtol=1e-9)
+    np.testing.assert_allclose(_staged(wg.grad(program))(x), wg.grad(program)(x), rtol=1e-8, atol=1e-12)
+
+
+@pytest.mark.parametrize("element", _ELEMENTS[:4])
+def test_lists_of_many_numbers_are_loops_of_the_program(element: str) -> None:
+    source = f"def program(x):\n    return np.sum(np.array([{element} for j in range(1000)]))"
+    program = _function(f"long_list_{_ELEMENTS.index(element)}", source)
+    assert len(wg.trace(wg.grad(program))(AT[0]).equations) < 60

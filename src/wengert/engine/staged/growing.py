@@ -100,11 +100,15 @@ def _check_inside(container: Any) -> None:
         raise refusal("list", "a list from outside of the function grows as only a run knows", hint=_HINT)
 
 
+def is_held(container: Any) -> bool:
+    """Return whether a block around has met a container before."""
+    return any(region.holds(container) for region in OBSERVED)
+
+
 def is_of_block(problem: GrowthError) -> bool:
     """Return whether something may stand for a list that a block makes longer: no block around has met it before."""
-    container = problem.container
-    is_list = isinstance(container, LIST) and problem.kind is not None
-    return is_list and not any(region.holds(container) for region in OBSERVED)
+    is_list = isinstance(problem.container, LIST) and problem.kind is not None
+    return is_list and not is_held(problem.container)
 
 
 def stand_for(problem: GrowthError, functions: Sequence[FunctionType]) -> None:

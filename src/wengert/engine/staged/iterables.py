@@ -196,14 +196,15 @@ def _sum(items: Any, *start: Any, **options: Any) -> Any:
         kind = items.kind
         zero = PYTHON_TYPE[kind.dtype.kind](0) if kind.weak else zeros(kind)
         return _folded(items, operator.add, (start[0] if start else 0) + zero)
-    if options or not _is_array(items) or len(items) <= _FEW:
+    rows = rows_of(items) if _is_array(items) or is_unknown(items) else None
+    if options or rows is None or isinstance(rows.length, Box) or rows.length <= _FEW:
         return sum(items, *start, **options)
 
     def turn(total: Any, number: Any) -> tuple[Any, tuple[()]]:
-        return total + element(items, number), ()
+        return total + rows.element(number), ()
 
     first = start[0] if start else 0
-    return scan(turn, first + items[0], np.arange(1, len(items)))[0]
+    return scan(turn, first + items[0], np.arange(1, rows.length))[0]
 
 
 def _length(items: Any) -> Any:
@@ -303,7 +304,7 @@ def fold(
 
 
 def listed(plain: Callable[[], Any], staged: Callable[[], Any], chooses: bool) -> Any:
-    """Return the value of a list comprehension, whose length only a run may know.
+    """Return the value of a list comprehension, whose length only a run may know, or that has many elements.
 
     Args:
         plain: returns it as Python makes it.
@@ -312,7 +313,7 @@ def listed(plain: Callable[[], Any], staged: Callable[[], Any], chooses: bool) -
     """
     try:
         if not chooses:
-            return run(plain)
+            return run(staged)
         with Region([plain], ()) as region:
             value, has_effects = run(plain), region.has_effects()
     except GrowthError:

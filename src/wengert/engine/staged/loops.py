@@ -23,7 +23,7 @@ from wengert.engine.staged.carried import freeze_made, link_seen, link_shared, n
 from wengert.engine.staged.contents import Content, Sharing, content_at
 from wengert.engine.staged.counted import COUNTER, Turn, interval
 from wengert.engine.staged.exchanged import give_up, refusal
-from wengert.engine.staged.growing import GrowingList, is_of_block
+from wengert.engine.staged.growing import GrowingList, is_held, is_of_block
 from wengert.engine.staged.grown import Grown
 from wengert.engine.staged.iterables import Rows, rows_of
 from wengert.engine.staged.nullable import Maybe
@@ -232,7 +232,7 @@ class _For(_Loop):
         except Exception as problem:  # the loop is unrolled; if it has an error of the user's, that raises it
             release(held)
             FLOW.frozen.keep(frozen)
-            if isinstance(problem, GrowthError) and not is_of_block(problem):
+            if isinstance(problem, GrowthError) and is_held(problem.container):
                 raise
             if FLOW.is_strict:
                 FLOW.spoiled = problem

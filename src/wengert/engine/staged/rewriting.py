@@ -463,9 +463,8 @@ class _Rewriting(ast.NodeTransformer):
         return placed(_call("listed", plain, ast.Name(name, ast.Load()), chooses), node)
 
     def _is_written_out(self, node: ast.ListComp) -> bool:
-        """Return whether only a run may know the length of a list, and a function of its own can make it."""
-        may_vary = any(part.ifs or isinstance(part.iter, ast.Name) for part in node.generators)
-        if self._function is None or self._waiting is None or not may_vary:
+        """Return whether a function of its own can make a list, of which only a run may know the length."""
+        if self._function is None or self._waiting is None:
             return False
         names = [part for part in ast.walk(node) if isinstance(part, ast.Name)]
         return not (
