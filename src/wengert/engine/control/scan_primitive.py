@@ -331,9 +331,8 @@ def pull_scan(
     free = free_operands(len(active), constants, carries)
     if not is_kept:
         free = [flag and found for flag, found in zip(free, free_of(primals), strict=True)]
-    is_whole = not (is_kept or any(unread))
-    lasting = _lasting(body, primals, constants, carries, params["length"]) if is_whole else NOTHING
-    adjoint = adjoint_graph(body, active, free, lasting)
+    starts = () if is_kept or any(unread) else primals[constants : constants + carries]
+    adjoint = adjoint_graph(body, active, free, _lasting(body, starts, constants, params["length"]))
     residuals, fixed, sliced = _read_backward(body, adjoint, primals, constants, carries, free, params)
     tapes, end = Threaded(adjoint.tapes, [*near, *primals]), constants + carries
     forward = _forward_step(adjoint, residuals, unread, constants, carries)
@@ -366,12 +365,18 @@ def pull_scan(
     return results[:count], pullback
 
 
-def _lasting(body: Graph, primals: Values, constants: int, carries: int, length: int) -> Lasting:
-    """Return what a loop reads of arrays that hold it after the outermost of the loops around."""
+def _lasting(body: Graph, starts: Values, constants: int, length: int) -> Lasting:
+    """Return what a loop reads of arrays that hold it after the outermost of the loops around.
+
+    Args:
+        body: of the loop.
+        starts: its carries before the first turn; none where it is a part of a loop, or does not carry all.
+        constants: the number of operands that are the same in each turn.
+        length: the largest number of turns.
+    """
     around = recorder()
-    if around is not None:
-        return around.lasting
-    starts = primals[constants : constants + carries]
+    if not starts or around is not None:
+        return around.lasting if starts and around is not None else NOTHING
     known = [int(x) if isinstance(x, (int, np.integer)) else None for x in starts]
     return lasting_reads(body, constants, length, known)
 
