@@ -7,8 +7,10 @@ numbers of turns, from operands that no turn changes, from other values that are
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 
+from wengert.engine.control.rereads import Reread
 from wengert.engine.control.values import bytes_of
 from wengert.engine.core.dtypes import is_inexact
 from wengert.engine.core.named_tuples import NamedTuple
@@ -33,7 +35,7 @@ _NUMBERS = 16
 class _Source(NamedTuple):
     """From what a value follows."""
 
-    leaves: dict[Var, None]
+    leaves: dict[Var | Reread, None]
     numbers: int
     """The operations on integers and truth values that are no arrays."""
     operations: int
@@ -45,9 +47,14 @@ class _Source(NamedTuple):
 
 
 def computed_again(
-    graph: Graph, split: int, wanted: Sequence[Var], given: Collection[Var], arrays: Collection[Var]
-) -> tuple[list[Var], list[Var]]:
-    """Return which of the values that a pass backward wants must be kept, and which of the given ones it then needs.
+    graph: Graph,
+    split: int,
+    wanted: Sequence[Var],
+    given: Collection[Var],
+    arrays: Collection[Var],
+    rereads: Mapping[Var, Reread] = MappingProxyType({}),
+) -> tuple[list[Var], list[Var], list[Reread]]:
+    """Return what must be kept of the values that a pass backward wants, and which given values and rereads it needs.
 
     Args:
         graph: a graph with its pass backward.
@@ -56,7 +63,9 @@ def computed_again(
         given: values that need not be kept.
         arrays: those of them from which single elements may be read. Others may have to be kept by a loop around, and
             be far larger than what is read.
+        rereads: what follows from arrays after all turns.
     """
+    definitions = {var: equation for equation in graph.equations[:split] for var in equation.outputs}
     sources = {var: _Source({}, 0, 0, 0, is_inexact(var.dtype)) for var, _ in graph.constants}
     sources.update((var, _Source({var: None}, 0, 0, 0, is_inexact(var.dtype))) for var in given)
     readable = {*arrays, *(var for var, _ in graph.constants)}
@@ -72,6 +81,9 @@ def computed_again(
             keep(var)
     for equation in graph.equations[:split]:
         source = _source(equation, sources, readable)
+        reread = rereads.get(equation.outputs[0]) if rereads else None
+        if reread is not None and reread.gathered not in kept:
+            source = _source_in_array(reread, definitions, sources) or source
         for var in equation.outputs:
             if source is not None and (var not in sources or not source.is_float):
                 sources[var] = source
@@ -81,7 +93,22 @@ def computed_again(
         if var not in sources:
             keep(var)
     leaves = {leaf: None for var in wanted for leaf in sources[var].leaves if leaf not in kept}
-    return [var for var in wanted if var in kept], list(leaves)
+    again = [leaf for leaf in leaves if isinstance(leaf, Reread)]
+    return [var for var in wanted if var in kept], [x for x in leaves if isinstance(x, Var)], again
+
+
+def _source_in_array(
+    reread: Reread, definitions: Mapping[Var, Equation], sources: Mapping[Var, _Source]
+) -> _Source | None:
+    """Return from what a value follows that is read of an array after all turns."""
+    value, gathered, array, _ = reread
+    below = {**sources, array: _Source({reread: None}, 0, 0, 0, is_inexact(array.dtype))}
+    if gathered is not None:
+        source = _source(definitions[gathered], below, [array])
+        if source is None:
+            return None
+        below[gathered] = source
+    return _source(definitions[value], below, [array])
 
 
 def _source(equation: Equation, sources: dict[Var, _Source], arrays: Collection[Var]) -> _Source | None:

@@ -10,7 +10,10 @@ from typing import Any
 import numpy as np
 
 from wengert.engine.boxes import Box
+from wengert.engine.control.lasting import lasting_reads
 from wengert.engine.control.recomputed import computed_again
+from wengert.engine.control.rereads import NOTHING, Array, Lasting, Reread, reading
+from wengert.engine.control.scopes import steps
 from wengert.engine.control.subgraphs import (
     Adjoint,
     Flags,
@@ -26,7 +29,6 @@ from wengert.engine.control.subgraphs import (
     fixed_point,
     have_parts,
     may_raise,
-    memoized,
     or_zero,
     propagate,
     read_inputs,
@@ -37,13 +39,12 @@ from wengert.engine.control.subgraphs import (
     types_of_parts,
     unchecked_graph,
 )
-from wengert.engine.control.tapes import Threaded, free_of
+from wengert.engine.control.tapes import Threaded, free_of, recorder
 from wengert.engine.control.values import check_same_types, program_types, strong, zeros
-from wengert.engine.core.dtypes import INT64
 from wengert.engine.core.errors import GraphError, message
 from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.shapes import shape_of
-from wengert.engine.ir.graph import Graph, Literal, Var
+from wengert.engine.ir.graph import Graph, Var
 from wengert.engine.ir.types import TensorType, show, type_of
 from wengert.engine.nest.lowering import ControlFlow
 from wengert.engine.ops.shape import transpose
@@ -180,6 +181,10 @@ class Residuals(NamedTuple):
     """The same in each step: constants, and values computed from constants alone."""
     final: list[Var]
     """What the tapes hold after all steps."""
+    arrays: dict[Array, Var]
+    """Arrays after all steps of the loop that carries them."""
+    rereads: list[Reread]
+    """What is read of these instead of the arrays of the step."""
     sliced: list[Var]
     """Slices of the operands."""
     stacked: list[Var]
@@ -187,7 +192,7 @@ class Residuals(NamedTuple):
 
     def in_order(self) -> list[Var]:
         """Return all of them as the backward pass takes them."""
-        return self.fixed + self.final + self.sliced + self.stacked
+        return self.fixed + self.final + [*self.arrays.values()] + self.sliced + self.stacked
 
 
 def residuals_of(adjoint: Adjoint, constants: int, carries: int) -> Residuals:
@@ -197,9 +202,8 @@ def residuals_of(adjoint: Adjoint, constants: int, carries: int) -> Residuals:
     needed = adjoint.residuals()
     fixed = [var for var in needed if var not in varying]
     sliced = [var for var in needed if var in inputs.slices]
-    return Residuals(
-        fixed, adjoint.final, sliced, [var for var in needed if var in varying and var not in inputs.slices]
-    )
+    stacked = [var for var in needed if var in varying and var not in inputs.slices]
+    return Residuals(fixed, adjoint.final, adjoint.arrays, [], sliced, stacked)
 
 
 #: A loop of more turns keeps its counters.
@@ -232,11 +236,15 @@ def without_known(
     forward = [var for equation in graph.equations[: adjoint.split] for var in equation.outputs]
     known = {var for var in (*groups.constants, *forward) if var not in varying}
     given = {*known, *groups.slices, *counters}
-    stacked, leaves = computed_again(graph, adjoint.split, residuals.stacked, given, select(inputs, free))
+    stacked, leaves, rereads = computed_again(
+        graph, adjoint.split, residuals.stacked, given, select(inputs, free), adjoint.rereads
+    )
     fixed = dict.fromkeys([*residuals.fixed, *(var for var in leaves if var in known)])
     sliced = dict.fromkeys([*residuals.sliced, *(var for var in leaves if var in groups.slices)])
     numbers = [var for var in leaves if var in counters]
-    return Residuals(list(fixed), residuals.final, [*sliced, *numbers], stacked), numbers
+    arrays = {**{of: Var(array.type) for _, _, array, of in rereads}, **residuals.arrays}
+    found = Residuals(list(fixed), residuals.final, arrays, rereads, [*sliced, *numbers], stacked)
+    return found, numbers
 
 
 def counters_of(body: Graph, adjoint: Adjoint, constants: int, firsts: Values) -> dict[Var, tuple[int, int]]:
@@ -244,27 +252,9 @@ def counters_of(body: Graph, adjoint: Adjoint, constants: int, firsts: Values) -
     carries = parts(adjoint.graph.inputs[: len(adjoint.reached)], constants, len(firsts)).carries
     return {
         carries[n]: (int(firsts[n]), step)
-        for n, step in _steps(body, constants, len(firsts)).items()
+        for n, step in steps(body, constants, len(firsts)).items()
         if isinstance(firsts[n], (int, np.integer))
     }
-
-
-@memoized
-def _steps(body: Graph, constants: int, carries: int) -> dict[int, int]:
-    """Return the carries to which each turn adds the same number, with that."""
-    definitions = {
-        equation.outputs[0]: equation for equation in body.equations if equation.primitive == "add"
-    }
-    found: dict[int, int] = {}
-    for number, atom in enumerate(body.outputs[:carries]):
-        carry = body.inputs[constants + number]
-        equation = definitions.get(atom) if isinstance(atom, Var) else None
-        if equation is None or carry.dtype != INT64 or carry.shape or carry not in equation.operands:
-            continue
-        steps = [x.value for x in equation.operands if isinstance(x, Literal)]
-        if steps and type(steps[0]) in (int, np.int64):
-            found[number] = int(steps[0])
-    return found
 
 
 def free_operands(count: int, constants: int, carries: int) -> list[bool]:
@@ -341,7 +331,8 @@ def pull_scan(
     free = free_operands(len(active), constants, carries)
     if not is_kept:
         free = [flag and found for flag, found in zip(free, free_of(primals), strict=True)]
-    adjoint = adjoint_graph(body, active, free)
+    starts = () if is_kept or any(unread) else primals[constants : constants + carries]
+    adjoint = adjoint_graph(body, active, free, _lasting(body, starts, constants, params["length"]))
     residuals, fixed, sliced = _read_backward(body, adjoint, primals, constants, carries, free, params)
     tapes, end = Threaded(adjoint.tapes, [*near, *primals]), constants + carries
     forward = _forward_step(adjoint, residuals, unread, constants, carries)
@@ -349,13 +340,14 @@ def pull_scan(
     operands = *primals[:end], *tapes.before, *primals[end:]
     results = run(*operands, **params, body=forward, constants=constants, carries=last)
     back_scan, final = run_back(results), tapes.end(results[carries:last])
+    arrays = [_array(of, body, results) for of in residuals.arrays]
     results = *tapes.checked(results[:carries], final), *results[last:]
     types = list(map(type_of, results[:count]))
     flags = parts(active, constants, carries)
     back: dict[str, Any] = {
         **params,
         "body": backward_step(adjoint, residuals, active, constants, carries),
-        "constants": len(fixed) + len(final),
+        "constants": len(fixed) + len(final) + len(arrays),
         "carries": sum(flags.carries) + sum(flags.constants),
         "reverse": not params["reverse"],
     }
@@ -365,12 +357,38 @@ def pull_scan(
         carried = select(filled[:carries], flags.carries)
         rows = select(filled[carries:], adjoint.followed[carries:])
         sums = list(map(zeros, select(body.input_types[:constants], flags.constants)))
-        given = [*fixed, *final, *carried, *sums, *sliced, *results[count:], *rows]
+        given = [*fixed, *final, *arrays, *carried, *sums, *sliced, *results[count:], *rows]
         made = tapes.checked(back_scan(*_staged_with(results, given, **back), **back), final)
         of_carries, of_constants, of_slices = parts(made, len(carried), len(sums))
         return spread([*of_constants, *of_carries, *of_slices], active)
 
     return results[:count], pullback
+
+
+def _lasting(body: Graph, starts: Values, constants: int, length: int) -> Lasting:
+    """Return what a loop reads of arrays that hold it after the outermost of the loops around.
+
+    Args:
+        body: of the loop.
+        starts: its carries before the first turn; none where it is a part of a loop, or does not carry all.
+        constants: the number of operands that are the same in each turn.
+        length: the largest number of turns.
+    """
+    around = recorder()
+    if not starts or around is not None:
+        return around.lasting if starts and around is not None else NOTHING
+    known = [int(x) if isinstance(x, (int, np.integer)) else None for x in starts]
+    return lasting_reads(body, constants, length, known)
+
+
+def _array(of: Array, body: Graph, results: Values) -> Any:
+    """Return the array that the loop with a body, which has these results, or a loop around it, carries to its end."""
+    loop, place = of
+    if loop is body:
+        return results[place]
+    around = recorder()
+    assert around is not None
+    return around.array(of)
 
 
 def _operations(body: Graph) -> int:
@@ -459,11 +477,12 @@ def backward_step(
     """
     count, followed_count = len(active), len(adjoint.followed)
     arriving = adjoint.graph.inputs[count:]
-    step = subgraph(adjoint.graph, (*residuals.in_order(), *arriving), adjoint.graph.outputs[followed_count:])
+    graph = reading(adjoint.graph, residuals.rereads, residuals.arrays)
+    step = subgraph(graph, (*residuals.in_order(), *arriving), graph.outputs[followed_count:])
     flags = parts(active, constants, carries)
     carrying, summing = sum(flags.carries), sum(flags.constants)
     types = adjoint.graph.input_types[:count]
-    start = len(residuals.fixed) + len(residuals.final)
+    start = len(residuals.fixed) + len(residuals.final) + len(residuals.arrays)
 
     def run(*values: Any) -> list[Any]:
         middle = start + carrying + summing

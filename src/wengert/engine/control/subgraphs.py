@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar, cast
 
-from wengert.engine.boxes import running, state_of
+from wengert.engine.boxes import Box, running, state_of
+from wengert.engine.control.rereads import NOTHING, Array, Lasting, Reread, confirmed
 from wengert.engine.control.tapes import Recorder, Tape, Threaded, recorded
 from wengert.engine.control.values import bytes_of, fit, padded, strong, zeros
 from wengert.engine.core.dtypes import BOOL, is_inexact
@@ -359,6 +361,10 @@ class Adjoint(NamedTuple):
     """Those after it."""
     final: list[Var]
     """Those that the backward pass reads."""
+    arrays: dict[Array, Var]
+    """What the backward passes of loops in the graph read of arrays after the loops around have ended."""
+    rereads: dict[Var, Reread]
+    """What the backward pass of the graph itself may read there."""
 
     @property
     def backward(self) -> Graph:
@@ -386,17 +392,23 @@ class Adjoint(NamedTuple):
 
 
 @memoized
-def adjoint_graph(graph: Graph, active: Flags, free: Flags = ()) -> Adjoint:
+def adjoint_graph(graph: Graph, active: Flags, free: Flags = (), lasting: Lasting = NOTHING) -> Adjoint:
     """Write a graph and its backward pass, from its outputs to the active inputs.
 
-    Inputs are ``free`` where the backward pass has them at no cost, because no loop around changes them.
+    Inputs are ``free`` where the backward pass has them at no cost, because no loop around changes them. What the
+    bodies of a nest of loops read of ``lasting`` arrays, it may read when the loops have ended.
     """
+    rereads = lasting.within(graph)
+    reread = [var for value, gathered, array, _ in rereads for var in (value, gathered or value, array)]
+    wider = replace(graph, outputs=(*graph.outputs, *reread)) if reread else graph
     with running(GraphTrace()) as staging:
         inputs = [staging.new_input(type_) for type_ in graph.input_types]
         nodes = [Node(value) if flag else None for value, flag in zip(inputs, active, strict=True)]
-        recorder = Recorder(staging, (box for box, flag in zip(inputs, free, strict=False) if flag))
+        unchanged = (box for box, flag in zip(inputs, free, strict=False) if flag)
+        recorder = Recorder(staging, unchanged, lasting)
         with recorded(recorder), running(TapeTrace()) as tape:
-            outputs = evaluate(graph, *boxes_of(tape, inputs, nodes))
+            found = evaluate(wider, *boxes_of(tape, inputs, nodes))
+        outputs, read = found[: len(graph.outputs)], found[len(graph.outputs) :]
         states = [state_of(tape, output) for output in outputs]
         forward = set(staging.equations)
         with recorded(None):
@@ -408,8 +420,10 @@ def adjoint_graph(graph: Graph, active: Flags, free: Flags = ()) -> Adjoint:
         before, final = (
             [staging.variable(box.state) for box in boxes] for boxes in (recorder.before, recorder.final)
         )
+        arrays = {of: staging.variable(box.state) for of, box in recorder.arrays.items()}
+        places = [_variable(staging, release(tape, value)) for value in read]
     split = sum(equation in forward for equation in whole.equations)
-    added = {*before, *final}
+    added = {*before, *final, *arrays.values()}
     inner = Graph(
         tuple(var for var in whole.inputs if var not in added),
         whole.constants,
@@ -418,7 +432,23 @@ def adjoint_graph(graph: Graph, active: Flags, free: Flags = ()) -> Adjoint:
     )
     after = list(whole.outputs[len(results) :])
     followed = [s is not None for s in states]
-    return Adjoint(inner, split, followed, reached, recorder.tapes, before, after, final)
+    staged = [_staged(reread, places[3 * n : 3 * n + 3]) for n, reread in enumerate(rereads)]
+    again = confirmed([x for x in staged if x is not None], whole.equations[:split])
+    return Adjoint(inner, split, followed, reached, recorder.tapes, before, after, final, arrays, again)
+
+
+def _variable(staging: GraphTrace, value: Any) -> Var | None:
+    """Return the variable of a trace that a value is; None for a known value."""
+    is_staged = isinstance(value, Box) and value.owner is staging
+    return staging.variable(value.state) if is_staged else None
+
+
+def _staged(reread: Reread, found: Sequence[Var | None]) -> Reread | None:
+    """Return what a graph reads as what a trace of it does, given the trace's value, what it gathers, and array."""
+    value, gathered, array = found
+    if value is None or gathered is None or array is None:
+        return None
+    return Reread(value, None if reread.gathered is None else gathered, array, reread.of)
 
 
 @memoized

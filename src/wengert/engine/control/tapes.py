@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from wengert.engine.boxes import Box
+from wengert.engine.control.rereads import NOTHING, Array, Lasting
 from wengert.engine.control.values import bytes_of, zeros
 from wengert.engine.core.dtypes import INT64, Dtype
 from wengert.engine.core.named_tuples import NamedTuple
@@ -96,8 +97,8 @@ def have_room(tapes: Sequence[Tape], values: Sequence[Any]) -> Any:
 class Recorder:
     """The tapes of a graph under construction whose backward pass is to be written, too."""
 
-    def __init__(self, trace: GraphTrace, free: Iterable[Any] = ()) -> None:
-        self.trace = trace
+    def __init__(self, trace: GraphTrace, free: Iterable[Any] = (), lasting: Lasting = NOTHING) -> None:
+        self.trace, self.lasting = trace, lasting
         self._free = {trace.variable(box.state) for box in free}
         self.tapes: list[Tape] = []
         self.before: list[Any] = []
@@ -106,6 +107,15 @@ class Recorder:
         """Their values when its forward pass ends: further results of this."""
         self.final: list[Any] = []
         """Their values when the forward passes of all loops around have ended: further inputs of its backward pass."""
+        self.arrays: dict[Array, Any] = {}
+        """Arrays when the loops that carry them have ended: further inputs of the backward pass, too."""
+
+    def array(self, of: Array) -> Any:
+        """Return the array that a loop around carries as it is when that loop has ended."""
+        if of not in self.arrays:
+            body, place = of
+            self.arrays[of] = self.trace.new_input(body.output_types[place])
+        return self.arrays[of]
 
     def is_free(self, value: Any) -> bool:
         """Return whether the pass backward has a value at no cost, because no loop around changes it."""
