@@ -156,7 +156,7 @@ BY_NAME["ellipj"] = lambda u, m: tuple(function(u, m) for function in _jacobis)
 
 
 def _series_over(x: Any, value: Any, odd: int) -> Any:
-    """Return ``ber'(x) / x``, or ``bei'(x) / x`` (odd = 1), up to 1 by the power series, whose derivatives are exact."""
+    """Return ``ber'(x) / x``, or ``bei'(x) / x`` (odd = 1), up to 1 by the power series, for exact derivatives."""
     is_near = less(size_to_compare(x), 1.0)
     near, away = where(is_near, x, 0.0), where(is_near, 1.0, x)
     square = near * near
