@@ -220,8 +220,10 @@ def _tangent(primals: Any, tangents: Any, out: Any, function: str) -> Any:
         raise UnsupportedError(message(f"scipy.special.{function}", requirement, show(*primals), hint))
     if tangents[3] is None:
         return None
+    z = primals[3]
+    z = np.complex128(z) if isinstance(z, complex) else z  # Python's raises an error for a division by 0
     with np.errstate(all="ignore"):
-        return multiply_no_nan(tangents[3], _SLOPES[function](out, *primals[:count], primals[3]))
+        return multiply_no_nan(tangents[3], _SLOPES[function](out, *primals[:count], z))
 
 
 def _drawn(draw: Draw) -> tuple[tuple[Any, ...], dict[str, Any]]:
