@@ -19,54 +19,53 @@ from wengert.engine.ops.elementwise import batch_elementwise, check_real
 from wengert.engine.ops.special.scipy_ufuncs import scipys
 from wengert.engine.primitive import Draw, NonDifferentiable, Primitive, primitive
 
+_where: Any = np.where
 _DOUBLINGS = 50  # up to 2^50, where sums of whole numbers are exact
 
 
 def _stepped(k: Any, q: Any, cdf: Callable[[Any], Any]) -> Any:
     """Return the smallest whole number with ``cdf(k) >= q``, from a neighbour."""
-    where: Any = np.where
     k = np.maximum(np.ceil(k), 0.0)
-    k = where((k > 0) & (cdf(np.maximum(k - 1, 0.0)) >= q), k - 1, k)
-    return where(cdf(k) < q, k + 1, k)
+    k = _where((k > 0) & (cdf(np.maximum(k - 1, 0.0)) >= q), k - 1, k)
+    return _where(cdf(k) < q, k + 1, k)
 
 
 def _upper(quantile: Callable[..., Any], sf: Callable[..., Any]) -> Callable[..., Any]:
     """Return the smallest k with ``sf(k) <= q``, from 1/2 on by the quantile, as there ``1 - q`` is exact."""
 
     def function(q: Any, *parameters: Any) -> Any:
-        where: Any = np.where
         tail = np.minimum(q, 0.5)
-        high = where(np.isnan(sf(0.0, *parameters) + tail), np.nan, 1.0)
+        high = _where(np.isnan(sf(0.0, *parameters) + tail), np.nan, 1.0)
         for _ in range(_DOUBLINGS):
             if not np.any(is_short := sf(high, *parameters) > tail):
                 break
-            high = where(is_short, 2.0 * high, high)
-        low = where(np.isnan(high), np.nan, -1.0)
+            high = _where(is_short, 2.0 * high, high)
+        low = _where(np.isnan(high), np.nan, -1.0)
         while np.any(high - low > 1):
             middle = np.floor(0.5 * (low + high))
             is_enough = sf(middle, *parameters) <= tail
-            low, high = where(is_enough, low, middle), where(is_enough, middle, high)
-        return where(q < 0.5, high, quantile(1.0 - q, *parameters))
+            low, high = _where(is_enough, low, middle), _where(is_enough, middle, high)
+        return _where(q < 0.5, high, quantile(1.0 - q, *parameters))
 
     return function
 
 
 def _poisson(q: Any, mu: Any) -> Any:
     k = _stepped(scipys("pdtrik")(q, mu), q, lambda k: scipys("gammaincc")(k + 1, mu))
-    return np.where(mu == 0, 0.0, k)
+    return _where(mu == 0, 0.0, k)
 
 
 def _binomial(q: Any, n: Any, p: Any) -> Any:
     def cdf(k: Any) -> Any:
-        return np.where(k >= n, 1.0, scipys("betaincc")(k + 1, np.maximum(n - k, 1.0), p))
+        return _where(k >= n, 1.0, scipys("betaincc")(k + 1, np.maximum(n - k, 1.0), p))
 
     k = np.minimum(_stepped(scipys("bdtrik")(q, n, p), q, cdf), n)
-    return np.where((p == 0) | (n == 0), 0.0 * p, np.where(p == 1, n, k))
+    return _where((p == 0) | (n == 0), 0.0 * p, _where(p == 1, n, k))
 
 
 def _negative_binomial(q: Any, n: Any, p: Any) -> Any:
     k = _stepped(scipys("nbdtrik")(q, n, p), q, lambda k: scipys("betainc")(n, k + 1, p))
-    return np.where(p == 1, 0.0, k)
+    return _where(p == 1, 0.0, k)
 
 
 def _poisson_sf(k: Any, mu: Any) -> Any:
@@ -74,7 +73,7 @@ def _poisson_sf(k: Any, mu: Any) -> Any:
 
 
 def _binomial_sf(k: Any, n: Any, p: Any) -> Any:
-    return np.where(k >= n, 0.0 * p, scipys("betainc")(k + 1, np.maximum(n - k, 1.0), p))
+    return _where(k >= n, 0.0 * p, scipys("betainc")(k + 1, np.maximum(n - k, 1.0), p))
 
 
 def _negative_binomial_sf(k: Any, n: Any, p: Any) -> Any:
