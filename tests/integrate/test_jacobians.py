@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.engine.core.errors import DtypeError, ShapeError
+from tests.draws import CASES
+from wengert.engine.core.errors import ArgumentError, DtypeError, ShapeError
 from wengert.integrate import jacobians, solve_ivp
 
 sparse: Any = pytest.importorskip("scipy.sparse")
@@ -123,6 +124,64 @@ def test_jacobians_that_are_given(form: str) -> None:
         "full": {"jac_sparsity": matrix.toarray() != 0},
     }
     np.testing.assert_allclose(solved(linear, **given[form]), solved(linear), rtol=1e-9, atol=1e-12)
+
+
+def test_a_matrix_on_a_larger_pattern() -> None:
+    rng = np.random.default_rng(CASES)
+    for _ in range(20):
+        matrix = sparse.random_array((6, 6), density=0.3, rng=rng, format="csr")
+        wide = abs(matrix) + sparse.random_array((6, 6), density=0.3, rng=rng) + sparse.eye_array(6)
+        pattern = jacobians._pattern_of("solve_ivp", wide, 6)
+        pattern.data = jacobians._on_pattern(pattern, matrix)
+        np.testing.assert_array_equal(pattern.toarray(), matrix.toarray())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["Radau", "Rodas5P"])
+@pytest.mark.parametrize("form", [sparse.csr_array, np.array])
+def test_constant_jacobians_have_the_slopes_of_derived_ones(method: str, form: Any) -> None:
+    matrix = np.array([[0.0, 1.0, 0.0], [-1.0, -20.0, 5.0], [0.0, 2.0, 0.0]])
+
+    def end(jac: Any, mass: Any, rate: float = 1.0) -> Any:
+        settings: dict[str, Any] = {"t_eval": [0.2], "jac": jac, "mass": mass, "rtol": 1e-7}
+        return solve_ivp(lambda t, y: rate * (matrix @ y), (0, 0.2), [1.0, 2.0, 3.0], method, **settings).y
+
+    for mass in (None, np.array([1.0, 2.0, 3.0])):
+        np.testing.assert_allclose(end(form(matrix), mass), end(None, mass), rtol=1e-9)
+        slopes = [
+            wg.jvp(lambda rate, jac=jac, mass=mass: end(jac, mass, rate), (1.0,), (1.0,))[1]
+            for jac in (form(matrix), None)
+        ]
+        np.testing.assert_allclose(*slopes, rtol=1e-6)
+
+
+def reached(fun: Any, start: Any, method: str) -> Any:
+    return solve_ivp(fun, (0, 0.1), start, method, [0.1], rtol=1e-2).y
+
+
+COMPLEX_START = np.array([1 + 1j, 0.3])
+
+
+def test_complex_functions_that_are_not_holomorphic() -> None:
+    with pytest.raises(ArgumentError, match="fun must be holomorphic in a complex y"):
+        reached(lambda t, y: 1j * y - np.abs(y) ** 2 * y, np.zeros(2, complex), "Radau")
+    with pytest.raises(ArgumentError, match="fun must be holomorphic in a complex y"):
+        wg.grad(lambda a: np.sum(np.abs(reached(lambda t, y: -np.conj(y), a * COMPLEX_START, "Rodas5P"))))(
+            1.0
+        )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["Radau", "Rodas5P"])
+def test_which_complex_functions_are_holomorphic(method: str) -> None:
+    smooth = lambda t, y: 1j * y[::-1] * y + np.exp(y)  # noqa: E731
+    assert np.isfinite(reached(smooth, COMPLEX_START, method)).all()
+    assert np.isfinite(wg.jit(lambda y: reached(smooth, y, method))(COMPLEX_START)).all()
+    for fun in (lambda t, y: 1j * y - np.abs(y) ** 2 * y, lambda t, y: np.real(y) + y):
+        end = lambda y, fun=fun: reached(fun, y, method)  # noqa: E731
+        for run in (end, wg.jit(end)):
+            with pytest.raises(wg.WengertError, match="fun must be holomorphic in a complex y"):
+                run(COMPLEX_START)
 
 
 def test_functions_that_ask_for_values_have_dense_jacobians() -> None:

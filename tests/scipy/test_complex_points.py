@@ -86,3 +86,11 @@ def test_values_in_a_batch() -> None:
 def test_compiled_values() -> None:
     for name in list(CALLS)[:: max(1, len(CALLS) // many(40))]:
         compare(name, lambda f: wg.jit(f)(Z))
+
+
+@pytest.mark.parametrize("name", ["exp1", "expi", "psi", "loggamma", "gamma", "spence"])
+def test_slopes_at_poles_are_not_finite(name: str) -> None:
+    """Of Python's numbers, too, which raise errors where they are divided by 0."""
+    function = getattr(special, name)
+    for z in (0j, np.complex128(0)):
+        assert not np.isfinite(wg.grad(function, holomorphic=True)(z)), z

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.draws import CASES
 from tests.scipy.checks import check, close
 from wengert.engine.array.substitutes import SUBSTITUTES
 from wengert.engine.core.errors import WengertError
@@ -197,6 +198,53 @@ def test_no_derivative_is_nan(name: str) -> None:
         if len(wrong) > 1:
             assert np.isnan(own.cdf(x, *wrong)).all()
             assert np.isnan(own.mean(*wrong)).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "ends"),
+    [
+        ("gamma", (1.0,), (0.0,)),
+        ("chi2", (2.0,), (0.0,)),
+        ("f", (2.0, 3.0), (0.0,)),
+        ("weibull_min", (1.0,), (0.0,)),
+        ("beta", (1.0, 1.0), (0.0, 1.0)),
+        ("beta", (1.0, 2.5), (0.0,)),
+        ("beta", (2.5, 1.0), (1.0,)),
+    ],
+)
+def test_densities_that_are_finite_at_an_end(name: str, arguments: Any, ends: Any) -> None:
+    own, other = both(name)
+    for end in ends:
+        for function in ("logpdf", "pdf"):
+            value, slope = wg.value_and_grad(getattr(own, function))(end, *arguments)
+            theirs = getattr(other, function)
+            step = 1e-6 if end == 0 else -1e-6
+            inward = (theirs(end + step, *arguments) - theirs(end, *arguments)) / step
+            np.testing.assert_allclose(
+                (value, slope), (theirs(end, *arguments), inward), rtol=1e-5, atol=1e-7
+            )
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [("poisson", (2.6,)), ("binom", (100.0, 0.4)), ("nbinom", (4.0, 0.35)), ("geom", (0.3,))],
+)
+def test_upper_quantiles_far_in_the_tail(name: str, arguments: Any) -> None:
+    """SciPy's are those of 1 - q."""
+    own, other = both(name)
+    q = 10.0 ** -np.random.default_rng(CASES).uniform(0.1, 200, 40)
+    k = own.isf(q, *arguments)
+    assert (other.sf(k, *arguments) <= q * (1 + 1e-9)).all()
+    assert (other.sf(k - 1, *arguments) > q * (1 - 1e-9)).all()
+    np.testing.assert_array_equal(own.isf(np.array([np.nan, -0.1, 1.1]), *arguments), [np.nan] * 3)
+    np.testing.assert_array_equal(wg.jit(own.isf)(q, *arguments), k)
+    ordinary = np.linspace(0.01, 0.99, 30)
+    np.testing.assert_array_equal(own.isf(ordinary, *arguments), other.isf(ordinary, *arguments))
+
+
+def test_quantiles_of_no_trials() -> None:
+    own = both("binom")[0]
+    np.testing.assert_array_equal(own.ppf(np.array([0.2, 0.9]), 0, 0.4), [0.0, 0.0])
 
 
 @each_family

@@ -81,6 +81,7 @@ def test_errors() -> None:
         (lambda: stats.gaussian_kde(data, "wide"), "bw_method must be"),
         (lambda: stats.gaussian_kde(data, weights=[1.0]), "a weight for each column"),
         (lambda: stats.gaussian_kde(data[1])(np.ones((2, 2))), "points of 1 dimensions"),
+        (lambda: stats.gaussian_kde([1.0, 2.0], weights=[-1.0, 2.0]), "the weights must be 0 or above"),
     ):
         with pytest.raises(WengertError, match=text):
             call()

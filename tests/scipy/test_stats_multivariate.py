@@ -226,6 +226,20 @@ def test_ends_of_the_degrees_of_freedom() -> None:
     assert np.isnan(own.logpdf([np.nan, 0.0, 0.0], MEAN, COV, 2.0))
 
 
+@pytest.mark.parametrize("df", [0.5, 3.0, 1e3, 1e9])
+def test_slopes_of_many_degrees_of_freedom(df: float) -> None:
+    """In both modes, and those of the series in 1 / df, which begins with the normal distribution."""
+    x, shape, n = np.array([0.3, -0.4, 1.0]), np.diag([1.0, 2.0, 0.5]), 3
+    value = lambda df: stats.multivariate_t.logpdf(x, np.zeros(3), shape, df)  # noqa: E731
+    expected = theirs.multivariate_t.logpdf(x, np.zeros(3), shape, df if df < 1e6 else np.inf)
+    np.testing.assert_allclose(value(df), expected, rtol=1e-8)
+    slope, distance = wg.grad(value)(df), np.sum(x**2 / np.diag(shape))
+    assert wg.derivative(value)(df) == pytest.approx(slope, rel=1e-12)
+    if df > 1e6:
+        leading = n * (n - 2) / 4 - n * distance / 2 + distance**2 / 4  # of the logarithm, over df
+        assert slope == pytest.approx(-leading / df**2, rel=1e-5)
+
+
 def test_distributions_made_outside_keep_their_parameters() -> None:
     """They stand for themselves in a second run, which `np.zeros` makes necessary."""
     for made, point in (

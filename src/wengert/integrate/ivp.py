@@ -12,7 +12,7 @@ from wengert.engine.boxes import concrete, constant, inside_transform
 from wengert.engine.control.scan import scan
 from wengert.engine.control.values import strong
 from wengert.engine.core.calls import advising
-from wengert.engine.core.dtypes import FLOAT64
+from wengert.engine.core.dtypes import FLOAT64, dtype_of
 from wengert.engine.core.errors import (
     ArgumentError,
     DoubtfulResultWarning,
@@ -29,7 +29,7 @@ from wengert.integrate.adjoint import states_by_adjoint
 from wengert.integrate.arguments import arguments_of, count_of
 from wengert.integrate.controlled_steps import ControlledSteps
 from wengert.integrate.events import Found, find
-from wengert.integrate.jacobians import equations_of
+from wengert.integrate.jacobians import equations_of, holomorphic
 from wengert.integrate.masses import mass_of
 from wengert.integrate.problem import (
     OPERATION,
@@ -119,8 +119,8 @@ def solve_ivp(
         steps: the number of steps of "RK4" and "leapfrog".
         jac: for "Rodas5P" and "Radau" the Jacobian of ``fun``: a function ``(t, y, *args)`` that returns an array of
             shape (n, n), or a constant one, which may be a sparse matrix; by default the derivative of ``fun``, which
-            the continuous adjoint, and derivatives of "Radau", take in any case. Of a complex state ``fun`` must be
-            holomorphic, as in SciPy.
+            the continuous adjoint, derivatives of "Radau", and transforms in the place of a constant take in any case.
+            Of a complex state ``fun`` must be holomorphic, as in SciPy.
         jac_sparsity: where the Jacobian may be other than zero, an array or a sparse matrix of shape (n, n); by default
             this follows from the program of ``fun``. Both have a row and a column for each number of a container, in
             the order of `wengert.tree.leaves`.
@@ -261,6 +261,9 @@ def _with_equations(
 ) -> Problem:
     """Return the problem with the equations of an implicit method, and with a consistent start."""
     start, y, form, plain = problem.start, problem.y, problem.form, problem.system.rhs
+    if dtype_of(y).kind == "c" and (jac is None or inside_transform()):
+        y = holomorphic(OPERATION, plain, start, y)
+        problem = problem._replace(y=y)
     weights = None if mass is None else mass_of(OPERATION, form.setting("mass", mass), y)
 
     def rhs(t: Any, y: Any) -> Any:
@@ -276,6 +279,8 @@ def _with_equations(
     equations = equations_of(
         OPERATION, system.rhs, start, y, jac, jac_sparsity, args, weights, form.container
     )
+    if jac is not None and not callable(jac) and constant(jac) is not None and inside_transform():
+        equations = equations.of(system.rhs)  # the constant does not move with what ``fun`` closes over
     system = system._replace(equations=equations)
     if weights is None:
         return problem._replace(system=system)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from wengert.engine.boxes import concrete
+from wengert.engine.control.checkpoint import stop_gradient
 from wengert.engine.core.dtypes import FLOAT64, dtype_of
 from wengert.engine.core.errors import (
     ConcreteError,
@@ -136,6 +137,22 @@ def equations_of(
     return Equations(Sparse(pattern, mass), coloured(rhs), coloured, rhs)
 
 
+def holomorphic(operation: str, rhs: Function, t: Any, y: Any) -> Any:
+    """Return a complex state, or raise an error if the right-hand side is not holomorphic in it.
+
+    Its derivative along ``i d`` must be ``i`` times the one along d, also beside the state, which may be 0.
+    """
+    places, point = np.arange(1.0, shape_of(y)[0] + 1), stop_gradient(y)
+    direction, holds = np.exp(1j * places**0.5), np.True_
+    for at in (point, point + 1e-3 * (1.0 + np.abs(point)) * np.exp(2j * places**0.5)):
+        slopes = [jvp(lambda y: rhs(t, y), (at,), (d,))[1] for d in (1j * direction, direction)]
+        gap, size = np.abs(slopes[0] - 1j * slopes[1]), np.abs(slopes[0]) + np.abs(slopes[1])
+        holds = np.logical_and(holds, np.logical_not(np.sum(gap) > 1e-8 * np.sum(size)))
+    requirement = "fun must be holomorphic in a complex y, for an implicit method"
+    hint = "take a real state of np.real(y) and np.imag(y), or an explicit method"
+    return required(operation, y, holds, requirement, "a derivative that depends on the direction", hint)
+
+
 def _with_mass(pattern: Any, mass: Mass | None) -> Any:
     """Return a pattern with the elements of a mass matrix."""
     if mass is None:
@@ -169,12 +186,12 @@ def _constant(operation: str, jac: Any, pattern: Any, mass: Mass | None) -> Equa
 
 
 def _on_pattern(pattern: Any, matrix: Any) -> Any:
-    """Return the elements of a matrix at the places of a pattern, which has all of its elements."""
-    zeros = pattern.astype(matrix.dtype)
-    zeros.data[:] = 0
-    whole = (zeros + matrix).tocsr()
-    whole.sort_indices()
-    return whole.data
+    """Return the elements of a matrix, 0 where it has none, at the places of a pattern, which has all of its places."""
+    matrix = matrix.tocoo()
+    data = np.zeros(pattern.nnz, matrix.dtype)
+    keys, rows = _rows(pattern) * pattern.shape[1] + pattern.indices, matrix.row.astype(np.int64)
+    np.add.at(data, np.searchsorted(keys, rows * pattern.shape[1] + matrix.col), matrix.data)
+    return data
 
 
 # -- patterns --------------------------------------------------------------------------------------------

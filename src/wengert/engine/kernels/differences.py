@@ -40,6 +40,10 @@ def _difference(x: Array, h: Array, order: int) -> Array:
         result = _where(is_right, result, _direct(x, end, order))
         if not order:
             result = _where(is_left & ~is_right, _left(x, h), result)
+        # For a whole h the cotangents of the reflection formula cancel, also beside two poles and between them.
+        is_turned = is_left & ~is_right & (h == np.rint(h))
+        turned = _right(_where(is_turned, 1 - x, 1.0), _where(is_turned, -h, 1.0), order)
+        result = _where(is_turned, -turned if order % 2 else turned, result)
     return result
 
 

@@ -24,6 +24,7 @@ from wengert.engine.ops.comparison import (
     isinf,
     less,
     logical_and,
+    logical_not,
     logical_or,
     not_equal,
     where,
@@ -74,13 +75,19 @@ def log_of_tail(exponent: Any) -> Any:
     return where(is_small, exponent, log1mexp(-exp(where(is_small, 0.0, exponent))))
 
 
-def from_end(z: Any, exponent: Any, density: Rule, end: float = 0.0) -> Any:
+def from_end(z: Any, exponent: Any, density: Rule, end: float = 0.0, flat: Any = None) -> Any:
     """Return a log-density that behaves like ``|z - end|^exponent``: at the end it is -+inf, with derivatives 0.
 
-    Where the exponent is 0, it is the log-density itself.
+    Where the exponent is 0, it is the log-density itself. If that is not finite there, ``flat`` is its formula for this
+    exponent, whose derivative in the exponent counts as 0, as that of `xlogy` at 0.
     """
-    is_end = logical_and(equal(z, end), not_equal(exponent, 0.0))
+    is_end, is_zero = equal(z, end), equal(exponent, 0.0)
     at_end = where(greater(exponent, 0.0), -INFINITY, INFINITY)
+    if flat is None:
+        is_infinite = logical_and(is_end, logical_not(is_zero))
+        return where(is_infinite, at_end, density(where(is_infinite, 0.5, z)))
+    is_flat = logical_and(is_end, is_zero)
+    at_end = where(is_flat, flat(where(is_flat, z, 0.5)), at_end)
     return where(is_end, at_end, density(where(is_end, 0.5, z)))
 
 

@@ -7,16 +7,19 @@ from typing import Any
 import numpy as np
 
 from wengert.engine.core.shapes import shape_of
-from wengert.engine.ops.arithmetic import ceil, floor, maximum
-from wengert.engine.ops.comparison import equal, greater, greater_equal, less_equal, where
+from wengert.engine.ops.arithmetic import ceil, floor, maximum, minimum
+from wengert.engine.ops.comparison import equal, greater, greater_equal, less, less_equal, where
 from wengert.engine.ops.conversion import stop_gradient_primitive as stop_gradient
 from wengert.engine.ops.exponential import exp, expm1, log, log1p
 from wengert.engine.ops.special.compositions import log1mexp
 from wengert.engine.ops.special.densities import log_binomial_mass, log_poisson_mass
 from wengert.engine.ops.special.discrete_quantiles import (
     binomial_quantile,
+    binomial_upper_quantile,
     negative_binomial_quantile,
+    negative_binomial_upper_quantile,
     poisson_quantile,
+    poisson_upper_quantile,
 )
 from wengert.engine.ops.special.error_and_gamma import lgamma
 from wengert.engine.ops.special.gammas import betainc, betaincc, gammainc, gammaincc
@@ -93,6 +96,7 @@ binom = Discrete(
     cdf=lambda k, n, p: betaincc(k + 1.0, stop_gradient(n) - k, p),
     sf=lambda k, n, p: betainc(k + 1.0, stop_gradient(n) - k, p),
     ppf=binomial_quantile,
+    isf=binomial_upper_quantile,
     mean=lambda n, p: stop_gradient(n) * p,
     var=lambda n, p: stop_gradient(n) * p * (1.0 - p),
     entropy=_binomial_entropy,
@@ -108,6 +112,7 @@ poisson = Discrete(
     cdf=lambda k, mu: gammaincc(k + 1.0, mu),
     sf=lambda k, mu: gammainc(k + 1.0, mu),
     ppf=poisson_quantile,
+    isf=poisson_upper_quantile,
     mean=lambda mu: mu,
     var=lambda mu: mu,
     entropy=lambda mu: entr(mu) + mu + _mean_log_factorial(mu, lambda s: -_column(mu) * s),
@@ -118,6 +123,13 @@ def _geometric_quantile(q: Any, p: Any) -> Any:
     k = maximum(ceil(log1p(-q) / log1p(-p)), 1.0)
     before = -expm1((k - 1.0) * log1p(-p))
     return where(greater_equal(before, q), maximum(k - 1.0, 1.0), k)
+
+
+def _geometric_upper_quantile(q: Any, p: Any) -> Any:
+    tail = minimum(q, 0.5)
+    k = maximum(ceil(log(tail) / log1p(-p)), 1.0)
+    k = where(less_equal(exp((k - 1.0) * log1p(-p)), tail), maximum(k - 1.0, 1.0), k)
+    return where(less(q, 0.5), k, _geometric_quantile(1.0 - maximum(q, 0.5), p))
 
 
 geom = Discrete(
@@ -133,6 +145,7 @@ geom = Discrete(
     logcdf=lambda k, p: log1mexp(k * log1p(-p)),
     logsf=lambda k, p: k * log1p(-p),
     ppf=_geometric_quantile,
+    isf=_geometric_upper_quantile,
     mean=lambda p: 1.0 / p,
     var=lambda p: (1.0 - p) / (p * p),
     entropy=lambda p: (entr(p) + entr(1.0 - p)) / p,
@@ -162,6 +175,7 @@ nbinom = Discrete(
     cdf=lambda k, n, p: betainc(n, k + 1.0, p),
     sf=lambda k, n, p: betaincc(n, k + 1.0, p),
     ppf=negative_binomial_quantile,
+    isf=negative_binomial_upper_quantile,
     mean=lambda n, p: n * (1.0 - p) / p,
     var=lambda n, p: n * (1.0 - p) / (p * p),
     entropy=_negative_binomial_entropy,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from wengert.engine.ops.comparison import greater, isinf, where
+from wengert.engine.ops.comparison import greater, isinf, less, logical_or, where
 from wengert.engine.ops.exponential import log, log1p
 from wengert.engine.ops.special.densities import (
     log_beta_density,
@@ -38,7 +38,7 @@ gamma = Continuous(
     shapes=("a",),
     support=(0.0, INFINITY),
     inside=1.0,
-    logpdf=lambda z, a: from_end(z, a - 1.0, lambda z: log_gamma_density(a, z) - log(z)),
+    logpdf=lambda z, a: from_end(z, a - 1.0, lambda z: log_gamma_density(a, z) - log(z), flat=lambda z: -z),
     cdf=lambda z, a: gammainc(a, z),
     sf=lambda z, a: gammaincc(a, z),
     ppf=lambda q, a: gammaincinv(a, q),
@@ -54,13 +54,18 @@ def _invgamma_variance(a: Any) -> Any:
     return where(greater(a, 2.0), 1.0 / ((b - 1.0) ** 2 * (b - 2.0)), INFINITY)
 
 
+def _invgamma_log_density(z: Any, a: Any) -> Any:
+    z = where(less(z, 1e-308), 0.0, z)  # 1 / z overflows, and the logarithm is below -1e308
+    return from_end(z, 1.0, lambda z: log_gamma_density(a, 1.0 / z) - log(z))
+
+
 invgamma = Continuous(
     "invgamma",
     "The inverse gamma distribution, of ``1 / Y`` for a gamma variable Y, with a > 0.",
     shapes=("a",),
     support=(0.0, INFINITY),
     inside=1.0,
-    logpdf=lambda z, a: from_end(z, 1.0, lambda z: log_gamma_density(a, 1.0 / z) - log(z)),
+    logpdf=_invgamma_log_density,
     cdf=lambda z, a: gammaincc(a, 1.0 / z),
     sf=lambda z, a: gammainc(a, 1.0 / z),
     ppf=lambda q, a: 1.0 / gammainccinv(a, q),
@@ -73,7 +78,11 @@ invgamma = Continuous(
 
 def _chi2_log_density(z: Any, df: Any) -> Any:
     a = 0.5 * df
-    return from_end(z, a - 1.0, lambda z: log_gamma_density(a, 0.5 * z) - log(z))
+
+    def density(z: Any) -> Any:
+        return log_gamma_density(a, 0.5 * z) - log(z)
+
+    return from_end(z, a - 1.0, density, flat=lambda z: -0.5 * z - math.log(2))
 
 
 chi2 = Continuous(
@@ -97,7 +106,10 @@ def _beta_log_density(z: Any, a: Any, b: Any) -> Any:
     def density(z: Any) -> Any:
         return log_beta_density(a, b, z, 1.0 - z) - log(z) - log1p(-z)
 
-    return from_end(z, a - 1.0, lambda z: from_end(z, b - 1.0, density, 1.0))
+    def from_one(z: Any) -> Any:
+        return from_end(z, b - 1.0, density, 1.0, lambda z: log(a) + (a - 1.0) * log(z))
+
+    return from_end(z, a - 1.0, from_one, 0.0, lambda z: log(b) + (b - 1.0) * log1p(-z))
 
 
 def _beta_entropy(a: Any, b: Any) -> Any:
@@ -125,6 +137,11 @@ beta = Continuous(
 # -- ratios: f and t -------------------------------------------------------------------------------------
 
 
+def _share(x: Any, y: Any, n: Any, m: Any) -> Any:
+    """Return ``x / (x + y)``; NaN of an infinite number of degrees of freedom, as in SciPy."""
+    return where(logical_or(isinf(n), isinf(m)), math.nan, x / (x + y))
+
+
 def _f_mean(n: Any, m: Any) -> Any:
     m = where(greater(m, 2.0), m, 2.0)
     return m / (m - 2.0)
@@ -147,9 +164,14 @@ f = Continuous(
     shapes=("dfn", "dfd"),
     support=(0.0, INFINITY),
     inside=1.0,
-    logpdf=lambda z, n, m: from_end(z, 0.5 * n - 1.0, lambda z: log_f_density(z, n, m)),
-    cdf=lambda z, n, m: betainc(0.5 * n, 0.5 * m, n * z / (m + n * z)),
-    sf=lambda z, n, m: betainc(0.5 * m, 0.5 * n, m / (m + n * z)),
+    logpdf=lambda z, n, m: from_end(
+        z,
+        0.5 * n - 1.0,
+        lambda z: log_f_density(z, n, m),
+        flat=lambda z: -(1.0 + 0.5 * m) * log1p(2.0 * z / m),
+    ),
+    cdf=lambda z, n, m: betainc(0.5 * n, 0.5 * m, _share(n * z, m, n, m)),
+    sf=lambda z, n, m: betainc(0.5 * m, 0.5 * n, _share(m, n * z, n, m)),
     ppf=f_quantile,
     isf=f_upper_quantile,
     mean=_f_mean,

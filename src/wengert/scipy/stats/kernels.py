@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.engine.array.substitutes import substitutes
+from wengert.engine.boxes import concrete
 from wengert.engine.core.errors import ArgumentError, ShapeError, UnsupportedError, message
 from wengert.engine.core.shapes import shape_of, size
 from wengert.engine.ir.types import show
@@ -57,6 +58,9 @@ class gaussian_kde:  # noqa: N801
         if shape_of(weights) != (self.n,):
             requirement = "a weight for each column of the data is required"
             raise ShapeError(message("gaussian_kde", requirement, show(weights)))
+        plain = concrete(weights)
+        if plain is not None and not np.all(np.asarray(plain) >= 0):
+            raise ArgumentError(message("gaussian_kde", "the weights must be 0 or above", show(weights)))
         self.weights: Any = weights / np.sum(weights)
         self.neff: Any = 1.0 / np.sum(self.weights**2)
         self._bandwidth: Any = None

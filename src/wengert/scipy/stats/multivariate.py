@@ -29,7 +29,7 @@ from wengert.engine.ops.comparison import (
 from wengert.engine.ops.conversion import stop_gradient_primitive as stop_gradient
 from wengert.engine.ops.exponential import exp, log, log1p, sqrt
 from wengert.engine.ops.linalg import square
-from wengert.engine.ops.special.densities import log_poisson_mass
+from wengert.engine.ops.special.densities import log_half_step, log_poisson_mass
 from wengert.engine.ops.special.discrete_quantiles import binomial_quantile
 from wengert.engine.ops.special.error_and_gamma import digamma, lgamma
 from wengert.engine.ops.special.quantiles import gammaincinv
@@ -308,7 +308,10 @@ class MultivariateT(Multivariate):
         is_normal = isinf(df)
         df = where(logical_or(is_normal, ~is_allowed), 1.0, df)
         half = 0.5 * (df + count)
-        constant = lgamma(half) - lgamma(0.5 * df) - 0.5 * count * log(math.pi * df)
+        # ln gamma(half) - ln gamma(df / 2) by steps of 1/2, which do not cancel for many degrees of freedom.
+        steps = np.arange(count)
+        rise = np.sum(log_half_step(0.5 * (df + steps)) + 0.5 * log1p(steps / df))
+        constant = rise - 0.5 * count * LOG_TWO_PI
         value = constant - 0.5 * logarithm - half * log1p(distance / df)
         normal = -0.5 * (rank * LOG_TWO_PI + logarithm + distance)
         return _squeezed(only_if(is_allowed, where(is_normal, normal, value)))

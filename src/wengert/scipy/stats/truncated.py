@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert.engine.ops.comparison import greater, isfinite, less, where
+from wengert.engine.ops.comparison import equal, greater, isfinite, less, where
 from wengert.engine.ops.exponential import exp, log, log1p, logaddexp
 from wengert.engine.ops.special.compositions import log1mexp
 from wengert.engine.ops.special.inverse_error import ndtri_exp
 from wengert.engine.ops.special.scipy_functions import log_ndtr, ndtr
-from wengert.scipy.stats.base import Continuous
+from wengert.scipy.stats.base import INFINITY, Continuous
 from wengert.scipy.stats.elementary import LOG_TWO_PI
 
 
@@ -19,7 +19,8 @@ def _log_mass(a: Any, b: Any) -> Any:
     low, high = where(is_right, -b, a), where(is_right, -a, b)
     is_tail = less(high, 0.0)
     below, above = log_ndtr(where(is_tail, low, -2.0)), log_ndtr(where(is_tail, high, -1.0))
-    tail = above + log1mexp(below - above)
+    is_gone = equal(above, -INFINITY)
+    tail = above + log1mexp(where(is_gone, -1.0, below - above))
     centre = log1p(-ndtr(where(is_tail, -1.0, low)) - ndtr(where(is_tail, -1.0, -high)))
     return where(is_tail, tail, centre)
 

@@ -45,6 +45,9 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
         f"_spherical_{kind}n{suffix}": (np.array([0, 1, 2, 5]), X) for kind in "jyik" for suffix in ("", "_d")
     },
     "voigt_profile": (X, ORDERS, X[::-1].copy()),
+    **dict.fromkeys(("ellipkinc", "ellipeinc", "ellipj", "elliprc"), (ORDERS, X)),
+    **dict.fromkeys(("elliprd", "elliprf", "elliprg"), (ORDERS, 2.0, X)),
+    "elliprj": (ORDERS, 2.0, 1.5, X),
     "eval_jacobi": (np.array([0, 1, 2, 3]), 1.5, 0.5, X),
     "eval_gegenbauer": (np.array([0, 1, 2, 3]), 1.5, X),
     "eval_genlaguerre": (np.array([0, 1, 2, 3]), 1.5, X),
@@ -54,7 +57,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     },
 }
 #: Their results are complex: tests of their own.
-OF_COMPLEX = {"_lambertw", "wofz"}
+OF_COMPLEX = {"_lambertw", "wofz", "hankel1", "hankel1e", "hankel2", "hankel2e"}
 NAMES = sorted(
     name for name in BY_NAME if isinstance(getattr(_ufuncs, name, None), np.ufunc) and name not in OF_COMPLEX
 )

@@ -31,7 +31,12 @@ def _evaluate(*operands: Any, discrete: bool) -> Any:
     dtype = _type(*map(type_of, operands), discrete=discrete).dtype
     wide = np.result_type(dtype, FLOAT64)  # LAPACK's
     a, b, q, r, e, s = (np.asarray(x, wide) for x in operands)
-    return np.vectorize(solve, [dtype], signature=signature)(a, b, _hermitian(q), _hermitian(r), e, s)
+
+    def solved(a: Any, b: Any, q: Any, r: Any, e: Any, s: Any) -> Any:
+        # SciPy's balanced equations (1.17) miss the scales of e: it fails, or returns what is no solution.
+        return solve(a, b, q, r, e, s, balanced=np.array_equal(e, np.eye(len(e))))
+
+    return np.vectorize(solved, [dtype], signature=signature)(a, b, _hermitian(q), _hermitian(r), e, s)
 
 
 def _hermitian(matrix: Any) -> Any:
@@ -83,7 +88,7 @@ riccati = primitive(
     batch=batch_elementwise,
     lowering=OnHost("SciPy solves it"),
     source=lambda *x, discrete: (
-        f"scipy.linalg.solve_{'discrete' if discrete else 'continuous'}_are({', '.join(x)})"
+        f"scipy.linalg.solve_{'discrete' if discrete else 'continuous'}_are({', '.join(x)}, balanced=False)"
     ),
     samples=None,
 )

@@ -21,14 +21,15 @@ from wengert.engine.core.errors import ArgumentError, DtypeError, UnsupportedErr
 from wengert.engine.core.shapes import broadcast
 from wengert.engine.ir.types import TensorType, promote, show, type_of
 from wengert.engine.nest.lowering import OnHost
-from wengert.engine.ops.arithmetic import floor, multiply_no_nan
-from wengert.engine.ops.comparison import equal, less, where
-from wengert.engine.ops.complex import as_complex, draw_complex, real
+from wengert.engine.ops.arithmetic import floor, multiply_no_nan, size_to_compare
+from wengert.engine.ops.comparison import equal, less, logical_and, where
+from wengert.engine.ops.complex import as_complex, draw_complex, imag, real
 from wengert.engine.ops.conversion import cast
 from wengert.engine.ops.elementwise import batch_elementwise
-from wengert.engine.ops.exponential import exp, log, log1p
+from wengert.engine.ops.exponential import exp
+from wengert.engine.ops.special.elliptic import log_over
 from wengert.engine.ops.special.scipy_ufuncs import BY_NAME, COMPLEX, scipys
-from wengert.engine.ops.trigonometric import sin
+from wengert.engine.ops.trigonometric import cos, sin
 from wengert.engine.primitive import Draw, Explicit, Primitive, primitive
 
 
@@ -136,11 +137,14 @@ def _trigamma(z: Any) -> Any:
     return where(is_left, (math.pi / sin(turned)) ** 2 - total, total)
 
 
-def _log_over(z: Any) -> Any:
-    """Return ``log(z) / (1 - z)``, -1 at 1."""
-    is_one, is_near = equal(z, 1.0), less(0.5, real(z))
-    logarithm = where(is_near, log1p(where(is_near, z, 1.0) - 1.0), log(where(is_near, 1.0, z)))
-    return where(is_one, -1.0, logarithm / where(is_one, 1.0, 1.0 - z))
+def _rgamma_slope(out: Any, z: Any) -> Any:
+    """Return the derivative of 1 / gamma, at its zeros and close to them by reflection, as psi has poles there."""
+    is_near = logical_and(less(real(z), 0.5), less(size_to_compare(imag(z)), 1.0))
+    near, away = where(is_near, z, 0.0), where(is_near, 1.0, z)
+    angle = math.pi * (near - 2.0 * floor(0.5 * real(near)))
+    factor = exp(_next("loggamma", 1.0 - near))
+    mirrored = factor * (cos(angle) - _next("psi", 1.0 - near) * sin(angle) / math.pi)
+    return where(is_near, mirrored, -where(is_near, 0.0, out) * _next("psi", away))
 
 
 def _cylinder(name: str, before: float, after: float, more: Any = 0.0) -> Slope:
@@ -165,9 +169,9 @@ _SLOPES: dict[str, Slope] = {
     "expi": lambda out, z: exp(z) / z,
     "gamma": lambda out, z: out * _next("psi", z),
     "loggamma": lambda out, z: _next("psi", z),
-    "rgamma": lambda out, z: -out * _next("psi", z),
+    "rgamma": _rgamma_slope,
     "psi": lambda out, z: _trigamma(z),
-    "spence": lambda out, z: _log_over(z),
+    "spence": lambda out, z: log_over(z, less(size_to_compare(z - 1.0), 0.1)),
     "wrightomega": lambda out, z: out / (1 + out),
     "hyp0f1": lambda out, v, z: _next("hyp0f1", z, v + 1.0) / v,
     "hyp1f1": lambda out, a, b, z: a / b * _next("hyp1f1", z, a + 1.0, b + 1.0),
@@ -216,8 +220,10 @@ def _tangent(primals: Any, tangents: Any, out: Any, function: str) -> Any:
         raise UnsupportedError(message(f"scipy.special.{function}", requirement, show(*primals), hint))
     if tangents[3] is None:
         return None
+    z = primals[3]
+    z = np.complex128(z) if isinstance(z, complex) else z  # Python's raises an error for a division by 0
     with np.errstate(all="ignore"):
-        return multiply_no_nan(tangents[3], _SLOPES[function](out, *primals[:count], primals[3]))
+        return multiply_no_nan(tangents[3], _SLOPES[function](out, *primals[:count], z))
 
 
 def _drawn(draw: Draw) -> tuple[tuple[Any, ...], dict[str, Any]]:

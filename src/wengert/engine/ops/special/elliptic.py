@@ -12,10 +12,10 @@ from typing import Any
 
 from wengert.engine.kernels import carlson as kernels
 from wengert.engine.nest.lowering import OnHost
-from wengert.engine.ops.arithmetic import floor
-from wengert.engine.ops.comparison import equal, isfinite, less, where
+from wengert.engine.ops.arithmetic import floor, size_to_compare
+from wengert.engine.ops.comparison import equal, isfinite, less, logical_not, where
 from wengert.engine.ops.elementwise import elementwise
-from wengert.engine.ops.exponential import exp, log, log1p, sqrt
+from wengert.engine.ops.exponential import exp, log, sqrt
 from wengert.engine.ops.special.error_and_gamma import digamma, lgamma
 from wengert.engine.ops.special.scipy_functions import ellipe, ellipe_slope, ellipk_slope
 from wengert.engine.ops.special.scipy_ufuncs import BY_NAME, stated
@@ -85,7 +85,7 @@ def _incomplete(phi: Any, m: Any, kind: str) -> Any:
     square = 1.0 - m * s * s
     place = 1 if kind == "f" else 2
     inner = 0.5 * s**3 * _integral((c * c, square, 0.0 * square + 1.0), (0.5, 0.5, 0.5), place)
-    has_turns = ~equal(turns, 0.0)
+    has_turns = logical_not(equal(turns, 0.0))  # which may be a bool of Python's
     m = where(has_turns, m, 0.5)
     whole = 4.0 * turns * (ellipk_slope(m) if kind == "f" else -ellipe_slope(m))
     return where(equal(s, 0.0), 0.0, inner) + where(has_turns, whole, 0.0)
@@ -155,33 +155,46 @@ BY_NAME["ellipj"] = lambda u, m: tuple(function(u, m) for function in _jacobis)
 # -- Kelvin's and other functions ------------------------------------------------------------------------
 
 
-def _kelvin(first: str, second: str, limit: float, singular: Sequence[Sequence[Point]]) -> None:
+def _series_over(x: Any, value: Any, odd: int) -> Any:
+    """Return ``ber'(x) / x``, or ``bei'(x) / x`` (odd = 1), up to 1 by the power series, for exact derivatives."""
+    is_near = less(size_to_compare(x), 1.0)
+    near, away = where(is_near, x, 0.0), where(is_near, 1.0, x)
+    square = near * near
+    fourth, series = square * square, 0.0
+    for k in range(7, -odd, -1):
+        degree = 4 * k + 2 * odd
+        series = series * fourth + (-1) ** k * degree / (2.0**degree * math.factorial(degree // 2) ** 2)
+    return where(is_near, series if odd else series * square, value / away)
+
+
+def _over(x: Any, value: Any, odd: int) -> Any:
+    """Return a value over x, -inf at 0."""
+    is_zero = equal(x, 0.0)
+    return where(is_zero, -math.inf, value / where(is_zero, 1.0, x))
+
+
+def _kelvin(first: str, second: str, over: Any, singular: Sequence[Sequence[Point]]) -> None:
     """State a pair of functions, real and imaginary part of w with ``w'' = i w - w' / x``, and their derivatives.
 
     Args:
         first: the name of the real part.
         second: the name of the imaginary part.
-        limit: of the slope of the imaginary part over x, at 0.
+        over: the quotient of a slope and x, of the real part (0) or the imaginary one (1).
         singular: for each function where its slope is not finite.
     """
     slopes = f"{first}p", f"{second}p"
-
-    def over(value: Any, x: Any, at_zero: float) -> Any:
-        return where(equal(x, 0.0), at_zero, value / where(equal(x, 0.0), 1.0, x))
-
-    at_zero = 0.0 if limit else -math.inf
     rules: dict[str, Any] = {
         first: lambda out, x: BY_NAME[slopes[0]](x),
         second: lambda out, x: BY_NAME[slopes[1]](x),
-        slopes[0]: lambda out, x: -BY_NAME[second](x) - over(out, x, at_zero),
-        slopes[1]: lambda out, x: BY_NAME[first](x) - over(out, x, limit),
+        slopes[0]: lambda out, x: -BY_NAME[second](x) - over(x, out, 0),
+        slopes[1]: lambda out, x: BY_NAME[first](x) - over(x, out, 1),
     }
     for (name, rule), points in zip(rules.items(), singular, strict=True):
         stated(name, rule, doc=f"Kelvin's function {name}", singular=points)
 
 
-_kelvin("ber", "bei", 0.5, [()] * 4)
-_kelvin("ker", "kei", 0.0, [[(0.0,)], [(-1.0,)], [(0.0,)], [(0.0,)]])
+_kelvin("ber", "bei", _series_over, [()] * 4)
+_kelvin("ker", "kei", _over, [[(0.0,)], [(-1.0,)], [(0.0,)], [(0.0,)]])
 
 
 def _reciprocal_slope(out: Any, x: Any) -> Any:
@@ -193,10 +206,17 @@ def _reciprocal_slope(out: Any, x: Any) -> Any:
     return where(is_left, mirrored, where(isfinite(right), -out * digamma(right), 0.0))
 
 
+def log_over(z: Any, is_near: Any) -> Any:
+    """Return ``log(z) / (1 - z)``, near 1 by the power series, whose derivatives are exact there."""
+    w, series = where(is_near, z, 1.0) - 1.0, 0.0
+    for k in range(24, 0, -1):
+        series = series * -w - 1.0 / k
+    away = where(is_near, 2.0, z)
+    return where(is_near, series, log(away) / (1.0 - away))
+
+
 def _dilogarithm_slope(out: Any, z: Any) -> Any:
-    is_one, is_near = equal(z, 1.0), less(0.5, z)
-    logarithm = where(is_near, log1p(where(is_near, z, 1.0) - 1.0), log(where(is_near, 1.0, z)))
-    return where(is_one, -1.0, logarithm / where(is_one, 1.0, 1.0 - z))
+    return log_over(z, less(size_to_compare(z - 1.0), 0.1))
 
 
 stated("rgamma", _reciprocal_slope, doc="1 / gamma(x)")

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.engine.ops.arithmetic import floor, square
-from wengert.engine.ops.comparison import equal, less, logical_or, where
+from wengert.engine.ops.arithmetic import floor, size_to_compare, square
+from wengert.engine.ops.comparison import equal, less, logical_and, logical_not, logical_or, where
 from wengert.engine.ops.exponential import exp
 from wengert.engine.ops.special.densities import log_binomial_mass, log_poisson_mass, log_student_density
 from wengert.engine.ops.special.differences import digamma_difference
@@ -34,10 +34,45 @@ gamma = stated(
     doc="the gamma function, (x - 1)! of a whole number",
     singular=_POLES,
 )
+
+
+def _is_near_pole(x: Any) -> Any:
+    return logical_and(less(x, 0.5), less(size_to_compare(x - floor(x + 0.5)), 0.05))
+
+
+def _beside_zero(x: Any, tops: list[Any]) -> tuple[Any, Any]:
+    """Return whether x, but no top, is near a pole of gamma, and ``prod gamma(tops)`` times the slope of 1 / gamma."""
+    is_near = _is_near_pole(x)
+    for top in tops:
+        is_near = logical_and(is_near, logical_not(_is_near_pole(top)))
+    x, size, sign = where(is_near, x, 0.0), 0.0, 1.0
+    for top in tops:
+        top = where(is_near, top, 1.0)
+        below = floor(where(less(top, 0.0), top, 0.0))
+        size, sign = size + lgamma(top), sign * (1.0 - 2.0 * (below - 2.0 * floor(0.5 * below)))
+    angle = math.pi * (x - 2.0 * floor(0.5 * x))
+    turned = cos(angle) - digamma(1.0 - x) * sin(angle) / math.pi
+    return is_near, sign * exp(size + lgamma(1.0 - x)) * turned
+
+
+def _beta_slope_in_first(out: Any, a: Any, b: Any) -> Any:
+    """Return the slope of beta in a, also where a + b is a pole of gamma, so that beta is 0."""
+    is_near, rise = _beside_zero(1.0 * a + b, [a, b])
+    away = digamma_difference(where(is_near, 1.0, a), where(is_near, 1.0, b), order=0)
+    return where(is_near, rise + out * digamma(where(is_near, a, 1.0)), -out * away)
+
+
+def _poch_slope_in_first(out: Any, z: Any, m: Any) -> Any:
+    """Return the slope of poch in z, also where z is a pole of gamma, so that poch is 0."""
+    is_near, rise = _beside_zero(1.0 * z, [1.0 * z + m])
+    away = digamma_difference(where(is_near, 1.0, z), where(is_near, 1.0, m), order=0)
+    return where(is_near, rise + out * digamma(where(is_near, z + m, 1.0)), out * away)
+
+
 beta = stated(
     "beta",
-    lambda out, a, b: -out * digamma_difference(a, b, order=0),
-    lambda out, a, b: -out * digamma_difference(b, a, order=0),
+    _beta_slope_in_first,
+    lambda out, a, b: _beta_slope_in_first(out, b, a),
     doc="gamma(a) gamma(b) / gamma(a + b)",
 )
 betaln = stated(
@@ -187,7 +222,7 @@ for _sign, _name in ((1.0, "gdtr"), (-1.0, "gdtrc")):
 
 poch = stated(
     "poch",
-    lambda out, z, m: out * digamma_difference(z, m, order=0),
+    _poch_slope_in_first,
     lambda out, z, m: out * digamma(z + m),
     doc="the rising factorial gamma(z + m) / gamma(z)",
 )
