@@ -157,12 +157,21 @@ class Lists:
                 )
             self._may_grow = may_grow
         elif depth == 0 and self._chance(0.2):
-            self._write(level, "for v in out:")
-            self._write(level + 1, "t = t * 0.7 + v * v")
+            self._through(level, counters)
         elif self._is_open and self._chance(0.15):
             self._while(level, counters)
         else:
             self._write(level, self._simple(counters))
+
+    def _through(self, level: int, counters: list[str]) -> None:
+        """Write a loop through a list, which may become longer meanwhile."""
+        kinds = "v in out", "j, v in enumerate(out)", "v, w in zip(out, [*other] * 4)", "v in reversed(out)"
+        self._write(level, f"for {self._pick(kinds[0], *kinds)}:")
+        self._write(level + 1, "t = t * 0.7 + v * v")
+        if self._is_open and self._chance(0.3):
+            test = self._pick("len(out) < 12", f"len(out) < 12 and {self._condition(counters)}")
+            self._write(level + 1, f"if {test}:")
+            self._write(level + 2, f"out.append({self._float(counters)})")
 
     def _while(self, level: int, counters: list[str]) -> None:
         """Write a loop that a list's length ends."""

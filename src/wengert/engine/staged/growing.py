@@ -20,7 +20,7 @@ from wengert.engine.ops.shape import slice_
 from wengert.engine.staged.aliases import hold, is_outside, is_seen
 from wengert.engine.staged.counted import COUNTER, limit, limits
 from wengert.engine.staged.exchanged import refusal
-from wengert.engine.staged.grown import Grown, Held
+from wengert.engine.staged.grown import Grown, Held, keeps_length
 from wengert.engine.staged.objects import DICT, LIST, parts_of, visited
 from wengert.engine.staged.raising import keep_strict
 from wengert.engine.staged.regions import FLOW, GrowthError, grows, has_no_axes, without_axes
@@ -100,6 +100,12 @@ def _check_inside(container: Any) -> None:
         raise refusal("list", "a list from outside of the function grows as only a run knows", hint=_HINT)
 
 
+def _check_passed(container: Any) -> None:
+    """Refuse a list that a ``for`` statement goes through, which would not come to what stands for it."""
+    if FLOW.passed and any(item is container for item in visited(FLOW.passed)):
+        raise keeps_length()
+
+
 def is_of_block(problem: GrowthError) -> bool:
     """Return whether something may stand for a list that a block makes longer: no block around has met it before."""
     container = problem.container
@@ -119,6 +125,7 @@ def stand_for(problem: GrowthError, functions: Sequence[FunctionType]) -> None:
         raise problem
     assert kind is not None
     _check_inside(container)
+    _check_passed(container)
     stand = Grown(kind, _TOOLS)
     array = packed([*container], kind) if container else None
     stand.held = Held.of(array, len(container))
@@ -181,6 +188,7 @@ class GrowingList:
         """Put the stand-in in the place of the list."""
         if self.stand is self.container:
             return
+        _check_passed(self.container)
         self._holders = _holders(self.container, functions)
         self._show(self.stand)
         if self.is_open and is_seen([self.container]):  # no variable shows the list after the loop

@@ -313,6 +313,11 @@ def _as_array(value: Any) -> Any:
     return value.as_array() if type(value) is Grown else value
 
 
+def keeps_length() -> Exception:
+    """Return the error of a list that changes its length while a ``for`` statement goes through it."""
+    return refusal("list", "a list keeps its length while a for statement goes through it")
+
+
 def _refused(operation: str) -> Exception:
     requirement = (
         "a list whose length only a run knows is read and written by index, appended to, popped from, summed, "

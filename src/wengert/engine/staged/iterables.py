@@ -23,9 +23,9 @@ from wengert.engine.ops.comparison import where
 from wengert.engine.ops.conversion import python_number
 from wengert.engine.staged.branches import both_hold, choice, either_holds, negation, truth
 from wengert.engine.staged.counted import BEYOND, interval, limit
-from wengert.engine.staged.grown import Grown
+from wengert.engine.staged.grown import Grown, Held, keeps_length
 from wengert.engine.staged.raising import run
-from wengert.engine.staged.regions import GrowthError, Region
+from wengert.engine.staged.regions import GrowthError, Region, going_through
 from wengert.engine.staged.subscripts import item as element
 from wengert.engine.transforms.math_errors import checked, guarded
 
@@ -41,11 +41,22 @@ class Rows:
     Args:
         length: the number of elements; a box where only a run knows it.
         element: returns the element of a number.
+        lists: from which the elements come.
     """
 
-    def __init__(self, length: Any, element: Callable[[Any], Any]) -> None:
+    def __init__(self, length: Any, element: Callable[[Any], Any], *lists: Any) -> None:
         self.length = length
         self.element = element
+        self.lists = lists
+        self._befores = [_extent(one) for one in lists]
+
+    def check(self) -> None:
+        """Refuse a list that has become longer or shorter: Python would come to its present end."""
+        for one, before in zip(self.lists, self._befores, strict=True):
+            now = _extent(one)
+            is_same = now.is_as_long_as(before) if isinstance(now, Held) else now == before
+            if not is_same:
+                raise keeps_length()
 
     def __iter__(self) -> Iterator[Any]:
         if isinstance(self.length, Box):
@@ -55,6 +66,11 @@ class Rows:
 
     def __len__(self) -> int:
         return len(list(iter(self))) if isinstance(self.length, Box) else self.length
+
+
+def _extent(items: Any) -> Any:
+    """Return what tells the length of a list from that of another moment."""
+    return items.held if type(items) is Grown else len(items)
 
 
 def is_unknown(value: Any) -> bool:
@@ -67,14 +83,14 @@ def rows_of(iterable: Any) -> Rows | None:
     if isinstance(iterable, Rows):
         return iterable
     if type(iterable) is Grown:
-        return Rows(iterable.length(), lambda k: iterable[k])
+        return Rows(iterable.length(), lambda k: iterable[k], iterable)
     if type(iterable) is range:
         return Rows(len(iterable), lambda k: iterable.start + k * iterable.step)
     if isinstance(iterable, Unsized):
         selected: Any = iterable
         return Rows(selected.shape[0], lambda k: selected[k])
     if _is_array(iterable):
-        return Rows(len(iterable), lambda k: element(iterable, k))
+        return Rows(len(iterable), lambda k: element(iterable, k), iterable)
     if isinstance(iterable, _ARRAYS) and shape_of(iterable):
         array = boxed(iterable) if dtype_of(iterable).kind in "biufc" else iterable
         return Rows(len(array), lambda k: array[k])
@@ -120,7 +136,8 @@ def _zipped(*iterables: Any, strict: bool = False) -> Any:
         if strict and len(set(lengths)) > 1:
             return zip(*iterables, strict=True)
         shortest = min(lengths)
-    return Rows(shortest, lambda k: tuple(row.element(k) for row in found))
+    lists = [one for row in found for one in row.lists]
+    return Rows(shortest, lambda k: tuple(row.element(k) for row in found), *lists)
 
 
 def _is_array(items: Any) -> bool:
@@ -137,14 +154,14 @@ def _enumerated(iterable: Any, start: Any = 0) -> Any:
     if rows is None:
         return enumerate(iterable, start)
     start = _whole(start)
-    return Rows(rows.length, lambda k: (start + k, rows.element(k)))
+    return Rows(rows.length, lambda k: (start + k, rows.element(k)), *rows.lists)
 
 
 def _reversed(iterable: Any) -> Any:
     rows = rows_of(iterable) if _is_followed(iterable) else None
     if rows is None:
         return reversed(iterable)
-    return Rows(rows.length, lambda k: rows.element(rows.length - 1 - k))
+    return Rows(rows.length, lambda k: rows.element(rows.length - 1 - k), *rows.lists)
 
 
 def _least(*values: Any, **options: Any) -> Any:
@@ -276,19 +293,34 @@ def fold(
         test: which of its items count; None for all.
         element: returns the value of an item.
     """
-    if users is builtins.sum:
-        total: Any = 0
-        for item in items():
-            holds = test is None or truth(run(test, item))
-            total = choice(
-                holds, lambda item=item, total=total: total + run(element, item), lambda total=total: total
-            )
-        return total
-    if users not in (builtins.any, builtins.all):
+    if users not in (builtins.any, builtins.all, builtins.sum):
         return users(whole())
+    given = items()
+    rows = given if isinstance(given, Rows) else None
+    with going_through(*((given,) if rows is None else rows.lists)):
+        found = (_total if users is builtins.sum else _settles)(users, given, test, element)
+    if rows is not None:
+        rows.check()
+    return found
+
+
+_Of = Callable[[Any], Any]
+
+
+def _total(_: Any, items: Any, test: _Of | None, element: _Of) -> Any:
+    total: Any = 0
+    for item in items:
+        holds = test is None or truth(run(test, item))
+        total = choice(
+            holds, lambda item=item, total=total: total + run(element, item), lambda total=total: total
+        )
+    return total
+
+
+def _settles(users: Any, items: Any, test: _Of | None, element: _Of) -> Any:
     ends = users is builtins.any
     found: Any = False
-    for item in items():
+    for item in items:
 
         def next_one(item: Any = item) -> Any:
             def holds() -> Any:

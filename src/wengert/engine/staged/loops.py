@@ -47,6 +47,7 @@ from wengert.engine.staged.regions import (
     Region,
     Variable,
     assuming,
+    going_through,
     grows,
     key_of,
     put,
@@ -80,16 +81,16 @@ def for_(iterable: Any, body: Callable[[Any], None], state: Any, info: Any, exit
     """
     rows = rows_of(iterable)
     if rows is None:
-        _for_others(iterable, body, state, info, exits)
+        with going_through(iterable):
+            _for_others(iterable, body, state, info, exits)
         return
     loop = _For(rows, body, state, info, exits)
-    before = iterable.held if type(iterable) is Grown else None
-    if isinstance(rows.length, Box):
-        loop.stage(0)
-    else:
-        loop.carry_out(rows.length)
-    if before is not None and not iterable.held.is_as_long_as(before):
-        raise refusal("list", "a list keeps its length while a for statement goes through it")
+    with going_through(*rows.lists):
+        if isinstance(rows.length, Box):
+            loop.stage(0)
+        else:
+            loop.carry_out(rows.length)
+    rows.check()
 
 
 def _for_others(iterable: Any, body: Callable[[Any], None], state: Any, info: Any, exits: Any) -> None:

@@ -37,6 +37,8 @@ _OF_CLASSES = ("__dict__", "__weakref__", "__doc__", "__module__", "__annotation
 _SEQUENCES = (deque, bytearray)
 #: Iterators that go on in others, which are compared.
 _ADAPTERS = (zip, map, filter, enumerate)
+#: Iterators of lists.
+_OF_LISTS: Any = (type(iter([])), type(reversed([])))
 #: Generators of random numbers.
 _GENERATORS: Any = (np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random)
 
@@ -234,6 +236,7 @@ _PARTS: tuple[tuple[Any, Callable[[Any], Iterable[Any]]], ...] = (
     (GeneratorType, _of_generator),
     (functools.partial, lambda item: [item.func, item.args, item.keywords]),
     (_ADAPTERS, lambda item: item.__reduce__()[1]),
+    (_OF_LISTS, lambda item: item.__reduce__()[1][:1]),
     ((np.ndarray, bytearray, ModuleType), lambda _: []),
     (type, lambda item: [*vars(item).values()] if is_users_class(item) else []),
     ((staticmethod, classmethod), lambda item: [item.__func__]),

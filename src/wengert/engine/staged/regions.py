@@ -96,6 +96,8 @@ class _Flow(threading.local):
         """For each loop outside of others: the trace, how many equations it had at the end, and the results."""
         self.memory: Any = None
         """What earlier drafts of the block that is traced found of the loops inside; None outside of drafts."""
+        self.passed: list[Any] = []
+        """What `for` statements go through at the moment, from the outermost to the innermost."""
         self.held: list[Any] = []
         """What keeps arrays from being written that lists hold."""
         self.frozen = Frozen()
@@ -126,6 +128,17 @@ def known(value: Any) -> Any:
             if value.owner is fact.box.owner and value.state is fact.box.state:
                 return fact.value
     return value
+
+
+@contextmanager
+def going_through(*items: Any) -> Generator[None]:
+    """Note inside the block what a ``for`` statement goes through: no list there may be exchanged."""
+    count = len(FLOW.passed)
+    FLOW.passed.extend(items)
+    try:
+        yield
+    finally:
+        del FLOW.passed[count:]
 
 
 # -- variables -------------------------------------------------------------------------------------------
