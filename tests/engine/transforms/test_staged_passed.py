@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.draws import many
+from tests.engine.transforms.random_lists import Lists, program_of
+from tests.engine.transforms.test_staged_lists import ARGUMENTS, assert_same, outcome
 from wengert.errors import StagingError
 
 _X = np.array([3.0, -1.0, 2.0, 5.0, 0.5, -2.0])
@@ -144,6 +147,18 @@ def test_a_list_that_changes_meanwhile_is_refused_or_pythons(program: Callable[.
         except StagingError:
             continue
         np.testing.assert_allclose(found, program(x), err_msg=program.__name__)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(many(10)))
+def test_random_programs_with_parts_of_lists_are_pythons(seed: int) -> None:
+    source = Lists(seed, has_parts=True).source()
+    program = program_of(source, f"parts {seed}")
+    compiled = wg.jit(program)
+    for arguments in ARGUMENTS:
+        expected, found = outcome(program, *arguments), outcome(compiled, *arguments)
+        if found is not None:
+            assert_same(found, expected, source)
 
 
 def test_what_is_known_may_change_meanwhile() -> None:

@@ -19,9 +19,10 @@ from wengert.engine.core.shapes import shape_of
 from wengert.engine.ir.types import show
 from wengert.engine.ops.arithmetic import rint
 from wengert.engine.ops.cells import array_of
-from wengert.engine.ops.comparison import where
+from wengert.engine.ops.comparison import equal, logical_and, not_equal, where
 from wengert.engine.ops.conversion import python_number
-from wengert.engine.staged.branches import both_hold, choice, either_holds, negation, truth
+from wengert.engine.staged.branches import both_hold, choice, either_holds, negation, opposite, truth
+from wengert.engine.staged.columns import Columns
 from wengert.engine.staged.counted import BEYOND, interval, limit
 from wengert.engine.staged.grown import Grown, Held, keeps_length
 from wengert.engine.staged.raising import run
@@ -84,6 +85,8 @@ def rows_of(iterable: Any) -> Rows | None:
         return iterable
     if type(iterable) is Grown:
         return Rows(iterable.length(), lambda k: iterable[k], iterable)
+    if type(iterable) is Columns:
+        return Rows(iterable.length(), lambda k: iterable[k], *iterable.lists)
     if type(iterable) is range:
         return Rows(len(iterable), lambda k: iterable.start + k * iterable.step)
     if isinstance(iterable, Unsized):
@@ -174,16 +177,35 @@ def _greatest(*values: Any, **options: Any) -> Any:
 
 def _chosen(users: Any, is_better: Callable[[Any, Any], Any], values: Any, options: Any) -> Any:
     items: Any = values if len(values) > 1 else values[0]
-    if type(items) is Grown and not options and not items.kind.shape:
-        return _extremum(users, is_better, items)
+    if type(items) is Grown and not options.keys() - {"default"} and not items.kind.shape:
+        return _extremum(users, is_better, items, **options)
     if is_unknown(items) and items.shape:
         items = [items[k] for k in range(items.shape[0])]
+    if options.get("key") is not None:
+        return _by_key(users, is_better, items, options)
     if options or type(items) not in (tuple, list) or not any(map(is_unknown, items)):
         return users(*values, **options)
     best: Any = items[0]
     for item in items[1:]:
         best = choice(is_better(item, best), lambda item=item: item, lambda best=best: best)
     return best
+
+
+def _by_key(users: Any, is_better: Callable[[Any, Any], Any], items: Any, options: Any) -> Any:
+    """Return the first of the elements whose key is the best one."""
+    key, items = options["key"], [*items]
+    keys = [run(key, item) for item in items]
+    if not any(map(is_unknown, keys)):
+        if not items:
+            return users(items, **options)
+        return items[users(range(len(items)), key=keys.__getitem__)]
+    best = items[0], keys[0]
+    for pair in zip(items[1:], keys[1:], strict=True):
+        best = choice(is_better(pair[1], best[1]), lambda pair=pair: pair, lambda best=best: best)
+    return best[0]
+
+
+_NOTHING = object()
 
 
 def _folded(items: Grown, step: Callable[[Any, Any], Any], total: Any, first: int = 0) -> Any:
@@ -196,10 +218,12 @@ def _folded(items: Grown, step: Callable[[Any, Any], Any], total: Any, first: in
     return scan(turn, total, np.arange(first, items.room))[0]
 
 
-def _extremum(users: Any, is_better: Callable[[Any, Any], Any], items: Grown) -> Any:
+def _extremum(users: Any, is_better: Callable[[Any, Any], Any], items: Grown, default: Any = _NOTHING) -> Any:
     """Return the first of the best elements of a list, as Python compares them."""
     problem = ValueError(f"{users.__name__}() iterable argument is empty")
     holds = items.is_filled()
+    if default is not _NOTHING:
+        return choice(holds, lambda: _extremum(users, is_better, items), lambda: default)
     first = items.element(0)
     if isinstance(holds, Box):
         first = guarded(first, holds, problem)
@@ -224,7 +248,7 @@ def _sum(items: Any, *start: Any, **options: Any) -> Any:
 
 
 def _length(items: Any) -> Any:
-    if type(items) is Grown:
+    if type(items) in (Grown, Columns):
         return items.length()
     return items.shape[0] if isinstance(items, Unsized) else len(items)
 
@@ -260,6 +284,8 @@ def _pythons(found: Any) -> Any:
 
 
 def _any(items: Any) -> Any:
+    if type(items) is Grown and not items.kind.shape:
+        return _any_of(items, lambda array: not_equal(array, 0))
     found: Any = False
     for item in items:
         found = either_holds(found, lambda item=item: item)
@@ -268,7 +294,21 @@ def _any(items: Any) -> Any:
     return _pythons(found)
 
 
+def _any_of(items: Grown, test: Callable[[Any], Any]) -> Any:
+    """Return whether a test holds of any element of a list."""
+    return _pythons(np.any(logical_and(test(items.array), items.present()))) if items.room else False
+
+
+def _copied(*given: Any) -> Any:
+    if len(given) == 1 and type(given[0]) in (Grown, Columns):
+        return given[0].copy()
+    made: list[Any] = list(*given)
+    return made
+
+
 def _all(items: Any) -> Any:
+    if type(items) is Grown and not items.kind.shape:
+        return opposite(_any_of(items, lambda array: equal(array, 0)))
     fails: Any = False
     for item in items:
         fails = either_holds(fails, lambda item=item: negation(item))
@@ -283,6 +323,7 @@ def fold(
     items: Callable[[], Any],
     test: Callable[[Any], Any] | None,
     element: Callable[[Any], Any],
+    looped: Callable[[Any], Any] | None = None,
 ) -> Any:
     """Return ``any(...)``, ``all(...)`` or ``sum(...)`` of a generator expression.
 
@@ -292,10 +333,14 @@ def fold(
         items: returns what it goes through.
         test: which of its items count; None for all.
         element: returns the value of an item.
+        looped: finds the same by a loop, given what it goes through; None where it cannot be written.
     """
     if users not in (builtins.any, builtins.all, builtins.sum):
         return users(whole())
     given = items()
+    found = rows_of(given)
+    if looped is not None and found is not None and isinstance(found.length, Box):
+        return looped(given)
     rows = given if isinstance(given, Rows) else None
     with going_through(*((given,) if rows is None else rows.lists)):
         found = (_total if users is builtins.sum else _settles)(users, given, test, element)
@@ -369,6 +414,7 @@ _COUNTERPARTS: dict[Any, Callable[..., Any]] = {
     builtins.round: _round,
     builtins.any: _any,
     builtins.all: _all,
+    builtins.list: _copied,
 }
 
 

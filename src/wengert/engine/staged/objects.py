@@ -18,6 +18,7 @@ import numpy as np
 from wengert.engine.boxes import Box
 from wengert.engine.core import tree
 from wengert.engine.core.copied_files import is_copied_class, is_copied_file
+from wengert.engine.staged.columns import Columns
 from wengert.engine.staged.exchanged import refusal
 from wengert.engine.staged.grown import Grown, Held
 from wengert.engine.transforms.copied_globals import Globals, scope_of
@@ -85,8 +86,8 @@ def _visited(items: Iterable[Any]) -> Iterator[Any]:
 
 
 def _is_mutable(item: Any) -> bool:
-    if type(item) is Grown:
-        return True
+    if type(item) in (Grown, Columns):
+        return type(item) is Grown  # the lists of columns change, not what holds them
     if isinstance(item, (list, dict, set, CellType, *_SEQUENCES)) or _is_consumed(item):
         return True
     if isinstance(item, np.ndarray):
@@ -128,6 +129,8 @@ def parts_of(item: Any) -> Iterable[Any]:
     """Return what an object holds."""
     if type(item) is Grown:
         return ()
+    if type(item) is Columns:
+        return [item.lists]
     for kinds, parts in _PARTS:
         if isinstance(item, kinds):
             return parts(item)
