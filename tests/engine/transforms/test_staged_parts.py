@@ -100,7 +100,19 @@ def pairs(x: Any) -> Any:
     return turns, (i, j) == (2, 2), (i, j) in [(2, 2), (0, 1)]
 
 
-_PROGRAMS = [changed, shown, emptied, filtered, levels, windows, by_key, pairs]
+def multiples(x: Any) -> Any:
+    primes, total = [True] * 30, 0
+    for i in range(2, 30):
+        if primes[i]:
+            total += i * (x[i % 6] > 0)
+            for j in range(i * i, 30, i):
+                primes[j] = False
+        for j in range(9, 0, -i):
+            total += j
+    return total, sum(primes)
+
+
+_PROGRAMS = [multiples, changed, shown, emptied, filtered, levels, windows, by_key, pairs]
 
 
 @pytest.mark.parametrize("program", _PROGRAMS)

@@ -107,16 +107,18 @@ def _ranged(*given: Any) -> Any:
     for bound in (start, stop, step):
         if shape_of(bound) != () or dtype_of(bound).kind not in "iu":
             raise TypeError(f"{dtype_of(bound).name!r} object cannot be interpreted as an integer")
-    if is_unknown(step):
-        requirement = "the step of a range must be known"
+    start, stop, step = _whole(start), _whole(stop), _whole(step)
+    low, high = interval(step) or _ANY
+    if is_unknown(step) and low <= 0 <= high:
+        requirement = "the step of a range must be known, or counters must tell its sign"
         raise ConcreteError(message("range", requirement, show(step)))
-    start, stop, step = _whole(start), _whole(stop), int(step)
-    if not step:
+    if low == high == 0:
         raise ValueError("range() arg 3 must not be zero")
-    span = stop - start + (step - 1 if step > 0 else step + 1)
+    goes_up = low > 0
+    span = stop - start + (step - 1 if goes_up else step + 1)
     count = span // step
     first, last = interval(start) or _ANY, interval(stop) or _ANY
-    limits = (first[0], last[1] - 1) if step > 0 else (last[0] + 1, first[1])
+    limits = (first[0], last[1] - 1) if goes_up else (last[0] + 1, first[1])
     return Rows(where(count > 0, count, 0), lambda k: limit(start + k * step, *limits))
 
 
