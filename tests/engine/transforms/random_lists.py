@@ -28,12 +28,13 @@ class Lists:
     Args:
         seed: of the program.
         is_open: whether lists grow in branches, in loops that end early and in `while` statements, too.
+        has_parts: whether programs take parts of lists, search them, and give their names other lists, too.
     """
 
-    def __init__(self, seed: int, is_open: bool = False) -> None:
+    def __init__(self, seed: int, is_open: bool = False, has_parts: bool = False) -> None:
         self._random = random.Random(seed)
         self._lines: list[str] = []
-        self._is_open = is_open
+        self._is_open, self._has_parts = is_open or has_parts, has_parts
         self._may_grow = True
         """Whether the present place is one where lists may grow."""
 
@@ -91,10 +92,35 @@ class Lists:
             bound = self._random.uniform(-0.5, 0.5)
             leaves.append(f"sum([v * 0.5 for v in out if v > {bound:.2f}])")
             leaves.append(f"len([v for v in other if v > {bound:.2f}]) * 0.2")
+            if self._has_parts:
+                leaves.append(self._of_part(counters))
         if depth > 1 or self._chance(0.5):
             return self._pick(*leaves)
         one, rest = self._float(counters, depth + 1), self._float(counters, depth + 1)
         return self._pick(f"np.tanh({one} + {rest})", f"({one} * {rest})", f"({one} - 0.5 * {rest})")
+
+    def _of_part(self, counters: list[str]) -> str:
+        """Return a number that a part of a list, a copy, or a search gives."""
+        start, stop = (
+            self._pick("", "1", "-2", "m", self._index(counters)),
+            self._pick("", "3", "-1", "n // 2"),
+        )
+        part = f"out[{start}:{stop}{self._pick('', '', ':2', ':-1')}]"
+        return self._pick(
+            f"sum({part})",
+            f"len({part}) * 0.3",
+            f"max({part}, default=0.25)",
+            "min(out, default=t)",
+            "(0.2 if t in out else 0.1)",
+            "(0.3 if any(out) else 0.4)",
+            "(0.2 if all(out) else 0.1)",
+            "(0.7 if out == [] else 0.1)",
+            "sum(out.copy()) * 0.5",
+            "len(list(out)) * 0.1",
+            "max(range(len(other)), key=lambda j: other[j]) * 0.3",
+            "min(other, key=lambda v: abs(v - 0.4))",
+            "sum([v * w for v, w in zip(out, other)])",
+        )
 
     def _condition(self, counters: list[str]) -> str:
         known = [f"{c} % 3 == 1" for c in counters]
@@ -118,6 +144,10 @@ class Lists:
                 "t = t * 0.5 + out.pop()",
                 "path.append(s.copy())",
                 "path.append(s)",
+                *self._has_parts
+                * ("del out[-1]", f"out.insert({i if i in ('0', '-1', '-2') else 1}, {value})"),
+                *self._has_parts
+                * ("out.clear()", "out = []", "out = out[1:]", "out = [v for v in out if v > 0.1]"),
             )
         return self._pick(
             f"t = {value}",
@@ -157,12 +187,25 @@ class Lists:
                 )
             self._may_grow = may_grow
         elif depth == 0 and self._chance(0.2):
-            self._write(level, "for v in out:")
-            self._write(level + 1, "t = t * 0.7 + v * v")
+            if self._has_parts:
+                self._through(level, counters)
+            else:
+                self._write(level, "for v in out:")
+                self._write(level + 1, "t = t * 0.7 + v * v")
         elif self._is_open and self._chance(0.15):
             self._while(level, counters)
         else:
             self._write(level, self._simple(counters))
+
+    def _through(self, level: int, counters: list[str]) -> None:
+        """Write a loop through a list, which may become longer meanwhile."""
+        kinds = "v in out", "j, v in enumerate(out)", "v, w in zip(out, [*other] * 4)", "v in reversed(out)"
+        self._write(level, f"for {self._pick(kinds[0], *kinds)}:")
+        self._write(level + 1, "t = t * 0.7 + v * v")
+        if self._chance(0.2):
+            test = self._pick("len(out) < 12", f"len(out) < 12 and {self._condition(counters)}")
+            self._write(level + 1, f"if {test}:")
+            self._write(level + 2, f"out.append({self._float(counters)})")
 
     def _while(self, level: int, counters: list[str]) -> None:
         """Write a loop that a list's length ends."""

@@ -10,7 +10,6 @@ from wengert.engine.staged.branches import (
     chain,
     choice,
     clear,
-    contains,
     either,
     either_holds,
     given,
@@ -24,6 +23,7 @@ from wengert.engine.staged.branches import (
 from wengert.engine.staged.counted import window
 from wengert.engine.staged.iterables import builtin, fold, listed
 from wengert.engine.staged.loops import for_, while_
+from wengert.engine.staged.searched import contains, differs, equals
 from wengert.engine.staged.sources import staged_code
 from wengert.engine.staged.subscripts import Target, item
 from wengert.engine.transforms.builtin_names import BUILTINS
@@ -46,7 +46,9 @@ _CALLED = {
     "if": if_,
     "in": contains,
     "is": same,
+    "differs": differs,
     "element": item,
+    "equals": equals,
     "not": opposite,
     "not_test": negation,
     "or": either,

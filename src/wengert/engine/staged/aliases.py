@@ -13,6 +13,7 @@ import numpy as np
 
 from wengert.engine.boxes import GUARDED, Box, Unsized, boxed
 from wengert.engine.ir.types import show
+from wengert.engine.staged.columns import Columns
 from wengert.engine.staged.exchanged import refusal
 from wengert.engine.staged.exits import RETURNED, VALUE
 from wengert.engine.staged.objects import named, parts_of, visited
@@ -151,7 +152,7 @@ def is_seen(arrays: Sequence[Any]) -> bool:
             return True
         if id(item) in wanted:
             return True
-        if isinstance(item, (Box, np.ndarray, Unsized)):
+        if isinstance(item, (Box, np.ndarray, Unsized)) and type(item) is not Columns:
             if id(root_of(item)) in wanted:
                 return True
         elif isinstance(item, FunctionType) and VALUE in item.__code__.co_freevars:

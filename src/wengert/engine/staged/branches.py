@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import weakref
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from wengert.engine.ops.comparison import logical_and, logical_not, logical_or, 
 from wengert.engine.ops.conversion import python_number
 from wengert.engine.ops.shape import reshape
 from wengert.engine.staged.aliases import link
+from wengert.engine.staged.columns import Columns
 from wengert.engine.staged.contents import (
     NOTHING,
     Content,
@@ -49,6 +49,7 @@ from wengert.engine.staged.raising import (
     raise_refusal,
     run,
 )
+from wengert.engine.staged.rebound import keep_lists
 from wengert.engine.staged.regions import (
     FLOW,
     UNBOUND,
@@ -95,7 +96,7 @@ def truth(value: Any) -> Any:
         (False, True)
     """
     value = known(value)
-    if type(value) is Grown:
+    if type(value) in (Grown, Columns):
         value = value.is_filled()
     if type(value) is Maybe:
         value = settled(value)
@@ -311,33 +312,6 @@ def chain(first: Any, *links: tuple[Callable[..., Any], Callable[[], Any]], shar
     return both(value, lambda: chain(second, *rest, shares=shares), shares=shares) if rest else value
 
 
-def contains(value: Any, container: Any) -> Any:
-    """Return the value of ``value in container``."""
-    is_followed = _is_unknown(value)
-    if type(container) in (tuple, list, set, frozenset):
-        if not is_followed and not any(map(_is_unknown, container)):
-            return operator.contains(container, value)
-        found: Any = False
-        for item in container:
-            found = either_holds(found, lambda item=item: item is value or value == item)
-        return python_number(found, bool) if isinstance(found, Box) else found
-    if _is_unknown(container) or (is_followed and isinstance(container, np.ndarray)):
-        equals: Any = container == value
-        return python_number(equals.any(), bool)
-    if is_followed and isinstance(container, range):
-        first, last, step = container.start, container.stop, container.step
-        goes_up = step > 0
-        inside = both_hold(
-            value >= first if goes_up else value <= first, lambda: value < last if goes_up else value > last
-        )
-        return python_number(both_hold(inside, lambda: (value - first) % step == 0), bool)
-    return operator.contains(container, value)
-
-
-def _is_unknown(value: Any) -> bool:
-    return isinstance(value, Box) and concrete(value) is None
-
-
 def sure(value: Any, name: str) -> Any:
     """Return the value of a variable; the program raises `UnboundLocalError` if a run has not bound it.
 
@@ -465,6 +439,7 @@ def _side(
         with running(Recorder()) as trace, recording(trace):
             try:
                 value = run(function) if function is not None else None
+                keep_lists(region)
             except Exception as error:
                 problem = lost(error)
                 raise_refusal(problem)

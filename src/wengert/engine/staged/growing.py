@@ -18,9 +18,10 @@ from wengert.engine.ops.cells import cells, kind_of, packed
 from wengert.engine.ops.conversion import cast
 from wengert.engine.ops.shape import slice_
 from wengert.engine.staged.aliases import hold, is_outside, is_seen
+from wengert.engine.staged.columns import Columns
 from wengert.engine.staged.counted import COUNTER, limit, limits
 from wengert.engine.staged.exchanged import refusal
-from wengert.engine.staged.grown import Grown, Held
+from wengert.engine.staged.grown import Grown, Held, keeps_length
 from wengert.engine.staged.objects import DICT, LIST, parts_of, visited
 from wengert.engine.staged.raising import keep_strict
 from wengert.engine.staged.regions import FLOW, GrowthError, grows, has_no_axes, without_axes
@@ -63,6 +64,13 @@ class _Holder(NamedTuple):
     """A cell, a list or a dict; the attributes of an object are one."""
     key: Any
 
+    @property
+    def content(self) -> Any:
+        """What it shows now."""
+        if isinstance(self.item, CellType):
+            return next(iter(parts_of(self.item)), None)
+        return (DICT if isinstance(self.item, DICT) else LIST).__getitem__(self.item, self.key)
+
     def show(self, value: Any) -> None:
         """Give it another value."""
         if isinstance(self.item, CellType):
@@ -85,7 +93,7 @@ def _holders(container: Any, functions: Sequence[FunctionType]) -> list[_Holder]
             parts = [(None, part) for part in parts_of(item)]
         elif isinstance(item, DICT) and not isinstance(item, Globals):
             parts = DICT.items(item)
-        elif isinstance(item, LIST) and type(item) is not Grown:
+        elif isinstance(item, LIST) and type(item) not in (Grown, Columns):
             parts = enumerate(item)
         elif any(part is container for part in parts_of(item)) and not isinstance(item, FunctionType):
             requirement = "a list grows in a loop or a branch that another object holds"
@@ -105,9 +113,16 @@ def is_held(container: Any) -> bool:
     return any(region.holds(container) for region in OBSERVED)
 
 
+def _check_passed(container: Any) -> None:
+    """Refuse a list that a ``for`` statement goes through, which would not come to what stands for it."""
+    if FLOW.passed and any(item is container for item in visited(FLOW.passed)):
+        raise keeps_length()
+
+
 def is_of_block(problem: GrowthError) -> bool:
     """Return whether something may stand for a list that a block makes longer: no block around has met it before."""
-    is_list = isinstance(problem.container, LIST) and problem.kind is not None
+    is_list = isinstance(problem.container, LIST)
+    is_list = is_list and not (problem.kind is None and problem.structure is None)
     return is_list and not is_held(problem.container)
 
 
@@ -121,8 +136,11 @@ def stand_for(problem: GrowthError, functions: Sequence[FunctionType]) -> None:
     container, kind = problem.container, problem.kind
     if not is_of_block(problem) or type(container) is Grown:
         raise problem
-    assert kind is not None
+    if kind is None:
+        Split(problem, functions)
+        return
     _check_inside(container)
+    _check_passed(container)
     stand = Grown(kind, _TOOLS)
     array = packed([*container], kind) if container else None
     stand.held = Held.of(array, len(container))
@@ -135,6 +153,58 @@ def stand_for(problem: GrowthError, functions: Sequence[FunctionType]) -> None:
             holder.show(container)
         raise problem
     stand.take(container)
+
+
+def part_of_list(items: list[Any], part: slice) -> Grown:
+    """Return the elements of a slice whose ends only a run knows.
+
+    Args:
+        items: a list of numbers, or arrays of one shape.
+        part: the slice.
+    """
+    kind = kind_of(items) if items else TensorType(np.dtype(np.float64), (), True)
+    if kind is None:
+        requirement = "a slice whose ends only a run knows is one of numbers, or arrays of one shape"
+        raise refusal("list", requirement, hint=_HINT)
+    stand = Grown(kind, _TOOLS)
+    stand.held = Held.of(packed(items, kind) if items else None, len(items))
+    stand.make_room(max(len(items), 1))
+    stand.take(items)
+    return stand[part]
+
+
+class Split:
+    """The exchange of a list of tuples of numbers for a list for each number.
+
+    Args:
+        problem: names the list.
+        functions: blocks that reach it.
+    """
+
+    def __init__(self, problem: GrowthError, functions: Sequence[FunctionType]) -> None:
+        container = self._container = problem.container
+        _check_inside(container)
+        _check_passed(container)
+        assert problem.structure is not None
+        self.columns = Columns(problem.structure, container)
+        self._holders = _holders(container, functions)
+        for holder in self._holders:
+            holder.show(self.columns)
+        if is_seen([container]):
+            self.undo()
+            raise problem
+
+    def undo(self) -> None:
+        """Put the list back, which holds what it held."""
+        for holder in self._holders:
+            if holder.content is self.columns:
+                holder.show(self._container)
+
+    def end(self) -> None:
+        """Put the list back if its length is known after all."""
+        if self.columns.is_known:
+            LIST.__setitem__(self._container, slice(None), self.columns.rows())
+            self.undo()
 
 
 @dataclass
@@ -185,6 +255,7 @@ class GrowingList:
         """Put the stand-in in the place of the list."""
         if self.stand is self.container:
             return
+        _check_passed(self.container)
         self._holders = _holders(self.container, functions)
         self._show(self.stand)
         if self.is_open and is_seen([self.container]):  # no variable shows the list after the loop

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable
 from typing import Any
+from typing import cast as cast_to
 
 import numpy as np
 
@@ -16,7 +17,15 @@ from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.ir.types import TensorType, show, type_of
 from wengert.engine.ops.cells import kind_of, strong
-from wengert.engine.ops.comparison import greater, greater_equal, less, logical_and, where
+from wengert.engine.ops.comparison import (
+    equal,
+    greater,
+    greater_equal,
+    less,
+    logical_and,
+    logical_not,
+    where,
+)
 from wengert.engine.ops.conversion import cast, python_number
 from wengert.engine.ops.indexing import gather, scatter
 from wengert.engine.ops.shape import concatenate
@@ -72,6 +81,17 @@ class Held(NamedTuple):
         number = None if self.number is None else self.number + by
         return self._replace(low=self.low + by, high=self.high + by, number=number)
 
+    def of_length(self, length: Any, least: int, most: int) -> Held:
+        """Return what a list holds that has become as long as another one.
+
+        Args:
+            length: the number of elements.
+            least: the least that it may be.
+            most: the greatest.
+        """
+        low, high = least - self.most, most - self.least
+        return self._replace(low=low, high=high, number=None if low == high else length)
+
 
 class Grown(Unsized):
     """Stands for a list whose length only a run knows, or that a loop makes longer.
@@ -120,7 +140,7 @@ class Grown(Unsized):
         kind = self._with(value)
         self.take([value])
         end = self._end()
-        array = scatter(self._typed(self.held.array, kind), strong(value, kind), end)
+        array = scatter(self.typed(self.held.array, kind), strong(value, kind), end)
         self.held = self.held._replace(array=array).longer(1)
         self.peak = max(self.peak, self.held.high)
 
@@ -130,12 +150,28 @@ class Grown(Unsized):
             self.tools.hold(value)
             self.has_no_axes |= self.tools.has_no_axes(value)
 
-    def extend(self, values: Iterable[Any]) -> None:
+    def extend(self, values: Any) -> None:
         """Append some numbers or arrays."""
-        if type(values) not in (list, tuple):
+        if isinstance(values, Unsized) or not isinstance(values, (list, tuple, range, Box, np.ndarray)):
             raise _refused("extend")
-        for value in values:
+        for value in [*cast_to("Any", values)]:
             self.append(value)
+
+    def insert(self, index: Any, value: Any) -> None:
+        """Put a number or an array before an element; those behind move down."""
+        kind = self._with(value)
+        self.take([value])
+        self._end()
+        place = self._bound(index, 0, 0, self.length())
+        array = self.typed(self.held.array, kind)
+        array = where(less(self._numbers(), place), array, np.roll(array, 1, axis=0))
+        array = scatter(array, strong(value, kind), place)
+        self.held = self.held._replace(array=array).longer(1)
+        self.peak = max(self.peak, self.held.high)
+
+    def clear(self) -> None:
+        """Drop all elements."""
+        self.held = self.held.of_length(0, 0, 0)
 
     def __iadd__(self, values: Iterable[Any]) -> Grown:
         self.extend(values)
@@ -148,20 +184,93 @@ class Grown(Unsized):
         value = self.element(place)
         if not is_last:  # those behind move up
             array = self.held.array
-            number = np.reshape(np.arange(self.room), (-1, *(1,) * len(self.kind.shape)))
-            array = where(less(number, place), array, np.roll(array, -1, axis=0))
+            array = where(less(self._numbers(), place), array, np.roll(array, -1, axis=0))
             self.held = self.held._replace(array=array)
         self.held = self.held.longer(-1)
         return value
 
+    def __delitem__(self, index: Any) -> None:
+        if isinstance(index, slice):
+            raise _refused("del of a slice")
+        self.pop(self._place(index, "list assignment index out of range"))
+
     def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return self._part(index)
         return self.element(self._place(index, "list index out of range"))
 
     def __setitem__(self, index: Any, value: Any) -> None:
         place, kind = self._place(index, "list assignment index out of range"), self._with(value)
         self.take([value])
-        array = scatter(self._typed(self.held.array, kind), strong(value, kind), place)
+        array = scatter(self.typed(self.held.array, kind), strong(value, kind), place)
         self.held = self.held._replace(array=array)
+
+    # -- other lists -------------------------------------------------------------------------------------
+
+    def copy(self) -> Grown:
+        """Return another list of the elements."""
+        return self._of(self.held.array, self.length(), *self.held.limits)
+
+    def _of(self, array: Any, length: Any, least: int, most: int) -> Grown:
+        """Return a list of elements of this one."""
+        made = Grown(self.kind, self.tools)
+        made.held = Held(array, length, least, most)
+        made.has_no_axes, made.is_unbounded = self.has_no_axes, self.is_unbounded
+        return made
+
+    def _part(self, part: slice) -> Grown:
+        """Return the list of the elements of a slice."""
+        length, (_, most) = self.length(), self.held.limits
+        step = 1 if part.step is None else part.step
+        if isinstance(step, Box):
+            raise _refused("a slice whose step only a run knows")
+        if not step:
+            raise ValueError("slice step cannot be zero")
+        if part.start is None and part.stop is None and step == 1:
+            return self.copy()
+        first, end = (0, length) if step > 0 else (length - 1, -1)
+        low, high = (0, length) if step > 0 else (-1, length - 1)
+        start, stop = self._bound(part.start, first, low, high), self._bound(part.stop, end, low, high)
+        count = (stop - start + (step - 1 if step > 0 else step + 1)) // step
+        array = self.held.array
+        if self.room and not (step == 1 and isinstance(start, int) and start == 0):
+            numbers = start + np.arange(self.room) * step
+            array = gather(array, np.clip(numbers, 0, self.room - 1))
+        count = _either(greater(count, 0), count, 0)
+        return self._of(array, count, *((count, count) if isinstance(count, int) else (0, most)))
+
+    def _bound(self, index: Any, missing: Any, low: Any, high: Any) -> Any:
+        """Return an end of a slice, or a place to insert at, as Python moves it into the list."""
+        if index is None:
+            return missing
+        if not self.tools.is_integer(index):
+            raise _refused("an index that is no integer")
+        index = python_number(index, int) if isinstance(index, Box) else int(index)
+        index = _either(less(index, 0), index + self.length(), index)
+        index = _either(less(index, low), low, index)
+        return _either(greater(index, high), high, index)
+
+    def holding(self, value: Any) -> Any:
+        """Return whether an element equals a number."""
+        if self.kind.shape or not isinstance(value, (Box, np.generic, bool, int, float, complex)):
+            raise _refused("in")
+        if shape_of(value):
+            raise _refused("in")
+        if not self.room:
+            return False
+        found = np.any(logical_and(equal(self.held.array, value), self.present()))
+        if self.kind.dtype.kind in "fc":  # Python finds it if it is the same object
+            problem = LimitError("a list is searched for NaN")
+            found = self.tools.guarded(found, equal(value, value), problem)
+        return python_number(found, bool)
+
+    def present(self) -> Any:
+        """Return for each place of the array whether an element stands there."""
+        return less(np.arange(self.room), self.length())
+
+    def _numbers(self) -> Any:
+        """Return the numbers of the places, along the first axis."""
+        return np.reshape(np.arange(self.room), (-1, *(1,) * len(self.kind.shape)))
 
     def _end(self) -> Any:
         """Return the place of one more element; in a loop, the program raises `LimitError` if there is no room."""
@@ -185,7 +294,7 @@ class Grown(Unsized):
             return False
         rest = zeros(TensorType(self.kind.dtype, (room - self.room, *self.kind.shape)))
         if self.held.array is not None:
-            rest = concatenate(self._typed(self.held.array, self.kind), rest, axis=0)
+            rest = concatenate(self.typed(self.held.array, self.kind), rest, axis=0)
         self.held = self.held._replace(array=rest)
         return True
 
@@ -204,8 +313,10 @@ class Grown(Unsized):
         self.kind = kind
         return kind
 
-    def _typed(self, array: Any, kind: TensorType) -> Any:
-        return array if array.dtype == kind.dtype else cast(array, dtype=kind.dtype)
+    def typed(self, array: Any, kind: TensorType | None = None) -> Any:
+        """Return an array in the dtype of the elements, or of another type."""
+        dtype = (kind or self.kind).dtype
+        return array if array.dtype == dtype else cast(array, dtype=dtype)
 
     def element(self, place: Any) -> Any:
         """Return the element at a place that is not negative, and at which there is one."""
@@ -261,7 +372,7 @@ class Grown(Unsized):
     def as_array(self, dtype: Any = None) -> Any:
         """Return an array of the elements."""
         (first,) = FIRST
-        array = self._typed(self.held.array, self.kind)
+        array = self.typed(self.held.array, self.kind)
         return first(array if dtype is None else array.astype(dtype), self.length())
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
@@ -287,19 +398,26 @@ class Grown(Unsized):
     def __contains__(self, value: Any) -> bool:
         raise _refused("in")
 
-    def __eq__(self, other: object) -> bool:
+    def __eq__(self, other: object) -> Any:
         if other is self:
             return True
+        if type(other) is list and not other:
+            return self._is_empty()
         raise _refused("==")
+
+    def __ne__(self, other: object) -> Any:
+        found = self.__eq__(other)
+        return not found if isinstance(found, bool) else self.is_filled()
+
+    def _is_empty(self) -> Any:
+        filled = self.is_filled()
+        return python_number(logical_not(filled), bool) if isinstance(filled, Box) else not filled
 
     def __add__(self, other: Any) -> Any:
         raise _refused("+")
 
     __radd__ = __mul__ = __rmul__ = __lt__ = __le__ = __gt__ = __ge__ = __add__
     __hash__ = None  # pyright: ignore[reportAssignmentType]
-
-    def __delitem__(self, index: Any) -> None:
-        raise _refused("del")
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or not hasattr(list, name):
@@ -311,6 +429,16 @@ def _as_array(value: Any) -> Any:
     if type(value) in (list, tuple):
         return type(value)(map(_as_array, value))
     return value.as_array() if type(value) is Grown else value
+
+
+def _either(test: Any, yes: Any, no: Any) -> Any:
+    """Return one of two integers."""
+    return where(test, yes, no) if isinstance(test, Box) else yes if test else no
+
+
+def keeps_length() -> Exception:
+    """Return the error of a list that changes its length while a ``for`` statement goes through it."""
+    return refusal("list", "a list keeps its length while a for statement goes through it")
 
 
 def _refused(operation: str) -> Exception:

@@ -19,13 +19,14 @@ from wengert.engine.core.shapes import shape_of
 from wengert.engine.ir.types import show
 from wengert.engine.ops.arithmetic import rint
 from wengert.engine.ops.cells import array_of
-from wengert.engine.ops.comparison import where
+from wengert.engine.ops.comparison import equal, logical_and, not_equal, where
 from wengert.engine.ops.conversion import python_number
-from wengert.engine.staged.branches import both_hold, choice, either_holds, negation, truth
+from wengert.engine.staged.branches import both_hold, choice, either_holds, negation, opposite, truth
+from wengert.engine.staged.columns import Columns
 from wengert.engine.staged.counted import BEYOND, interval, limit
-from wengert.engine.staged.grown import Grown
+from wengert.engine.staged.grown import Grown, Held, keeps_length
 from wengert.engine.staged.raising import run
-from wengert.engine.staged.regions import GrowthError, Region
+from wengert.engine.staged.regions import GrowthError, Region, going_through
 from wengert.engine.staged.subscripts import item as element
 from wengert.engine.transforms.math_errors import checked, guarded
 
@@ -41,11 +42,22 @@ class Rows:
     Args:
         length: the number of elements; a box where only a run knows it.
         element: returns the element of a number.
+        lists: from which the elements come.
     """
 
-    def __init__(self, length: Any, element: Callable[[Any], Any]) -> None:
+    def __init__(self, length: Any, element: Callable[[Any], Any], *lists: Any) -> None:
         self.length = length
         self.element = element
+        self.lists = lists
+        self._befores = [_extent(one) for one in lists]
+
+    def check(self) -> None:
+        """Refuse a list that has become longer or shorter: Python would come to its present end."""
+        for one, before in zip(self.lists, self._befores, strict=True):
+            now = _extent(one)
+            is_same = now.is_as_long_as(before) if isinstance(now, Held) else now == before
+            if not is_same:
+                raise keeps_length()
 
     def __iter__(self) -> Iterator[Any]:
         if isinstance(self.length, Box):
@@ -55,6 +67,11 @@ class Rows:
 
     def __len__(self) -> int:
         return len(list(iter(self))) if isinstance(self.length, Box) else self.length
+
+
+def _extent(items: Any) -> Any:
+    """Return what tells the length of a list from that of another moment."""
+    return items.held if type(items) is Grown else len(items)
 
 
 def is_unknown(value: Any) -> bool:
@@ -67,14 +84,16 @@ def rows_of(iterable: Any) -> Rows | None:
     if isinstance(iterable, Rows):
         return iterable
     if type(iterable) is Grown:
-        return Rows(iterable.length(), lambda k: iterable[k])
+        return Rows(iterable.length(), lambda k: iterable[k], iterable)
+    if type(iterable) is Columns:
+        return Rows(iterable.length(), lambda k: iterable[k], *iterable.lists)
     if type(iterable) is range:
         return Rows(len(iterable), lambda k: iterable.start + k * iterable.step)
     if isinstance(iterable, Unsized):
         selected: Any = iterable
         return Rows(selected.shape[0], lambda k: selected[k])
     if _is_array(iterable):
-        return Rows(len(iterable), lambda k: element(iterable, k))
+        return Rows(len(iterable), lambda k: element(iterable, k), iterable)
     if isinstance(iterable, _ARRAYS) and shape_of(iterable):
         array = boxed(iterable) if dtype_of(iterable).kind in "biufc" else iterable
         return Rows(len(array), lambda k: array[k])
@@ -88,16 +107,18 @@ def _ranged(*given: Any) -> Any:
     for bound in (start, stop, step):
         if shape_of(bound) != () or dtype_of(bound).kind not in "iu":
             raise TypeError(f"{dtype_of(bound).name!r} object cannot be interpreted as an integer")
-    if is_unknown(step):
-        requirement = "the step of a range must be known"
+    start, stop, step = _whole(start), _whole(stop), _whole(step)
+    low, high = interval(step) or _ANY
+    if is_unknown(step) and low <= 0 <= high:
+        requirement = "the step of a range must be known, or counters must tell its sign"
         raise ConcreteError(message("range", requirement, show(step)))
-    start, stop, step = _whole(start), _whole(stop), int(step)
-    if not step:
+    if low == high == 0:
         raise ValueError("range() arg 3 must not be zero")
-    span = stop - start + (step - 1 if step > 0 else step + 1)
+    goes_up = low > 0
+    span = stop - start + (step - 1 if goes_up else step + 1)
     count = span // step
     first, last = interval(start) or _ANY, interval(stop) or _ANY
-    limits = (first[0], last[1] - 1) if step > 0 else (last[0] + 1, first[1])
+    limits = (first[0], last[1] - 1) if goes_up else (last[0] + 1, first[1])
     return Rows(where(count > 0, count, 0), lambda k: limit(start + k * step, *limits))
 
 
@@ -120,7 +141,8 @@ def _zipped(*iterables: Any, strict: bool = False) -> Any:
         if strict and len(set(lengths)) > 1:
             return zip(*iterables, strict=True)
         shortest = min(lengths)
-    return Rows(shortest, lambda k: tuple(row.element(k) for row in found))
+    lists = [one for row in found for one in row.lists]
+    return Rows(shortest, lambda k: tuple(row.element(k) for row in found), *lists)
 
 
 def _is_array(items: Any) -> bool:
@@ -137,14 +159,14 @@ def _enumerated(iterable: Any, start: Any = 0) -> Any:
     if rows is None:
         return enumerate(iterable, start)
     start = _whole(start)
-    return Rows(rows.length, lambda k: (start + k, rows.element(k)))
+    return Rows(rows.length, lambda k: (start + k, rows.element(k)), *rows.lists)
 
 
 def _reversed(iterable: Any) -> Any:
     rows = rows_of(iterable) if _is_followed(iterable) else None
     if rows is None:
         return reversed(iterable)
-    return Rows(rows.length, lambda k: rows.element(rows.length - 1 - k))
+    return Rows(rows.length, lambda k: rows.element(rows.length - 1 - k), *rows.lists)
 
 
 def _least(*values: Any, **options: Any) -> Any:
@@ -157,16 +179,35 @@ def _greatest(*values: Any, **options: Any) -> Any:
 
 def _chosen(users: Any, is_better: Callable[[Any, Any], Any], values: Any, options: Any) -> Any:
     items: Any = values if len(values) > 1 else values[0]
-    if type(items) is Grown and not options and not items.kind.shape:
-        return _extremum(users, is_better, items)
+    if type(items) is Grown and not options.keys() - {"default"} and not items.kind.shape:
+        return _extremum(users, is_better, items, **options)
     if is_unknown(items) and items.shape:
         items = [items[k] for k in range(items.shape[0])]
+    if options.get("key") is not None:
+        return _by_key(users, is_better, items, options)
     if options or type(items) not in (tuple, list) or not any(map(is_unknown, items)):
         return users(*values, **options)
     best: Any = items[0]
     for item in items[1:]:
         best = choice(is_better(item, best), lambda item=item: item, lambda best=best: best)
     return best
+
+
+def _by_key(users: Any, is_better: Callable[[Any, Any], Any], items: Any, options: Any) -> Any:
+    """Return the first of the elements whose key is the best one."""
+    key, items = options["key"], [*items]
+    keys = [run(key, item) for item in items]
+    if not any(map(is_unknown, keys)):
+        if not items:
+            return users(items, **options)
+        return items[users(range(len(items)), key=keys.__getitem__)]
+    best = items[0], keys[0]
+    for pair in zip(items[1:], keys[1:], strict=True):
+        best = choice(is_better(pair[1], best[1]), lambda pair=pair: pair, lambda best=best: best)
+    return best[0]
+
+
+_NOTHING = object()
 
 
 def _folded(items: Grown, step: Callable[[Any, Any], Any], total: Any, first: int = 0) -> Any:
@@ -179,10 +220,12 @@ def _folded(items: Grown, step: Callable[[Any, Any], Any], total: Any, first: in
     return scan(turn, total, np.arange(first, items.room))[0]
 
 
-def _extremum(users: Any, is_better: Callable[[Any, Any], Any], items: Grown) -> Any:
+def _extremum(users: Any, is_better: Callable[[Any, Any], Any], items: Grown, default: Any = _NOTHING) -> Any:
     """Return the first of the best elements of a list, as Python compares them."""
     problem = ValueError(f"{users.__name__}() iterable argument is empty")
     holds = items.is_filled()
+    if default is not _NOTHING:
+        return choice(holds, lambda: _extremum(users, is_better, items), lambda: default)
     first = items.element(0)
     if isinstance(holds, Box):
         first = guarded(first, holds, problem)
@@ -208,7 +251,7 @@ def _sum(items: Any, *start: Any, **options: Any) -> Any:
 
 
 def _length(items: Any) -> Any:
-    if type(items) is Grown:
+    if type(items) in (Grown, Columns):
         return items.length()
     return items.shape[0] if isinstance(items, Unsized) else len(items)
 
@@ -244,6 +287,8 @@ def _pythons(found: Any) -> Any:
 
 
 def _any(items: Any) -> Any:
+    if type(items) is Grown and not items.kind.shape:
+        return _any_of(items, lambda array: not_equal(array, 0))
     found: Any = False
     for item in items:
         found = either_holds(found, lambda item=item: item)
@@ -252,7 +297,21 @@ def _any(items: Any) -> Any:
     return _pythons(found)
 
 
+def _any_of(items: Grown, test: Callable[[Any], Any]) -> Any:
+    """Return whether a test holds of any element of a list."""
+    return _pythons(np.any(logical_and(test(items.array), items.present()))) if items.room else False
+
+
+def _copied(*given: Any) -> Any:
+    if len(given) == 1 and type(given[0]) in (Grown, Columns):
+        return given[0].copy()
+    made: list[Any] = list(*given)
+    return made
+
+
 def _all(items: Any) -> Any:
+    if type(items) is Grown and not items.kind.shape:
+        return opposite(_any_of(items, lambda array: equal(array, 0)))
     fails: Any = False
     for item in items:
         fails = either_holds(fails, lambda item=item: negation(item))
@@ -267,6 +326,7 @@ def fold(
     items: Callable[[], Any],
     test: Callable[[Any], Any] | None,
     element: Callable[[Any], Any],
+    looped: Callable[[Any], Any] | None = None,
 ) -> Any:
     """Return ``any(...)``, ``all(...)`` or ``sum(...)`` of a generator expression.
 
@@ -276,20 +336,39 @@ def fold(
         items: returns what it goes through.
         test: which of its items count; None for all.
         element: returns the value of an item.
+        looped: finds the same by a loop, given what it goes through; None where it cannot be written.
     """
-    if users is builtins.sum:
-        total: Any = 0
-        for item in items():
-            holds = test is None or truth(run(test, item))
-            total = choice(
-                holds, lambda item=item, total=total: total + run(element, item), lambda total=total: total
-            )
-        return total
-    if users not in (builtins.any, builtins.all):
+    if users not in (builtins.any, builtins.all, builtins.sum):
         return users(whole())
+    given = items()
+    found = rows_of(given)
+    if looped is not None and found is not None and isinstance(found.length, Box):
+        return looped(given)
+    rows = given if isinstance(given, Rows) else None
+    with going_through(*((given,) if rows is None else rows.lists)):
+        found = (_total if users is builtins.sum else _settles)(users, given, test, element)
+    if rows is not None:
+        rows.check()
+    return found
+
+
+_Of = Callable[[Any], Any]
+
+
+def _total(_: Any, items: Any, test: _Of | None, element: _Of) -> Any:
+    total: Any = 0
+    for item in items:
+        holds = test is None or truth(run(test, item))
+        total = choice(
+            holds, lambda item=item, total=total: total + run(element, item), lambda total=total: total
+        )
+    return total
+
+
+def _settles(users: Any, items: Any, test: _Of | None, element: _Of) -> Any:
     ends = users is builtins.any
     found: Any = False
-    for item in items():
+    for item in items:
 
         def next_one(item: Any = item) -> Any:
             def holds() -> Any:
@@ -309,11 +388,11 @@ def listed(plain: Callable[[], Any], staged: Callable[[], Any], chooses: bool) -
     Args:
         plain: returns it as Python makes it.
         staged: returns it by a loop that appends.
-        chooses: whether it has conditions; else what it goes through tells before it makes an element.
+        chooses: whether it has conditions.
     """
+    if not chooses:
+        return run(staged)
     try:
-        if not chooses:
-            return run(staged)
         with Region([plain], ()) as region:
             value, has_effects = run(plain), region.has_effects()
     except GrowthError:
@@ -338,6 +417,7 @@ _COUNTERPARTS: dict[Any, Callable[..., Any]] = {
     builtins.round: _round,
     builtins.any: _any,
     builtins.all: _all,
+    builtins.list: _copied,
 }
 
 

@@ -23,7 +23,7 @@ from wengert.engine.staged.carried import freeze_made, link_seen, link_shared, n
 from wengert.engine.staged.contents import Content, Sharing, content_at
 from wengert.engine.staged.counted import COUNTER, Turn, interval
 from wengert.engine.staged.exchanged import give_up, refusal
-from wengert.engine.staged.growing import GrowingList, is_held, is_of_block
+from wengert.engine.staged.growing import GrowingList, Split, is_held, is_of_block
 from wengert.engine.staged.grown import Grown
 from wengert.engine.staged.iterables import Rows, rows_of
 from wengert.engine.staged.nullable import Maybe
@@ -38,6 +38,7 @@ from wengert.engine.staged.raising import (
     raise_refusal,
     run,
 )
+from wengert.engine.staged.rebound import keep_lists
 from wengert.engine.staged.regions import (
     FLOW,
     Fact,
@@ -47,6 +48,7 @@ from wengert.engine.staged.regions import (
     Region,
     Variable,
     assuming,
+    going_through,
     grows,
     key_of,
     put,
@@ -80,16 +82,16 @@ def for_(iterable: Any, body: Callable[[Any], None], state: Any, info: Any, exit
     """
     rows = rows_of(iterable)
     if rows is None:
-        _for_others(iterable, body, state, info, exits)
+        with going_through(iterable):
+            _for_others(iterable, body, state, info, exits)
         return
     loop = _For(rows, body, state, info, exits)
-    before = iterable.held if type(iterable) is Grown else None
-    if isinstance(rows.length, Box):
-        loop.stage(0)
-    else:
-        loop.carry_out(rows.length)
-    if before is not None and not iterable.held.is_as_long_as(before):
-        raise refusal("list", "a list keeps its length while a for statement goes through it")
+    with going_through(*rows.lists):
+        if isinstance(rows.length, Box):
+            loop.stage(0)
+        else:
+            loop.carry_out(rows.length)
+    rows.check()
 
 
 def _for_others(iterable: Any, body: Callable[[Any], None], state: Any, info: Any, exits: Any) -> None:
@@ -331,6 +333,7 @@ class _Staging:
         self.entry = loop.entry
         self.memory = self.entry.inner = self.entry.inner or Memory()
         self.growing: list[GrowingList] = []
+        self.split: list[Split] = []
         self.is_relaxed = False
         """Whether the changes of lists are not known yet."""
         self.going: Any = True
@@ -345,9 +348,11 @@ class _Staging:
         is_known = any(container is one.container or container is one.stand for one in self.growing)
         if is_known or not (type(container) is Grown or is_of_block(problem)):
             raise problem
-        assert problem.kind is not None
-        made = GrowingList(container, problem.kind, self.most, self._ends_early(), problem.change)
-        self.growing.append(made)
+        if problem.kind is None:
+            self.split.append(Split(problem, self.loop.functions))
+        else:
+            made = GrowingList(container, problem.kind, self.most, self._ends_early(), problem.change)
+            self.growing.append(made)
         self.is_relaxed = True
         self._begin()
 
@@ -374,6 +379,14 @@ class _Staging:
 
     def stage(self) -> None:
         """Trace a turn until the carry is settled, and write the loop."""
+        try:
+            self._stage()
+        except Exception:
+            for one in self.split:
+                one.undo()
+            raise
+
+    def _stage(self) -> None:
         body, captured = self._settled_body()
         types = self._types()
         initial = [fit(value, type_) for value, type_ in zip(self._initial(), types, strict=True)]
@@ -528,7 +541,7 @@ class _Staging:
                 number, _ = self._start(trace, self._types(), region)
                 code, FLOW.code = FLOW.code, 0
                 contents, _ = self._contents(region)
-                going, problem = self._carried_out(number)
+                going, problem = self._carried_out(number, region)
                 if problem is not None and self.growing:
                     raise problem
                 contents, found = self._contents(region) if problem is None else (contents, {})
@@ -566,7 +579,7 @@ class _Staging:
         graph = trace.finish([after, *results, *(value for values, _ in grown for value in values), *ends])
         return graph, trace.captured
 
-    def _carried_out(self, number: Any) -> tuple[Any, Exception | None]:
+    def _carried_out(self, number: Any, region: Region) -> tuple[Any, Exception | None]:
         """Carry out a turn; return whether another one follows, or the exception that it raises in any case.
 
         A condition that changes something, or may raise an exception, is part of the turn before.
@@ -575,6 +588,7 @@ class _Staging:
         try:
             with assuming(*flags):  # else there is no turn
                 self.turn(number)
+                keep_lists(region)
             return self.loop.going(self._test) if self.entry.acts else True, None
         except Exception as error:
             problem = lost(error)
@@ -657,6 +671,8 @@ class _Staging:
             slot.end(results, self._length())
         for one in self.growing:
             one.end(results)
+        for one in self.split:
+            one.end()
         names = self.loop.exits.__code__.co_freevars
         if self.test_is_true and len(names) == 1:  # nothing else ends the loop
             put(self.slots["variable", names[0]].place, True)

@@ -18,6 +18,7 @@ import numpy as np
 from wengert.engine.boxes import Box
 from wengert.engine.core import tree
 from wengert.engine.core.copied_files import is_copied_class, is_copied_file
+from wengert.engine.staged.columns import Columns
 from wengert.engine.staged.exchanged import refusal
 from wengert.engine.staged.grown import Grown, Held
 from wengert.engine.transforms.copied_globals import Globals, scope_of
@@ -37,6 +38,8 @@ _OF_CLASSES = ("__dict__", "__weakref__", "__doc__", "__module__", "__annotation
 _SEQUENCES = (deque, bytearray)
 #: Iterators that go on in others, which are compared.
 _ADAPTERS = (zip, map, filter, enumerate)
+#: Iterators of lists.
+_OF_LISTS: Any = (type(iter([])), type(reversed([])))
 #: Generators of random numbers.
 _GENERATORS: Any = (np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random)
 
@@ -83,8 +86,8 @@ def _visited(items: Iterable[Any]) -> Iterator[Any]:
 
 
 def _is_mutable(item: Any) -> bool:
-    if type(item) is Grown:
-        return True
+    if type(item) in (Grown, Columns):
+        return type(item) is Grown  # the lists of columns change, not what holds them
     if isinstance(item, (list, dict, set, CellType, *_SEQUENCES)) or _is_consumed(item):
         return True
     if isinstance(item, np.ndarray):
@@ -126,6 +129,8 @@ def parts_of(item: Any) -> Iterable[Any]:
     """Return what an object holds."""
     if type(item) is Grown:
         return ()
+    if type(item) is Columns:
+        return [item.lists]
     for kinds, parts in _PARTS:
         if isinstance(item, kinds):
             return parts(item)
@@ -234,6 +239,7 @@ _PARTS: tuple[tuple[Any, Callable[[Any], Iterable[Any]]], ...] = (
     (GeneratorType, _of_generator),
     (functools.partial, lambda item: [item.func, item.args, item.keywords]),
     (_ADAPTERS, lambda item: item.__reduce__()[1]),
+    (_OF_LISTS, lambda item: item.__reduce__()[1][:1]),
     ((np.ndarray, bytearray, ModuleType), lambda _: []),
     (type, lambda item: [*vars(item).values()] if is_users_class(item) else []),
     ((staticmethod, classmethod), lambda item: [item.__func__]),

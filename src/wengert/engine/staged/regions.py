@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Collection, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import CellType, FunctionType
@@ -17,6 +17,7 @@ from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.ir.types import TensorType, show, type_of
 from wengert.engine.ops.cells import are_cells, cells, kind_of, packed
 from wengert.engine.ops.conversion import cast
+from wengert.engine.staged.columns import structure_of
 from wengert.engine.staged.exchanged import give_up, is_given_up, refusal
 from wengert.engine.staged.exits import RETURNED, VALUE
 from wengert.engine.staged.frozen import Frozen, mutable_parts
@@ -96,6 +97,8 @@ class _Flow(threading.local):
         """For each loop outside of others: the trace, how many equations it had at the end, and the results."""
         self.memory: Any = None
         """What earlier drafts of the block that is traced found of the loops inside; None outside of drafts."""
+        self.passed: list[Any] = []
+        """What `for` statements go through at the moment, from the outermost to the innermost."""
         self.held: list[Any] = []
         """What keeps arrays from being written that lists hold."""
         self.frozen = Frozen()
@@ -126,6 +129,17 @@ def known(value: Any) -> Any:
             if value.owner is fact.box.owner and value.state is fact.box.state:
                 return fact.value
     return value
+
+
+@contextmanager
+def going_through(*items: Any) -> Generator[None]:
+    """Note inside the block what a ``for`` statement goes through: no list there may be exchanged."""
+    count = len(FLOW.passed)
+    FLOW.passed.extend(items)
+    try:
+        yield
+    finally:
+        del FLOW.passed[count:]
 
 
 # -- variables -------------------------------------------------------------------------------------------
@@ -393,7 +407,7 @@ class Region:
             RUNNING.born.update(self.born)
         FLOW.code = self._code
         OBSERVED.remove(self)
-        for variable, content in zip(self.names, self._before, strict=True):
+        for variable, content in self.bindings():
             variable.content = content
         for box, owner, state in self.written.values():
             box.owner, box.state = owner, state
@@ -430,9 +444,12 @@ class Region:
 
     def has_changes(self) -> bool:
         """Return whether the block has changed anything from outside so far."""
-        bindings = zip(self.names, self._before, strict=True)
-        is_bound = any(variable.content is not before for variable, before in bindings)
+        is_bound = any(variable.content is not before for variable, before in self.bindings())
         return is_bound or bool(self.arrays() or self.exchanged() or self.elements())
+
+    def bindings(self) -> Iterable[tuple[Variable, Any]]:
+        """Return the variables, with what they held before the block."""
+        return zip(self.names, self._before, strict=True)
 
     def has_effects(self) -> bool:
         """Return whether the block has changed any object so far."""
@@ -526,6 +543,8 @@ class GrowthError(StagingError):
     change: int
     kind: TensorType | None
     """The type of the elements, if they are numbers or arrays of one type."""
+    structure: tree.Structure | None
+    """The structure of the elements, if they are tuples of numbers of one form."""
 
 
 def grows(container: Any, change: int = 0, elements: Sequence[Any] = ()) -> GrowthError:
@@ -543,6 +562,7 @@ def grows(container: Any, change: int = 0, elements: Sequence[Any] = ()) -> Grow
     problem.container, problem.change = container, change
     is_list = isinstance(container, LIST) and elements
     problem.kind = container.kind if type(container) is Grown else kind_of(elements) if is_list else None
+    problem.structure = structure_of(elements) if is_list else None
     return problem
 
 

@@ -41,6 +41,7 @@ BUILTIN_NAMES = {
     "any",
     "all",
     "round",
+    "list",
 }
 #: Functions of Python that tell None from others.
 _TYPED = {"isinstance", "type", "callable", "id", "repr", "hasattr", "getattr"}
@@ -466,12 +467,7 @@ class _Rewriting(ast.NodeTransformer):
         """Return whether a function of its own can make a list, of which only a run may know the length."""
         if self._function is None or self._waiting is None:
             return False
-        names = [part for part in ast.walk(node) if isinstance(part, ast.Name)]
-        return not (
-            any(part.is_async for part in node.generators)
-            or any(isinstance(part, (*_EAGER, ast.NamedExpr)) for part in ast.walk(node))
-            or any(name in self._unsure or self._may_be_none(name.id) for name in names)
-        )
+        return self._is_separable(node)
 
     def _fold(self, node: ast.Call, name: str) -> ast.expr:
         """Rewrite ``any``, ``all`` or ``sum`` of a generator expression: Python may not get to all elements."""
@@ -485,10 +481,47 @@ class _Rewriting(ast.NodeTransformer):
         test = None
         if first.ifs:
             test = first.ifs[0] if len(first.ifs) == 1 else placed(ast.BoolOp(ast.And(), first.ifs), given)
+        looped = self._looped(node, name)
         items = _lazy(self.visit(first.iter), first.iter)
         parts = [self._of_item(first.target, part) if part is not None else None for part in (test, element)]
-        folded = _call("fold", node.func, whole, items, *(part or ast.Constant(None) for part in parts))
+        none = ast.Constant(None)
+        folded = _call("fold", node.func, whole, items, *(part or none for part in parts), looped or none)
         return placed(folded, node)
+
+    def _looped(self, node: ast.Call, name: str) -> ast.expr | None:
+        """Define a function that finds ``any``, ``all`` or ``sum`` by a loop, for items whose number a run knows."""
+        (given,) = copy.deepcopy(node.args)
+        assert isinstance(given, ast.GeneratorExp)
+        if self._waiting is None or not self._is_separable(given):
+            return None
+        items, made = f"{PREFIX}items{SUFFIX}", f"{PREFIX}made{SUFFIX}"
+        total, element = ast.Name(made, ast.Load()), given.elt
+        ends = ast.Constant(name == "any")
+        if name == "sum":
+            inner: ast.stmt = ast.Assign([ast.Name(made, ast.Store())], ast.BinOp(total, ast.Add(), element))
+        else:
+            test = element if name == "any" else ast.UnaryOp(ast.Not(), element)
+            inner = ast.If(test, [ast.Return(ends)], [])
+        given.generators[0].iter = ast.Name(items, ast.Load())
+        for part in reversed(given.generators):
+            for test in reversed(part.ifs):
+                inner = ast.If(test, [inner], [])
+            inner = ast.For(part.target, part.iter, [inner], [])
+        start = ast.Assign([ast.Name(made, ast.Store())], ast.Constant(0))
+        end = ast.Return(total if name == "sum" else ast.Constant(name != "any"))
+        function, taken = self._name("folded"), ast.arguments([], [ast.arg(items)], None, [], [], None, [])
+        definition = placed(ast.FunctionDef(function, taken, [start, inner, end], []), node)
+        self._waiting.append(self.visit_FunctionDef(definition))
+        return ast.Name(function, ast.Load())
+
+    def _is_separable(self, node: ast.ListComp | ast.GeneratorExp) -> bool:
+        """Return whether a function of its own can go through the elements of a comprehension."""
+        names = [part for part in ast.walk(node) if isinstance(part, ast.Name)]
+        return not (
+            any(part.is_async for part in node.generators)
+            or any(isinstance(part, (*_EAGER, ast.NamedExpr)) for part in ast.walk(node))
+            or any(name in self._unsure or self._may_be_none(name.id) for name in names)
+        )
 
     def _of_item(self, target: ast.expr, value: ast.expr) -> ast.expr:
         """Return a function of an element whose names a target binds."""
@@ -658,12 +691,21 @@ def _compared(node: ast.Compare) -> ast.expr:
             return _call("in", node.left, node.comparators[0])
         case ast.NotIn():
             return _call("not", _call("in", node.left, node.comparators[0]))
+        case ast.Eq() if _is_tuple(node):
+            return _call("equals", node.left, node.comparators[0])
+        case ast.NotEq() if _is_tuple(node):
+            return _call("differs", node.left, node.comparators[0])
         case ast.Is():
             return _call("is", node.left, node.comparators[0])
         case ast.IsNot():
             return _call("not", _call("is", node.left, node.comparators[0]))
         case _:
             return node
+
+
+def _is_tuple(node: ast.Compare) -> bool:
+    """Return whether a comparison has an operand that is written as a tuple."""
+    return any(isinstance(part, ast.Tuple) for part in (node.left, *node.comparators))
 
 
 def _as_if(node: ast.Assert) -> ast.If:

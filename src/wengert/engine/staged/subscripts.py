@@ -16,8 +16,10 @@ from wengert.engine.ops.conversion import python_number
 from wengert.engine.ops.indexing import gather, scatter
 from wengert.engine.staged.aliases import link
 from wengert.engine.staged.branches import choice
+from wengert.engine.staged.columns import READING, WRITING
 from wengert.engine.staged.counted import interval
 from wengert.engine.staged.exchanged import refusal
+from wengert.engine.staged.growing import part_of_list
 from wengert.engine.staged.raising import keep_strict
 from wengert.engine.staged.regions import FLOW, has_no_axes, show_value, without_axes
 from wengert.engine.staged.shared import Made, freeze_shared
@@ -34,19 +36,25 @@ def item(container: Any, *indices: Any) -> Any:
         container: any object.
         indices: what stands in the brackets.
     """
+    found: Any = container
     for number, index in enumerate(indices):
-        if not (type(container) in (list, tuple) and is_place(index)):
+        is_list: bool = type(found) is list
+        if is_list and isinstance(index, slice) and _is_unknown(index):
+            found = part_of_list(found, index)
+            continue
+        if not (type(found) in (list, tuple) and is_place(index)):
             # An array of the user's that no transform has met takes no index that only a run knows.
-            is_plain = (
-                type(container) is np.ndarray and container.dtype.kind in "biufc" and _is_unknown(index)
-            )
-            container = (boxed(container) if is_plain else container)[index]
+            is_plain = type(found) is np.ndarray and found.dtype.kind in "biufc" and _is_unknown(index)
+            found = (boxed(found) if is_plain else found)[index]
             continue
         rest = indices[number + 1 :]
-        if rest and _are_alike(container):
-            return _read_inside(container, index, rest)
-        container = _read(container, index)
-    return container
+        if rest and _are_alike(found):
+            return _read_inside(found, index, rest)
+        found = _read(found, index)
+    return found
+
+
+READING.append(item)
 
 
 def _is_unknown(index: Any) -> bool:
@@ -190,6 +198,9 @@ def write(container: Any, indices: Sequence[Any], value: Any) -> None:
         raise refusal("list", requirement, " and ".join(kinds), _WRITE_HINT)
     note_kinds([*container, value])
     container[:] = cells(scatter(packed(container, kind), strong(value, kind), number), kind.weak)
+
+
+WRITING.append(lambda container, index, value: write(container, [index], value))
 
 
 def _write_inside(container: list[Any], number: Any, rest: Sequence[Any], value: Any) -> None:

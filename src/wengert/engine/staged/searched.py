@@ -1,0 +1,69 @@
+"""Comparisons of tuples, and searches in lists, where only a run knows the numbers."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, cast
+
+import numpy as np
+
+from wengert.engine.boxes import Box, concrete
+from wengert.engine.ops.conversion import python_number
+from wengert.engine.staged.branches import both_hold, either_holds, opposite
+from wengert.engine.staged.columns import Columns
+from wengert.engine.staged.grown import Grown
+
+
+def contains(value: Any, container: Any) -> Any:
+    """Return the value of ``value in container``."""
+    if type(container) is Columns:
+        return contains(value, container.rows()) if container.is_known else container.holding(value)
+    is_followed = _is_unknown(value) or _has_unknown(value)
+    if type(container) in (tuple, list, set, frozenset):
+        if not is_followed and not any(_is_unknown(item) or _has_unknown(item) for item in container):
+            return operator.contains(container, value)
+        found: Any = False
+        for item in container:
+            found = either_holds(found, lambda item=item: item is value or equals(value, item))
+        return python_number(found, bool) if isinstance(found, Box) else found
+    if type(container) is Grown:
+        return container.holding(value)
+    if _is_unknown(container) or (is_followed and isinstance(container, np.ndarray)):
+        found = container == value
+        return python_number(found.any(), bool)
+    if is_followed and isinstance(container, range):
+        first, last, step = container.start, container.stop, container.step
+        goes_up = step > 0
+        inside = both_hold(
+            value >= first if goes_up else value <= first, lambda: value < last if goes_up else value > last
+        )
+        return python_number(both_hold(inside, lambda: (value - first) % step == 0), bool)
+    return operator.contains(container, value)
+
+
+def equals(one: Any, other: Any) -> Any:
+    """Return the value of ``one == other``, of tuples that hold what only a run knows, too."""
+    if not (type(one) is tuple and type(other) is tuple and (_has_unknown(one) or _has_unknown(other))):
+        return one == other
+    if len(one) != len(other):
+        return False
+    holds: Any = True
+    for left, right in zip(cast("tuple[Any, ...]", one), cast("tuple[Any, ...]", other), strict=True):
+        holds = both_hold(holds, lambda left=left, right=right: left is right or equals(left, right))
+    return python_number(holds, bool) if isinstance(holds, Box) else holds
+
+
+def differs(one: Any, other: Any) -> Any:
+    """Return the value of ``one != other``, of tuples that hold what only a run knows, too."""
+    is_tuple = type(one) is tuple and type(other) is tuple and (_has_unknown(one) or _has_unknown(other))
+    return opposite(equals(one, other)) if is_tuple else one != other
+
+
+def _is_unknown(value: Any) -> bool:
+    return isinstance(value, Box) and concrete(value) is None
+
+
+def _has_unknown(value: Any) -> bool:
+    """Return whether a tuple holds a number that only a run knows."""
+    parts = cast("tuple[Any, ...]", value) if type(value) is tuple else ()
+    return any(_is_unknown(part) or _has_unknown(part) for part in parts)
