@@ -309,11 +309,6 @@ def a_scalar_among_examples() -> None:
     wg.vmap(product)(np.ones(3), 2.0)
 
 
-@mistake(ValueError, "in_axes must hold integers and None alone", r"wg\.vmap\(f\)\(xs\)")
-def the_examples_in_place_of_axes() -> None:
-    wg.vmap(product, np.ones(3))
-
-
 @mistake(ValueError, "in_axes must match")
 def too_few_axes() -> None:
     wg.vmap(product, in_axes=(0,))(np.ones(3), np.ones(3))

@@ -168,6 +168,7 @@ def test_reading_only_results_and_inputs_stay_apart() -> None:
             ArgumentError,
             "in_axes must hold integers and None alone",
         ),
+        (lambda: wg.vmap(weigh, X), ArgumentError, "write wg.vmap(f)(x), not wg.vmap(f, x)"),
         (lambda: wg.vmap(weigh, out_axes=0.5), ArgumentError, "out_axes must hold integers and None alone"),
         (lambda: wg.vmap(weigh, in_axes=3)(X, X), IndexingError, "axis must lie in [-3, 3); got 3"),
         (lambda: wg.vmap(np.sin)(1.0), (ArgumentError, IndexingError), "vmap"),

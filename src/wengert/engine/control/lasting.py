@@ -75,6 +75,19 @@ class _Level(NamedTuple):
     """The number of steps that come before the read in the same turn."""
 
 
+class _Carried(NamedTuple):
+    """The array that is read, and the loops around a body that carry it."""
+
+    of: Array
+    first: int
+    """The number of loops around the one that carries it from its first to its last turn."""
+    around: tuple[_Level, ...] = ()
+
+    def inside(self, level: _Level) -> _Carried:
+        """Return the same array in a loop inside."""
+        return self._replace(around=(*self.around, level))
+
+
 class _Found(NamedTuple):
     body: Graph
     reread: Reread
@@ -233,8 +246,8 @@ class _Nest:
             if chain is None or chain.first is not var or not chain.steps:
                 continue
             self._follow_loops(chain)
-            first = len(scope.turns) - 1
-            found = [*self._reads(scope, chain.versions, chain, (), (graph, place), first)]
+            carried = _Carried((graph, place), len(scope.turns) - 1)
+            found = [*self._reads(scope, chain.versions, chain, carried)]
             if sum(x.bytes for x in found) >= bytes_of([var.type]):
                 yield from ((x.body, x.reread) for x in found)
         outer = set(graph.inputs[constants : constants + len(begins)])
@@ -262,13 +275,7 @@ class _Nest:
             self._follow_loops(inner)
 
     def _reads(
-        self,
-        scope: Scope,
-        versions: dict[Var, int],
-        chain: _Chain | None,
-        around: tuple[_Level, ...],
-        of: Array,
-        first: int,
+        self, scope: Scope, versions: dict[Var, int], chain: _Chain | None, carried: _Carried
     ) -> Iterator[_Found]:
         """Yield the lasting reads of an array in a body.
 
@@ -276,22 +283,20 @@ class _Nest:
             scope: the body.
             versions: the values that stand for the array, with the number of steps before.
             chain: the writes of a turn; None where it writes nothing.
-            around: the loops around that carry the array.
-            of: the array.
-            first: the number of loops around the one that carries it.
+            carried: the array, and the loops around that carry it.
         """
         steps = [] if chain is None else chain.steps
-        repeated = math.prod(turn.length for turn in scope.turns[first:])
+        repeated = math.prod(turn.length for turn in scope.turns[carried.first :])
         gathered: dict[Var, tuple[Var, tuple[Affine, ...]]] = {}
 
         for equation in scope.graph.equations:
             if equation.primitive in LOOPS:
-                yield from self._inner_reads(scope, equation, versions, chain, around, of, first)
+                yield from self._inner_reads(scope, equation, versions, chain, carried)
             for array, through, part in _parts(scope, equation, versions, gathered):
                 (value,) = equation.outputs
-                levels = (*around, _Level(scope.turn, steps, versions[array]))
-                if self._is_lasting(scope, part, levels):
-                    reread = Reread(value, through, array, of)
+                here = carried.inside(_Level(scope.turn, steps, versions[array]))
+                if self._is_lasting(scope, part, here.around):
+                    reread = Reread(value, through, array, carried.of)
                     yield _Found(scope.graph, reread, bytes_of([value.type]) * repeated)
                     break
                 if equation.primitive == "gather":
@@ -303,9 +308,7 @@ class _Nest:
         equation: Equation,
         versions: dict[Var, int],
         chain: _Chain | None,
-        around: tuple[_Level, ...],
-        of: Array,
-        first: int,
+        carried: _Carried,
     ) -> Iterator[_Found]:
         """Yield the lasting reads of a loop in a body: it carries the array, or reads it alone."""
         steps = [] if chain is None else chain.steps
@@ -317,13 +320,13 @@ class _Nest:
                 continue
             var, before = inner.graph.inputs[place], versions[atom]
             if place < fixed:
-                levels = (*around, _Level(scope.turn, steps, before))
-                yield from self._reads(inner, {var: 0}, None, levels, of, first)
+                there = carried.inside(_Level(scope.turn, steps, before))
+                yield from self._reads(inner, {var: 0}, None, there)
             elif chain is not None and equation in chain.loops:
                 number, own = chain.loops[equation]
                 if number == before and own.first is var:
-                    levels = (*around, _Level(scope.turn, steps, number + 1))
-                    yield from self._reads(inner, own.versions, own, levels, of, first)
+                    there = carried.inside(_Level(scope.turn, steps, number + 1))
+                    yield from self._reads(inner, own.versions, own, there)
 
     def _is_lasting(self, scope: Scope, part: Sequence[Affine], levels: Sequence[_Level]) -> bool:
         """Return whether it is proven that no later write reaches a part of an array."""

@@ -382,15 +382,14 @@ def _settles(users: Any, items: Any, test: _Of | None, element: _Of) -> Any:
     return _truth_value(found if ends else negation(found))
 
 
-def listed(plain: Callable[[], Any], staged: Callable[[], Any], chooses: bool) -> Any:
+def listed(plain: Callable[[], Any] | None, staged: Callable[[], Any]) -> Any:
     """Return the value of a list comprehension, whose length only a run may know, or that has many elements.
 
     Args:
-        plain: returns it as Python makes it.
+        plain: returns it as Python makes it; None for a comprehension without conditions, whose length is known.
         staged: returns it by a loop that appends.
-        chooses: whether it has conditions.
     """
-    if not chooses:
+    if plain is None:
         return run(staged)
     try:
         with Region([plain], ()) as region:

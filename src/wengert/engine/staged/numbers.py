@@ -189,7 +189,7 @@ class _Facts(NamedTuple):
 
 def _check(equation: Equation, facts: _Facts) -> None:
     operands, (sizes, boxes, _) = equation.operands, facts
-    if equation.primitive == "power" and _is_power_of_box(operands[0], operands[1], facts):
+    if equation.primitive == "power" and _is_checked_power(operands[0], operands[1], facts):
         return
     if equation.primitive == "cond":
         _check_branches(equation, facts)
@@ -219,8 +219,8 @@ def _check(equation: Equation, facts: _Facts) -> None:
             facts.naturals.add(equation.outputs[0])
 
 
-def _is_power_of_box(base: Atom, exponent: Atom, facts: _Facts) -> bool:
-    """Return whether a power needs no further check; refuse one that may raise an exception in Python."""
+def _is_checked_power(base: Atom, exponent: Atom, facts: _Facts) -> bool:
+    """Return whether the exponent changes; refuse a power of Python's numbers that may raise an exception."""
     if exponent in facts.boxes or not (isinstance(exponent, Var) and exponent.type.weak):
         return exponent in facts.boxes
     if not _never_raises(base, exponent, facts):

@@ -586,9 +586,8 @@ def without_axes(number: Any) -> Any:
 def root_of(value: Any) -> Any:
     """Return the array whose memory a value shows, or None."""
     if isinstance(value, Box):
-        if not (
-            value.shape or has_no_axes(value)
-        ):  # the shape of an element that is pending makes it a value
+        # The shape of an element that is pending makes it a value.
+        if not (value.shape or has_no_axes(value)):
             return None
         return value if value.lens is None else value.lens.root
     if isinstance(value, Unsized):

@@ -443,7 +443,7 @@ class _Rewriting(ast.NodeTransformer):
         return node
 
     def visit_ListComp(self, node: ast.ListComp) -> Any:
-        """Rewrite a list of elements that a condition chooses, or of those of another list: as a loop that appends."""
+        """Rewrite a list comprehension as a loop that appends."""
         if not self._is_written_out(node):
             return self.generic_visit(node)
         made = f"{PREFIX}made{SUFFIX}"
@@ -457,11 +457,12 @@ class _Rewriting(ast.NodeTransformer):
         end = ast.Return(ast.Name(made, ast.Load()))
         name, none = self._name("listed"), ast.arguments([], [], None, [], [], None, [])
         definition = placed(ast.FunctionDef(name, none, [start, inner, end], []), node)
-        plain = _lazy(self.generic_visit(copy.deepcopy(node)), node)  # pyright: ignore[reportArgumentType]
+        plain: ast.expr = ast.Constant(None)
+        if any(part.ifs for part in node.generators):
+            plain = _lazy(self.generic_visit(copy.deepcopy(node)), node)  # pyright: ignore[reportArgumentType]
         assert self._waiting is not None
         self._waiting.append(self.visit_FunctionDef(copy.deepcopy(definition)))
-        chooses = ast.Constant(any(part.ifs for part in node.generators))
-        return placed(_call("listed", plain, ast.Name(name, ast.Load()), chooses), node)
+        return placed(_call("listed", plain, ast.Name(name, ast.Load())), node)
 
     def _is_written_out(self, node: ast.ListComp) -> bool:
         """Return whether a function of its own can make a list, of which only a run may know the length."""

@@ -184,7 +184,7 @@ def _check_axes(**named: Any) -> None:
         for axis in tree.leaves(axes):
             if axis is not None and (isinstance(axis, bool) or not isinstance(axis, (int, np.integer))):
                 requirement = f"{argument} must hold integers and None alone"
-                hint = "vmap returns a function: wg.vmap(f)(xs)"
+                hint = "write wg.vmap(f)(x), not wg.vmap(f, x)"
                 raise ArgumentError(message("vmap", requirement, show(axis), hint))
 
 

@@ -12,7 +12,8 @@ from wengert.engine.core.named_tuples import NamedTuple
 
 #: How often a run writes down one operation of a line before it is taken for a loop of many turns.
 MOST_TURNS = 64
-#: How often a run with loops of the program does so before it is taken for one that unrolls some none the less.
+#: How often a run with loops of the program writes it in one draft, or in how many drafts, before it is taken for one
+#: that unrolls some loops all the same.
 MOST_DRAFTS = 128
 #: How many equations a run writes at least before: fewer compile fast as they are.
 LEAST_EQUATIONS = 500

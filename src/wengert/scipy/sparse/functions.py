@@ -71,10 +71,10 @@ def kron(A: Any, B: Any, format: Any = None) -> Any:
         return scipys("kron")(*known("scipy.sparse.kron", (A, B)), format)
     left, right = of(A), of(B)
     (i, j, x), (k, n, y) = left.summed().entries(), right.summed().entries()
-    (rows, columns), heights = right.shape, left.shape
+    height, width = right.shape
     elements = reshape(x[:, None] * y, shape=(len(i) * len(k),))
-    places = np.add.outer(i * rows, k).ravel(), np.add.outer(j * columns, n).ravel()
-    made = left.of_entries(*places, elements, (heights[0] * rows, heights[1] * columns))
+    places = np.add.outer(i * height, k).ravel(), np.add.outer(j * width, n).ravel()
+    made = left.of_entries(*places, elements, (left.shape[0] * height, left.shape[1] * width))
     return made if format is None else made.asformat(format)
 
 
