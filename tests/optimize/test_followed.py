@@ -34,7 +34,48 @@ def least(k: Any) -> Any:
     return found.x[0] + found.fun
 
 
-PROGRAMS = cube_root, at_an_end, kepler, system, least
+def in_an_array(z: Any, k: Any) -> Any:
+    return np.array([z[0] + z[1] * k - 3, z[0] * z[1] - 1])
+
+
+def system_of_result(k: Any) -> Any:
+    found = optimize.root(in_an_array, [1.0, 1.0], (k,))
+    return found.x[1] * (1 + np.sum(found.fun))
+
+
+def system_with_jacobian(k: Any) -> Any:
+    both = lambda z: (in_an_array(z, k), np.array([[1, k], [z[1], z[0]]]))  # noqa: E731
+    return optimize.root(both, (1.0, 1.0), jac=True, method="lm").x[1]
+
+
+def large_system(k: Any) -> Any:
+    found = optimize.root(lambda z: z**3 + k * z - 2, np.ones((2, 2)), method="krylov", tol=1e-12)
+    return np.sum(found.x[0])
+
+
+def newtons(k: Any) -> Any:
+    return optimize.newton(lambda z, a: z**3 - a, 1.2, None, (k,)) ** 2
+
+
+def newtons_of_elements(k: Any) -> Any:
+    return np.prod(optimize.newton(lambda z: z**3 - k * np.arange(1.0, 3.0), np.array([1.2, 1.4])))
+
+
+def scalar_in_a_bracket(k: Any) -> Any:
+    found = optimize.root_scalar(lambda z: z**3 - k, bracket=(0.0, 9.0))
+    assert found.converged
+    return found.root
+
+
+def scalar_from_a_start(k: Any) -> Any:
+    found = optimize.root_scalar(lambda z: (z**3 - k, 3 * z**2), method="newton", fprime=True, x0=1.1)
+    return found.root
+
+
+PROGRAMS = (
+    cube_root, at_an_end, kepler, system, least, system_of_result, system_with_jacobian, large_system,
+    newtons, newtons_of_elements, scalar_in_a_bracket, scalar_from_a_start,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
@@ -78,3 +119,13 @@ def test_solvers_of_plain_functions_are_scipys() -> None:
         ] + cube_root(k)
 
     assert wg.grad(program)(0.5) == pytest.approx(0.5 ** (1 / 3) + 0.5 ** (-2 / 3) / 3)
+
+
+def test_complex_roots_of_plain_functions_are_scipys() -> None:
+    program = lambda k: k * optimize.newton(lambda z: z**2 + 2.0, 1.0 + 1.0j).imag  # noqa: E731
+    assert wg.grad(program)(0.5) == pytest.approx(2.0**0.5)
+
+
+def test_reports_of_followed_roots_are_refused() -> None:
+    with pytest.raises(wg.errors.ArgumentError, match=r"optimize.fsolve.*no full_output"):
+        wg.grad(lambda k: optimize.fsolve(lambda z: z**3 - k, 1.0, full_output=True)[0])(0.5)

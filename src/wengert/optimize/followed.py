@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert import implicit
 from wengert.engine.array.substitutes import enter_caller, holds_box, is_followed
 from wengert.engine.boxes import concrete
 from wengert.engine.control.while_loop import while_loop
@@ -24,9 +25,8 @@ from wengert.engine.ops.arithmetic import minimum as minimum_of
 from wengert.engine.ops.comparison import equal, greater, less, logical_and, logical_or, where
 from wengert.engine.ops.conversion import stop_gradient_primitive as stop_gradient
 from wengert.engine.ops.shape import reshape
-from wengert.implicit import minimum, root
 from wengert.numpy.creation import asarray
-from wengert.optimize.scipys import as_tuple, scipy_optimize
+from wengert.optimize.scipys import as_tuple, part_of, scipy_optimize
 
 #: SciPy's tolerances of a root in a bracket.
 _ABSOLUTE, _RELATIVE = 2e-12, 4 * float(np.finfo(np.float64).eps)
@@ -89,6 +89,31 @@ def _root_between(function: Callable[[Any], Any], low: Any, high: Any) -> Any:
     return where(greater(multiply(at_low, at_high), 0.0), np.nan, root)
 
 
+def _refuse_report(name: str, is_asked: Any) -> None:
+    if is_asked:
+        raise ArgumentError(message(f"scipy.optimize.{name}", "a followed root has no full_output"))
+
+
+def _root_in(name: str, f: Callable[..., Any], a: Any, b: Any, args: tuple[Any, ...]) -> Any:
+    """Return a root of ``f`` between a and b."""
+    signs = [concrete(f(end, *args)) for end in (a, b)]
+    if None not in signs and signs[0] * signs[1] > 0:
+        requirement = "f must have different signs at the ends of the bracket"
+        raise ArgumentError(message(f"scipy.optimize.{name}", requirement, f"{signs[0]:g} and {signs[1]:g}"))
+    low, high = (stop_gradient(end * 1.0) for end in (a, b))  # the root does not depend on them
+    start = stop_gradient(_root_between(lambda x: stop_gradient(f(x, *args)), low, high))
+    return implicit.root(f, start, args)
+
+
+def _root_from(f: Callable[..., Any], start: Any, args: tuple[Any, ...], linear: str = "direct") -> Any:
+    """Return a root of equations, whose values may be in another container than the start, by Newton's method."""
+
+    def equations(x: Any) -> Any:
+        return reshape(asarray(f(x, *args)), shape=shape_of(start))
+
+    return implicit.root(equations, start, linear=linear)
+
+
 def _bracketed(name: str) -> Callable[..., Any]:
     """Return what stands for one of SciPy's solvers in a bracket."""
 
@@ -97,17 +122,8 @@ def _bracketed(name: str) -> Callable[..., Any]:
         args = as_tuple(args)
         if not is_followed(f, a, *args) and not holds_box(b):
             return getattr(scipy_optimize(name), name)(f, a, b, args, *options, **others)
-        if others.get("full_output"):
-            raise ArgumentError(message(f"scipy.optimize.{name}", "a followed root has no full_output"))
-        signs = [concrete(f(end, *args)) for end in (a, b)]
-        if None not in signs and signs[0] * signs[1] > 0:
-            requirement = "f must have different signs at the ends of the bracket"
-            raise ArgumentError(
-                message(f"scipy.optimize.{name}", requirement, f"{signs[0]:g} and {signs[1]:g}")
-            )
-        low, high = (stop_gradient(end * 1.0) for end in (a, b))  # the root does not depend on them
-        start = stop_gradient(_root_between(lambda x: stop_gradient(f(x, *args)), low, high))
-        return root(f, start, args)
+        _refuse_report(name, others.get("full_output"))
+        return _root_in(name, f, a, b, args)
 
     solve.__name__ = name
     return solve
@@ -115,17 +131,83 @@ def _bracketed(name: str) -> Callable[..., Any]:
 
 def fsolve(func: Callable[..., Any], x0: Any, args: Any = (), *options: Any, **others: Any) -> Any:
     """Return x with ``func(x, *args) = 0``; for a function that is followed, by Newton's method."""
-    args = as_tuple(args)
-    start = x0 if holds_box(x0) else np.atleast_1d(np.asarray(x0, float))
+    args, start = as_tuple(args), _vector(x0)
     if not is_followed(func, start, *args):
         return scipy_optimize("fsolve").fsolve(func, x0, args, *options, **others)
-    if others.get("full_output"):
-        raise ArgumentError(message("scipy.optimize.fsolve", "a followed root has no full_output"))
+    _refuse_report("fsolve", others.get("full_output"))
+    return _root_from(func, start, args)
 
-    def equations(x: Any) -> Any:
-        return reshape(asarray(func(x, *args)), shape=shape_of(start))
 
-    return root(equations, start)
+def newton(
+    func: Callable[..., Any], x0: Any, fprime: Any = None, args: Any = (), *options: Any, **others: Any
+) -> Any:
+    """Return a root near x0, or one for each element of x0; for a function that is followed, with exact slopes."""
+    args, start = as_tuple(args), _floats(x0)
+    if not is_followed(func, start, *args):
+        return scipy_optimize("newton").newton(func, x0, fprime, args, *options, **others)
+    given = dict(zip(("tol", "maxiter", "fprime2", "x1", "rtol", "full_output"), options, strict=False))
+    _refuse_report("newton", (given | others).get("full_output"))
+    return _root_from(func, start, args)
+
+
+def root_scalar(
+    f: Callable[..., Any],
+    args: Any = (),
+    method: Any = None,
+    bracket: Any = None,
+    fprime: Any = None,
+    fprime2: Any = None,
+    x0: Any = None,
+    *options: Any,
+    **others: Any,
+) -> Any:
+    """Return SciPy's result; for a function that is followed, with the root in its bracket, or near its start."""
+    optimize, args = scipy_optimize("root_scalar"), as_tuple(args)
+    value_of = part_of(f, 0) if fprime is True else f
+    low, high = (_floats(x0), 0.0) if bracket is None else bracket
+    if not is_followed(value_of, low, *args) and not holds_box(high):
+        return optimize.root_scalar(f, args, method, bracket, fprime, fprime2, x0, *options, **others)
+    if bracket is None:
+        found: Any = _root_from(value_of, low, args)
+    else:
+        found = _root_in("root_scalar", value_of, low, high, args)
+    return optimize.RootResults(
+        root=found, iterations=np.nan, function_calls=np.nan, flag=0, method=method or "newton"
+    )
+
+
+def solved(
+    fun: Callable[..., Any],
+    x0: Any,
+    args: Any = (),
+    method: str = "hybr",
+    jac: Any = None,
+    *options: Any,
+    **others: Any,
+) -> Any:
+    """Return the result of SciPy's `root`; of a function that is followed, with the x, fun and success of Newton's.
+
+    Methods for large systems solve the linear equations by products with the Jacobian.
+    """
+    optimize, args = scipy_optimize("root"), as_tuple(args)
+    value_of = part_of(fun, 0) if jac is True else fun
+    has_matrix = method.lower() in ("hybr", "lm")
+    start = _vector(x0) if has_matrix else _floats(x0)
+    if not is_followed(value_of, start, *args):
+        return optimize.root(fun, x0, args, method, jac, *options, **others)
+    x = _root_from(value_of, start, args, "direct" if has_matrix else "gmres")
+    return optimize.OptimizeResult(
+        x=x, fun=value_of(x, *args), success=True, status=1, message="the root of the program"
+    )
+
+
+def _floats(x0: Any) -> Any:
+    return x0 if holds_box(x0) else np.asarray(x0) * 1.0
+
+
+def _vector(x0: Any) -> Any:
+    """Return a start as a vector, as SciPy's solvers with a Jacobian pass it."""
+    return np.ravel(_floats(x0))
 
 
 def minimize(fun: Callable[..., Any], x0: Any, args: Any = (), *options: Any, **others: Any) -> Any:
@@ -134,7 +216,7 @@ def minimize(fun: Callable[..., Any], x0: Any, args: Any = (), *options: Any, **
     The method is Newton's then, whatever the options say; bounds and constraints are refused.
     """
     optimize, args = scipy_optimize("minimize"), as_tuple(args)
-    start = x0 if holds_box(x0) else np.atleast_1d(np.asarray(x0, float))
+    start = _vector(x0)
     if not is_followed(fun, start, *args):
         return optimize.minimize(fun, x0, args, *options, **others)
     names = "method", "jac", "hess", "hessp", "bounds", "constraints", "tol", "callback", "options"
@@ -146,7 +228,7 @@ def minimize(fun: Callable[..., Any], x0: Any, args: Any = (), *options: Any, **
     if wrong:
         requirement = "a minimum that is followed has no bounds and no constraints"
         raise ArgumentError(message("scipy.optimize.minimize", requirement, ", ".join(wrong)))
-    x = minimum(lambda x: fun(x, *args), start)
+    x = implicit.minimum(lambda x: fun(x, *args), start)
     return optimize.OptimizeResult(
         x=x, fun=fun(x, *args), success=True, status=0, message="the minimum of the program"
     )
@@ -154,7 +236,8 @@ def minimize(fun: Callable[..., Any], x0: Any, args: Any = (), *options: Any, **
 
 def enter() -> None:
     """Enter the solvers in SciPy's place."""
-    for name in ("brentq", "brenth", "ridder", "bisect"):
+    for name in ("brentq", "brenth", "ridder", "bisect", "toms748"):
         enter_caller(f"scipy.optimize.{name}", _bracketed(name))
-    enter_caller("scipy.optimize.fsolve", fsolve)
-    enter_caller("scipy.optimize.minimize", minimize)
+    for function in (fsolve, newton, root_scalar, minimize):
+        enter_caller(f"scipy.optimize.{function.__name__}", function)
+    enter_caller("scipy.optimize.root", solved)

@@ -106,12 +106,11 @@ INSTEAD: dict[str, dict[str, str]] = {
     "wengert.optimize": {
         **{
             name: f"scipy.optimize.{name}, in whose place wg.grad and wg.jit run a solver of Wengert's"
-            for name in ("brentq", "brenth", "ridder", "bisect", "fsolve")
+            for name in ("brentq", "brenth", "ridder", "bisect", "toms748", "fsolve", "newton")
         },
         "Bounds": "bounds=[(low, high), ...] or scipy.optimize.Bounds in wg.optimize.minimize",
         **dict.fromkeys(("fmin", "fmin_bfgs", "minimize_scalar"), "wg.optimize.minimize(f, x0)"),
         "leastsq": "wg.optimize.least_squares(residuals, x0)",
-        "newton": "wg.optimize.root_scalar(f, x0=x0)",
     },
     "wengert.integrate": {
         **dict.fromkeys(("diffeqsolve", "ode"), "wg.integrate.solve_ivp(fun, (t0, t1), y0)"),
