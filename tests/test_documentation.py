@@ -42,6 +42,7 @@ MODULES = [
     "wengert.scipy.signal",
     "wengert.scipy.spatial",
     "wengert.scipy.spatial.distance",
+    "wengert.scipy.spatial.transform",
     "wengert.scipy.stats",
     "wengert.special",
     "wengert.testing",

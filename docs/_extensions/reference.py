@@ -37,7 +37,8 @@ PARTS = {
     ],
     "Functions": [
         *("wengert.special", "wengert.scipy.linalg", "wengert.scipy.integrate", "wengert.scipy.stats"),
-        *("wengert.scipy.spatial", "wengert.scipy.spatial.distance", "wengert.scipy.interpolate"),
+        *("wengert.scipy.spatial", "wengert.scipy.spatial.distance", "wengert.scipy.spatial.transform"),
+        "wengert.scipy.interpolate",
         *("wengert.scipy.fft", "wengert.scipy.signal", "wengert.scipy.sparse", "wengert.scipy.ndimage"),
         "wengert.array_api",
     ],

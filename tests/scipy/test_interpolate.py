@@ -64,6 +64,30 @@ CALLS: dict[str, tuple[Any, ...]] = {
         Y,
         np.array(4.2),
     ),
+    "make_lsq_spline": (
+        lambda m, x, y, t, w, q: m.make_lsq_spline(x, y, t, 2, w, axis=1)(q),
+        *(
+            X,
+            TABLE,
+            X[[0, 0, 0, 3, -1, -1, -1]] + [-0.3, -0.2, -0.1, 0.2, 0.1, 0.2, 0.3],
+            RNG.uniform(0.5, 2, 7),
+            Q,
+        ),
+    ),
+    "LSQUnivariateSpline": (
+        lambda m, x, y, t, w, q: m.LSQUnivariateSpline(x, y, t, w, k=2)(q),
+        *(X, Y, X[[2, 4]] + 0.1, RNG.uniform(0.5, 2.0, 7), Q),
+    ),
+    "splrep": (lambda m, x, y, q: m.splev(q, m.splrep(x, y, k=4), 2), X, Y, Q),
+    "splrep knots": (lambda m, x, y, t: m.splrep(x, y, t=t)[1], X, Y, X[[3]] + 0.1),
+    "splev": (
+        lambda m, t, c, q: m.splev(q, (t, c, 2), 1, ext=1),
+        *(np.append(X, X[-1] + [1, 2, 3]), np.append(Y, [0.0] * 3), Q),
+    ),
+    "splint": (lambda m, y, a: m.splint(a, 3.0, m.splrep(X, y)), Y, np.array(1.2)),
+    "splder": (lambda m, y, q: m.splev(q, m.splder(m.splrep(X, y), 2)), Y, Q),
+    "splantider": (lambda m, y, q: m.splev(q, m.splantider(m.splrep(X, y))), Y, Q),
+    "splprep": (lambda m, x, q: np.stack(m.splev(q / 9, m.splprep(x, s=0)[0])), TABLE, Q),
     "InterpolatedUnivariateSpline": (
         lambda m, x, y, q: m.InterpolatedUnivariateSpline(x, y, ext=3)(q, 1),
         *(X, Y, Q),
@@ -391,8 +415,25 @@ ERRORS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: interpolate.UnivariateSpline(X, Y),
         "UnivariateSpline: a fit with smoothing, s=None",
     ),
-    "least squares": (lambda: interpolate.LSQUnivariateSpline(X, Y, X[2:4]), "LSQUnivariateSpline: a fit of"),
-    "ends": (lambda: interpolate.RectBivariateSpline(*LINES, GRID, (0, 9, 0, 9)), "bbox is not supported"),
+    "smoothing of splrep": (lambda: interpolate.splrep(X, Y, s=0.5), "splrep: a fit with smoothing, s=0.5"),
+    "weights of splrep": (lambda: interpolate.splrep(X, Y, np.ones(7)), "splrep: a fit with smoothing"),
+    "periodic splrep": (lambda: interpolate.splrep(X, Y, per=1), "splrep: full_output and per"),
+    "smooth curve": (lambda: interpolate.splprep(TABLE), "splprep: only curves through their points"),
+    "order": (lambda: interpolate.splev(1.0, interpolate.splrep(X, Y), 4), "one of 0 to the degree, 3"),
+    "tuple": (lambda: interpolate.splev(1.0, (X, Y)), r"splev: \(t, c, k\) or a BSpline"),
+    "weights": (lambda: interpolate.make_lsq_spline(X, Y, X, w=Y[:2]), "an abscissa and a weight"),
+    "beyond knots": (
+        lambda: interpolate.make_lsq_spline(X, Y, np.repeat(X[[0, 3]], 4)),
+        "abscissas must lie between",
+    ),
+    "too few abscissas": (
+        lambda: interpolate.LSQUnivariateSpline(X, Y, X[2] + [0.01, 0.02, 0.03, 0.04, 0.05]),
+        "singular",
+    ),
+    "ends": (
+        lambda: interpolate.RectBivariateSpline(*LINES, GRID, (0, 9, 0, 9)),
+        "other ends are not supported",
+    ),
     "degree": (lambda: interpolate.InterpolatedUnivariateSpline(X, Y, k=9), "a degree of 1 to 5"),
     "beyond": (lambda: interpolate.InterpolatedUnivariateSpline(X, Y, ext=7), "ext must be one of 0, 1"),
     "raise": (

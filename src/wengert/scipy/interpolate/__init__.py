@@ -10,7 +10,7 @@ Example:
 
 from __future__ import annotations
 
-from wengert.scipy.interpolate.bsplines import BSpline, make_interp_spline
+from wengert.scipy.interpolate.bsplines import BSpline, make_interp_spline, make_lsq_spline
 from wengert.scipy.interpolate.cubic import (
     Akima1DInterpolator,
     CubicHermiteSpline,
@@ -26,12 +26,14 @@ from wengert.scipy.interpolate.fitpack import (
 )
 from wengert.scipy.interpolate.piecewise import PPoly
 from wengert.scipy.interpolate.tables import RegularGridInterpolator, interp1d, interpn
+from wengert.scipy.interpolate.tuples import splantider, splder, splev, splint, splprep, splrep
 from wengert.scipy.registry import others_of as _others_of
 
 __all__ = [
     "Akima1DInterpolator", "BSpline", "CubicHermiteSpline", "CubicSpline", "InterpolatedUnivariateSpline",
     "LSQUnivariateSpline", "PPoly", "PchipInterpolator", "RectBivariateSpline", "RegularGridInterpolator",
-    "UnivariateSpline", "interp1d", "interpn", "make_interp_spline", "pchip_interpolate",
+    "UnivariateSpline", "interp1d", "interpn", "make_interp_spline", "make_lsq_spline", "pchip_interpolate",
+    "splantider", "splder", "splev", "splint", "splprep", "splrep",
 ]  # fmt: skip
 __dir__ = __all__.copy
 __getattr__ = _others_of(__name__)

@@ -353,3 +353,69 @@ def _periodic(x: Any, y: Any, k: int, t: Any, axis: int) -> Any:
     solved = reshape(np.linalg.solve(matrix, right), shape=(count, *shape_of(y)[1:]))
     c = gather(solved, np.arange(count + k) % count)
     return BSpline.construct_fast(t, c, k, "periodic", axis)
+
+
+# -- least squares ---------------------------------------------------------------------------------------
+
+
+@substitutes("scipy.interpolate.make_lsq_spline")
+def make_lsq_spline(
+    x: Any,
+    y: Any,
+    t: Any,
+    k: int = 3,
+    w: Any = None,
+    axis: int = 0,
+    check_finite: bool = True,
+    *,
+    method: str = "qr",
+) -> Any:
+    """Return the spline of given knots that minimises ``sum_i (w[i] (y[i] - s(x[i])))^2``.
+
+    It has derivatives in samples, abscissas, knots and weights. The normal equations are banded, and solved twice: for
+    the samples, and for their rounding errors. ``method`` has no effect.
+
+    Raises:
+        ShapeError: the shapes do not fit.
+        ArgumentError: the knots do not rise, or a known abscissa lies outside of them.
+        MatrixError: an interval of the knots has too few abscissas.
+
+    Example:
+        >>> x = np.linspace(0.0, 1.0, 7)
+        >>> t = [0.0, 0.0, 0.0, 1.0, 1.0, 1.0]
+        >>> print(f"{make_lsq_spline(x, x**2, t, k=2)(0.3):.3f}")
+        0.090
+    """
+    operation = "make_lsq_spline"
+    x, y, k = doubles(x), inexact(y), operator.index(k)
+    rank = rank_of(y)
+    w = np.ones(shape_of(x)) if w is None else doubles(w)
+    if not rank or not -rank <= axis < rank or not shape_of(x) == shape_of(w) == (shape_of(y)[axis],):
+        requirement = "an abscissa and a weight for each sample along the axis are required"
+        raise ShapeError(message(operation, requirement, show(x, y, w)))
+    axis %= rank
+    y = np.moveaxis(y, axis, 0)
+    t = _checked_knots(operation, t, shape_of(t)[0], k)
+    count = shape_of(t)[0] - k - 1
+    flags = concrete(outside(x, t[k], t[count]))
+    if flags is not None and np.any(flags):
+        requirement = "abscissas must lie between the first and the last knot"
+        raise ArgumentError(message(operation, requirement, show(x, t)))
+    number = interval(t, x, k, count - 1)
+    basis = local_basis(t, k, number, x) * column(w, 2)
+    columns = number[:, None] + np.arange(-k, 1)
+    diagonal = k + columns[:, :, None] - columns[:, None, :]
+    places = np.broadcast_to(columns[:, None, :], shape_of(diagonal))
+    products = basis[:, :, None] * basis[:, None, :]
+    bands = scatter_add(products, diagonal, places, shape=(2 * k + 1, count))
+    values = reshape(y, shape=(shape_of(y)[0], size(shape_of(y)[1:]))) * column(w, 2)
+
+    def projected(values: Any) -> Any:
+        moments = scatter_add(
+            basis[:, :, None] * values[:, None, :], columns, shape=(count, shape_of(values)[1])
+        )
+        return solve_banded(bands, moments, lower=k, upper=k)
+
+    c = projected(values)
+    c = c + projected(values - np.einsum("ia,iaj->ij", basis, gather(c, columns)))
+    return BSpline.construct_fast(t, reshape(c, shape=(count, *shape_of(y)[1:])), k, axis=axis)

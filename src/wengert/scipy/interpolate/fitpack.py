@@ -19,31 +19,63 @@ from wengert.engine.ir.types import show
 from wengert.engine.ops.comparison import where
 from wengert.engine.ops.indexing import gather
 from wengert.engine.ops.shape import reshape
-from wengert.scipy.interpolate.bsplines import BSpline, local_basis, make_interp_spline
+from wengert.scipy.interpolate.bsplines import (
+    BSpline,
+    local_basis,
+    make_interp_spline,
+    make_lsq_spline,
+)
 from wengert.scipy.interpolate.piecewise import check_samples, inexact, interval, outside
 from wengert.scipy.registry import doubles
 
 _BEYOND: dict[Any, int] = {0: 0, 1: 1, 2: 2, 3: 3, "extrapolate": 0, "zeros": 1, "raise": 2, "const": 3}
 
 
-def _refuse_fit(operation: str, what: str) -> NoReturn:
-    requirement = f"{what} is not followed"
-    hint = "write InterpolatedUnivariateSpline or make_interp_spline, or make the spline outside of plain numbers"
+def refuse_smoothing(operation: str, s: Any) -> NoReturn:
+    """Raise `UnsupportedError`: the knots depend on the samples in steps."""
+    requirement = f"a fit with smoothing, s={s}, is not followed"
+    hint = "write s=0, or give the knots to LSQUnivariateSpline, or make the spline outside of plain numbers"
     raise UnsupportedError(message(operation, requirement, hint=hint))
+
+
+def _beyond(operation: str, ext: Any) -> int:
+    """Return the number of a rule for points beyond the ends."""
+    code = _BEYOND.get(ext)
+    if code is None:
+        requirement = f"ext must be one of {', '.join(map(str, _BEYOND))}"
+        raise ArgumentError(message(operation, requirement, repr(ext)))
+    return code
+
+
+def evaluated(operation: str, spline: Any, x: Any, nu: int, ext: Any) -> Any:
+    """Return the values of a spline, or of a derivative, at points, with a rule for points beyond the ends.
+
+    ``ext``: 0 to extrapolate, 1 for zeros, 2 for an error, 3 for the value at the end. Points that are not known, as in
+    `wg.jit`, give NaN in place of an error.
+    """
+    code, points = _beyond(operation, ext), doubles(x)
+    start, stop = spline.t[spline.k], spline.t[shape_of(spline.t)[0] - spline.k - 1]
+    if code == 3 and not nu:  # SciPy extrapolates derivatives
+        return spline(np.clip(points, start, stop), nu)
+    value = spline(points, nu)
+    if code in (0, 3):
+        return value
+    is_outside = outside(points, start, stop)
+    flags = concrete(is_outside)
+    if code == 2 and flags is not None and np.any(flags):
+        requirement = "the points must lie between the ends of the spline"
+        raise ArgumentError(message(operation, requirement, show(points)))
+    return where(is_outside, 0.0 if code == 1 else np.nan, value)
 
 
 class _Univariate:
     """A spline with a rule for points beyond its ends."""
 
-    _spline: Any
+    spline: Any
     ext: int
 
     def _set(self, spline: Any, ext: Any) -> None:
-        code = _BEYOND.get(ext)
-        if code is None:
-            requirement = f"ext must be one of {', '.join(map(str, _BEYOND))}"
-            raise ArgumentError(message(type(self).__name__, requirement, repr(ext)))
-        self._spline, self.ext = spline, code
+        self.spline, self.ext = spline, _beyond(type(self).__name__, ext)
 
     @classmethod
     def _made(cls, spline: Any, ext: int) -> Any:
@@ -57,65 +89,50 @@ class _Univariate:
         t, c, k = theirs._eval_args
         return cls._made(BSpline.construct_fast(t, c, k), theirs.ext)
 
-    def _ends(self) -> tuple[Any, Any]:
-        t, k = self._spline.t, self._spline.k
-        return t[k], t[shape_of(t)[0] - k - 1]
-
     def __call__(self, x: Any, nu: int = 0, ext: Any = None) -> Any:
         """Return the values, or those of a derivative, at points.
 
         ``ext``: beyond the ends, 0 to extrapolate, 1 for zeros, 2 for an error, 3 for the value at the end; None for
         the choice of the object. Points that are not known, as in `wg.jit`, give NaN in place of an error.
         """
-        code = self.ext if ext is None else _BEYOND.get(ext, -1)
-        if code < 0:
-            requirement = f"ext must be one of {', '.join(map(str, _BEYOND))}"
-            raise ArgumentError(message(type(self).__name__, requirement, repr(ext)))
-        points = doubles(x)
-        start, stop = self._ends()
-        if code == 3 and not nu:  # SciPy extrapolates derivatives
-            return self._spline(np.clip(points, start, stop), nu)
-        value = self._spline(points, nu)
-        if code in (0, 3):
-            return value
-        is_outside = outside(points, start, stop)
-        flags = concrete(is_outside)
-        if code == 2 and flags is not None and np.any(flags):
-            requirement = "the points must lie between the ends of the spline"
-            raise ArgumentError(message(type(self).__name__, requirement, show(points)))
-        return where(is_outside, 0.0 if code == 1 else np.nan, value)
+        return evaluated(type(self).__name__, self.spline, x, nu, self.ext if ext is None else ext)
 
     def derivative(self, n: int = 1) -> Any:
         """Return a derivative as a spline."""
-        return _Univariate._made(self._spline.derivative(n), 1 if self.ext == 3 else self.ext)
+        return _Univariate._made(self.spline.derivative(n), 1 if self.ext == 3 else self.ext)
 
     def antiderivative(self, n: int = 1) -> Any:
         """Return an antiderivative as a spline."""
-        return _Univariate._made(self._spline.antiderivative(n), self.ext)
+        return _Univariate._made(self.spline.antiderivative(n), self.ext)
 
     def integral(self, a: Any, b: Any) -> Any:
         """Return the integral from a to b, of a spline that is 0 beyond its ends."""
-        return self._spline.integrate(a, b, False)
+        return self.spline.integrate(a, b, False)
 
     def derivatives(self, x: Any) -> Any:
         """Return the value and all derivatives at a point."""
-        return np.stack([self._spline(x, nu) for nu in range(self._spline.k + 1)])
+        return np.stack([self.spline(x, nu) for nu in range(self.spline.k + 1)])
 
     def get_knots(self) -> Any:
         """Return the knots from one end to the other."""
-        t, k = self._spline.t, self._spline.k
+        t, k = self.spline.t, self.spline.k
         return t[k : shape_of(t)[0] - k]
 
     def get_coeffs(self) -> Any:
         """Return the coefficients."""
-        return self._spline.c[: shape_of(self._spline.t)[0] - self._spline.k - 1]
+        return self.spline.c[: shape_of(self.spline.t)[0] - self.spline.k - 1]
 
 
-def _through(operation: str, x: Any, y: Any, bbox: Any, degree: int) -> Any:
-    x, y, _ = check_samples(operation, x, y, 0)
+def _refuse_ends(operation: str, bbox: Any) -> None:
     if any(end is not None for end in bbox):
-        requirement = "the spline ends at the first and the last sample: bbox is not supported"
+        requirement = "the spline ends at the first and the last sample: other ends are not supported"
         raise UnsupportedError(message(operation, requirement, repr(bbox)))
+
+
+def through(operation: str, x: Any, y: Any, bbox: Any, degree: int) -> Any:
+    """Return the spline through samples."""
+    x, y, _ = check_samples(operation, x, y, 0)
+    _refuse_ends(operation, bbox)
     if not 1 <= degree <= 5 or degree >= shape_of(x)[0]:
         requirement = "a degree of 1 to 5, less than the number of samples, is required"
         raise ArgumentError(message(operation, requirement, str(degree)))
@@ -156,7 +173,7 @@ class InterpolatedUnivariateSpline(_Univariate):
         ext: Any = 0,
         check_finite: bool = False,
     ) -> None:
-        self._set(_through("InterpolatedUnivariateSpline", x, y, bbox, k), ext)
+        self._set(through("InterpolatedUnivariateSpline", x, y, bbox, k), ext)
 
 
 @substitutes("scipy.interpolate.UnivariateSpline")
@@ -188,16 +205,28 @@ class UnivariateSpline(_Univariate):
         check_finite: bool = False,
     ) -> None:
         if s is None or concrete(s) != 0:
-            _refuse_fit("UnivariateSpline", f"a fit with smoothing, s={s},")
-        self._set(_through("UnivariateSpline", x, y, bbox, k), ext)
+            refuse_smoothing("UnivariateSpline", s)
+        self._set(through("UnivariateSpline", x, y, bbox, k), ext)
 
 
 @substitutes("scipy.interpolate.LSQUnivariateSpline")
+@_described
 class LSQUnivariateSpline(_Univariate):
-    """A spline of least squares that SciPy made; a fit inside a transform is refused.
+    """The spline of least squares with given inner knots: `make_lsq_spline` with the first and last sample as ends.
+
+    Samples, abscissas, knots and weights have derivatives.
+
+    Args:
+        w: the weights of the samples.
 
     Raises:
-        UnsupportedError: always.
+        UnsupportedError: other ends are given.
+        MatrixError: an interval of the knots has too few abscissas.
+
+    Example:
+        >>> x = np.linspace(0.0, 4.0, 9)
+        >>> print(f"{LSQUnivariateSpline(x, x**3, [2.0])(1.5):.3f}")
+        3.375
     """
 
     def __init__(
@@ -211,7 +240,12 @@ class LSQUnivariateSpline(_Univariate):
         ext: Any = 0,
         check_finite: bool = False,
     ) -> None:
-        _refuse_fit("LSQUnivariateSpline", "a fit of least squares")
+        operation = "LSQUnivariateSpline"
+        x, y, _ = check_samples(operation, x, y, 0)
+        _refuse_ends(operation, bbox)
+        ends = np.ones(k + 1)
+        t = np.concatenate([x[0] * ends, doubles(t), x[-1] * ends])
+        self._set(make_lsq_spline(x, y, t, k, w), ext)
 
 
 # -- two dimensions --------------------------------------------------------------------------------------
@@ -252,9 +286,9 @@ class RectBivariateSpline:
     ) -> None:
         operation = "RectBivariateSpline"
         if concrete(s) != 0:
-            _refuse_fit(operation, f"a fit with smoothing, s={s},")
-        first = _through(operation, x, z, bbox[:2], kx)
-        second = _through(operation, y, np.swapaxes(first.c, 0, 1), bbox[2:], ky)
+            refuse_smoothing(operation, s)
+        first = through(operation, x, z, bbox[:2], kx)
+        second = through(operation, y, np.swapaxes(first.c, 0, 1), bbox[2:], ky)
         self._set((first.t, second.t), np.swapaxes(second.c, 0, 1), (kx, ky))
 
     def _set(self, knots: Any, c: Any, degrees: tuple[int, int]) -> None:

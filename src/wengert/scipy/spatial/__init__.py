@@ -1,4 +1,4 @@
-"""`scipy.spatial` for values inside transforms: distances.
+"""`scipy.spatial` for values inside transforms: distances and rotations.
 
 Example:
     >>> import numpy as np
@@ -9,9 +9,9 @@ Example:
 from __future__ import annotations
 
 from wengert.scipy.registry import others_of as _others_of
-from wengert.scipy.spatial import distance
+from wengert.scipy.spatial import distance, transform
 from wengert.scipy.spatial.distance import distance_matrix
 
-__all__ = ["distance", "distance_matrix"]
+__all__ = ["distance", "distance_matrix", "transform"]
 __dir__ = __all__.copy
 __getattr__ = _others_of(__name__)
