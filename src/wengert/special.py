@@ -45,8 +45,8 @@ from wengert.numpy.ufunc_methods import combined, reduces
 
 __all__ = [
     "digamma", "entr", "erf", "erfc", "erfinv", "expit", "gammaln", "i0", "i1", "lgamma", "log_expit", "log_softmax",
-    "logit", "logsumexp", "polygamma", "softmax", "softplus", "spherical_in", "spherical_jn", "spherical_kn",
-    "spherical_yn", "xlog1py", "xlogy",
+    "logit", "logsumexp", "polygamma", "softmax", "softplus", "sph_harm_y", "spherical_in", "spherical_jn",
+    "spherical_kn", "spherical_yn", "xlog1py", "xlogy",
 ]  # fmt: skip
 __dir__ = __all__.copy
 
@@ -165,6 +165,48 @@ def spherical_kn(n: Any, x: Any, derivative: bool = False) -> Any:
     sign_of_order = where(equal(cast(operand(n), dtype=INT64) % 2, 0), 1.0, -1.0)
     odd = np.pi * sign_of_order * spherical_in(n, inside, derivative)
     return where(less(x, 0), -odd - value, value)
+
+
+@substitutes("scipy.special.sph_harm_y")
+def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, *, diff_n: int = 0) -> Any:
+    """Return spherical harmonics, ``Y_n^m = sqrt((2n + 1)/(4 pi) (n - m)!/(n + m)!) P_n^m(cos theta) e^(i m phi)``.
+
+    Of Jacobi polynomials, ``P_n^m(cos theta) = (-sin(theta) / 2)^m (n + m)!/n! P_(n-m)^(m,m)(cos theta)`` for m >= 0
+    (DLMF 18.11), which have derivatives at the poles, too.
+
+    Args:
+        n: degrees, integers from 0; they have no derivative.
+        m: orders, integers; they have no derivative.
+        theta: polar angles.
+        phi: azimuths.
+        diff_n: must be 0: transforms give derivatives.
+
+    Returns:
+        A complex array of the broadcast shape.
+
+    Raises:
+        ArgumentError: ``diff_n`` is not 0.
+
+    Example:
+        >>> import scipy.special
+        >>> print(sph_harm_y(1, 0, 0.0, 0.0).real.round(6))  # sqrt(3 / (4 pi))
+        0.488603
+    """
+    if diff_n:
+        raise ArgumentError(
+            message("sph_harm_y", "diff_n must be 0; take derivatives by wg.jvp", str(diff_n))
+        )
+    n, m = (cast(operand(value), dtype=INT64) for value in (n, m))
+    theta, phi = (floating(operand(value)) for value in (theta, phi))
+    order = absolute(m)
+    is_outside = greater(order, n)
+    k = where(is_outside, 0, order)
+    factorials = 0.5 * (lgamma(n + k + 1.0) + lgamma(n - k + 1.0)) - lgamma(n + 1.0) - k * float(np.log(2.0))
+    scale = np.sqrt((2 * n + 1) / (4.0 * np.pi)) * exp(factorials)
+    odd = logical_and(greater(m, 0), equal(k % 2, 1))
+    scale = where(is_outside, 0.0, where(odd, negative(scale), scale))
+    polynomial = BY_NAME["eval_jacobi"](n - k, k * 1.0, k * 1.0, np.cos(theta))
+    return scale * np.sin(theta) ** k * polynomial * (np.cos(m * phi) + 1j * np.sin(m * phi))
 
 
 def logit(p: Any) -> Any:

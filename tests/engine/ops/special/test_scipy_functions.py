@@ -14,6 +14,7 @@ import scipy.special
 from scipy.special import _ufuncs  # where SciPy keeps its ufuncs
 
 import wengert as wg
+import wengert.special as special
 from tests.compiler.comparing import check
 from wengert.engine.core import tree
 from wengert.engine.core.errors import UnsupportedError
@@ -117,6 +118,33 @@ def test_spherical_bessel_functions(kind: str, derivative: bool) -> None:
 def test_spherical_bessel_functions_at_zero() -> None:
     assert wg.grad(lambda x: scipy.special.spherical_jn(1, x))(0.0) == pytest.approx(1 / 3)
     assert wg.grad(lambda x: scipy.special.spherical_in(1, x))(0.0) == pytest.approx(1 / 3)
+
+
+@pytest.mark.skipif(not hasattr(scipy.special, "sph_harm_y"), reason="SciPy 1.15 brought it")
+def test_spherical_harmonics() -> None:
+    draw = np.random.default_rng(4)
+    n, m = draw.integers(0, 9, 40), draw.integers(-10, 11, 40)
+    theta, phi = draw.uniform(0.0, np.pi, 40), draw.uniform(0.0, 2 * np.pi, 40)
+    found = special.sph_harm_y(n, m, theta, phi)
+    np.testing.assert_allclose(found, scipy.special.sph_harm_y(n, m, theta, phi), rtol=1e-12, atol=1e-13)
+
+    def program(theta: Any, phi: Any) -> Any:
+        value = scipy.special.sph_harm_y(n, m, theta, phi)
+        return np.sum(value.real + 2.0 * value.imag)
+
+    check_grads(program, (theta, phi), order=2, rtol=1e-5)
+    slopes = wg.grad(program, (0, 1))(theta, phi)
+    np.testing.assert_allclose(wg.jit(wg.grad(program, (0, 1)))(theta, phi), slopes, rtol=1e-11, atol=1e-12)
+    with pytest.raises(wg.errors.ArgumentError, match="diff_n must be 0"):
+        special.sph_harm_y(1, 0, 0.3, 0.2, diff_n=1)
+
+
+@pytest.mark.parametrize("pole", [0.0, np.pi])
+def test_spherical_harmonics_at_the_poles(pole: float) -> None:
+    for m in range(-3, 4):
+        first = wg.grad(lambda theta: special.sph_harm_y(3, m, theta, 0.2).real)  # noqa: B023
+        difference = (first(pole + 1e-5) - first(pole - 1e-5)) / 2e-5
+        assert wg.grad(first)(pole) == pytest.approx(difference, rel=1e-6, abs=1e-6)
 
 
 def test_lambert_w() -> None:
