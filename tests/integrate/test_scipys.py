@@ -1,4 +1,4 @@
-"""SciPy's own `quad`, `solve_ivp` and `odeint` in programs that a transform follows."""
+"""SciPy's own integrals, `solve_ivp` and `odeint` in programs that a transform follows."""
 
 from __future__ import annotations
 
@@ -47,7 +47,27 @@ def first_time(k: Any) -> Any:
     return integrate.odeint(lambda t, y: -k * y, 1.0, [0.0, 0.5, 1.0], tfirst=True)[2, 0]
 
 
-PROGRAMS = gauss, between, decay, stiff, prey, first_time
+def over_a_triangle(k: Any) -> Any:
+    return integrate.dblquad(lambda y, x: np.exp(-k * x * y), 0, 1, 0, lambda x: x * k)[0]
+
+
+def over_a_half_plane(k: Any) -> Any:
+    options = {"epsabs": 1e-9}
+    ranges = [lambda x, c: (0, np.inf), (-np.inf, np.inf)]
+    return integrate.nquad(lambda y, x, c: np.exp(-k * x * x - c * y * y), ranges, (2.0,), options)[0]
+
+
+def over_a_solid(k: Any) -> Any:
+    def above(x: Any, y: Any) -> Any:
+        return x * y + k
+
+    return integrate.tplquad(lambda z, y, x: k * x * y * z, 0, 1, 0, lambda x: x, 0, above)[0]
+
+
+PROGRAMS = (
+    over_a_triangle, over_a_half_plane, pytest.param(over_a_solid, marks=pytest.mark.slow),
+    gauss, between, decay, stiff, prey, first_time,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

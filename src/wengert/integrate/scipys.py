@@ -1,4 +1,4 @@
-"""SciPy's `quad`, `solve_ivp` and `odeint` inside a followed program: Wengert's run where the function is followed.
+"""SciPy's integrals, `solve_ivp` and `odeint` inside a followed program: Wengert's run where the function is followed.
 
 A program that a transform follows calls SciPy's function with one of its own, which may read followed values. One
 evaluation at the start tells: if its result is followed, Wengert's function of the same meaning takes the call, with
@@ -24,6 +24,8 @@ from wengert.integrate.states import is_scipys
 #: Our methods for SciPy's that we lack.
 _METHODS = dict.fromkeys(("BDF", "LSODA"), "Rodas5P")
 _ODEINT = "Rodas5P"
+#: The options of `quad` in one of `nquad`.
+_LIMITS = {"epsabs", "epsrel", "limit", "points"}
 
 
 def _as_tuple(args: Any) -> tuple[Any, ...]:
@@ -72,6 +74,82 @@ def quad(
     _refuse("scipy.integrate.quad", full_output=full_output, **options)
     limit = max(limit, 200)
     return quadrature.quad(func, a, b, args, epsabs=epsabs, epsrel=epsrel, limit=limit, points=points)
+
+
+def nquad(
+    func: Callable[..., Any], ranges: Any, args: Any = None, opts: Any = None, full_output: Any = False
+) -> Any:
+    """Return the integral over several variables by `quad` of `quad`; the first range is that of the innermost one."""
+    further = () if args is None else _as_tuple(args)
+    options: Any = opts if isinstance(opts, (list, tuple)) else [opts] * len(ranges)
+
+    def called(value: Any, *arguments: Any) -> Any:
+        return value(*arguments) if callable(value) else value
+
+    def within(outer: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return a point of the region; outer variables are the last ones."""
+        if len(outer) == len(ranges):
+            return outer
+        ends = called(ranges[len(ranges) - len(outer) - 1], *outer, *further)
+        return within((_within(*ends), *outer))
+
+    def integral(outer: tuple[Any, ...]) -> Any:
+        if len(outer) == len(ranges):
+            return func(*outer, *further), 0.0
+        axis = len(ranges) - len(outer) - 1
+        ends = called(ranges[axis], *outer, *further)
+        given: dict[str, Any] = called(options[axis], *outer, *further) or {}
+        _refuse("scipy.integrate.nquad", **{name: given[name] for name in set(given) - _LIMITS})
+        settings: dict[str, Any] = {"epsabs": 1.49e-8, "epsrel": 1.49e-8, **given}
+        settings["limit"] = max(given.get("limit", 0), 200)
+        return quadrature.quad(lambda x: integral((x, *outer))[0], *ends, **settings)
+
+    if not is_followed(func, *within(()), *further):
+        return _scipys("nquad")(func, ranges, args, opts, full_output)
+    _refuse("scipy.integrate.nquad", full_output=full_output)
+    return integral(())
+
+
+def dblquad(
+    func: Callable[..., Any],
+    a: Any,
+    b: Any,
+    gfun: Any,
+    hfun: Any,
+    args: Any = (),
+    epsabs: float = 1.49e-8,
+    epsrel: float = 1.49e-8,
+) -> Any:
+    """Return the integral of ``func(y, x)`` for x from a to b and y between two functions of x."""
+    return nquad(func, [_between(gfun, hfun), (a, b)], args, {"epsabs": epsabs, "epsrel": epsrel})
+
+
+def tplquad(
+    func: Callable[..., Any],
+    a: Any,
+    b: Any,
+    gfun: Any,
+    hfun: Any,
+    qfun: Any,
+    rfun: Any,
+    args: Any = (),
+    epsabs: float = 1.49e-8,
+    epsrel: float = 1.49e-8,
+) -> Any:
+    """Return the integral of ``func(z, y, x)`` between functions of (x, y), functions of x, and numbers."""
+    innermost = _between(qfun, rfun, is_reversed=True)
+    ranges = [innermost, _between(gfun, hfun), (a, b)]
+    return nquad(func, ranges, args, {"epsabs": epsabs, "epsrel": epsrel})
+
+
+def _between(low: Any, high: Any, *, is_reversed: bool = False) -> Callable[..., Any]:
+    """Return a range of `nquad`: it gets the outer variables, the outermost last, and then further arguments."""
+
+    def ends(*variables: Any) -> Any:
+        outer = variables[1::-1] if is_reversed else variables[:1]
+        return [end(*outer) if callable(end) else end for end in (low, high)]
+
+    return ends
 
 
 def solve_ivp(
@@ -166,6 +244,5 @@ def odeint(
     return tree.map_tree(lambda leaf: np.moveaxis(leaf, -1, 0), found.y)
 
 
-enter_caller("scipy.integrate.quad", quad)
-enter_caller("scipy.integrate.odeint", odeint)
-enter_caller("scipy.integrate.solve_ivp", solve_ivp)
+for _function in (quad, nquad, dblquad, tplquad, odeint, solve_ivp):
+    enter_caller(f"scipy.integrate.{_function.__name__}", _function)

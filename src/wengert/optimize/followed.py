@@ -1,4 +1,4 @@
-"""SciPy's solvers of equations and minima inside a followed program: ours run where the function is followed.
+"""SciPy's solvers of equations, minima and fits inside a followed program: ours run where the function is followed.
 
 A program that a transform follows calls SciPy's solver with a function of its own, which may read followed values. One
 evaluation at the start tells: if its result is followed, a solver of ours takes the call, and the derivatives are those
@@ -7,6 +7,8 @@ of the implicit function theorem; otherwise SciPy's does.
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -22,10 +24,15 @@ from wengert.engine.core.shapes import shape_of
 from wengert.engine.ops.arithmetic import absolute, multiply
 from wengert.engine.ops.arithmetic import maximum as maximum_of
 from wengert.engine.ops.arithmetic import minimum as minimum_of
-from wengert.engine.ops.comparison import equal, greater, less, logical_and, logical_or, where
+from wengert.engine.ops.comparison import equal, greater, less, logical_and, logical_or, require_end, where
 from wengert.engine.ops.conversion import stop_gradient_primitive as stop_gradient
 from wengert.engine.ops.shape import reshape
 from wengert.numpy.creation import asarray
+from wengert.optimize import fitting
+from wengert.optimize.compiled import Minimum, lbfgs, levenberg_marquardt
+from wengert.optimize.flat import Flat
+from wengert.optimize.limits import flat_bounds
+from wengert.optimize.minimizing import minimize as constrained
 from wengert.optimize.scipys import as_tuple, part_of, scipy_optimize
 
 #: SciPy's tolerances of a root in a bracket.
@@ -213,7 +220,8 @@ def _vector(x0: Any) -> Any:
 def minimize(fun: Callable[..., Any], x0: Any, args: Any = (), *options: Any, **others: Any) -> Any:
     """Return SciPy's result; of a function that is followed, with the x, fun, success and message of its minimum.
 
-    The method is Newton's then, whatever the options say; bounds and constraints are refused.
+    The method is Newton's then, whatever the options say, and between bounds projected L-BFGS. With constraints
+    `wengert.optimize.minimize` takes the call.
     """
     optimize, args = scipy_optimize("minimize"), as_tuple(args)
     start = _vector(x0)
@@ -221,23 +229,103 @@ def minimize(fun: Callable[..., Any], x0: Any, args: Any = (), *options: Any, **
         return optimize.minimize(fun, x0, args, *options, **others)
     names = "method", "jac", "hess", "hessp", "bounds", "constraints", "tol", "callback", "options"
     given = dict(zip(names, options, strict=False)) | others
-    limits = {name: given.get(name) for name in ("bounds", "constraints")}
-    wrong = [
-        name for name, value in limits.items() if value is not None and np.size(value)
-    ]  # an object has size 1
-    if wrong:
-        requirement = "a minimum that is followed has no bounds and no constraints"
-        raise ArgumentError(message("scipy.optimize.minimize", requirement, ", ".join(wrong)))
-    x = implicit.minimum(lambda x: fun(x, *args), start)
+    bounds, constraints = given.get("bounds"), given.get("constraints", ())
+    if np.size(constraints):  # an object has size 1
+        return constrained(fun, start, args, bounds=bounds, constraints=constraints)
+    objective = part_of(fun, 0) if given.get("jac") is True else fun
+    if bounds is None or not np.size(bounds):
+        x = implicit.minimum(lambda x: objective(x, *args), start)
+    else:
+        limits = flat_bounds(optimize, Flat("scipy.optimize.minimize", start), bounds)
+        found = lbfgs(objective, start, args, bounds=limits, gtol=1e-8, ftol=1e-15)
+        x = _converged("minimize", found)
     return optimize.OptimizeResult(
-        x=x, fun=fun(x, *args), success=True, status=0, message="the minimum of the program"
+        x=x, fun=objective(x, *args), success=True, status=0, message="the minimum of the program"
     )
+
+
+def _converged(name: str, found: Minimum) -> Any:
+    requirement = "the minimisation must converge to a minimum; begin nearer"
+    return require_end(found.x, found.converged, operation=f"scipy.optimize.{name}", requirement=requirement)
+
+
+# -- fits ------------------------------------------------------------------------------------------------
+
+
+def curve_fit(
+    f: Callable[..., Any],
+    xdata: Any,
+    ydata: Any,
+    p0: Any = None,
+    sigma: Any = None,
+    absolute_sigma: bool = False,
+    check_finite: Any = None,
+    bounds: Any = (-np.inf, np.inf),
+    method: Any = None,
+    jac: Any = None,
+    **others: Any,
+) -> Any:
+    """Return SciPy's estimates and covariance; of data or a function that is followed, those of Wengert's fit."""
+    start = np.ones(len(inspect.signature(f).parameters) - 1) if p0 is None else p0
+    operands = xdata, ydata, p0, sigma, absolute_sigma, check_finite
+    if not holds_box(ydata, sigma) and not is_followed(f, xdata, *np.atleast_1d(start)):
+        return scipy_optimize("curve_fit").curve_fit(f, *operands, bounds, method, jac, **others)
+    is_free = isinstance(bounds, tuple) and np.all(np.isinf(bounds))
+    return fitting.curve_fit(f, *operands, None if is_free else bounds, method, **others)
+
+
+def least_squares(
+    fun: Callable[..., Any],
+    x0: Any,
+    jac: Any = "2-point",
+    bounds: Any = (-np.inf, np.inf),
+    *options: Any,
+    args: Any = (),
+    kwargs: Any = None,
+    **others: Any,
+) -> Any:
+    """Return SciPy's result; of residuals that are followed, with the x, fun, cost and grad of a minimum.
+
+    The method is Levenberg's and Marquardt's then.
+    """
+    optimize, args, start = scipy_optimize("least_squares"), as_tuple(args), _vector(x0)
+    residuals = functools.partial(fun, **(kwargs or {}))
+    if not is_followed(residuals, start, *args):
+        return optimize.least_squares(
+            fun, x0, jac, bounds, *options, args=args, kwargs=kwargs or {}, **others
+        )
+    names = "method", "ftol", "xtol", "gtol", "x_scale", "loss"
+    loss = (dict(zip(names, options, strict=False)) | others).get("loss", "linear")
+    if loss != "linear":
+        requirement = "a minimum that is followed has the linear loss"
+        raise ArgumentError(message("scipy.optimize.least_squares", requirement, repr(loss)))
+    limits = (bounds.lb, bounds.ub) if isinstance(bounds, optimize.Bounds) else bounds
+    found = levenberg_marquardt(residuals, start, args, bounds=limits)
+    x = _converged("least_squares", found)
+    return optimize.OptimizeResult(
+        x=x,
+        fun=asarray(residuals(x, *args)),
+        cost=found.fun,
+        grad=found.jac,
+        success=True,
+        status=1,
+        message="the minimum of the program",
+    )
+
+
+def leastsq(func: Callable[..., Any], x0: Any, args: Any = (), *options: Any, **others: Any) -> Any:
+    """Return SciPy's result; of residuals that are followed, the variables of a minimum and 1."""
+    args = as_tuple(args)
+    if not is_followed(func, _vector(x0), *args):
+        return scipy_optimize("leastsq").leastsq(func, x0, args, *options, **others)
+    _refuse_report("leastsq", others.get("full_output"))
+    return least_squares(func, x0, args=args).x, 1
 
 
 def enter() -> None:
     """Enter the solvers in SciPy's place."""
     for name in ("brentq", "brenth", "ridder", "bisect", "toms748"):
         enter_caller(f"scipy.optimize.{name}", _bracketed(name))
-    for function in (fsolve, newton, root_scalar, minimize):
+    for function in (fsolve, newton, root_scalar, minimize, curve_fit, least_squares, leastsq):
         enter_caller(f"scipy.optimize.{function.__name__}", function)
     enter_caller("scipy.optimize.root", solved)
