@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from wengert.engine.boxes import Box
+from wengert.engine.control.invariant_reads import with_invariant_reads
 from wengert.engine.control.lasting import lasting_reads
 from wengert.engine.control.recomputed import computed_again
 from wengert.engine.control.rereads import NOTHING, Array, Lasting, Reread, reading
@@ -375,7 +376,7 @@ def _free(primals: Values, constants: int, carries: int, is_kept: bool) -> list[
 
 
 def _read_before_and_after(body: Graph, starts: Values, constants: int, length: int) -> tuple[Graph, Lasting]:
-    """Return a loop's body, and what it reads of arrays that hold it after the outermost of the loops around.
+    """Return a loop's body in which loops inside read before them what they can, and what lasts to the end of all.
 
     Args:
         body: of the loop.
@@ -386,6 +387,7 @@ def _read_before_and_after(body: Graph, starts: Values, constants: int, length: 
     around = recorder()
     if not starts or around is not None:
         return body, around.lasting if starts and around is not None else NOTHING
+    body = with_invariant_reads(body, constants, length, _known(starts))
     return body, lasting_reads(body, constants, length, _known(starts))
 
 
