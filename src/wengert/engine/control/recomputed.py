@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
 from wengert.engine.control.rereads import Reread
+from wengert.engine.control.rounding import Bits, bits_of, decisive, differing
 from wengert.engine.control.values import bytes_of
 from wengert.engine.core.dtypes import is_inexact
 from wengert.engine.core.named_tuples import NamedTuple
@@ -44,6 +45,8 @@ class _Source(NamedTuple):
     """The elements of arrays that are read for an element."""
     is_float: bool
     """Whether it follows from floats."""
+    bits: Bits = Bits.SAME
+    """How it differs from the value of the pass forward."""
 
 
 def computed_again(
@@ -65,9 +68,13 @@ def computed_again(
             be far larger than what is read.
         rereads: what follows from arrays after all turns.
     """
-    definitions = {var: equation for equation in graph.equations[:split] for var in equation.outputs}
+    forward = graph.equations[:split]
+    definitions = {var: equation for equation in forward for var in equation.outputs}
     sources = {var: _Source({}, 0, 0, 0, is_inexact(var.dtype)) for var, _ in graph.constants}
-    sources.update((var, _Source({var: None}, 0, 0, 0, is_inexact(var.dtype))) for var in given)
+    bits = differing(forward, graph.inputs)
+    sources.update(
+        (var, _Source({var: None}, 0, 0, 0, is_inexact(var.dtype), bits.get(var, Bits.SAME))) for var in given
+    )
     readable = {*arrays, *(var for var, _ in graph.constants)}
     kept = dict[Var, None]()
 
@@ -75,16 +82,18 @@ def computed_again(
         kept[var] = None
         sources[var] = _Source({var: None}, 0, 0, 0, is_inexact(var.dtype))
 
-    asked = set(wanted)
+    asked, exact = set(wanted), decisive(graph, split)
     for var in wanted:
         if var in graph.inputs and var not in sources:
             keep(var)
-    for equation in graph.equations[:split]:
+    for equation in forward:
         source = _source(equation, sources, readable)
         reread = rereads.get(equation.outputs[0]) if rereads else None
         if reread is not None and reread.gathered not in kept:
             source = _source_in_array(reread, definitions, sources) or source
         for var in equation.outputs:
+            if source is not None and source.bits is Bits.OTHERS and var in exact:
+                source = None
             if source is not None and (var not in sources or not source.is_float):
                 sources[var] = source
             elif var in asked and var not in sources:
@@ -143,6 +152,7 @@ def _source(equation: Equation, sources: dict[Var, _Source], arrays: Collection[
         operations * (not is_number) + sum(x.operations for x in below),
         reads + sum(x.reads for x in below),
         is_inexact(var.dtype) or any(x.is_float for x in below),
+        bits_of(equation, (x.bits for x in below)),
     )
     return source if _is_short(var, source) else None
 

@@ -14,6 +14,7 @@ from wengert.engine.control.invariant_reads import with_invariant_reads
 from wengert.engine.control.lasting import lasting_reads
 from wengert.engine.control.recomputed import computed_again
 from wengert.engine.control.rereads import NOTHING, Array, Lasting, Reread, reading
+from wengert.engine.control.rounding import Bits, decisive, differing
 from wengert.engine.control.scopes import steps
 from wengert.engine.control.subgraphs import (
     Adjoint,
@@ -237,11 +238,14 @@ def without_known(
     varying = dependents(graph, [*groups.carries, *groups.slices, *adjoint.before])
     forward = [var for equation in graph.equations[: adjoint.split] for var in equation.outputs]
     known = {var for var in (*groups.constants, *forward) if var not in varying}
-    given = {*known, *groups.slices, *counters}
+    exact, bits = decisive(graph, adjoint.split), differing(graph.equations[: adjoint.split], inputs)
+    rounded = [var for var in residuals.fixed if var in exact and bits[var] is Bits.OTHERS]
+    given = {*known, *groups.slices, *counters}.difference(rounded)
     stacked, leaves, rereads = computed_again(
-        graph, adjoint.split, residuals.stacked, given, select(inputs, free), adjoint.rereads
+        graph, adjoint.split, [*residuals.stacked, *rounded], given, select(inputs, free), adjoint.rereads
     )
-    fixed = dict.fromkeys([*residuals.fixed, *(var for var in leaves if var in known)])
+    same = (var for var in residuals.fixed if var not in rounded)
+    fixed = dict.fromkeys([*same, *(var for var in leaves if var in known)])
     sliced = dict.fromkeys([*residuals.sliced, *(var for var in leaves if var in groups.slices)])
     numbers = [var for var in leaves if var in counters]
     arrays = {**{of: Var(array.type) for _, _, array, of in rereads}, **residuals.arrays}
