@@ -83,6 +83,11 @@ BODIES = {
         ["if j == i:", "    m[j] *= 0.5", "m[j] += b[j]", "t += np.sum(m[i] ** 2)"],
         0,
     ),
+    "a condition of the read alone": (
+        "n",
+        ["if j != i:", "    t += np.sum(m[i] ** 2)", "m[j] += b[j]"],
+        0,
+    ),
     "another condition": ("n", ["if j != i - 1:", "    m[j] *= m[i]"], 0),
     "elements of other rows": ("n", ["if j != i:", "    x[j] *= np.sin(x[i])"], 1),
     "a row that a part of the turns writes": ("i, n", ["m[j] *= np.sin(m[i])"], 0),
