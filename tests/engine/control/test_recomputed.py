@@ -67,7 +67,18 @@ def _before(y: Any, i: Any) -> Any:
     return y[i - 1] if i > 0 else 1.0
 
 
-PROGRAMS = [_of_counters, _of_rows, _of_searches, _of_states]
+def _of_slices(x: Any, w: Any) -> Any:
+    """Arrays follow from the array before by products and sums of its slices."""
+    y, total = x.copy(), 0.0
+    for i in range(len(w)):
+        z = w[i] * y + 0.5 * x
+        u = np.concatenate((z[1:], y[:1])) - w[0] * y
+        total += np.sum(np.sin(z) * u) + np.sum(np.maximum(u, z * w[1]))
+        y = np.tanh(u * z)
+    return total + np.sum(y * x)
+
+
+PROGRAMS = [_of_counters, _of_rows, _of_searches, _of_states, _of_slices]
 
 
 @pytest.mark.parametrize("seed", range(many(4)))
@@ -97,7 +108,7 @@ def test_second_derivatives_are_those_of_python(program: Any) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("program", [_of_counters, _of_rows, _of_states])
+@pytest.mark.parametrize("program", [_of_counters, _of_rows, _of_states, _of_slices])
 def test_examples_are_those_of_python(program: Any) -> None:
     xs, ws = np.random.default_rng(5).normal(size=(2, 3, N)) * 0.5
     found = wg.jit(wg.vmap(wg.grad(program)))(xs, ws)
@@ -141,3 +152,17 @@ def test_an_array_is_not_kept_where_a_few_of_its_elements_are_read() -> None:
     np.testing.assert_allclose(wg.jit(wg.grad(program, 1))(x, w), wg.grad(program, 1)(x, w), rtol=1e-10)
     kept = 30 * 4000 * 8  # the array before each turn, for the derivative of the sine
     assert _arena(program, x, w) < 1.2 * kept
+
+
+def test_an_array_that_follows_from_the_one_that_is_kept_is_not_kept() -> None:
+    def program(x: Any, w: Any) -> Any:
+        if x[0] < -1e300:
+            raise ValueError("so small")
+        p = np.exp(-w[0])
+        for _ in range(60):
+            x = w[1] * (p * x[1:] + (1.0 - p) * x[:-1])
+        return np.sum(x)
+
+    x, w = np.cos(np.arange(400.0)), np.array([0.3, 0.9])
+    np.testing.assert_allclose(wg.jit(wg.grad(program, 1))(x, w), wg.grad(program, 1)(x, w), rtol=1e-10)
+    assert _arena(program, x, w) < 1.5 * 60 * 400 * 8

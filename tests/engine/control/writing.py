@@ -143,7 +143,9 @@ class _Writer:
         kind = self.draw.random()
         if kind < 0.15:
             test = self.one(
-                ("{i} == {j}", "{i} < {j}", "b[{i}] > 0.0"), i=self.counters[0], j=self.counters[-1]
+                ("{i} == {j}", "{i} != {j}", "{i} < {j}", "b[{i}] > 0.0"),
+                i=self.counters[0],
+                j=self.counters[-1],
             )
             self.lines += [f"{inside}if {test}:", f"{inside}    {self.write()}"]
             if self.draw.random() < 0.5:

@@ -38,7 +38,7 @@ from wengert.engine.core.dtypes import BOOL, INT64
 from wengert.engine.ir.graph import Graph
 from wengert.engine.ir.types import TensorType
 from wengert.engine.nest.lowering import ControlFlow
-from wengert.engine.ops.comparison import less, logical_and, logical_not, require_end, where
+from wengert.engine.ops.comparison import greater, less, logical_and, logical_not, require_end, where
 from wengert.engine.ops.reduction import reduce_any, reduce_max
 from wengert.engine.primitive import HigherOrder, Primitive, primitive
 from wengert.engine.transforms.algebras import Algebra
@@ -103,7 +103,12 @@ def pull_bounded(primals: Values, active: Flags, *, stops: bool = False, **param
         return functools.partial(bounded_scan_primitive, taken, stops=False)
 
     run = functools.partial(bounded_scan_primitive, turns, stops=stops)
-    outputs, pullback = pull_scan(run, run_back, primals[1:], active[1:], near=[turns], **params)
+    begins = greater(turns, 0)
+    if stops:
+        begins = logical_and(begins, primals[1 + params["constants"]])
+    outputs, pullback = pull_scan(
+        run, run_back, primals[1:], active[1:], near=[turns], begins=begins, **params
+    )
     return outputs, lambda cotangents: [None, *pullback(cotangents)]
 
 

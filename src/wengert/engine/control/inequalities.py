@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from wengert.engine.core.named_tuples import NamedTuple
@@ -13,6 +13,8 @@ Name = tuple[Any, Any]
 
 #: An elimination that makes more inequalities than these proves nothing.
 _MOST = 150
+#: Of more sums that are not 0 than these the others are left out: each doubles the work.
+_MOST_DIFFERENT = 3
 
 
 class Affine(NamedTuple):
@@ -20,6 +22,10 @@ class Affine(NamedTuple):
 
     terms: Mapping[Name, int]
     constant: int
+
+    def names(self) -> Iterable[Name]:
+        """Return the integers in it."""
+        return self.terms
 
     def plus(self, other: Affine, factor: int = 1) -> Affine:
         """Return the sum with ``factor`` times another one."""
@@ -40,6 +46,24 @@ class Affine(NamedTuple):
     def renamed(self, name: Callable[[Name], Name]) -> Affine:
         """Return the same sum of integers with other names, different ones for different ones."""
         return Affine({name(old): number for old, number in self.terms.items()}, self.constant)
+
+
+class Different(NamedTuple):
+    """That a sum is not 0."""
+
+    sum: Affine
+
+    def names(self) -> Iterable[Name]:
+        """Return the integers in it."""
+        return self.sum.terms
+
+    def renamed(self, name: Callable[[Name], Name]) -> Different:
+        """Return the same of integers with other names."""
+        return Different(self.sum.renamed(name))
+
+
+Fact = Affine | Different
+"""What holds of integers: that a sum is at most 0, or that it is not 0."""
 
 
 def constant(number: int) -> Affine:
@@ -65,8 +89,8 @@ def within(value: Affine, extent: int) -> tuple[Affine, Affine]:
 _Rows = dict[frozenset[tuple[Name, int]], int]
 
 
-def contradict(inequalities: Iterable[Affine]) -> bool:
-    """Return whether it is proven that no integers make each of the sums at most 0.
+def contradict(facts: Iterable[Fact]) -> bool:
+    """Return whether it is proven that no integers fulfil all facts.
 
     Example:
         >>> n = unknown(("a loop", "turn"))
@@ -76,6 +100,16 @@ def contradict(inequalities: Iterable[Affine]) -> bool:
         ... )
         (True, False)
     """
+    found = list(facts)
+    different = [fact.sum for fact in found if isinstance(fact, Different)][:_MOST_DIFFERENT]
+    return _contradict([fact for fact in found if isinstance(fact, Affine)], different)
+
+
+def _contradict(inequalities: Sequence[Affine], different: Sequence[Affine]) -> bool:
+    if different:
+        first, *others = different
+        sides = first.shifted(1), first.times(-1).shifted(1)
+        return all(_contradict([*inequalities, side], others) for side in sides)
     rows: _Rows = {}
     if not all(_add(rows, row) for row in inequalities):
         return True

@@ -9,16 +9,26 @@ between the numbers of turns that no integers fulfil.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from wengert.engine.control.inequalities import Affine, Name, contradict, equal_to, unknown, within
+from wengert.engine.control.inequalities import Fact
 from wengert.engine.control.rereads import NOTHING, Array, Lasting, Reread
-from wengert.engine.control.scopes import LOOPS, Mask, Scope, Turn, axis, is_axis, positions, root
+from wengert.engine.control.scopes import LOOPS, Scope, Turn, positions, root
 from wengert.engine.control.subgraphs import memoized
 from wengert.engine.control.values import bytes_of
+from wengert.engine.control.writes import (
+    Chain,
+    Write,
+    aligned,
+    all_of,
+    chain_of,
+    indexed,
+    is_apart,
+    masked,
+    whole,
+)
 from wengert.engine.core.dtypes import is_inexact
 from wengert.engine.core.named_tuples import NamedTuple
-from wengert.engine.core.shapes import Shape
 from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var
 
 #: A nest with more pairs of a read and a write is left alone.
@@ -39,37 +49,11 @@ def lasting_reads(body: Graph, constants: int, length: int, starts: Sequence[int
     return NOTHING if scope is None else Lasting(_Nest().rereads(scope, constants, len(starts)))
 
 
-class _Write(NamedTuple):
-    """A write of a part of an array."""
-
-    turns: tuple[Turn, ...]
-    part: tuple[Affine, ...]
-    """What holds of the indices of its elements."""
-
-
-class _Chain(NamedTuple):
-    """How a value follows from an input of its program by writes into it."""
-
-    first: Var
-    versions: dict[Var, int]
-    """The values that the array has in between, with the number of steps before."""
-    steps: list[list[_Write]]
-    """The writes of one step after the other."""
-    loops: dict[Equation, tuple[int, _Chain]]
-    """The loops among the steps, with the place of each, and the chain in its body."""
-
-
-class _Step(NamedTuple):
-    before: Atom
-    writes: list[_Write]
-    inner: _Chain | None
-
-
 class _Level(NamedTuple):
     """A loop around a read."""
 
     turn: Turn
-    steps: list[list[_Write]]
+    steps: list[list[Write]]
     """The writes of a turn."""
     following: int
     """The number of steps that come before the read in the same turn."""
@@ -93,126 +77,6 @@ class _Found(NamedTuple):
     reread: Reread
     bytes: int
     """The bytes of its values in all turns of the loops from that on which carries the array."""
-
-
-def _coordinate(number: int) -> Affine:
-    return unknown(("element", number))
-
-
-def _whole(shape: Shape) -> list[Affine]:
-    """Return what holds of the indices of all elements."""
-    return [fact for n, extent in enumerate(shape) for fact in within(_coordinate(n), extent)]
-
-
-def _aligned(shape: Shape, first: int = 0) -> list[Affine]:
-    """Return that indices from one on are the positions along the last axes of what is read or written."""
-    found = (
-        equal_to(_coordinate(n), axis(len(shape) - n))
-        for n, extent in enumerate(shape)
-        if n >= first and extent != 1
-    )
-    return [fact for pair in found for fact in pair]
-
-
-def _indexed(scope: Scope, shape: Shape, indices: Sequence[Atom]) -> tuple[Affine, ...]:
-    """Return what holds of the elements of an array at indices."""
-    trailing, lead = len(shape) - len(indices), max(len(index.type.shape) for index in indices)
-
-    def shifted(name: Name) -> Name:
-        return ("axis", name[1] - trailing) if is_axis(name) else name
-
-    facts = [*_whole(shape), *_aligned(shape, len(indices))]
-    taken = [1] * lead
-    for n, index in enumerate(indices):
-        position = scope.position(index)
-        if position is not None:
-            facts += equal_to(_coordinate(n), position.renamed(shifted))
-        for back, extent in enumerate(reversed(index.type.shape), 1):
-            taken[-back] = max(taken[-back], extent)
-    return (*facts, *positions((*taken, *shape[len(indices) :])))
-
-
-def _masked(scope: Scope, equation: Equation, place: int) -> list[Affine]:
-    """Return what holds of the positions at which `where` chooses the operand at a place."""
-    mask = scope.read(equation.operands[0])
-    if not isinstance(mask, Mask):
-        return []
-    return list(mask.holds if place == 1 else mask.fails)
-
-
-# -- writes ----------------------------------------------------------------------------------------------
-
-
-def _chain(scope: Scope, last: Atom) -> _Chain | None:
-    """Return how a value follows from an input by writes; None where it does not."""
-    names: list[list[Var]] = [[]]
-    steps: list[tuple[Equation, _Step]] = []
-    inputs, atom = set(scope.graph.inputs), last
-    while True:
-        if isinstance(atom, Literal):
-            return None
-        names[-1].append(atom)
-        if atom in inputs:
-            break
-        equation = scope.definitions.get(atom)
-        if equation is None:
-            return None
-        if equation.primitive == "reshape" and equation.operands[0].type == atom.type:
-            atom = equation.operands[0]
-            continue
-        step = _step(scope, equation, atom)
-        if step is None:
-            return None
-        steps.append((equation, step))
-        names.append([])
-        atom = step.before
-    total = len(steps)
-    versions = {var: total - n for n, group in enumerate(names) for var in group}
-    inner = ((equation, n, step.inner) for n, (equation, step) in enumerate(reversed(steps)))
-    loops = {equation: (n, chain) for equation, n, chain in inner if chain is not None}
-    return _Chain(atom, versions, [step.writes for _, step in reversed(steps)], loops)
-
-
-def _step(scope: Scope, equation: Equation, result: Var) -> _Step | None:
-    """Return the writes of an operation into an array; None for another operation."""
-    name, operands = equation.primitive, equation.operands
-    if name in ("scatter", "add_at"):
-        return _Step(operands[0], [_Write(scope.turns, _indexed(scope, result.shape, operands[2:]))], None)
-    if name == "where":
-        place = 1 if isinstance(operands[2], Literal) or operands[2].shape != result.shape else 2
-        part = [*_whole(result.shape), *_aligned(result.shape), *_masked(scope, equation, 3 - place)]
-        is_whole = operands[place].type.shape == result.shape
-        return _Step(operands[place], [_Write(scope.turns, tuple(part))], None) if is_whole else None
-    place = equation.outputs.index(result)
-    if name in LOOPS and place < equation.params["carries"]:
-        position = equation.params["constants"] + place
-        (body,) = scope.inner[equation]
-        chain = _chain(body, body.graph.outputs[place])
-        if chain is None or chain.first is not body.graph.inputs[position]:
-            return None
-        return _Step(operands[LOOPS[name] + position], _all(chain.steps), chain)
-    if name == "cond":
-        chains = [_chain(branch, branch.graph.outputs[place]) for branch in scope.inner[equation]]
-        return _joined(operands[1:], [branch.graph for branch in scope.inner[equation]], chains)
-    return None
-
-
-def _joined(
-    operands: Sequence[Atom], branches: Sequence[Graph], chains: Sequence[_Chain | None]
-) -> _Step | None:
-    """Return the writes of both branches if they write into the same operand."""
-    places: set[int] = set()
-    writes: list[_Write] = []
-    for branch, chain in zip(branches, chains, strict=True):
-        if chain is None:
-            return None
-        places.add(branch.inputs.index(chain.first))
-        writes += _all(chain.steps)
-    return _Step(operands[places.pop()], writes, None) if len(places) == 1 else None
-
-
-def _all(steps: Iterable[list[_Write]]) -> list[_Write]:
-    return [write for step in steps for write in step]
 
 
 # -- reads -----------------------------------------------------------------------------------------------
@@ -242,7 +106,7 @@ class _Nest:
             var = graph.inputs[constants + place]
             if not (is_new and var.shape and is_inexact(var.dtype)):
                 continue
-            chain = _chain(scope, graph.outputs[place])
+            chain = chain_of(scope, graph.outputs[place])
             if chain is None or chain.first is not var or not chain.steps:
                 continue
             self._follow_loops(chain)
@@ -265,17 +129,17 @@ class _Nest:
         """Return whether an array that a loop carries does not come from the turn before of the loop around."""
         if (inner.graph, place) in self._carried:
             return False
-        chain = _chain(scope, start)
+        chain = chain_of(scope, start)
         return chain is None or chain.first not in outer
 
-    def _follow_loops(self, chain: _Chain) -> None:
+    def _follow_loops(self, chain: Chain) -> None:
         for equation, (_, inner) in chain.loops.items():
             body = equation.params["body"]
             self._carried.add((body, body.inputs.index(inner.first) - equation.params["constants"]))
             self._follow_loops(inner)
 
     def _reads(
-        self, scope: Scope, versions: dict[Var, int], chain: _Chain | None, carried: _Carried
+        self, scope: Scope, versions: dict[Var, int], chain: Chain | None, carried: _Carried
     ) -> Iterator[_Found]:
         """Yield the lasting reads of an array in a body.
 
@@ -287,7 +151,7 @@ class _Nest:
         """
         steps = [] if chain is None else chain.steps
         repeated = math.prod(turn.length for turn in scope.turns[carried.first :])
-        gathered: dict[Var, tuple[Var, tuple[Affine, ...]]] = {}
+        gathered: dict[Var, tuple[Var, tuple[Fact, ...]]] = {}
 
         for equation in scope.graph.equations:
             if equation.primitive in LOOPS:
@@ -307,7 +171,7 @@ class _Nest:
         scope: Scope,
         equation: Equation,
         versions: dict[Var, int],
-        chain: _Chain | None,
+        chain: Chain | None,
         carried: _Carried,
     ) -> Iterator[_Found]:
         """Yield the lasting reads of a loop in a body: it carries the array, or reads it alone."""
@@ -328,68 +192,47 @@ class _Nest:
                     there = carried.inside(_Level(scope.turn, steps, number + 1))
                     yield from self._reads(inner, own.versions, own, there)
 
-    def _is_lasting(self, scope: Scope, part: Sequence[Affine], levels: Sequence[_Level]) -> bool:
+    def _is_apart(self, known: Sequence[Fact], write: Write, shared: set[Graph], turn: Turn | None) -> bool:
+        self._pairs += 1
+        return self._pairs <= _MOST_PAIRS and is_apart(known, write, shared, turn)
+
+    def _is_lasting(self, scope: Scope, part: Sequence[Fact], levels: Sequence[_Level]) -> bool:
         """Return whether it is proven that no later write reaches a part of an array."""
         known = [*scope.facts(), *part]
         outer = len(scope.turns) - len(levels)
         for number, level in enumerate(levels):
             shared = {turn.body for turn in scope.turns[: outer + number]}
-            later = _all(level.steps)
+            later = all_of(level.steps)
             if not all(self._is_apart(known, write, shared, level.turn) for write in later):
                 return False
             shared.add(level.turn.body)
-            following = _all(level.steps[level.following :])
+            following = all_of(level.steps[level.following :])
             if not all(self._is_apart(known, write, shared, None) for write in following):
                 return False
         return True
-
-    def _is_apart(
-        self, known: Sequence[Affine], write: _Write, shared: set[Graph], turn: Turn | None
-    ) -> bool:
-        """Return whether it is proven that a write reaches no element of a part.
-
-        Args:
-            known: what holds of the read and of the indices of the part.
-            write: the write.
-            shared: the bodies that are in the same turn.
-            turn: of the loop that is in a later one; None if all loops that both share are in the same turn.
-        """
-        self._pairs += 1
-        if self._pairs > _MOST_PAIRS:
-            return False
-
-        def name(old: Name) -> Name:
-            return old if old[0] in shared or old[0] in ("element", "fixed") else ("later", old)
-
-        facts = [fact for around in write.turns for fact in around.facts]
-        inequalities = [*known, *(fact.renamed(name) for fact in (*facts, *write.part))]
-        if turn is not None:
-            number = turn.number
-            inequalities.append(number.plus(number.renamed(name), -1).shifted(1))
-        return contradict(inequalities)
 
 
 def _parts(
     scope: Scope,
     equation: Equation,
     versions: dict[Var, int],
-    gathered: dict[Var, tuple[Var, tuple[Affine, ...]]],
-) -> Iterator[tuple[Var, Var | None, Sequence[Affine]]]:
+    gathered: dict[Var, tuple[Var, tuple[Fact, ...]]],
+) -> Iterator[tuple[Var, Var | None, Sequence[Fact]]]:
     """Yield what an operation reads of an array: the array, what is gathered of it before, and which elements."""
     operands = equation.operands
     if equation.primitive == "gather":
         array = operands[0]
         if isinstance(array, Var) and array in versions:
-            yield array, None, _indexed(scope, array.shape, operands[1:])
+            yield array, None, indexed(scope, array.shape, operands[1:])
     elif equation.primitive == "where":
         (value,) = equation.outputs
         for place in (1, 2):
             read = operands[place]
             if isinstance(read, Literal) or read.shape != value.shape:
                 continue
-            chosen = [*positions(value.shape), *_masked(scope, equation, place)]
+            chosen = [*positions(value.shape), *masked(scope, equation, place)]
             if read in versions:
-                yield read, None, [*_whole(read.shape), *_aligned(read.shape), *chosen]
+                yield read, None, [*whole(read.shape), *aligned(read.shape), *chosen]
             elif read in gathered:
                 array, part = gathered[read]
                 yield array, read, [*part, *chosen]

@@ -7,10 +7,11 @@ numbers of turns, from operands that no turn changes, from other values that are
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from wengert.engine.control.rereads import Reread
+from wengert.engine.control.rounding import Bits, bits_of, decisive, differing
 from wengert.engine.control.values import bytes_of
 from wengert.engine.core.dtypes import is_inexact
 from wengert.engine.core.named_tuples import NamedTuple
@@ -44,6 +45,8 @@ class _Source(NamedTuple):
     """The elements of arrays that are read for an element."""
     is_float: bool
     """Whether it follows from floats."""
+    bits: Bits = Bits.SAME
+    """How it differs from the value of the pass forward."""
 
 
 def computed_again(
@@ -65,9 +68,13 @@ def computed_again(
             be far larger than what is read.
         rereads: what follows from arrays after all turns.
     """
-    definitions = {var: equation for equation in graph.equations[:split] for var in equation.outputs}
+    forward = graph.equations[:split]
+    definitions = {var: equation for equation in forward for var in equation.outputs}
     sources = {var: _Source({}, 0, 0, 0, is_inexact(var.dtype)) for var, _ in graph.constants}
-    sources.update((var, _Source({var: None}, 0, 0, 0, is_inexact(var.dtype))) for var in given)
+    bits = differing(forward, graph.inputs)
+    sources.update(
+        (var, _Source({var: None}, 0, 0, 0, is_inexact(var.dtype), bits.get(var, Bits.SAME))) for var in given
+    )
     readable = {*arrays, *(var for var, _ in graph.constants)}
     kept = dict[Var, None]()
 
@@ -75,16 +82,18 @@ def computed_again(
         kept[var] = None
         sources[var] = _Source({var: None}, 0, 0, 0, is_inexact(var.dtype))
 
-    asked = set(wanted)
+    asked, exact = set(wanted), decisive(graph, split)
     for var in wanted:
         if var in graph.inputs and var not in sources:
             keep(var)
-    for equation in graph.equations[:split]:
-        source = _source(equation, sources, readable)
+    for equation in forward:
+        source = _source(equation, sources, readable, kept)
         reread = rereads.get(equation.outputs[0]) if rereads else None
         if reread is not None and reread.gathered not in kept:
             source = _source_in_array(reread, definitions, sources) or source
         for var in equation.outputs:
+            if source is not None and source.bits is Bits.OTHERS and var in exact:
+                source = None
             if source is not None and (var not in sources or not source.is_float):
                 sources[var] = source
             elif var in asked and var not in sources:
@@ -111,7 +120,9 @@ def _source_in_array(
     return _source(definitions[value], below, [array])
 
 
-def _source(equation: Equation, sources: dict[Var, _Source], arrays: Collection[Var]) -> _Source | None:
+def _source(
+    equation: Equation, sources: dict[Var, _Source], arrays: Collection[Var], kept: Collection[Var] = ()
+) -> _Source | None:
     """Return from what the result of an equation follows; None where it takes longer to compute than to read."""
     if len(equation.outputs) != 1:
         return None
@@ -124,17 +135,16 @@ def _source(equation: Equation, sources: dict[Var, _Source], arrays: Collection[
     if name == "gather" or name in _VIEWS:
         array = equation.operands[0]
         is_part = isinstance(array, Var) and bytes_of([var.type]) < bytes_of([array.type])
-        if is_part and array not in arrays:
+        if is_part and array not in arrays and not _are_as_small(var, below[0].leaves, kept):
             return None
         reads, operations = int(name == "gather"), 0
     elif name in _BY_NUMBER:
         second = equation.operands[1]
         if var.dtype.kind != "i" or not (isinstance(second, Literal) and second.value):
             return None
-    elif name in _ARITHMETIC:
-        if var.shape and is_inexact(var.dtype):
-            return None
-    elif name not in _CHOICES:
+    elif name == "concatenate":
+        operations = 0
+    elif name not in _ARITHMETIC and name not in _CHOICES:
         return None
     is_number = not (is_inexact(var.dtype) or var.shape)
     source = _Source(
@@ -143,8 +153,15 @@ def _source(equation: Equation, sources: dict[Var, _Source], arrays: Collection[
         operations * (not is_number) + sum(x.operations for x in below),
         reads + sum(x.reads for x in below),
         is_inexact(var.dtype) or any(x.is_float for x in below),
+        bits_of(equation, (x.bits for x in below)),
     )
     return source if _is_short(var, source) else None
+
+
+def _are_as_small(var: Var, leaves: Iterable[Var | Reread], kept: Collection[Var]) -> bool:
+    """Return whether what a value follows from, beside what is kept in any case, is as small as the value."""
+    others = (leaf if isinstance(leaf, Var) else leaf.array for leaf in leaves if leaf not in kept)
+    return all(bytes_of([leaf.type]) <= bytes_of([var.type]) for leaf in others)
 
 
 def _is_short(var: Var, source: _Source) -> bool:

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from wengert.engine.boxes import Box
+from wengert.engine.control.invariant_reads import with_invariant_reads
 from wengert.engine.control.lasting import lasting_reads
 from wengert.engine.control.recomputed import computed_again
 from wengert.engine.control.rereads import NOTHING, Array, Lasting, Reread, reading
+from wengert.engine.control.rounding import Bits, decisive, differing
 from wengert.engine.control.scopes import steps
 from wengert.engine.control.subgraphs import (
     Adjoint,
@@ -25,6 +27,7 @@ from wengert.engine.control.subgraphs import (
     batched_outputs,
     dependents,
     each_part,
+    evaluate_if,
     extended_graph,
     fixed_point,
     have_parts,
@@ -235,11 +238,14 @@ def without_known(
     varying = dependents(graph, [*groups.carries, *groups.slices, *adjoint.before])
     forward = [var for equation in graph.equations[: adjoint.split] for var in equation.outputs]
     known = {var for var in (*groups.constants, *forward) if var not in varying}
-    given = {*known, *groups.slices, *counters}
+    exact, bits = decisive(graph, adjoint.split), differing(graph.equations[: adjoint.split], inputs)
+    rounded = [var for var in residuals.fixed if var in exact and bits[var] is Bits.OTHERS]
+    given = {*known, *groups.slices, *counters}.difference(rounded)
     stacked, leaves, rereads = computed_again(
-        graph, adjoint.split, residuals.stacked, given, select(inputs, free), adjoint.rereads
+        graph, adjoint.split, [*residuals.stacked, *rounded], given, select(inputs, free), adjoint.rereads
     )
-    fixed = dict.fromkeys([*residuals.fixed, *(var for var in leaves if var in known)])
+    same = (var for var in residuals.fixed if var not in rounded)
+    fixed = dict.fromkeys([*same, *(var for var in leaves if var in known)])
     sliced = dict.fromkeys([*residuals.sliced, *(var for var in leaves if var in groups.slices)])
     numbers = [var for var in leaves if var in counters]
     arrays = {**{of: Var(array.type) for _, _, array, of in rereads}, **residuals.arrays}
@@ -295,6 +301,7 @@ def _read_backward(
     constants: int,
     carries: int,
     free: Flags,
+    begins: Any,
     params: Mapping[str, Any],
 ) -> tuple[Residuals, list[Any], list[Any]]:
     """Return the residuals of a loop, and the values of those that stay the same and of those that are slices."""
@@ -304,7 +311,9 @@ def _read_backward(
     residuals = residuals_of(adjoint, constants, carries)
     residuals, needed = without_known(residuals, adjoint, constants, carries, free, counters)
     numbers = {var: counters[var] for var in needed}
-    known = _known_residuals(adjoint, residuals, numbers, primals, constants, carries, params["length"])
+    length = params["length"]
+    begins = begins if length else False
+    known = _known_residuals(adjoint, residuals, numbers, primals, constants, carries, length, begins)
     return residuals, *known
 
 
@@ -320,20 +329,20 @@ def pull_scan(
     unread: Flags = (),
     near: Values = (),
     is_kept: bool = False,
+    begins: Any = True,
     **params: Any,
 ) -> Any:
     """Scan forward and keep the residuals; the pullback scans in the opposite direction.
 
-    Carries that are ``unread``, by the caller and by the pass backward, stay as they are. New tapes are made ``near``
-    some values, as well as the operands. Operands that are kept cost the pass backward nothing.
+    Carries that are ``unread``, by the caller and by the pass backward, stay. New tapes are made ``near`` some values
+    and the operands. Operands that are kept cost the pass backward nothing. No turn happens where none ``begins``.
     """
     active = active_inputs(functools.partial(propagate, body), active, constants, carries)
-    free = free_operands(len(active), constants, carries)
-    if not is_kept:
-        free = [flag and found for flag, found in zip(free, free_of(primals), strict=True)]
+    free = _free(primals, constants, carries, is_kept)
     starts = () if is_kept or any(unread) else primals[constants : constants + carries]
-    adjoint = adjoint_graph(body, active, free, _lasting(body, starts, constants, params["length"]))
-    residuals, fixed, sliced = _read_backward(body, adjoint, primals, constants, carries, free, params)
+    body, lasting = _read_before_and_after(body, starts, constants, params["length"])
+    adjoint, sizes = adjoint_graph(body, active, free, lasting), (constants, carries)
+    residuals, fixed, sliced = _read_backward(body, adjoint, primals, *sizes, free, begins, params)
     tapes, end = Threaded(adjoint.tapes, [*near, *primals]), constants + carries
     forward = _forward_step(adjoint, residuals, unread, constants, carries)
     last, count = carries + len(adjoint.after), len(adjoint.followed)
@@ -342,8 +351,7 @@ def pull_scan(
     back_scan, final = run_back(results), tapes.end(results[carries:last])
     arrays = [_array(of, body, results) for of in residuals.arrays]
     results = *tapes.checked(results[:carries], final), *results[last:]
-    types = list(map(type_of, results[:count]))
-    flags = parts(active, constants, carries)
+    types, flags = list(map(type_of, results[:count])), parts(active, constants, carries)
     back: dict[str, Any] = {
         **params,
         "body": backward_step(adjoint, residuals, active, constants, carries),
@@ -365,8 +373,14 @@ def pull_scan(
     return results[:count], pullback
 
 
-def _lasting(body: Graph, starts: Values, constants: int, length: int) -> Lasting:
-    """Return what a loop reads of arrays that hold it after the outermost of the loops around.
+def _free(primals: Values, constants: int, carries: int, is_kept: bool) -> list[bool]:
+    """Return which operands of a loop the pass backward reads at no cost; ``is_kept`` says that it has them all."""
+    free = free_operands(len(primals), constants, carries)
+    return free if is_kept else [flag and found for flag, found in zip(free, free_of(primals), strict=True)]
+
+
+def _read_before_and_after(body: Graph, starts: Values, constants: int, length: int) -> tuple[Graph, Lasting]:
+    """Return a loop's body in which loops inside read before them what they can, and what lasts to the end of all.
 
     Args:
         body: of the loop.
@@ -376,9 +390,14 @@ def _lasting(body: Graph, starts: Values, constants: int, length: int) -> Lastin
     """
     around = recorder()
     if not starts or around is not None:
-        return around.lasting if starts and around is not None else NOTHING
-    known = [int(x) if isinstance(x, (int, np.integer)) else None for x in starts]
-    return lasting_reads(body, constants, length, known)
+        return body, around.lasting if starts and around is not None else NOTHING
+    body = with_invariant_reads(body, constants, length, _known(starts))
+    return body, lasting_reads(body, constants, length, _known(starts))
+
+
+def _known(values: Values) -> list[int | None]:
+    """Return the integers among values that are known, None for the others."""
+    return [int(x) if isinstance(x, (int, np.integer)) else None for x in values]
 
 
 def _array(of: Array, body: Graph, results: Values) -> Any:
@@ -455,11 +474,13 @@ def _known_residuals(
     constants: int,
     carries: int,
     length: int,
+    begins: Any,
 ) -> tuple[list[Any], list[Any]]:
     """Return the fixed residuals and the sliced ones, counters among them, without carrying out a turn."""
     inputs = adjoint.graph.inputs[: len(primals)]
     groups = parts(primals, constants, carries)
-    fixed = evaluate(subgraph(adjoint.graph, inputs[:constants], residuals.fixed), *groups.constants)
+    program = subgraph(adjoint.graph, inputs[:constants], residuals.fixed)
+    fixed = evaluate_if(begins, program, groups.constants)
     slices = dict(zip(inputs[constants + carries :], groups.slices, strict=True))
     turns = np.arange(length if numbers else 0)
     slices.update((var, first + step * turns) for var, (first, step) in numbers.items())

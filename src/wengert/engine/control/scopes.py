@@ -12,7 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from wengert.engine.control.inequalities import Affine, Name, constant, contradict, equal_to, unknown, within
+from wengert.engine.control.inequalities import (
+    Affine,
+    Different,
+    Fact,
+    Name,
+    constant,
+    contradict,
+    equal_to,
+    unknown,
+    within,
+)
 from wengert.engine.control.subgraphs import memoized
 from wengert.engine.core.dtypes import INT64
 from wengert.engine.core.named_tuples import NamedTuple
@@ -26,8 +36,8 @@ LOOPS = {"scan": 0, "bounded_scan": 1}
 class Mask(NamedTuple):
     """What holds where a truth value is true, and where it is false; less than all of it, where that is no sum."""
 
-    holds: tuple[Affine, ...]
-    fails: tuple[Affine, ...]
+    holds: tuple[Fact, ...]
+    fails: tuple[Fact, ...]
 
 
 Value = Affine | Mask
@@ -39,8 +49,8 @@ class Turn(NamedTuple):
     body: Graph
     length: int
     """The largest number of turns."""
-    facts: list[Affine]
-    """Sums that are at most 0 in each turn."""
+    facts: list[Fact]
+    """What holds in each turn."""
 
     @property
     def number(self) -> Affine:
@@ -56,15 +66,21 @@ class Scope:
         turns: those of the loops around, the innermost one last.
         values: what is known of its inputs.
         seen: programs that are part of the nest; this one and those in it are added.
+        chosen: what holds because the branches around, within the innermost loop, are taken.
     """
 
     def __init__(
-        self, graph: Graph, turns: tuple[Turn, ...], values: Mapping[Var, Value], seen: set[Graph]
+        self,
+        graph: Graph,
+        turns: tuple[Turn, ...],
+        values: Mapping[Var, Value],
+        seen: set[Graph],
+        chosen: tuple[Fact, ...] = (),
     ) -> None:
         if graph in seen:
             raise RepeatedProgramError
         seen.add(graph)
-        self.graph, self.turns, self.values = graph, turns, dict(values)
+        self.graph, self.turns, self.values, self.chosen = graph, turns, dict(values), chosen
         self.definitions = {var: equation for equation in graph.equations for var in equation.outputs}
         self.inner: dict[Equation, tuple[Scope, ...]] = {}
         self._seen = seen
@@ -87,9 +103,9 @@ class Scope:
             return constant(int(atom.value)) if is_integer else None
         return self.values.get(atom)
 
-    def facts(self) -> list[Affine]:
+    def facts(self) -> list[Fact]:
         """Return what holds of the numbers of turns and other unknown integers."""
-        return [fact for turn in self.turns for fact in turn.facts]
+        return [*(fact for turn in self.turns for fact in turn.facts), *self.chosen]
 
     def position(self, index: Atom) -> Affine | None:
         """Return an index if it is a sum that is never negative: negative ones count from the end."""
@@ -111,11 +127,7 @@ class Scope:
         if equation.primitive in LOOPS:
             self.inner[equation] = (self._loop(equation),)
         elif equation.primitive == "cond":
-            branches = [equation.params[name] for name in ("on_true", "on_false")]
-            self.inner[equation] = tuple(
-                Scope(branch, self.turns, self._given(branch.inputs, equation.operands[1:]), self._seen)
-                for branch in branches
-            )
+            self.inner[equation] = tuple(map(self._branch, (equation, equation), (True, False)))
         elif equation.primitive in _RULES and len(equation.outputs) == 1:
             self._enter(equation.outputs[0], _RULES[equation.primitive](self, equation))
         for var in equation.outputs:
@@ -125,11 +137,18 @@ class Scope:
         found = ((var, self.read(atom)) for var, atom in zip(inputs, operands, strict=True))
         return {var: value for var, value in found if value is not None}
 
+    def _branch(self, equation: Equation, is_taken: bool) -> Scope:
+        branch, mask = equation.params["on_true" if is_taken else "on_false"], self.read(equation.operands[0])
+        found = (mask.holds if is_taken else mask.fails) if isinstance(mask, Mask) else ()
+        facts = (fact for fact in found if not any(map(is_axis, fact.names())))
+        values = self._given(branch.inputs, equation.operands[1:])
+        return Scope(branch, self.turns, values, self._seen, (*self.chosen, *facts))
+
     def _loop(self, equation: Equation) -> Scope:
         params, first = equation.params, LOOPS[equation.primitive]
         body, fixed, carries = params["body"], params["constants"], params["carries"]
         operands = equation.operands[first:]
-        turn = Turn(body, params["length"], [])
+        turn = Turn(body, params["length"], [*self.chosen])
         turn.facts.extend(within(turn.number, turn.length))
         if first:
             turn.facts.extend(self._below(turn.number, equation.operands[0]))
@@ -138,7 +157,7 @@ class Scope:
         values.update(counters(turn, fixed, starts))
         return Scope(body, (*self.turns, turn), values, self._seen)
 
-    def _below(self, number: Affine, atom: Atom) -> list[Affine]:
+    def _below(self, number: Affine, atom: Atom) -> list[Fact]:
         """Return what follows from a number that is at least 0 and less than a value."""
         equation = self.definitions.get(atom) if isinstance(atom, Var) else None
         if equation is not None and equation.primitive == "cast" and equation.operands[0].type.dtype == INT64:
@@ -280,8 +299,8 @@ def _exchanged(compare: Callable[[Affine, Affine], Any]) -> Callable[[Affine, Af
     return lambda left, right: compare(right, left)
 
 
-def _nothing(left: Affine, right: Affine) -> list[Affine]:
-    return []
+def _different(left: Affine, right: Affine) -> list[Different]:
+    return [Different(left.plus(right, -1))]
 
 
 def _both(scope: Scope, equation: Equation) -> Mask:
@@ -360,8 +379,8 @@ _RULES: dict[str, _Rule] = {
     "less_equal": _compare(_at_most, _exchanged(_less)),
     "greater": _compare(_exchanged(_less), _at_most),
     "greater_equal": _compare(_exchanged(_at_most), _less),
-    "equal": _compare(equal_to, _nothing),
-    "not_equal": _compare(_nothing, equal_to),
+    "equal": _compare(equal_to, _different),
+    "not_equal": _compare(_different, equal_to),
     "logical_and": _both,
     "logical_or": _either,
     "logical_not": _opposite,

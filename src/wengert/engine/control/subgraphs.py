@@ -285,6 +285,14 @@ def unchecked_graph(graph: Graph) -> Graph:
     return _closed(*stage(run, [TensorType(BOOL, ()), *graph.input_types]))
 
 
+def evaluate_if(counts: Any, graph: Graph, values: Values) -> list[Any]:
+    """Evaluate a graph; where ``counts`` is false, it raises no error, and nothing of the results is specified."""
+    is_certain = not isinstance(counts, Box) and bool(counts)
+    if is_certain or not may_raise(graph):
+        return evaluate(graph, *values)
+    return evaluate(unchecked_graph(graph), counts, *values)
+
+
 def repeat(value: Any, size: int) -> Any:
     """Return a value that all examples share with an axis of examples."""
     return broadcast_to(value, shape=(size, *shape_of(value)))

@@ -13,6 +13,7 @@ from wengert.engine.control.subgraphs import (
     Values,
     active_inputs,
     adjoint_graph,
+    evaluate_if,
     memoized,
     or_zero,
     propagate,
@@ -26,7 +27,7 @@ from wengert.engine.core.dtypes import INT64
 from wengert.engine.ir.graph import Equation, Graph, Literal, Var
 from wengert.engine.ir.types import TensorType, type_of
 from wengert.engine.ops.arithmetic import add
-from wengert.engine.ops.comparison import greater_equal, logical_and
+from wengert.engine.ops.comparison import greater_equal, less, logical_and
 from wengert.engine.ops.indexing import gather, scatter
 from wengert.engine.transforms.staging import evaluate, stage
 
@@ -61,7 +62,7 @@ def pull_taped(
     )
     start, end = threaded.before[0], results[count]
     final = threaded.end(results[count:])
-    constants = _constants(body, flags, free, primals[tested : tested + fixed])
+    constants = _constants(body, flags, free, primals[tested : tested + fixed], less(start, end))
     types = list(map(type_of, results[:count]))
 
     def pullback(cotangents: Values) -> list[Any]:
@@ -93,11 +94,14 @@ def _residuals(adjoint: Adjoint, free: Flags, fixed: int, carries: int) -> Resid
     return without_known(residuals, adjoint, fixed, carries, free, ())[0]
 
 
-def _constants(body: Graph, active: Flags, free: Flags, operands: Values) -> list[Any]:
-    """Return what the pass backward reads that is the same in each turn, given the operands that are."""
+def _constants(body: Graph, active: Flags, free: Flags, operands: Values, begins: Any) -> list[Any]:
+    """Return what the pass backward reads that is the same in each turn, given the operands that are.
+
+    It raises no error where no turn begins.
+    """
     adjoint, fixed = adjoint_graph(body, active, free), len(operands)
     needed = _residuals(adjoint, free, fixed, len(body.outputs)).fixed
-    return evaluate(subgraph(adjoint.graph, adjoint.graph.inputs[:fixed], needed), *operands)
+    return evaluate_if(begins, subgraph(adjoint.graph, adjoint.graph.inputs[:fixed], needed), operands)
 
 
 def _tapes(body: Graph, active: Flags, free: Flags, fixed: int) -> list[Tape]:
