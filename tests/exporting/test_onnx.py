@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from typing import Any
 
 import numpy as np
@@ -54,6 +56,37 @@ def test_a_value_may_be_several_factors_of_a_product(data) -> None:
 
     export = wg.export(product, *values.values())
     assert_same(run(export, values), product(**values))
+
+
+@examples(30)
+@given(data=st.data())
+def test_orders_and_extrema_with_nan_beside_infinities(data) -> None:
+    dtype = data.draw(st.sampled_from(["f4", "f8"]))
+    shape = data.draw(st.tuples(*[st.integers(1, 5)] * 3))
+    numbers = st.sampled_from([np.nan, np.inf, -np.inf, 0.0, 1.0, 2.0])
+    x = np.array(data.draw(st.lists(numbers, min_size=math.prod(shape), max_size=math.prod(shape))), dtype)
+    x, axis = x.reshape(shape), data.draw(st.integers(0, 2))
+
+    def orders(x: Any) -> Any:
+        every = (np.sort, functools.partial(np.argsort, stable=True), np.argmax, np.argmin, np.max, np.min)
+        return [function(x, axis=axis) for function in every]
+
+    with np.errstate(all="ignore"):
+        expected = orders(x)
+    export = wg.export(orders, x)
+    for found, known in zip(run(export, inputs_of(export, (x,))), expected, strict=True):
+        np.testing.assert_array_equal(found, known)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_quotients_of_infinities_and_zeros(dtype) -> None:
+    values = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0, 1.0, -1.0, 2.5, -2.5, 7.0], dtype)
+    x, y = (axes.ravel() for axes in np.meshgrid(values, values))
+    export = wg.export(np.divmod, x, y)
+    with np.errstate(all="ignore"):
+        expected = np.divmod(x, y)
+    for found, known in zip(run(export, inputs_of(export, (x, y))), expected, strict=True):
+        np.testing.assert_array_equal(found, known)
 
 
 @pytest.mark.parametrize("fun", [lambda d: d @ d, lambda d: d * (d @ d), wg.grad(lambda d: (d @ d) ** 2)])

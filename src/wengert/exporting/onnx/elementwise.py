@@ -210,8 +210,12 @@ def _fmod(call: Call, x: Value, y: Value) -> Value:
 def _floor_divide(call: Call, x: Value, y: Value) -> Value:
     """Return floor(x / y): of floats, the integer nearest to (x - remainder) / y."""
     if x.dtype.kind == "f":
-        quotient = ((x - _remainder(call, x, y)) / y).unary("Round")
-        return y.equals(0).choose(x / y, quotient)
+        quotient, ratio = ((x - _remainder(call, x, y)) / y).unary("Round"), x / y
+        is_below = (x < 0) ^ (y < 0)
+        of_infinity = (ratio.equals(0) & ~x.equals(0) & is_below).choose(
+            -1, ratio
+        )  # the remainder is infinite, too
+        return y.equals(0).choose(ratio, _isinf(call, y).choose(of_infinity, quotient))
     safe = _safe(y)
     quotient = x / safe
     if x.dtype.kind == "i":
