@@ -78,6 +78,43 @@ def test_orders_and_extrema_with_nan_beside_infinities(data) -> None:
         np.testing.assert_array_equal(found, known)
 
 
+INTEGERS = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"]
+
+
+@examples(30)
+@given(data=st.data())
+def test_comparisons_of_integers_that_share_no_dtype(data) -> None:
+    first, second = (data.draw(st.sampled_from(INTEGERS)) for _ in "xy")
+    x = np.array([0, 1, 2, 127, -128, -1, 100, -3]).astype(first)
+    y = data.draw(
+        st.one_of(
+            st.just(np.array([1, 1, -1, 128, 255, -1, 100, -4]).astype(second)),
+            st.sampled_from([200, -1, 300, -129, 65536, 2**40, -(2**40), 2**63, 100]),
+        )
+    )
+
+    def compared(x: Any) -> Any:
+        every = (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal)
+        return [result for compare in every for result in (compare(x, y), compare(y, x))]
+
+    export = wg.export(compared, x)
+    for found, known in zip(run(export, inputs_of(export, (x,))), compared(x), strict=True):
+        np.testing.assert_array_equal(found, known)
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_powers_of_integers_wrap_around(dtype) -> None:
+    x = np.array([3, 2, -3, 126, 7, 1, 0, 5]).astype(dtype)
+    y = np.array([39, 8, 7, 6, 120, 0, 0, 65], dtype)
+
+    def powers(x: Any, y: Any) -> Any:
+        return x**y, x[:1] ** y, x**100, 3**y
+
+    export = wg.export(powers, x, y)
+    for found, known in zip(run(export, inputs_of(export, (x, y))), powers(x, y), strict=True):
+        np.testing.assert_array_equal(found, known)
+
+
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_quotients_of_infinities_and_zeros(dtype) -> None:
     values = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0, 1.0, -1.0, 2.5, -2.5, 7.0], dtype)
