@@ -248,12 +248,8 @@ def vmap(
                     for leaf, axis in zip(leaves, leaf_axes, strict=True)
                 ]
                 inside, options_inside = tree.unflatten(structure, boxes)
-                made = current(fun, inside, options_inside)(*inside, **options_inside)
-                if made is None:
-                    raise ArgumentError(
-                        message("vmap", "the function must return its result", "None", RETURNED)
-                    )
-                outputs, out_structure = tree.flatten(made)
+                result = current(fun, inside, options_inside)(*inside, **options_inside)
+                outputs, out_structure = tree.flatten(_returned(result))
                 refresh(outputs)
             return trace, outputs, out_structure
 
@@ -278,6 +274,12 @@ def vmap(
         return tree.unflatten(out_structure, results)
 
     return named(batched, "vmap", fun)
+
+
+def _returned(result: Any) -> Any:
+    if result is None:
+        raise ArgumentError(message("vmap", "the function must return its result", "None", RETURNED))
+    return result
 
 
 def _one_by_one(
