@@ -102,6 +102,16 @@ def test_comparisons_of_integers_that_share_no_dtype(data) -> None:
         np.testing.assert_array_equal(found, known)
 
 
+@pytest.mark.parametrize("dtype", [*INTEGERS, "?"])
+def test_integers_of_every_dtype_are_sorted(dtype) -> None:
+    x = np.array([3, 127, 0, 128, 2, 2, 255, -1, 2**31, -(2**63)]).astype(dtype)
+    export = wg.export(lambda x: (np.sort(x), np.argsort(x, stable=True)), x)
+    for found, known in zip(
+        run(export, inputs_of(export, (x,))), (np.sort(x), np.argsort(x, stable=True)), strict=True
+    ):
+        np.testing.assert_array_equal(found, known)
+
+
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_powers_of_integers_wrap_around(dtype) -> None:
     x = np.array([3, 2, -3, 126, 7, 1, 0, 5]).astype(dtype)

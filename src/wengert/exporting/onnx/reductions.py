@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from wengert.engine.core.dtypes import BOOL, INT64
+from wengert.exporting.onnx.kernels import carrier
 from wengert.exporting.onnx.pooling import largest
 from wengert.exporting.onnx.shapes import joined
 from wengert.exporting.onnx.table import Call, Single, lowers, lowers_each
@@ -114,8 +115,12 @@ def _order(x: Value, axis: int) -> Value:
     def taken(x: Value, places: Value) -> Value:
         return x.writer.node("GatherElements", [x], x.shape, others=[places], axis=axis)
 
+    if x.dtype == np.uint64:  # the operator has no kernel: integers that are less by 2^63
+        return ordered((x ^ x.like(2**63)).cast(INT64))
     if x.dtype.kind != "f":
-        return ordered(x.cast(np.dtype(np.uint8)) if x.dtype == BOOL else x)
+        working = carrier("TopK", np.dtype(np.uint8) if x.dtype == BOOL else x.dtype)
+        assert working is not None
+        return ordered(x.cast(working))
     nans = x.unary("IsNaN", BOOL)
     places = ordered(nans.choose(math.inf, x))
     return taken(
