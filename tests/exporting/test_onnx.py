@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from typing import Any
 
 import numpy as np
@@ -54,6 +56,84 @@ def test_a_value_may_be_several_factors_of_a_product(data) -> None:
 
     export = wg.export(product, *values.values())
     assert_same(run(export, values), product(**values))
+
+
+@examples(30)
+@given(data=st.data())
+def test_orders_and_extrema_with_nan_beside_infinities(data) -> None:
+    dtype = data.draw(st.sampled_from(["f4", "f8"]))
+    shape = data.draw(st.tuples(*[st.integers(1, 5)] * 3))
+    numbers = st.sampled_from([np.nan, np.inf, -np.inf, 0.0, 1.0, 2.0])
+    x = np.array(data.draw(st.lists(numbers, min_size=math.prod(shape), max_size=math.prod(shape))), dtype)
+    x, axis = x.reshape(shape), data.draw(st.integers(0, 2))
+
+    def orders(x: Any) -> Any:
+        every = (np.sort, functools.partial(np.argsort, stable=True), np.argmax, np.argmin, np.max, np.min)
+        return [function(x, axis=axis) for function in every]
+
+    with np.errstate(all="ignore"):
+        expected = orders(x)
+    export = wg.export(orders, x)
+    for found, known in zip(run(export, inputs_of(export, (x,))), expected, strict=True):
+        np.testing.assert_array_equal(found, known)
+
+
+INTEGERS = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"]
+
+
+@examples(30)
+@given(data=st.data())
+def test_comparisons_of_integers_that_share_no_dtype(data) -> None:
+    first, second = (data.draw(st.sampled_from(INTEGERS)) for _ in "xy")
+    x = np.array([0, 1, 2, 127, -128, -1, 100, -3]).astype(first)
+    y = data.draw(
+        st.one_of(
+            st.just(np.array([1, 1, -1, 128, 255, -1, 100, -4]).astype(second)),
+            st.sampled_from([200, -1, 300, -129, 65536, 2**40, -(2**40), 2**63, 100]),
+        )
+    )
+
+    def compared(x: Any) -> Any:
+        every = (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal)
+        return [result for compare in every for result in (compare(x, y), compare(y, x))]
+
+    export = wg.export(compared, x)
+    for found, known in zip(run(export, inputs_of(export, (x,))), compared(x), strict=True):
+        np.testing.assert_array_equal(found, known)
+
+
+@pytest.mark.parametrize("dtype", [*INTEGERS, "?"])
+def test_integers_of_every_dtype_are_sorted(dtype) -> None:
+    x = np.array([3, 127, 0, 128, 2, 2, 255, -1, 2**31, -(2**63)]).astype(dtype)
+    export = wg.export(lambda x: (np.sort(x), np.argsort(x, stable=True)), x)
+    for found, known in zip(
+        run(export, inputs_of(export, (x,))), (np.sort(x), np.argsort(x, stable=True)), strict=True
+    ):
+        np.testing.assert_array_equal(found, known)
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_powers_of_integers_wrap_around(dtype) -> None:
+    x = np.array([3, 2, -3, 126, 7, 1, 0, 5]).astype(dtype)
+    y = np.array([39, 8, 7, 6, 120, 0, 0, 65], dtype)
+
+    def powers(x: Any, y: Any) -> Any:
+        return x**y, x[:1] ** y, x**100, 3**y
+
+    export = wg.export(powers, x, y)
+    for found, known in zip(run(export, inputs_of(export, (x, y))), powers(x, y), strict=True):
+        np.testing.assert_array_equal(found, known)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_quotients_of_infinities_and_zeros(dtype) -> None:
+    values = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0, 1.0, -1.0, 2.5, -2.5, 7.0], dtype)
+    x, y = (axes.ravel() for axes in np.meshgrid(values, values))
+    export = wg.export(np.divmod, x, y)
+    with np.errstate(all="ignore"):
+        expected = np.divmod(x, y)
+    for found, known in zip(run(export, inputs_of(export, (x, y))), expected, strict=True):
+        np.testing.assert_array_equal(found, known)
 
 
 @pytest.mark.parametrize("fun", [lambda d: d @ d, lambda d: d * (d @ d), wg.grad(lambda d: (d @ d) ** 2)])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -259,3 +261,24 @@ def test_smoothing_is_a_share(smoothing):
     for loss, labels in ((nn.softmax_cross_entropy, [0, 1]), (nn.sigmoid_cross_entropy, np.ones((2, 2)))):
         with pytest.raises(ArgumentError, match="smoothing must lie"):
             loss(np.zeros((2, 2)), np.array(labels), smoothing=smoothing)
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [nn.softmax_cross_entropy, nn.focal_loss, nn.kl_divergence, functools.partial(nn.focal_loss, focus=0.5)],
+)
+def test_classes_without_a_share_may_have_no_probability(loss):
+    """A logit of -inf masks a class: the loss is that of the other classes."""
+    logits, labels = np.array([[1.0, -np.inf, 2.0]]), np.array([[0.3, 0.0, 0.7]])
+    for found in (wg.value_and_grad(loss), wg.jit(wg.value_and_grad(loss))):
+        value, slopes = found(logits, labels)
+        known, others = wg.value_and_grad(loss)(logits[:, ::2], labels[:, ::2])
+        np.testing.assert_allclose(value, known, rtol=1e-14)
+        np.testing.assert_allclose(slopes, [[others[0, 0], 0.0, others[0, 1]]], rtol=1e-13)
+
+
+def test_certain_labels_of_certain_logits_have_no_loss():
+    logits = np.array([np.inf, -np.inf, 0.0])
+    for run in (nn.sigmoid_cross_entropy, wg.jit(nn.sigmoid_cross_entropy)):
+        np.testing.assert_allclose(run(logits, np.array([1, 0, 1])), np.log(2) / 3)
+        assert run(logits, np.array([0, 0, 1])) == np.inf

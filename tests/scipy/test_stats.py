@@ -309,6 +309,9 @@ def test_far_tails() -> None:
     assert wg.grad(stats.laplace.logcdf)(-1e4) == 1.0
     for x in (1e-300, 1e-30, 1 - 1e-15):
         assert stats.beta.logpdf(x, 0.3, 2.5) == pytest.approx(theirs.beta.logpdf(x, 0.3, 2.5), rel=1e-13)
+    for x in (1e99, 1e101, -1e200):
+        assert wg.jit(stats.cauchy.logpdf)(x) == pytest.approx(theirs.cauchy.logpdf(x), rel=1e-15)
+        assert wg.grad(stats.cauchy.logpdf)(x) == pytest.approx(-2.0 / x)
     assert stats.t.sf(1e10, 2.5) == pytest.approx(theirs.t.sf(1e10, 2.5), rel=1e-13)
     assert stats.f.sf(stats.f.isf(1e-100, 3.0, 7.0), 3.0, 7.0) == pytest.approx(1e-100, rel=1e-12)
 

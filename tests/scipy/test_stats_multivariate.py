@@ -10,7 +10,7 @@ import pytest
 
 import wengert as wg
 from tests.scipy.checks import check, close
-from wengert.engine.core.errors import WengertError
+from wengert.engine.core.errors import ArgumentError, WengertError
 from wengert.random import key
 from wengert.scipy import stats
 
@@ -256,3 +256,33 @@ def test_distributions_made_outside_keep_their_parameters() -> None:
             return made.logpdf(x / t)
 
         assert wg.value_and_grad(density)(1.0)[0] == pytest.approx(float(made.logpdf(point)), rel=1e-12)
+
+
+def test_degrees_of_freedom_that_are_followed() -> None:
+    def value(df: Any) -> Any:  # SciPy refuses a box in its own words, before it converts it
+        return theirs.wishart.logpdf(COV, df, COV)
+
+    def known(df: Any) -> Any:
+        return stats.wishart.logpdf(COV, df, COV)
+
+    close(wg.jit(value)(4.5), known(4.5), 1e-14)
+    close(wg.grad(value)(4.5), wg.grad(known)(4.5), 1e-14)
+    close(wg.vmap(wg.grad(value))(np.array([4.5, 5.0])), wg.vmap(wg.grad(known))(np.array([4.5, 5.0])), 1e-14)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda df: stats.wishart.logpdf(COV, df, COV),
+        lambda df: stats.wishart.mean(df, COV),
+        lambda df: stats.multivariate_t.logpdf(MEAN, MEAN, COV, df),
+        lambda df: stats.dirichlet.logpdf(P, df * P),
+        lambda df: stats.dirichlet.mean(df * P),
+        lambda sign: stats.dirichlet.logpdf(sign * np.array([0.2, -0.7, -0.5]), P),
+        lambda factor: stats.dirichlet.logpdf(-factor * P, P),
+    ],
+)
+def test_parameters_and_points_that_a_compiled_program_cannot_refuse(call: Any) -> None:
+    with pytest.raises(ArgumentError):
+        call(-0.5)
+    assert np.all(np.isnan(wg.jit(call)(-0.5)))

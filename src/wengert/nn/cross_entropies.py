@@ -14,6 +14,7 @@ from wengert.engine.core.dtypes import dtype_of
 from wengert.engine.core.errors import ArgumentError, ShapeError, message
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.ir.types import show
+from wengert.engine.ops.arithmetic import multiply_no_nan
 from wengert.engine.ops.comparison import where
 from wengert.engine.ops.indexing import check_bounds
 from wengert.nn.losses import checked_weights, counted, weighted_mean, with_dtype
@@ -112,8 +113,8 @@ def _of_classes(
         scaled = terms if of_each is None else terms * of_each
         masses = None if of_each is None else np.sum(labels * of_each, axis=-1)
         if weights is None and masses is None:
-            return -np.sum(smooth * scaled) / int(np.prod(lead))
-        return -weighted_mean(np.sum(smooth * scaled, axis=-1), weights, masses)
+            return -np.sum(_weighed(smooth, scaled)) / int(np.prod(lead))
+        return -weighted_mean(np.sum(_weighed(smooth, scaled), axis=-1), weights, masses)
     labels = _checked_labels(name, labels, weights, classes)
     chosen = labels if len(lead) == 1 else np.reshape(labels, (-1,))
     rows = terms if len(lead) == 1 else np.reshape(terms, (-1, classes))
@@ -125,6 +126,12 @@ def _of_classes(
         scaled = terms if of_each is None else terms * of_each
         gains = (1 - smoothing) * gains + smoothing / classes * np.sum(scaled, axis=-1)
     return -weighted_mean(gains, weights, masses)
+
+
+def _weighed(shares: Any, terms: Any) -> Any:
+    """Return the products of shares and terms, 0 where a share is 0 even if the term is infinite."""
+    dtype = np.result_type(dtype_of(shares), dtype_of(terms))
+    return multiply_no_nan(with_dtype(shares, dtype), with_dtype(terms, dtype))
 
 
 def _check_smoothing(name: str, smoothing: float) -> None:
@@ -180,7 +187,11 @@ def sigmoid_cross_entropy(
     labels = with_dtype(labels, dtype_of(logits)) if dtype_of(labels).kind in "biu" else labels
     labels = labels * (1 - smoothing) + smoothing / 2 if smoothing else labels
     positive_weight = with_dtype(operand(positive_weight), dtype_of(logits))
-    losses = positive_weight * labels * softplus(-logits) + (1 - labels) * softplus(logits)
+    positive, negative = (
+        _weighed(positive_weight * labels, softplus(-logits)),
+        _weighed(1 - labels, softplus(logits)),
+    )
+    losses = positive + negative
     return weighted_mean(losses, weights)
 
 
@@ -204,7 +215,7 @@ def kl_divergence(logits: Any, targets: Any, *, weights: Any = None) -> Any:
             message("kl_divergence", "logits and targets must be (examples, classes)", show(logits, targets))
         )
     weights = checked_weights("kl_divergence", weights, shape[:-1])
-    losses = np.sum(xlogy(targets, targets) - targets * log_softmax(logits, axis=-1), axis=-1)
+    losses = np.sum(xlogy(targets, targets) - _weighed(targets, log_softmax(logits, axis=-1)), axis=-1)
     return weighted_mean(losses, weights)
 
 

@@ -340,7 +340,10 @@ LIMITS_OF = {
     "expit": [(0.0, 0.5), (-0.0, 0.5), (np.inf, 1.0), (-np.inf, 0.0), (np.nan, np.nan)],
     "erf": [(0.0, 0.0), (-0.0, -0.0), (np.inf, 1.0), (-np.inf, -1.0), (np.nan, np.nan)],
     "erfc": [(0.0, 1.0), (-0.0, 1.0), (np.inf, 0.0), (-np.inf, 2.0), (np.nan, np.nan)],
-    "lgamma": [(0.0, np.inf), (1.0, 0.0), (2.0, 0.0), (-3.0, np.inf), (-np.inf, np.inf), (np.nan, np.nan)],
+    "lgamma": [
+        *((0.0, np.inf), (1.0, 0.0), (2.0, 0.0), (-3.0, np.inf), (-np.inf, np.inf), (np.nan, np.nan)),
+        *((-3e38, np.inf), (-1e30, np.inf)),
+    ],
     "digamma": [(0.0, -np.inf), (-0.0, np.inf), (-1.0, np.nan), (np.inf, np.inf), (-np.inf, np.nan)],
     "erfinv": [(0.0, 0.0), (-0.0, -0.0), (1.0, np.inf), (-1.0, -np.inf), (2.0, np.nan), (np.nan, np.nan)],
 }

@@ -158,3 +158,14 @@ def test_what_an_operand_is() -> None:
 def test_a_call_that_does_not_fit() -> None:
     (note,) = notes_of(lambda: wg.fori_loop(0, 3, lambda x: x, 0.0))  # type: ignore[arg-type,misc]
     assert note == "f gets 2 arguments from this call, and must take as many"
+
+
+@pytest.mark.parametrize(
+    "number", [lambda x: float(f"{x:.2f}"), lambda x: float(str(x)), lambda x: int(f"{x}")]
+)
+def test_a_number_that_is_read_from_a_text(number: Any) -> None:
+    (note,) = notes_of(lambda: wg.jit(lambda x: 2 * number(x))(3))
+    assert note.startswith("jit knows the type of this value alone")
+    assert "np.round(x, 2)" in note
+    assert wg.grad(lambda x: x * float(f"{x:.2f}"))(1.234) == 1.23
+    assert not notes_of(lambda: wg.jit(lambda x: x * float("Array"))(3.0))

@@ -226,3 +226,9 @@ def test_numpys_generators_draw_once_for_all_examples() -> None:
         assert len(set(own)) == 3
     shared = wg.vmap(lambda w: w + np.random.default_rng(3).normal())(np.zeros(3))
     assert len(set(shared)) == 1
+
+
+def test_a_function_without_a_result() -> None:
+    with pytest.raises(ArgumentError, match=r"vmap: the function must return its result; got None"):
+        wg.vmap(lambda x: None)(np.ones(3))
+    assert wg.vmap(lambda x: (x, None))(np.ones(2))[1] is None

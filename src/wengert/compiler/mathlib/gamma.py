@@ -74,7 +74,7 @@ def lgamma(x: Term) -> Term:
     argument = (t * sine * (1 / math.pi)).where(reflected, size)
     logarithm = log(argument)
     result = ((-value).where(reflected, value) - logarithm).where(small | reflected, value)
-    return number(math.inf).where(size.equals(math.inf), result + 0.0)
+    return number(math.inf).where(size.equals(math.inf) | value.equals(math.inf), result + 0.0)
 
 
 @elementary(wide=True, inline=False, cost=30)

@@ -210,7 +210,7 @@ class _Block:
         wanted = lowering.dtypes([atom.type for atom in equation.operands], out.type)
         operation = lowering.operation or equation.primitive
         if operation in COMPARISONS:
-            wanted = _compared_dtypes([atom.type for atom in equation.operands], wanted)
+            wanted = compared_dtypes([atom.type for atom in equation.operands], wanted)
         values = [atom.value if isinstance(atom, Literal) else None for atom in equation.operands]
         check_integers(operation, values, wanted)
         param = equation.params.get(lowering.param, 0)
@@ -485,7 +485,7 @@ def _cast(x: Any, dtype: Dtype) -> Any:
     return x if x.dtype == dtype else REGISTRY["cast"](x, dtype=dtype)
 
 
-def _compared_dtypes(types: Sequence[TensorType], wanted: Sequence[Dtype]) -> Sequence[Dtype]:
+def compared_dtypes(types: Sequence[TensorType], wanted: Sequence[Dtype]) -> Sequence[Dtype]:
     """Return the dtypes to compare in: a Python integer need not be one of the other operand's dtype."""
     own = [type_.dtype for type_ in types]
     if not any(type_.weak for type_ in types) or any(dtype.kind not in "iu" for dtype in own):

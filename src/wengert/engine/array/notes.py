@@ -22,6 +22,8 @@ _ASKING = r"\b(?:isinstance|issubclass|type|hasattr|isscalar|__class__)\b"
 _KEYWORD = r"got an unexpected keyword argument '(\w+)'"
 _MISFIT = r"(\w+|<lambda>)\(\) (?:missing \d+ required positional|takes .* (\d+) w(?:as|ere) given)"
 _CONTAINERS = r"'(list|tuple|dict)'|multiply sequence"
+#: A text that stands for a value of which only the type is known.
+_TEXT = r"(?:string to float|literal for int\(\).*): '?Array\("
 
 
 def note(problem: Exception, transform: str) -> None:
@@ -30,7 +32,7 @@ def note(problem: Exception, transform: str) -> None:
         return
     frames = frames_of(problem)
     users = next((n for n in reversed(range(len(frames))) if is_users(frames[n].f_code)), None)
-    text = _of_call(problem, frames)
+    text = _of_call(problem, frames) or _of_text(problem, transform)
     if users is not None and not text:
         inner = [one for one in frames[users + 1 :] if installed_file(one.f_code.co_filename)]
         if not inner:
@@ -114,6 +116,16 @@ def _of_call(problem: Exception, frames: list[FrameType]) -> str:
     return (
         f"pass every argument of {name} in the call, or in args=(...) of a solver; "
         f"where one vector holds them, write lambda x: {name}(*x)"
+    )
+
+
+def _of_text(problem: Exception, transform: str) -> str:
+    """Return the note of a number that a program reads from the text of a box."""
+    if not (isinstance(problem, ValueError) and re.search(_TEXT, str(problem))):
+        return ""
+    return (
+        f"{transform} knows the type of this value alone, which its text shows: leave float(f'{{x:.2f}}') out, "
+        "or write np.round(x, 2)"
     )
 
 

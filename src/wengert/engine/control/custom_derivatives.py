@@ -246,6 +246,10 @@ class CustomFunction:
         self.name: str = getattr(fun, "__name__", type(fun).__name__)
         self.nondiff_argnums = tuple(sorted(nondiff_argnums))
         self.has_rule = False
+        try:
+            self.signature = inspect.signature(fun)
+        except (TypeError, ValueError):  # some functions written in C have no signature
+            self.signature = None
 
     def __repr__(self) -> str:
         return f"{self.operation}({self.name})"
@@ -268,11 +272,8 @@ class CustomFunction:
 
     def _positional(self, arguments: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, ...]:
         """Return all arguments by position, with defaults filled in, as rules take them."""
-        try:
-            bound = inspect.signature(self.fun).bind(*arguments, **options)
-        except ValueError:  # some functions written in C have no signature
-            bound = None
-        if bound is not None:
+        if self.signature is not None:
+            bound = self.signature.bind(*arguments, **options)
             bound.apply_defaults()
             arguments, options = bound.args, bound.kwargs
         if options:

@@ -364,6 +364,8 @@ def _are_distinct(indices: Sequence[Any], taken: Shape) -> bool:
         indices: the index arrays.
         taken: the shape to which they broadcast.
     """
+    if size(taken) == 0:
+        return True
     covered: set[int] = set()
     for index in indices:
         shape = shape_of(index)

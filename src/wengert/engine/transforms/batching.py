@@ -12,7 +12,7 @@ from wengert.engine.boxes import Box, Trace, Unsized, concrete, own, rests_on, r
 from wengert.engine.core import tree
 from wengert.engine.core.calls import advising
 from wengert.engine.core.dtypes import INT64, Dtype, check_known, check_plain, dtype_of
-from wengert.engine.core.errors import ArgumentError, message
+from wengert.engine.core.errors import RETURNED, ArgumentError, message
 from wengert.engine.core.raised import MADE
 from wengert.engine.core.shapes import Shape, axis_index, shape_of
 from wengert.engine.ir.types import TensorType, show, type_of
@@ -248,9 +248,8 @@ def vmap(
                     for leaf, axis in zip(leaves, leaf_axes, strict=True)
                 ]
                 inside, options_inside = tree.unflatten(structure, boxes)
-                outputs, out_structure = tree.flatten(
-                    current(fun, inside, options_inside)(*inside, **options_inside)
-                )
+                result = current(fun, inside, options_inside)(*inside, **options_inside)
+                outputs, out_structure = tree.flatten(_returned(result))
                 refresh(outputs)
             return trace, outputs, out_structure
 
@@ -275,6 +274,12 @@ def vmap(
         return tree.unflatten(out_structure, results)
 
     return named(batched, "vmap", fun)
+
+
+def _returned(result: Any) -> Any:
+    if result is None:
+        raise ArgumentError(message("vmap", "the function must return its result", "None", RETURNED))
+    return result
 
 
 def _one_by_one(

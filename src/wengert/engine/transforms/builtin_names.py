@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -10,13 +11,24 @@ import numpy as np
 from wengert.engine.array.substitutes import MODULES, STAND_INS
 from wengert.engine.boxes import Box, class_of
 from wengert.engine.core.dtypes import dtype_of, is_complex
-from wengert.engine.core.errors import ConcreteError, LostDerivativeError, UnsupportedError
+from wengert.engine.core.errors import ConcreteError, LostDerivativeError, UnsupportedError, frames_of
 from wengert.engine.core.tree import original_class
 from wengert.engine.ops.complex import from_parts
 from wengert.engine.ops.conversion import python_number
 
 #: The errors of a value that would be lost.
 LOSSES = (LostDerivativeError, ConcreteError, UnsupportedError)
+
+
+def is_of_loss(problem: BaseException) -> bool:
+    """Return whether an error is one of `LOSSES`, or SciPy's own about a box, which it takes for no number."""
+    if isinstance(problem, LOSSES) or not isinstance(problem, TypeError | ValueError):
+        return isinstance(problem, LOSSES)
+    theirs = [frame.f_globals.get("__name__", "").startswith("scipy.") for frame in frames_of(problem)]
+    if not theirs or not theirs[-1]:
+        return False
+    frames = itertools.compress(frames_of(problem), theirs)
+    return any(isinstance(value, Box) for frame in frames for value in frame.f_locals.values())
 
 
 def is_instance(value: Any, kinds: Any, /) -> bool:

@@ -52,7 +52,7 @@ from wengert.engine.ops.elementwise import UFUNCS
 from wengert.engine.ops.special.scipy_ufuncs import of_scipy
 from wengert.engine.transforms import turns
 from wengert.engine.transforms.array_methods import calling_methods, method
-from wengert.engine.transforms.builtin_names import BUILTINS, LOSSES, has_attribute
+from wengert.engine.transforms.builtin_names import BUILTINS, LOSSES, has_attribute, is_of_loss
 from wengert.engine.transforms.class_copies import COPIERS, alias_copy, class_copy, is_copied, object_copy
 from wengert.engine.transforms.copied_globals import GLOBALS, Globals, scope_of
 from wengert.engine.transforms.guards import asks_for_types
@@ -206,7 +206,7 @@ class _Run:
         if problem is None:
             self._losses.clear()  # their frames hold the user's arrays
             return False
-        code = code_of(self._function) if ENABLED and isinstance(problem, LOSSES) else None
+        code = code_of(self._function) if ENABLED and is_of_loss(problem) else None
         following = self._following(code, problem) if code is not None else None
         if following is not None:
             if code not in following:

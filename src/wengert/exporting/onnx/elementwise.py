@@ -30,15 +30,31 @@ lowers_each(
     {"exp": "Exp", "log": "Log", "sqrt": "Sqrt", "sin": "Sin", "tanh": "Tanh"},
     lambda operator: lambda call, x: x.unary(operator),
 )
+
+
+def compared(name: str, x: Value, y: Value) -> Value:
+    """Compare two values; a negative integer is below all that are unsigned."""
+    if name == "not_equal":
+        return ~compared("equal", x, y)
+    signed, order = (x, (-1, 0)) if x.dtype.kind == "i" else (y, (0, -1))
+    if x.dtype == y.dtype:
+        return _ordered(x).binary(_COMPARISONS[name], _ordered(y), BOOL)
+    unsigned = y.dtype if signed is x else x.dtype
+    beside = x.cast(unsigned).binary(_COMPARISONS[name], y.cast(unsigned), BOOL)
+    is_negative = signed < 0
+    return is_negative | beside if getattr(np, name)(*order) else ~is_negative & beside
+
+
+_COMPARISONS = {
+    "equal": "Equal",
+    "less": "Less",
+    "less_equal": "LessOrEqual",
+    "greater": "Greater",
+    "greater_equal": "GreaterOrEqual",
+}
 lowers_each(
-    {
-        "equal": "Equal",
-        "less": "Less",
-        "less_equal": "LessOrEqual",
-        "greater": "Greater",
-        "greater_equal": "GreaterOrEqual",
-    },
-    lambda operator: lambda call, x, y: _ordered(x).binary(operator, _ordered(y), BOOL),
+    {name: name for name in (*_COMPARISONS, "not_equal")},
+    lambda name: lambda call, x, y: compared(name, x, y),
 )
 lowers_each(
     {"logical_and": "And", "logical_or": "Or", "logical_xor": "Xor"},
@@ -50,7 +66,6 @@ lowers_each(
 )
 lowers_by(
     {
-        "not_equal": lambda call, x, y: ~x.equals(y),
         "logical_not": lambda call, x: ~holds(x),
         "invert": lambda call, x: ~x,
         "cast": lambda call, x, dtype, weak=False: holds(x) if dtype == BOOL else x.cast(dtype),
@@ -66,7 +81,6 @@ lowers_by(
         "copysign": lambda call, x, y: with_sign_of(abs(x), y),
         "isfinite": lambda call, x: ~(_isnan(call, x) | _isinf(call, x)),
         "trunc": lambda call, x: with_sign_of(abs(x).unary("Floor"), x) if x.dtype.kind == "f" else x,
-        "power": lambda call, x, y: x.binary("Pow", y),
     }
 )
 
@@ -210,8 +224,12 @@ def _fmod(call: Call, x: Value, y: Value) -> Value:
 def _floor_divide(call: Call, x: Value, y: Value) -> Value:
     """Return floor(x / y): of floats, the integer nearest to (x - remainder) / y."""
     if x.dtype.kind == "f":
-        quotient = ((x - _remainder(call, x, y)) / y).unary("Round")
-        return y.equals(0).choose(x / y, quotient)
+        quotient, ratio = ((x - _remainder(call, x, y)) / y).unary("Round"), x / y
+        is_below = (x < 0) ^ (y < 0)
+        of_infinity = (ratio.equals(0) & ~x.equals(0) & is_below).choose(
+            -1, ratio
+        )  # the remainder is infinite, too
+        return y.equals(0).choose(ratio, _isinf(call, y).choose(of_infinity, quotient))
     safe = _safe(y)
     quotient = x / safe
     if x.dtype.kind == "i":
@@ -233,9 +251,21 @@ _UNROLLED = 64
 """The largest exponent whose power is products."""
 
 
+@lowers("power")
+def _power(call: Call, x: Value, y: Value) -> Value:
+    if x.dtype.kind == "f":
+        return x.binary("Pow", y)
+    power, square = x.like(1), x  # the operator rounds: it computes in float64
+    for _ in range(8 * y.dtype.itemsize - (y.dtype.kind == "i")):
+        half = y / 2
+        power = (half * 2).equals(y).choose(power, power * square)
+        y, square = half, square * square
+    return power.expand(call.result.shape)
+
+
 @lowers("integer_power")
 def _integer_power(call: Call, x: Value, exponent: int) -> Value:
-    if abs(exponent) > _UNROLLED:
+    if abs(exponent) > _UNROLLED and x.dtype.kind == "f":
         return x.binary("Pow", exponent)
     power, square, left = None, x, abs(exponent)
     while left:

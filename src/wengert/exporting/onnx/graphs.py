@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiler.passes.lower import compared_dtypes
+from wengert.compiler.scalars import COMPARISONS
 from wengert.engine.core.dtypes import is_complex
 from wengert.engine.core.errors import UnsupportedError, line_of, located, message
 from wengert.engine.core.notebooks import readable
@@ -66,6 +68,7 @@ def _results(writer: Writer, equation: Equation, operands: list[Value]) -> list[
     form = REGISTRY[equation.primitive].lowering
     if isinstance(form, Elementwise):
         dtypes = form.dtypes(operand_types, types[0])
+        dtypes = compared_dtypes(operand_types, dtypes) if equation.primitive in COMPARISONS else dtypes
         operands = [x.cast(dtype) for x, dtype in zip(operands, dtypes, strict=True)]
     lowered = lowering(Call(writer, types), *operands, **equation.params)
     results = [lowered] if isinstance(lowered, Value) else list(lowered)

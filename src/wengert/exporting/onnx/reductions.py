@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from wengert.engine.core.dtypes import BOOL, INT64
+from wengert.exporting.onnx.kernels import carrier
 from wengert.exporting.onnx.pooling import largest
 from wengert.exporting.onnx.shapes import joined
 from wengert.exporting.onnx.table import Call, Single, lowers, lowers_each
@@ -24,7 +25,10 @@ def _reduction(operator: str) -> Single:
                 call, x, axes
             )
         pooled = largest(x, axes) if operator == "ReduceMax" else None
-        return x.reduce(operator, axes) if pooled is None else pooled
+        if pooled is not None or x.dtype.kind != "f" or operator not in ("ReduceMax", "ReduceMin"):
+            return x.reduce(operator, axes) if pooled is None else pooled
+        nans = x.unary("IsNaN", BOOL).cast(np.dtype(np.uint8))  # onnxruntime passes over them along some axes
+        return (nans.reduce("ReduceMax", axes) > 0).choose(math.nan, x.reduce(operator, axes))
 
     return lowering
 
@@ -52,15 +56,16 @@ lowers_each({"reduce_any": "ReduceMax", "reduce_all": "ReduceMin"}, _truth)
 
 
 def _position(operator: str) -> Single:
-    """Return the lowering of the position of an extremum; a NaN counts as one."""
+    """Return the lowering of the position of an extremum; a NaN is the extremum."""
 
     def lowering(call: Call, x: Value, axis: int) -> Value:
-        if x.dtype == BOOL:
-            x = x.cast(np.dtype(np.uint8))
-        if x.dtype.kind == "f":
-            extreme = math.inf if operator == "ArgMax" else -math.inf
-            x = x.unary("IsNaN", BOOL).choose(extreme, x)
-        return x.writer.node(operator, [x], call.result.shape, dtype=INT64, axis=axis, keepdims=0)
+        def first(operator: str, x: Value) -> Value:
+            return x.writer.node(operator, [x], call.result.shape, dtype=INT64, axis=axis, keepdims=0)
+
+        if x.dtype.kind != "f":
+            return first(operator, x.cast(np.dtype(np.uint8)) if x.dtype == BOOL else x)
+        nans = x.unary("IsNaN", BOOL).cast(np.dtype(np.uint8))
+        return (nans.reduce("ReduceMax", (axis,)) > 0).choose(first("ArgMax", nans), first(operator, x))
 
     return lowering
 
@@ -102,8 +107,22 @@ def _sorted(call: Call, x: Value, axis: int) -> Value:
 def _order(x: Value, axis: int) -> Value:
     """Take all elements from the smallest on; the operator orders equal ones by position."""
     count = x.writer.numbers([x.shape[axis]])
-    working = x.cast(np.dtype(np.uint8)) if x.dtype == BOOL else x
-    if x.dtype.kind == "f":
-        working = x.unary("IsNaN", BOOL).choose(math.inf, x)
-    types = [(working.dtype, x.shape), (INT64, x.shape)]
-    return x.writer.nodes("TopK", [working, count], types, axis=axis, largest=0, sorted=1)[1]
+
+    def ordered(x: Value) -> Value:
+        types = [(x.dtype, x.shape), (INT64, x.shape)]
+        return x.writer.nodes("TopK", [x, count], types, axis=axis, largest=0, sorted=1)[1]
+
+    def taken(x: Value, places: Value) -> Value:
+        return x.writer.node("GatherElements", [x], x.shape, others=[places], axis=axis)
+
+    if x.dtype == np.uint64:  # the operator has no kernel: integers that are less by 2^63
+        return ordered((x ^ x.like(2**63)).cast(INT64))
+    if x.dtype.kind != "f":
+        working = carrier("TopK", np.dtype(np.uint8) if x.dtype == BOOL else x.dtype)
+        assert working is not None
+        return ordered(x.cast(working))
+    nans = x.unary("IsNaN", BOOL)
+    places = ordered(nans.choose(math.inf, x))
+    return taken(
+        places, ordered(taken(nans.cast(np.dtype(np.uint8)), places))
+    )  # what is NaN follows infinity

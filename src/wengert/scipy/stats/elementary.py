@@ -42,11 +42,17 @@ def _cauchy_quantile(q: Any) -> Any:
     return where(is_left, -cotangent, cotangent)
 
 
+def _log_cauchy(z: Any) -> Any:
+    is_far = greater(absolute(z), 1e100)  # the square may be infinite
+    near = where(is_far, 0.0, z)
+    return -math.log(math.pi) - where(is_far, 2.0 * log(where(is_far, absolute(z), 1.0)), log1p(near * near))
+
+
 cauchy = Continuous(
     "cauchy",
     "The Cauchy distribution, of density ``1 / (pi (1 + z^2))``.",
     is_symmetric=True,
-    logpdf=lambda z: -math.log(math.pi) - log1p(z * z),
+    logpdf=_log_cauchy,
     cdf=lambda z: arctan2(1.0, -z) / math.pi,
     ppf=_cauchy_quantile,
     mean=math.nan,

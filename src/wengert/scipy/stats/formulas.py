@@ -266,6 +266,10 @@ class _ContinuousByFormulas(_Stated, Continuous):
         density = self._rules.get("logpdf")
         if density is None:
             return
+        mask = getattr(type(family), "_support_mask", None)
+        has_no_ends = mask is getattr(
+            type(family), "_open_support_mask", None
+        )  # SciPy's density is 0 at the ends
 
         def logpdf(z: Any, *shapes: Any) -> Any:
             if self._support == (-INFINITY, INFINITY):
@@ -273,7 +277,7 @@ class _ContinuousByFormulas(_Stated, Continuous):
             low, high = self._ends(list(shapes))
             is_end = logical_or(equal(z, low), equal(z, high))
             # The formula at an end of the support may be infinite, and its derivative NaN.
-            at_end = stop_gradient(density(*map(stop_gradient, (z, *shapes))))
+            at_end = -INFINITY if has_no_ends else stop_gradient(density(*map(stop_gradient, (z, *shapes))))
             return where(is_end, at_end, density(self._safe(is_end, z, list(shapes)), *shapes))
 
         self._rules["logpdf"] = logpdf

@@ -135,11 +135,14 @@ def _points(operation: str, x: Any, count: int) -> Any:
     return x
 
 
-def _check(operation: str, requirement: str, value: Any, holds: Any) -> None:
-    """Raise `ArgumentError` where a value is known and does not fulfil a requirement."""
+def _checked(operation: str, requirement: str, value: Any, holds: Any) -> Any:
+    """Return a value; where it breaks a requirement raise `ArgumentError`, or give NaN if it is unknown."""
     plain = concrete(value)
-    if plain is not None and not np.all(holds(np.asarray(plain))):
+    if plain is None:
+        return where(holds(value), value, np.nan)
+    if not np.all(holds(np.asarray(plain))):
         raise ArgumentError(message(operation, requirement, str(plain)))
+    return value
 
 
 def _located(operation: str, names: tuple[str, str], location: Any, matrix: Any) -> tuple[Any, Any]:
@@ -289,7 +292,7 @@ class MultivariateT(Multivariate):
         """Return the parameters, and whether the degrees of freedom are allowed."""
         operation = f"scipy.stats.{self.name}.{function}"
         df = doubles(1.0 if df is None else df)
-        _check(operation, "df must be positive", df, lambda df: df > 0)
+        _checked(operation, "df must be positive", df, lambda df: df > 0)
         loc, shape = _located(operation, ("loc", "shape"), loc, shape)
         return loc, shape, df, greater(df, 0.0)
 
@@ -367,8 +370,7 @@ class Dirichlet(Multivariate):
         alpha, operation = doubles(alpha), f"scipy.stats.{self.name}.{function}"
         if rank_of(alpha) != 1:
             raise ShapeError(message(operation, "alpha must be a vector", show(alpha)))
-        _check(operation, "all of alpha must be positive", alpha, lambda alpha: alpha > 0)
-        return alpha
+        return _checked(operation, "all of alpha must be positive", alpha, lambda alpha: alpha > 0)
 
     def logpdf(self, x: Any, alpha: Any) -> Any:
         """Return the logarithm of the density.
@@ -383,8 +385,8 @@ class Dirichlet(Multivariate):
             raise ShapeError(message(operation, f"points of {count} components are required", show(x)))
         if shape_of(x)[0] == count - 1:
             x = np.concatenate([x, 1.0 - np.sum(x, axis=0, keepdims=True)])
-        _check(operation, "components must not be negative", x, lambda x: x >= 0)
-        _check(operation, "components must sum to 1", x, lambda x: np.abs(np.sum(x, 0) - 1) < 1e-9)
+        x = _checked(operation, "components must not be negative", x, lambda x: x >= 0)
+        x = _checked(operation, "components must sum to 1", x, lambda x: np.abs(np.sum(x, 0) - 1) < 1e-9)
         exponents = np.reshape(alpha - 1.0, (count, *(1,) * (rank_of(x) - 1)))
         return _squeezed(np.sum(xlogy(exponents, x), axis=0) - _log_beta(alpha))
 
@@ -567,7 +569,7 @@ class Wishart(Multivariate):
         if rank_of(df):
             raise ShapeError(message(operation, "df must be one number", show(df)))
         count = shape_of(scale)[0]
-        _check(operation, f"df must be greater than {count - 1}", df, lambda df: df > count - 1)
+        df = _checked(operation, f"df must be greater than {count - 1}", df, lambda df: df > count - 1)
         return df, scale
 
     def logpdf(self, x: Any, df: Any, scale: Any) -> Any:
