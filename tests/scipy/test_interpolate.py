@@ -87,6 +87,8 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "splint": (lambda m, y, a: m.splint(a, 3.0, m.splrep(X, y)), Y, np.array(1.2)),
     "splder": (lambda m, y, q: m.splev(q, m.splder(m.splrep(X, y), 2)), Y, Q),
     "splantider": (lambda m, y, q: m.splev(q, m.splantider(m.splrep(X, y))), Y, Q),
+    "splantider coefficients": (lambda m, y: m.splantider(m.splrep(X, y), 2)[1], Y),
+    "splder coefficients": (lambda m, y: m.splder(m.splrep(X, y), 2)[1], Y),
     "splprep": (lambda m, x, q: np.stack(m.splev(q / 9, m.splprep(x, s=0)[0])), TABLE, Q),
     "InterpolatedUnivariateSpline": (
         lambda m, x, y, q: m.InterpolatedUnivariateSpline(x, y, ext=3)(q, 1),

@@ -19,11 +19,11 @@ from wengert.scipy.interpolate.fitpack import LSQUnivariateSpline, evaluated, re
 from wengert.scipy.registry import doubles
 
 
-def _tuple_of(spline: Any) -> tuple[Any, Any, int]:
-    """Return knots, as many coefficients, of which the last ones are 0, and the degree."""
+def _tuple_of(spline: Any, last: Any = 0.0) -> tuple[Any, Any, int]:
+    """Return knots, as many coefficients, of which the last ones have no meaning, and the degree."""
     t, c, k = spline.t, spline.c, spline.k
     missing = shape_of(t)[0] - shape_of(c)[0]
-    return t, np.concatenate([c, np.zeros((missing, *shape_of(c)[1:]))]), k
+    return t, np.concatenate([c, last + np.zeros((missing, *shape_of(c)[1:]))]), k
 
 
 def _each(operation: str, tck: Any, function: Callable[[Any], Any]) -> Any:
@@ -174,7 +174,8 @@ def splder(tck: Any, n: int = 1) -> Any:
     """
     if isinstance(tck, BSpline):
         return tck.derivative(n)
-    return _tuple_of(BSpline.construct_fast(*tck).derivative(n))
+    found = BSpline.construct_fast(*tck).derivative(n)
+    return _tuple_of(found, found.c[-1] if n < 0 else 0.0)
 
 
 @substitutes("scipy.interpolate.splantider")
