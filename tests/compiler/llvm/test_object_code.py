@@ -298,3 +298,46 @@ def _noting(texts: list[str], function: Callable[..., Any]) -> Callable[..., Any
         return function(text, context)
 
     return noted
+
+
+# -- loops turn by turn ------------------------------------------------------------------------------------
+
+TURNS = """define i64 @linear(i64 %n) nounwind "control-flow" {{
+entry:
+  br label %head
+head:
+  %i = phi i64 [ 0, %entry ], [ %next, %turn ]
+  %sum = phi i64 [ 0, %entry ], [ %more, %turn ]
+  %going = icmp slt i64 %i, %n
+  br i1 %going, label %turn, label %end
+turn:
+  %square = mul i64 %i, {0}
+  %crossed = xor i64 %square, %sum
+  %more = add i64 %crossed, {1}
+  %next = add i64 %i, 1
+  br label %head
+end:
+{2}  ret i64 %sum
+}}
+"""
+
+
+def turns(a: int, b: int, long: bool = False) -> str:
+    return TURNS.format(a, b, "  call void @llvm.donothing()\n" * (1500 if long else 0)) + (
+        "declare void @llvm.donothing()\n"
+    )
+
+
+@examples(10)
+@given(st.integers(-1000, 1000), st.integers(-1000, 1000), st.integers(0, 40), st.booleans())
+def test_unrolled_loops_take_as_many_turns_as_they_should(a: int, b: int, n: int, long: bool) -> None:
+    total = 0
+    for i in range(n):
+        total = ((i * a) ^ total) + b
+    assert unary(load(compile_module(turns(a, b, long), host())))(n) == total
+
+
+@pytest.mark.parametrize(("long", "is_unrolled"), [(False, True), (True, False)])
+def test_the_loops_of_short_functions_are_unrolled(long: bool, is_unrolled: bool) -> None:
+    text = optimised(turns(3, 5, long), named("avx2"))
+    assert (text.count("= xor") > 2) == is_unrolled

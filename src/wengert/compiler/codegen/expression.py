@@ -146,7 +146,7 @@ class Evaluator(Emitter):
         if not self.reports:
             return
         place = f"{node.operation}|{node.requirement}|{node.location}"
-        with b.only_if(wrong):
+        with b.only_if(wrong, rarely=True):
             status = self.body.status
             before = b.load(status, I64, 8)
             number = constant(I64, self.checks.setdefault(place, len(self.checks) + 1))

@@ -119,7 +119,7 @@ class _StepEmitter:
     def _leave_if(self, condition: Value) -> None:
         b = self.builder
         stay = b.new_label("stay")
-        b.branch_if(condition, self.failed, stay)
+        b.branch_if(condition, self.failed, stay, rarely=True)
         b.label(stay)
 
     def _leave_after_error(self) -> None:
@@ -341,7 +341,7 @@ class _StepEmitter:
             following = b.binary("add", count, constant(I64, 1))
             if turns and turns < extent and self.module.hosted:
                 phase = b.binary("and", following, constant(I64, turns - 1))
-                with b.only_if(b.compare("eq", phase, constant(I64, 0))):
+                with b.only_if(b.compare("eq", phase, constant(I64, 0)), rarely=True):
                     self._check_for_interrupt()
             loop.again(following)
         del self.counters[step.counter]
@@ -380,7 +380,7 @@ class _StepEmitter:
             fewer = b.binary("sub", left, constant(I64, 1))
             check, on = b.new_labels("check", "on")
             before = b.block
-            b.branch_if(b.compare("eq", fewer, constant(I64, 0)), check, on)
+            b.branch_if(b.compare("eq", fewer, constant(I64, 0)), check, on, rarely=True)
             b.label(check)
             self._check_for_interrupt()
             checked = b.block
@@ -396,7 +396,7 @@ class _StepEmitter:
         due = b.compare("sgt", b.binary("sub", now, b.load(deadline, I64, 8)), constant(I64, POLL))
         if self.alone:  # only the calling thread may call back
             due = b.both(due, b.compare("eq", self.index, constant(I64, 0)))
-        with b.only_if(due):
+        with b.only_if(due, rarely=True):
             b.store(now, deadline, 8)
             self._callback(-1)
             if not self.alone:

@@ -22,6 +22,8 @@ SCALARS: dict[Dtype, str] = {
 }
 #: The attribute of a function with loops and branches around single elements, which takes more passes.
 CONTROL_FLOW = '"control-flow"'
+#: The metadata of a branch whose condition hardly ever holds: registers are for the other way.
+_RARELY = ', !prof !{!"branch_weights", i32 1, i32 4000}'
 _FLOATS = ("half", "float", "double")
 _BITS = {"half": 16, "float": 32, "double": 64, "ptr": 64}
 
@@ -161,9 +163,9 @@ class Builder:
         """Go on in another block."""
         self.do(f"br label %{target}")
 
-    def branch_if(self, condition: Value, yes: str, no: str) -> None:
-        """Go on in one of two blocks."""
-        self.do(f"br {condition}, label %{yes}, label %{no}")
+    def branch_if(self, condition: Value, yes: str, no: str, *, rarely: bool = False) -> None:
+        """Go on in one of two blocks; ``rarely`` if the condition hardly ever holds."""
+        self.do(f"br {condition}, label %{yes}, label %{no}{_RARELY if rarely else ''}")
 
     def enter(self, name: str) -> None:
         """Begin a block that follows the current one, unless that ends in a branch or a return."""
@@ -340,10 +342,10 @@ class Builder:
     # -- conditions and loops ----------------------------------------------------------------------------
 
     @contextmanager
-    def only_if(self, condition: Value) -> Generator[None]:
-        """Execute the instructions inside only on a condition."""
+    def only_if(self, condition: Value, *, rarely: bool = False) -> Generator[None]:
+        """Execute the instructions inside only on a condition; ``rarely`` if it hardly ever holds."""
         yes, after = self.new_labels("then", "after")
-        self.branch_if(condition, yes, after)
+        self.branch_if(condition, yes, after, rarely=rarely)
         self.label(yes)
         yield
         self.enter(after)

@@ -24,7 +24,11 @@ _NUMBERS = itertools.count()
 #: The header of an object file: the length of the names of its functions, for the linker, and of the file.
 _HEAD = struct.Struct("<QQ")
 _FUNCTION = re.compile(r"^\s*(define|declare)(?: (internal|private))?\b[^@\n]*@([\w.$-]+)\(", re.MULTILINE)
-_WITH_CONTROL_FLOW = re.compile(rf"^\s*define\b[^@\n]*@([\w.$-]+)\([^\n]*{CONTROL_FLOW}", re.MULTILINE)
+_WITH_CONTROL_FLOW = re.compile(
+    rf"^\s*define\b[^@\n]*@([\w.$-]+)\([^\n]*{CONTROL_FLOW}[^\n]*\n(.*?)^}}", re.MULTILINE | re.DOTALL
+)
+#: Characters of a function whose loops LLVM unrolls: the time that takes has a bound.
+_SHORT = 32_000
 _NO_SYMBOLS: Mapping[str, int] = {}
 #: Libraries that one linker makes. A linker takes 120 KB, and keeps 8 KB for each library, even a freed one, until it
 #: is freed itself.
@@ -95,18 +99,26 @@ def _optimise(
     The program is vectorised already and its loops are unrolled as scheduled, so that LLVM's own vectorisers and
     unrollers are left out. The other passes remove common subexpressions, move invariants out of loops, and fold
     instructions and branches. In functions with control flow they also drop conditions that earlier ones imply, and
-    loads of what was loaded or stored before.
+    loads of what was loaded or stored before. The loops of these are not scheduled, so that LLVM unrolls them if the
+    function is short: a processor guesses branches better that have an instruction of their own in each of some turns.
     """
     builder = _pass_builder(machine, 1)
     with _disposing(llvm.create_new_module_pass_manager()) as inliner:
         inliner.add_always_inliner_pass()
         inliner.add_global_dead_code_eliminate_pass()
         inliner.run(module, builder)
-    branching: set[str] = set(_WITH_CONTROL_FLOW.findall(ir_text))
-    straight = [name for name in names if name not in branching]
-    _simplify(module, straight, builder)
-    if branching:
-        _simplify(module, branching, _pass_builder(machine, 2))
+    sizes = {name: len(text) for name, text in _WITH_CONTROL_FLOW.findall(ir_text)}
+    _simplify(module, [name for name in names if name not in sizes], builder)
+    long = [name for name, size in sizes.items() if size > _SHORT]
+    short = [name for name, size in sizes.items() if size <= _SHORT]
+    if long:
+        _simplify(module, long, _pass_builder(machine, 2))
+    if short:
+        _simplify(module, short, builder)
+        with _disposing(llvm.create_new_function_pass_manager()) as unroller:
+            unroller.add_loop_unroll_pass()
+            _run(unroller, module, short, builder)
+        _simplify(module, short, _pass_builder(machine, 3))
 
 
 def _pass_builder(machine: llvm.TargetMachine, level: int) -> llvm.PassBuilder:
@@ -118,9 +130,13 @@ def _pass_builder(machine: llvm.TargetMachine, level: int) -> llvm.PassBuilder:
 
 def _simplify(module: llvm.ModuleRef, names: Iterable[str], builder: llvm.PassBuilder) -> None:
     with _disposing(builder.getFunctionPassManager()) as simplifier:
-        for name in names:
-            with contextlib.suppress(NameError):  # inlined everywhere
-                simplifier.run(module.get_function(name), builder)
+        _run(simplifier, module, names, builder)
+
+
+def _run(passes: Any, module: llvm.ModuleRef, names: Iterable[str], builder: llvm.PassBuilder) -> None:
+    for name in names:
+        with contextlib.suppress(NameError):  # inlined everywhere
+            passes.run(module.get_function(name), builder)
 
 
 @contextmanager
