@@ -421,6 +421,8 @@ RUNNING = _Running()
 WITHOUT_AXES: list[Callable[[Any], Any]] = []
 #: Functions of the ends of a slice that only a run knows, and of the axis': its extent if that is known; else None.
 WINDOWS: list[Callable[[Any, Any, int], int | None]] = []
+#: Return a quotient, given the operator, the quotient, the dividend and an integer of Python's, which may be zero.
+DIVISIONS: list[Callable[[Any, Any, Any, Any], Any]] = []
 
 
 class Unsized:
