@@ -63,12 +63,21 @@ def joined(x: Any) -> Any:
     return wide[1] + wide[-1] * len(wide) + sum(wide[::2])
 
 
+def of_three(x: Any) -> Any:
+    total = 0.0
+    for i in range(len(x) - 2):
+        low, middle, high = sorted([x[i], x[i + 1], x[i + 2]])
+        if middle > 0:
+            total += high * middle - low
+    return total + sorted(x, reverse=True)[1]
+
+
 def extrema(x: Any) -> Any:
     least = min((v for v in x if v > 0), default=7.0)
     return least + max((v * v for v in x if v > 9), default=1.0)
 
 
-@pytest.mark.parametrize("function", [median, ranked, two_sides, merged, joined, extrema])
+@pytest.mark.parametrize("function", [median, ranked, two_sides, merged, joined, of_three, extrema])
 def test_programs_are_pythons(function: Any) -> None:
     for x in (_X, -_X):
         np.testing.assert_allclose(wg.jit(function)(x), function(x), rtol=1e-14)

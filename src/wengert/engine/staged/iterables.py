@@ -18,13 +18,14 @@ from wengert.engine.core.errors import ConcreteError, message
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.ir.types import show
 from wengert.engine.ops.arithmetic import rint
-from wengert.engine.ops.cells import array_of
+from wengert.engine.ops.cells import array_of, kind_of
 from wengert.engine.ops.comparison import equal, logical_and, not_equal, where
 from wengert.engine.ops.conversion import python_number
 from wengert.engine.staged.arranged import sorted_copy
 from wengert.engine.staged.branches import both_hold, choice, either_holds, negation, opposite, truth
 from wengert.engine.staged.columns import Columns
 from wengert.engine.staged.counted import BEYOND, interval, limit
+from wengert.engine.staged.growing import part_of_list
 from wengert.engine.staged.grown import Grown, Held, keeps_length
 from wengert.engine.staged.raising import run
 from wengert.engine.staged.regions import GrowthError, Region, going_through
@@ -318,7 +319,11 @@ def _copied(*given: Any) -> Any:
 def _sorted(items: Any, **options: Any) -> Any:
     if type(items) in (Grown, Columns):
         return sorted_copy(items, **options)
-    return sorted(items.elements() if type(items) is Row else items, **options)
+    given: list[Any] = items.elements() if type(items) is Row else [*items]
+    if options.get("key") is None and any(map(is_unknown, given)) and kind_of(given) is not None:
+        made = sorted_copy(part_of_list(given, slice(None)), **options)
+        return [made[k] for k in range(len(given))]
+    return sorted(given, **options)
 
 
 def _all(items: Any) -> Any:
