@@ -68,6 +68,7 @@ def caught(x: Any) -> Any:
         return -1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", [count_quotient, mean_of_list, caught])
 def test_counts_of_nothing(function: Any) -> None:
     some: Any = np.array([1.0, -1.0, 4.0])
@@ -107,6 +108,7 @@ def test_arrays_and_numpys_integers_keep_numpys_rules() -> None:
         np.testing.assert_array_equal(wg.vmap(lambda n: 7 // n)(n), 7 // n)
 
 
+@pytest.mark.slow
 def test_gradients_of_quotients_by_counts() -> None:
     x = np.array([1.0, -1.0, 4.0])
     for function in (count_quotient, mean_of_list):

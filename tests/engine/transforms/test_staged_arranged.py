@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.engine.transforms.staging import evaluate
 
 _X = np.array([0.3, -1.2, 0.7, 2.5, -0.4, 0.9])
 
@@ -77,7 +78,18 @@ def extrema(x: Any) -> Any:
     return least + max((v * v for v in x if v > 9), default=1.0)
 
 
-@pytest.mark.parametrize("function", [median, ranked, two_sides, merged, joined, of_three, extrema])
+PROGRAMS = [median, ranked, two_sides, merged, joined, of_three, extrema]
+
+
+@pytest.mark.parametrize("function", [ranked, two_sides, joined])
+def test_traces_of_programs_are_pythons(function: Any) -> None:
+    graph = wg.trace(function)(_X)
+    for x in (_X, -_X):
+        np.testing.assert_allclose(evaluate(graph, x)[0], function(x), rtol=1e-14)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("function", PROGRAMS)
 def test_programs_are_pythons(function: Any) -> None:
     for x in (_X, -_X):
         np.testing.assert_allclose(wg.jit(function)(x), function(x), rtol=1e-14)
@@ -101,6 +113,7 @@ def test_signs_of_zeros_keep_their_order() -> None:
     np.testing.assert_array_equal(np.signbit(wg.jit(program)(x)), np.signbit(program(x)))
 
 
+@pytest.mark.slow
 def test_bits_of_an_integer() -> None:
     def program(n: Any) -> Any:
         bits: list[Any] = []

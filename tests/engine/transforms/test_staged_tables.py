@@ -12,6 +12,7 @@ from tests.draws import many
 from tests.engine.transforms.random_lists import program_of
 from tests.engine.transforms.random_tables import Tables
 from tests.engine.transforms.test_staged_lists import assert_same, outcome
+from wengert.engine.transforms.staging import evaluate
 from wengert.errors import StagingError
 
 _X = np.array([3.0, -1.0, 2.0, 5.0, 0.5, -2.0])
@@ -55,7 +56,16 @@ def in_while(x: Any, n: int = 40) -> Any:
     return i, sum(sum(row) for row in table)
 
 
-@pytest.mark.parametrize("function", [path_sums, appended, by_name, in_while])
+PROGRAMS = [path_sums, appended, by_name, in_while]
+
+
+@pytest.mark.parametrize("function", PROGRAMS)
+def test_traces_of_textbook_programs_are_pythons(function: Any) -> None:
+    np.testing.assert_allclose(evaluate(wg.trace(function)(_X), _X), function(_X), rtol=1e-13)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("function", PROGRAMS)
 def test_textbook_programs_are_pythons(function: Any) -> None:
     np.testing.assert_allclose(wg.jit(function)(_X), function(_X), rtol=1e-13)
 
@@ -66,6 +76,7 @@ def test_textbook_programs_are_pythons(function: Any) -> None:
     np.testing.assert_allclose(wg.jit(slope)(_X), slope(_X), rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", [path_sums, appended, by_name])
 def test_programs_are_as_long_for_many_rows(function: Any) -> None:
     few, many_ = (len(wg.trace(lambda x, n=n: function(x, n))(_X).equations) for n in (300, 600))
@@ -140,8 +151,7 @@ def test_a_list_that_is_two_rows_is_refused(function: Any) -> None:
         wg.jit(function)(_X)
 
 
-@pytest.mark.parametrize("seed", range(many(150)))
-def test_random_programs_are_pythons(seed: int) -> None:
+def _check(seed: int) -> None:
     source = Tables(seed).source()
     program = program_of(source, f"tables {seed}")
     compiled = wg.jit(program)
@@ -149,3 +159,14 @@ def test_random_programs_are_pythons(seed: int) -> None:
         expected, found = outcome(program, *arguments), outcome(compiled, *arguments)
         if found is not None:
             assert_same(found, expected, source)
+
+
+@pytest.mark.parametrize("seed", range(many(6)))
+def test_random_programs_are_pythons(seed: int) -> None:
+    _check(seed)
+
+
+@pytest.mark.slow
+def test_many_random_programs_are_pythons() -> None:
+    for seed in range(10, 10 + many(150)):
+        _check(seed)
