@@ -145,7 +145,19 @@ def put_by_a_function(x: Any) -> Any:
     return rows[2][1]
 
 
-@pytest.mark.parametrize("function", [put_and_written, appended_and_written, put_by_a_function])
+def passed_and_written(x: Any) -> Any:
+    rows, i = [[0.0, 1.0]], 0
+    while i < 6 and x[i] < 9:
+        rows.append([x[i], 1.0])
+        i += 1
+    for row in rows:
+        row[0] = 2.0
+    return rows[1][0]
+
+
+@pytest.mark.parametrize(
+    "function", [put_and_written, appended_and_written, put_by_a_function, passed_and_written]
+)
 def test_a_list_that_is_two_rows_is_refused(function: Any) -> None:
     with pytest.raises(StagingError, match="list"):
         wg.jit(function)(_X)

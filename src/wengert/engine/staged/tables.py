@@ -92,8 +92,8 @@ class Table(Unsized):
         return not isinstance(self.flat.length(), Box)
 
     def row(self, number: Any) -> Row:
-        """Return the row of a number that is not negative, and of which there is one."""
-        return Row(self, number)
+        """Return the row of a number to which a ``for`` statement comes, whose turns do not know the table."""
+        return Row(self, number, is_passed=True)
 
     def rows(self, before: Sequence[list[Any]] = ()) -> list[list[Any]]:
         """Return lists of the elements, whose number is known.
@@ -199,13 +199,14 @@ class Row(Unsized):
     Args:
         table: the table.
         number: of the row.
+        is_passed: whether a ``for`` statement goes through the table, and nothing may be written.
     """
 
-    __slots__ = ("__weakref__", "number", "table")
+    __slots__ = ("__weakref__", "is_passed", "number", "table")
 
-    def __init__(self, table: Table, number: Any) -> None:
+    def __init__(self, table: Table, number: Any, is_passed: bool = False) -> None:
         super().__init__()
-        self.table, self.number = table, number
+        self.table, self.number, self.is_passed = table, number, is_passed
 
     @property
     def __class__(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -234,6 +235,8 @@ class Row(Unsized):
     def __setitem__(self, index: Any, value: Any) -> None:
         if isinstance(index, slice):
             raise _refused("an assignment to a slice")
+        if self.is_passed:
+            raise _refused("a write into a list to which a for statement comes")
         place, tools = self._place(index, "list assignment index out of range"), self.table.tools
         if self.table.taken and tools.is_seen(self.table.taken):
             requirement = "a list is written that another variable shows"
