@@ -59,8 +59,8 @@ _new = object.__new__
 _REFUSED = r"(?<![.\w])'?Array'?(?![.\w(])"
 _GIVEN_UP = "compute it outside, or give up the derivative: wg.stop_gradient(x)"
 _HASHED = (
-    "a value inside a transform is not a key: call the function without its cache (f.__wrapped__), "
-    "or take the number as the key: float(wg.stop_gradient(x))"
+    "a value inside a transform is not a key: count in an array (count = np.zeros(n, int), then count[k] += 1), "
+    "call the function without its cache (f.__wrapped__), or take the number as the key: float(wg.stop_gradient(x))"
 )
 #: The beginning of the message of `array_api_compat`, which SciPy uses too, for arrays of two libraries.
 _MIXED = "Multiple namespaces for array inputs"
@@ -421,6 +421,8 @@ RUNNING = _Running()
 WITHOUT_AXES: list[Callable[[Any], Any]] = []
 #: Functions of the ends of a slice that only a run knows, and of the axis': its extent if that is known; else None.
 WINDOWS: list[Callable[[Any, Any, int], int | None]] = []
+#: Return a quotient, given the operator, the quotient, the dividend and an integer of Python's, which may be zero.
+DIVISIONS: list[Callable[[Any, Any, Any, Any], Any]] = []
 
 
 class Unsized:

@@ -109,6 +109,9 @@ class Lists:
         return self._pick(
             f"sum({part})",
             f"len({part}) * 0.3",
+            f"sum({part} + [t, {self._index(counters)}])",
+            "len([a] + out * 2) * 0.1",
+            "(sorted(out)[0] if out else 0.4)",
             f"max({part}, default=0.25)",
             "min(out, default=t)",
             "(0.2 if t in out else 0.1)",
@@ -148,6 +151,9 @@ class Lists:
                 * ("del out[-1]", f"out.insert({i if i in ('0', '-1', '-2') else 1}, {value})"),
                 *self._has_parts
                 * ("out.clear()", "out = []", "out = out[1:]", "out = [v for v in out if v > 0.1]"),
+                *self._has_parts
+                * ("out.sort()", "out.sort(reverse=True)", "out.reverse()", "out = sorted(out)"),
+                *self._has_parts * (f"out = out + [{value}]", f"(out if {value} > 0 else other).reverse()"),
             )
         return self._pick(
             f"t = {value}",

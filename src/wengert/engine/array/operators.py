@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import operator
+import sys
 from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 
 from wengert.engine.array.sparse import is_sparse, refused, star
-from wengert.engine.boxes import Box, Unsized, boxed, snapshot
+from wengert.engine.boxes import DIVISIONS, Box, Unsized, boxed, snapshot
 from wengert.engine.core.dtypes import SEQUENCE, dtype_of, is_inexact
-from wengert.engine.core.errors import RETURNED, ConcreteError, DtypeError, ShapeError, message
+from wengert.engine.core.errors import RETURNED, ConcreteError, DtypeError, ShapeError, is_users, message
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.ir.types import show
 from wengert.engine.ops import arithmetic, comparison, exponential
@@ -21,6 +23,8 @@ from wengert.engine.primitive import PLAIN, Primitive
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 #: Functions that load the implementations of further modules of NumPy's, by their names; `wengert.numpy` fills it.
 LATE: dict[str, Callable[[], Any]] = {}
+#: Methods of boxes that divide for the user.
+_DIVIDING = {"__divmod__", "__rdivmod__"}
 _OPERANDS: Any = (Box, np.ndarray, float, int, complex, np.generic)  # a bool is an int
 
 
@@ -61,6 +65,35 @@ def _binary(primitive: Primitive) -> tuple[Any, Any]:
     return forward, reflected
 
 
+def _division(primitive: Primitive, division: Any) -> tuple[Any, Any]:
+    forward, reflected = _binary(primitive)
+
+    def divide(self: Operators, other: Any) -> Any:
+        quotient = forward(self, other)
+        return _checked(division, quotient, self, other) if _is_integer(other) else quotient
+
+    def divide_into(self: Operators, other: Any) -> Any:
+        quotient = reflected(self, other)
+        return _checked(division, quotient, other, self) if _is_integer(self) else quotient
+
+    return divide, divide_into
+
+
+def _is_integer(divisor: Any) -> bool:
+    """Return whether a divisor stands for an integer of Python's."""
+    return isinstance(divisor, Box) and divisor.weak and divisor.dtype.kind in "iub" and not divisor.shape
+
+
+def _checked(division: Any, quotient: Any, dividend: Any, divisor: Any) -> Any:
+    """Return the quotient of an operation of the user's, which may raise what Python raises."""
+    if quotient is NotImplemented or not DIVISIONS:
+        return quotient
+    frame = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
+    while frame.f_code.co_name in _DIVIDING and frame.f_back is not None:
+        frame = frame.f_back
+    return DIVISIONS[0](division, quotient, dividend, divisor) if is_users(frame.f_code) else quotient
+
+
 def _product() -> tuple[Any, Any]:
     def forward(self: Operators, other: Any) -> Any:
         if type(other) in PLAIN or isinstance(other, _OPERANDS):
@@ -97,6 +130,18 @@ def _in_place(primitive: Primitive) -> Any:
     return method
 
 
+def _division_in_place(primitive: Primitive, division: Any) -> Any:
+    def method(self: Operators, other: Any) -> Any:
+        if takes_over(other):
+            return NotImplemented
+        quotient = primitive(self, operand(other))
+        if _is_integer(other):
+            quotient = _checked(division, quotient, self, other)
+        return self.assign(quotient)
+
+    return method
+
+
 def power_of(base: Any, exponent: Any) -> Any:
     """Return a power by the primitive for the exponent: with constant integers it has derivatives at zero."""
     if isinstance(exponent, int) and not isinstance(exponent, bool):
@@ -118,9 +163,9 @@ class Operators(Box):
     __add__, __radd__ = _binary(arithmetic.add)
     __sub__, __rsub__ = _binary(arithmetic.subtract)
     __mul__, __rmul__ = _product()
-    __truediv__, __rtruediv__ = _binary(arithmetic.divide)
-    __floordiv__, __rfloordiv__ = _binary(arithmetic.floor_divide)
-    __mod__, __rmod__ = _binary(arithmetic.remainder)
+    __truediv__, __rtruediv__ = _division(arithmetic.divide, operator.truediv)
+    __floordiv__, __rfloordiv__ = _division(arithmetic.floor_divide, operator.floordiv)
+    __mod__, __rmod__ = _division(arithmetic.remainder, operator.mod)
     __and__, __rand__ = _binary(comparison.bitwise_and)
     __or__, __ror__ = _binary(comparison.bitwise_or)
     __xor__, __rxor__ = _binary(comparison.bitwise_xor)
@@ -137,9 +182,9 @@ class Operators(Box):
     __iadd__ = _in_place(arithmetic.add)
     __isub__ = _in_place(arithmetic.subtract)
     __imul__ = _in_place(arithmetic.multiply)
-    __itruediv__ = _in_place(arithmetic.divide)
-    __ifloordiv__ = _in_place(arithmetic.floor_divide)
-    __imod__ = _in_place(arithmetic.remainder)
+    __itruediv__ = _division_in_place(arithmetic.divide, operator.truediv)
+    __ifloordiv__ = _division_in_place(arithmetic.floor_divide, operator.floordiv)
+    __imod__ = _division_in_place(arithmetic.remainder, operator.mod)
     __iand__ = _in_place(comparison.bitwise_and)
     __ior__ = _in_place(comparison.bitwise_or)
     __ixor__ = _in_place(comparison.bitwise_xor)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.engine.boxes import Box, Lens, View, boxed, unrecorded
+from wengert.engine.boxes import Box, Lens, View, boxed, concrete, unrecorded
 from wengert.engine.core.dtypes import NUMPY_VALUE, PYTHON_TYPE, dtype_of
 from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.shapes import Shape, shape_of
@@ -87,6 +87,18 @@ def cells(array: Any, weak: bool) -> list[Any]:
 def _cell(item: Any) -> _Cell | None:
     found = _cells.get(id(item))
     return found if found is not None and found.box() is item else None
+
+
+def unread_type(item: Any) -> TensorType | None:
+    """Return the type of an element of an array that only a run knows, which is not read for this; None for others.
+
+    Args:
+        item: any object.
+    """
+    cell = _cell(item)
+    if cell is None or concrete(cell.array) is not None:
+        return None
+    return TensorType(cell.array.dtype, cell.array.shape[1:], cell.weak)
 
 
 def array_of(items: Sequence[Any]) -> Box | None:

@@ -20,13 +20,14 @@ from wengert.engine.staged.branches import (
     same,
     sure,
 )
-from wengert.engine.staged.counted import window
+from wengert.engine.staged.counted import interval, window
 from wengert.engine.staged.iterables import builtin, fold, listed
 from wengert.engine.staged.loops import for_, while_
 from wengert.engine.staged.searched import contains, differs, equals
 from wengert.engine.staged.sources import staged_code
 from wengert.engine.staged.subscripts import Target, item
 from wengert.engine.transforms.builtin_names import BUILTINS
+from wengert.engine.transforms.divided import INTERVALS
 from wengert.engine.transforms.substitution import STAGING, Staging
 
 _CALLED = {
@@ -62,6 +63,7 @@ _CALLED = {
 }
 BUILTINS.update({f"__wengert_{name}__": function for name, function in _CALLED.items()})
 WINDOWS.append(window)
+INTERVALS.append(interval)
 STAGING.append(Staging(staged_code, raising.scope, raising.checked))
 
 __all__ = ["builtin", "for_", "if_", "selected_functions", "staged_code", "while_"]

@@ -18,6 +18,7 @@ from wengert.engine.staged.exchanged import refusal
 from wengert.engine.staged.exits import RETURNED, VALUE
 from wengert.engine.staged.objects import named, parts_of, visited
 from wengert.engine.staged.regions import FLOW, known, root_of
+from wengert.engine.staged.tables import Row, Table
 from wengert.engine.transforms.substitution import staged_call
 
 #: The folder of Wengert.
@@ -152,7 +153,7 @@ def is_seen(arrays: Sequence[Any]) -> bool:
             return True
         if id(item) in wanted:
             return True
-        if isinstance(item, (Box, np.ndarray, Unsized)) and type(item) is not Columns:
+        if isinstance(item, (Box, np.ndarray, Unsized)) and type(item) not in (Columns, Table, Row):
             if id(root_of(item)) in wanted:
                 return True
         elif isinstance(item, FunctionType) and VALUE in item.__code__.co_freevars:

@@ -73,6 +73,7 @@ from wengert.engine.staged.regions import (
 )
 from wengert.engine.staged.shared import Made, freeze_shared
 from wengert.engine.staged.shrunk import part_of, unpacked
+from wengert.engine.staged.tables import Table
 from wengert.engine.staged.texts import text_of
 from wengert.engine.transforms.staging import evaluate
 
@@ -96,7 +97,7 @@ def truth(value: Any) -> Any:
         (False, True)
     """
     value = known(value)
-    if type(value) in (Grown, Columns):
+    if type(value) in (Grown, Columns, Table):
         value = value.is_filled()
     if type(value) is Maybe:
         value = settled(value)

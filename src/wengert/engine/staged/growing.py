@@ -25,6 +25,7 @@ from wengert.engine.staged.grown import Grown, Held, keeps_length
 from wengert.engine.staged.objects import DICT, LIST, parts_of, visited
 from wengert.engine.staged.raising import keep_strict
 from wengert.engine.staged.regions import FLOW, GrowthError, grows, has_no_axes, without_axes
+from wengert.engine.staged.tables import Row, Table
 from wengert.engine.transforms.copied_globals import Globals
 from wengert.engine.transforms.math_errors import guarded
 
@@ -41,6 +42,11 @@ class _Tools:
     guarded = staticmethod(guarded)
     has_no_axes = staticmethod(has_no_axes)
     without_axes = staticmethod(without_axes)
+    is_seen = staticmethod(is_seen)
+
+    def freeze(self, items: Any) -> None:
+        """Refuse that a list changes."""
+        FLOW.frozen.add([items])
 
     def widened(self) -> None:
         """Note that numbers of several types take one."""
@@ -93,7 +99,7 @@ def _holders(container: Any, functions: Sequence[FunctionType]) -> list[_Holder]
             parts = [(None, part) for part in parts_of(item)]
         elif isinstance(item, DICT) and not isinstance(item, Globals):
             parts = DICT.items(item)
-        elif isinstance(item, LIST) and type(item) not in (Grown, Columns):
+        elif isinstance(item, LIST) and type(item) not in (Grown, Columns, Table, Row):
             parts = enumerate(item)
         elif any(part is container for part in parts_of(item)) and not isinstance(item, FunctionType):
             requirement = "a list grows in a loop or a branch that another object holds"
@@ -122,7 +128,7 @@ def _check_passed(container: Any) -> None:
 def is_of_block(problem: GrowthError) -> bool:
     """Return whether something may stand for a list that a block makes longer: no block around has met it before."""
     is_list = isinstance(problem.container, LIST)
-    is_list = is_list and not (problem.kind is None and problem.structure is None)
+    is_list = is_list and not (problem.kind is None and problem.structure is None and problem.rows is None)
     return is_list and not is_held(problem.container)
 
 
@@ -174,7 +180,7 @@ def part_of_list(items: list[Any], part: slice) -> Grown:
 
 
 class Split:
-    """The exchange of a list of tuples of numbers for a list for each number.
+    """The exchange of a list of tuples of numbers for a list for each number, or of lists for one list.
 
     Args:
         problem: names the list.
@@ -185,14 +191,29 @@ class Split:
         container = self._container = problem.container
         _check_inside(container)
         _check_passed(container)
-        assert problem.structure is not None
-        self.columns = Columns(problem.structure, container)
+        self.columns: Any
+        """What stands for the list."""
+        if problem.structure is not None:
+            self.columns = Columns(problem.structure, container)
+        else:
+            assert problem.rows is not None
+            self.columns = Table(container or problem.rows, _TOOLS, is_empty=not container)
         self._holders = _holders(container, functions)
         for holder in self._holders:
             holder.show(self.columns)
-        if is_seen([container]):
+        if is_seen([container, *(container if problem.structure is None else ())]):
             self.undo()
             raise problem
+
+    @property
+    def is_table(self) -> bool:
+        """Whether the list holds lists."""
+        return type(self.columns) is Table
+
+    @property
+    def container(self) -> Any:
+        """The list."""
+        return self._container
 
     def undo(self) -> None:
         """Put the list back, which holds what it held."""
@@ -203,7 +224,8 @@ class Split:
     def end(self) -> None:
         """Put the list back if its length is known after all."""
         if self.columns.is_known:
-            LIST.__setitem__(self._container, slice(None), self.columns.rows())
+            rows = self.columns.rows([*self._container]) if self.is_table else self.columns.rows()
+            LIST.__setitem__(self._container, slice(None), rows)
             self.undo()
 
 

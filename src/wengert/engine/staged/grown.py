@@ -33,6 +33,8 @@ from wengert.engine.staged.exchanged import refusal
 
 #: Returns so many of the first elements of an array; `selected` enters it.
 FIRST: list[Callable[[Any, Any], Any]] = []
+#: Functions that sort, reverse, join and repeat lists; `arranged` enters them.
+ARRANGING: dict[str, Callable[..., Any]] = {}
 
 
 class Held(NamedTuple):
@@ -75,6 +77,10 @@ class Held(NamedTuple):
     def is_as_long_as(self, other: Held) -> bool:
         """Return whether the length is that of an earlier moment."""
         return (self.low, self.high) == (other.low, other.high) and self.number is other.number
+
+    def is_of(self, other: Held) -> bool:
+        """Return whether both tell by how much a list has grown since the same moment."""
+        return self.start is other.start and (self.least, self.most) == (other.least, other.most)
 
     def longer(self, by: int) -> Held:
         """Return what a list holds that has grown by some elements."""
@@ -200,7 +206,11 @@ class Grown(Unsized):
         return self.element(self._place(index, "list index out of range"))
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        place, kind = self._place(index, "list assignment index out of range"), self._with(value)
+        self.put(self._place(index, "list assignment index out of range"), value)
+
+    def put(self, place: Any, value: Any) -> None:
+        """Write an element at a place that is not negative, and at which there is one."""
+        kind = self._with(value)
         self.take([value])
         array = scatter(self.typed(self.held.array, kind), strong(value, kind), place)
         self.held = self.held._replace(array=array)
@@ -209,7 +219,17 @@ class Grown(Unsized):
 
     def copy(self) -> Grown:
         """Return another list of the elements."""
-        return self._of(self.held.array, self.length(), *self.held.limits)
+        made = self._of(self.held.array, 0, 0, 0)
+        made.held = self.held._replace(has_room=False)
+        return made
+
+    def sort(self, **options: Any) -> None:
+        """Sort the elements."""
+        ARRANGING["sort"](self, **options)
+
+    def reverse(self) -> None:
+        """Let the last element be the first."""
+        ARRANGING["reverse"](self)
 
     def _of(self, array: Any, length: Any, least: int, most: int) -> Grown:
         """Return a list of elements of this one."""
@@ -330,38 +350,7 @@ class Grown(Unsized):
 
     def _place(self, index: Any, problem: str) -> Any:
         """Return the number of an element; the program raises `IndexError` if there is none."""
-        if not self.tools.is_integer(index):
-            raise _refused("an index that is no integer")
-        length, (least, _) = self.length(), self.held.limits
-        if not isinstance(index, Box):
-            index = int(index)
-            place = index if index >= 0 else length + index
-            if least > index if index >= 0 else least >= -index:
-                return place
-            return self._checked(
-                place, greater(length, index) if index >= 0 else greater_equal(length, -index), problem
-            )
-        index = python_number(index, int)
-        low, high = self.tools.limits(index)
-        if high is not None and high < 0:
-            index = index + length
-        elif low is None or low < 0:
-            index = where(index < 0, index + length, index)
-        low, _ = self.tools.limits(index)
-        left, _ = self.tools.limits(length - index)
-        is_inside, is_below = low is not None and low >= 0, left is not None and left > 0
-        if is_inside and is_below:
-            return index
-        tests = [greater_equal(index, 0)] * (not is_inside) + [less(index, length)] * (not is_below)
-        return self._checked(index, functools.reduce(logical_and, tests), problem)
-
-    def _checked(self, place: Any, holds: Any, problem: str) -> Any:
-        """Return a place; the program raises `IndexError` where a truth value does not hold."""
-        if isinstance(holds, Box):
-            return self.tools.guarded(where(holds, place, 0), holds, IndexError(problem))
-        if not holds:
-            raise IndexError(problem)
-        return place
+        return place_of(index, self.length(), self.held.limits[0], problem, self.tools)
 
     def is_filled(self) -> Any:
         """Return whether it has an element."""
@@ -414,9 +403,20 @@ class Grown(Unsized):
         return python_number(logical_not(filled), bool) if isinstance(filled, Box) else not filled
 
     def __add__(self, other: Any) -> Any:
-        raise _refused("+")
+        return ARRANGING["join"](self, other)
 
-    __radd__ = __mul__ = __rmul__ = __lt__ = __le__ = __gt__ = __ge__ = __add__
+    def __radd__(self, other: Any) -> Any:
+        return ARRANGING["join"](self, other, False)
+
+    def __mul__(self, count: Any) -> Any:
+        return ARRANGING["repeat"](self, count)
+
+    __rmul__ = __mul__
+
+    def __lt__(self, other: Any) -> Any:
+        raise _refused("a comparison")
+
+    __le__ = __gt__ = __ge__ = __lt__
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 
     def __getattr__(self, name: str) -> Any:
@@ -429,6 +429,49 @@ def _as_array(value: Any) -> Any:
     if type(value) in (list, tuple):
         return type(value)(map(_as_array, value))
     return value.as_array() if type(value) is Grown else value
+
+
+def place_of(index: Any, length: Any, least: int, problem: str, tools: Any) -> Any:
+    """Return the number of an element of a list; the program raises `IndexError` if there is none.
+
+    Args:
+        index: the index, which may count from the end.
+        length: how many elements there are.
+        least: how many there are at least.
+        problem: the text of the exception.
+        tools: what finds out about numbers of places.
+    """
+    if not tools.is_integer(index):
+        raise _refused("an index that is no integer")
+    if not isinstance(index, Box):
+        index = int(index)
+        place = index if index >= 0 else length + index
+        if least > index if index >= 0 else least >= -index:
+            return place
+        holds = greater(length, index) if index >= 0 else greater_equal(length, -index)
+        return _checked(place, holds, problem, tools)
+    index = python_number(index, int)
+    low, high = tools.limits(index)
+    if high is not None and high < 0:
+        index = index + length
+    elif low is None or low < 0:
+        index = where(index < 0, index + length, index)
+    low, _ = tools.limits(index)
+    left, _ = tools.limits(length - index)
+    is_inside, is_below = low is not None and low >= 0, left is not None and left > 0
+    if is_inside and is_below:
+        return index
+    tests = [greater_equal(index, 0)] * (not is_inside) + [less(index, length)] * (not is_below)
+    return _checked(index, functools.reduce(logical_and, tests), problem, tools)
+
+
+def _checked(place: Any, holds: Any, problem: str, tools: Any) -> Any:
+    """Return a place; the program raises `IndexError` where a truth value does not hold."""
+    if isinstance(holds, Box):
+        return tools.guarded(where(holds, place, 0), holds, IndexError(problem))
+    if not holds:
+        raise IndexError(problem)
+    return place
 
 
 def _either(test: Any, yes: Any, no: Any) -> Any:

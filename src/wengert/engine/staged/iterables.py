@@ -18,16 +18,19 @@ from wengert.engine.core.errors import ConcreteError, message
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.ir.types import show
 from wengert.engine.ops.arithmetic import rint
-from wengert.engine.ops.cells import array_of
+from wengert.engine.ops.cells import array_of, kind_of
 from wengert.engine.ops.comparison import equal, logical_and, not_equal, where
 from wengert.engine.ops.conversion import python_number
+from wengert.engine.staged.arranged import sorted_copy
 from wengert.engine.staged.branches import both_hold, choice, either_holds, negation, opposite, truth
 from wengert.engine.staged.columns import Columns
 from wengert.engine.staged.counted import BEYOND, interval, limit
+from wengert.engine.staged.growing import part_of_list
 from wengert.engine.staged.grown import Grown, Held, keeps_length
 from wengert.engine.staged.raising import run
 from wengert.engine.staged.regions import GrowthError, Region, going_through
 from wengert.engine.staged.subscripts import item as element
+from wengert.engine.staged.tables import Row, Table
 from wengert.engine.transforms.math_errors import checked, guarded
 
 #: The sum of so many elements of a list is written out.
@@ -89,6 +92,8 @@ def rows_of(iterable: Any) -> Rows | None:
         return Rows(iterable.length(), lambda k: iterable[k], *iterable.lists)
     if type(iterable) is range:
         return Rows(len(iterable), lambda k: iterable.start + k * iterable.step)
+    if type(iterable) is Table:
+        return Rows(iterable.length(), iterable.row, iterable.flat)
     if isinstance(iterable, Unsized):
         selected: Any = iterable
         return Rows(selected.shape[0], lambda k: selected[k])
@@ -181,6 +186,8 @@ def _chosen(users: Any, is_better: Callable[[Any, Any], Any], values: Any, optio
     items: Any = values if len(values) > 1 else values[0]
     if type(items) is Grown and not options.keys() - {"default"} and not items.kind.shape:
         return _extremum(users, is_better, items, **options)
+    if type(items) is Row:
+        return _chosen(users, is_better, [items.elements()], options)
     if is_unknown(items) and items.shape:
         items = [items[k] for k in range(items.shape[0])]
     if options.get("key") is not None:
@@ -251,7 +258,7 @@ def _sum(items: Any, *start: Any, **options: Any) -> Any:
 
 
 def _length(items: Any) -> Any:
-    if type(items) in (Grown, Columns):
+    if type(items) in (Grown, Columns, Table):
         return items.length()
     return items.shape[0] if isinstance(items, Unsized) else len(items)
 
@@ -303,10 +310,20 @@ def _any_of(items: Grown, test: Callable[[Any], Any]) -> Any:
 
 
 def _copied(*given: Any) -> Any:
-    if len(given) == 1 and type(given[0]) in (Grown, Columns):
+    if len(given) == 1 and type(given[0]) in (Grown, Columns, Row):
         return given[0].copy()
     made: list[Any] = list(*given)
     return made
+
+
+def _sorted(items: Any, **options: Any) -> Any:
+    if type(items) in (Grown, Columns):
+        return sorted_copy(items, **options)
+    given: list[Any] = items.elements() if type(items) is Row else [*items]
+    if options.get("key") is None and any(map(is_unknown, given)) and kind_of(given) is not None:
+        made = sorted_copy(part_of_list(given, slice(None)), **options)
+        return [made[k] for k in range(len(given))]
+    return sorted(given, **options)
 
 
 def _all(items: Any) -> Any:
@@ -417,6 +434,7 @@ _COUNTERPARTS: dict[Any, Callable[..., Any]] = {
     builtins.any: _any,
     builtins.all: _all,
     builtins.list: _copied,
+    builtins.sorted: _sorted,
 }
 
 

@@ -46,6 +46,7 @@ from wengert.engine.staged.regions import (
     GrowthError,
     Place,
     Region,
+    StagingError,
     Variable,
     assuming,
     going_through,
@@ -348,13 +349,22 @@ class _Staging:
         is_known = any(container is one.container or container is one.stand for one in self.growing)
         if is_known or not (type(container) is Grown or is_of_block(problem)):
             raise problem
-        if problem.kind is None:
+        if problem.kind is None and problem.structure is None:
+            self._split_rows(problem)
+        elif problem.kind is None:
             self.split.append(Split(problem, self.loop.functions))
         else:
             made = GrowingList(container, problem.kind, self.most, self._ends_early(), problem.change)
             self.growing.append(made)
         self.is_relaxed = True
         self._begin()
+
+    def _split_rows(self, problem: GrowthError) -> None:
+        """Let one list stand for a list of lists; where another name shows one of them, it stays as it is."""
+        try:
+            self.split.append(Split(problem, self.loop.functions))
+        except StagingError:
+            FLOW.plain.append(problem.container)
 
     def _ends_early(self) -> bool:
         """Return whether only a run knows how many turns are carried out, where the program goes on behind them."""
@@ -381,10 +391,20 @@ class _Staging:
         """Trace a turn until the carry is settled, and write the loop."""
         try:
             self._stage()
-        except Exception:
+        except Exception as problem:
             for one in self.split:
                 one.undo()
-            raise
+            tables = [one.container for one in self.split if one.is_table]
+            if not tables or not isinstance(problem, StagingError) or FLOW.is_strict:
+                raise
+            self._stage_without(tables)
+
+    def _stage_without(self, tables: list[Any]) -> None:
+        """Make the loop one of the program in which lists of lists stay as they are."""
+        FLOW.plain += tables
+        self.split, self.growing = [], []
+        self._begin()
+        self.stage()
 
     def _stage(self) -> None:
         body, captured = self._settled_body()

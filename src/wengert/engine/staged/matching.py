@@ -1,4 +1,4 @@
-"""`match` statements over values as chains of `if` statements, which a program can decide as it runs.
+"""`match` statements over values, and methods of one of two objects, as `if` statements, which a program can decide.
 
 Patterns of values, their alternatives, names and the wildcard have such a chain. Other patterns ask for the class or
 the parts of an object, which are known: such a statement stays.
@@ -7,6 +7,7 @@ the parts of an object, which are known: such a statement stays.
 from __future__ import annotations
 
 import ast
+import copy
 import itertools
 from collections.abc import Sequence
 from typing import Any
@@ -27,6 +28,28 @@ class Matching(ast.NodeTransformer):
         first = ast.Assign([ast.Name(name, ast.Store())], node.subject)
         made = [first, *_chain(name, node.cases)]
         return [ast.fix_missing_locations(ast.copy_location(one, node)) for one in made]
+
+    def visit_Expr(self, node: ast.Expr) -> ast.stmt:
+        """Return a branch for a call of a method of one of two objects: ``(low if x < 0 else high).append(x)``."""
+        match node.value:
+            case ast.Call(
+                func=ast.Attribute(value=ast.IfExp() as chosen, attr=name), args=given, keywords=named
+            ):
+                sides: list[list[ast.stmt]] = []
+                for owner in (chosen.body, chosen.orelse):
+                    method = ast.Attribute(owner, name, ast.Load())
+                    call = ast.Call(method, copy.deepcopy(given), copy.deepcopy(named))
+                    sides.append([ast.Expr(call)])
+                made = ast.If(chosen.test, *sides)
+                return self.visit_If(ast.fix_missing_locations(ast.copy_location(made, node)))
+            case _:
+                self.generic_visit(node)
+                return node
+
+    def visit_If(self, node: ast.If) -> ast.If:
+        """Look inside of a branch."""
+        self.generic_visit(node)
+        return node
 
 
 def _is_plain(pattern: ast.pattern) -> bool:

@@ -21,6 +21,7 @@ from wengert.engine.core.copied_files import is_copied_class, is_copied_file
 from wengert.engine.staged.columns import Columns
 from wengert.engine.staged.exchanged import refusal
 from wengert.engine.staged.grown import Grown, Held
+from wengert.engine.staged.tables import Row, Table
 from wengert.engine.transforms.copied_globals import Globals, scope_of
 
 #: How many objects that a block reaches are compared.
@@ -86,7 +87,7 @@ def _visited(items: Iterable[Any]) -> Iterator[Any]:
 
 
 def _is_mutable(item: Any) -> bool:
-    if type(item) in (Grown, Columns):
+    if type(item) in (Grown, Columns, Table, Row):
         return type(item) is Grown  # the lists of columns change, not what holds them
     if isinstance(item, (list, dict, set, CellType, *_SEQUENCES)) or _is_consumed(item):
         return True
@@ -131,6 +132,10 @@ def parts_of(item: Any) -> Iterable[Any]:
         return ()
     if type(item) is Columns:
         return [item.lists]
+    if type(item) is Table:
+        return [item.flat]
+    if type(item) is Row:
+        return [item.table]
     for kinds, parts in _PARTS:
         if isinstance(item, kinds):
             return parts(item)

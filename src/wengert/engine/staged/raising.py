@@ -40,6 +40,8 @@ from wengert.engine.transforms.staging import FINISHING, GraphTrace, all_hold
 _OWN = (ArgumentError, DivisionError, DtypeError, IndexingError, MatrixError, RangeError, ShapeError)
 """Errors of Wengert in the place of NumPy's and Python's: they depend on types and known numbers alone."""
 
+#: Ends of what Python says of arguments that stand for lists.
+_STANDING = ("not Grown", "not Columns", "not Table", "not Row")
 _FREE = "cannot access free variable "
 
 
@@ -104,6 +106,10 @@ def lost(problem: Exception) -> Exception:
         problem: an error in a function that is being staged.
     """
     found = loss_of(problem)
+    if found is problem and type(problem) is TypeError and str(problem).endswith(_STANDING):
+        requirement = "a function of Python's takes no list that a loop changes as only a run knows"
+        hint = "find the least element of an array with np.argmin, or write the function out"
+        return refusal("list", requirement, str(problem).partition(" ")[0], hint)
     if found is problem or not RUNNING.traced:
         return found
     text, location = split_location(str(found))
@@ -244,7 +250,7 @@ def scope(is_strict: bool = False) -> Generator[None]:
     before = {**vars(FLOW)}
     FLOW.code, FLOW.texts, FLOW.facts, FLOW.trying, FLOW.outer = 0, [], [], 0, {}
     FLOW.is_strict, FLOW.is_widened, FLOW.has_windows = is_strict, False, False
-    FLOW.loops, FLOW.ends, FLOW.limits, FLOW.held = 0, [], {}, []
+    FLOW.loops, FLOW.ends, FLOW.limits, FLOW.held, FLOW.plain = 0, [], {}, [], []
     FLOW.frozen, FLOW.spoiled, FLOW.caught, FLOW.memory = Frozen(), None, None, None
     hides, RUNNING.hides_text = RUNNING.hides_text, True
     try:

@@ -113,11 +113,19 @@ def _move_numbers(to: Grown, items: Any) -> None:
         length, limits = len(items), (len(items), len(items))
         elements: Any = items
         array = packed(elements, kind) if elements else to.held.array
-    _hold(to, array, length, limits)
+    _hold(to, array, length, limits, items.held if is_grown and items.held.is_of(to.held) else None)
 
 
-def _hold(to: Grown, array: Any, length: Any, limits: tuple[int, int]) -> None:
-    """Give what stands for a list an array, whose room the carry of a loop tells."""
+def _hold(to: Grown, array: Any, length: Any, limits: tuple[int, int], held: Held | None) -> None:
+    """Give what stands for a list an array, whose room the carry of a loop tells.
+
+    Args:
+        to: what stands for the list.
+        array: the elements.
+        length: their number.
+        limits: between which numbers it lies.
+        held: what tells by how much the list has grown, if it does.
+    """
     room, before = to.room, to.held
     if limits[1] > _MOST:
         raise grows(to)
@@ -131,5 +139,9 @@ def _hold(to: Grown, array: Any, length: Any, limits: tuple[int, int]) -> None:
             array = slice_(array, index=((0, room, 1), *((0, extent, 1) for extent in extents[1:])))
         to.held = before._replace(array=to.typed(array))
         to.make_room(room)
-    to.held = to.held.of_length(length, *limits)
+    if held is None:
+        to.held = to.held.of_length(length, *limits)
+    else:
+        number = None if held.number is None else length
+        to.held = to.held._replace(low=held.low, high=held.high, number=number)
     to.peak = max(to.peak, to.held.high)

@@ -31,6 +31,7 @@ from wengert.engine.staged.objects import (
     reached,
     restore,
 )
+from wengert.engine.staged.tables import width_of
 from wengert.engine.staged.texts import text_of
 from wengert.engine.transforms.arguments import is_number
 
@@ -99,6 +100,8 @@ class _Flow(threading.local):
         """What earlier drafts of the block that is traced found of the loops inside; None outside of drafts."""
         self.passed: list[Any] = []
         """What `for` statements go through at the moment, from the outermost to the innermost."""
+        self.plain: list[Any] = []
+        """Lists of lists for which nothing can stand."""
         self.held: list[Any] = []
         """What keeps arrays from being written that lists hold."""
         self.frozen = Frozen()
@@ -545,6 +548,8 @@ class GrowthError(StagingError):
     """The type of the elements, if they are numbers or arrays of one type."""
     structure: tree.Structure | None
     """The structure of the elements, if they are tuples of numbers of one form."""
+    rows: list[Any] | None
+    """The elements, if they are lists of numbers of one length."""
 
 
 def grows(container: Any, change: int = 0, elements: Sequence[Any] = ()) -> GrowthError:
@@ -563,6 +568,10 @@ def grows(container: Any, change: int = 0, elements: Sequence[Any] = ()) -> Grow
     is_list = isinstance(container, LIST) and elements
     problem.kind = container.kind if type(container) is Grown else kind_of(elements) if is_list else None
     problem.structure = structure_of(elements) if is_list else None
+    found = {id(element): element for element in elements} if is_list else {}
+    rows: list[Any] = [*found.values()]
+    is_plain = any(container is item for item in FLOW.plain)
+    problem.rows = rows if not is_plain and width_of(rows) is not None else None
     return problem
 
 

@@ -42,13 +42,14 @@ BUILTIN_NAMES = {
     "all",
     "round",
     "list",
+    "sorted",
 }
 #: Functions of Python that tell None from others.
 _TYPED = {"isinstance", "type", "callable", "id", "repr", "hasattr", "getattr"}
 #: Functions of Python that go through a generator expression, and its elements one after another.
 _FOLDS = {"any", "all", "sum"}
 #: Functions of Python that go through all elements of a generator expression.
-_EXTREMA = {"max", "min"}
+_EXTREMA = {"max", "min", "sorted", "list"}
 _EAGER = (ast.Yield, ast.YieldFrom, ast.Await)
 
 
@@ -424,7 +425,7 @@ class _Rewriting(ast.NodeTransformer):
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         if function is not None and name in _FOLDS and name not in function.own and _is_foldable(node):
             return self._fold(node, name)
-        if function is not None and name in _EXTREMA and name not in function.own and _is_foldable(node):
+        if function is not None and name in _EXTREMA and name not in function.own and _is_listed(node):
             node.args = [_as_list(cast("ast.GeneratorExp", node.args[0]))]
         self.generic_visit(node)
         if function is None:
@@ -594,6 +595,11 @@ def _is_place(index: ast.expr) -> bool:
     """Return whether only a run may know what stands in brackets."""
     kinds = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
     return any(isinstance(part, kinds) for part in ast.walk(index))
+
+
+def _is_listed(node: ast.Call) -> bool:
+    """Return whether a call has one generator expression as its argument, beside others by name."""
+    return _is_foldable(ast.Call(node.func, node.args, []))
 
 
 def _is_foldable(node: ast.Call) -> bool:

@@ -12,12 +12,15 @@ from wengert.engine.ops.conversion import python_number
 from wengert.engine.staged.branches import both_hold, either_holds, opposite
 from wengert.engine.staged.columns import Columns
 from wengert.engine.staged.grown import Grown
+from wengert.engine.staged.tables import Row
 
 
 def contains(value: Any, container: Any) -> Any:
     """Return the value of ``value in container``."""
     if type(container) is Columns:
         return contains(value, container.rows()) if container.is_known else container.holding(value)
+    if type(container) is Row:
+        container = container.elements()
     is_followed = _is_unknown(value) or _has_unknown(value)
     if type(container) in (tuple, list, set, frozenset):
         if not is_followed and not any(_is_unknown(item) or _has_unknown(item) for item in container):

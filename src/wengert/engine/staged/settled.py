@@ -21,7 +21,7 @@ from wengert.engine.control.values import settle
 from wengert.engine.core.copied_files import is_copied_file
 from wengert.engine.core.errors import WengertError
 from wengert.engine.ir.types import type_of
-from wengert.engine.ops.cells import array_of
+from wengert.engine.ops.cells import array_of, unread_type
 from wengert.engine.staged.carried import Settled, Slot
 from wengert.engine.staged.exchanged import is_given_up
 from wengert.engine.staged.grown import Grown
@@ -101,6 +101,9 @@ def _abstract(value: Any) -> Any:
         return "unsure", _abstract(value.value), _abstract(value.bound)
     if isinstance(value, Box) and is_given_up(value):
         return ("exchanged",)
+    unread = unread_type(value)
+    if unread is not None:
+        return _Number(unread, None)
     if is_number(value):
         held = concrete(value)
         return _Number(type_of(value), None if held is None else _checksum(held))

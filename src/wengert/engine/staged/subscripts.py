@@ -10,7 +10,7 @@ import numpy as np
 from wengert.engine.boxes import Box, Unsized, boxed, concrete
 from wengert.engine.core import tree
 from wengert.engine.core.dtypes import PYTHON_TYPE
-from wengert.engine.ops.cells import cells, kind_of, packed, strong, types_of
+from wengert.engine.ops.cells import array_of, cells, kind_of, packed, strong, types_of
 from wengert.engine.ops.comparison import equal, logical_and, logical_or, where
 from wengert.engine.ops.conversion import python_number
 from wengert.engine.ops.indexing import gather, scatter
@@ -19,13 +19,16 @@ from wengert.engine.staged.branches import choice
 from wengert.engine.staged.columns import READING, WRITING
 from wengert.engine.staged.counted import interval
 from wengert.engine.staged.exchanged import refusal
-from wengert.engine.staged.growing import part_of_list
+from wengert.engine.staged.growing import is_held, part_of_list
 from wengert.engine.staged.raising import keep_strict
-from wengert.engine.staged.regions import FLOW, has_no_axes, show_value, without_axes
+from wengert.engine.staged.regions import FLOW, grows, has_no_axes, show_value, without_axes
 from wengert.engine.staged.shared import Made, freeze_shared
+from wengert.engine.staged.tables import numbers_of
 from wengert.engine.transforms.arguments import is_number
 from wengert.engine.transforms.math_errors import guarded
 
+#: For so few lists nothing stands.
+_FEW = 4
 _WRITE_HINT = "write into an array: np.zeros(n)"
 
 
@@ -50,8 +53,19 @@ def item(container: Any, *indices: Any) -> Any:
         rest = indices[number + 1 :]
         if rest and _are_alike(found):
             return _read_inside(found, index, rest)
+        _stand_for_rows(found)
         found = _read(found, index)
     return found
+
+
+def _stand_for_rows(container: Any) -> None:
+    """Have a loop let something stand for a list of lists that it reads or writes as only a run knows, if it can."""
+    if type(container) is not list or FLOW.memory is None or len(cast("list[Any]", container)) <= _FEW:
+        return
+    if type(container[0]) is list and is_held(container):
+        problem = grows(container, 0, container)
+        if problem.rows is not None:
+            raise problem
 
 
 READING.append(item)
@@ -77,11 +91,17 @@ def _are_alike(container: Sequence[Any]) -> bool:
 def _read_inside(container: Sequence[Any], index: Any, rest: Sequence[Any]) -> Any:
     """Return what stands in one of several lists, which is not made anew: a write into it would be lost."""
     number = position(index, len(container), f"{type(container).__name__} index out of range")
-    if is_place(rest[0]) and len(container[0]):
-        elements = [element for part in container for element in part]
-        if kind_of(elements) is not None:
-            column = position(rest[0], len(container[0]), f"{type(container[0]).__name__} index out of range")
-            found = _chosen(elements, number * len(container[0]) + column, "the elements of lists")
+    width, column = len(container[0]), rest[0]
+    is_known = type(column) is int and -width <= column < width
+    if width and (is_known or is_place(column)):
+        elements = numbers_of(container)
+        # Columns of numbers may have several types, but for those of one array.
+        if array_of(elements) is not None if is_known else kind_of(elements) is not None:
+            if is_known:
+                column += width * (column < 0)
+            else:
+                column = position(column, width, f"{type(container[0]).__name__} index out of range")
+            found = _chosen(elements, number * width + column, "the elements of lists")
             return item(found, *rest[1:])
     return _chosen([item(part, *rest) for part in container], number, "the elements of lists")
 
@@ -191,6 +211,7 @@ def write(container: Any, indices: Sequence[Any], value: Any) -> None:
     if rest:
         _write_inside(container, number, rest, value)
         return
+    _stand_for_rows(container)
     kind = kind_of([*container, value])
     if kind is None or kind.shape or any(map(has_no_axes, container)):
         kinds = dict.fromkeys(map(show_value, [*container, value]))
@@ -208,6 +229,7 @@ def _write_inside(container: list[Any], number: Any, rest: Sequence[Any], value:
     places: dict[int, list[int]] = {}
     for n, part in enumerate(container):
         places.setdefault(id(part), []).append(n)
+    _stand_for_rows(container)
     if len({len(part) for part in container if hasattr(part, "__len__")}) != 1:
         raise refusal("list", "the lists must be of one length where only a run knows which is written")
     for numbers in places.values():

@@ -17,16 +17,18 @@ from typing import Any, cast
 
 import numpy as np
 
-from wengert.engine.boxes import Box, concrete
+from wengert.engine.boxes import DIVISIONS, Box, concrete
 from wengert.engine.core import tree
 from wengert.engine.core.dtypes import dtype_of, is_complex, is_inexact
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.ops.conversion import python_number
 from wengert.engine.ops.special.scipy_ufuncs import BY_NAME
+from wengert.engine.transforms.divided import checked_division
 from wengert.engine.transforms.math_errors import checked
 
 Function = Callable[..., Any]
 _where: Any = np.where
+DIVISIONS.append(checked_division)
 
 
 def _logarithm(x: Any, *base: Any) -> Any:
