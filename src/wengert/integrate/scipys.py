@@ -20,6 +20,7 @@ from wengert.engine.transforms.callbacks import with_callbacks
 from wengert.integrate import ivp, quadrature
 from wengert.integrate.solution import OdeResult
 from wengert.integrate.states import is_scipys
+from wengert.numpy.registry import is_sequence
 
 #: Our methods for SciPy's that we lack.
 _METHODS = dict.fromkeys(("BDF", "LSODA"), "Rodas5P")
@@ -81,7 +82,7 @@ def nquad(
 ) -> Any:
     """Return the integral over several variables by `quad` of `quad`; the first range is that of the innermost one."""
     further = () if args is None else _as_tuple(args)
-    options: Any = opts if isinstance(opts, (list, tuple)) else [opts] * len(ranges)
+    options: Any = opts if is_sequence(opts) else [opts] * len(ranges)
 
     def called(value: Any, *arguments: Any) -> Any:
         return value(*arguments) if callable(value) else value
