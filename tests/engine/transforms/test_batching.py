@@ -189,12 +189,16 @@ def test_wrong_axes(call: Callable[[], Any], error: Any, says: str) -> None:
     [
         lambda x: x[x > 0],
         lambda x: list(range(np.argmax(x))),
-        lambda x: sorted([x[0], x[1]]),
+        lambda x: sorted([x[0], x[1]], key=abs),
     ],
 )
 def test_values_of_single_examples_are_not_known(function: Callable[[Any], Any]) -> None:
     with pytest.raises(ConcreteError, match=r"\[test_batching\.py:"):
         wg.vmap(function)(Y)
+
+
+def test_lists_of_single_examples_are_sorted() -> None:
+    np.testing.assert_array_equal(np.stack(wg.vmap(lambda x: sorted([*x]))(Y), -1), np.sort(Y, -1))
 
 
 def test_results_that_are_not_arrays() -> None:

@@ -32,7 +32,7 @@ def _each(operation: str, tck: Any, function: Callable[[Any], Any]) -> Any:
         return function(tck)
     if not is_sequence(tck) or len(tck) != 3:
         raise ArgumentError(message(operation, "(t, c, k) or a BSpline is required", show(tck)))
-    t, c, k = tck
+    t, c, k = doubles(tck[0]), tck[1], tck[2]
     if is_sequence(c) and len(c) and rank_of(c[0]):
         return [function(BSpline.construct_fast(t, doubles(part), k)) for part in c]
     return function(BSpline.construct_fast(t, doubles(c), k))
@@ -172,9 +172,9 @@ def splder(tck: Any, n: int = 1) -> Any:
         >>> c[:1], k
         (array([2.]), 0)
     """
+    found = _each("splder", tck, lambda spline: spline.derivative(n))
     if isinstance(tck, BSpline):
-        return tck.derivative(n)
-    found = BSpline.construct_fast(*tck).derivative(n)
+        return found
     return _tuple_of(found, found.c[-1] if n < 0 else 0.0)
 
 
