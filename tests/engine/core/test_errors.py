@@ -208,12 +208,17 @@ def test_known_packages_are_named(transform: Any, module: str) -> None:
 
 
 CALLED = {
-    "toms748": lambda optimize, x: optimize.toms748(lambda t: t**3 + t - x[0], 0.0, 3.0),
-    "root": lambda optimize, x: optimize.root(lambda t: t - x, np.zeros(3)).x[0],
-    "leastsq": lambda optimize, x: optimize.leastsq(lambda t: t - x, np.zeros(3))[0],
-    "fmin_bfgs": lambda optimize, x: optimize.fmin_bfgs(lambda t: (t[0] - x[0]) ** 2, [0.0]),
-    "least_squares": lambda optimize, x: optimize.least_squares(lambda t: t - x, np.zeros(3)).x,
-    "curve_fit": lambda optimize, x: optimize.curve_fit(lambda t, a: a * t, x, x)[0],
+    "fmin_bfgs": lambda scipy, x: scipy.optimize.fmin_bfgs(lambda t: (t[0] - x[0]) ** 2, [0.0]),
+    "fmin_tnc": lambda scipy, x: scipy.optimize.fmin_tnc(
+        lambda t: (t[0] - x[0]) ** 2, [0.0], approx_grad=True, disp=0
+    )[0],
+    "fmin_slsqp": lambda scipy, x: scipy.optimize.fmin_slsqp(lambda t: (t[0] - x[0]) ** 2, [0.0]),
+    "ode": lambda scipy, x: (
+        scipy.integrate.ode(lambda t, y: -x * y)
+        .set_integrator("lsoda")
+        .set_initial_value(np.ones(3))
+        .integrate(1.0)[0]
+    ),
 }
 
 
@@ -223,9 +228,9 @@ def test_what_scipy_calls_says_what_is_wrong(
     transform: Any, name: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """C code hides the errors of boxes behind its own, even `SystemError`."""
-    optimize = pytest.importorskip("scipy.optimize")
+    scipy = pytest.importorskip("scipy")
     with pytest.raises(TypeError, match=r"\[test_errors\.py:\d+ \(scipy/.*\)\]$") as caught:
-        transform(lambda x: CALLED[name](optimize, x))(np.ones(3))
+        transform(lambda x: CALLED[name](scipy, x))(np.ones(3))
     assert isinstance(caught.value, WengertError)
     assert "SciPy computes with plain arrays" in str(caught.value)
     capfd.readouterr()  # MINPACK prints the hidden error
