@@ -22,7 +22,7 @@ _KERNELS = {
     "Relu": f"{_FLOATS} int8 int32",
     "MatMul": f"{_FLOATS} int32 uint32 int64 uint64",
     "BitShift": "uint8 uint32 uint64",
-    "TopK": f"{_FLOATS} int8 uint8 int16 int32 int64",
+    "TopK": _WIDE,
 }
 _SUPPORTED = {operator: frozenset(map(np.dtype, names.split())) for operator, names in _KERNELS.items()}
 _WIDER = [np.dtype(name) for name in ("uint8", "int32", "uint32", "int64")]

@@ -118,11 +118,10 @@ def _order(x: Value, axis: int) -> Value:
     if x.dtype == np.uint64:  # the operator has no kernel: integers that are less by 2^63
         return ordered((x ^ x.like(2**63)).cast(INT64))
     if x.dtype.kind != "f":
-        working = carrier("TopK", np.dtype(np.uint8) if x.dtype == BOOL else x.dtype)
+        working = carrier("TopK", x.dtype)
         assert working is not None
         return ordered(x.cast(working))
     nans = x.unary("IsNaN", BOOL)
     places = ordered(nans.choose(math.inf, x))
-    return taken(
-        places, ordered(taken(nans.cast(np.dtype(np.uint8)), places))
-    )  # what is NaN follows infinity
+    behind = ordered(taken(nans.cast(np.dtype(np.int32)), places))  # what is NaN follows infinity
+    return taken(places, behind)
