@@ -257,7 +257,6 @@ def add_at_plain(x: Any) -> Any:
 
 LOST: list[tuple[Callable[[Any], Any], str]] = [
     (lambda x: float(x[0]), "wg.stop_gradient(x)"),
-    (lambda x: int(x[0]), "int(wg.stop_gradient(x))"),
     (lambda x: complex(x[0]), "complex(wg.stop_gradient(x))"),
     (lambda x: math.sin(x[0]), "float(x)"),
     (lambda x: x[0].item(), "item()"),
@@ -292,6 +291,21 @@ def test_nothing_loses_a_derivative_silently(
         transform(lambda x: (function(x), 0.0)[1])(x)
     assert says in str(caught.value)
     assert isinstance(caught.value, TypeError)
+
+
+@pytest.mark.parametrize(
+    ("transform", "x", "error", "says"),
+    [
+        (wg.grad, np.ones(3), LostDerivativeError, "int(wg.stop_gradient(x))"),
+        (wg.jacfwd, np.ones(3), LostDerivativeError, "int(wg.stop_gradient(x))"),
+        (wg.vmap, np.ones((2, 3)), ConcreteError, "x.astype(int)"),
+    ],
+)
+@pytest.mark.usefixtures("without_substitutes")
+def test_integers_are_not_made_of_followed_floats(transform: Any, x: Any, error: Any, says: str) -> None:
+    with pytest.raises(error) as caught:
+        transform(lambda x: (int(x[0]), 0.0)[1])(x)
+    assert says in str(caught.value)
 
 
 REFUSED: list[tuple[Callable[[Any], Any], type[WengertError], str]] = [
