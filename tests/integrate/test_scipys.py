@@ -57,6 +57,10 @@ def over_a_half_plane(k: Any) -> Any:
     return integrate.nquad(lambda y, x, c: np.exp(-k * x * x - c * y * y), ranges, (2.0,), options)[0]
 
 
+def up_to_followed_limits(k: Any) -> Any:
+    return integrate.dblquad(lambda y, x: x + y * y, 0, 1, 0, lambda x: x * k)[0]
+
+
 def over_a_solid(k: Any) -> Any:
     def above(x: Any, y: Any) -> Any:
         return x * y + k
@@ -65,7 +69,7 @@ def over_a_solid(k: Any) -> Any:
 
 
 PROGRAMS = (
-    over_a_triangle, over_a_half_plane, pytest.param(over_a_solid, marks=pytest.mark.slow),
+    over_a_triangle, over_a_half_plane, up_to_followed_limits, pytest.param(over_a_solid, marks=pytest.mark.slow),
     gauss, between, decay, stiff, prey, first_time,
 )  # fmt: skip
 

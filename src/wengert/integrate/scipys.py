@@ -92,6 +92,7 @@ def nquad(
         if len(outer) == len(ranges):
             return outer
         ends = called(ranges[len(ranges) - len(outer) - 1], *outer, *further)
+        limits.extend(ends)
         return within((_within(*ends), *outer))
 
     def integral(outer: tuple[Any, ...]) -> Any:
@@ -105,7 +106,9 @@ def nquad(
         settings["limit"] = max(given.get("limit", 0), 200)
         return quadrature.quad(lambda x: integral((x, *outer))[0], *ends, **settings)
 
-    if not is_followed(func, *within(()), *further):
+    limits: list[Any] = []
+    point = within(())
+    if not holds_box(limits) and not is_followed(func, *point, *further):
         return _scipys("nquad")(func, ranges, args, opts, full_output)
     _refuse("scipy.integrate.nquad", full_output=full_output)
     return integral(())
