@@ -38,7 +38,34 @@ def numbers_of(rows: Iterable[Iterable[Any]]) -> list[Any]:
     return [element for row in rows for element in row]
 
 
-class Table(Unsized):
+class _Stand(Unsized):
+    """Stands for a list: what it shares with the others that do."""
+
+    __slots__ = ("__weakref__",)
+
+    @property
+    def __class__(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """The class by which `isinstance` knows it."""
+        return list
+
+    @property
+    def array(self) -> Any:
+        """Nothing: no array shows its memory."""
+        return None
+
+    def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
+        return function(*map(_as_array, arguments), **{name: _as_array(x) for name, x in options.items()})
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **options: Any) -> Any:
+        return getattr(ufunc, method)(*map(_as_array, operands), **options)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or not hasattr(list, name):
+            raise AttributeError(f"'list' object has no attribute {name!r}")
+        raise _refused(name)
+
+
+class Table(_Stand):
     """Stands for a list of lists of one length.
 
     Args:
@@ -47,7 +74,7 @@ class Table(Unsized):
         is_empty: whether it has no row yet, and the lists are like those that follow.
     """
 
-    __slots__ = ("__weakref__", "flat", "taken", "tools", "width")
+    __slots__ = ("flat", "taken", "tools", "width")
 
     def __init__(self, rows: Sequence[Any], tools: Any, is_empty: bool = False) -> None:
         super().__init__()
@@ -62,16 +89,6 @@ class Table(Unsized):
             self.flat.held = Held.of(packed(elements, kind), len(elements))
         self.taken: list[Any] = []
         """Lists that the program has put there: each is the row, which no row of the table shows."""
-
-    @property
-    def __class__(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """The class by which `isinstance` knows it."""
-        return list
-
-    @property
-    def array(self) -> Any:
-        """Nothing: no array shows its memory."""
-        return None
 
     @property
     def shape(self) -> tuple[Any, ...]:
@@ -164,8 +181,6 @@ class Table(Unsized):
             return True
         raise _refused("==")
 
-    __hash__ = None  # pyright: ignore[reportAssignmentType]
-
     # -- as an array -------------------------------------------------------------------------------------
 
     def as_array(self, dtype: Any = None) -> Any:
@@ -178,22 +193,11 @@ class Table(Unsized):
         made = first(array, self.length())
         return made if dtype is None else made.astype(dtype)
 
-    def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
-        return function(*map(_as_array, arguments), **{name: _as_array(x) for name, x in options.items()})
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **options: Any) -> Any:
-        return getattr(ufunc, method)(*map(_as_array, operands), **options)
-
     def __repr__(self) -> str:
         return "a list of lists of one length"
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or not hasattr(list, name):
-            raise AttributeError(f"'list' object has no attribute {name!r}")
-        raise _refused(name)
 
-
-class Row(Unsized):
+class Row(_Stand):
     """Stands for one of the lists of a table: what is written into it is written there.
 
     Args:
@@ -202,21 +206,11 @@ class Row(Unsized):
         is_passed: whether a ``for`` statement goes through the table, and nothing may be written.
     """
 
-    __slots__ = ("__weakref__", "is_passed", "number", "table")
+    __slots__ = ("is_passed", "number", "table")
 
     def __init__(self, table: Table, number: Any, is_passed: bool = False) -> None:
         super().__init__()
         self.table, self.number, self.is_passed = table, number, is_passed
-
-    @property
-    def __class__(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """The class by which `isinstance` knows it."""
-        return list
-
-    @property
-    def array(self) -> Any:
-        """Nothing: no array shows its memory."""
-        return None
 
     @property
     def shape(self) -> tuple[Any, ...]:
@@ -271,27 +265,14 @@ class Row(Unsized):
     def __eq__(self, other: object) -> Any:
         raise _refused("==")
 
-    __hash__ = None  # pyright: ignore[reportAssignmentType]
-
     def as_array(self, dtype: Any = None) -> Any:
         """Return an array of the elements."""
         flat, width = self.table.flat, self.table.width
         made = gather(flat.typed(flat.held.array), self.number * width + np.arange(width))
         return made if dtype is None else made.astype(dtype)
 
-    def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
-        return function(*map(_as_array, arguments), **{name: _as_array(x) for name, x in options.items()})
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **options: Any) -> Any:
-        return getattr(ufunc, method)(*map(_as_array, operands), **options)
-
     def __repr__(self) -> str:
         return "one of several lists"
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or not hasattr(list, name):
-            raise AttributeError(f"'list' object has no attribute {name!r}")
-        raise _refused(name)
 
 
 def _as_array(value: Any) -> Any:
