@@ -16,9 +16,11 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections import defaultdict
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -47,13 +49,14 @@ def on_ranks(ranks: int, *arguments: Any) -> Any:
     """Run this program on some ranks, and return what the first one prints."""
     mpiexec = find_mpiexec()
     program = [sys.executable, __file__, "--rank", *map(str, arguments)]
-    ran = subprocess.run(
-        mpiexec.command(ranks, program),
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-        env=mpiexec.environment(),
-    )
+    with tempfile.TemporaryDirectory() as folder:
+        ran = subprocess.run(
+            mpiexec.command(ranks, program),
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+            env=mpiexec.environment(ranks, Path(folder)),
+        )
     return json.loads(ran.stdout.strip().splitlines()[-1])
 
 

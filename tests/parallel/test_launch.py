@@ -51,6 +51,19 @@ def test_a_job_that_began_shows_its_own_lines(job, capfd, text, shown):
     assert capfd.readouterr().err == shown
 
 
+def test_each_attempt_gives_open_mpi_a_new_folder(job, tmp_path):
+    """The files of a killed ``mpiexec`` end no later one that has its number."""
+    job.mpiexec = job.mpiexec._replace(is_open_mpi=True)
+    job.mpiexec.path.write_text(
+        f'#!/bin/sh\necho "$PRTE_MCA_prte_local_tmpdir_base" >> {tmp_path}/folders\nexit 1\n'
+    )
+    with pytest.raises(LaunchError, match="a rank died"):
+        job.run(lambda folder: ["true"], 3, restarts=2)
+    folders = (tmp_path / "folders").read_text().split()
+    assert len(set(folders)) == 3
+    assert not any(map(os.path.exists, folders))
+
+
 def test_a_job_that_ends_well(job, capfd, tmp_path):
     note = "import os; from pathlib import Path; Path(os.environ['WENGERT_JOB'], 'ended').write_text('3')"
     assert run(job, "pass") == 0

@@ -369,7 +369,7 @@ def test_mpi(tmp_path):
     ended = subprocess.run(
         mpiexec.command(3, [sys.executable, "program.py"]),
         cwd=tmp_path,
-        env=mpiexec.environment(3),
+        env=mpiexec.environment(3, tmp_path),
         capture_output=True,
         text=True,
         timeout=120,

@@ -6,6 +6,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -45,7 +46,9 @@ def printed(ranks: int, *arguments: str) -> str:
     mpiexec = find_mpiexec()
     program = [sys.executable, *arguments]
     command = program if ranks == 1 else mpiexec.command(ranks, program)
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=600, env=mpiexec.environment(ranks))
+    with tempfile.TemporaryDirectory() as folder:
+        variables = mpiexec.environment(ranks, Path(folder))
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=600, env=variables)
     assert ran.returncode == 0, ran.stderr
     return ran.stdout
 

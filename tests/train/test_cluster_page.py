@@ -87,7 +87,7 @@ def test_a_job_of_slurm_trains_and_goes_on(programs, small_mnist, tmp_path):
     mpiexec = find_mpiexec()
     programs("srun", f'shift; exec {shlex.join(mpiexec.command(2, []))} "$@" --epochs "$EPOCHS"')
     place = tmp_path / "run"
-    variables = mpiexec.environment(2) | {"RUN": str(place), "DATA": str(small_mnist)}
+    variables = mpiexec.environment(2, tmp_path) | {"RUN": str(place), "DATA": str(small_mnist)}
     assert "2 ranks with 4 threads" in run(SLURM, tmp_path, **variables, EPOCHS="1")
     assert epochs_of(place) == 1
     assert "resumed" in run(SLURM, tmp_path, **variables, EPOCHS="2")

