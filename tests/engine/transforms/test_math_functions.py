@@ -56,6 +56,26 @@ def test_values_and_slopes(name: str) -> None:
 
 
 finite = st.floats(-1e300, 1e300)
+SUM = wg.jit(lambda x: math.fsum(x))
+
+
+@given(x=st.lists(st.floats(-1e300, 1e300), min_size=9, max_size=9), known=st.booleans())
+def test_exact_sums_are_those_of_python(x: list[float], known: bool) -> None:
+    expected = math.fsum(x)
+    scale = sum(map(abs, x))
+    if known:
+        value, slopes = wg.value_and_grad(lambda x: math.fsum(x))(np.array(x))
+        np.testing.assert_array_equal(slopes, np.ones(9))
+    else:
+        value = SUM(np.array(x))
+    assert np.shape(value) == ()
+    assert value == pytest.approx(expected, rel=1e-15, abs=1e-30 * scale)
+
+
+def test_slopes_of_exact_sums() -> None:
+    function = wg.jit(wg.grad(lambda x: math.fsum([x, 1.0, -x, 0.5 * x, *[x**2] * 3])))
+    assert function(3.0) == 18.5
+    np.testing.assert_array_equal(wg.jit(wg.grad(lambda x: math.fsum(x)))(np.arange(7.0)), np.ones(7))
 
 
 @given(x=finite, y=finite.filter(bool))

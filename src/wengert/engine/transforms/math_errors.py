@@ -73,11 +73,11 @@ def _all(*conditions: Any) -> Any:
 
 
 def _is_number(x: Any) -> Any:
-    return _plain(x == x) if is_inexact(dtype_of(x)) else True
+    return _plain(np.all(x == x)) if is_inexact(dtype_of(x)) else True
 
 
 def _is_finite(x: Any) -> Any:
-    return _plain(np.isfinite(x)) if is_inexact(dtype_of(x)) else True
+    return _plain(np.all(np.isfinite(x))) if is_inexact(dtype_of(x)) else True
 
 
 def _plain(condition: Any) -> Any:
