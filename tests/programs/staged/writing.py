@@ -208,6 +208,9 @@ class Writer:
         forms = [
             [f"{w} = 0", "while True:", f"    {w} += 1", f"    if {w} > {most} or {test}:", "        break"],
             [f"{w} = {most}", f"while {w}:", f"    {w} -= 1"],
+            [f"{w} = {2 * most}", f"while {w}:", f"    {w} -= 1"],
+            [f"{w} = 0", f"while {w} < {4 * most}:", f"    {w} += {draw.integer(1, 3)}"],
+            [f"{w} = 1", f"while {w} < {3**most}:", f"    {w} *= {draw.integer(2, 3)}"],
             [f"{w} = 0", f"while {w} < {most} and {test}:", f"    {w} += 1"],
             [f"{w} = 0", f"while {test} and {w} < {most}:", f"    {w} += 1"],
             [f"{w} = 0", f"while {w} < {most} and {test}:", f"    {w} += 1"],

@@ -1,5 +1,8 @@
 """Staged runs: copies of the user's functions whose branches and loops become part of a traced program."""
 
+import functools
+import operator
+
 from wengert.engine.boxes import WINDOWS
 from wengert.engine.staged import raising, selected_functions
 from wengert.engine.staged.branches import (
@@ -23,7 +26,7 @@ from wengert.engine.staged.branches import (
 from wengert.engine.staged.counted import interval, window
 from wengert.engine.staged.iterables import builtin, fold, listed
 from wengert.engine.staged.loops import for_, while_
-from wengert.engine.staged.searched import contains, differs, equals
+from wengert.engine.staged.searched import contains, differs, equals, ordered
 from wengert.engine.staged.sources import staged_code
 from wengert.engine.staged.subscripts import Target, item
 from wengert.engine.transforms.builtin_names import BUILTINS
@@ -44,12 +47,16 @@ _CALLED = {
     "listed": listed,
     "for": for_,
     "given": given,
+    "greater": functools.partial(ordered, operator.gt),
+    "greater_equal": functools.partial(ordered, operator.ge),
     "if": if_,
     "in": contains,
     "is": same,
     "differs": differs,
     "element": item,
     "equals": equals,
+    "less": functools.partial(ordered, operator.lt),
+    "less_equal": functools.partial(ordered, operator.le),
     "not": opposite,
     "not_test": negation,
     "or": either,

@@ -67,6 +67,8 @@ class CarriedLeaf:
     """How far each turn moves a number that the number of the turn tells: it is no part of the carry."""
     has_no_axes: bool = field(init=False)
     """Whether it is an array without axes, which is no number."""
+    end: Any = None
+    """Its value after the last turn, if Python knows that number."""
     is_uneven: bool = False
     """Whether turns move it in a way that their number does not tell."""
 
@@ -89,6 +91,12 @@ class CarriedLeaf:
             self.is_uneven = True
         self.step = None if self.is_uneven else step
         return self.step != before
+
+    def evolve(self, step: int | None, end: Any) -> None:
+        """Take note of how far each turn moves a number, or else of its value after the last turn, if that is known."""
+        self.end = end
+        if step is not None and self.leaf is not None:
+            self.type, self.step = type_of(self.leaf.value), step
 
     def after(self, turns: Any) -> Any:
         """Return the value after some turns that move it evenly."""
@@ -248,7 +256,7 @@ class Slot:
             self.place.replace(values[0])
         elif not self.place.is_carried or self.structure is None:
             put(self.place, UNBOUND)
-        elif not self.before.is_bound or any(leaf.is_carried for leaf in self.leaves) or self.flagged:
+        elif not self.before.is_bound or self.flagged or any(leaf.type is not None for leaf in self.leaves):
             value = self._made(values)
             put(self.place, value if flag is True else Unsure(value, flag))
 
@@ -507,7 +515,8 @@ class Slot:
             if not leaf.is_carried:
                 values.append(leaf.leaf.object if leaf.leaf is not None else None)
                 continue
-            value = leaf.taken(next(results))
+            value = next(results)
+            value = leaf.taken(value) if leaf.end is None else leaf.end
             values.append(value)
             if not isinstance(self.place, Array):
                 self._share(leaf, value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any
 
@@ -26,6 +27,7 @@ from wengert.engine.staged.exchanged import give_up, refusal
 from wengert.engine.staged.growing import GrowingList, Split, is_held, is_of_block
 from wengert.engine.staged.grown import Grown
 from wengert.engine.staged.iterables import Rows, rows_of
+from wengert.engine.staged.known_turns import turns_of
 from wengert.engine.staged.nullable import Maybe
 from wengert.engine.staged.numbers import check_numbers, check_size
 from wengert.engine.staged.raising import (
@@ -159,6 +161,22 @@ class _Loop:
         self.entry.is_traced = equations_written() != before
         return self.entry.is_traced
 
+    def try_to_stage(self, stage: Callable[[], None]) -> bool:
+        """Make turns of which Python knows the number a loop of the program; return whether that can be."""
+        held, frozen = len(FLOW.held), FLOW.frozen.names()
+        try:
+            stage()
+        except Exception as problem:  # the loop is unrolled; if it has an error of the user's, that raises it
+            release(held)
+            FLOW.frozen.keep(frozen)
+            if isinstance(problem, GrowthError) and is_held(problem.container):
+                raise
+            if FLOW.is_strict:
+                FLOW.spoiled = problem
+                raise
+            return False
+        return True
+
     def going(self, test: Callable[[], Any]) -> Any:
         """Return whether another turn follows: no flag is set, no exception was raised, and the test holds."""
         found = clear(*self.exits())
@@ -185,7 +203,7 @@ class _For(_Loop):
                 and (number or self.entry.is_traced or self.is_traced(lambda: self.turn(0)))
                 and (number or not self._fills())
             ):
-                if self._try_to_stage(number):
+                if self.try_to_stage(lambda number=number: self.stage(number)):
                     return
                 may_stage = False
             before = equations_written()
@@ -228,21 +246,6 @@ class _For(_Loop):
         """Carry out a turn."""
         run(self.body, self.rows.element(number))
 
-    def _try_to_stage(self, first: int) -> bool:
-        held, frozen = len(FLOW.held), FLOW.frozen.names()
-        try:
-            self.stage(first)
-        except Exception as problem:  # the loop is unrolled; if it has an error of the user's, that raises it
-            release(held)
-            FLOW.frozen.keep(frozen)
-            if isinstance(problem, GrowthError) and is_held(problem.container):
-                raise
-            if FLOW.is_strict:
-                FLOW.spoiled = problem
-                raise
-            return False
-        return True
-
     def stage(self, first: int) -> None:
         """Make the turns from a number on a loop of the program."""
         length = self.rows.length
@@ -268,25 +271,41 @@ class _While(_Loop):
         return self.going(lambda: run(self.test))
 
     def carry_out(self) -> None:
-        """Carry out turns as long as the test is known; if a turn makes it unknown, make all a loop of the program."""
-        turns = 0
+        """Carry out turns as long as the test is known; if a turn makes it unknown, make all a loop of the program.
+
+        Many turns that write equations are a loop of the program, too, if their number is known.
+        """
+        turns, may_stage, before = 0, RUNNING.traced > 0, 0
         while True:
             going = self._again()
             if not isinstance(going, Box):
                 if not going:
                     return
+                is_long = may_stage and turns == MOST_UNROLLED and equations_written() != before
+                if is_long and self.try_to_stage(lambda: self._stage(True, is_counted=True)):
+                    return
                 if turns or FLOW.probing or not (self.entry.is_traced or self._becomes_unknown()):
+                    before = equations_written()
                     run(self.body)
                     if FLOW.probing:
                         return
                     turns += 1
                     continue
-            if self.info[1]:
-                raise refusal("while", "a global variable is assigned in a loop", hint="return the value")
-            staging = _Staging(self, lambda _: run(self.body), self.test, None, None)
-            staging.always, staging.going = going is True, going
-            staging.stage()
+            self._stage(going, is_counted=False)
             return
+
+    def _stage(self, going: Any, is_counted: bool) -> None:
+        """Make the turns a loop of the program.
+
+        Args:
+            going: whether the first one takes place.
+            is_counted: whether the number of turns must be known.
+        """
+        if self.info[1]:
+            raise refusal("while", "a global variable is assigned in a loop", hint="return the value")
+        staging = _Staging(self, lambda _: run(self.body), self.test, None, None)
+        staging.always, staging.going, staging.counts = going is True, going, is_counted
+        staging.stage()
 
     def _becomes_unknown(self) -> bool:
         """Return whether the test is unknown after the first turn."""
@@ -339,6 +358,10 @@ class _Staging:
         """Whether the changes of lists are not known yet."""
         self.going: Any = True
         """Whether the condition of a `while` statement holds before the first turn."""
+        self.counts = False
+        """Whether Python knows the number of turns of a `while` statement."""
+        self.evolution: dict[Any, tuple[int | None, Any]] = {}
+        """What Python knows of numbers in each turn, by slots and leaves: how far each moves them, or their end."""
         self._begin()
         self.test_is_true = False
         """Whether only a flag, or an exception, ends the loop."""
@@ -377,6 +400,8 @@ class _Staging:
             for name in self.loop.names
             if (name.is_live or name.is_carried) and id(name.content) not in lists
         }
+        for (key, place), known in self.evolution.items():
+            self.slots[key].leaves[place].evolve(*known)
         self.exchanged: dict[int, Box] = {}
         """The arrays from outside that the first turn may exchange, and later ones cannot read."""
         self.raises = False
@@ -408,6 +433,9 @@ class _Staging:
 
     def _stage(self) -> None:
         body, captured = self._settled_body()
+        if self.counts and self.count is None:
+            self._count(body, captured)
+            body, captured = self._settled_body()
         types = self._types()
         initial = [fit(value, type_) for value, type_ in zip(self._initial(), types, strict=True)]
         body = convert_outputs(body, types)
@@ -454,6 +482,29 @@ class _Staging:
             own = [trace.variable(x.state) for x in numbers if isinstance(x, Box) and x.owner is trace]
             FLOW.ends.append((trace, len(trace.equations), own))
         self._end(iter(results))
+
+    def _count(self, body: Graph, captured: list[Any]) -> None:
+        """Find the number of turns of a ``while`` statement, which is like a ``for`` statement then."""
+        types = self._types()
+        condition = self._condition(types)
+        found = condition and turns_of(condition, (body, captured), self._initial())
+        self.count = found.count if found else None
+        if not found or found.count <= MOST_UNROLLED or self._ends_early():
+            raise refusal("while", "the number of turns must be known")
+        numbers = itertools.count(1)
+        for key, slot in self.slots.items():
+            for place, leaf in enumerate(slot.leaves):
+                number = next(numbers) if leaf.is_carried else 0
+                if number and leaf.type is not None and leaf.type.weak and not leaf.has_no_axes:
+                    self.evolution[key, place] = found.steps.get(number), found.ends.get(number)
+            for _ in range(slot.flagged):
+                next(numbers)
+        self.length = self.most = found.count
+        self.test = None
+        for one in self.split:
+            one.undo()
+        self.split, self.growing = [], []
+        self._begin()
 
     def _limits(self, types: Sequence[TensorType], read: Sequence[TensorType]) -> dict[str, Any]:
         """Return what reverse mode may keep of a loop, given the types of its carry and of all that it reads."""

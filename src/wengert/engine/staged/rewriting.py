@@ -50,6 +50,16 @@ _TYPED = {"isinstance", "type", "callable", "id", "repr", "hasattr", "getattr"}
 _FOLDS = {"any", "all", "sum"}
 #: Functions of Python that go through all elements of a generator expression.
 _EXTREMA = {"max", "min", "sorted", "list"}
+#: The functions that compare tuples, too, and the expressions that may be tuples.
+COMPARISONS: dict[type[ast.cmpop], str] = {
+    ast.Eq: "equals",
+    ast.NotEq: "differs",
+    ast.Lt: "less",
+    ast.LtE: "less_equal",
+    ast.Gt: "greater",
+    ast.GtE: "greater_equal",
+}
+_MAY_BE_TUPLES = ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.Tuple, ast.NamedExpr
 _EAGER = (ast.Yield, ast.YieldFrom, ast.Await)
 
 
@@ -698,21 +708,14 @@ def _compared(node: ast.Compare) -> ast.expr:
             return _call("in", node.left, node.comparators[0])
         case ast.NotIn():
             return _call("not", _call("in", node.left, node.comparators[0]))
-        case ast.Eq() if _is_tuple(node):
-            return _call("equals", node.left, node.comparators[0])
-        case ast.NotEq() if _is_tuple(node):
-            return _call("differs", node.left, node.comparators[0])
         case ast.Is():
             return _call("is", node.left, node.comparators[0])
         case ast.IsNot():
             return _call("not", _call("is", node.left, node.comparators[0]))
+        case op if all(isinstance(part, _MAY_BE_TUPLES) for part in (node.left, *node.comparators)):
+            return _call(COMPARISONS[type(op)], node.left, node.comparators[0])
         case _:
             return node
-
-
-def _is_tuple(node: ast.Compare) -> bool:
-    """Return whether a comparison has an operand that is written as a tuple."""
-    return any(isinstance(part, ast.Tuple) for part in (node.left, *node.comparators))
 
 
 def _as_if(node: ast.Assert) -> ast.If:

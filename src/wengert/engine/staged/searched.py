@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -46,7 +47,7 @@ def contains(value: Any, container: Any) -> Any:
 
 def equals(one: Any, other: Any) -> Any:
     """Return the value of ``one == other``, of tuples that hold what only a run knows, too."""
-    if not (type(one) is tuple and type(other) is tuple and (_has_unknown(one) or _has_unknown(other))):
+    if not _are_unknown(one, other):
         return one == other
     if len(one) != len(other):
         return False
@@ -58,8 +59,32 @@ def equals(one: Any, other: Any) -> Any:
 
 def differs(one: Any, other: Any) -> Any:
     """Return the value of ``one != other``, of tuples that hold what only a run knows, too."""
-    is_tuple = type(one) is tuple and type(other) is tuple and (_has_unknown(one) or _has_unknown(other))
-    return opposite(equals(one, other)) if is_tuple else one != other
+    return opposite(equals(one, other)) if _are_unknown(one, other) else one != other
+
+
+def ordered(compare: Callable[[Any, Any], Any], one: Any, other: Any) -> Any:
+    """Return the value of ``one < other`` and its like: of tuples, that of the first elements that differ.
+
+    Args:
+        compare: the comparison.
+        one: a number, or a tuple that may hold what only a run knows.
+        other: likewise.
+    """
+    if not _are_unknown(one, other):
+        return compare(one, other)
+    holds: Any = compare(len(one), len(other))
+    for left, right in reversed(
+        [*zip(cast("tuple[Any, ...]", one), cast("tuple[Any, ...]", other), strict=False)]
+    ):
+        alike = left is right or equals(left, right)
+        decides = both_hold(opposite(alike), lambda left=left, right=right: ordered(compare, left, right))
+        holds = either_holds(decides, lambda alike=alike, holds=holds: both_hold(alike, lambda: holds))
+    return python_number(holds, bool) if isinstance(holds, Box) else holds
+
+
+def _are_unknown(one: Any, other: Any) -> bool:
+    """Return whether both are tuples, and hold a number that only a run knows."""
+    return type(one) is tuple and type(other) is tuple and (_has_unknown(one) or _has_unknown(other))
 
 
 def _is_unknown(value: Any) -> bool:

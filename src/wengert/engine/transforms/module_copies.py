@@ -13,6 +13,7 @@ from wengert.engine.core.copied_files import is_copied_file
 from wengert.engine.transforms.class_copies import COPIERS
 from wengert.engine.transforms.copied_globals import OWN_NAMES
 from wengert.engine.transforms.shared_containers import View
+from wengert.engine.transforms.twins import TWINS
 
 #: Python's modules of mathematical functions.
 MATHEMATICS = ("math", "cmath")
@@ -77,7 +78,7 @@ def copied_module(module: ModuleType) -> Any:
         vars(made)["modules"] = View(sys.modules, _copy)
         return made
     file = getattr(module, "__file__", None)
-    is_library = name in (*MATHEMATICS, "importlib") or name.partition(".")[0] == "scipy"
+    is_library = name in (*MATHEMATICS, *TWINS, "importlib") or name.partition(".")[0] == "scipy"
     if not is_library and (file is None or not is_copied_file(file)):
         return module
     return _modules.setdefault(module, CopiedModule(module))

@@ -61,6 +61,7 @@ from wengert.engine.transforms.module_copies import MATHEMATICS, CopiedModule, c
 from wengert.engine.transforms.originals import FUNCTIONS, HOLDERS, Runs, contents
 from wengert.engine.transforms.shared_containers import CONTAINERS, LOOKED_AT, SharedNamespace, View, shared
 from wengert.engine.transforms.turns import ManyTurns
+from wengert.engine.transforms.twins import TWINS, in_python
 
 ResultT = TypeVar("ResultT")
 
@@ -429,6 +430,10 @@ def _scipy_object(value: Any) -> Any:
     return next(substitute(value, own) for applies, substitute in _SCIPY_RULES if applies(value, own))
 
 
+def _twin(value: Any) -> Any:
+    return _copy_of(in_python(value)) if callable(value) else value
+
+
 def _importing(load: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *names: with_substitutes(load(*names))
 
@@ -439,6 +444,7 @@ _LIBRARIES: dict[str, Callable[[Any], Any]] = {
     "scipy": _scipy_object,
     "importlib": lambda value: _importing(value) if value is importlib.import_module else value,
     **dict.fromkeys(MATHEMATICS, lambda function: _dispatched(function, of_math(function))),
+    **dict.fromkeys((*TWINS, *TWINS.values()), lambda value: _twin(value) if _mode.staged else value),
 }
 #: What stands for an object of SciPy: the first condition that holds for it and Wengert's own, if any, decides.
 _SCIPY_RULES: tuple[tuple[Callable[[Any, Any], bool], Callable[[Any, Any], Any]], ...] = (

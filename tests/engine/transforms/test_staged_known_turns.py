@@ -1,0 +1,105 @@
+"""``while`` statements whose condition Python knows in each turn: loops of the program, whatever moves the counters."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.engine.ir.graph import equations_of
+
+#: Starts, conditions and moves of counters, with the number of turns as n.
+COUNTERS = {
+    "up": ("k = 0", "k < n", "k += 1"),
+    "up to": ("k = 1", "k <= n", "k += 1"),
+    "down": ("k = n", "k", "k -= 1"),
+    "down to": ("k = n - 1", "k >= 0", "k = k - 1"),
+    "two": ("k, m = 0, 3 * n", "k < m and m > 0", "k += 1; m = m - 2"),
+    "difference": ("k = 0", "n - k > 0", "k = 3 + k"),
+    "not equal": ("k = 3", "k != 3 + 2 * n", "k += 2"),
+    "square": ("k = 0", "k * k <= n * n", "k += 1"),
+    "doubling": ("k = 1", "k < 2 ** (n // 8)", "k *= 2"),
+    "halving": ("k = 2 ** (n // 8)", "k > 0", "k //= 2"),
+    "remainder": ("k = 1", "k % (n + 1) != 0", "k = k + 1"),
+    "time": ("k, t = 0, 0.0", "t < 0.1 * n", "k += 1; t += 0.1"),
+    "either": ("k, m = 0, n", "k < n or m > 0", "k += 1; m -= 1"),
+    "negation": ("k = 0", "not k > n", "k += 1"),
+    "chain": ("k = 0", "-1 < k < n", "k += 1"),
+    "step of a variable": ("k, d = 0, 2", "k < n", "k += d"),
+}
+#: Turns on the state s, the array x and the buffer y.
+TURNS = (
+    "if x[k % 7] > s: s = s + x[k % 7]\n        else: s = 0.5 * s",
+    "y[k % 5] = y[k % 5] + x[k % 7] * s\n        s = s + (y[0] if y[0] > y[1] else 0.25)",
+    "j = 0\n        while j < 3 and s < 2.0:\n            s, j = s + 0.1 * abs(x[j]), j + 1\n        s = s * 0.7",
+    "s = np.sin(s) + x[k % 7]\n        found.append(s) if s > 0 else None",
+)
+COUNTS = itertools.count()
+
+
+def program(counter: str, turn: str, folder: Path) -> Any:
+    """Return the function of a drawn loop; k is part of what it returns."""
+    start, test, move = COUNTERS[counter]
+    source = f"""
+import numpy as np
+def program(x, n):
+    s, y, found = 0.0, np.zeros(5), []
+    {start}
+    while {test}:
+        {turn}
+        {move}
+    return s + y.sum() + len(found) + np.ones(max(k % 4, 1)).sum() * x[0] + 0.01 * k
+"""
+    file = folder / f"program{next(COUNTS)}.py"
+    file.write_text(source)
+    scope: dict[str, Any] = {}
+    exec(compile(source, str(file), "exec"), scope)
+    return scope["program"]
+
+
+@pytest.mark.parametrize("counter", COUNTERS)
+def test_values_and_gradients(counter: str, tmp_path: Path) -> None:
+    draw = random.Random(counter)
+    function = program(counter, draw.choice(TURNS), tmp_path)
+    x = np.random.default_rng(draw.randrange(1000)).normal(size=7)
+    for n in (3, 24):
+        compiled = wg.jit(function, static_argnums=1)
+        assert compiled(x, n) == pytest.approx(function(x, n), rel=1e-13)
+        slope = wg.jit(wg.grad(function), static_argnums=1)(x, n)
+        np.testing.assert_allclose(slope, wg.grad(function)(x, n), rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("counter", COUNTERS)
+def test_equations_do_not_grow_with_the_turns(counter: str, tmp_path: Path) -> None:
+    function = program(counter, TURNS[0], tmp_path)
+    x = np.arange(7.0)
+    lengths = [len([*equations_of(wg.trace(lambda x, n=n: function(x, n))(x))]) for n in (80, 480)]
+    assert lengths[0] == lengths[1]
+
+
+def test_what_follows_knows_the_counter() -> None:
+    def function(x: Any) -> Any:
+        k, s = 0, 0.0
+        while k < 40:
+            s = s + x[k % 3] if x[k % 3] > s else 0.9 * s
+            k += 2
+        return s * np.arange(k)[-1] + np.zeros(k - 38).shape[0]
+
+    x = np.array([0.1, -0.3, 0.7])
+    assert wg.jit(function)(x) == pytest.approx(function(x), rel=1e-14)
+
+
+def test_integers_beyond_a_program_are_those_of_python() -> None:
+    def function(x: Any) -> Any:
+        k, s = 1, x
+        while k < 10**30:
+            s = s + 1.0 if s < 3.0 else 0.5 * s
+            k *= 7
+        return s + float(k % 1000)
+
+    assert wg.jit(function)(0.3) == function(0.3)
