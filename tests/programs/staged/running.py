@@ -290,7 +290,7 @@ class _Widened(ast.NodeTransformer):
 
     def visit_Assign(self, node: ast.Assign) -> ast.Assign:
         """Replace a number."""
-        if isinstance(node.value, ast.Constant) and self.name in map(ast.unparse, node.targets):
+        if _is_pythons_number(node.value) and self.name in map(ast.unparse, node.targets):
             function = ast.parse("np.float64", mode="eval").body
             node.value = ast.Call(function, [node.value], [])
         return node
@@ -300,14 +300,18 @@ def _is_widened(
     source: str, name: str, mode: str, given: Sequence[Any], found: Any, tolerance: float
 ) -> bool:
     """Return whether a number of Python's has taken the wider type that it has in another branch."""
-    nodes = [*ast.walk(ast.parse(source))]
-    numbers = [one for one in nodes if isinstance(one, ast.Assign) and isinstance(one.value, ast.Constant)]
-    for variable in {ast.unparse(one.targets[0]) for one in numbers if type(one.value.value) in (int, float)}:  # pyright: ignore[reportAttributeAccessIssue]
+    assigned = [one for one in ast.walk(ast.parse(source)) if isinstance(one, ast.Assign)]
+    for variable in {ast.unparse(one.targets[0]) for one in assigned if _is_pythons_number(one.value)}:
         tree = ast.fix_missing_locations(_Widened(variable).visit(ast.parse(source)))
         wide = modes(Module(ast.unparse(tree), f"{name}_wide"), given, 0)[mode]
         if compare(outcome(wide[0], given), found, mode, tolerance) is None:
             return True
     return False
+
+
+def _is_pythons_number(node: ast.expr) -> bool:
+    """Return whether an expression is a number of Python's: one that stands there, or the argument a."""
+    return (isinstance(node, ast.Constant) and type(node.value) in (int, float)) or ast.unparse(node) == "a"
 
 
 class _Lenient(ast.NodeTransformer):
