@@ -5,6 +5,7 @@ import operator
 
 from wengert.engine.boxes import WINDOWS
 from wengert.engine.staged import raising, selected_functions
+from wengert.engine.staged.arranged import sorting
 from wengert.engine.staged.branches import (
     argument,
     both,
@@ -63,6 +64,7 @@ _CALLED = {
     "or_test": either_holds,
     "result": result,
     "slice": slice,
+    "sorting": sorting,
     "target": Target,
     "texts": raising.messages,
     "trying": raising.trying,

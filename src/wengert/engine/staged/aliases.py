@@ -19,6 +19,7 @@ from wengert.engine.staged.exits import RETURNED, VALUE
 from wengert.engine.staged.objects import named, parts_of, visited
 from wengert.engine.staged.regions import FLOW, known, root_of
 from wengert.engine.staged.tables import Row, Table
+from wengert.engine.transforms.copied_globals import Globals
 from wengert.engine.transforms.substitution import staged_call
 
 #: The folder of Wengert.
@@ -200,6 +201,6 @@ def _frames() -> Iterable[FrameType]:
     """Yield the running functions of the program that is being staged."""
     frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame is not None and frame.f_code is not staged_call.__code__:
-        if not frame.f_code.co_filename.startswith(_PACKAGE):
+        if isinstance(frame.f_globals, Globals) or not frame.f_code.co_filename.startswith(_PACKAGE):
             yield frame
         frame = frame.f_back

@@ -1,4 +1,4 @@
-"""Lists whose length only a run knows, sorted, reversed, joined with others and repeated."""
+"""Lists whose length or order only a run knows: sorted, reversed, joined with others and repeated."""
 
 from __future__ import annotations
 
@@ -6,42 +6,89 @@ from typing import Any, cast
 
 import numpy as np
 
-from wengert.engine.boxes import Box
+from wengert.engine.boxes import Box, concrete
+from wengert.engine.core import tree
 from wengert.engine.core.errors import LimitError
 from wengert.engine.ops.cells import kind_of, packed
 from wengert.engine.ops.comparison import greater, less, logical_and, logical_not, where
 from wengert.engine.ops.indexing import gather
+from wengert.engine.staged.columns import Columns, structure_of
 from wengert.engine.staged.exchanged import refusal
+from wengert.engine.staged.growing import part_of_list
 from wengert.engine.staged.grown import ARRANGING, Grown, Held
+from wengert.engine.staged.raising import run
+from wengert.engine.transforms.substitution import of_library
 
 
-def sort(items: Grown, *, key: Any = None, reverse: Any = False) -> None:
-    """Sort a list of numbers as Python does: the elements that are equal keep their order.
+def sort(items: Any, *, key: Any = None, reverse: Any = False) -> None:
+    """Sort a list as Python does: the elements that are equal keep their order.
 
     Args:
-        items: the list.
-        key: None; others are refused.
-        reverse: whether the largest element comes first.
+        items: what stands for a list of numbers, arrays, or tuples of numbers.
+        key: returns a number, or a tuple of numbers, by which an element has its place; None for the element itself.
+        reverse: whether the largest one comes first.
     """
-    kind = items.kind
-    if key is not None or kind.shape or kind.dtype.kind not in "biuf" or items.has_no_axes:
-        raise _refused("sort with a key" if key is not None else f"sort of {kind}")
+    _sort_by(items if key is None else of_library(_keys)(items, key), items, reverse)
+
+
+def _sort_by(keys: Any, items: Any, reverse: Any) -> None:
+    """Sort a list by the keys of its elements."""
     if isinstance(reverse, Box):
         raise _refused("an order that only a run knows")
-    if not items.room:
-        return
-    if reverse:
-        _reverse(items)
-    array, present = items.typed(items.held.array), items.present()
-    if kind.dtype.kind == "f":  # Python compares NaN with some of the others
-        holds = logical_not(np.any(logical_and(array != array, present)))
-        array = where(present, array, np.inf)
-        array = items.tools.guarded(array, holds, LimitError("a list with NaN is sorted"))
-    else:
-        array = where(present, array, True if kind.dtype.kind == "b" else np.iinfo(kind.dtype).max)
-    items.held = items.held._replace(array=items.typed(np.sort(array, kind="stable")))
-    if reverse:
-        _reverse(items)
+    order = _order(stand_in(cast("list[Any]", keys)) if type(keys) is list else keys, bool(reverse))
+    for number, one in enumerate(items.lists if type(items) is Columns else [items]):
+        stand = one if type(one) is Grown else part_of_list(one, slice(None))
+        if not stand.room:
+            continue
+        places = np.concatenate([order, np.arange(len(order), stand.room)])[: stand.room]
+        stand.held = stand.held._replace(
+            array=gather(stand.typed(stand.held.array), np.clip(places, 0, stand.room - 1))
+        )
+        if stand is not one:
+            items.lists[number][:] = [stand.element(place) for place in range(len(one))]
+
+
+def _keys(items: Any, key: Any) -> Any:
+    return [key(item) for item in items]
+
+
+def stand_in(given: list[Any]) -> Any:
+    """Return what stands for a list of numbers, arrays of one shape, or tuples of numbers of one structure."""
+    structure = structure_of(given)
+    if structure is not None:
+        return Columns(structure, given)
+    if given and kind_of(given) is None:
+        raise _refused("a list of other elements")
+    return part_of_list(given, slice(None))
+
+
+def _order(keys: Any, is_reversed: bool) -> Any:
+    """Return the places of the elements of a list in the order of their keys; those beyond its length come last."""
+    if type(keys) not in (Grown, Columns):
+        raise _refused("keys that are no numbers")
+    parts = keys.lists if type(keys) is Columns else [keys]
+    parts = [one if type(one) is Grown else part_of_list(one, slice(None)) for one in parts]
+    room = min(one.room for one in parts)
+    if not room:
+        return np.arange(0)
+    present, tools = parts[0].present()[:room], parts[0].tools
+    columns: list[Any] = []
+    is_number: Any = True
+    for one in parts:
+        if one.kind.shape or one.kind.dtype.kind not in "biuf" or one.has_no_axes:
+            raise _refused(f"an order of {one.kind}")
+        array = one.typed(one.held.array)[:room]
+        if one.kind.dtype.kind == "f":
+            is_number = logical_and(is_number, logical_not(np.any(logical_and(array != array, present))))
+            columns.append(-array if is_reversed else array)
+        else:
+            columns.append(np.invert(array) if is_reversed else array)
+    order = np.lexsort((*reversed(columns), logical_not(present)))
+    if is_number is True:
+        return order
+    return tools.guarded(
+        order, is_number, LimitError("a list with NaN is sorted")
+    )  # which Python compares with some
 
 
 def _reverse(items: Grown) -> None:
@@ -111,15 +158,47 @@ def _repeat(items: Grown, count: Any) -> Grown:
     return made
 
 
-def sorted_copy(items: Any, **options: Any) -> Any:
-    """Return what ``sorted(items)`` returns, of a list whose length only a run knows."""
-    made = items.copy()
-    sort(made, **options)
-    return made
+def arranged(items: Any, *, key: Any = None, reverse: Any = False) -> Any:
+    """Return what ``sorted(items)`` returns of a list.
+
+    Args:
+        items: the list, or what stands for it.
+        key: returns what an element has its place by.
+        reverse: whether the largest one comes first.
+    """
+    if type(items) is not list:
+        made = items.copy()
+        sort(made, key=key, reverse=reverse)
+        return made
+    given = cast("list[Any]", items)
+    keys: list[Any] = given if key is None else [run(key, item) for item in given]
+    if not any(isinstance(leaf, Box) and concrete(leaf) is None for leaf in tree.leaves(keys)):
+        order = sorted(range(len(given)), key=keys.__getitem__, reverse=reverse)
+        return [given[place] for place in order]
+    made = stand_in(given)
+    _sort_by(made if key is None else keys, made, reverse)
+    return [made[place] for place in range(len(given))]
+
+
+def sorting(owner: Any) -> Any:
+    """Return the method of a list that sorts it; the attribute of another object.
+
+    Args:
+        owner: any object.
+    """
+    if type(owner) is not list:
+        return owner.sort
+
+    def sort_list(**options: Any) -> None:
+        owner[:] = arranged(owner, **options)
+
+    return sort_list
 
 
 def _refused(got: str) -> Exception:
-    requirement = "a list whose length only a run knows is sorted, joined and repeated as a list of numbers"
+    requirement = (
+        "a list that only a run orders, joins or repeats holds numbers, or tuples of numbers of one form"
+    )
     return refusal("list", requirement, got, "write into an array: np.zeros(n)")
 
 

@@ -15,7 +15,7 @@ from wengert.engine.ir.types import show
 from wengert.engine.ops.comparison import equal, logical_and
 from wengert.engine.ops.conversion import python_number
 from wengert.engine.staged.exchanged import refusal
-from wengert.engine.staged.grown import FIRST, Grown
+from wengert.engine.staged.grown import ARRANGING, FIRST, Grown
 from wengert.engine.transforms.arguments import is_number
 
 #: Read and write an element of a list at a place that only a run may know; `subscripts` enters them.
@@ -125,6 +125,10 @@ class Columns(Unsized):
     def __iadd__(self, values: Iterable[Any]) -> Columns:
         self.extend(values)
         return self
+
+    def sort(self, **options: Any) -> None:
+        """Sort the tuples."""
+        ARRANGING["sort"](self, **options)
 
     def insert(self, index: Any, value: Any) -> None:
         """Put a tuple before an element; those behind move down."""

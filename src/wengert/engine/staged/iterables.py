@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import math
 import operator
 from collections.abc import Callable, Iterator
@@ -13,22 +14,23 @@ import numpy as np
 from wengert.engine.boxes import Box, Unsized, boxed, concrete, has_derivative
 from wengert.engine.control.scan import scan
 from wengert.engine.control.values import zeros
+from wengert.engine.core import tree
 from wengert.engine.core.dtypes import PYTHON_TYPE, dtype_of, is_complex, is_inexact
 from wengert.engine.core.errors import ConcreteError, message
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.ir.types import show
 from wengert.engine.ops.arithmetic import rint
-from wengert.engine.ops.cells import array_of, kind_of
+from wengert.engine.ops.cells import array_of
 from wengert.engine.ops.comparison import equal, logical_and, not_equal, where
 from wengert.engine.ops.conversion import python_number
-from wengert.engine.staged.arranged import sorted_copy
+from wengert.engine.staged.arranged import arranged
 from wengert.engine.staged.branches import both_hold, choice, either_holds, negation, opposite, truth
 from wengert.engine.staged.columns import Columns
 from wengert.engine.staged.counted import BEYOND, interval, limit
-from wengert.engine.staged.growing import part_of_list
 from wengert.engine.staged.grown import Grown, Held, keeps_length
 from wengert.engine.staged.raising import run
 from wengert.engine.staged.regions import GrowthError, Region, going_through
+from wengert.engine.staged.searched import ordered
 from wengert.engine.staged.subscripts import item as element
 from wengert.engine.staged.tables import Row, Table
 from wengert.engine.transforms.math_errors import checked, guarded
@@ -175,11 +177,11 @@ def _reversed(iterable: Any) -> Any:
 
 
 def _least(*values: Any, **options: Any) -> Any:
-    return _chosen(min, lambda new, best: new < best, values, options)
+    return _chosen(min, functools.partial(ordered, operator.lt), values, options)
 
 
 def _greatest(*values: Any, **options: Any) -> Any:
-    return _chosen(max, lambda new, best: new > best, values, options)
+    return _chosen(max, functools.partial(ordered, operator.gt), values, options)
 
 
 def _chosen(users: Any, is_better: Callable[[Any, Any], Any], values: Any, options: Any) -> Any:
@@ -192,7 +194,7 @@ def _chosen(users: Any, is_better: Callable[[Any, Any], Any], values: Any, optio
         items = [items[k] for k in range(items.shape[0])]
     if options.get("key") is not None:
         return _by_key(users, is_better, items, options)
-    if options or type(items) not in (tuple, list) or not any(map(is_unknown, items)):
+    if options or type(items) not in (tuple, list) or not any(map(is_unknown, tree.leaves(items))):
         return users(*values, **options)
     best: Any = items[0]
     for item in items[1:]:
@@ -204,7 +206,7 @@ def _by_key(users: Any, is_better: Callable[[Any, Any], Any], items: Any, option
     """Return the first of the elements whose key is the best one."""
     key, items = options["key"], [*items]
     keys = [run(key, item) for item in items]
-    if not any(map(is_unknown, keys)):
+    if not any(map(is_unknown, tree.leaves(keys))):
         if not items:
             return users(items, **options)
         return items[users(range(len(items)), key=keys.__getitem__)]
@@ -318,12 +320,8 @@ def _copied(*given: Any) -> Any:
 
 def _sorted(items: Any, **options: Any) -> Any:
     if type(items) in (Grown, Columns):
-        return sorted_copy(items, **options)
-    given: list[Any] = items.elements() if type(items) is Row else [*items]
-    if options.get("key") is None and any(map(is_unknown, given)) and kind_of(given) is not None:
-        made = sorted_copy(part_of_list(given, slice(None)), **options)
-        return [made[k] for k in range(len(given))]
-    return sorted(given, **options)
+        return arranged(items, **options)
+    return arranged(items.elements() if type(items) is Row else [*items], **options)
 
 
 def _all(items: Any) -> Any:

@@ -206,7 +206,7 @@ def _slots(item: Any) -> dict[str, Any]:
 def _of_function(function: FunctionType) -> list[Any]:
     made: list[Any] = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
     made += [value for cell in function.__closure__ or () for value in _of_cell(cell)]
-    if not is_copied_file(function.__code__.co_filename):
+    if not (isinstance(function.__globals__, Globals) or is_copied_file(function.__code__.co_filename)):
         return made
     scope = scope_of(function.__globals__)
     cells = function.__closure__ or ()

@@ -449,6 +449,8 @@ class _Rewriting(ast.NodeTransformer):
             return placed(node, node)
         if name in _TYPED and name not in function.own and node.args:
             node.args[0] = placed(_call("certain", node.args[0]), node.args[0])
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "sort":
+            node.func = placed(_call("sorting", node.func.value), node.func)
         if name in BUILTIN_NAMES and name not in function.own:
             node.func = placed(_call("builtin", ast.Name(name, ast.Load())), node.func)
         return node

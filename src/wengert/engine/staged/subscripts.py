@@ -16,7 +16,7 @@ from wengert.engine.ops.conversion import python_number
 from wengert.engine.ops.indexing import gather, scatter
 from wengert.engine.staged.aliases import link
 from wengert.engine.staged.branches import choice
-from wengert.engine.staged.columns import READING, WRITING
+from wengert.engine.staged.columns import READING, WRITING, structure_of
 from wengert.engine.staged.counted import interval
 from wengert.engine.staged.exchanged import refusal
 from wengert.engine.staged.growing import is_held, part_of_list
@@ -212,13 +212,25 @@ def write(container: Any, indices: Sequence[Any], value: Any) -> None:
         _write_inside(container, number, rest, value)
         return
     _stand_for_rows(container)
-    kind = kind_of([*container, value])
-    if kind is None or kind.shape or any(map(has_no_axes, container)):
-        kinds = dict.fromkeys(map(show_value, [*container, value]))
+    structure = structure_of([*container, value])
+    if structure is None:
+        container[:] = _written(container, number, value)
+        return
+    columns = zip(*map(tree.leaves, container), strict=True)
+    pairs = zip(columns, tree.leaves(value), strict=True)
+    rows = zip(*(_written(column, number, leaf) for column, leaf in pairs), strict=True)
+    container[:] = [tree.unflatten(structure, [*row]) for row in rows]
+
+
+def _written(items: Sequence[Any], number: Any, value: Any) -> Sequence[Any]:
+    """Return the numbers of a list with another one in a place that only a run knows."""
+    kind = kind_of([*items, value])
+    if kind is None or kind.shape or any(map(has_no_axes, items)):
+        kinds = dict.fromkeys(map(show_value, [*items, value]))
         requirement = "the elements must be numbers of one type where only a run knows which is written"
         raise refusal("list", requirement, " and ".join(kinds), _WRITE_HINT)
-    note_kinds([*container, value])
-    container[:] = cells(scatter(packed(container, kind), strong(value, kind), number), kind.weak)
+    note_kinds([*items, value])
+    return cells(scatter(packed(items, kind), strong(value, kind), number), kind.weak)
 
 
 WRITING.append(lambda container, index, value: write(container, [index], value))

@@ -34,4 +34,14 @@ def _without_c(module: ModuleType) -> ModuleType:
     body = [part for part in ast.parse(inspect.getsource(module)).body if not isinstance(part, ast.Try)]
     made = ModuleType(module.__name__)
     exec(compile(ast.Module(body, []), str(module.__file__), "exec"), vars(made))
+    if module.__name__ == "heapq":  # which are defined by a sort, and go through an iterator in several loops
+        vars(made).update(nsmallest=_nsmallest, nlargest=_nlargest)
     return made
+
+
+def _nsmallest(n: int, iterable: Any, key: Any = None) -> Any:
+    return sorted(iterable, key=key)[: max(n, 0)]
+
+
+def _nlargest(n: int, iterable: Any, key: Any = None) -> Any:
+    return sorted(iterable, key=key, reverse=True)[: max(n, 0)]
