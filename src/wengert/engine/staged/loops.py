@@ -432,10 +432,7 @@ class _Staging:
         self.stage()
 
     def _stage(self) -> None:
-        body, captured = self._settled_body()
-        if self.counts and self.count is None:
-            self._count(body, captured)
-            body, captured = self._settled_body()
+        body, captured = self._counted_body()
         types = self._types()
         initial = [fit(value, type_) for value, type_ in zip(self._initial(), types, strict=True)]
         body = convert_outputs(body, types)
@@ -482,6 +479,14 @@ class _Staging:
             own = [trace.variable(x.state) for x in numbers if isinstance(x, Box) and x.owner is trace]
             FLOW.ends.append((trace, len(trace.equations), own))
         self._end(iter(results))
+
+    def _counted_body(self) -> tuple[Graph, list[Any]]:
+        """Trace a turn until the carry is settled, and once more if that tells the number of turns."""
+        body, captured = self._settled_body()
+        if not self.counts or self.count is not None:
+            return body, captured
+        self._count(body, captured)
+        return self._settled_body()
 
     def _count(self, body: Graph, captured: list[Any]) -> None:
         """Find the number of turns of a ``while`` statement, which is like a ``for`` statement then."""

@@ -430,10 +430,6 @@ def _scipy_object(value: Any) -> Any:
     return next(substitute(value, own) for applies, substitute in _SCIPY_RULES if applies(value, own))
 
 
-def _twin(value: Any) -> Any:
-    return _copy_of(in_python(value)) if callable(value) else value
-
-
 def _importing(load: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *names: with_substitutes(load(*names))
 
@@ -444,7 +440,9 @@ _LIBRARIES: dict[str, Callable[[Any], Any]] = {
     "scipy": _scipy_object,
     "importlib": lambda value: _importing(value) if value is importlib.import_module else value,
     **dict.fromkeys(MATHEMATICS, lambda function: _dispatched(function, of_math(function))),
-    **dict.fromkeys((*TWINS, *TWINS.values()), lambda value: _twin(value) if _mode.staged else value),
+    **dict.fromkeys(
+        (*TWINS, *TWINS.values()), lambda value: _copy_of(in_python(value)) if _mode.staged else value
+    ),
 }
 #: What stands for an object of SciPy: the first condition that holds for it and Wengert's own, if any, decides.
 _SCIPY_RULES: tuple[tuple[Callable[[Any, Any], bool], Callable[[Any, Any], Any]], ...] = (
