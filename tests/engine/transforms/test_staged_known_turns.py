@@ -1,4 +1,4 @@
-"""``while`` statements whose condition Python knows in each turn: loops of the program, whatever moves the counters."""
+"""Loops of which Python knows each turn are loops of the program, whatever they count and go through."""
 
 from __future__ import annotations
 
@@ -31,6 +31,9 @@ COUNTERS = {
     "negation": ("k = 0", "not k > n", "k += 1"),
     "chain": ("k = 0", "-1 < k < n", "k += 1"),
     "step of a variable": ("k, d = 0, 2", "k < n", "k += d"),
+    "break behind": ("k = 0", "True", "k += 1\n        if k > n: break"),
+    "break before": ("k = 0", "True", "if k == n: break\n        k += 1"),
+    "continue": ("k = 0", "True", "k += 1\n        if k < n: continue\n        break"),
 }
 #: Turns on the state s, the array x and the buffer y.
 TURNS = (
@@ -40,20 +43,39 @@ TURNS = (
     "s = np.sin(s) + x[k % 7]\n        found.append(s) if s > 0 else None",
 )
 COUNTS = itertools.count()
+#: What loops go through that bind the number k or v, with n elements.
+ROWS = (
+    "v in [0.01 * q for q in range(n)]",
+    "v in tuple(0.01 * q for q in range(n))",
+    "v, k in zip([0.01 * q for q in range(n)], [q % 11 for q in range(n)])",
+    "k, v in enumerate([0.01 * q for q in range(n)])",
+    "v in reversed([0.01 * q for q in range(n)])",
+    "k, v in {q: 0.1 * q for q in range(n)}.items()",
+    "k in {q: 0.1 * q for q in range(n)}",
+    "k, v, w in [(q % 5, 0.1 * q, True) for q in range(n)]",
+    "k, v in itertools.product(range(n // 4), range(4))",
+    "v, k in np.ndindex(n // 4, 4)",
+    "k in iter(range(n))",
+    "_ in [None] * n",
+)
 
 
 def program(counter: str, turn: str, folder: Path) -> Any:
     """Return the function of a drawn loop; k is part of what it returns."""
     start, test, move = COUNTERS[counter]
+    loop = f"{start}\n    while {test}:\n        {turn}\n        {move}"
+    return made(loop, "np.ones(max(k % 4, 1)).sum() * x[0] + 0.01 * k", folder)
+
+
+def made(loop: str, end: str, folder: Path) -> Any:
+    """Return the function of a loop."""
     source = f"""
+import itertools
 import numpy as np
 def program(x, n):
     s, y, found = 0.0, np.zeros(5), []
-    {start}
-    while {test}:
-        {turn}
-        {move}
-    return s + y.sum() + len(found) + np.ones(max(k % 4, 1)).sum() * x[0] + 0.01 * k
+    {loop}
+    return s + y.sum() + len(found) + {end}
 """
     file = folder / f"program{next(COUNTS)}.py"
     file.write_text(source)
@@ -80,6 +102,32 @@ def test_equations_do_not_grow_with_the_turns(counter: str, tmp_path: Path) -> N
     x = np.arange(7.0)
     lengths = [len([*equations_of(wg.trace(lambda x, n=n: function(x, n))(x))]) for n in (80, 480)]
     assert lengths[0] == lengths[1]
+
+
+@pytest.mark.parametrize("rows", ROWS)
+def test_loops_through_known_numbers(rows: str, tmp_path: Path) -> None:
+    draw = random.Random(rows)
+    turn = draw.choice(TURNS).replace("* s\n", "* v\n")
+    function = made(f"k, v = 1, 0.3\n    for {rows}:\n        {turn}", "0.01 * v", tmp_path)
+    x = np.random.default_rng(draw.randrange(1000)).normal(size=7)
+    assert wg.jit(function, static_argnums=1)(x, 40) == pytest.approx(function(x, 40), rel=1e-13)
+    slope = wg.jit(wg.grad(function), static_argnums=1)(x, 40)
+    np.testing.assert_allclose(slope, wg.grad(function)(x, 40), rtol=1e-12, atol=1e-14)
+    lengths = [len([*equations_of(wg.trace(lambda x, n=n: function(x, n))(x))]) for n in (80, 480)]
+    assert lengths[0] == lengths[1]
+
+
+def test_a_list_that_its_own_loop_changes() -> None:
+    def function(x: Any) -> Any:
+        c, s = [0.1 * q for q in range(40)], 0.0
+        for k, v in enumerate(c):
+            if k < 38:
+                c[k + 2] = v * 0.5
+            s = s + v * x[0] if s < 2.0 else 0.5 * s
+        return s
+
+    x = np.array([0.7, 0.2])
+    assert wg.jit(function)(x) == pytest.approx(function(x), rel=1e-13)
 
 
 def test_what_follows_knows_the_counter() -> None:

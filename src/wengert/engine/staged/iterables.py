@@ -6,8 +6,8 @@ import builtins
 import functools
 import math
 import operator
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, cast
 
 import numpy as np
 
@@ -37,7 +37,12 @@ from wengert.engine.transforms.math_errors import checked, guarded
 
 #: The sum of so many elements of a list is written out.
 _FEW = 8
+#: A loop through more known numbers finds them by the number of the turn.
+_LONG = 32
 _ARRAYS: Any = (Box, np.ndarray)
+#: Types of known numbers, and of dicts and their views.
+_KNOWN: set[Any] = {int, float, bool, complex, np.float64, np.float32, np.int64}
+_DICTS: Any = (dict, *(type(view) for view in ({}.keys(), {}.values(), {}.items())))
 _ANY = -BEYOND, BEYOND
 
 
@@ -75,7 +80,9 @@ class Rows:
 
 
 def _extent(items: Any) -> Any:
-    """Return what tells the length of a list from that of another moment."""
+    """Return what tells the length of a list, or the values of a dict, from that of another moment."""
+    if isinstance(items, _DICTS[1:]):
+        return [*map(id, cast("Any", items).mapping.values())]
     return items.held if type(items) is Grown else len(items)
 
 
@@ -85,7 +92,7 @@ def is_unknown(value: Any) -> bool:
 
 
 def rows_of(iterable: Any) -> Rows | None:
-    """Return the rows of a range, an array, or `Rows`; None for other objects."""
+    """Return the rows of a range, an array, a long list of known numbers, or `Rows`; None for other objects."""
     if isinstance(iterable, Rows):
         return iterable
     if type(iterable) is Grown:
@@ -99,7 +106,10 @@ def rows_of(iterable: Any) -> Rows | None:
     if isinstance(iterable, Unsized):
         selected: Any = iterable
         return Rows(selected.shape[0], lambda k: selected[k])
-    if _is_array(iterable):
+    if isinstance(iterable, _DICTS):
+        given = [*cast("Iterable[Any]", iterable)]
+        return Rows(len(given), lambda k: element(given, k), iterable) if _is_uniform(given) else None
+    if _is_array(iterable) or _is_uniform(iterable):
         return Rows(len(iterable), lambda k: element(iterable, k), iterable)
     if isinstance(iterable, _ARRAYS) and shape_of(iterable):
         array = boxed(iterable) if dtype_of(iterable).kind in "biufc" else iterable
@@ -157,8 +167,25 @@ def _is_array(items: Any) -> bool:
     return type(items) is list and array_of(items) is not None
 
 
+def _is_uniform(items: Any) -> bool:
+    """Return whether a long list consists of known numbers of one type, of tuples of such, or of one object."""
+    if type(items) not in (list, tuple) or len(items) <= _LONG:
+        return False
+    first, kind = items[0], type(items[0])
+    if kind in _KNOWN:
+        return all(type(item) is kind for item in items)
+    if kind is not tuple:
+        return all(item is first for item in items)
+    kinds = [*map(type, first)]
+    return all(type(item) is tuple and [*map(type, item)] == kinds for item in items) and {*kinds} <= _KNOWN
+
+
 def _is_followed(iterable: Any) -> bool:
-    return _is_array(iterable) or isinstance(iterable, (Rows, Box, Unsized, range, np.ndarray))
+    return (
+        _is_array(iterable)
+        or isinstance(iterable, (Rows, Box, Unsized, range, np.ndarray, *_DICTS))
+        or _is_uniform(iterable)
+    )
 
 
 def _enumerated(iterable: Any, start: Any = 0) -> Any:

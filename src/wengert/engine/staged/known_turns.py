@@ -76,19 +76,20 @@ class _Part:
         self.outputs = outputs
         needed = {atom for atom in outputs if isinstance(atom, Var)}
         self.equations: list[Equation] = []
+        self._steps: list[_Step] = []
         for equation in reversed(graph.equations):
-            if not needed.isdisjoint(equation.outputs):
+            results = [number for number, var in enumerate(equation.outputs) if var in needed]
+            if results:
+                step = _step(equation, results)
                 self.equations.insert(0, equation)
-                needed.update(x for x in equation.operands if isinstance(x, Var))
+                self._steps.insert(0, step)
+                needed.update(x for x in step.operands if isinstance(x, Var))
         if any(var.shape or var.dtype not in _OF_DTYPE for var in needed):
             raise _UnknownError
         values = [*zip(graph.inputs, captured, strict=False), *graph.constants]
         self.known = {var: _known(value) for var, value in values if var in needed}
         carry = enumerate(graph.inputs[len(captured) :])
         self.carried = {var: number for number, var in carry if var in needed}
-        self._calls = [
-            (equation.outputs[0], _operation(equation), equation.operands) for equation in self.equations
-        ]
 
     def __call__(self, carry: Mapping[int, Any]) -> list[Any]:
         """Return the outputs, given the numbers of the carry."""
@@ -99,11 +100,41 @@ class _Part:
         def value(atom: Atom) -> Any:
             return atom.value if isinstance(atom, Literal) else values[atom]
 
-        for output, operation, operands in self._calls:
-            result = values[output] = operation(*map(value, operands))
-            if abs(result) > MOST and isinstance(result, int):
-                raise _UnknownError
+        for step in self._steps:
+            for var, result in zip(step.results, step.operation(*map(value, step.operands)), strict=True):
+                values[var] = result
+                if isinstance(result, int) and abs(result) > MOST:
+                    raise _UnknownError
         return [*map(value, self.outputs)]
+
+
+class _Step(NamedTuple):
+    """An equation, as far as its results are needed."""
+
+    operation: Callable[..., Sequence[Any]]
+    operands: Sequence[Atom]
+    results: Sequence[Var]
+
+
+def _step(equation: Equation, results: Sequence[int]) -> _Step:
+    """Return how an equation is carried out.
+
+    Args:
+        equation: the equation.
+        results: the numbers of the needed outputs.
+    """
+    needed = [equation.outputs[number] for number in results]
+    if equation.primitive != "cond":
+        operation = _operation(equation)
+        return _Step(lambda *operands: [operation(*operands)], equation.operands, needed)
+    test, *operands = equation.operands
+    sides = [_Part(graph, [graph.outputs[number] for number in results], ()) for graph in equation.graphs()]
+    inputs = sorted({number for side in sides for number in side.carried.values()})
+
+    def choose(holds: Any, *values: Any) -> list[Any]:
+        return sides[not holds](dict(zip(inputs, values, strict=True)))
+
+    return _Step(choose, [test, *(operands[number] for number in inputs)], needed)
 
 
 def _known(value: Any) -> Any:

@@ -7,6 +7,8 @@ import itertools
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from wengert.engine.boxes import RUNNING, Box, recording, running
 from wengert.engine.control.bounded_scan import bounded_scan_primitive
 from wengert.engine.control.scan_primitive import scan_primitive
@@ -71,6 +73,11 @@ MOST_KEPT, MOST_KEPT_BYTES = 1 << 16, 1 << 26
 #: How often a body is traced at most.
 _MOST_DRAFTS = 32
 _FLAG = TensorType(BOOL, ())
+#: Iterators that end, and whose elements need nothing but themselves.
+_ITERATORS: Any = (
+    *(itertools.product, itertools.combinations, itertools.permutations, np.ndindex),
+    *map(type, (iter(()), iter(range(0)))),
+)
 
 
 def for_(iterable: Any, body: Callable[[Any], None], state: Any, info: Any, exits: Callable[[], Any]) -> None:
@@ -83,6 +90,8 @@ def for_(iterable: Any, body: Callable[[Any], None], state: Any, info: Any, exit
         info: what is known of these.
         exits: returns the flags that end the loop.
     """
+    if isinstance(iterable, _ITERATORS) and not exits():  # the loop goes to its end
+        iterable = [*iterable]
     rows = rows_of(iterable)
     if rows is None:
         with going_through(iterable):
@@ -391,7 +400,11 @@ class _Staging:
 
     def _ends_early(self) -> bool:
         """Return whether only a run knows how many turns are carried out, where the program goes on behind them."""
-        return self.count is None or bool(self.loop.exits()) or (self.raises and FLOW.trying > 0)
+        return self.count is None or self._has_exits() or (self.raises and FLOW.trying > 0)
+
+    def _has_exits(self) -> bool:
+        """Return whether flags may end the loop before its number of turns is over."""
+        return not self.counts and bool(self.loop.exits())
 
     def _begin(self) -> None:
         lists = {id(one.container) for one in self.growing}
@@ -401,7 +414,10 @@ class _Staging:
             if (name.is_live or name.is_carried) and id(name.content) not in lists
         }
         for (key, place), known in self.evolution.items():
-            self.slots[key].leaves[place].evolve(*known)
+            if key in self.slots and place < len(
+                self.slots[key].leaves
+            ):  # the place holds it before the loop
+                self.slots[key].leaves[place].evolve(*known)
         self.exchanged: dict[int, Box] = {}
         """The arrays from outside that the first turn may exchange, and later ones cannot read."""
         self.raises = False
@@ -438,7 +454,7 @@ class _Staging:
         body = convert_outputs(body, types)
         if self.count is None and self.most is not None and self.most * bytes_of(types) > MOST_KEPT_BYTES:
             self.most = None
-        is_plain = self.most is not None and not self.raises and not self.loop.exits()
+        is_plain = self.most is not None and not self.raises and not self._has_exits()
         boxes: list[bool] = []
         if FLOW.is_strict:
             if not is_plain:
@@ -494,7 +510,7 @@ class _Staging:
         condition = self._condition(types)
         found = condition and turns_of(condition, (body, captured), self._initial())
         self.count = found.count if found else None
-        if not found or found.count <= MOST_UNROLLED or self._ends_early():
+        if not found or found.count <= MOST_UNROLLED or (self.raises and FLOW.trying > 0):
             raise refusal("while", "the number of turns must be known")
         numbers = itertools.count(1)
         for key, slot in self.slots.items():
@@ -736,7 +752,7 @@ class _Staging:
 
     def _is_counted(self) -> bool:
         """Return whether a counter alone ends the loop."""
-        return self.test is None and not self.loop.exits()
+        return self.test is None and not self._has_exits()
 
     def _length(self) -> Any:
         return self.count if self.count is not None else self.length
