@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from wengert.engine.boxes import Box, Unsized, boxed, concrete, has_derivative
+from wengert.engine.boxes import RUNNING, Box, Unsized, boxed, concrete, has_derivative
 from wengert.engine.control.scan import scan
 from wengert.engine.control.values import zeros
 from wengert.engine.core import tree
@@ -23,13 +23,15 @@ from wengert.engine.ops.arithmetic import rint
 from wengert.engine.ops.cells import array_of
 from wengert.engine.ops.comparison import equal, logical_and, not_equal, where
 from wengert.engine.ops.conversion import python_number
+from wengert.engine.staged.aliases import is_seen
 from wengert.engine.staged.arranged import arranged
 from wengert.engine.staged.branches import both_hold, choice, either_holds, negation, opposite, truth
 from wengert.engine.staged.columns import Columns
 from wengert.engine.staged.counted import BEYOND, interval, limit
+from wengert.engine.staged.exchanged import refusal
 from wengert.engine.staged.grown import Grown, Held, keeps_length
 from wengert.engine.staged.raising import run
-from wengert.engine.staged.regions import GrowthError, Region, going_through
+from wengert.engine.staged.regions import FLOW, GrowthError, Region, going_through
 from wengert.engine.staged.searched import ordered
 from wengert.engine.staged.subscripts import item as element
 from wengert.engine.staged.tables import Row, Table
@@ -69,6 +71,10 @@ class Rows:
             if not is_same:
                 raise keeps_length()
 
+    def taken(self) -> Rows:
+        """Return the rows for a loop."""
+        return self
+
     def __iter__(self) -> Iterator[Any]:
         if isinstance(self.length, Box):
             requirement = "the number of elements must be known here"
@@ -77,6 +83,51 @@ class Rows:
 
     def __len__(self) -> int:
         return len(list(iter(self))) if isinstance(self.length, Box) else self.length
+
+
+class _Once(Rows):
+    """An iterator of Python's as rows, which a program may go through once, where it is made."""
+
+    def __init__(self, length: Any, element: Callable[[Any], Any], *lists: Any) -> None:
+        super().__init__(length, element, *lists)
+        self._depth, self._is_used, self._position = RUNNING.depth, False, 0
+
+    def taken(self) -> Rows:
+        """Return what is left, for a loop that goes through it."""
+        first = self._position
+        self._note_use()
+        return Rows(self.length - first, lambda k: self.element(first + k), *self.lists)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.taken())
+
+    def __next__(self) -> Any:
+        if isinstance(self.length, Box) or FLOW.probing:
+            raise _used_again()
+        if self._position == self.length:
+            raise StopIteration
+        self._note_use()
+        self._is_used = False
+        self._position += 1
+        return self.element(self._position - 1)
+
+    def _note_use(self) -> None:
+        if self._is_used or RUNNING.depth != self._depth:
+            raise _used_again()
+        self._is_used = not FLOW.probing
+
+
+def check_rest(iterable: Any) -> None:
+    """Refuse an iterator of Python's that a program may go on with where only a run knows how far it is."""
+    if isinstance(iterable, Iterator) and is_seen([iterable]):
+        raise _used_again()
+
+
+def _used_again() -> Exception:
+    requirement = (
+        "an iterator that a program goes through twice, or in another block than makes it, is refused"
+    )
+    return refusal("iterator", requirement, hint="make it a list: list(zip(x, y)), list(enumerate(x))")
 
 
 def _extent(items: Any) -> Any:
@@ -145,10 +196,12 @@ def _whole(value: Any) -> Any:
 
 
 def _zipped(*iterables: Any, strict: bool = False) -> Any:
-    rows = [rows_of(iterable) for iterable in iterables]
-    if not any(_is_followed(iterable) for iterable in iterables) or None in rows:
+    if not any(_is_followed(iterable) for iterable in iterables):
         return zip(*iterables, strict=strict)
-    found = [row for row in rows if row is not None]
+    rows = [rows_of(iterable) for iterable in iterables]
+    if None in rows:
+        return zip(*iterables, strict=strict)
+    found = [row.taken() for row in rows if row is not None]
     lengths = [row.length for row in found]
     if any(isinstance(length, Box) for length in lengths):
         shortest = lengths[0]
@@ -159,7 +212,7 @@ def _zipped(*iterables: Any, strict: bool = False) -> Any:
             return zip(*iterables, strict=True)
         shortest = min(lengths)
     lists = [one for row in found for one in row.lists]
-    return Rows(shortest, lambda k: tuple(row.element(k) for row in found), *lists)
+    return _Once(shortest, lambda k: tuple(row.element(k) for row in found), *lists)
 
 
 def _is_array(items: Any) -> bool:
@@ -192,15 +245,15 @@ def _enumerated(iterable: Any, start: Any = 0) -> Any:
     rows = rows_of(iterable) if _is_followed(iterable) else None
     if rows is None:
         return enumerate(iterable, start)
-    start = _whole(start)
-    return Rows(rows.length, lambda k: (start + k, rows.element(k)), *rows.lists)
+    start, rows = _whole(start), rows.taken()
+    return _Once(rows.length, lambda k: (start + k, rows.element(k)), *rows.lists)
 
 
 def _reversed(iterable: Any) -> Any:
     rows = rows_of(iterable) if _is_followed(iterable) else None
     if rows is None:
         return reversed(iterable)
-    return Rows(rows.length, lambda k: rows.element(rows.length - 1 - k), *rows.lists)
+    return _Once(rows.length, lambda k: rows.element(rows.length - 1 - k), *rows.lists)
 
 
 def _least(*values: Any, **options: Any) -> Any:
@@ -421,6 +474,8 @@ def _settles(users: Any, items: Any, test: _Of | None, element: _Of) -> Any:
         found = either_holds(found, next_one)
         if found is True:
             return ends
+        if isinstance(found, Box):
+            check_rest(items)
     return _truth_value(found if ends else negation(found))
 
 

@@ -28,7 +28,7 @@ from wengert.engine.staged.counted import COUNTER, Turn, interval
 from wengert.engine.staged.exchanged import give_up, refusal
 from wengert.engine.staged.growing import GrowingList, Split, is_held, is_of_block
 from wengert.engine.staged.grown import Grown
-from wengert.engine.staged.iterables import Rows, rows_of
+from wengert.engine.staged.iterables import Rows, check_rest, rows_of
 from wengert.engine.staged.known_turns import turns_of
 from wengert.engine.staged.nullable import Maybe
 from wengert.engine.staged.numbers import check_numbers, check_size
@@ -97,6 +97,7 @@ def for_(iterable: Any, body: Callable[[Any], None], state: Any, info: Any, exit
         with going_through(iterable):
             _for_others(iterable, body, state, info, exits)
         return
+    rows = rows.taken()
     loop = _For(rows, body, state, info, exits)
     with going_through(*rows.lists):
         if isinstance(rows.length, Box):
@@ -112,12 +113,12 @@ def _for_others(iterable: Any, body: Callable[[Any], None], state: Any, info: An
         if going is False:
             return
         if isinstance(going, Box):
+            check_rest(iterable)
             if_(going, lambda item=item: body(item), None, state, info)
         else:
             run(body, item)
         if FLOW.probing:
             return
-    return
 
 
 def while_(
