@@ -508,7 +508,7 @@ class _Staging:
     def _count(self, body: Graph, captured: list[Any]) -> None:
         """Find the number of turns of a ``while`` statement, which is like a ``for`` statement then."""
         types = self._types()
-        condition = self._condition(types)
+        condition = self._condition(types, is_counted=True)
         found = condition and turns_of(condition, (body, captured), self._initial())
         self.count = found.count if found else None
         if not found or found.count <= MOST_UNROLLED or (self.raises and FLOW.trying > 0):
@@ -713,12 +713,21 @@ class _Staging:
             for one in self.growing:
                 one.leave()
 
-    def _condition(self, types: Sequence[TensorType]) -> tuple[Graph, list[Any]] | None:
-        """Trace the condition; return nothing if it does more than that."""
-        with self._standing():
-            return self._condition_of_turn(types)
+    def _condition(
+        self, types: Sequence[TensorType], is_counted: bool = False
+    ) -> tuple[Graph, list[Any]] | None:
+        """Trace the condition; return nothing if it does more than that.
 
-    def _condition_of_turn(self, types: Sequence[TensorType]) -> tuple[Graph, list[Any]] | None:
+        Args:
+            types: of the carry.
+            is_counted: whether it counts the turns of a loop that raises nothing.
+        """
+        with self._standing():
+            return self._condition_of_turn(types, is_counted)
+
+    def _condition_of_turn(
+        self, types: Sequence[TensorType], is_counted: bool
+    ) -> tuple[Graph, list[Any]] | None:
         names = [slot.place for slot in self.slots.values() if isinstance(slot.place, Variable)]
         functions = self.loop.functions
         with Region(functions, names) as region, provisionally(), running(GraphTrace("loop")) as trace:
@@ -729,7 +738,7 @@ class _Staging:
                     going = self._going(number)
                     if going is None or tested.has_changes() or isinstance(FLOW.code, Box):
                         return None
-            if isinstance(code, Box):
+            if isinstance(code, Box) and not is_counted:
                 fine = equal(code, 0)
                 going = logical_and(fine, going) if isinstance(going, Box) else fine if going else False
         if not isinstance(going, Box) and going:
