@@ -28,10 +28,6 @@ from wengert.autograd.tracer import primitive as primitive
 def make_vjp(fun: Callable[[Any], Any], x: Any) -> Any:
     """Return ``(vjp, fun(x))``: see `wengert.autograd.make_vjp`.
 
-    Args:
-        fun: a function of one argument.
-        x: the argument.
-
     Returns:
         The pullback and the value.
 
@@ -44,10 +40,6 @@ def make_vjp(fun: Callable[[Any], Any], x: Any) -> Any:
 
 def make_jvp(fun: Callable[[Any], Any], x: Any) -> Any:
     """Return a function of a direction that returns ``(fun(x), tangent)``: see `wengert.autograd.make_jvp`.
-
-    Args:
-        fun: a function of one argument.
-        x: the argument.
 
     Returns:
         The function.

@@ -450,11 +450,7 @@ class Unsized:
 
     @abstractmethod
     def as_array(self, dtype: Any = None) -> Any:
-        """Return a copy as an array, of which only a run may know the size.
-
-        Args:
-            dtype: of the result; None keeps it.
-        """
+        """Return a copy as an array, of which only a run may know the size."""
 
 
 def selecting() -> Selecting | None:
@@ -584,12 +580,7 @@ def _handled_in(trace: Trace, problem: Exception) -> WengertError | None:
 
 
 def caught_error(problem: Any, outcome: str) -> WengertError:
-    """Return the error of a value that was lost, and whose error the user's code caught.
-
-    Args:
-        problem: the error.
-        outcome: what the program did then.
-    """
+    """Return the error of a value that was lost, and whose error the user's code caught."""
     text, location = split_location(str(problem))
     text = f"{text.rstrip('.')}; the program caught this error and {outcome}.{location}"
     return type(problem)(text).with_traceback(problem.__traceback__)
@@ -634,11 +625,7 @@ def _hidden_by(problem: Exception) -> WengertError | None:
 
 
 def loss_of(problem: Exception) -> Exception:
-    """Return the error of a box that an error of a user's function hides, or that error.
-
-    Args:
-        problem: an error inside a transform.
-    """
+    """Return the error of a box that an error of a user's function hides, or that error."""
     complaint = RUNNING.complaint
     hidden = _hidden_by(problem)
     if hidden is None:  # the transform asks again
@@ -760,9 +747,6 @@ def snapshot(value: Any) -> Any:
 
 def class_of(box: Box) -> type[Any]:
     """Return the class of the array or number that a box stands for; an array without axes counts as a number.
-
-    Args:
-        box: the box.
 
     Example:
         >>> class_of(CONSTANT.box(State(2.0)))

@@ -101,11 +101,6 @@ def run(key: str, content: bytes | None, start: int, leaves: list[Array]) -> Res
 def compute(work: Work, start: int, leaves: list[Array]) -> Done | Failed:
     """Return the results of a chunk, or the first item for which the function fails.
 
-    Args:
-        work: the function.
-        start: the number of the first item.
-        leaves: the items of the chunk.
-
     Example:
         >>> items, structure = flatten((np.array([2, 1, 0]),))
         >>> failed = compute(Work(lambda x: 6 // int(x), structure, 0), 40, items)

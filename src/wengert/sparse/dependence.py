@@ -27,9 +27,6 @@ class Dependence:
     It is conservative: an element may have too many inputs, and never too few. An index that is not known reads every
     position along its axis, and a condition that is not known takes both branches. Derivatives pass through
     floating-point values only, so the graph should be that of a tangent or a cotangent.
-
-    Args:
-        sets: the sets of inputs.
     """
 
     def __init__(self, sets: IndexSets) -> None:

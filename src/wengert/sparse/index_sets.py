@@ -25,9 +25,6 @@ class IndexSets:
     Elements that have the same set share its number, so copies and broadcasts of elements cost no sets. Equal sets may
     have different numbers.
 
-    Args:
-        count: the number of positions.
-
     Example:
         >>> sets = IndexSets(5)
         >>> first, second = sets.single(np.array([0, 3]))

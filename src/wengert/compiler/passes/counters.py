@@ -27,12 +27,7 @@ def affine(source: Source) -> Index | None:
 
 
 def combined(operation: str, sources: Sequence[Source]) -> Grid | None:
-    """Return the result of an operation on affine functions of counters if it is one, too.
-
-    Args:
-        operation: the name of a primitive.
-        sources: its operands, all without axes.
-    """
+    """Return the result of an operation on affine functions of counters if it is one, too."""
     if not any(isinstance(source, Grid) for source in sources):
         return None
     indices = [affine(source) for source in sources]

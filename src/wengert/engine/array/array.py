@@ -503,11 +503,7 @@ def _writes_message(caller: FrameType) -> bool:
 
 
 def without_text(array: Array) -> StagingError:
-    """Return the error of a value that has no text before the program runs.
-
-    Args:
-        array: the value.
-    """
+    """Return the error of a value that has no text before the program runs."""
     frame = user_frame()
     variables = frame.f_locals.items() if frame is not None else ()
     name = next((f" of {name}" for name, value in variables if value is array), "")

@@ -431,11 +431,7 @@ def instead_of_distribution() -> str:
 
 
 def instead_of_called(frame: FrameType) -> str:
-    """Return what to write for the call of a package's function that a frame evaluates.
-
-    Args:
-        frame: of the user's code.
-    """
+    """Return what to write for the call of a package's function that a frame evaluates."""
     call = expression_of(frame)
     function = value_of(call.func, frame) if isinstance(call, ast.Call) else None
     package = _module_of(function).partition(".")[0] if function is not None else ""

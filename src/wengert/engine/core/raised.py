@@ -72,11 +72,7 @@ def is_of_math(problem: BaseException) -> bool:
 
 
 def note_staged(problem: Exception) -> None:
-    """Note that an exception ends the trace of rewritten control flow: Python may raise another one before.
-
-    Args:
-        problem: the exception.
-    """
+    """Note that an exception ends the trace of rewritten control flow: Python may raise another one before."""
     with contextlib.suppress(Exception):
         setattr(problem, _STAGED_MARK, True)
 

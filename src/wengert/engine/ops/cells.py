@@ -90,11 +90,7 @@ def _cell(item: Any) -> _Cell | None:
 
 
 def unread_type(item: Any) -> TensorType | None:
-    """Return the type of an element of an array that only a run knows, which is not read for this; None for others.
-
-    Args:
-        item: any object.
-    """
+    """Return the type of an element of an array that only a run knows, which is not read for this; None for others."""
     cell = _cell(item)
     if cell is None or concrete(cell.array) is not None:
         return None
@@ -102,11 +98,7 @@ def unread_type(item: Any) -> TensorType | None:
 
 
 def array_of(items: Sequence[Any]) -> Box | None:
-    """Return the array of whose elements a list consists, in their order; None if there is none.
-
-    Args:
-        items: the list.
-    """
+    """Return the array of whose elements a list consists, in their order; None if there is none."""
     found = [_cell(item) for item in items]
     if not found or found[0] is None or found[0].array.shape[0] != len(found):
         return None
@@ -118,11 +110,7 @@ def array_of(items: Sequence[Any]) -> Box | None:
 
 
 def are_cells(items: Sequence[Any]) -> bool:
-    """Return whether most elements of a list are those of one array, in their order.
-
-    Args:
-        items: the list.
-    """
+    """Return whether most elements of a list are those of one array, in their order."""
     return _base(items) is not None
 
 
@@ -138,11 +126,7 @@ def _base(items: Sequence[Any]) -> Box | None:
 
 
 def types_of(items: Sequence[Any]) -> set[TensorType]:
-    """Return the types of numbers and arrays; no element of an array is read for this.
-
-    Args:
-        items: the numbers and arrays.
-    """
+    """Return the types of numbers and arrays; no element of an array is read for this."""
     found: set[TensorType] = set()
     for item in items:
         cell = _cell(item)
@@ -157,10 +141,6 @@ def kind_of(items: Sequence[Any], *others: TensorType) -> TensorType | None:
     """Return the type that numbers or arrays have, or take together; None if they have none.
 
     Only numbers of Python's take another type.
-
-    Args:
-        items: the numbers or arrays.
-        others: further types.
     """
     if not all(isinstance(item, _NUMBERS) for item in items):
         return None

@@ -358,12 +358,7 @@ def _scattered(x: Any, y: Any, *indices: Any) -> Any:
 
 
 def _are_distinct(indices: Sequence[Any], taken: Shape) -> bool:
-    """Return whether index arrays name no element twice: each axis of theirs has an index of known, different numbers.
-
-    Args:
-        indices: the index arrays.
-        taken: the shape to which they broadcast.
-    """
+    """Return whether index arrays name no element twice: each axis has an index of known, different numbers."""
     if size(taken) == 0:
         return True
     covered: set[int] = set()

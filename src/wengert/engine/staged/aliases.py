@@ -29,11 +29,7 @@ _MOST = 1 << 14
 
 
 class _Guard:
-    """Refuses writes into an array as long as the program can see one that it may be.
-
-    Args:
-        box: the array.
-    """
+    """Refuses writes into an array as long as the program can see one that it may be."""
 
     def __init__(self, box: Box) -> None:
         key = id(box)
@@ -83,12 +79,7 @@ def release(first: int) -> None:
 
 
 def link(array: Any, others: Iterable[Any]) -> None:
-    """Refuse writes into an array as long as the program can see one of others, and the other way round.
-
-    Args:
-        array: a box, or a view of one.
-        others: arrays that it may be.
-    """
+    """Refuse writes into an array as long as the program can see one of others, and the other way round."""
     root = root_of(array)
     direct = [other for other in map(root_of, others) if other is not None]
     found = {id(other): other for one in direct for other in (one, *linked(one))}
@@ -135,11 +126,7 @@ def _note(root: Any, other: Any) -> None:
 
 
 def is_seen(arrays: Sequence[Any]) -> bool:
-    """Return whether a variable of the program, or an object that it holds, shows one of some arrays or containers.
-
-    Args:
-        arrays: the arrays and containers.
-    """
+    """Return whether a variable of the program, or an object that it holds, shows one of some arrays or containers."""
     wanted = {id(array) for array in arrays}
     waiting: list[Any] = []
     for frame in _frames():
@@ -165,11 +152,7 @@ def is_seen(arrays: Sequence[Any]) -> bool:
 
 
 def is_outside(item: Any) -> bool:
-    """Return whether a global name, or the closure of the function that is being staged, leads to an object.
-
-    Args:
-        item: a container.
-    """
+    """Return whether a global name, or the closure of the function that is being staged, leads to an object."""
     frames = [*_frames()]
     roots = [part for frame in frames for part in named(frame.f_code, frame.f_globals)]
     roots += [frames[-1].f_locals.get(name) for name in frames[-1].f_code.co_freevars] if frames else []

@@ -89,9 +89,6 @@ _CHEAP = 16
 def truth(value: Any) -> Any:
     """Return a value as one truth value: a bool if it is known, else a box.
 
-    Args:
-        value: any object.
-
     Example:
         >>> truth([]), truth(2.0)
         (False, True)
@@ -314,12 +311,7 @@ def chain(first: Any, *links: tuple[Callable[..., Any], Callable[[], Any]], shar
 
 
 def sure(value: Any, name: str) -> Any:
-    """Return the value of a variable; the program raises `UnboundLocalError` if a run has not bound it.
-
-    Args:
-        value: the value.
-        name: the variable.
-    """
+    """Return the value of a variable; the program raises `UnboundLocalError` if a run has not bound it."""
     if not isinstance(value, Unsure):
         return value
     flag = known(value.bound)
@@ -335,12 +327,7 @@ def sure(value: Any, name: str) -> Any:
 
 
 def given(value: Any, name: str) -> Any:
-    """Return the value of a variable in a use that None does not allow: the program raises `TypeError` if it is None.
-
-    Args:
-        value: the value.
-        name: the variable.
-    """
+    """Return the value of a variable in a use that None does not allow; the program raises `TypeError` for None."""
     value = settled(value)
     if type(value) is not Maybe:
         return value

@@ -225,13 +225,7 @@ class Slot:
         return [*found, *([flag] if self.flagged else [])]
 
     def start(self, inputs: Iterator[Any], region: Region, number: Any) -> None:
-        """Put the place into the state in which a turn begins.
-
-        Args:
-            inputs: boxes of the carry.
-            region: the run of the turn.
-            number: of the turn.
-        """
+        """Put the place into the state in which a turn begins."""
         values: list[Any] = []
         for leaf in self.leaves:
             if leaf.step is not None:

@@ -24,11 +24,7 @@ WRITING: list[Callable[[Any, Any, Any], None]] = []
 
 
 def structure_of(elements: Sequence[Any]) -> tree.Structure | None:
-    """Return the structure that all elements have as tuples of numbers; None if there is none.
-
-    Args:
-        elements: what a list holds.
-    """
+    """Return the structure that all elements have as tuples of numbers; None if there is none."""
     if not elements or not all(isinstance(element, tuple) for element in elements):
         return None
     found = [tree.flatten(element) for element in elements]
@@ -45,12 +41,7 @@ def _is_of_tuples(structure: tree.Structure) -> bool:
 
 
 class Columns(Unsized):
-    """Stands for a list of tuples of one structure.
-
-    Args:
-        structure: of a tuple.
-        elements: the tuples.
-    """
+    """Stands for a list of tuples of one structure."""
 
     __slots__ = ("__weakref__", "lists", "structure")
 

@@ -135,12 +135,7 @@ def is_same(one: Leaf, other: Leaf) -> bool:
 
 
 class Sharing:
-    """Which arrays at the end of a block others may show, too.
-
-    Args:
-        region: the run of the block.
-        contents: what all places hold.
-    """
+    """Which arrays at the end of a block others may show, too."""
 
     def __init__(self, region: Region, contents: list[Content]) -> None:
         self._region = region

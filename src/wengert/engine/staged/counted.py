@@ -309,11 +309,7 @@ def limits(value: Any) -> tuple[int | None, int | None]:
 
 
 def is_counted(value: Any) -> bool:
-    """Return whether a value is known where the loops around are unrolled, and a program computes the same bits.
-
-    Args:
-        value: a box.
-    """
+    """Return whether a value is known where the loops around are unrolled, and a program computes the same bits."""
     if not isinstance(value, Box) or concrete(value) is not None:
         return True
     return _asked(value, is_counted, _counted) is True

@@ -41,11 +41,7 @@ class _Around(NamedTuple):
 
 
 class Exits:
-    """The body of a function without early exits.
-
-    Args:
-        function: the function, whose statements change.
-    """
+    """The body of a function without early exits."""
 
     def __init__(self, function: ast.FunctionDef) -> None:
         self._numbers = itertools.count(1)

@@ -41,30 +41,18 @@ class Frozen:
                 raise refusal("staging", requirement, hint=hint)
 
     def keep(self, names: set[int]) -> None:
-        """Let all other objects change.
-
-        Args:
-            names: the identities of those that must not.
-        """
+        """Let all other objects change."""
         self._held = {name: entry for name, entry in self._held.items() if name in names}
 
     def renew(self, names: set[int]) -> None:
-        """Note what objects hold now, but for some.
-
-        Args:
-            names: the identities of these.
-        """
+        """Note what objects hold now, but for some."""
         for name in self._held.keys() - names:
             item = self._held[name][0]
             self._held[name] = item, content_of_object(item)
 
 
 def mutable_parts(value: Any) -> list[Any]:
-    """Return the lists, the dicts and the attributes of data classes that a tree consists of.
-
-    Args:
-        value: a tree.
-    """
+    """Return the lists, the dicts and the attributes of data classes that a tree consists of."""
     found: list[Any] = []
     waiting = [value]
     while waiting:

@@ -86,12 +86,7 @@ class _Holder(NamedTuple):
 
 
 def _holders(container: Any, functions: Sequence[FunctionType]) -> list[_Holder]:
-    """Return what shows a list; refuse one that an object holds of which no element can be exchanged.
-
-    Args:
-        container: the list.
-        functions: blocks that reach it.
-    """
+    """Return what shows a list; refuse one that an object holds of which no element can be exchanged."""
     found: list[_Holder] = []
     for item in visited(functions):
         parts: Any = ()
@@ -133,12 +128,7 @@ def is_of_block(problem: GrowthError) -> bool:
 
 
 def stand_for(problem: GrowthError, functions: Sequence[FunctionType]) -> None:
-    """Let something stand for a list that a branch makes longer.
-
-    Args:
-        problem: names the list.
-        functions: the branches.
-    """
+    """Let something stand for a list that a branch makes longer."""
     container, kind = problem.container, problem.kind
     if not is_of_block(problem) or type(container) is Grown:
         raise problem
@@ -180,12 +170,7 @@ def part_of_list(items: list[Any], part: slice) -> Grown:
 
 
 class Split:
-    """The exchange of a list of tuples of numbers for a list for each number, or of lists for one list.
-
-    Args:
-        problem: names the list.
-        functions: blocks that reach it.
-    """
+    """The exchange of a list of tuples of numbers for a list for each number, or of lists for one list."""
 
     def __init__(self, problem: GrowthError, functions: Sequence[FunctionType]) -> None:
         container = self._container = problem.container
@@ -375,11 +360,7 @@ class GrowingList:
         return [array, *[stand.length()] * self.is_open], changes
 
     def end(self, results: Iterator[Any]) -> None:
-        """Give the list what it holds after the loop.
-
-        Args:
-            results: the carry.
-        """
+        """Give the list what it holds after the loop."""
         array = next(results)
         number = next(results) if self.is_open else None
         turns, before = self.most or 0, self.before

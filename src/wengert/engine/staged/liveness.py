@@ -24,12 +24,7 @@ class Liveness:
         self._block(body, frozenset())
 
     def may_be_read(self, name: str, node: Branching | None) -> bool:
-        """Return whether the value that a variable has at the end of a statement may be read behind it.
-
-        Args:
-            name: the variable.
-            node: the statement; None for an expression.
-        """
+        """Return whether the value that a variable has at the end of a statement may be read behind it."""
         behind = self._behind.get(node) if node is not None else None
         return behind is None or name in behind
 

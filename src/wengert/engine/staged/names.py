@@ -133,12 +133,7 @@ def surely(node: ast.AST) -> list[str]:
 
 
 class Flow:
-    """Which reads of a block may come before the variable is bound.
-
-    Args:
-        statements: the block, without early exits.
-        known: the variables that are bound before it.
-    """
+    """Which reads of a block may come before the variable is bound."""
 
     def __init__(self, statements: Sequence[ast.AST], known: Iterable[str] = ()) -> None:
         self.exposed: set[str] = set()

@@ -80,12 +80,7 @@ def is_nullable(structure: tree.Structure | None) -> bool:
 
 
 def unified(one: tree.Structure, other: tree.Structure) -> tree.Structure | None:
-    """Return the structure of what has either structure; None if only equal structures, or None, would fit.
-
-    Args:
-        one: a structure.
-        other: another one.
-    """
+    """Return the structure of what has either structure; None if only equal structures, or None, would fit."""
     if one == other:
         return one
     inner = {part.children[1] if is_nullable(part) else part for part in (one, other)} - {_NONE}

@@ -50,11 +50,7 @@ _OF_PROCESS = [function.__self__ for function in (random.random, np.random.rando
 
 
 def visited(items: Sequence[Any]) -> list[Any]:
-    """Return all objects that functions or other objects reach, but for numbers and texts.
-
-    Args:
-        items: a block, or objects.
-    """
+    """Return all objects that functions or other objects reach, but for numbers and texts."""
     return [*_visited(items)]
 
 
@@ -62,9 +58,6 @@ def reached(functions: Sequence[FunctionType]) -> list[Any]:
     """Return the lists, dicts, sets, plain arrays, objects with slots and classes that functions reach.
 
     The attributes of objects are dicts.
-
-    Args:
-        functions: a block.
     """
     return [item for item in _visited([*functions, *_OF_PROCESS]) if _is_mutable(item)]
 
@@ -310,12 +303,7 @@ def _settings(state: Any) -> Any:
 
 
 def is_unchanged(item: Any, before: Any) -> bool:
-    """Return whether a mutable object holds what it held.
-
-    Args:
-        item: the object.
-        before: its content then.
-    """
+    """Return whether a mutable object holds what it held."""
     now: Any = content_of_object(item)
     if isinstance(item, ARRAY):
         return now == before if isinstance(now, int) else now.tobytes() == before.tobytes()
@@ -331,12 +319,7 @@ def _is(one: Any, other: Any) -> bool:
 
 
 def restore(item: Any, before: Any) -> bool:
-    """Give a mutable object a content that it had; return whether that can be done.
-
-    Args:
-        item: the object.
-        before: the content.
-    """
+    """Give a mutable object a content that it had; return whether that can be done."""
     if is_unchanged(item, before):
         return True
     if type(item) is Grown:

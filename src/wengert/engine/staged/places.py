@@ -10,10 +10,6 @@ def placed(node: Any, at: ast.AST) -> Any:
     """Give a node, and the parts of it that have none, the place of another.
 
     A part that has a place is left out with all its own parts, so that nested calls take linear time.
-
-    Args:
-        node: the node, which changes.
-        at: the other node.
     """
     if node is not at:
         ast.copy_location(node, at)

@@ -230,12 +230,7 @@ def note(problem: Exception, happens: Any) -> None:
 
 
 def note_unread(trace: GraphTrace, contents: Iterable[Content]) -> None:
-    """Note the exceptions of calls whose results nothing reads behind a block.
-
-    Args:
-        trace: of the block.
-        contents: what it leaves.
-    """
+    """Note the exceptions of calls whose results nothing reads behind a block."""
     for holds, text in trace.take_unread([leaf.value for content in contents for leaf in content.leaves]):
         note_number(where(holds, 0, _number(text)))
 

@@ -375,12 +375,7 @@ def show_value(value: Any) -> str:
 
 @dataclass(eq=False)
 class Region:
-    """The run of a block whose changes are undone.
-
-    Args:
-        functions: the block.
-        names: the variables that it binds.
-    """
+    """The run of a block whose changes are undone."""
 
     functions: Sequence[FunctionType]
     names: Sequence[Variable]

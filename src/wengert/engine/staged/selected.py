@@ -312,12 +312,7 @@ def parts_of(value: Any) -> tuple[Any, Axes]:
 
 
 def aligned(operation: str, operands: Sequence[Any]) -> tuple[list[Any], Axes]:
-    """Return operands whose selected elements stand at the positions of the first one's, and what is selected.
-
-    Args:
-        operation: the name of the operation, for errors.
-        operands: arrays that broadcast.
-    """
+    """Return operands whose selected elements stand at the positions of the first one's, and what is selected."""
     pairs = [parts_of(one) for one in operands]
     rank = max(len(axes) for _, axes in pairs)
     arrays: list[Any] = [array for array, _ in pairs]

@@ -73,12 +73,7 @@ class Memory:
 
 
 def start_of(functions: Sequence[FunctionType], rows: Rows | None) -> tuple[Any, ...]:
-    """Return what the objects that a loop reaches hold: known values, and the types of others.
-
-    Args:
-        functions: the parts of the loop.
-        rows: what it goes through.
-    """
+    """Return what the objects that a loop reaches hold: known values, and the types of others."""
     return (_abstract(rows), *map(_content, reached(functions)))
 
 

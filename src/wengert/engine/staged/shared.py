@@ -25,11 +25,7 @@ class Made:
 
 
 def freeze_shared(made: Sequence[Made]) -> list[Made]:
-    """Let containers not change if the program can see several that may be one; return those.
-
-    Args:
-        made: new trees, which the program shows already.
-    """
+    """Let containers not change if the program can see several that may be one; return those."""
     counts = Counter(name for one in made for name in {id(part) for part in one.of})
     found = [one for one in made if one.of and _is_shared(one.of, counts)]
     for one in found:

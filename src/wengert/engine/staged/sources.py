@@ -23,12 +23,7 @@ _BLOCK = re.compile(rf"{PREFIX}\w+__\.<locals>\.")
 
 
 def staged_code(code: CodeType, scope: dict[str, Any]) -> CodeType | None:
-    """Return the code of a copied function; None if the source does not give the code that Python runs.
-
-    Args:
-        code: of the user's function.
-        scope: its globals.
-    """
+    """Return the code of a copied function; None if the source does not give the code that Python runs."""
     return _made.of(code, scope)
 
 

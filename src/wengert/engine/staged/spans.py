@@ -251,12 +251,7 @@ def _chosen(one: Any, other: Any, known: Callable[..., Any], takes_other: Callab
 
 @dataclass(frozen=True, eq=False)
 class Mask:
-    """The positions of an axis at which a truth value holds.
-
-    Args:
-        values: the truth values.
-        extent: of the axis.
-    """
+    """The positions of an axis at which a truth value holds."""
 
     values: Any
     extent: int

@@ -33,12 +33,7 @@ _WRITE_HINT = "write into an array: np.zeros(n)"
 
 
 def item(container: Any, *indices: Any) -> Any:
-    """Return the value of ``container[first][second]``.
-
-    Args:
-        container: any object.
-        indices: what stands in the brackets.
-    """
+    """Return the value of ``container[first][second]``."""
     found: Any = container
     for number, index in enumerate(indices):
         is_list: bool = type(found) is list
@@ -107,12 +102,7 @@ def _read_inside(container: Sequence[Any], index: Any, rest: Sequence[Any]) -> A
 
 
 class Target:
-    """What is written at ``container[first][second]``, as an object that has one element.
-
-    Args:
-        container: any object.
-        indices: what stands in the brackets.
-    """
+    """What is written at ``container[first][second]``, as an object that has one element."""
 
     __slots__ = ("_container", "_index")
 
@@ -135,13 +125,7 @@ def is_place(index: Any) -> bool:
 
 
 def position(index: Any, length: int, problem: str) -> Any:
-    """Return the number of an element, given an index that may count from the end; the program raises `IndexError`.
-
-    Args:
-        index: the index.
-        length: how many elements there are.
-        problem: the text of the exception.
-    """
+    """Return the number of an element, given an index that may count from the end; the program raises `IndexError`."""
     if not length:
         raise IndexError(problem)
     index = python_number(index, int)

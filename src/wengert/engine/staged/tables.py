@@ -18,11 +18,7 @@ from wengert.engine.staged.grown import FIRST, Grown, Held, place_of
 
 
 def width_of(elements: Sequence[Any]) -> int | None:
-    """Return the length that all elements have as lists of numbers of one type; None if there is none.
-
-    Args:
-        elements: what a list holds.
-    """
+    """Return the length that all elements have as lists of numbers of one type; None if there is none."""
     if not elements or not all(type(element) is list for element in elements):
         return None
     widths = {len(element) for element in elements}

@@ -12,11 +12,7 @@ WRITING = {"print", "debug", "info", "warning", "error", "exception", "critical"
 
 
 class texts:  # noqa: N801 (it is used as a function)
-    """Let values that only a run knows show their types as texts inside a block.
-
-    Args:
-        are_shown: whether they do.
-    """
+    """Let values that only a run knows show their types as texts inside a block."""
 
     __slots__ = ("_are_shown", "_before")
 
@@ -33,19 +29,11 @@ class texts:  # noqa: N801 (it is used as a function)
 
 
 def writes(function: Any) -> bool:
-    """Return whether a function writes its arguments for the user, and nothing else can come of them.
-
-    Args:
-        function: what the program calls.
-    """
+    """Return whether a function writes its arguments for the user, and nothing else can come of them."""
     return function is builtins.print or getattr(function, "__module__", None) == "logging"
 
 
 def text_of(value: Any) -> str:
-    """Return the text of an object for a message.
-
-    Args:
-        value: any object.
-    """
+    """Return the text of an object for a message."""
     with texts():
         return repr(value)

@@ -47,10 +47,6 @@ FEATURES = [getattr(__future__, name).compiler_flag for name in __future__.all_f
 def method(owner: Any, name: str) -> Any:
     """Return an attribute of an object; a method of a plain array that takes boxes.
 
-    Args:
-        owner: any object.
-        name: of the attribute.
-
     Example:
         >>> method(np.arange(3.0), "dot")(np.ones(3))
         np.float64(3.0)
@@ -79,10 +75,6 @@ def _call(owner: Any, name: str, /, *arguments: Any, **options: Any) -> Any:
 def product(left: Any, right: Any) -> Any:
     """Return ``one @ other``; pandas' tables give their values to boxes.
 
-    Args:
-        left: any object.
-        right: another.
-
     Example:
         >>> product(np.ones(3), np.arange(3.0))
         np.float64(3.0)
@@ -108,12 +100,7 @@ _MATMUL = next(
 
 
 def calling_methods(code: CodeType, scope: dict[str, Any]) -> CodeType:
-    """Return the code of a copied function, which calls `method` and `product` where it may need them.
-
-    Args:
-        code: of the user's function.
-        scope: its globals.
-    """
+    """Return the code of a copied function, which calls `method` and `product` where it may need them."""
     return _made.of(code, scope) or code
 
 
@@ -136,12 +123,7 @@ def _inner(code: CodeType) -> list[CodeType]:
 
 
 def code_from_source(code: CodeType, scope: dict[str, Any]) -> CodeType | None:
-    """Return the code with the calls; None if the source does not give the code that Python runs.
-
-    Args:
-        code: of the user's function.
-        scope: its globals.
-    """
+    """Return the code with the calls; None if the source does not give the code that Python runs."""
     lines = tuple(linecache.getlines(code.co_filename, scope))
     try:
         with _lock:

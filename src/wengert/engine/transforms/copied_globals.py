@@ -69,9 +69,5 @@ GLOBALS: weakref.WeakValueDictionary[int, Globals] = weakref.WeakValueDictionary
 
 
 def scope_of(users: dict[str, Any]) -> dict[str, Any]:
-    """Return the globals of the copies of a module's functions, given the globals of either.
-
-    Args:
-        users: the globals.
-    """
+    """Return the globals of the copies of a module's functions, given the globals of either."""
     return users if isinstance(users, Globals) else GLOBALS.setdefault(id(users), Globals(users))

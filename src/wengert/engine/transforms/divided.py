@@ -21,12 +21,6 @@ def checked_division(division: Callable[[Any, Any], Any], quotient: Any, dividen
 
     A dividend without axes may be a number of Python's: where several types have met, nothing tells. Where it is one of
     NumPy's, a call of `wg.jit` that raises has the quotient from Python, and other programs raise for it, too.
-
-    Args:
-        division: the operator.
-        quotient: what the program computes.
-        dividend: a number or an array.
-        divisor: an integer of Python's.
     """
     if not isinstance(quotient, Box) or concrete(divisor) is not None or shape_of(dividend):
         return quotient

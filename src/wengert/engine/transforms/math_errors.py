@@ -156,13 +156,7 @@ def checked(function: Callable[..., Any], result: Any, arguments: tuple[Any, Any
 
 
 def guarded(value: Any, holds: Any, problem: Exception) -> Any:
-    """Return a value; the program raises an exception at the user's line where a truth value does not hold.
-
-    Args:
-        value: a number or an array.
-        holds: the truth value.
-        problem: the exception, which the program may catch.
-    """
+    """Return a value; the program raises an exception at the user's line where a truth value does not hold."""
     frame = user_frame()
     origin = (
         ("", 0, "") if frame is None else (frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)

@@ -61,11 +61,7 @@ class _Numpy(CopiedModule):
 
 
 def copied_module(module: ModuleType) -> Any:
-    """Return a module with substitutes: one of NumPy, SciPy, `math` or the user.
-
-    Args:
-        module: the module.
-    """
+    """Return a module with substitutes: one of NumPy, SciPy, `math` or the user."""
     if module in _modules:
         return _modules[module]
     name = module.__name__

@@ -72,9 +72,6 @@ class GraphTrace(Trace):
 
     Boxes of older transforms that the function closes over become further inputs of the graph: ``captured``.
     ``adjoints`` maps variables that reverse mode computed to the variables of which they are the complete cotangents.
-
-    Args:
-        name: the user's name for the transform.
     """
 
     traced = True

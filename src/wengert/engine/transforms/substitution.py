@@ -167,12 +167,7 @@ _ENDLESS = (
 
 
 class _Run:
-    """The runs of one transform.
-
-    Args:
-        function: the user's function.
-        traces: whether it is traced on types alone.
-    """
+    """The runs of one transform."""
 
     now = 0
     """The count of changes of what code needs."""
@@ -388,9 +383,6 @@ def code_of(function: Any) -> Any:
 
 def with_substitutes(value: Any) -> Any:
     """Return what stands for an object that a user's function names: a copy, a substitute, or the object itself.
-
-    Args:
-        value: the object.
 
     Example:
         >>> import math, wengert as wg

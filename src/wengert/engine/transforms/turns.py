@@ -20,11 +20,7 @@ LEAST_EQUATIONS = 500
 
 
 class ManyTurns(BaseException):
-    """Ends a run of a user's function, whose handlers do not catch it.
-
-    Args:
-        run: the run.
-    """
+    """Ends a run of a user's function, whose handlers do not catch it."""
 
     def __init__(self, run: Any) -> None:
         super().__init__()
