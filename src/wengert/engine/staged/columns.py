@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.engine.boxes import Box, Unsized
+from wengert.engine.boxes import Box
 from wengert.engine.core import tree
 from wengert.engine.core.errors import ConcreteError, message
 from wengert.engine.ir.types import show
@@ -16,6 +16,7 @@ from wengert.engine.ops.comparison import equal, logical_and
 from wengert.engine.ops.conversion import python_number
 from wengert.engine.staged.exchanged import refusal
 from wengert.engine.staged.grown import ARRANGING, FIRST, Grown
+from wengert.engine.staged.stands import Stand
 from wengert.engine.transforms.arguments import is_number
 
 #: Read and write an element of a list at a place that only a run may know; `subscripts` enters them.
@@ -40,10 +41,14 @@ def _is_of_tuples(structure: tree.Structure) -> bool:
     return is_tuple and all(child == tree.LEAF or _is_of_tuples(child) for child in structure.children)
 
 
-class Columns(Unsized):
+class Columns(Stand):
     """Stands for a list of tuples of one structure."""
 
-    __slots__ = ("__weakref__", "lists", "structure")
+    __slots__ = ("lists", "structure")
+    REQUIREMENT = (
+        "a list of tuples whose length only a run knows is read and written by index, appended to, popped from, "
+        "gone through by a for statement, or made an array"
+    )
 
     def __init__(self, structure: tree.Structure, elements: Sequence[Any]) -> None:
         super().__init__()
@@ -51,16 +56,6 @@ class Columns(Unsized):
         rows = [tree.leaves(element) for element in elements]
         self.lists: list[Any] = [[row[k] for row in rows] for k in range(structure.leaf_count())]
         """For each number of a tuple a list, or what stands for it."""
-
-    @property
-    def __class__(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """The class by which `isinstance` knows it."""
-        return list
-
-    @property
-    def array(self) -> Any:
-        """Nothing: no array shows its memory."""
-        return None
 
     @property
     def shape(self) -> tuple[Any, ...]:
@@ -109,7 +104,7 @@ class Columns(Unsized):
     def extend(self, values: Iterable[Any]) -> None:
         """Append some tuples."""
         if type(values) not in (list, tuple):
-            raise _refused("extend")
+            raise self.refused("extend")
         for value in values:
             self.append(value)
 
@@ -151,7 +146,7 @@ class Columns(Unsized):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if isinstance(index, slice):
-            raise _refused("an assignment to a slice")
+            raise self.refused("an assignment to a slice")
         (write,) = WRITING
         for one, leaf in zip(self.lists, self._leaves(value), strict=True):
             write(one, index, leaf)
@@ -173,24 +168,18 @@ class Columns(Unsized):
         return bool(self.lists[0])
 
     def __eq__(self, other: object) -> Any:
-        if other is self:
-            return True
-        if type(other) is list and not other:
-            return self.lists[0] == []
-        raise _refused("==")
+        return self.lists[0] == [] if type(other) is list and not other else super().__eq__(other)
 
     def __ne__(self, other: object) -> Any:
         return self.lists[0] != [] if type(other) is list and not other else not self.__eq__(other)
 
-    __hash__ = None  # pyright: ignore[reportAssignmentType]
-
     def holding(self, value: Any) -> Any:
         """Return whether an element equals a tuple of integers."""
         if self.is_known or structure_of([value]) != self.structure:
-            raise _refused("in")
+            raise self.refused("in")
         pairs = [*zip(self.lists, tree.leaves(value), strict=True)]
         if any(one.kind.shape or one.kind.dtype.kind not in "biu" for one, _ in pairs):
-            raise _refused("in")  # Python finds NaN if it is the same object
+            raise self.refused("in")  # Python finds NaN if it is the same object
         if not self.lists[0].room:
             return False
         tests = [equal(one.array, leaf) for one, leaf in pairs]
@@ -201,40 +190,15 @@ class Columns(Unsized):
 
     # -- as an array -------------------------------------------------------------------------------------
 
-    def as_array(self, dtype: Any = None) -> Any:
-        """Return an array of the elements, with a row for each."""
+    def _made(self) -> Any:
+        """Return an array with a row for each element."""
         if self.is_known:
-            made = np.array(self.rows())
-        elif all(child == tree.LEAF for child in self.structure.children):
-            (first,) = FIRST
-            room = min(one.room for one in self.lists)
-            made = first(np.stack([one.array[:room] for one in self.lists], axis=1), self.length())
-        else:
-            raise _refused("an array of tuples of tuples")
-        return made if dtype is None else made.astype(dtype)
-
-    def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
-        return function(*map(_as_array, arguments), **{name: _as_array(x) for name, x in options.items()})
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **options: Any) -> Any:
-        return getattr(ufunc, method)(*map(_as_array, operands), **options)
+            return np.array(self.rows())
+        if any(child != tree.LEAF for child in self.structure.children):
+            raise self.refused("an array of tuples of tuples")
+        (first,) = FIRST
+        room = min(one.room for one in self.lists)
+        return first(np.stack([one.array[:room] for one in self.lists], axis=1), self.length())
 
     def __repr__(self) -> str:
         return "a list of tuples whose length only a run knows"
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or not hasattr(list, name):
-            raise AttributeError(f"'list' object has no attribute {name!r}")
-        raise _refused(name)
-
-
-def _as_array(value: Any) -> Any:
-    return value.as_array() if type(value) is Columns else value
-
-
-def _refused(operation: str) -> Exception:
-    requirement = (
-        "a list of tuples whose length only a run knows is read and written by index, appended to, popped from, "
-        "gone through by a for statement, or made an array"
-    )
-    return refusal("list", requirement, operation, "write into arrays: np.zeros(n)")

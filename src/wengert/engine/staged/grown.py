@@ -30,6 +30,7 @@ from wengert.engine.ops.conversion import cast, python_number
 from wengert.engine.ops.indexing import gather, scatter
 from wengert.engine.ops.shape import concatenate
 from wengert.engine.staged.exchanged import refusal
+from wengert.engine.staged.stands import Stand
 
 #: Returns so many of the first elements of an array; `selected` enters it.
 FIRST: list[Callable[[Any, Any], Any]] = []
@@ -99,7 +100,7 @@ class Held(NamedTuple):
         return self._replace(low=low, high=high, number=None if low == high else length)
 
 
-class Grown(Unsized):
+class Grown(Stand):
     """Stands for a list whose length only a run knows, or that a loop makes longer.
 
     Args:
@@ -107,7 +108,12 @@ class Grown(Unsized):
         tools: what finds out about numbers of places, and keeps arrays from being written.
     """
 
-    __slots__ = ("__weakref__", "has_no_axes", "held", "is_unbounded", "kind", "peak", "tools")
+    __slots__ = ("has_no_axes", "held", "is_unbounded", "kind", "peak", "tools")
+    REQUIREMENT = (
+        "a list whose length only a run knows is read and written by index, appended to, popped from, summed, "
+        "gone through by a for statement, or made an array"
+    )
+    REMEDY = "write into an array: np.zeros(n)"
 
     def __init__(self, kind: TensorType, tools: Any) -> None:
         super().__init__()
@@ -119,11 +125,6 @@ class Grown(Unsized):
         """Whether an element is an array without axes, which is no number."""
         self.is_unbounded = False
         """Whether it grows in a loop of which only a run knows how many turns it takes."""
-
-    @property
-    def __class__(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """The class by which `isinstance` knows it."""
-        return list
 
     def length(self) -> Any:
         """Return the number of elements, which only a run may know."""
@@ -159,7 +160,7 @@ class Grown(Unsized):
     def extend(self, values: Any) -> None:
         """Append some numbers or arrays."""
         if isinstance(values, Unsized) or not isinstance(values, (list, tuple, range, Box, np.ndarray)):
-            raise _refused("extend")
+            raise self.refused("extend")
         for value in [*cast_to("Any", values)]:
             self.append(value)
 
@@ -197,7 +198,7 @@ class Grown(Unsized):
 
     def __delitem__(self, index: Any) -> None:
         if isinstance(index, slice):
-            raise _refused("del of a slice")
+            raise self.refused("del of a slice")
         self.pop(self._place(index, "list assignment index out of range"))
 
     def __getitem__(self, index: Any) -> Any:
@@ -243,7 +244,7 @@ class Grown(Unsized):
         length, (_, most) = self.length(), self.held.limits
         step = 1 if part.step is None else part.step
         if isinstance(step, Box):
-            raise _refused("a slice whose step only a run knows")
+            raise self.refused("a slice whose step only a run knows")
         if not step:
             raise ValueError("slice step cannot be zero")
         if part.start is None and part.stop is None and step == 1:
@@ -264,7 +265,7 @@ class Grown(Unsized):
         if index is None:
             return missing
         if not self.tools.is_integer(index):
-            raise _refused("an index that is no integer")
+            raise self.refused("an index that is no integer")
         index = python_number(index, int) if isinstance(index, Box) else int(index)
         index = _either(less(index, 0), index + self.length(), index)
         index = _either(less(index, low), low, index)
@@ -273,9 +274,9 @@ class Grown(Unsized):
     def holding(self, value: Any) -> Any:
         """Return whether an element equals a number."""
         if self.kind.shape or not isinstance(value, (Box, np.generic, bool, int, float, complex)):
-            raise _refused("in")
+            raise self.refused("in")
         if shape_of(value):
-            raise _refused("in")
+            raise self.refused("in")
         if not self.room:
             return False
         found = np.any(logical_and(equal(self.held.array, value), self.present()))
@@ -358,17 +359,9 @@ class Grown(Unsized):
 
     # -- as an array -------------------------------------------------------------------------------------
 
-    def as_array(self, dtype: Any = None) -> Any:
-        """Return an array of the elements."""
+    def _made(self) -> Any:
         (first,) = FIRST
-        array = self.typed(self.held.array, self.kind)
-        return first(array if dtype is None else array.astype(dtype), self.length())
-
-    def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
-        return function(*map(_as_array, arguments), **{name: _as_array(x) for name, x in options.items()})
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **options: Any) -> Any:
-        return getattr(ufunc, method)(*map(_as_array, operands), **options)
+        return first(self.typed(self.held.array, self.kind), self.length())
 
     def __repr__(self) -> str:
         return "a list whose length only a run knows"
@@ -376,23 +369,19 @@ class Grown(Unsized):
     # -- what is refused --------------------------------------------------------------------------
 
     def __len__(self) -> int:
-        raise _refused("len")
+        raise self.refused("len")
 
     def __bool__(self) -> bool:
-        raise _refused("its truth value")
+        raise self.refused("its truth value")
 
     def __iter__(self) -> Any:
-        raise _refused("iteration")
+        raise self.refused("iteration")
 
     def __contains__(self, value: Any) -> bool:
-        raise _refused("in")
+        raise self.refused("in")
 
     def __eq__(self, other: object) -> Any:
-        if other is self:
-            return True
-        if type(other) is list and not other:
-            return self._is_empty()
-        raise _refused("==")
+        return self._is_empty() if type(other) is list and not other else super().__eq__(other)
 
     def __ne__(self, other: object) -> Any:
         found = self.__eq__(other)
@@ -414,21 +403,9 @@ class Grown(Unsized):
     __rmul__ = __mul__
 
     def __lt__(self, other: Any) -> Any:
-        raise _refused("a comparison")
+        raise self.refused("a comparison")
 
     __le__ = __gt__ = __ge__ = __lt__
-    __hash__ = None  # pyright: ignore[reportAssignmentType]
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or not hasattr(list, name):
-            raise AttributeError(f"'list' object has no attribute {name!r}")
-        raise _refused(name)
-
-
-def _as_array(value: Any) -> Any:
-    if type(value) in (list, tuple):
-        return type(value)(map(_as_array, value))
-    return value.as_array() if type(value) is Grown else value
 
 
 def place_of(index: Any, length: Any, least: int, problem: str, tools: Any) -> Any:
@@ -442,7 +419,7 @@ def place_of(index: Any, length: Any, least: int, problem: str, tools: Any) -> A
         tools: what finds out about numbers of places.
     """
     if not tools.is_integer(index):
-        raise _refused("an index that is no integer")
+        raise Grown.refused("an index that is no integer")
     if not isinstance(index, Box):
         index = int(index)
         place = index if index >= 0 else length + index
@@ -482,11 +459,3 @@ def _either(test: Any, yes: Any, no: Any) -> Any:
 def keeps_length() -> Exception:
     """Return the error of a list that changes its length while a ``for`` statement goes through it."""
     return refusal("list", "a list keeps its length while a for statement goes through it")
-
-
-def _refused(operation: str) -> Exception:
-    requirement = (
-        "a list whose length only a run knows is read and written by index, appended to, popped from, summed, "
-        "gone through by a for statement, or made an array"
-    )
-    return refusal("list", requirement, operation, "write into an array: np.zeros(n)")

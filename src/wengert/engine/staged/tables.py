@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from wengert.engine.boxes import Box, Unsized
+from wengert.engine.boxes import Box
 from wengert.engine.core.errors import ConcreteError, message
 from wengert.engine.ir.types import show
 from wengert.engine.ops.cells import cells, kind_of, packed
@@ -15,6 +15,7 @@ from wengert.engine.ops.indexing import gather
 from wengert.engine.ops.shape import reshape, slice_
 from wengert.engine.staged.exchanged import refusal
 from wengert.engine.staged.grown import FIRST, Grown, Held, place_of
+from wengert.engine.staged.stands import Stand
 
 
 def width_of(elements: Sequence[Any]) -> int | None:
@@ -34,34 +35,7 @@ def numbers_of(rows: Iterable[Iterable[Any]]) -> list[Any]:
     return [element for row in rows for element in row]
 
 
-class _Stand(Unsized):
-    """Stands for a list: what it shares with the others that do."""
-
-    __slots__ = ("__weakref__",)
-
-    @property
-    def __class__(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """The class by which `isinstance` knows it."""
-        return list
-
-    @property
-    def array(self) -> Any:
-        """Nothing: no array shows its memory."""
-        return None
-
-    def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
-        return function(*map(_as_array, arguments), **{name: _as_array(x) for name, x in options.items()})
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **options: Any) -> Any:
-        return getattr(ufunc, method)(*map(_as_array, operands), **options)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or not hasattr(list, name):
-            raise AttributeError(f"'list' object has no attribute {name!r}")
-        raise _refused(name)
-
-
-class Table(_Stand):
+class Table(Stand):
     """Stands for a list of lists of one length.
 
     Args:
@@ -71,6 +45,11 @@ class Table(_Stand):
     """
 
     __slots__ = ("flat", "taken", "tools", "width")
+    REQUIREMENT = (
+        "lists in a list of which only a run knows which one is written keep their length, are read and written by "
+        "index, and gone through by a for statement"
+    )
+    REMEDY = "write into an array: np.zeros((n, m))"
 
     def __init__(self, rows: Sequence[Any], tools: Any, is_empty: bool = False) -> None:
         super().__init__()
@@ -150,12 +129,12 @@ class Table(_Stand):
 
     def __getitem__(self, index: Any) -> Row:
         if isinstance(index, slice):
-            raise _refused("a slice")
+            raise self.refused("a slice")
         return Row(self, self._place(index, "list index out of range"))
 
     def __setitem__(self, index: Any, values: Any) -> None:
         if isinstance(index, slice):
-            raise _refused("an assignment to a slice")
+            raise self.refused("an assignment to a slice")
         number = self._place(index, "list assignment index out of range")
         for column, value in enumerate(self._numbers(values)):
             self.flat.put(number * self.width + column, value)
@@ -172,28 +151,21 @@ class Table(_Stand):
     def __bool__(self) -> bool:
         return bool(len(self))
 
-    def __eq__(self, other: object) -> Any:
-        if other is self:
-            return True
-        raise _refused("==")
-
     # -- as an array -------------------------------------------------------------------------------------
 
-    def as_array(self, dtype: Any = None) -> Any:
-        """Return an array of the elements."""
+    def _made(self) -> Any:
         (first,) = FIRST
         flat = self.flat
         array = flat.typed(flat.held.array)
         room = array.shape[0] // self.width
         array = reshape(slice_(array, index=((0, room * self.width, 1),)), shape=(room, self.width))
-        made = first(array, self.length())
-        return made if dtype is None else made.astype(dtype)
+        return first(array, self.length())
 
     def __repr__(self) -> str:
         return "a list of lists of one length"
 
 
-class Row(_Stand):
+class Row(Stand):
     """Stands for one of the lists of a table: what is written into it is written there.
 
     Args:
@@ -203,6 +175,7 @@ class Row(_Stand):
     """
 
     __slots__ = ("is_passed", "number", "table")
+    REQUIREMENT, REMEDY = Table.REQUIREMENT, Table.REMEDY
 
     def __init__(self, table: Table, number: Any, is_passed: bool = False) -> None:
         super().__init__()
@@ -224,9 +197,9 @@ class Row(_Stand):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if isinstance(index, slice):
-            raise _refused("an assignment to a slice")
+            raise self.refused("an assignment to a slice")
         if self.is_passed:
-            raise _refused("a write into a list to which a for statement comes")
+            raise self.refused("a write into a list to which a for statement comes")
         place, tools = self._place(index, "list assignment index out of range"), self.table.tools
         if self.table.taken and tools.is_seen(self.table.taken):
             requirement = "a list is written that another variable shows"
@@ -258,33 +231,14 @@ class Row(_Stand):
 
     __rmul__ = __mul__
 
-    def __eq__(self, other: object) -> Any:
-        raise _refused("==")
-
-    def as_array(self, dtype: Any = None) -> Any:
-        """Return an array of the elements."""
+    def _made(self) -> Any:
         flat, width = self.table.flat, self.table.width
-        made = gather(flat.typed(flat.held.array), self.number * width + np.arange(width))
-        return made if dtype is None else made.astype(dtype)
+        return gather(flat.typed(flat.held.array), self.number * width + np.arange(width))
 
     def __repr__(self) -> str:
         return "one of several lists"
 
 
-def _as_array(value: Any) -> Any:
-    if type(value) in (list, tuple):
-        return type(value)(map(_as_array, value))
-    return value.as_array() if type(value) in (Table, Row) else value
-
-
 def _shown(values: Any) -> str:
     is_list = type(values) is list
     return f"a list of {len(values)} elements" if is_list else type(values).__name__
-
-
-def _refused(operation: str) -> Exception:
-    requirement = (
-        "lists in a list of which only a run knows which one is written keep their length, are read and written by "
-        "index, and gone through by a for statement"
-    )
-    return refusal("list", requirement, operation, "write into an array: np.zeros((n, m))")
