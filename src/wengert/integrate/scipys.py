@@ -7,12 +7,12 @@ the same tolerances; otherwise SciPy's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from wengert.engine.array.substitutes import enter_caller, holds_box, is_followed
+from wengert.engine.array.substitutes import as_tuple, enter_caller, holds_box, in_place_of, is_followed
 from wengert.engine.boxes import Box
 from wengert.engine.core import tree
 from wengert.engine.core.errors import ArgumentError, message
@@ -27,17 +27,6 @@ _METHODS = dict.fromkeys(("BDF", "LSODA"), "Rodas5P")
 _ODEINT = "Rodas5P"
 #: The options of `quad` in one of `nquad`.
 _LIMITS = {"epsabs", "epsrel", "limit", "points"}
-
-
-def _as_tuple(args: Any) -> tuple[Any, ...]:
-    return args if isinstance(args, tuple) else (args,)  # pyright: ignore[reportUnknownVariableType]
-
-
-def _scipys(name: str) -> Any:
-    """Return a function of `scipy.integrate`."""
-    from scipy import integrate
-
-    return getattr(integrate, name)
 
 
 def _refuse(operation: str, **given: Any) -> None:
@@ -56,32 +45,24 @@ def _within(a: Any, b: Any) -> Any:
     return low if np.isfinite(low) else high if np.isfinite(high) else 0.0
 
 
-def quad(
-    func: Callable[..., Any],
-    a: Any,
-    b: Any,
-    args: Any = (),
-    full_output: Any = 0,
-    epsabs: float = 1.49e-8,
-    epsrel: float = 1.49e-8,
-    limit: int = 50,
-    points: Any = None,
-    **options: Any,
-) -> Any:
-    """Return what `wengert.integrate.quad` does of a followed function, and else what SciPy's does."""
-    args = _as_tuple(args)
-    if not holds_box(a, b) and not is_followed(func, _within(a, b), *args):
-        return _scipys("quad")(func, a, b, args, full_output, epsabs, epsrel, limit, points, **options)
-    _refuse("scipy.integrate.quad", full_output=full_output, **options)
-    limit = max(limit, 200)
-    return quadrature.quad(func, a, b, args, epsabs=epsabs, epsrel=epsrel, limit=limit, points=points)
+@in_place_of("scipy.integrate.quad")
+def _quad(call: Any) -> Any:
+    if not holds_box(call.a, call.b) and not is_followed(call.func, _within(call.a, call.b), *call.args):
+        return NotImplemented
+    _refuse(
+        "scipy.integrate.quad",
+        full_output=call.full_output,
+        weight=call.weight,
+        complex_func=call.complex_func,
+    )
+    settings = {"epsabs": call.epsabs, "epsrel": call.epsrel, "points": call.points}
+    return quadrature.quad(call.func, call.a, call.b, call.args, limit=max(call.limit, 200), **settings)
 
 
-def nquad(
-    func: Callable[..., Any], ranges: Any, args: Any = None, opts: Any = None, full_output: Any = False
-) -> Any:
+@in_place_of("scipy.integrate.nquad")
+def _nquad(call: Any) -> Any:
     """Return the integral over several variables by `quad` of `quad`; the first range is that of the innermost one."""
-    further = () if args is None else _as_tuple(args)
+    func, ranges, opts, further = call.func, call.ranges, call.opts, call.args
     options: Any = opts if is_sequence(opts) else [opts] * len(ranges)
 
     def called(value: Any, *arguments: Any) -> Any:
@@ -109,41 +90,24 @@ def nquad(
     limits: list[Any] = []
     point = within(())
     if not holds_box(limits) and not is_followed(func, *point, *further):
-        return _scipys("nquad")(func, ranges, args, opts, full_output)
-    _refuse("scipy.integrate.nquad", full_output=full_output)
+        return NotImplemented
+    _refuse("scipy.integrate.nquad", full_output=call.full_output)
     return integral(())
 
 
-def dblquad(
-    func: Callable[..., Any],
-    a: Any,
-    b: Any,
-    gfun: Any,
-    hfun: Any,
-    args: Any = (),
-    epsabs: float = 1.49e-8,
-    epsrel: float = 1.49e-8,
-) -> Any:
+@in_place_of("scipy.integrate.dblquad")
+def _dblquad(call: Any) -> Any:
     """Return the integral of ``func(y, x)`` for x from a to b and y between two functions of x."""
-    return nquad(func, [_between(gfun, hfun), (a, b)], args, {"epsabs": epsabs, "epsrel": epsrel})
+    ranges = [_between(call.gfun, call.hfun), (call.a, call.b)]
+    return _nquad(call.func, ranges, call.args, {"epsabs": call.epsabs, "epsrel": call.epsrel})
 
 
-def tplquad(
-    func: Callable[..., Any],
-    a: Any,
-    b: Any,
-    gfun: Any,
-    hfun: Any,
-    qfun: Any,
-    rfun: Any,
-    args: Any = (),
-    epsabs: float = 1.49e-8,
-    epsrel: float = 1.49e-8,
-) -> Any:
+@in_place_of("scipy.integrate.tplquad")
+def _tplquad(call: Any) -> Any:
     """Return the integral of ``func(z, y, x)`` between functions of (x, y), functions of x, and numbers."""
-    innermost = _between(qfun, rfun, is_reversed=True)
-    ranges = [innermost, _between(gfun, hfun), (a, b)]
-    return nquad(func, ranges, args, {"epsabs": epsabs, "epsrel": epsrel})
+    innermost = _between(call.qfun, call.rfun, is_reversed=True)
+    ranges = [innermost, _between(call.gfun, call.hfun), (call.a, call.b)]
+    return _nquad(call.func, ranges, call.args, {"epsabs": call.epsabs, "epsrel": call.epsrel})
 
 
 def _between(low: Any, high: Any, *, is_reversed: bool = False) -> Callable[..., Any]:
@@ -156,29 +120,17 @@ def _between(low: Any, high: Any, *, is_reversed: bool = False) -> Callable[...,
     return ends
 
 
-def solve_ivp(
-    fun: Callable[..., Any],
-    t_span: Sequence[Any],
-    y0: Any,
-    method: Any = "RK45",
-    t_eval: Any = None,
-    dense_output: bool = False,
-    events: Any = None,
-    vectorized: bool = False,
-    args: Any = None,
-    **options: Any,
-) -> Any:
-    """Return what `wengert.integrate.solve_ivp` does of a followed function, and else what SciPy's does.
-
-    "BDF" and "LSODA" are "Rodas5P", a method for stiff problems with the same tolerances.
-    """
-    first = t_span[0], np.asarray(y0, float) if not holds_box(y0) else y0
-    if not holds_box(t_span, t_eval) and not is_followed(fun, *first, *(args or ())):
-        return _scipys("solve_ivp")(
-            fun, t_span, y0, method, t_eval, dense_output, events, vectorized, args, **options
-        )
-    method = _METHODS.get(method, method)
-    return ivp.solve_ivp(fun, t_span, y0, method, t_eval, dense_output, events, vectorized, args, **options)
+@in_place_of("scipy.integrate.solve_ivp")
+def _solve_ivp(call: Any) -> Any:
+    """Solve by Wengert's method; "BDF" and "LSODA" are "Rodas5P", for stiff problems, with the same tolerances."""
+    start = call.y0 if holds_box(call.y0) else np.asarray(call.y0, float)
+    if not holds_box(call.t_span, call.t_eval) and not is_followed(
+        call.fun, call.t_span[0], start, *call.args
+    ):
+        return NotImplemented
+    given = vars(call)
+    given["method"] = _METHODS.get(call.method, call.method)
+    return ivp.solve_ivp(**given.pop("options"), **given)
 
 
 @with_callbacks
@@ -227,7 +179,7 @@ def odeint(
         >>> print(f"{wg.grad(decay)(1.0):.5f}")  # -e^-1
         -0.36788
     """
-    args = _as_tuple(args)
+    args = as_tuple(args)
 
     def rate(t: Any, y: Any, *args: Any) -> Any:
         return func(t, y, *args) if tfirst else func(y, t, *args)
@@ -236,7 +188,9 @@ def odeint(
     start = y0 if is_own or holds_box(y0) else np.atleast_1d(np.asarray(y0, float))
     if not is_own and not holds_box(t) and not is_followed(rate, t[0], start, *args):
         others |= {"rtol": rtol, "atol": atol, "tfirst": tfirst}
-        return _scipys("odeint")(func, y0, t, args, Dfun, *options, **others)
+        from scipy import integrate
+
+        return getattr(integrate, "odeint")(func, y0, t, args, Dfun, *options, **others)  # noqa: B009 (without a type)
     _refuse("scipy.integrate.odeint", positional=len(options), full_output=others.get("full_output"))
     tolerances: dict[str, Any] = {
         "rtol": 1.49012e-8 if rtol is None else rtol,
@@ -248,5 +202,4 @@ def odeint(
     return tree.map_tree(lambda leaf: np.moveaxis(leaf, -1, 0), found.y)
 
 
-for _function in (quad, nquad, dblquad, tplquad, odeint, solve_ivp):
-    enter_caller(f"scipy.integrate.{_function.__name__}", _function)
+enter_caller("scipy.integrate.odeint", odeint)

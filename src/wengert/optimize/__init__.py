@@ -12,10 +12,10 @@ Example:
 from typing import TYPE_CHECKING
 
 from wengert.engine.core.other_libraries import absent_from
+from wengert.optimize import followed as followed
 from wengert.optimize.compiled import Minimum, lbfgs, levenberg_marquardt, newton_cg
 from wengert.optimize.equations import root, root_scalar
 from wengert.optimize.fitting import curve_fit, least_squares
-from wengert.optimize.followed import enter as _enter
 from wengert.optimize.low_level import low_level_callable
 from wengert.optimize.minimizing import minimize
 from wengert.optimize.problems import Problem, problem
@@ -25,7 +25,6 @@ __all__ = [
     "minimize", "newton_cg", "problem", "root", "root_scalar",
 ]  # fmt: skip
 __dir__ = __all__.copy
-_enter()
 
 
 if not TYPE_CHECKING:  # type checkers report such names themselves

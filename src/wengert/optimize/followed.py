@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from wengert import implicit
-from wengert.engine.array.substitutes import enter_caller, holds_box, is_followed
+from wengert.engine.array.substitutes import holds_box, in_place_of, is_followed
 from wengert.engine.boxes import concrete
 from wengert.engine.control.while_loop import while_loop
 from wengert.engine.core.errors import ArgumentError, message
@@ -33,7 +33,7 @@ from wengert.optimize.compiled import Minimum, lbfgs, levenberg_marquardt
 from wengert.optimize.flat import Flat
 from wengert.optimize.limits import flat_bounds
 from wengert.optimize.minimizing import minimize as constrained
-from wengert.optimize.scipys import as_tuple, part_of, scipy_optimize
+from wengert.optimize.scipys import part_of, scipy_optimize
 
 #: SciPy's tolerances of a root in a bracket.
 _ABSOLUTE, _RELATIVE = 2e-12, 4 * float(np.finfo(np.float64).eps)
@@ -121,90 +121,70 @@ def _root_from(f: Callable[..., Any], start: Any, args: tuple[Any, ...], linear:
     return implicit.root(equations, start, linear=linear)
 
 
-def _bracketed(name: str) -> Callable[..., Any]:
-    """Return what stands for one of SciPy's solvers in a bracket."""
+def _bracketed(name: str) -> None:
+    """Enter what stands for one of SciPy's solvers in a bracket: Chandrupatla's method."""
 
-    def solve(f: Callable[..., Any], a: Any, b: Any, args: Any = (), *options: Any, **others: Any) -> Any:
-        """Return a root of ``f`` between a and b; of a followed function, by Chandrupatla's method."""
-        args = as_tuple(args)
-        if not is_followed(f, a, *args) and not holds_box(b):
-            return getattr(scipy_optimize(name), name)(f, a, b, args, *options, **others)
-        _refuse_report(name, others.get("full_output"))
-        return _root_in(name, f, a, b, args)
-
-    solve.__name__ = name
-    return solve
+    @in_place_of(f"scipy.optimize.{name}")
+    def _(call: Any) -> Any:
+        if not is_followed(call.f, call.a, *call.args) and not holds_box(call.b):
+            return NotImplemented
+        _refuse_report(name, call.full_output)
+        return _root_in(name, call.f, call.a, call.b, call.args)
 
 
-def fsolve(func: Callable[..., Any], x0: Any, args: Any = (), *options: Any, **others: Any) -> Any:
-    """Return x with ``func(x, *args) = 0``; for a function that is followed, by Newton's method."""
-    args, start = as_tuple(args), _vector(x0)
-    if not is_followed(func, start, *args):
-        return scipy_optimize("fsolve").fsolve(func, x0, args, *options, **others)
-    _refuse_report("fsolve", others.get("full_output"))
-    return _root_from(func, start, args)
+for _name in ("brentq", "brenth", "ridder", "bisect", "toms748"):
+    _bracketed(_name)
 
 
-def newton(
-    func: Callable[..., Any], x0: Any, fprime: Any = None, args: Any = (), *options: Any, **others: Any
-) -> Any:
-    """Return a root near x0, or one for each element of x0; for a function that is followed, with exact slopes."""
-    args, start = as_tuple(args), _floats(x0)
-    if not is_followed(func, start, *args):
-        return scipy_optimize("newton").newton(func, x0, fprime, args, *options, **others)
-    given = dict(zip(("tol", "maxiter", "fprime2", "x1", "rtol", "full_output"), options, strict=False))
-    _refuse_report("newton", (given | others).get("full_output"))
-    return _root_from(func, start, args)
+@in_place_of("scipy.optimize.fsolve")
+def _fsolve(call: Any) -> Any:
+    start = _vector(call.x0)
+    if not is_followed(call.func, start, *call.args):
+        return NotImplemented
+    _refuse_report("fsolve", call.full_output)
+    return _root_from(call.func, start, call.args)
 
 
-def root_scalar(
-    f: Callable[..., Any],
-    args: Any = (),
-    method: Any = None,
-    bracket: Any = None,
-    fprime: Any = None,
-    fprime2: Any = None,
-    x0: Any = None,
-    *options: Any,
-    **others: Any,
-) -> Any:
-    """Return SciPy's result; for a function that is followed, with the root in its bracket, or near its start."""
-    optimize, args = scipy_optimize("root_scalar"), as_tuple(args)
-    value_of = part_of(f, 0) if fprime is True else f
-    low, high = (_floats(x0), 0.0) if bracket is None else bracket
-    if not is_followed(value_of, low, *args) and not holds_box(high):
-        return optimize.root_scalar(f, args, method, bracket, fprime, fprime2, x0, *options, **others)
-    if bracket is None:
-        found: Any = _root_from(value_of, low, args)
+@in_place_of("scipy.optimize.newton")
+def _newton(call: Any) -> Any:
+    """Return a root near x0, or one for each element of x0, with exact slopes."""
+    start = _floats(call.x0)
+    if not is_followed(call.func, start, *call.args):
+        return NotImplemented
+    _refuse_report("newton", call.full_output)
+    return _root_from(call.func, start, call.args)
+
+
+@in_place_of("scipy.optimize.root_scalar")
+def _root_scalar(call: Any) -> Any:
+    """Return SciPy's result with the root in its bracket, or near its start."""
+    value_of = part_of(call.f, 0) if call.fprime is True else call.f
+    low, high = (_floats(call.x0), 0.0) if call.bracket is None else call.bracket
+    if not is_followed(value_of, low, *call.args) and not holds_box(high):
+        return NotImplemented
+    if call.bracket is None:
+        found: Any = _root_from(value_of, low, call.args)
     else:
-        found = _root_in("root_scalar", value_of, low, high, args)
-    return optimize.RootResults(
-        root=found, iterations=np.nan, function_calls=np.nan, flag=0, method=method or "newton"
+        found = _root_in("root_scalar", value_of, low, high, call.args)
+    return scipy_optimize("root_scalar").RootResults(
+        root=found, iterations=np.nan, function_calls=np.nan, flag=0, method=call.method or "newton"
     )
 
 
-def solved(
-    fun: Callable[..., Any],
-    x0: Any,
-    args: Any = (),
-    method: str = "hybr",
-    jac: Any = None,
-    *options: Any,
-    **others: Any,
-) -> Any:
-    """Return the result of SciPy's `root`; of a function that is followed, with the x, fun and success of Newton's.
+@in_place_of("scipy.optimize.root")
+def _root(call: Any) -> Any:
+    """Return the result of SciPy's with the x, fun and success of Newton's method.
 
     Methods for large systems solve the linear equations by products with the Jacobian.
     """
-    optimize, args = scipy_optimize("root"), as_tuple(args)
-    value_of = part_of(fun, 0) if jac is True else fun
-    has_matrix = method.lower() in ("hybr", "lm")
-    start = _vector(x0) if has_matrix else _floats(x0)
-    if not is_followed(value_of, start, *args):
-        return optimize.root(fun, x0, args, method, jac, *options, **others)
-    x = _root_from(value_of, start, args, "direct" if has_matrix else "gmres")
-    return optimize.OptimizeResult(
-        x=x, fun=value_of(x, *args), success=True, status=1, message="the root of the program"
+    value_of = part_of(call.fun, 0) if call.jac is True else call.fun
+    has_matrix = call.method.lower() in ("hybr", "lm")
+    start = _vector(call.x0) if has_matrix else _floats(call.x0)
+    if not is_followed(value_of, start, *call.args):
+        return NotImplemented
+    x = _root_from(value_of, start, call.args, "direct" if has_matrix else "gmres")
+    return scipy_optimize("root").OptimizeResult(
+        x=x, fun=value_of(x, *call.args), success=True, status=1, message="the root of the program"
     )
 
 
@@ -217,22 +197,20 @@ def _vector(x0: Any) -> Any:
     return np.ravel(_floats(x0))
 
 
-def minimize(fun: Callable[..., Any], x0: Any, args: Any = (), *options: Any, **others: Any) -> Any:
-    """Return SciPy's result; of a function that is followed, with the x, fun, success and message of its minimum.
+@in_place_of("scipy.optimize.minimize")
+def _minimize(call: Any) -> Any:
+    """Return SciPy's result with the x, fun, success and message of the minimum.
 
-    The method is Newton's then, whatever the options say, and between bounds projected L-BFGS. With constraints
+    The method is Newton's, whatever the options say, and between bounds projected L-BFGS. With constraints
     `wengert.optimize.minimize` takes the call.
     """
-    optimize, args = scipy_optimize("minimize"), as_tuple(args)
-    start = _vector(x0)
-    if not is_followed(fun, start, *args):
-        return optimize.minimize(fun, x0, args, *options, **others)
-    names = "method", "jac", "hess", "hessp", "bounds", "constraints", "tol", "callback", "options"
-    given = dict(zip(names, options, strict=False)) | others
-    bounds, constraints = given.get("bounds"), given.get("constraints", ())
-    if np.size(constraints):  # an object has size 1
-        return constrained(fun, start, args, bounds=bounds, constraints=constraints)
-    objective = part_of(fun, 0) if given.get("jac") is True else fun
+    optimize, args, bounds = scipy_optimize("minimize"), call.args, call.bounds
+    start = _vector(call.x0)
+    if not is_followed(call.fun, start, *args):
+        return NotImplemented
+    if np.size(call.constraints):  # an object has size 1
+        return constrained(call.fun, start, args, bounds=bounds, constraints=call.constraints)
+    objective = part_of(call.fun, 0) if call.jac is True else call.fun
     if bounds is None or not np.size(bounds):
         x = implicit.minimum(lambda x: objective(x, *args), start)
     else:
@@ -252,59 +230,36 @@ def _converged(name: str, found: Minimum) -> Any:
 # -- fits ------------------------------------------------------------------------------------------------
 
 
-def curve_fit(
-    f: Callable[..., Any],
-    xdata: Any,
-    ydata: Any,
-    p0: Any = None,
-    sigma: Any = None,
-    absolute_sigma: bool = False,
-    check_finite: Any = None,
-    bounds: Any = (-np.inf, np.inf),
-    method: Any = None,
-    jac: Any = None,
-    **others: Any,
-) -> Any:
-    """Return SciPy's estimates and covariance; of data or a function that is followed, those of Wengert's fit."""
-    start = np.ones(len(inspect.signature(f).parameters) - 1) if p0 is None else p0
-    operands = xdata, ydata, p0, sigma, absolute_sigma, check_finite
-    if not holds_box(ydata, sigma) and not is_followed(f, xdata, *np.atleast_1d(start)):
-        return scipy_optimize("curve_fit").curve_fit(f, *operands, bounds, method, jac, **others)
-    is_free = isinstance(bounds, tuple) and np.all(np.isinf(bounds))
-    return fitting.curve_fit(f, *operands, None if is_free else bounds, method, **others)
+@in_place_of("scipy.optimize.curve_fit")
+def _curve_fit(call: Any) -> Any:
+    """Return the estimates and the covariance of Wengert's fit."""
+    start = np.ones(len(inspect.signature(call.f).parameters) - 1) if call.p0 is None else call.p0
+    if not holds_box(call.ydata, call.sigma) and not is_followed(call.f, call.xdata, *np.atleast_1d(start)):
+        return NotImplemented
+    given = vars(call)
+    if isinstance(call.bounds, tuple) and np.all(np.isinf(call.bounds)):
+        given["bounds"] = None
+    del given["jac"]
+    return fitting.curve_fit(**given.pop("kwargs"), **given)
 
 
-def least_squares(
-    fun: Callable[..., Any],
-    x0: Any,
-    jac: Any = "2-point",
-    bounds: Any = (-np.inf, np.inf),
-    *options: Any,
-    args: Any = (),
-    kwargs: Any = None,
-    **others: Any,
-) -> Any:
-    """Return SciPy's result; of residuals that are followed, with the x, fun, cost and grad of a minimum.
-
-    The method is Levenberg's and Marquardt's then.
-    """
-    optimize, args, start = scipy_optimize("least_squares"), as_tuple(args), _vector(x0)
-    residuals = functools.partial(fun, **(kwargs or {}))
-    if not is_followed(residuals, start, *args):
-        return optimize.least_squares(
-            fun, x0, jac, bounds, *options, args=args, kwargs=kwargs or {}, **others
-        )
-    names = "method", "ftol", "xtol", "gtol", "x_scale", "loss"
-    loss = (dict(zip(names, options, strict=False)) | others).get("loss", "linear")
-    if loss != "linear":
+@in_place_of("scipy.optimize.least_squares")
+def _least_squares(call: Any) -> Any:
+    """Return SciPy's result with the x, fun, cost and grad of a minimum by Levenberg's and Marquardt's method."""
+    optimize, start = scipy_optimize("least_squares"), _vector(call.x0)
+    residuals = functools.partial(call.fun, **(call.kwargs or {}))
+    if not is_followed(residuals, start, *call.args):
+        return NotImplemented
+    if call.loss != "linear":
         requirement = "a minimum that is followed has the linear loss"
-        raise ArgumentError(message("scipy.optimize.least_squares", requirement, repr(loss)))
+        raise ArgumentError(message("scipy.optimize.least_squares", requirement, repr(call.loss)))
+    bounds = call.bounds
     limits = (bounds.lb, bounds.ub) if isinstance(bounds, optimize.Bounds) else bounds
-    found = levenberg_marquardt(residuals, start, args, bounds=limits)
+    found = levenberg_marquardt(residuals, start, call.args, bounds=limits)
     x = _converged("least_squares", found)
     return optimize.OptimizeResult(
         x=x,
-        fun=asarray(residuals(x, *args)),
+        fun=asarray(residuals(x, *call.args)),
         cost=found.fun,
         grad=found.jac,
         success=True,
@@ -313,19 +268,10 @@ def least_squares(
     )
 
 
-def leastsq(func: Callable[..., Any], x0: Any, args: Any = (), *options: Any, **others: Any) -> Any:
-    """Return SciPy's result; of residuals that are followed, the variables of a minimum and 1."""
-    args = as_tuple(args)
-    if not is_followed(func, _vector(x0), *args):
-        return scipy_optimize("leastsq").leastsq(func, x0, args, *options, **others)
-    _refuse_report("leastsq", others.get("full_output"))
-    return least_squares(func, x0, args=args).x, 1
-
-
-def enter() -> None:
-    """Enter the solvers in SciPy's place."""
-    for name in ("brentq", "brenth", "ridder", "bisect", "toms748"):
-        enter_caller(f"scipy.optimize.{name}", _bracketed(name))
-    for function in (fsolve, newton, root_scalar, minimize, curve_fit, least_squares, leastsq):
-        enter_caller(f"scipy.optimize.{function.__name__}", function)
-    enter_caller("scipy.optimize.root", solved)
+@in_place_of("scipy.optimize.leastsq")
+def _leastsq(call: Any) -> Any:
+    """Return the variables of a minimum and 1."""
+    if not is_followed(call.func, _vector(call.x0), *call.args):
+        return NotImplemented
+    _refuse_report("leastsq", call.full_output)
+    return _least_squares(call.func, call.x0, args=call.args).x, 1

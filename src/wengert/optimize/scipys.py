@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
+from wengert.engine.array.substitutes import as_tuple as as_tuple
 from wengert.engine.core.errors import ArgumentError, MissingExtraError, message
 from wengert.optimize.flat import Flat
 
@@ -17,11 +18,6 @@ def scipy_optimize(operation: str) -> Any:
     except ImportError:
         raise MissingExtraError(message(operation, "SciPy is needed", hint="pip install scipy")) from None
     return optimize
-
-
-def as_tuple(args: Any) -> tuple[Any, ...]:
-    """Return further arguments as a tuple; SciPy takes one argument alone, too."""
-    return cast("tuple[Any, ...]", args) if isinstance(args, tuple) else (args,)
 
 
 def part_of(function: Callable[..., Any], position: int) -> Callable[..., Any]:

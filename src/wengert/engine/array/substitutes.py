@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import sys
 from collections.abc import Callable
-from types import MethodType
+from types import MethodType, SimpleNamespace
 from typing import Any, TypeVar, cast
 
 from wengert.engine.array.scipys_memory import ASKED, laid_out
@@ -62,6 +63,41 @@ def enter_caller(name: str, function: Callable[..., Any]) -> None:
     """
     SUBSTITUTES[name] = function
     CALLERS.add(function)
+
+
+def in_place_of(name: str) -> Callable[[Callable[[Any], Any]], Callable[..., Any]]:
+    """Return a decorator that enters a function for one of SciPy's whatever its arguments are.
+
+    It gets an object whose attributes are the arguments by SciPy's names, with SciPy's defaults; ``args`` is a tuple.
+    SciPy's own takes the call where it returns `NotImplemented`.
+    """
+    module, _, own = name.rpartition(".")
+
+    def decorate(function: Callable[[Any], Any]) -> Callable[..., Any]:
+        def call(*args: Any, **options: Any) -> Any:
+            theirs = getattr(importlib.import_module(module), own)
+            try:
+                bound = inspect.signature(theirs).bind(*args, **options)
+            except TypeError:
+                return theirs(*args, **options)  # which says what is wrong
+            bound.apply_defaults()
+            given = SimpleNamespace(**bound.arguments)
+            if "args" in bound.arguments:
+                is_default = given.args is bound.signature.parameters["args"].default
+                given.args = () if is_default else as_tuple(given.args)
+            found = function(given)
+            return theirs(*args, **options) if found is NotImplemented else found
+
+        call.__name__ = call.__qualname__ = own
+        enter_caller(name, call)
+        return call
+
+    return decorate
+
+
+def as_tuple(args: Any) -> tuple[Any, ...]:
+    """Return further arguments as a tuple; SciPy takes one argument alone, too."""
+    return cast("tuple[Any, ...]", args) if isinstance(args, tuple) else (args,)
 
 
 def holds_box(*values: Any) -> bool:
