@@ -90,11 +90,7 @@ def link(array: Any, others: Iterable[Any]) -> None:
 
 
 def linked(array: Any) -> list[Any]:
-    """Return the arrays that one may be, as only a run knows.
-
-    Args:
-        array: a box or a plain array, of which nothing is a view.
-    """
+    """Return the arrays that one may be, as only a run knows."""
     guard: Any = GUARDED.get(id(array)) if isinstance(array, Box) else None
     if not isinstance(guard, _Guard):
         return []
@@ -105,11 +101,7 @@ def linked(array: Any) -> list[Any]:
 
 
 def may_be_seen(array: Any) -> bool:
-    """Return whether a list, or a variable of the program, shows an array or one that it may be.
-
-    Args:
-        array: a box or a plain array, of which nothing is a view.
-    """
+    """Return whether a list, or a variable of the program, shows an array or one that it may be."""
     others = linked(array)
     return _HELD in map(id, others) or is_seen([array, *others])
 

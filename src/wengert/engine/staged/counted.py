@@ -71,11 +71,7 @@ class _Scope(NamedTuple):
 
 
 def interval(value: Any) -> Interval | None:
-    """Return between which integers a value lies, as the counters of the loops around tell; None if they do not.
-
-    Args:
-        value: an integer of Python's, or a box of one.
-    """
+    """Return between which integers a value lies, as the counters of the loops around tell; None if they do not."""
     known = concrete(value) if isinstance(value, Box) else value
     if isinstance(known, (int, np.integer)):
         return int(known), int(known)
@@ -85,13 +81,7 @@ def interval(value: Any) -> Interval | None:
 
 
 def limit(value: Any, low: int, high: int) -> Any:
-    """Return an integer, and note that it lies between two others, whatever it is made of.
-
-    Args:
-        value: an integer of Python's, or a box of one.
-        low: the least that it may be.
-        high: the greatest.
-    """
+    """Return an integer, and note that it lies between two others, whatever it is made of."""
     if isinstance(value, Box) and isinstance(value.owner, GraphTrace) and low <= high:
         FLOW.limits[value.owner.variable(value.state)] = low, high
     return value
@@ -235,11 +225,7 @@ Sum = tuple[dict[Any, int], int]
 
 
 def sum_of(value: Any) -> Sum | None:
-    """Return an integer as a sum of multiples of variables and a number; None for other values.
-
-    Args:
-        value: an integer of Python's, or a box of one.
-    """
+    """Return an integer as a sum of multiples of variables and a number; None for other values."""
     known = concrete(value) if isinstance(value, Box) else value
     if isinstance(known, (int, np.integer)):
         return {}, int(known)
@@ -293,11 +279,7 @@ def _added(one: dict[Any, int], other: dict[Any, int], factor: int) -> dict[Any,
 
 
 def limits(value: Any) -> tuple[int | None, int | None]:
-    """Return between which integers a value lies, as far as is known; what counters add and take away again is nothing.
-
-    Args:
-        value: an integer of Python's, or a box of one.
-    """
+    """Return between which integers a value lies, as far as is known; what counters add and take away is nothing."""
     total = sum_of(value)
     if total is not None and not total[0]:
         return total[1], total[1]

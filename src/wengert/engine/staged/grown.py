@@ -89,13 +89,7 @@ class Held(NamedTuple):
         return self._replace(low=self.low + by, high=self.high + by, number=number)
 
     def of_length(self, length: Any, least: int, most: int) -> Held:
-        """Return what a list holds that has become as long as another one.
-
-        Args:
-            length: the number of elements.
-            least: the least that it may be.
-            most: the greatest.
-        """
+        """Return what a list holds that has become as long as another one."""
         low, high = least - self.most, most - self.least
         return self._replace(low=low, high=high, number=None if low == high else length)
 

@@ -162,11 +162,7 @@ def _operations(graph: Graph) -> int:
 
 
 def is_narrow(equations: Iterable[Equation]) -> bool:
-    """Return whether a program computes in types that a number of Python's does not widen, and one of NumPy's does.
-
-    Args:
-        equations: of the program.
-    """
+    """Return whether a program computes in types that a number of Python's does not widen, and one of NumPy's does."""
     for equation in equations:
         types = [x.type for x in (*equation.operands, *equation.outputs)]
         if any(type_.dtype.kind in "fciu" and type_.dtype not in _WIDE for type_ in types):

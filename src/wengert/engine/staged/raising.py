@@ -89,22 +89,14 @@ def messages(*function: Any) -> texts:
 
 
 def raise_lost(problem: TypeError) -> None:
-    """Raise the error of a value that only a run knows, which an error of Python's hides, if there is one.
-
-    Args:
-        problem: an error in a function that is being staged.
-    """
+    """Raise the error of a value that only a run knows, which an error of Python's hides, if there is one."""
     found = lost(problem)
     if found is not problem:
         raise found from None
 
 
 def lost(problem: Exception) -> Exception:
-    """Return the error of a value that only a run knows, which an error of Python's hides; else that error.
-
-    Args:
-        problem: an error in a function that is being staged.
-    """
+    """Return the error of a value that only a run knows, which an error of Python's hides; else that error."""
     found = loss_of(problem)
     if found is problem and type(problem) is TypeError and str(problem).endswith(_STANDING):
         requirement = "a function of Python's takes no list that a loop changes as only a run knows"
@@ -120,11 +112,7 @@ def lost(problem: Exception) -> Exception:
 
 
 def raise_refusal(problem: Exception) -> None:
-    """Raise an error that is not the program's own: plain Python would not have raised it.
-
-    Args:
-        problem: an error in a function that is being staged.
-    """
+    """Raise an error that is not the program's own: plain Python would not have raised it."""
     if isinstance(problem, RecursionError):  # of the trace, which goes into each branch
         raise problem
     if isinstance(problem, WengertError) and not isinstance(problem, _OWN):
@@ -261,11 +249,7 @@ def scope(is_strict: bool = False) -> Generator[None]:
 
 
 def checked(result: Any) -> Any:
-    """Return the result of a function; the program that it is part of raises the exceptions of the function.
-
-    Args:
-        result: what the function returns.
-    """
+    """Return the result of a function; the program that it is part of raises the exceptions of the function."""
     result = _without_none(result)
     code = FLOW.code
     FLOW.frozen.check()

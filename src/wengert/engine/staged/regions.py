@@ -428,11 +428,7 @@ class Region:
         return [Array(box) for box in written if not is_given_up(box)]
 
     def showing(self, places: Sequence[Place]) -> list[Element]:
-        """Return the elements and attributes that hold arrays or containers that the block has changed inside.
-
-        Args:
-            places: what the block has changed.
-        """
+        """Return the elements and attributes that hold arrays or containers that the block has changed inside."""
         changed = {id(place.box) for place in places if isinstance(place, Array)}
         changed |= {id(place.container) for place in places if isinstance(place, Element)}
         if not changed:
