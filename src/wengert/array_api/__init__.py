@@ -28,6 +28,7 @@ from wengert.array_api import functions as _functions
 from wengert.array_api import inspection as _inspection
 from wengert.array_api import linalg as linalg
 from wengert.array_api import special as special
+from wengert.array_api.standard import others_of as _others_of
 from wengert.engine.array.array import API_VERSIONS as _API_VERSIONS
 
 __array_api_version__ = _API_VERSIONS[-1]
@@ -42,7 +43,4 @@ _TABLE: dict[str, Any] = {
 globals().update(_TABLE)
 __all__ = [*sorted(_TABLE), "__array_api_version__", "fft", "linalg"]  # pyright: ignore[reportUnsupportedDunderAll]
 __dir__ = __all__.copy
-
-
-def __getattr__(name: str) -> Any:
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}, nor has the standard", name=name)
+__getattr__ = _others_of(__name__)

@@ -12,10 +12,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import numpy.fft as _numpys
 
-from wengert.array_api.standard import check_device, declared
+from wengert.array_api.standard import check_device, declared, others_of
 
 _SIGNATURES = """
     fft(x, /, *, n=None, axis=-1, norm="backward")
@@ -44,17 +43,9 @@ def _frequencies(name: str) -> Any:
     return frequencies
 
 
-class _Implementations(dict[str, Any]):
-    def __missing__(self, name: str) -> Any:
-        return getattr(np.fft, name)
-
-
 _OWN = {name: _frequencies(name) for name in ("fftfreq", "rfftfreq")}
-_TABLE = declared(__name__, _SIGNATURES, _Implementations(_OWN))
+_TABLE = declared(__name__, _SIGNATURES, _numpys, **_OWN)
 globals().update(_TABLE)
 __all__ = sorted(_TABLE)  # pyright: ignore[reportUnsupportedDunderAll]
 __dir__ = __all__.copy
-
-
-def __getattr__(name: str) -> Any:
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}, nor has the standard", name=name)
+__getattr__ = others_of(__name__)

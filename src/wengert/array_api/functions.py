@@ -270,16 +270,9 @@ _OWN: dict[str, Callable[..., Any]] = {
 }
 
 
-class _Implementations(dict[str, Callable[..., Any]]):
-    """The implementation of each name: one from here, or NumPy's."""
-
-    def __missing__(self, name: str) -> Callable[..., Any]:
-        return getattr(np, name)
-
-
 #: Every function by its name.
 TABLE: dict[str, Any] = {
-    **declared("wengert.array_api", _SIGNATURES, _Implementations(_OWN)),
+    **declared("wengert.array_api", _SIGNATURES, np, **_OWN),
     "asarray": asarray,
     "from_dlpack": from_dlpack,
 }

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from wengert.array_api.functions import TABLE as _MAIN
-from wengert.array_api.standard import declared
+from wengert.array_api.standard import declared, others_of
 
 _SIGNATURES = """
     cholesky(x, /, *, upper=False)
@@ -47,22 +47,11 @@ def _trace(x: Any, offset: int = 0, dtype: Any = None) -> Any:
     return np.sum(np.linalg.diagonal(x, offset=offset), axis=-1, dtype=dtype)
 
 
-class _Implementations(dict[str, Any]):
-    def __missing__(self, name: str) -> Any:
-        return getattr(np.linalg, name)
-
-
 _TABLE = {
-    **declared(__name__, _SIGNATURES, _Implementations({"trace": _trace})),
+    **declared(__name__, _SIGNATURES, np.linalg, trace=_trace),
     **{name: _MAIN[name] for name in ("matmul", "matrix_transpose", "tensordot", "vecdot")},
 }
 globals().update(_TABLE)
 __all__ = sorted(_TABLE)  # pyright: ignore[reportUnsupportedDunderAll]
-
-
-def __getattr__(name: str) -> Any:
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}, nor has the standard", name=name)
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy
+__getattr__ = others_of(__name__)

@@ -64,22 +64,32 @@ def _constant(value: Any) -> Any:
     return STANDARD.constant(snapshot(value)) if isinstance(value, np.ndarray) else value
 
 
-def declared(module: str, signatures: str, functions: dict[str, Callable[..., Any]]) -> dict[str, Any]:
-    """Return functions by their names, with the signatures of the standard.
+def others_of(own: str) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a module, for names that it lacks."""
+
+    def absent(name: str) -> Any:
+        raise AttributeError(f"module {own!r} has no attribute {name!r}, nor has the standard", name=name)
+
+    return absent
+
+
+def declared(module: str, signatures: str, numpys: Any, **own: Callable[..., Any]) -> dict[str, Any]:
+    """Return functions by their names, with the signatures of the standard: our own ones, or those of NumPy's module.
 
     ``signatures`` has one a line, such as ``sum(x, /, *, axis=None)``. A positional argument goes to the implementation
     by its place, and a keyword by its name, unless it is None by default and left so, for which NumPy has other marks.
 
     Example:
-        >>> table = declared("example", "total(x, /, *, axis=None)", {"total": np.sum})
-        >>> float(table["total"]([1.0, 2.0]))
+        >>> table = declared("example", "sum(x, /, *, axis=None)", np)
+        >>> float(table["sum"]([1.0, 2.0]))
         3.0
     """
     result: dict[str, Any] = {}
     for line in signatures.split("\n"):
         if text := line.strip():
             name = text.partition("(")[0]
-            result[name] = _declared(module, name, text.removeprefix(name)[1:-1], functions[name])
+            implementation = own.get(name) or getattr(numpys, name)
+            result[name] = _declared(module, name, text.removeprefix(name)[1:-1], implementation)
     return result
 
 

@@ -8,22 +8,11 @@ Example:
     array([4., 8.])
 """
 
-from typing import Any
-
 from numpy import fft as _numpys
 from numpy.fft import __all__ as __all__
 
 from wengert.numpy import fourier as fourier  # it registers the implementations
-from wengert.numpy.list_arguments import offered_for as _offered_for
-
-
-def __getattr__(name: str) -> Any:
-    """Return NumPy's function, which accepts lists of boxes here."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}, nor has numpy.fft", name=name)
-    value = _offered_for(getattr(_numpys, name))
-    globals()[name] = value
-    return value
-
+from wengert.numpy.list_arguments import offered_by as _offered_by
 
 __dir__ = __all__.copy
+__getattr__ = _offered_by(__name__, _numpys)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -94,3 +95,17 @@ def is_dispatched(value: Any) -> bool:
 def offered_for(value: Any) -> Any:
     """Return the object offered for NumPy's: functions with an implementation, and `poly1d`, accept lists of boxes."""
     return list_accepting(value) if is_dispatched(value) or value is np.poly1d else value
+
+
+def offered_by(own: str, module: Any) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a module that offers the functions of one of NumPy's."""
+
+    def find(name: str) -> Any:
+        if name not in module.__all__:
+            theirs = module.__name__
+            raise AttributeError(f"module {own!r} has no attribute {name!r}, nor has {theirs}", name=name)
+        value = offered_for(getattr(module, name))
+        setattr(sys.modules[own], name, value)
+        return value
+
+    return find
