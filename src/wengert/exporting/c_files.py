@@ -314,11 +314,11 @@ def _size(leaf: Leaf) -> str:
     return str(leaf.type.dtype.itemsize * int(np.prod(leaf.type.shape, dtype=np.int64)))
 
 
-def _wrapped(body: str, width: int = 108) -> str:
+def _wrapped(body: str) -> str:
     """Break a list of numbers into lines."""
     lines, line = list[str](), ""
     for item in body.split(", "):
-        if len(line) + len(item) + 2 > width:
+        if len(line) + len(item) + 2 > 108:
             lines.append(line)
             line = ""
         line += item + ", "

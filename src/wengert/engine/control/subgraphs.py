@@ -237,9 +237,9 @@ def extended_graph(
     return _closed(*stage(run, [*graph.input_types, *types])), reached
 
 
-def jvp_graph(graph: Graph, active: Flags, forced: Flags | None = None) -> Transformed:
+def jvp_graph(graph: Graph, active: Flags) -> Transformed:
     """Return the graph that computes outputs and tangents, and which outputs have a tangent."""
-    return extended_graph(graph, DUAL_NUMBERS, active, forced)
+    return extended_graph(graph, DUAL_NUMBERS, active)
 
 
 # -- batching --------------------------------------------------------------------------------------------

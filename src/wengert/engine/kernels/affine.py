@@ -40,9 +40,7 @@ def show(index: Affine) -> str:
     return "".join(parts).removeprefix("+")
 
 
-def check_access(
-    shape: Sequence[int], access: Access, extents: Sequence[int], operation: str = "contract"
-) -> None:
+def check_access(shape: Sequence[int], access: Access, extents: Sequence[int]) -> None:
     """Raise unless ``access`` stays inside an array of this ``shape`` everywhere in the iteration space.
 
     An empty iteration space touches nothing, so every map of the right rank fits it.
@@ -55,11 +53,11 @@ def check_access(
     """
     if len(access) != len(shape):
         got = f"{len(access)} for shape {tuple(shape)}"
-        raise ShapeError(message(operation, "an access map needs one expression for each axis", got))
+        raise ShapeError(message("contract", "an access map needs one expression for each axis", got))
     unknown = dims_of(access) - set(range(len(extents)))
     if unknown:
         got = f"d{min(unknown)} of {len(extents)} dimensions"
-        raise ShapeError(message(operation, "an access map may use the dimensions of its space only", got))
+        raise ShapeError(message("contract", "an access map may use the dimensions of its space only", got))
     if 0 in extents:
         return
     for axis, (size, index) in enumerate(zip(shape, access, strict=True)):
@@ -67,7 +65,7 @@ def check_access(
         if low < 0 or high >= size:
             got = f"{show(index)} from {low} to {high} over extents {tuple(extents)}"
             raise ShapeError(
-                message(operation, f"indices must stay inside axis {axis} of {tuple(shape)}", got)
+                message("contract", f"indices must stay inside axis {axis} of {tuple(shape)}", got)
             )
 
 

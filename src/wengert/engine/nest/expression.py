@@ -458,13 +458,11 @@ class Rewriter:
         return self.change(replace(node, conditions=tests, body=body, otherwise=otherwise))
 
 
-def instantiate(
-    expression: Expression, dims: Sequence[Dim], indices: Sequence[Index], *, rename: bool = True
-) -> Expression:
+def instantiate(expression: Expression, dims: Sequence[Dim], indices: Sequence[Index]) -> Expression:
     """Return an expression at other indices; its reductions get dimensions of their own."""
     replacements: dict[Any, Index] = dict(zip(dims, indices, strict=True))
     renamed: dict[Dim, Dim] = {}
-    if rename and expression.facts.has_reductions:
+    if expression.facts.has_reductions:
         for node in walk(expression):
             if isinstance(node, Reduce):
                 renamed.update({dim: Dim(dim.extent, dim.name) for dim in node.dims})

@@ -21,9 +21,9 @@ from wengert.engine.ops.shape import zeros_along
 from wengert.engine.primitive import Draw, Linear, Primitive, primitive
 
 
-def draw_complex(draw: Draw, shape: tuple[int, ...], low: float = -2.0, high: float = 2.0) -> Any:
-    """Draw a complex128 array whose parts lie in an interval."""
-    return draw.array(shape, low, high) + 1j * draw.array(shape, low, high)
+def draw_complex(draw: Draw, shape: tuple[int, ...]) -> Any:
+    """Draw a complex128 array whose parts lie between -2 and 2."""
+    return draw.array(shape, -2.0, 2.0) + 1j * draw.array(shape, -2.0, 2.0)
 
 
 def _check_complex(name: str, z: Any) -> None:
