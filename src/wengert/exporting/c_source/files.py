@@ -56,13 +56,9 @@ def texts(
     sources = [write_function(function, own, target, operations, fun) for own, function in functions.items()]
     is_fast = any(function.unit.options.flags for function in functions.values())
     return sources, {
-        f"{name}.h": _header(sources, name),
+        f"{name}.h": header_of(name, "as source", map(_declarations, sources)),
         f"{name}.c": _source(sources, name, operations, is_fast),
     }
-
-
-def _header(sources: Sequence[Source], name: str) -> str:
-    return header_of(name, "as source", map(_declarations, sources))
 
 
 def _declarations(source: Source) -> str:

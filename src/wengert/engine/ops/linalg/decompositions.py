@@ -149,10 +149,6 @@ def _stated(
 # -- eigenvalues of symmetric matrices -------------------------------------------------------------------
 
 
-def _eigvalsh(a: Any, half: Literal["L", "U"]) -> Any:
-    return np.linalg.eigvalsh(a, half)
-
-
 def _eigh(a: Any, half: Literal["L", "U"]) -> Any:
     values, vectors = np.linalg.eigh(a, half)
     return _stacked(as_row(values), vectors)
@@ -203,7 +199,7 @@ eigvalsh = _stated(
     "eigvalsh",
     "the eigenvalues of symmetric matrices, ascending; only one half of each matrix is read",
     lambda a: a.shape[-1:],
-    _eigvalsh,
+    lambda a, half: np.linalg.eigvalsh(a, half),
     _eigvalsh_tangent,
     "np.linalg.eigvalsh({0}, {half!r})",
     _square,

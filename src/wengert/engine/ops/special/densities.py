@@ -126,12 +126,8 @@ def log_gamma_density(a: Any, x: Any) -> Any:
     return log_poisson_mass(a, x) + log(a)
 
 
-def _rise_slope(x: Any, h: Any) -> Any:
-    return digamma_difference(x, h, order=1)
-
-
 @composed(
-    lambda out, x, h: _rise_slope(x, h),
+    lambda out, x, h: digamma_difference(x, h, order=1),
     lambda out, x, h: polygamma(x + h, order=1),
     domain=((0.5, 3.0), (0.5, 3.0)),
     singular=[(0.0, 1.0)],

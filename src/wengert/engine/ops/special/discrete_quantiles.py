@@ -68,16 +68,8 @@ def _negative_binomial(q: Any, n: Any, p: Any) -> Any:
     return _where(p == 1, 0.0, k)
 
 
-def _poisson_sf(k: Any, mu: Any) -> Any:
-    return scipys("gammainc")(k + 1, mu)
-
-
 def _binomial_sf(k: Any, n: Any, p: Any) -> Any:
     return _where(k >= n, 0.0 * p, scipys("betainc")(k + 1, np.maximum(n - k, 1.0), p))
-
-
-def _negative_binomial_sf(k: Any, n: Any, p: Any) -> Any:
-    return scipys("betaincc")(n, k + 1, p)
 
 
 def _stated(name: str, function: Callable[..., Any], scipys_name: str, doc: str, *domains: Any) -> Primitive:
@@ -144,7 +136,7 @@ negative_binomial_quantile = _stated(
 )
 poisson_upper_quantile = _stated(
     "poisson_upper_quantile",
-    _upper(_poisson, _poisson_sf),
+    _upper(_poisson, lambda k, mu: scipys("gammainc")(k + 1, mu)),
     "poisson.isf",
     "the smallest k beyond which the Poisson distribution of mean a has at most the probability q",
     (0.1, 0.9),
@@ -161,7 +153,7 @@ binomial_upper_quantile = _stated(
 )
 negative_binomial_upper_quantile = _stated(
     "negative_binomial_upper_quantile",
-    _upper(_negative_binomial, _negative_binomial_sf),
+    _upper(_negative_binomial, lambda k, n, p: scipys("betaincc")(n, k + 1, p)),
     "nbinom.isf",
     "the smallest k beyond which the negative binomial distribution, until a successes of probability b, has at most q",
     (0.1, 0.9),
