@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import sys
@@ -35,6 +36,13 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("wengert")
+
+# Hypothesis would draw the constants of all files of the package, too: each process of a fresh copy would parse them
+# for 7 s, and with a change of any number all tests would draw other examples.
+with contextlib.suppress(ImportError):  # earlier versions draw none
+    from hypothesis.internal.conjecture import providers
+
+    setattr(providers, "is_local_module_file", lambda path: False)  # noqa: B010 (a module's function)
 
 
 @pytest.hookimpl(wrapper=True)
