@@ -187,9 +187,6 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
         device: None, or ``"cpu"``, for which an array on another device is brought here.
         copy: as for `asarray`.
 
-    Returns:
-        The array.
-
     Example:
         >>> from_dlpack(np.arange(2)).shape
         (2,)

@@ -66,9 +66,6 @@ def can_cast(from_: Any, to: Any, /) -> bool:
         from_: a dtype or an array.
         to: a dtype.
 
-    Returns:
-        Whether the conversion is allowed.
-
     Example:
         >>> can_cast(np.int32, np.float64)
         True
@@ -82,9 +79,6 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     Args:
         dtype: a dtype.
         kind: a dtype, the name of a kind such as ``"real floating"``, or a tuple of them.
-
-    Returns:
-        Whether it is.
 
     Raises:
         ArgumentError: no kind has this name.
@@ -109,9 +103,6 @@ def result_type(*arrays_and_dtypes: Any) -> Any:
     Args:
         *arrays_and_dtypes: the operands.
 
-    Returns:
-        The dtype.
-
     Example:
         >>> result_type(np.float32, 1.0)
         dtype('float32')
@@ -124,9 +115,6 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
 
     Args:
         *shapes: the shapes.
-
-    Returns:
-        The shape.
 
     Example:
         >>> broadcast_shapes((2, 1), (3,))

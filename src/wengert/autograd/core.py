@@ -28,9 +28,6 @@ from wengert.autograd.tracer import primitive as primitive
 def make_vjp(fun: Callable[[Any], Any], x: Any) -> Any:
     """Return ``(vjp, fun(x))``: see `wengert.autograd.make_vjp`.
 
-    Returns:
-        The pullback and the value.
-
     Example:
         >>> print(make_vjp(lambda x: x**2, 3.0)[0](1.0))
         6.0
@@ -40,9 +37,6 @@ def make_vjp(fun: Callable[[Any], Any], x: Any) -> Any:
 
 def make_jvp(fun: Callable[[Any], Any], x: Any) -> Any:
     """Return a function of a direction that returns ``(fun(x), tangent)``: see `wengert.autograd.make_jvp`.
-
-    Returns:
-        The function.
 
     Example:
         >>> print(*make_jvp(lambda x: x**2, 3.0)(1.0))

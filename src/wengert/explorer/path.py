@@ -105,9 +105,6 @@ def follow(fun: Callable[..., Any], arguments: Sequence[Any], options: Mapping[s
         arguments: those by position.
         options: those by name.
 
-    Returns:
-        The path of the function.
-
     Example:
         >>> path = follow(lambda x: 2 * x if x > 0 else -x, (3.0,), {})
         >>> [equation.primitive for equation in path.listing.equations], path.decisions[0].value

@@ -246,8 +246,8 @@ static void test_{name}(void) {{
         size = leaf.type.dtype.itemsize // (2 if leaf.type.dtype.kind == "c" else 1)
         words = np.ascontiguousarray(value).reshape(-1).view(f"u{size}").tolist() or [0]
         suffix = "u" if size < 8 else "ull"
-        body = ", ".join(f"0x{word:0{2 * size}x}{suffix}" for word in words)
-        return f"static const uint{8 * size}_t {name}[{len(words)}] = {{{_wrapped(body)}}};"
+        numbers = _wrapped([f"0x{word:0{2 * size}x}{suffix}" for word in words])
+        return f"static const uint{8 * size}_t {name}[{len(words)}] = {{{numbers}}};"
 
     def _set(self, leaf: Leaf) -> str:
         name = f"{self.name}_{leaf.name}"
@@ -314,15 +314,11 @@ def _size(leaf: Leaf) -> str:
     return str(leaf.type.dtype.itemsize * int(np.prod(leaf.type.shape, dtype=np.int64)))
 
 
-def _wrapped(body: str) -> str:
-    """Break a list of numbers into lines."""
-    lines, line = list[str](), ""
-    for item in body.split(", "):
-        if len(line) + len(item) + 2 > 108:
-            lines.append(line)
-            line = ""
-        line += item + ", "
-    return "\n    " + "\n    ".join([*lines, line.rstrip(", ")]) if lines else body
+def _wrapped(words: Sequence[str]) -> str:
+    """Write numbers of one length as a list, broken into lines."""
+    count = 108 // (len(words[0]) + 2)
+    lines = [", ".join(words[start : start + count]) for start in range(0, len(words), count)]
+    return lines[0] if len(lines) == 1 else "\n    " + ",\n    ".join(lines)
 
 
 # -- all files -------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import sys
 from collections.abc import Callable
@@ -75,7 +74,7 @@ def in_place_of(name: str) -> Callable[[Callable[[Any], Any]], Callable[..., Any
 
     def decorate(function: Callable[[Any], Any]) -> Callable[..., Any]:
         def call(*args: Any, **options: Any) -> Any:
-            theirs = getattr(importlib.import_module(module), own)
+            theirs = getattr(sys.modules[module], own)  # the program has imported it
             try:
                 bound = inspect.signature(theirs).bind(*args, **options)
             except TypeError:

@@ -22,9 +22,6 @@ def solve(bands: Array, b: Array, lower: int, upper: int) -> Array:
         lower: the number of diagonals below the main one.
         upper: the number of diagonals above the main one.
 
-    Returns:
-        The solutions.
-
     Example:
         >>> solve(np.array([[0.0, 1.0], [2.0, 4.0]]), np.array([[3.0], [4.0]]), 0, 1)
         array([[1.],

@@ -132,9 +132,6 @@ def attempt(function: Callable[..., Any], run: Callable[[], ResultT], traces: bo
         function: the user's function.
         run: runs the transform anew; it calls ``current(function)``.
         traces: whether the run traces the function on types alone.
-
-    Returns:
-        The result of the run.
     """
     for again in runs(function, traces=traces):
         with again:
