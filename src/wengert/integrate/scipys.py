@@ -128,7 +128,7 @@ def _solve_ivp(call: Any) -> Any:
         call.fun, call.t_span[0], start, *call.args
     ):
         return NotImplemented
-    given = vars(call)
+    given: dict[str, Any] = call.__dict__
     given["method"] = _METHODS.get(call.method, call.method)
     return ivp.solve_ivp(**given.pop("options"), **given)
 

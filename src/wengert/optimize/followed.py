@@ -236,7 +236,7 @@ def _curve_fit(call: Any) -> Any:
     start = np.ones(len(inspect.signature(call.f).parameters) - 1) if call.p0 is None else call.p0
     if not holds_box(call.ydata, call.sigma) and not is_followed(call.f, call.xdata, *np.atleast_1d(start)):
         return NotImplemented
-    given = vars(call)
+    given: dict[str, Any] = call.__dict__
     if isinstance(call.bounds, tuple) and np.all(np.isinf(call.bounds)):
         given["bounds"] = None
     del given["jac"]

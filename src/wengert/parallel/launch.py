@@ -116,7 +116,7 @@ class Mpiexec(NamedTuple):
         """
         places = (self.path.resolve().parent.parent / "lib" / name for name in _LIBRARIES)
         library = next((str(place) for place in places if place.exists()), None)
-        added = dict.fromkeys(_FILES_OF_OPEN_MPI, str(folder)) if self.is_open_mpi else {}
+        added: dict[str, str] = dict.fromkeys(_FILES_OF_OPEN_MPI, str(folder)) if self.is_open_mpi else {}
         if library is not None:
             added["MPI4PY_LIBMPI"] = library
         if ranks > available():  # a rank of MPICH that waits leaves its processor to another

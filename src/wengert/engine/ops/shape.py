@@ -83,6 +83,12 @@ def _transpose_samples(draw: Draw) -> Any:
     }
 
 
+def _batch_transpose(
+    op: Primitive, size_: int, xs: Sequence[Any], flags: Any, params: Mapping[str, Any]
+) -> Any:
+    return op(xs[0], permutation=(0, *(axis + 1 for axis in params["permutation"])))
+
+
 transpose = primitive(
     name="transpose",
     doc="the axes in another order: axis k of the result is axis permutation[k] of x",
@@ -91,9 +97,7 @@ transpose = primitive(
         x.transpose(permutation) if isinstance(x, NDARRAY) else np.transpose(x, permutation)
     ),
     derivative=Linear(lambda ct, x, permutation: transpose(ct, permutation=inverse_permutation(permutation))),
-    batch=lambda op, size_, xs, flags, params: op(
-        xs[0], permutation=(0, *(axis + 1 for axis in params["permutation"]))
-    ),
+    batch=_batch_transpose,
     lowering=Pointwise(
         lambda i, result, x, permutation: x.at([i[axis] for axis in inverse_permutation(permutation)])
     ),
