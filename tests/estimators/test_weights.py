@@ -8,7 +8,7 @@ import pickle
 import numpy as np
 import pytest
 
-from tests.estimators.quick import quick, with_a_state_and_random_numbers
+from tests.estimators.quick import quick, trained, with_a_state_and_random_numbers
 from wengert import nn, optim
 from wengert.engine.core.errors import ArgumentError
 
@@ -25,15 +25,17 @@ def test_an_example_of_weight_2_counts_as_two(iris, compiled):
     X, y = iris
     weights = np.random.default_rng(0).integers(0, 4, len(X))
     chosen = {"batch_size": 1000, "epochs": 5, "compiled": compiled, "network": one_layer}
-    repeated = quick(**chosen).fit(X.repeat(weights, axis=0), y.repeat(weights))
-    weighted = quick(**chosen).fit(X, y, sample_weight=weights)
+    repeated = trained(quick(**chosen), X.repeat(weights, axis=0), y.repeat(weights))
+    weighted = trained(quick(**chosen), X, y, sample_weight=weights)
     np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), rtol=1e-4, atol=1e-6)
     for result, other in zip(weighted.history_, repeated.history_, strict=True):
         assert result["loss"] == pytest.approx(other["loss"], rel=1e-5)
         assert result["accuracy"] == pytest.approx(other["accuracy"], rel=1e-5)
-    scaled = quick(**chosen).fit(X, y, sample_weight=weights * 4.0)
+    scaled = trained(quick(**chosen), X, y, sample_weight=weights * 4.0)
     assert np.array_equal(scaled.predict_proba(X), weighted.predict_proba(X))
-    assert not np.allclose(quick(**chosen).fit(X, y).predict_proba(X), weighted.predict_proba(X), rtol=1e-3)
+    assert not np.allclose(
+        trained(quick(**chosen), X, y).predict_proba(X), weighted.predict_proba(X), rtol=1e-3
+    )
 
 
 def test_weights_are_probabilities_where_labels_disagree():
@@ -90,14 +92,16 @@ def test_weights_that_cannot_be(iris, weights):
 def test_passes_over_the_same_examples_are_the_epochs_of_fit(iris, network, compiled):
     X, y = iris
     chosen = {"compiled": compiled, "network": network, "batch_size": 25, "optimiser": "adam"}
-    whole, parts = quick(epochs=4, **chosen).fit(X, y), quick(**chosen)
+    whole, parts = trained(quick(epochs=4, **chosen), X, y), quick(**chosen)
     for _ in range(2):
-        parts.partial_fit(X, y, classes=np.unique(y))
-    begun = quick(epochs=2, **chosen).fit(X, y)
+        trained(parts, X, y, by_pass=True, classes=np.unique(y))
+    begun = trained(quick(epochs=2, **chosen), X, y)
     for classifier in (parts, begun):
-        again = pickle.loads(pickle.dumps(classifier)).partial_fit(X, y)
-        classifier.partial_fit(X, y).partial_fit(X, y)
-        for result in (classifier, again.partial_fit(X, y, classes=np.unique(y))):
+        again = trained(pickle.loads(pickle.dumps(classifier)), X, y, by_pass=True)
+        for _ in range(2):
+            trained(classifier, X, y, by_pass=True)
+        trained(again, X, y, by_pass=True, classes=np.unique(y))
+        for result in (classifier, again):
             assert np.array_equal(result.predict_proba(X), whole.predict_proba(X))
             assert [epoch["loss"] for epoch in result.history_] == [epoch["loss"] for epoch in whole.history_]
             assert result.n_iter_ == 4
