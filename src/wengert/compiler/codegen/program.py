@@ -19,10 +19,11 @@ from wengert.compiler.codegen.module_builder import ModuleBuilder, NestFunction
 from wengert.compiler.codegen.nest import emit_nest, write_nest
 from wengert.compiler.codegen.routine import emit_call
 from wengert.compiler.codegen.subnormals import Flush
+from wengert.compiler.codegen.turns import may_take_long, turns_of_a_grain
 from wengert.compiler.llvm.ir_builder import CONTROL_FLOW, I1, I64, POINTER, Builder, Kind, Value, constant
 from wengert.compiler.schedule.outline import NestArguments, nest_arguments, outline_key
 from wengert.engine.machine import costs
-from wengert.engine.machine.costs import is_large, operation_count, total_work
+from wengert.engine.machine.costs import is_large, operation_count
 from wengert.engine.nest.expression import Buffer, is_check
 from wengert.engine.nest.index import Dim, dims_of
 from wengert.engine.nest.nest import Branch, Call, Host, Loop, Nest, Sort, Step, While, all_steps
@@ -330,30 +331,39 @@ class _StepEmitter:
     def _loop(self, step: Loop) -> None:
         b = self.builder
         extent, turns = step.counter.extent, self._turns_between_checks(step)
-        with b.repeat(constant(I64, 0)) as loop:
-            (count,) = loop.values
-            loop.leave_if(b.compare("sge", count, constant(I64, extent)))
-            counter = b.binary("sub", constant(I64, extent - 1), count) if step.reverse else count
-            self.counters[step.counter] = counter
-            self.turning += 1
+        if not (turns and turns < extent and self.module.hosted):
+            self._turns_of(step, constant(I64, 0), constant(I64, extent))
+            return
+        # Loops between checks have no branch for them in their turns, and LLVM unrolls them.
+        turns = next((n for n in range(turns, turns // 2, -1) if extent % n == 0), turns)
+        with b.loop(constant(I64, 0), constant(I64, extent), turns) as first:
+            end = b.binary("add", first, constant(I64, turns))
+            self._turns_of(
+                step, first, b.intrinsic("smin", end, constant(I64, extent)) if extent % turns else end
+            )
+            self._check_for_interrupt()
+
+    def _turns_of(self, step: Loop, first: Value, end: Value) -> None:
+        """Emit turns of a loop, one after another."""
+        b = self.builder
+        self.turning += 1
+        with b.loop(first, end) as count:
+            last = constant(I64, step.counter.extent - 1)
+            self.counters[step.counter] = b.binary("sub", last, count) if step.reverse else count
             self.steps(step.steps)
-            self.turning -= 1
-            following = b.binary("add", count, constant(I64, 1))
-            if turns and turns < extent and self.module.hosted:
-                phase = b.binary("and", following, constant(I64, turns - 1))
-                with b.only_if(b.compare("eq", phase, constant(I64, 0)), rarely=True):
-                    self._check_for_interrupt()
-            loop.again(following)
-        del self.counters[step.counter]
+            del self.counters[step.counter]
+        self.turning -= 1
 
     def _turns_between_checks(self, step: Loop) -> int:
-        """Return the turns after which a loop checks for Ctrl-C, a power of two; 0 for a program that ends soon."""
+        """Return the turns after which a loop checks for Ctrl-C, a power of two; 0 if it ends soon."""
         endless = any(isinstance(inner, (Host, While)) for inner in all_steps(step.steps))
-        return _turns_of_a_grain(step.steps) if endless or self.module.long else 0
+        is_long = self.module.long or (endless and may_take_long(step))
+        return turns_of_a_grain(step.steps) if is_long else 0
 
     def _while(self, step: While) -> None:
         b = self.builder
-        between = constant(I64, _turns_of_a_grain((*step.condition, *step.steps)))
+        between = constant(I64, turns_of_a_grain((*step.condition, *step.steps)))
+        checks = self.module.hosted and may_take_long(step)
         # It counts down to the next check for Ctrl-C: an instruction less a turn, and most loops need no other count.
         with b.repeat(constant(I64, 0), between) as loop:
             count, left = loop.values
@@ -374,7 +384,7 @@ class _StepEmitter:
             self.turning -= 1
             if step.counter is not None:
                 del self.counters[step.counter]
-            if not self.module.hosted:
+            if not checks:
                 loop.again(following, left)
                 return
             fewer = b.binary("sub", left, constant(I64, 1))
@@ -435,20 +445,6 @@ def _in_rows(steps: Sequence[Step]) -> Iterator[Buffer]:
             for step in all_steps(loop.steps):
                 if isinstance(step, Nest):
                     yield from (s.buffer for s in step.stores if loop.counter in dims_of(s.indices))
-
-
-def _turns_of_a_grain(steps: Sequence[Step]) -> int:
-    """Return the turns that take about as long as a grain, a power of two; few if a turn may take longer than known."""
-    inside = list(all_steps(steps))
-    if any(isinstance(step, Host) for step in inside):
-        return 1
-    work = max(total_work(steps), 1)
-    turns = 1 << max(costs.COSTS.grain_work // work, 1).bit_length() - 1
-    return (
-        min(turns, costs.COSTS.turns_between_checks)
-        if any(isinstance(step, While) for step in inside)
-        else turns
-    )
 
 
 def _grains(nest: Nest) -> int:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from wengert.engine.core.records import record
 from wengert.engine.nest.expression import Apply, Expression, Guard, Load, Reduce, walk
 from wengert.engine.nest.index import Computed
-from wengert.engine.nest.nest import Call, Loop, Nest, Sort, Step, inner_blocks
+from wengert.engine.nest.nest import Call, Loop, Nest, Sort, Step, While, inner_blocks
 
 DIVISION = 4
 """The cost of a division or a square root: a division of a vector takes about four times as long as a sum."""
@@ -370,6 +370,10 @@ class CostModel:
     """The most scalars of loops that lie on the stack, where LLVM finds registers for them."""
     turns_between_checks: int = 64
     """Turns of a loop around one that ends by a condition, after which it checks for Ctrl-C."""
+    unchecked_work: int = 1 << 22
+    """Work up to which a loop leaves the checks for Ctrl-C to the loop around: some milliseconds."""
+    work_between_checks: int = 1 << 26
+    """Work of the turns of a loop around such ones after which it checks, at most: less than a tenth of a second."""
     module_part_characters: int = 70_000
     """Characters of LLVM IR in a part that is compiled while the next is written: about 45 milliseconds."""
 
@@ -393,9 +397,9 @@ def operation_count(nest: Nest) -> int:
     return total * math.prod(dim.extent for dim in nest.dims)
 
 
-def total_work(steps: Sequence[Step]) -> int:
-    """Return about how many operations steps carry out; for a ``while`` loop, those of one turn."""
-    total = 0
+def total_work(steps: Sequence[Step], turns_of: Callable[[While], float] = lambda _: 1) -> float:
+    """Return about how many operations steps carry out; for a ``while`` loop, those of one turn by default."""
+    total: float = 0
     for step in steps:
         match step:
             case Nest():
@@ -406,7 +410,8 @@ def total_work(steps: Sequence[Step]) -> int:
                 total += calls.matrices * calls.call.work
             case _:
                 turns = step.counter.extent if isinstance(step, Loop) else 1
-                total += turns * sum(total_work(block) for block in inner_blocks(step))
+                turns = turns_of(step) if isinstance(step, While) else turns
+                total += turns * max(sum(total_work(block, turns_of) for block in inner_blocks(step)), 1)
     return total
 
 
