@@ -58,6 +58,8 @@ class Body(NamedTuple):
     """The block that returns after an error; without it, the function goes on."""
     note: Callable[[Buffer], str] = lambda buffer: ""
     """Tells LLVM of the access to an element which others it cannot be."""
+    is_fixed: Callable[[Expression], bool] = lambda value: False
+    """Whether no turn of the loop around changes a value, where the code is that of a turn."""
 
     @classmethod
     def of(cls, passed: NestArguments, module: ModuleBuilder) -> Body:

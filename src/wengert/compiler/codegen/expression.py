@@ -69,7 +69,9 @@ class Evaluator(Emitter):
         if node.operation in CHECKS:
             return self._position(operands[0], node, point)
         dtype = node.operands[0].dtype if node.operation != "where" else node.operands[1].dtype
-        context = scalars.Context(self.builder, dtype, node.dtype, node.param, self.functions)
+        # Its logarithm, most of the power of a fixed base, is then computed in front of the loop.
+        copies = node.operation == "power" and [*map(self.body.is_fixed, node.operands)] == [True, False]
+        context = scalars.Context(self.builder, dtype, node.dtype, node.param, self.functions, copies)
         return scalars.emit(context, node.operation, operands)
 
     # -- fused multiply-add ------------------------------------------------------------------------------

@@ -24,9 +24,9 @@ from wengert.compiler.llvm.ir_builder import CONTROL_FLOW, I1, I64, POINTER, Bui
 from wengert.compiler.schedule.outline import NestArguments, nest_arguments, outline_key
 from wengert.engine.machine import costs
 from wengert.engine.machine.costs import is_large, operation_count
-from wengert.engine.nest.expression import Buffer, is_check
+from wengert.engine.nest.expression import Buffer, Expression, is_check
 from wengert.engine.nest.index import Dim, dims_of
-from wengert.engine.nest.nest import Branch, Call, Host, Loop, Nest, Sort, Step, While, all_steps
+from wengert.engine.nest.nest import Branch, Call, Host, Loop, Nest, Sort, Step, While, all_steps, writes
 
 _FRAME = Value("%frame", POINTER)
 _SCALAR = 64
@@ -73,8 +73,8 @@ class _StepEmitter:
         """Words of the largest frame."""
         self.has_control_flow = False
         """Whether there are loops or branches in it."""
-        self.inside = 0
-        """The number of loops around."""
+        self.around: list[Loop | While] = []
+        """The loops around."""
         self.turning = 0
         """How many of these it has for itself, not shared with other threads."""
         self.scopes: AliasScopes | None = None
@@ -158,8 +158,8 @@ class _StepEmitter:
         """Emit steps one after another."""
         for step in steps:
             self.has_control_flow |= isinstance(step, (Loop, While, Branch))
-            loops = isinstance(step, (Loop, While))
-            self.inside += loops
+            around = self.around
+            self.around = [*around, step] if isinstance(step, (Loop, While)) else around
             match step:
                 case Nest():
                     self._nest(step)
@@ -181,18 +181,16 @@ class _StepEmitter:
                     self._sort(step)
                 case Call():
                     self._call(step)
-            self.inside -= loops
+            self.around = around
 
     def _nest(self, nest: Nest) -> None:
         module = self.module
         plain, schedule, _ = module.schedules[nest]
         checks = any(map(is_check, plain.nodes()))
-        if (checks or self.inside) and not plain.dims and not schedule.lanes:
+        if (checks or self.around) and not plain.dims and not schedule.lanes:
             note = self.scopes.note if self.scopes else _no_note
-            body = Body(
-                self.builder, self.functions, self.pointers, {}, self.counters, self.status, self.failed, note
-            )
-            write_nest(plain, schedule, body, module)
+            own = self.builder, self.functions, self.pointers, {}, self.counters, self.status, self.failed
+            write_nest(plain, schedule, Body(*own, note, self._is_fixed), module)
             return
         found = module.nests.get(nest)
         if found is None or not self._reaches(found[0]):
@@ -214,6 +212,13 @@ class _StepEmitter:
             )
         if checks:
             self._leave_after_error()
+
+    def _is_fixed(self, value: Expression) -> bool:
+        """Return whether no turn of the innermost loop changes a value."""
+        loop = self.around[-1] if self.around else None
+        if loop is None or loop.counter in value.facts.dims:
+            return False
+        return set(writes(loop)).isdisjoint(value.facts.buffers)
 
     def _is_inlined(self, nest: Nest, passed: NestArguments) -> bool:
         """Return whether each call of a nest is a copy of its code, where both are in the same part."""

@@ -22,6 +22,8 @@ class Context(NamedTuple):
     param: int
     functions: set[tuple[str, Kind]]
     """The elementary functions that the module must define."""
+    copies: bool = False
+    """Whether the code of an elementary function is copied to the call."""
 
     @property
     def is_float(self) -> bool:
@@ -38,7 +40,8 @@ class Context(NamedTuple):
         kind = operands[0].kind
         self.functions.add((name, kind))
         arguments = ", ".join(map(str, operands))
-        return self.builder.emit(f"call {kind} @{symbol(name, kind)}({arguments})", kind)
+        attribute = " alwaysinline" if self.copies else ""
+        return self.builder.emit(f"call {kind} @{symbol(name, kind)}({arguments}){attribute}", kind)
 
 
 Emitter: TypeAlias = Callable[..., Value]
