@@ -13,6 +13,7 @@ from wengert.compiler.passes.add_in_place import add_in_place
 from wengert.compiler.passes.anti_dependences import order_anti_dependences
 from wengert.compiler.passes.block_batches import block_batches
 from wengert.compiler.passes.carry_elements import carry_elements
+from wengert.compiler.passes.check_once import check_once
 from wengert.compiler.passes.coalesce import coalesce, coalesce_loops
 from wengert.compiler.passes.fuse import fuse
 from wengert.compiler.passes.fuse_map_reduce import fuse_map_reduce
@@ -201,6 +202,7 @@ PASSES: tuple[Pass, ...] = (
         lambda unit: replace(unit, nests=block_batches(unit.program, unit.target)),
         optimises,
     ),
+    _on_nests("check_once", "check what is the same for all points of a nest in front of it", check_once),
     _on_nests("coalesce", "make values where copies would put them", coalesce),
     _on_nests("add_in_place", "add up in an array what would be added to zeros first", add_in_place),
     _on_nests(
