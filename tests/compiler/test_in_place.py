@@ -308,3 +308,24 @@ def test_writes_at_indices_that_occur_twice_read_what_was_there_before(seed: int
         return np.sum(np.sin(program(x, shift)))
 
     np.testing.assert_allclose(wg.jit(wg.grad(total))(x, 0), wg.grad(total)(x, 0), rtol=1e-10, atol=1e-13)
+
+
+def test_room_for_checkpoints_is_not_cleared() -> None:
+    def medians(x: Any) -> Any:
+        total, window = x[0] * 0.0, np.zeros(3)
+        for start in range(len(x) - 2):
+            for i in range(3):
+                value, j = x[start + i], i
+                while j > 0 and window[j - 1] > value:
+                    window[j] = window[j - 1]
+                    j -= 1
+                window[j] = value
+            total = total + window[1] * x[start]
+        return total
+
+    x, slope = np.random.default_rng(5).normal(size=300), wg.grad(medians)
+    compiled = wg.jit(slope)
+    np.testing.assert_allclose(compiled(x), slope(x), rtol=1e-12)
+    assert "<64" not in compiled.nests(x)
+    batch = x.reshape(3, 100)
+    np.testing.assert_allclose(wg.jit(wg.vmap(slope))(batch), [slope(row) for row in batch], rtol=1e-12)

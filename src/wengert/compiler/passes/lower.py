@@ -26,6 +26,7 @@ from wengert.engine.nest.expression import (
     Expression,
     Load,
     Rewriter,
+    computed,
     factors,
     zero,
 )
@@ -99,6 +100,8 @@ class _Block:
         """Whether a loop carries the block out again and again."""
         self.unwritten: set[Buffer] = set() if outer is None else outer.unwritten
         """The buffers that no step writes: of their copies the first element alone is written."""
+        self.begun: dict[Buffer, tuple[Index, ...]] = {} if outer is None else outer.begun
+        """The part that is written of a buffer of which nothing else is specified."""
         self.settled: set[Buffer] = set()
         """The buffers that a step of this block writes, once."""
         self.steps: list[Step] = []
@@ -288,6 +291,8 @@ class _Block:
             before = self.source(equation.operands[0])
             if isinstance(before, Buffer) and before in self.unwritten:
                 self.begin(buffer)
+                if not any(inside.facts.buffers or inside.facts.dims for inside in computed(lowered.indices)):
+                    self.begun[buffer] = lowered.indices
             else:
                 self.nest(equation, dims, Store(buffer, indices, lowered.initial(indices)))
         combiner = "" if lowered.combiner == "assign" else lowered.combiner
@@ -427,8 +432,17 @@ class _Block:
         target = target or Buffer(operand.dtype, operand.shape)
         if isinstance(operand.source, Buffer) and operand.source in self.unwritten:
             return self.begin(target, lead)
-        dims = tuple(map(Dim, operand.shape))
-        indices = tuple(map(Index.of, dims))
+        if isinstance(operand.source, Buffer) and operand.source in self.begun:
+            self.begin(target, lead)
+            part = self.begun[operand.source]
+            fresh: dict[Any, Dim] = {dim: Dim(dim.extent) for index in part for dim in index.dims()}
+            dims = tuple(fresh.values())
+            indices = tuple(
+                index.substitute(lambda x: Index.of(fresh[x]) if x in fresh else None) for index in part
+            )
+        else:
+            dims = tuple(map(Dim, operand.shape))
+            indices = tuple(map(Index.of, dims))
         store = Store(target, (*lead, *indices), operand.at(indices))
         self.steps.append(Nest(without_unit(dims), (store,), origin=("copy",)))
         return target

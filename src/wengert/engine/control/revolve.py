@@ -232,7 +232,7 @@ class Recomputed:
             top = where(less(gather(positions, top), end), top, top - 1)
             return [end, top, positions, *saved, *sums, *of.carries, *slices]
 
-        start = [turns, np.int64(0), np.zeros(self.slots, np.int64), *saved, *sums, *carried, *slices]
+        start = [turns, np.int64(0), self._first_of(np.int64(0), turns), *saved, *sums, *carried, *slices]
         results = repeat_while(lambda end, *state: greater(end, 0), turn_back, start, self.raises)
         return results[3 + self.kept :]
 
@@ -269,7 +269,7 @@ class Recomputed:
             residuals = evaluate(fill, start - before, *groups.constants, *self._carries(values))
             return [start, top, positions, *saved, *residuals, *totals, *of.carries]
 
-        start = [turns, np.int64(0), np.zeros(self.slots, np.int64), *saved, *last, *sums, *carried]
+        start = [turns, np.int64(0), self._first_of(np.int64(0), turns), *saved, *last, *sums, *carried]
         results = repeat_while(lambda end, *state: greater(end, 0), turn_back, start, self.raises)
         return results[3 + self.kept + len(last) :]
 
