@@ -51,7 +51,7 @@ def _base_partial(out: Any, x: Any, y: Any) -> Any:
     if isinstance(y, NUMPY_SCALAR) and y != 0:
         return y * power(x, y - 1.0)
     origin = logical_and(equal(x, 0), equal(y, 0))
-    return where(origin, 0.0, y * power(where(origin, 1.0, x), y - 1.0))
+    return where(origin, 0.0, y * power(x, where(origin, 1.0, y - 1.0)))
 
 
 def _exponent_partial(out: Any, x: Any, y: Any) -> Any:
