@@ -63,7 +63,7 @@ def build(
     constants = [buffer for buffer, _ in program.constants]
     buffers = dict.fromkeys([*program.inputs, *constants, *program.outputs])
     slots = {buffer: FIRST + n for n, buffer in enumerate(buffers)}
-    total = total_work(program.steps)
+    total = int(total_work(program.steps))
     is_long = hosted and total > costs.COSTS.parallel_program_work
     flush = flush_subnormals and can_flush(target)
     builder = ModuleBuilder(layouts, memory, slots, schedules, target, flags, is_long, flush, hosted, take)

@@ -189,8 +189,9 @@ class _StepEmitter:
         checks = any(map(is_check, plain.nodes()))
         if (checks or self.around) and not plain.dims and not schedule.lanes:
             note = self.scopes.note if self.scopes else _no_note
-            own = self.builder, self.functions, self.pointers, {}, self.counters, self.status, self.failed
-            write_nest(plain, schedule, Body(*own, note, self._is_fixed), module)
+            own = self.builder, self.functions, self.pointers
+            body = Body(*own, {}, self.counters, self.status, self.failed, note, self._is_fixed)
+            write_nest(plain, schedule, body, module)
             return
         found = module.nests.get(nest)
         if found is None or not self._reaches(found[0]):
@@ -325,9 +326,11 @@ class _StepEmitter:
         return b.binary("sub", constant(I64, extent), b.select(few, left, constant(I64, 0)))
 
     def turns(self, first: Value, last: Value, step: Loop) -> None:
-        """Emit turns of a shared loop, one after another."""
-        with self.builder.loop(first, last) as count:
-            self.counters[step.counter] = count
+        """Emit turns of a loop, one after another."""
+        b = self.builder
+        with b.loop(first, last) as count:
+            end = constant(I64, step.counter.extent - 1)
+            self.counters[step.counter] = b.binary("sub", end, count) if step.reverse else count
             self.steps(step.steps)
             del self.counters[step.counter]
 
@@ -336,27 +339,17 @@ class _StepEmitter:
     def _loop(self, step: Loop) -> None:
         b = self.builder
         extent, turns = step.counter.extent, self._turns_between_checks(step)
-        if not (turns and turns < extent and self.module.hosted):
-            self._turns_of(step, constant(I64, 0), constant(I64, extent))
-            return
-        # Loops between checks have no branch for them in their turns, and LLVM unrolls them.
-        turns = next((n for n in range(turns, turns // 2, -1) if extent % n == 0), turns)
-        with b.loop(constant(I64, 0), constant(I64, extent), turns) as first:
-            end = b.binary("add", first, constant(I64, turns))
-            self._turns_of(
-                step, first, b.intrinsic("smin", end, constant(I64, extent)) if extent % turns else end
-            )
-            self._check_for_interrupt()
-
-    def _turns_of(self, step: Loop, first: Value, end: Value) -> None:
-        """Emit turns of a loop, one after another."""
-        b = self.builder
         self.turning += 1
-        with b.loop(first, end) as count:
-            last = constant(I64, step.counter.extent - 1)
-            self.counters[step.counter] = b.binary("sub", last, count) if step.reverse else count
-            self.steps(step.steps)
-            del self.counters[step.counter]
+        if turns and turns < extent and self.module.hosted:
+            # Loops between checks have no branch for them in their turns, and LLVM unrolls them.
+            turns = next((n for n in range(turns, turns // 2, -1) if extent % n == 0), turns)
+            with b.loop(constant(I64, 0), constant(I64, extent), turns) as first:
+                end = b.binary("add", first, constant(I64, turns))
+                last = b.intrinsic("smin", end, constant(I64, extent)) if extent % turns else end
+                self.turns(first, last, step)
+                self._check_for_interrupt()
+        else:
+            self.turns(constant(I64, 0), constant(I64, extent), step)
         self.turning -= 1
 
     def _turns_between_checks(self, step: Loop) -> int:
