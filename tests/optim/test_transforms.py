@@ -169,3 +169,26 @@ def test_a_masked_transform_keeps_state_for_its_own_parameters():
 def test_invalid_settings(wrong):
     with pytest.raises(ArgumentError):
         wrong()
+
+
+@pytest.mark.parametrize("exponent", [-1060, -800, -400, 400, 600, 1000])
+@pytest.mark.parametrize("change", [lambda f: f, wg.jit])
+def test_norms_scale_where_squares_are_out_of_range(rng, exponent, change):
+    """Values and derivatives are those of moderate numbers, times a power of two."""
+    scale = 2.0**exponent
+    x = (scale * 100.0 * rng.standard_normal(5)) / scale  # with as few digits as a subnormal number has
+    value, slope = change(wg.value_and_grad(optim.global_norm))(scale * x)
+    near, near_slope = wg.value_and_grad(optim.global_norm)(x)
+    np.testing.assert_allclose(value, scale * near, rtol=1e-9)
+    np.testing.assert_allclose(slope, near_slope, rtol=1e-9)
+
+    def clipped(x):
+        return apply(optim.clip_by_norm(2.0), x)
+
+    slope = change(wg.jacobian(clipped))(scale * x)
+    if exponent < 0:
+        np.testing.assert_array_equal(change(clipped)(scale * x), scale * x)
+        np.testing.assert_array_equal(slope, np.eye(5))
+    else:
+        np.testing.assert_allclose(change(clipped)(scale * x), clipped(x), rtol=1e-9)
+        np.testing.assert_allclose(scale * slope, wg.jacobian(clipped)(x), rtol=1e-9, atol=1e-14)

@@ -163,3 +163,18 @@ def test_errors_name_the_operation() -> None:
     ]:
         with pytest.raises(WengertError, match=text):
             call()
+
+
+@pytest.mark.parametrize("scale", [1e-250, 1e-150, 1e180, 1e300])
+def test_lengths_whose_squares_are_out_of_range(scale):
+    """SciPy's cosine is wrong there, and its `euclidean` is not."""
+    u, v = A[0], A[1]
+    for function in (lambda f: f, wg.jit):
+        euclidean = function(wg.value_and_grad(distance.euclidean))(scale * u, scale * v)
+        np.testing.assert_allclose(euclidean[0], theirs.euclidean(scale * u, scale * v), rtol=1e-12)
+        np.testing.assert_allclose(euclidean[1], wg.grad(distance.euclidean)(u, v), rtol=1e-12)
+        for metric in (distance.cosine, distance.correlation):
+            value, slope = function(wg.value_and_grad(metric))(scale * u, v)
+            near, near_slope = wg.value_and_grad(metric)(u, v)
+            np.testing.assert_allclose(value, near, rtol=1e-12)
+            np.testing.assert_allclose(scale * slope, near_slope, rtol=1e-10, atol=1e-14)

@@ -23,8 +23,8 @@ from wengert.engine.core.tree import show as show_tree
 from wengert.engine.ir.types import show
 from wengert.engine.ops.arithmetic import maximum, minimum
 from wengert.engine.ops.conversion import cast
+from wengert.engine.ops.special.error_and_gamma import length, root
 from wengert.engine.transforms.arguments import is_number
-from wengert.numpy.linear_algebra import root
 from wengert.optim.schedules import Schedule
 
 #: A number, or a function of the number of steps taken.
@@ -355,12 +355,15 @@ def global_norm(tree: Any) -> Any:
         >>> float(global_norm([3.0, (4.0,)]))
         5.0
     """
-    return root(_square_norm(tree))
 
+    def squares(scale: float) -> Any:
+        numbers = (scale * cast(u, dtype=FLOAT64) for u in leaves(tree))
+        return sum((np.sum(np.square(u)) for u in numbers), np.float64(0))
 
-def _square_norm(tree: Any) -> Any:
-    # The square of a float32 does not overflow in float64.
-    return sum((np.sum(np.square(cast(u, dtype=FLOAT64))) for u in leaves(tree)), np.float64(0))
+    has_doubles = any(
+        dtype_of(u) == FLOAT64 for u in leaves(tree)
+    )  # squares of other numbers are in its range
+    return length(squares) if has_doubles else root(squares(1.0))
 
 
 @_transform()
@@ -377,10 +380,15 @@ def clip_by_norm(limit: float) -> Transform:
     _check_positive("clip_by_norm", limit)
 
     def rule(direction: Any, parameters: Any) -> Any:
-        square = _square_norm(direction)
-        over = square > limit * limit
-        factor = np.where(over, limit / np.sqrt(np.where(over, square, 1.0)), 1.0)
-        return _times(direction, factor)
+        norm = global_norm(direction)
+        over = norm > limit
+        divisor = np.where(over, norm, 1.0)
+
+        def clipped(u: Any) -> Any:
+            # The derivative of limit / norm underflows where that of a component of the unit vector does not.
+            return np.where(over, cast(limit * (cast(u, dtype=FLOAT64) / divisor), dtype=dtype_of(u)), u)
+
+        return map_tree(clipped, direction)
 
     return _stateless(rule)
 

@@ -30,7 +30,7 @@ from wengert.engine.ops.arithmetic import is_even, smooth_magnitude
 from wengert.engine.ops.comparison import equal, where
 from wengert.engine.ops.conversion import stop_gradient_primitive as stop_gradient
 from wengert.engine.ops.exponential import log, power
-from wengert.engine.ops.special.error_and_gamma import root, root_of_order
+from wengert.engine.ops.special.error_and_gamma import length, root, root_of_order
 from wengert.numpy.linear_algebra import inv
 from wengert.numpy.registry import is_box, rank_of
 from wengert.scipy.registry import array, doubles, others_of, signatures
@@ -100,6 +100,10 @@ def _sum(x: Any, w: Any) -> Any:
     return np.sum(x if w is None else w * x, -1)
 
 
+def _length(x: Any, w: Any) -> Any:
+    return length(lambda scale: _sum((scale * x) ** 2, w))
+
+
 @_metric
 def sqeuclidean(u: Any, v: Any, w: Any = None) -> Any:
     """Return ``sum w (u - v)^2``.
@@ -120,7 +124,7 @@ def euclidean(u: Any, v: Any, w: Any = None) -> Any:
         >>> float(euclidean([0.0, 0.0], [3.0, 4.0]))
         5.0
     """
-    return root(_METRICS["sqeuclidean"](u, v, w))
+    return _length(u - v, w)
 
 
 @_metric
@@ -175,6 +179,12 @@ def _positive_power(x: Any, p: Any) -> Any:
     return where(zero, 0.0, power(where(zero, 1.0, x), p * 1.0))
 
 
+def _unit(x: Any, w: Any) -> Any:
+    """Return a vector over its length, NaN for zero."""
+    size = _length(x, w)[..., np.newaxis]
+    return x / where(equal(size, 0), math.nan, size)
+
+
 @_metric
 def cosine(u: Any, v: Any, w: Any = None) -> Any:
     """Return ``1 - u.v / (|u| |v|)``, with weights in each product.
@@ -183,7 +193,7 @@ def cosine(u: Any, v: Any, w: Any = None) -> Any:
         >>> float(cosine([1.0, 0.0], [0.0, 1.0]))
         1.0
     """
-    product = _sum(u * v, w) / (np.sqrt(_sum(u * u, w)) * np.sqrt(_sum(v * v, w)))
+    product = _sum(_unit(u, w) * _unit(v, w), w)
     inside = stop_gradient(np.clip(product, -1.0, 1.0) - product)  # against rounding; the derivative stays
     return 1.0 - (product + inside)
 
