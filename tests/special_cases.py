@@ -100,7 +100,7 @@ def exponential_integral(n: Any, x: Any) -> Any:
 
 
 _SHAPE = positive(1e-10, 1e3)
-_AROUND = beside(0, positive(1e-300, 1e4))
+_AROUND = beside(0, positive(1e-320, 1e4))
 named("gamma", mp.gamma, real(170.0, 1e-300))
 named("beta", mp.beta, positive(1e-100, 1e5), positive(1e-100, 1e5), limit=1e5, cost=8)
 named("betaln", log_beta, positive(1e-300, 1e15), positive(1e-300, 1e15), cost=8)
@@ -461,7 +461,7 @@ def swap(function: Callable[..., Any]) -> Callable[..., Any]:
     return swapped
 
 
-_BIG, _POINTS = positive(1e-10, 1e15), beside(0, positive(1e-300, 1e15))
+_BIG, _POINTS = positive(1e-10, 1e15), beside(0, positive(1e-320, 1e15))
 
 
 def ordered(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -12,6 +12,7 @@ from typing import Any
 from wengert.engine.ops.comparison import greater, isinf, less, logical_or, where
 from wengert.engine.ops.exponential import log, log1p
 from wengert.engine.ops.special.densities import (
+    gamma_log_density,
     log_beta_density,
     log_f_density,
     log_gamma_density,
@@ -38,7 +39,7 @@ gamma = Continuous(
     shapes=("a",),
     support=(0.0, INFINITY),
     inside=1.0,
-    logpdf=lambda z, a: from_end(z, a - 1.0, lambda z: log_gamma_density(a, z) - log(z), flat=lambda z: -z),
+    logpdf=lambda z, a: from_end(z, a - 1.0, lambda z: gamma_log_density(a, z), flat=lambda z: -z),
     cdf=lambda z, a: gammainc(a, z),
     sf=lambda z, a: gammaincc(a, z),
     ppf=lambda q, a: gammaincinv(a, q),
@@ -78,11 +79,7 @@ invgamma = Continuous(
 
 def _chi2_log_density(z: Any, df: Any) -> Any:
     a = 0.5 * df
-
-    def density(z: Any) -> Any:
-        return log_gamma_density(a, 0.5 * z) - log(z)
-
-    return from_end(z, a - 1.0, density, flat=lambda z: -0.5 * z - math.log(2))
+    return from_end(0.5 * z, a - 1.0, lambda z: gamma_log_density(a, z), flat=lambda z: -z) - math.log(2)
 
 
 chi2 = Continuous(

@@ -368,3 +368,16 @@ def test_unsigned_integers_beyond_int64_count_as_their_values(name: str) -> None
     expected = wg.value_and_grad(lambda x: function(x, float(large)))(0.5)
     np.testing.assert_allclose(found, expected, rtol=1e-14)
     np.testing.assert_allclose(found[0], function(0.5, float(large)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("change", [lambda f: f, wg.jit])
+def test_slopes_of_the_gamma_density_at_its_end_and_beside_it(change):
+    """Of ``x^(a-1) e^-x / Gamma(a)`` at 0, from above, and beside 0, where quotients by x overflow."""
+    second = change(wg.derivative(wg.derivative(scipy.special.gammainc, 1), 1))
+    for a, slope in ((0.5, -np.inf), (1.0, -1.0), (1.5, np.inf), (2.0, 1.0), (3.0, 0.0)):
+        assert second(a, 0.0) == slope
+        if a != 1.5:  # which has the slope 1e155 there
+            assert second(a, 1e-310) == pytest.approx(slope, rel=1e-12, abs=1e-150)
+    first = change(wg.derivative(scipy.special.gammainc, 1))
+    assert first(1e300, 1e-300) == 0.0
+    assert first(1.0, 5e-324) == pytest.approx(1.0)

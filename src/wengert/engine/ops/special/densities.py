@@ -15,10 +15,10 @@ import numpy as np
 from wengert.engine.core.dtypes import dtype_of
 from wengert.engine.kernels.student import HALF_STEP, half_step_slope
 from wengert.engine.kernels.tables import DIGAMMA_SERIES, LGAMMA_SERIES
-from wengert.engine.ops.arithmetic import absolute, size_to_compare
+from wengert.engine.ops.arithmetic import absolute, multiply_no_nan, size_to_compare
 from wengert.engine.ops.comparison import equal, greater, greater_equal, isinf, less, logical_or, where
 from wengert.engine.ops.composition import composed
-from wengert.engine.ops.exponential import exp, expm1, log, log1p, tanh
+from wengert.engine.ops.exponential import exp, expm1, log, log1p, sqrt, tanh
 from wengert.engine.ops.special.differences import digamma_difference
 from wengert.engine.ops.special.error_and_gamma import digamma, lgamma, polygamma
 
@@ -124,6 +124,50 @@ def log_poisson_mass(k: Any, m: Any) -> Any:
 def log_gamma_density(a: Any, x: Any) -> Any:
     """Return ``ln(x^a e^-x / Gamma(a))``, the logarithm of the gamma density times x."""
     return log_poisson_mass(a, x) + log(a)
+
+
+def _slope_of_gamma(a: Any, x: Any, factor: Any = 1.0) -> Any:
+    """Return a factor times the slope of the logarithm of the gamma density in x, ``(a - 1 - x) / x``."""
+    return factor * (a - 1.0 - x) / x
+
+
+@composed(
+    lambda out, a, x: _mass_by_count(out, a, x) + 1.0 / a,
+    lambda out, a, x: _slope_of_gamma(a, x),
+    domain=((0.5, 20.0), (0.5, 20.0)),
+    singular=[(1.0, 0.0)],
+)
+def gamma_log_density(a: Any, x: Any) -> Any:
+    """Return ``(a - 1) ln x - x - ln Gamma(a)`` for x > 0, the logarithm of the gamma density."""
+    is_large = greater_equal(a, _LARGE)
+    large, mean, small = where(is_large, a, _LARGE), where(is_large, x, _LARGE), where(is_large, 1.0, a)
+    mass = _log_mass(large, mean, mean - large) - _log_ratio(mean, large, mean - large)
+    return where(is_large, mass, (small - 1.0) * log(x) - x - lgamma(small))
+
+
+def _power_at_zero(a: Any) -> Any:
+    """Return ``x^a`` at x = 0."""
+    return where(less(a, 0.0), np.inf, where(equal(a, 0.0), 1.0, 0.0))
+
+
+def _density_by_x(out: Any, a: Any, x: Any) -> Any:
+    is_end = equal(x, 0.0)
+    at_end = multiply_no_nan(a - 1.0, _power_at_zero(a - 2.0)) - _power_at_zero(a - 1.0)
+    return where(is_end, at_end, _slope_of_gamma(a, where(is_end, 1.0, x), out))
+
+
+@composed(
+    lambda out, a, x: where(equal(x, 0.0), 0.0, out * _mass_by_count(out, a, x) + out / a),
+    _density_by_x,
+    domain=((0.5, 20.0), (0.5, 20.0)),
+    singular=[(1.0, 0.0)],
+)
+def gamma_density(a: Any, x: Any) -> Any:
+    """Return ``x^(a-1) e^-x / Gamma(a)`` for x >= 0, by its root, as the power over x may under- or overflow."""
+    is_end = equal(x, 0.0)
+    inside = where(is_end, 1.0, x)
+    share = exp(0.5 * log_poisson_mass(a, inside)) / sqrt(inside)
+    return where(is_end, _power_at_zero(a - 1.0), share * a * share)
 
 
 @composed(

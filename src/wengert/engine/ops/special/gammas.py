@@ -11,7 +11,7 @@ import numpy as np
 from wengert.engine.ops.arithmetic import floor, size_to_compare, square
 from wengert.engine.ops.comparison import equal, less, logical_and, logical_not, logical_or, where
 from wengert.engine.ops.exponential import exp
-from wengert.engine.ops.special.densities import log_binomial_mass, log_poisson_mass, log_student_density
+from wengert.engine.ops.special.densities import gamma_density, log_binomial_mass, log_student_density
 from wengert.engine.ops.special.differences import digamma_difference
 from wengert.engine.ops.special.error_and_gamma import digamma, lgamma
 from wengert.engine.ops.special.incomplete import betainc_slope, gammainc_slope, student_slope
@@ -85,11 +85,8 @@ BY_NAME.update(gammaln=lgamma, psi=digamma, digamma=digamma)
 
 
 def incomplete_slope(a: Any, x: Any) -> Any:
-    """Return ``x^(a-1) e^-x / gamma(a)``; the root of the exponential enters twice, as it may underflow."""
-    a, x = 1.0 * a, 1.0 * x
-    root = exp(0.5 * log_poisson_mass(a, x))
-    inner = root * (a / where(equal(x, 0.0), 1.0, x)) * root
-    return where(equal(x, 0.0), _at_end(a), inner)
+    """Return the slope of the incomplete gamma function, the gamma density."""
+    return gamma_density(1.0 * a, 1.0 * x)
 
 
 def _at_end(a: Any) -> Any:
