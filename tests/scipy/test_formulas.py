@@ -207,3 +207,19 @@ def test_truncated_normals(a: float, b: float) -> None:
         expected = getattr(family, function)(a, b)
         if np.isfinite(expected):  # SciPy has no entropy of an infinite end
             np.testing.assert_allclose(found, expected, rtol=1e-5, err_msg=function)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name for name in FAMILIES if any(map(callable, getattr(own, name)._support)) and hasattr(theirs, name)],
+)
+def test_ends_that_move_with_the_shapes(name: str) -> None:
+    """Compiled, a fused product may put an end beyond itself, where the formula of the density is NaN."""
+    family = getattr(own, name)
+    if not isinstance(family, Continuous) or "pdf" not in family.functions:
+        return
+    logpdf = wg.jit(family.logpdf)
+    for seed in range(many(10)):
+        shapes = _draw(name, seed)
+        for end in family.support(*shapes):
+            assert not np.isnan(logpdf(end, *shapes))

@@ -277,7 +277,11 @@ class _ContinuousByFormulas(_Stated, Continuous):
             low, high = self._ends(list(shapes))
             is_end = logical_or(equal(z, low), equal(z, high))
             # The formula at an end of the support may be infinite, and its derivative NaN.
-            at_end = -INFINITY if has_no_ends else stop_gradient(density(*map(stop_gradient, (z, *shapes))))
+            if has_no_ends:
+                at_end = -INFINITY
+            else:
+                at_end = stop_gradient(density(*map(stop_gradient, (z, *shapes))))
+                at_end = where(equal(at_end, at_end), at_end, -INFINITY)  # rounding may put it beyond itself
             return where(is_end, at_end, density(self._safe(is_end, z, list(shapes)), *shapes))
 
         self._rules["logpdf"] = logpdf
