@@ -161,7 +161,14 @@ def test_a_call_that_does_not_fit() -> None:
 
 
 @pytest.mark.parametrize(
-    "number", [lambda x: float(f"{x:.2f}"), lambda x: float(str(x)), lambda x: int(f"{x}")]
+    "number",
+    [
+        lambda x: float(f"{x:.2f}"),
+        lambda x: float(str(x)),
+        lambda x: int(f"{x}"),
+        lambda x: complex(f"{x}"),
+        lambda x: np.float64(f"{x}"),
+    ],
 )
 def test_a_number_that_is_read_from_a_text(number: Any) -> None:
     (note,) = notes_of(lambda: wg.jit(lambda x: 2 * number(x))(3))
@@ -169,3 +176,4 @@ def test_a_number_that_is_read_from_a_text(number: Any) -> None:
     assert "np.round(x, 2)" in note
     assert wg.grad(lambda x: x * float(f"{x:.2f}"))(1.234) == 1.23
     assert not notes_of(lambda: wg.jit(lambda x: x * float("Array"))(3.0))
+    assert not notes_of(lambda: wg.jit(lambda x: x * complex("Array"))(3.0))

@@ -23,7 +23,7 @@ _KEYWORD = r"got an unexpected keyword argument '(\w+)'"
 _MISFIT = r"(\w+|<lambda>)\(\) (?:missing \d+ required positional|takes .* (\d+) w(?:as|ere) given)"
 _CONTAINERS = r"'(list|tuple|dict)'|multiply sequence"
 #: A text that stands for a value of which only the type is known.
-_TEXT = r"(?:string to float|literal for int\(\).*): '?Array\("
+_TEXT = r"(?:string to float|literal for int\(\).*): (?:np\.str_\()?'?Array\("
 
 
 def note(problem: Exception, transform: str) -> None:
@@ -32,7 +32,7 @@ def note(problem: Exception, transform: str) -> None:
         return
     frames = frames_of(problem)
     users = next((n for n in reversed(range(len(frames))) if is_users(frames[n].f_code)), None)
-    text = _of_call(problem, frames) or _of_text(problem, transform)
+    text = _of_call(problem, frames) or _of_text(problem, transform, frames)
     if users is not None and not text:
         inner = [one for one in frames[users + 1 :] if installed_file(one.f_code.co_filename)]
         if not inner:
@@ -119,9 +119,15 @@ def _of_call(problem: Exception, frames: list[FrameType]) -> str:
     )
 
 
-def _of_text(problem: Exception, transform: str) -> str:
+def _of_text(problem: Exception, transform: str, frames: list[FrameType]) -> str:
     """Return the note of a number that a program reads from the text of a box."""
-    if not (isinstance(problem, ValueError) and re.search(_TEXT, str(problem))):
+    if not isinstance(problem, ValueError):
+        return ""
+    if str(problem) == "complex() arg is a malformed string":  # without the text
+        names = ast.walk(expression_of(frames[-1]) or ast.Pass()) if frames else ()
+        if not any(_holds_box(value_of(name, frames[-1])) for name in names if isinstance(name, ast.Name)):
+            return ""
+    elif not re.search(_TEXT, str(problem)):
         return ""
     return (
         f"{transform} knows the type of this value alone, which its text shows: leave float(f'{{x:.2f}}') out, "
