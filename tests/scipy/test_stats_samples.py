@@ -29,6 +29,9 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "zscore": (lambda m, a: (m.zscore(a, axis=1), m.zscore(a, axis=None, ddof=1)), A),
     "skew": (lambda m, a: (m.skew(a, axis=1), m.skew(a, axis=1, bias=False)), A),
     "kurtosis": (lambda m, a: (m.kurtosis(a, axis=1), m.kurtosis(a, 1, False, False)), A),
+    "circmean": (lambda m, a: (m.circmean(a, axis=1), m.circmean(a, 2.0, -1.0, nan_policy="omit")), A),
+    "circvar": (lambda m, a: (m.circvar(a), m.circvar(a, axis=0, keepdims=True)), A),
+    "circstd": (lambda m, a: (m.circstd(a, 360.0, axis=(0, 1)), m.circstd(a, 3, axis=1, normalize=True)), A),
     "describe": (lambda m, a: tuple(m.describe(a, axis=1))[1:], A),
     "entropy": (
         lambda m, a, b: (m.entropy(a, base=2), m.entropy(a, b, axis=1), m.entropy(a, axis=None)),
@@ -71,6 +74,22 @@ def test_forms_of_arguments() -> None:
     np.testing.assert_allclose(slope, np.zeros(3), atol=1e-15)
 
 
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("change", [lambda f: f, wg.jit])
+def test_angles_that_are_one(count: int, change: Any) -> None:
+    """The spread is 0 there, and it is not where SciPy's length of the mean vector rounds to 1."""
+    for function in (stats.circstd, stats.circvar):
+        value, slope = change(wg.value_and_grad(function))(np.full(count, 0.3))
+        np.testing.assert_allclose([value, *slope], 0.0, atol=1e-15)
+    near = 0.3 + 1e-10 * np.arange(count)
+    value, slope = change(wg.value_and_grad(stats.circstd))(near)
+    np.testing.assert_allclose(value, np.std(near), atol=1e-16)
+    np.testing.assert_allclose(slope, wg.grad(np.std)(near), atol=1e-5)
+    missing = np.array([0.3, np.nan, 0.7])
+    assert stats.circstd(missing, nan_policy="omit") == stats.circstd(missing[::2])
+    assert np.isnan(stats.circstd(missing))
+
+
 def test_errors_name_the_function() -> None:
     for call, text in (
         (lambda: stats.skew(A, nan_policy="omit"), r"scipy\.stats\.skew: nan_policy must be 'propagate'"),
@@ -78,6 +97,7 @@ def test_errors_name_the_function() -> None:
         (lambda: stats.pearsonr(A[0], B[0, :3]), "pearsonr: two or more pairs of samples are required"),
         (lambda: stats.pearsonr(A[0], B[0], method=1), "pearsonr: method must be None"),
         (lambda: stats.gmean(A, axis=2), "gmean"),
+        (lambda: stats.circvar(A, nan_policy="raise"), r"circvar: nan_policy must be 'propagate' or 'omit'"),
     ):
         with pytest.raises(WengertError, match=text):
             call()

@@ -47,6 +47,9 @@ from wengert.scipy.stats.multivariate import (
     wishart,
 )
 from wengert.scipy.stats.samples import (
+    circmean,
+    circstd,
+    circvar,
     describe,
     entropy,
     gmean,
@@ -62,11 +65,11 @@ from wengert.scipy.stats.samples import (
 from wengert.scipy.stats.truncated import truncnorm
 
 __all__ = [
-    "bernoulli", "beta", "binom", "cauchy", "chi2", "describe", "dirichlet", "entropy", "expon", "f", "gamma",
-    "gaussian_kde", "geom", "gmean", "gumbel_l", "gumbel_r", "halfnorm", "hmean", "invgamma", "kurtosis", "laplace",
-    "linregress", "logistic", "lognorm", "multinomial", "multivariate_normal", "multivariate_t", "nbinom", "norm",
-    "pareto", "pearsonr", "poisson", "rayleigh", "sem", "skew", "t", "truncnorm", "uniform", "variation",
-    "vonmises", "weibull_min", "wishart", "zscore",
+    "bernoulli", "beta", "binom", "cauchy", "chi2", "circmean", "circstd", "circvar", "describe", "dirichlet",
+    "entropy", "expon", "f", "gamma", "gaussian_kde", "geom", "gmean", "gumbel_l", "gumbel_r", "halfnorm",
+    "hmean", "invgamma", "kurtosis", "laplace", "linregress", "logistic", "lognorm", "multinomial",
+    "multivariate_normal", "multivariate_t", "nbinom", "norm", "pareto", "pearsonr", "poisson", "rayleigh",
+    "sem", "skew", "t", "truncnorm", "uniform", "variation", "vonmises", "weibull_min", "wishart", "zscore",
 ]  # fmt: skip
 __dir__ = __all__.copy
 _others = _others_of(__name__)

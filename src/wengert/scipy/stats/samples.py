@@ -1,4 +1,4 @@
-"""Statistics of samples: means, moments, standard scores and Pearson's correlation."""
+"""Statistics of samples: means, moments, standard scores, Pearson's correlation, and those of angles."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from wengert.engine.core.shapes import axis_index, shape_of
 from wengert.engine.ir.types import show
 from wengert.engine.ops.arithmetic import absolute, maximum, minimum
 from wengert.engine.ops.comparison import equal, where
-from wengert.engine.ops.exponential import exp, log, sqrt
+from wengert.engine.ops.exponential import exp, log, log1p, sqrt
+from wengert.engine.ops.special.error_and_gamma import root
 from wengert.engine.ops.special.scipy_ufuncs import BY_NAME
 from wengert.numpy.registry import rank_of, strong
 from wengert.scipy.registry import floats, signatures
@@ -38,6 +39,8 @@ _scipys = signatures(
         kurtosis(a, axis=0, fisher=True, bias=True, nan_policy="propagate", *, keepdims=False)
         entropy(pk, qk=None, base=None, axis=0, *, nan_policy="propagate", keepdims=False)
         describe(a, axis=0, ddof=1, bias=True, nan_policy="propagate")
+        circmean circvar(samples, high=2 * np.pi, low=0, axis=None, nan_policy="propagate", *, keepdims=False)
+        circstd(samples, high=2 * np.pi, low=0, axis=None, nan_policy="propagate", *, normalize=False, keepdims=False)
     """,
 )
 
@@ -328,3 +331,66 @@ def linregress(x: Any, y: Any, alternative: str = "two-sided") -> LinregressResu
     result = LinregressResult(slope, _average(y) - slope * centre, r, pvalue, error)
     result.intercept_stderr = error * sqrt(square + centre * centre)
     return result
+
+
+# -- angles ----------------------------------------------------------------------------------------------
+
+
+class _Angles:
+    """Angles in radians from samples of a period, and their means along an axis."""
+
+    def __init__(self, operation: str, samples: Any, period: Any, axis: Any, nan_policy: str) -> None:
+        if nan_policy not in ("propagate", "omit"):
+            requirement = "nan_policy must be 'propagate' or 'omit'"
+            raise UnsupportedError(message(f"scipy.stats.{operation}", requirement, repr(nan_policy)))
+        self._mean, self._axis = np.nanmean if nan_policy == "omit" else _average, axis
+        self._turn = period / (2 * math.pi)
+        self._angles = floats(samples) / self._turn
+
+    def direction(self, keepdims: bool) -> Any:
+        """Return the direction of the mean vector."""
+        sine, cosine = (self._mean(f(self._angles), self._axis, keepdims=keepdims) for f in (np.sin, np.cos))
+        return np.arctan2(sine, cosine)
+
+    def variance(self, keepdims: bool) -> Any:
+        """Return 1 less the length of the mean vector, by the deviations from its direction: nothing cancels."""
+        half = np.sin(0.5 * (self._angles - self.direction(True)))
+        return self._mean(2.0 * (half * half), self._axis, keepdims=keepdims)
+
+
+@_scipys
+def circmean(samples: Any, high: Any, low: Any, axis: Any, nan_policy: Any, keepdims: Any) -> Any:
+    """Return the direction of the mean vector of angles, between ``low`` and ``high``.
+
+    Example:
+        >>> print(f"{circmean([0.1, 6.2]):.4f}")
+        0.0084
+    """
+    angles = _Angles("circmean", samples, high - low, axis, nan_policy)
+    return (angles.direction(keepdims) * (high - low) / (2 * math.pi) - low) % (high - low) + low
+
+
+@_scipys
+def circvar(samples: Any, high: Any, low: Any, axis: Any, nan_policy: Any, keepdims: Any) -> Any:
+    """Return 1 less the length of the mean vector of angles.
+
+    Example:
+        >>> print(f"{circvar([0.1, 0.3]):.6f}")
+        0.004996
+    """
+    return _Angles("circvar", samples, high - low, axis, nan_policy).variance(keepdims)
+
+
+@_scipys
+def circstd(
+    samples: Any, high: Any, low: Any, axis: Any, nan_policy: Any, normalize: Any, keepdims: Any
+) -> Any:
+    """Return ``sqrt(-2 ln R)`` for the length R of the mean vector of angles; its derivative is 0 where that is 0.
+
+    Example:
+        >>> print(f"{circstd([0.1, 0.3]):.6f}")
+        0.100084
+    """
+    variance = _Angles("circstd", samples, high - low, axis, nan_policy).variance(keepdims)
+    spread = root(-2.0 * log1p(-variance))
+    return spread if normalize else spread * ((high - low) / (2 * math.pi))
