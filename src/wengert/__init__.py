@@ -32,7 +32,7 @@ with _loading_modules():
     from wengert.engine.transforms.forward_mode import jvp, linearize
     from wengert.engine.transforms.jacobians import gnvp, hessian, hessp, hvp, jacfwd, jacobian, jacrev
     from wengert.engine.transforms.reverse_mode import grad, value_and_grad, vjp
-    from wengert.engine.transforms.substitution import STAGING_LOADERS as _STAGING_LOADERS
+    from wengert.engine.transforms.rewriting_run import STAGING_LOADERS as _STAGING_LOADERS
     from wengert.engine.transforms.variables import Dual, Variable, no_grad
     from wengert.engine.transforms.variables import constant as Constant  # noqa: N812 (the papers' name)
 

@@ -79,7 +79,11 @@ class Generator:
             return self._pick(*simple)
         left, right = self._test(counters, depth + 1), self._test(counters, depth + 1)
         return self._pick(
-            f"({left} and {right})", f"({left} or {right})", f"(not {left})", f"(k < 6 and x[k % 7] > {one})"
+            f"({left} and {right})",
+            f"({left} or {right})",
+            f"(not {left})",
+            f"(k < 6 and x[k % 7] > {one})",
+            f"(bool({left}) is {self._pick('True', 'not False', 'False', 'not True')})",
         )
 
     def _line(self, level: int, text: str) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 import wengert as wg
 from tests.engine.transforms.guard_programs import module_of
+from wengert.engine.core.errors import ConcreteError
 
 POINTS, STEP = (0.4, np.float64(0.4), np.array([0.4, 0.7])), 1e-6
 
@@ -63,3 +64,50 @@ def test_many_guards_choose_the_branch_of_numpys_values() -> None:
     for seed in range(1000, 2000):
         for number, x in enumerate(POINTS):
             check(seed, x, seed % 10 == number)
+
+
+def doubled(x: Any, flag: Any) -> Any:
+    return 2 * x if flag is True else x
+
+
+def matched(x: Any, flag: Any) -> Any:
+    match flag:
+        case True:
+            return x
+        case False:
+            return -x
+
+
+def mixed(x: Any, n: int) -> Any:
+    s: Any = 0.0
+    if n > 1:
+        s = x[0]
+    return x[1] if (s > 0.5) is True else x[0]
+
+
+@pytest.mark.parametrize("flag", [True, False])
+def test_flags_that_are_arguments_are_compared_by_is(flag: bool) -> None:
+    """In a trace a flag is a box, which is neither True nor False."""
+    x = np.array([1.0, -2.0])
+    for function in (
+        doubled,
+        lambda x, on: 2 * matched(x, on),
+        lambda x, on: np.sum(doubled(x, on["v"])) * x,
+    ):
+        given = {"v": flag} if function.__code__.co_consts[-1:] == ("v",) else flag
+        np.testing.assert_array_equal(wg.jit(function)(x, given), function(x, given))
+    batched = wg.vmap(doubled, in_axes=(0, None))
+    np.testing.assert_array_equal(wg.jit(batched)(x, flag), doubled(x, flag))
+    slope = wg.jit(wg.grad(lambda x, on: np.sum(doubled(x, on))))
+    np.testing.assert_array_equal(slope(x, flag), [1.0 + flag] * 2)
+
+
+def test_a_comparison_by_is_that_cannot_be_followed_is_refused() -> None:
+    scope: dict[str, Any] = {}
+    exec("def f(x, flag):\n    return 2 * x if flag is True else x", scope)
+    with pytest.raises(ConcreteError, match="is: only a run knows the truth value"):
+        wg.jit(scope["f"])(1.0, True)
+    assert wg.jit(scope["f"], static_argnums=1)(1.0, True) == 2.0
+    assert wg.grad(scope["f"])(1.0, True) == 2.0
+    with pytest.raises(wg.errors.WengertError, match="NumPy's truth values are other objects"):
+        wg.jit(mixed)(np.ones(2), 2)

@@ -92,8 +92,107 @@ def no_case_fits(x, n):
     return r + 1
 
 
+def values_in_a_tuple(x, n):
+    match (n > 2, x[0]):
+        case (True, v):
+            return v * 2
+        case (False, w):
+            return w * 3
+
+
+def values_in_sequences_in_a_loop(x, n):
+    r = 0.0
+    for part in (("add", x[0]), ("mul", x[1]), ("flip", n > 0), ("less",)):
+        match part:
+            case ("add" | "plus", v):
+                r = r + v
+            case ("mul", v) if n > 3:
+                r = r * v + 1
+            case ("mul", v):
+                r = r - v
+            case ("flip", True):
+                r = -r
+            case ("less",):
+                r = r - 0.5
+            case _:
+                r = r * 10
+    return r
+
+
+def names_stay_where_values_differ(x, n):
+    y = 7.0
+    match (n, x[1]):
+        case (0, y):
+            r = y
+        case {"z": 1}:
+            r = 3.0
+        case _:
+            r = y * 2
+    return r * x[0]
+
+
+class Point:
+    __match_args__ = ("u", "v")
+
+    def __init__(self, u, v):
+        self.u, self.v = u, v
+
+
+def attributes(x, n):
+    match Point(n > 2, x[0]):
+        case Point(True, v):
+            return v
+        case Point(u=False, v=w):
+            return w * 5
+
+
+def values_in_a_dictionary(x, n):
+    match {"k": n > 2, "v": x, "q": 3}:
+        case {"k": True, "v": v, **rest}:
+            return v[0] + rest["q"]
+        case {"k": False, "v": [first, *_]}:
+            return first * x[1]
+    return 0.0
+
+
+def nested_parts(x, n):
+    match [n > 2, [x[0], (1, x[1])]]:
+        case [True, [u, (1 | 2, w)]] if u > 0:
+            return u * w
+        case [_, [u, (1, w)]] as whole:
+            return u - w + len(whole)
+
+
+def one_truth(x, n):
+    match n > 2:
+        case True:
+            return x[0]
+        case False:
+            return 2 * x[1]
+    return 3 * x[2]
+
+
+def truths_by_is(x, n):
+    large = n > 2
+    if large is True:
+        r = x[0]
+    elif large is False:
+        r = 2 * x[1]
+    else:
+        r = 3 * x[2]
+    return r if (n < 5) is not False else -r
+
+
 PROGRAMS = [
     guarded_cases,
+    values_in_a_tuple,
+    values_in_sequences_in_a_loop,
+    names_stay_where_values_differ,
+    attributes,
+    values_in_a_dictionary,
+    nested_parts,
+    one_truth,
+    truths_by_is,
     state_machine,
     returning_cases,
     capture_and_dotted_value,

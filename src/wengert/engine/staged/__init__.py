@@ -32,7 +32,7 @@ from wengert.engine.staged.sources import staged_code
 from wengert.engine.staged.subscripts import Target, item
 from wengert.engine.transforms.builtin_names import BUILTINS
 from wengert.engine.transforms.divided import INTERVALS
-from wengert.engine.transforms.substitution import STAGING, Staging
+from wengert.engine.transforms.rewriting_run import STAGING, Staging
 
 _CALLED = {
     "and": both,

@@ -15,6 +15,7 @@ from wengert.engine.control.recording import Recorded, Recorder
 from wengert.engine.control.subgraphs import convert_outputs, may_raise
 from wengert.engine.control.values import zeros
 from wengert.engine.core import tree
+from wengert.engine.core.dtypes import BOOL
 from wengert.engine.core.shapes import shape_of, size
 from wengert.engine.ir.types import TensorType, promote, show, type_of
 from wengert.engine.ops.cells import kind_of
@@ -362,12 +363,28 @@ def certain(value: Any) -> Any:
     return value
 
 
+def _is_truth(value: Any) -> bool:
+    """Return whether a value is True or False of Python's, each of which is one object; refuse NumPy's.
+
+    A number that is Python's on one path and NumPy's on another counts as NumPy's.
+    """
+    if isinstance(value, Box) and value.type == TensorType(BOOL, ()):
+        hint = "write if x, or bool(x) is True"
+        raise refusal("is", "NumPy's truth values are other objects than True and False", "x is True", hint)
+    return isinstance(value, bool) or (isinstance(value, Box) and value.type == TensorType(BOOL, (), True))
+
+
 def same(one: Any, other: Any) -> Any:
     """Return the value of ``one is other``."""
     one, other = settled(one), settled(other)
     found = next((value for value in (one, other) if type(value) is Maybe), None)
     if found is None:
-        return one is other
+        one, other = (one, other) if isinstance(one, Box) else (other, one)
+        if not (
+            isinstance(one, Box) and isinstance(other, bool | Box) and _is_truth(one) and _is_truth(other)
+        ):
+            return one is other
+        return one == other if isinstance(other, Box) else one if other else opposite(one)
     if one is not None and other is not None:
         raise refused("is")
     return opposite(found.some)

@@ -1,7 +1,8 @@
 """Questions about the type of a value that no box can answer: ``type(x) is np.ndarray``, ``hasattr(x, "__len__")``.
 
 `isinstance`, `np.isscalar` and ``case float():`` ask a box for its class. `type` and `hasattr` ask Python alone, so a
-function that asks them needs substitutes from the beginning.
+function that asks them needs substitutes from the beginning. So does ``x > 1 is True``, where only a run knows: Python
+compares objects, and a box is none of the two that it stands for.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import collections.abc
 import dis
 import functools
 import itertools
+import threading
 import weakref
 from collections.abc import Callable, Iterable
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType, SimpleNamespace
@@ -17,8 +19,10 @@ from typing import Any, cast
 
 import numpy as np
 
+from wengert.engine.boxes import RUNNING
 from wengert.engine.core.by_identity import ByIdentity
 from wengert.engine.core.copied_files import is_copied_class, is_copied_file
+from wengert.engine.core.errors import ConcreteError, message
 from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.transforms.originals import HOLDERS
 from wengert.engine.transforms.shared_containers import CONTAINERS, LOOKED_AT
@@ -42,6 +46,8 @@ class _Facts(NamedTuple):
     """Whether it has a copy in a second run."""
     asks: bool
     """Whether it asks for the type or an attribute of what may be a box."""
+    compares: bool
+    """Whether it compares an object with True or False by ``is``, as a pattern ``case True`` does."""
     names: tuple[str, ...]
     """The global variables and attributes that it names."""
 
@@ -55,6 +61,11 @@ def asks_for_types(*roots: Any) -> bool:
         >>> asks_for_types(abs)
         False
     """
+    return _reach(lambda function: _facts.of(function.__code__).asks, roots)
+
+
+def _reach(holds: Callable[[FunctionType], bool], roots: Iterable[Any]) -> bool:
+    """Return whether a question holds for one of the user's functions that objects reach."""
     waiting = [*roots]
     seen: set[int] = set()
     while waiting and len(seen) < _MOST:
@@ -63,7 +74,7 @@ def asks_for_types(*roots: Any) -> bool:
         if parts is None or id(value) in seen:
             continue
         seen.add(id(value))
-        if parts is _of_function and _facts.of(value.__code__).asks:
+        if parts is _of_function and holds(value):
             return True
         waiting += [part for part in parts(value) if type(part) not in _DATA]
     return False
@@ -86,7 +97,7 @@ def _parts_of(kind: type[Any]) -> _Parts | None:
 
 def _of_function(function: FunctionType) -> Iterable[Any]:
     """Return what a function names: global variables, attributes of modules, its closure and its defaults."""
-    is_copied, _, names = _facts.of(function.__code__)
+    is_copied, *_, names = _facts.of(function.__code__)
     if not is_copied:
         return getattr(function, "registry", {}).values()  # of `functools.singledispatch`
     values: list[Any] = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
@@ -149,7 +160,7 @@ _rules: weakref.WeakKeyDictionary[type[Any], _Parts | None] = weakref.WeakKeyDic
 
 
 def _facts_of(code: CodeType) -> _Facts:
-    return _read(code) if is_copied_file(code.co_filename) else _Facts(False, False, ())
+    return _read(code) if is_copied_file(code.co_filename) else _Facts(False, False, False, ())
 
 
 #: By identity, because Python hashes code by all of its instructions.
@@ -166,9 +177,9 @@ def _read(code: CodeType) -> _Facts:
         or (not _ABSTRACT.isdisjoint(names) and ("isinstance" in names or "issubclass" in names))
         or any(facts.asks for facts in inner)
     )
-    return _Facts(
-        True, asks, tuple(dict.fromkeys([*names, *(name for facts in inner for name in facts.names)]))
-    )
+    compares = _compares_truths(code) or any(facts.compares for facts in inner)
+    reached = tuple(dict.fromkeys([*names, *(name for facts in inner for name in facts.names)]))
+    return _Facts(True, asks, compares, reached)
 
 
 def _asks_type(code: CodeType) -> bool:
@@ -178,3 +189,64 @@ def _asks_type(code: CodeType) -> bool:
         step.argval == "type" and step.opname.startswith("LOAD") and after.argval not in ("self", "cls")
         for step, after in itertools.pairwise(steps)
     )
+
+
+def _compares_truths(code: CodeType) -> bool:
+    """Return whether code has ``x is True`` or the like."""
+    if True not in code.co_consts and False not in code.co_consts:
+        return False
+    steps = [step for step in dis.get_instructions(code) if step.opname != "CACHE"]
+    return any(
+        after.opname == "IS_OP" and (step.argval is True or step.argval is False)
+        for step, after in itertools.pairwise(steps)
+    )
+
+
+class _Truths(threading.local):
+    made = 0
+    """How many truth values of Python's this thread has made that only a run knows."""
+    before = 0
+    """How many before the outermost trace that is open."""
+
+
+_truths = _Truths()
+
+
+def note_truth() -> None:
+    """Note that a trace on types alone makes a truth value of Python's."""
+    _truths.made += 1
+
+
+class ComparingTruths:
+    """Runs a function that must not compare a truth value that only a run knows by ``is``, but in rewritten branches.
+
+    Args:
+        function: the user's.
+        is_staged: whether the branches of a function that it reaches are rewritten.
+
+    Raises:
+        ConcreteError: it may have done so; then the run may have raised any exception, too.
+    """
+
+    __slots__ = ("_before", "_function", "_is_staged")
+
+    def __init__(self, function: Any, is_staged: Callable[[FunctionType], bool]) -> None:
+        self._function, self._is_staged = function, is_staged
+
+    def __enter__(self) -> None:
+        if not RUNNING.traced:
+            _truths.before = _truths.made
+        self._before = _truths.before
+
+    def __exit__(self, kind: Any, problem: BaseException | None, traceback: Any) -> None:
+        is_judged = problem is None or (
+            isinstance(problem, Exception) and not isinstance(problem, ConcreteError)
+        )
+        if is_judged and _truths.made != self._before and _reach(self._may_err, [self._function]):
+            hint = "write if x, or x == True"
+            found = ConcreteError(message("is", "only a run knows the truth value", "x is True", hint))
+            found.is_traced = True
+            raise found from problem
+
+    def _may_err(self, function: FunctionType) -> bool:
+        return _facts.of(function.__code__).compares and not self._is_staged(function)

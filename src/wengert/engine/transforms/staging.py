@@ -31,6 +31,7 @@ from wengert.engine.ops.comparison import require_valid
 from wengert.engine.ops.reduction import reduce_all
 from wengert.engine.primitive import REGISTRY, Primitive
 from wengert.engine.transforms import turns
+from wengert.engine.transforms.guards import note_truth
 
 
 class _State(threading.local):
@@ -105,6 +106,8 @@ class GraphTrace(Trace):
         if not several and isinstance(primitive.lowering, Elementwise):
             _check_integers(primitive.name, primitive.lowering, atoms, inferred)
         outputs = self.append(primitive, atoms, inferred if several else (inferred,), params)
+        if not several and inferred.weak and inferred.dtype == BOOL:
+            note_truth()
         boxes = tuple(map(self.box, outputs))
         return boxes if several else boxes[0]
 
@@ -147,6 +150,8 @@ class GraphTrace(Trace):
         """Add an input to the graph and return its box."""
         var = Var(type_)
         self.inputs.append(var)
+        if type_.weak and type_.dtype == BOOL:
+            note_truth()
         return self.box(var)
 
     def atom(self, value: Any) -> Atom:

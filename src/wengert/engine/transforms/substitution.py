@@ -46,7 +46,6 @@ from wengert.engine.core import tree
 from wengert.engine.core.copied_files import is_copied_class, is_copied_file
 from wengert.engine.core.dtypes import NUMPY_VALUE
 from wengert.engine.core.errors import ConcreteError, StagingError, UncountedError, is_users, users_call
-from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.raised import is_raised_in, note_staged
 from wengert.engine.ops.elementwise import UFUNCS
 from wengert.engine.ops.special.scipy_ufuncs import of_scipy
@@ -55,10 +54,11 @@ from wengert.engine.transforms.array_methods import calling_methods, method
 from wengert.engine.transforms.builtin_names import BUILTINS, LOSSES, has_attribute, is_of_loss
 from wengert.engine.transforms.class_copies import COPIERS, alias_copy, class_copy, is_copied, object_copy
 from wengert.engine.transforms.copied_globals import GLOBALS, Globals, scope_of
-from wengert.engine.transforms.guards import asks_for_types
+from wengert.engine.transforms.guards import ComparingTruths, asks_for_types
 from wengert.engine.transforms.math_functions import of_math
 from wengert.engine.transforms.module_copies import MATHEMATICS, CopiedModule, copied_module
 from wengert.engine.transforms.originals import FUNCTIONS, HOLDERS, Runs, contents
+from wengert.engine.transforms.rewriting_run import STAGING, STAGING_LOADERS
 from wengert.engine.transforms.shared_containers import CONTAINERS, LOOKED_AT, SharedNamespace, View, shared
 from wengert.engine.transforms.turns import ManyTurns
 from wengert.engine.transforms.twins import TWINS, in_python
@@ -89,23 +89,6 @@ _NAMESPACE = ".array_api_compat."
 # -- runs ------------------------------------------------------------------------------------------------
 
 
-class Staging(NamedTuple):
-    """A third run, with copies whose control flow may become part of a traced program."""
-
-    code: Callable[[CodeType, dict[str, Any]], CodeType | None]
-    """Returns the code of a copy, given the user's and its globals."""
-    scope: Callable[[bool], contextlib.AbstractContextManager[None]]
-    """Surrounds the call of the user's function, given whether loops of a known number of turns alone are staged."""
-    checked: Callable[[Any], Any]
-    """Returns its result, which depends on that no exception is raised."""
-
-
-#: The third run: `wengert.engine.staged` enters it.
-STAGING: list[Staging] = []
-#: Functions that load `wengert.engine.staged`.
-STAGING_LOADERS: list[Callable[[], Any]] = []
-
-
 class _Mode(threading.local):
     staged = False
     """Whether copies have rewritten control flow."""
@@ -134,9 +117,15 @@ def attempt(function: Callable[..., Any], run: Callable[[], ResultT], traces: bo
         traces: whether the run traces the function on types alone.
     """
     for again in runs(function, traces=traces):
-        with again:
+        with again, ComparingTruths(function, functools.partial(_is_rewritten, function)):
             return run()
     raise AssertionError
+
+
+def _is_rewritten(root: Any, function: FunctionType) -> bool:
+    """Return whether a function that another one reaches has rewritten control flow in this run."""
+    is_staged = _mode.staged or code_of(root) in _STAGED[True]
+    return is_staged and STAGING[0].code(function.__code__, function.__globals__) is not None
 
 
 def runs(function: Callable[..., Any], loss: Exception | None = None, traces: bool = False) -> Iterator[_Run]:
