@@ -400,6 +400,8 @@ class _Running(threading.local):
     """The number of open traces whose boxes stand for types alone."""
     hides_text = False
     """Whether the text of a value that only a run knows raises an error."""
+    texts = 0
+    """How often one was made that may do more than show the value."""
     recorder: Trace | None = None
     complaint: WengertError | None = None
     """The last error of a box that was asked for its number."""

@@ -9,7 +9,9 @@ import numpy as np
 from wengert.engine.array.array import without_text
 from wengert.engine.boxes import RUNNING, Box, class_of, concrete
 from wengert.engine.core.dtypes import dtype_of, is_complex
+from wengert.engine.core.errors import user_frame
 from wengert.engine.core.shapes import shape_of, size
+from wengert.engine.core.showing import is_shown
 from wengert.engine.ir.types import is_weak
 from wengert.numpy.registry import axes_of, implements
 
@@ -108,6 +110,9 @@ def _prints(function: Any) -> None:
         value = concrete(a)
         if value is None and RUNNING.hides_text:
             raise without_text(a)
+        if value is None:
+            frame = user_frame()
+            RUNNING.texts += frame is not None and not is_shown(frame)
         return repr(a) if value is None else function(np.asarray(value), *arguments, **options)
 
 

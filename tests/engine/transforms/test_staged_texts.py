@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.errors import ConcreteError, StagingError
+from wengert.errors import ConcreteError, StagingError, WengertError
 
 _X = np.array([0.3, 1.2, 0.7, 2.5, 0.4, 0.9])
 _weights = {0: 5.0, 1: 2.0, 2: 0.5, 3: 1.5, 4: 3.0, 5: 7.0}
@@ -248,3 +248,32 @@ def _caught_texts(x: Any) -> Any:
 def test_a_refusal_that_a_handler_catches_is_raised(program: Callable[[Any], Any]) -> None:
     with pytest.raises(StagingError):
         wg.jit(program)(_X)
+
+
+@pytest.mark.parametrize("use", [name for name in _USES if "key" not in name and "dict" not in name])
+@pytest.mark.parametrize("transform", [wg.jit, lambda f: lambda i: wg.vmap(f)(np.array([i]))[0], wg.trace])
+def test_a_text_is_refused_where_nothing_else_asks_for_the_number(use: str, transform: Any) -> None:
+    """The first run of a program finds a text that does not show the number, and would take another branch."""
+    with pytest.raises(WengertError):
+        transform(lambda i: _USES[use](i) * 1.0)(3)
+
+
+def test_values_are_shown_once(capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) -> None:
+    logger, arguments = logging.getLogger("shown"), (np.ones(2),)
+
+    def program(x: Any) -> Any:
+        print(x[0])
+        print(
+            f"all of {x}",
+        )
+        logger.warning(f"logged {x}")
+        assert x.ndim == 1, f"{x}"
+        if x.ndim > 1:
+            raise ValueError(f"{x}")
+        return np.sum(x)
+
+    wg.jit(program)(*arguments)
+    assert capsys.readouterr().out == "Array(f64[], jit)\nall of Array(f64[2], jit)\n"
+    assert [record.getMessage() for record in caplog.records if record.name == "shown"] == [
+        "logged Array(f64[2], jit)"
+    ]

@@ -57,6 +57,7 @@ from wengert.engine.core.errors import (
     user_frame,
 )
 from wengert.engine.core.shapes import shape_of, size
+from wengert.engine.core.showing import is_shown
 from wengert.engine.ir.types import show
 from wengert.engine.memory import lay_like, lies_in, memory_of
 from wengert.engine.ops.comparison import where
@@ -247,8 +248,10 @@ class Array(Conversions):
 
     def _text(self, caller: FrameType) -> str:
         value = concrete(self)
-        if value is None and RUNNING.hides_text and not _writes_message(caller):
-            raise without_text(self)
+        if value is None and not _writes_message(caller):
+            if RUNNING.hides_text:
+                raise without_text(self)
+            RUNNING.texts += not is_shown(caller)
         inside = str(self.type) if value is None else f"{value}, {self.type}"
         return f"Array({inside}, {self.owner.name})"  # `shows_box` finds this form
 

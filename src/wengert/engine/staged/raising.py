@@ -25,6 +25,7 @@ from wengert.engine.core.errors import (
     user_frame,
 )
 from wengert.engine.core.raised import enter
+from wengert.engine.core.showing import writes
 from wengert.engine.ops.comparison import equal, not_equal, require_valid, where
 from wengert.engine.staged.contents import Content
 from wengert.engine.staged.exchanged import refusal
@@ -32,7 +33,7 @@ from wengert.engine.staged.frozen import Frozen
 from wengert.engine.staged.nullable import is_nullable
 from wengert.engine.staged.numbers import check_behind, is_narrow
 from wengert.engine.staged.regions import FLOW
-from wengert.engine.staged.texts import texts, writes
+from wengert.engine.staged.texts import texts
 from wengert.engine.transforms.arguments import is_number
 from wengert.engine.transforms.builtin_names import LOSSES
 from wengert.engine.transforms.staging import FINISHING, GraphTrace, all_hold

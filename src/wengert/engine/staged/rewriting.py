@@ -12,13 +12,13 @@ import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
+from wengert.engine.core.showing import WRITING
 from wengert.engine.staged.exits import RETURNED, VALUE, Exits
 from wengert.engine.staged.liveness import Branching, Liveness
 from wengert.engine.staged.matching import Matching
 from wengert.engine.staged.names import COMPREHENSIONS, Flow, bound, declared, kept, parameters
 from wengert.engine.staged.nones import Nones
 from wengert.engine.staged.places import placed
-from wengert.engine.staged.texts import WRITING
 
 #: The parameter by which a lambda of rewritten source is known.
 LAZY = "__wengert_lazy__"

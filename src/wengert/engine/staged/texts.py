@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import builtins
 from typing import Any
 
 from wengert.engine.boxes import RUNNING
-
-#: Names of functions that write a text for the user.
-WRITING = {"print", "debug", "info", "warning", "error", "exception", "critical", "log"}
 
 
 class texts:  # noqa: N801 (it is used as a function)
@@ -26,11 +22,6 @@ class texts:  # noqa: N801 (it is used as a function)
 
     def __exit__(self, *problem: object) -> None:
         RUNNING.hides_text = self._before
-
-
-def writes(function: Any) -> bool:
-    """Return whether a function writes its arguments for the user, and nothing else can come of them."""
-    return function is builtins.print or getattr(function, "__module__", None) == "logging"
 
 
 def text_of(value: Any) -> str:

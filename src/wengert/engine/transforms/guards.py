@@ -217,36 +217,45 @@ def note_truth() -> None:
     _truths.made += 1
 
 
-class ComparingTruths:
-    """Runs a function that must not compare a truth value that only a run knows by ``is``, but in rewritten branches.
+class Judged:
+    """Runs a function that must not ask a value that only a run knows past its box, but with rewritten branches.
+
+    It may compare a truth value by ``is``, or make a text, on which more may depend than what a reader sees.
 
     Args:
         function: the user's.
-        is_staged: whether the branches of a function that it reaches are rewritten.
+        traces: whether it is traced on types alone.
+        is_staged: whether the branches of a function that it reaches are rewritten, or those of the run.
 
     Raises:
         ConcreteError: it may have done so; then the run may have raised any exception, too.
     """
 
-    __slots__ = ("_before", "_function", "_is_staged")
+    __slots__ = ("_before", "_function", "_is_staged", "_texts", "_traces")
 
-    def __init__(self, function: Any, is_staged: Callable[[FunctionType], bool]) -> None:
-        self._function, self._is_staged = function, is_staged
+    def __init__(self, function: Any, traces: bool, is_staged: Callable[..., bool]) -> None:
+        self._function, self._traces, self._is_staged = function, traces, is_staged
 
     def __enter__(self) -> None:
         if not RUNNING.traced:
             _truths.before = _truths.made
-        self._before = _truths.before
+        self._before, self._texts = _truths.before, RUNNING.texts
 
     def __exit__(self, kind: Any, problem: BaseException | None, traceback: Any) -> None:
-        is_judged = problem is None or (
-            isinstance(problem, Exception) and not isinstance(problem, ConcreteError)
-        )
-        if is_judged and _truths.made != self._before and _reach(self._may_err, [self._function]):
+        if problem is not None and (not isinstance(problem, Exception) or isinstance(problem, ConcreteError)):
+            return
+        if RUNNING.texts != self._texts and not self._is_staged():
+            text = message(
+                "str", "only a run knows the value", "a text of it", "write print(x) to show a value"
+            )
+        elif _truths.made != self._before and _reach(self._may_err, [self._function]):
             hint = "write if x, or x == True"
-            found = ConcreteError(message("is", "only a run knows the truth value", "x is True", hint))
-            found.is_traced = True
-            raise found from problem
+            text = message("is", "only a run knows the truth value", "x is True", hint)
+        else:
+            return
+        found = ConcreteError(text)
+        found.is_traced = self._traces or RUNNING.traced > 0
+        raise found from problem
 
     def _may_err(self, function: FunctionType) -> bool:
         return _facts.of(function.__code__).compares and not self._is_staged(function)

@@ -54,7 +54,7 @@ from wengert.engine.transforms.array_methods import calling_methods, method
 from wengert.engine.transforms.builtin_names import BUILTINS, LOSSES, has_attribute, is_of_loss
 from wengert.engine.transforms.class_copies import COPIERS, alias_copy, class_copy, is_copied, object_copy
 from wengert.engine.transforms.copied_globals import GLOBALS, Globals, scope_of
-from wengert.engine.transforms.guards import ComparingTruths, asks_for_types
+from wengert.engine.transforms.guards import Judged, asks_for_types
 from wengert.engine.transforms.math_functions import of_math
 from wengert.engine.transforms.module_copies import MATHEMATICS, CopiedModule, copied_module
 from wengert.engine.transforms.originals import FUNCTIONS, HOLDERS, Runs, contents
@@ -117,15 +117,17 @@ def attempt(function: Callable[..., Any], run: Callable[[], ResultT], traces: bo
         traces: whether the run traces the function on types alone.
     """
     for again in runs(function, traces=traces):
-        with again, ComparingTruths(function, functools.partial(_is_rewritten, function)):
+        with again, Judged(function, traces, functools.partial(_is_rewritten, function, traces)):
             return run()
     raise AssertionError
 
 
-def _is_rewritten(root: Any, function: FunctionType) -> bool:
-    """Return whether a function that another one reaches has rewritten control flow in this run."""
-    is_staged = _mode.staged or code_of(root) in _STAGED[True]
-    return is_staged and STAGING[0].code(function.__code__, function.__globals__) is not None
+def _is_rewritten(root: Any, traces: bool, function: FunctionType | None = None) -> bool:
+    """Return whether a run of a function has rewritten control flow, in a function that it reaches as well."""
+    is_staged = _mode.staged or code_of(root) in _STAGED[traces or RUNNING.traced > 0]
+    if function is None or not is_staged:
+        return is_staged
+    return STAGING[0].code(function.__code__, function.__globals__) is not None
 
 
 def runs(function: Callable[..., Any], loss: Exception | None = None, traces: bool = False) -> Iterator[_Run]:
