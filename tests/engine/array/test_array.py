@@ -412,3 +412,20 @@ def test_elements_as_numpy_takes_them() -> None:
     x = np.arange(6.0).reshape(2, 3) + 0.5
     for run in (on_tape, in_batch, in_graph):
         assert_same(run(function, x), function(x))
+
+
+@pytest.mark.parametrize("sequence", [[2.0], (2.0, 1.0)])
+def test_an_integer_that_only_a_run_knows_repeats_no_list(sequence: Any) -> None:
+    """Python repeats a list by a number of NumPy's, too; only an array multiplies its elements."""
+    counts = np.array([2, 3])
+    assert len(sequence * counts[0]) == 2 * len(sequence)
+    for function in (lambda n: np.sum(sequence * n), lambda n: np.sum(n * sequence)):
+        for call in (
+            wg.vmap(function),
+            wg.jit(lambda n, f=function: f(n[0])),
+            wg.jit(lambda n, f=function: f(n.sum())),
+        ):
+            with pytest.raises(ConcreteError, match=f"needed to repeat a {type(sequence).__name__}"):
+                call(counts)
+    doubled = wg.jit(lambda n: np.sum(np.array(sequence) * n[0]))
+    assert doubled(counts) == 2 * sum(sequence)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from wengert.engine.array.sparse import is_sparse, refused, star
-from wengert.engine.boxes import DIVISIONS, Box, Unsized, boxed, snapshot
+from wengert.engine.boxes import DIVISIONS, Box, Unsized, boxed, class_of, snapshot
 from wengert.engine.core.dtypes import SEQUENCE, dtype_of, is_inexact
 from wengert.engine.core.errors import RETURNED, ConcreteError, DtypeError, ShapeError, is_users, message
 from wengert.engine.core.shapes import shape_of
@@ -114,7 +114,11 @@ def _product() -> tuple[Any, Any]:
 
 def _factor(box: Operators, factor: Any) -> Any:
     """Return the other factor of a product, or raise an error where Python would repeat a list."""
-    if isinstance(factor, SEQUENCE) and box.weak and box.dtype.kind in "iu":
+    if (
+        isinstance(factor, SEQUENCE)
+        and box.dtype.kind in "iu"
+        and issubclass(class_of(box), int | np.integer)
+    ):
         requirement = f"a concrete number is needed to repeat a {type(factor).__name__}"
         hint = "name it in static_argnums of wg.jit, or multiply wengert.numpy.array of it"
         raise ConcreteError(message("multiply", requirement, show(box.type), hint))
