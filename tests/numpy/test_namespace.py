@@ -18,7 +18,7 @@ import wengert.numpy.fft
 from wengert.compiler.jit import jit
 from wengert.engine.array.array import FUNCTIONS
 from wengert.engine.boxes import CONSTANT, concrete
-from wengert.engine.core.errors import UnsupportedError, WengertError
+from wengert.engine.core.errors import ConcreteError, UnsupportedError, WengertError
 from wengert.engine.ops.elementwise import UFUNCS
 from wengert.engine.transforms.batching import vmap
 from wengert.engine.transforms.reverse_mode import grad
@@ -126,7 +126,7 @@ def test_a_box_names_its_namespace() -> None:
     assert grad(lambda x: generic(x + np.zeros(3)))(1.2) == pytest.approx(3 * np.pi * np.cos(1.2))
 
 
-def test_questions_about_boxes() -> None:
+def test_questions_about_boxes(capsys: pytest.CaptureFixture[str]) -> None:
     assert np.shape(BOX) == (2, 2)
     assert np.ndim(BOX) == 2
     assert np.size(BOX) == 4
@@ -144,9 +144,16 @@ def test_questions_about_boxes() -> None:
     assert np.array_str(BOX) == np.array_str(concrete(BOX))
     assert np.array2string(BOX, precision=1) == np.array2string(concrete(BOX), precision=1)
     assert "1." in np.array_repr(BOX)
-    shown: list[str] = []
-    vmap(lambda x: shown.append(np.array_str(x)) or x)(np.ones((2, 3)))
-    assert shown == ["Array(f64[3], vmap)"]
+
+    def shown(x: Any) -> Any:
+        print(np.array_str(x))
+        return x
+
+    vmap(shown)(np.ones((2, 3)))
+    assert capsys.readouterr().out == "Array(f64[3], vmap)\n"
+    assert grad(lambda x: x * np.min_scalar_type(x).itemsize)(3.0) == 2.0
+    with pytest.raises(ConcreteError, match="min_scalar_type: the value of a number must be known"):
+        jit(lambda n: np.min_scalar_type(n).itemsize * 1.0)(3)
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ import numpy as np
 from wengert.engine.array.array import without_text
 from wengert.engine.boxes import RUNNING, Box, class_of, concrete
 from wengert.engine.core.dtypes import dtype_of, is_complex
-from wengert.engine.core.errors import user_frame
+from wengert.engine.core.errors import ConcreteError, message, user_frame
 from wengert.engine.core.shapes import shape_of, size
 from wengert.engine.core.showing import is_shown
-from wengert.engine.ir.types import is_weak
+from wengert.engine.ir.types import is_weak, show
 from wengert.numpy.registry import axes_of, implements
 
 implements(np.shape)(lambda a: shape_of(a))
@@ -80,7 +80,16 @@ def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
     return np.can_cast(dtype_of(from_) if isinstance(from_, Box) else from_, to, casting)
 
 
-implements(np.min_scalar_type)(lambda a, /: dtype_of(a))
+@implements(np.min_scalar_type)
+def min_scalar_type(a: Any, /) -> Any:
+    """The type of a number depends on its value, which must be known."""
+    value = concrete(a)
+    if shape_of(a):
+        return dtype_of(a)
+    if value is None:
+        hint = "ask for x.dtype"
+        raise ConcreteError(message("min_scalar_type", "the value of a number must be known", show(a), hint))
+    return np.min_scalar_type(value)
 
 
 @implements(np.common_type)

@@ -11,7 +11,7 @@ import pytest
 
 import wengert as wg
 from tests.engine.transforms.guard_programs import module_of
-from wengert.engine.core.errors import ConcreteError
+from wengert.engine.core.errors import ConcreteError, StagingError
 
 POINTS, STEP = (0.4, np.float64(0.4), np.array([0.4, 0.7])), 1e-6
 
@@ -111,3 +111,23 @@ def test_a_comparison_by_is_that_cannot_be_followed_is_refused() -> None:
     assert wg.grad(scope["f"])(1.0, True) == 2.0
     with pytest.raises(wg.errors.WengertError, match="NumPy's truth values are other objects"):
         wg.jit(mixed)(np.ones(2), 2)
+
+
+def safe(x: Any) -> Any:
+    try:
+        with np.errstate(divide="raise"):
+            return 1 / x
+    except FloatingPointError:
+        return 7.0
+
+
+def test_errors_of_floats_are_refused_where_no_program_raises_them() -> None:
+    assert safe(np.float64(0.0)) == 7.0
+    for transform in (wg.jit, wg.trace, lambda f: wg.jit(wg.grad(f))):
+        with pytest.raises(
+            StagingError, match="errstate: a program raises no FloatingPointError; got divide"
+        ):
+            transform(safe)(np.float64(0.0))
+    assert wg.grad(safe)(np.float64(2.0)) == -0.25
+    with np.errstate(all="raise"):
+        assert wg.jit(lambda x: 1 / x)(2.0) == 0.5

@@ -68,6 +68,11 @@ def equations_written() -> int:
 FINISHING: list[Callable[[Any], None]] = []
 
 
+def _float_errors_raise() -> bool:
+    """Return whether NumPy raises `FloatingPointError`, for which a program may ask by ``np.errstate``."""
+    return "raise" in np.geterr().values()
+
+
 class GraphTrace(Trace):
     """Staging: boxes hold variables of the graph under construction.
 
@@ -91,6 +96,7 @@ class GraphTrace(Trace):
         """Truth values that must hold, or the program raises the exception that a text stands for."""
         self.calls: list[tuple[Any, str]] = []
         """The same for calls whose results depend on them; a program may read none of these results."""
+        self._raises, self._location = _float_errors_raise(), ""
         self._provisional: set[Var] = set()
         self._lifted: dict[int, tuple[Any, Var]] = {}
         self._known: dict[int, tuple[Any, Var]] = {}
@@ -122,6 +128,9 @@ class GraphTrace(Trace):
         outputs = tuple(map(Var, types))
         _state.written += 1
         location = f"adjoint of {_state.origin}" if _state.origin else self.location()
+        if location != self._location:
+            self._check_float_errors(primitive.name)
+            self._location = location
         if RUNNING.traced and not _state.origin:
             turns.note(primitive.name, location, self, max(self.level, _state.provisional_level))
         self.equations.append(Equation(primitive.name, operands, outputs, params, location))
@@ -129,6 +138,12 @@ class GraphTrace(Trace):
         if self.level < _state.provisional_level:
             self._provisional.update(outputs)
         return outputs
+
+    def _check_float_errors(self, operation: str) -> None:
+        """Refuse operations for whose errors a new line asks."""
+        if not self._raises and _float_errors_raise():
+            hint = "test the operands with if, or call the function outside of wg.jit"
+            raise StagingError(message("errstate", "a program raises no FloatingPointError", operation, hint))
 
     def constant(self, array: Any) -> Any:
         """Return a box of the trace that stands for an array."""
