@@ -386,7 +386,10 @@ def clip_by_norm(limit: float) -> Transform:
 
         def clipped(u: Any) -> Any:
             # The derivative of limit / norm underflows where that of a component of the unit vector does not.
-            return np.where(over, cast(limit * (cast(u, dtype=FLOAT64) / divisor), dtype=dtype_of(u)), u)
+            chosen: Any = np.where(
+                over, cast(limit * (cast(u, dtype=FLOAT64) / divisor), dtype=dtype_of(u)), u
+            )
+            return chosen
 
         return map_tree(clipped, direction)
 
