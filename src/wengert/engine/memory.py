@@ -189,7 +189,8 @@ def alike(memories: Sequence[Any], shape: Shape, dtype: Dtype, /, **params: Any)
 
 def joined(memories: Sequence[Any], shape: Shape, dtype: Dtype, /, *, axis: int) -> Any:
     """Return the memory of a concatenation."""
-    return np.concatenate(memories, axis, dtype=dtype, casting="unsafe")
+    with np.errstate(all="ignore"):  # what lies in a memory, which a cast may warn of
+        return np.concatenate(memories, axis, dtype=dtype, casting="unsafe")
 
 
 def outside(lead: Any, core: Any, dtype: Dtype = BOOL) -> Any:

@@ -271,18 +271,17 @@ def hyp2f1_order(a: Array, b: Array, c: Array, x: Array, *, position: int) -> Ar
 
 @_by_elements
 def zeta_order(s: Array, q: Array) -> Array:
-    """Return the derivative of ``sum_k (k + q)^-s`` by s, for s > 1, by the Euler-Maclaurin formula."""
+    """Return the derivative of ``sum_k (k + q)^-s`` by s, for s > -1 continued, by the Euler-Maclaurin formula."""
     count = 16
     steps = np.arange(count)[:, None] + q
     total = -np.sum(np.log(steps) * steps**-s, axis=0)
     n, log = count + q, np.log(count + q)
     total += -(n ** (1 - s)) * (log / (s - 1) + 1 / (s - 1) ** 2) - 0.5 * log * n**-s
-    rising, slope = s, 1 / s  # (s)_(2m-1), and the derivative of its logarithm
+    rising, slope = s, np.ones_like(s)  # (s)_(2m-1), and its derivative
     for m, bernoulli in enumerate(
         (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510), 1
     ):
-        factor = bernoulli / math.factorial(2 * m) * rising * n ** (1 - s - 2 * m)
-        total += factor * (slope - log)
-        rising = rising * (s + 2 * m - 1) * (s + 2 * m)
-        slope = slope + 1 / (s + 2 * m - 1) + 1 / (s + 2 * m)
-    return _where((s > 1) & (q > 0), total, np.nan)
+        total += bernoulli / math.factorial(2 * m) * n ** (1 - s - 2 * m) * (slope - rising * log)
+        pair = (s + 2 * m - 1) * (s + 2 * m)
+        slope, rising = slope * pair + rising * (2 * s + 4 * m - 1), rising * pair
+    return _where((s > -1) & (s != 1) & (q > 0), total, np.nan)

@@ -44,6 +44,7 @@ from wengert.engine.ops.special import (
     orders,
     quantiles,
     scipy_functions,
+    table,
 )
 
 __all__ = [
@@ -52,5 +53,5 @@ __all__ = [
     "error_and_gamma",
     "exponential", "gammas", "incomplete", "indexing", "integers", "inverse_error", "ldl", "lu", "matrix_functions",
     "orders", "pivoting", "quantiles", "random", "reduction", "routines", "scipy_functions", "shape",
-    "sparse_solution", "transforms", "triangular", "trigonometric",
+    "sparse_solution", "table", "transforms", "triangular", "trigonometric",
 ]  # fmt: skip

@@ -74,6 +74,18 @@ def _boxcox(x: Any, power: Any) -> Any:
     return _transformed(x, power, log(x), raised(x, power * 1.0) - 1.0)
 
 
+def boxcox_slope(x: Any, power: Any) -> Any:
+    """Return the derivative of ``(x^l - 1) / l`` in l for x > 0, near 0 by a series."""
+    logarithm = log(x)
+    exponent = power * logarithm
+    is_small = less(square(exponent), 0.25)
+    small, large = where(is_small, exponent, 0.0), where(is_small, 1.0, exponent)
+    series: Any = 0.0
+    for k in range(14, -1, -1):
+        series = series * small + 1 / (math.factorial(k) * (k + 2))
+    return square(logarithm) * where(is_small, series, (exp(large) * (large - 1.0) + 1.0) / square(large))
+
+
 @_named("boxcox1p")
 def _boxcox1p(x: Any, power: Any) -> Any:
     logarithm = log1p(x)

@@ -95,7 +95,7 @@ def _delta(phi: Any, m: Any) -> Any:
     return sqrt(1.0 - m * sin(phi) ** 2)
 
 
-def _complement_slope(out: Any, p: Any) -> Any:
+def complement_slope(out: Any, p: Any) -> Any:
     """Return the derivative of K(1 - p), also for a small p."""
     is_small = less(p, 0.5)
     q = where(is_small, p, 0.25)
@@ -119,7 +119,7 @@ stated(
     domain=_ON,
 )
 _doc = "the complete elliptic integral of the first kind K(1 - p)"
-stated("ellipkm1", _complement_slope, doc=_doc, domain=(0.1, 1.8), singular=[(0.0,)])
+stated("ellipkm1", complement_slope, doc=_doc, domain=(0.1, 1.8), singular=[(0.0,)])
 
 
 def _jacobi(part: int, by_u: Any, by_amplitude: Any, more: Any = None) -> Any:

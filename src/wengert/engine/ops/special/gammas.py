@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -155,54 +155,90 @@ stdtr = stated(
 # -- distribution functions ------------------------------------------------------------------------------
 
 
-def _parameters(name: str, slope: Callable[..., Any], inverse: str, doc: str, domain: Any) -> None:
-    """State a distribution function, its complement and the inverse of one, by the density in the last operand."""
-    unknown = (None,) * (len(domain) - 1)
-    inverted = (*domain[:-1], (0.1, 0.9))
-    stated(name, *unknown, lambda out, *x: slope(*x), doc=doc, domain=domain)
-    stated(f"{name}c", *unknown, lambda out, *x: -slope(*x), doc=f"1 - {name}", domain=domain)
-    if inverse:
-        sign = -1.0 if inverse == f"{name}c" else 1.0
+#: The partial derivatives of distribution functions by their operands; None where a count has none.
+DISTRIBUTIONS: dict[str, tuple[Callable[..., Any] | None, ...]] = {}
 
-        def partial(out: Any, *x: Any) -> Any:
-            return sign / slope(*x[:-1], out)
 
-        doc = f"the inverse of {inverse} in the last operand"
-        stated(f"{name}i", *unknown, partial, doc=doc, domain=inverted)
+def _parameters(name: str, partials: Sequence[Any], inverse: str, doc: str, domain: Any) -> None:
+    """State a distribution function, its complement and the inverse of one in the last operand, by partials."""
+    DISTRIBUTIONS[name] = tuple(partials)
+    sign, slope = -1.0 if inverse == f"{name}c" else 1.0, partials[-1]
+
+    def state(name: str, make: Callable[[Any], Any], last: Any, doc: str, domain: Any) -> None:
+        stated(name, *(p and make(p) for p in partials[:-1]), last, doc=doc, domain=domain)
+
+    def plain(p: Any) -> Any:
+        return lambda out, *x: p(*x)
+
+    def negated(p: Any) -> Any:
+        return lambda out, *x: -p(*x)
+
+    def inverted(p: Any) -> Any:
+        return lambda out, *x: -p(*x[:-1], out) / slope(*x[:-1], out)
+
+    state(name, plain, plain(slope), doc, domain)
+    state(f"{name}c", negated, negated(slope), f"1 - {name}", domain)
+    by_probability = lambda out, *x: sign / slope(*x[:-1], out)  # noqa: E731
+    doc = f"the inverse of {inverse} in the last operand"
+    state(f"{name}i", inverted, by_probability, doc, (*domain[:-1], (0.1, 0.9)))
+
+
+def _f_parts(a: Any, b: Any, x: Any) -> tuple[Any, Any, Any]:
+    """Return the density of the incomplete beta function behind F, its variable, and ``1 / (b + a x)^2``."""
+    whole = b + a * x
+    share, complement = a * x / whole, b / whole
+    return beta_slope_of(0.5 * a, 0.5 * b, share, complement), share, 1.0 / square(whole)
+
+
+def _f_by(order: tuple[int, int], sign: float) -> Callable[..., Any]:
+    def partial(a: Any, b: Any, x: Any) -> Any:
+        density, share, scale = _f_parts(a, b, x)
+        moved = sign * density * (a if order[1] else b) * x * scale
+        return 0.5 * betainc_slope(0.5 * a, 0.5 * b, share, order=order) + moved
+
+    return partial
 
 
 def _density_of_f(a: Any, b: Any, x: Any) -> Any:
-    """Return the density of the F distribution with a and b degrees of freedom."""
-    share, complement = a * x / (b + a * x), b / (b + a * x)
-    return beta_slope_of(0.5 * a, 0.5 * b, share, complement) * a * b / square(b + a * x)
+    density, _, scale = _f_parts(a, b, x)
+    return density * a * b * scale
 
 
 _WHOLE = (1, 3)
 _parameters(
     "chdtr",
-    lambda v, x: 0.5 * incomplete_slope(0.5 * v, 0.5 * x),
+    (
+        lambda v, x: 0.5 * gammainc_slope(0.5 * v, 0.5 * x, order=1),
+        lambda v, x: 0.5 * incomplete_slope(0.5 * v, 0.5 * x),
+    ),
     "chdtrc",
     "the distribution function of chi squared",
-    (_WHOLE, (0.5, 3.0)),
+    ((0.5, 3.0), (0.5, 3.0)),
 )
-_parameters("fdtr", _density_of_f, "fdtr", "the distribution function of F", (_WHOLE, _WHOLE, (0.5, 3.0)))
+_parameters(
+    "fdtr",
+    (_f_by((1, 0), 1.0), _f_by((0, 1), -1.0), _density_of_f),
+    "fdtr",
+    "the distribution function of F",
+    ((0.5, 3.0),) * 3,
+)
 _parameters(
     "pdtr",
-    lambda k, m: -incomplete_slope(floor(k) + 1.0, m),
+    (None, lambda k, m: -incomplete_slope(floor(k) + 1.0, m)),
     "pdtr",
     "the distribution function of Poisson's distribution",
     (_WHOLE, (0.5, 3.0)),
 )
 _parameters(
     "bdtr",
-    lambda k, n, p: -_beta_slope(floor(k) + 1.0, n - floor(k), p),
+    (None, None, lambda k, n, p: -_beta_slope(floor(k) + 1.0, n - floor(k), p)),
     "bdtr",
     "the distribution function of the binomial distribution",
     ((1, 3), (4, 6), (0.1, 0.9)),
 )
 _parameters(
     "nbdtr",
-    lambda k, n, p: _beta_slope(n, floor(k) + 1.0, p),
+    (None, None, lambda k, n, p: _beta_slope(n, floor(k) + 1.0, p)),
     "nbdtr",
     "the distribution function of the negative binomial distribution",
     (_WHOLE, _WHOLE, (0.1, 0.9)),

@@ -365,7 +365,7 @@ def _sign_of_gamma(x: Any) -> Any:
     return 1.0 - 2.0 * (below - 2.0 * floor(0.5 * below))
 
 
-def _struve_term(v: Any, x: Any) -> Any:
+def struve_term(v: Any, x: Any) -> Any:
     """Return ``(x/2)^v / gamma(v + 3/2)``."""
     return raised(0.5 * x, 1.0 * v) * exp(-lgamma(v + 1.5)) * _sign_of_gamma(v + 1.5)
 
@@ -373,7 +373,7 @@ def _struve_term(v: Any, x: Any) -> Any:
 def _struve_slope(v: Any, x: Any) -> Any:
     """Return ``(H_(v-1) - H_(v+1) + t) / 2``; of v = 0 ``t - H_1``, as H_-1 has slopes that cancel those of t at 0."""
     is_zero = equal(v, 0)
-    term, above = _struve_term(v, x) / _ROOT_PI, struve(v + 1, x)
+    term, above = struve_term(v, x) / _ROOT_PI, struve(v + 1, x)
     order = where(is_zero, 1, v)
     below = struve(order - 1, x)
     return where(is_zero, 2 / math.pi - above, 0.5 * (below - above + term))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,17 @@ from wengert.engine.primitive import Draw, Explicit, Partials, Point, Primitive,
 BY_NAME: dict[str, Callable[..., Any]] = {}
 #: The functions for operands of which one is complex.
 COMPLEX: dict[str, Callable[..., Any]] = {}
+
+
+@dataclass(frozen=True)
+class OfTypes:
+    """A function that takes operands of their own dtypes, which may be whole orders, as a primitive does."""
+
+    call: Callable[..., Any]
+
+    def __call__(self, *operands: Any) -> Any:
+        """Call the function."""
+        return self.call(*operands)
 
 
 def scipys(name: str) -> Any:
@@ -64,7 +76,7 @@ def _of_floats(ufunc: np.ufunc, function: Callable[..., Any], *operands: Any) ->
     """
     if not _takes_complex(ufunc):
         check_real(ufunc.__name__, *operands)
-    if isinstance(function, Primitive):
+    if isinstance(function, (Primitive, OfTypes)):
         return function(*operands)
     dtype, _ = promote(*map(type_of, operands))
     dtype = dtype if is_inexact(dtype) else FLOAT64
@@ -109,7 +121,7 @@ def stated(
     def evaluate(*operands: Any) -> Any:
         dtype = rule(*map(type_of, operands)).dtype
         with np.errstate(all="ignore"):
-            result = (by or scipys(theirs))(*map(_double, operands))
+            result = (by or scipys(theirs))(*map(double, operands))
         result = result if part is None else result[part]
         return np.asarray(result, dtype)[()]
 
@@ -135,7 +147,7 @@ def stated(
     return operation
 
 
-def _double(x: Any) -> Any:
+def double(x: Any) -> Any:
     """Return an operand as SciPy takes it: an integer order, or a double."""
     array = np.asarray(x)
     return array.astype(_taken(array.dtype))
@@ -146,7 +158,7 @@ def _taken(dtype: Dtype) -> Dtype:
     return INT64 if dtype.kind in "biu" and dtype != UINT64 else FLOAT64
 
 
-def _signed(x: Any) -> Any:
+def signed(x: Any) -> Any:
     """Return an operand of which an expression takes no sum that wraps around, and no root in half precision."""
     return cast(x, dtype=_taken(dtype)) if (dtype := dtype_of(x)).kind in "iub" else x
 
@@ -166,7 +178,7 @@ def _derivative(name: str, partials: Sequence[Any], singular: Sequence[Point], k
                 hint = "pass wg.stop_gradient of it, or choose other argnums"
                 raise UnsupportedError(message(f"scipy.special.{name}", requirement, show(*primals), hint))
             with np.errstate(all="ignore"):
-                term = multiply_no_nan(moved, partial(out, *map(_signed, primals)))
+                term = multiply_no_nan(moved, partial(out, *map(signed, primals)))
             total = term if total is None else total + term
         return total
 
