@@ -18,6 +18,7 @@ from wengert.optimize.equations import root, root_scalar
 from wengert.optimize.fitting import curve_fit, least_squares
 from wengert.optimize.low_level import low_level_callable
 from wengert.optimize.minimizing import minimize
+from wengert.optimize.older import enter as _enter_older
 from wengert.optimize.problems import Problem, problem
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "minimize", "newton_cg", "problem", "root", "root_scalar",
 ]  # fmt: skip
 __dir__ = __all__.copy
+_enter_older()
 
 
 if not TYPE_CHECKING:  # type checkers report such names themselves

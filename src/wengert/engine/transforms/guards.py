@@ -2,7 +2,8 @@
 
 `isinstance`, `np.isscalar` and ``case float():`` ask a box for its class. `type` and `hasattr` ask Python alone, so a
 function that asks them needs substitutes from the beginning. So does ``x > 1 is True``, where only a run knows: Python
-compares objects, and a box is none of the two that it stands for.
+compares objects, and a box is none of the two that it stands for. So does a call of a search of SciPy's: it compares
+numbers, and its end may be a number without a derivative.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import collections.abc
 import dis
 import functools
 import itertools
+import os
 import threading
 import weakref
 from collections.abc import Callable, Iterable
@@ -31,6 +33,9 @@ from wengert.engine.transforms.shared_containers import CONTAINERS, LOOKED_AT
 _ATTRIBUTES = {name for kind in (np.ndarray, float) for name in dir(kind)} - set(dir(object))
 #: Abstract classes that look for methods.
 _ABSTRACT = {name for name in dir(collections.abc) if name[:1] != "_"}
+#: Folders of SciPy's, and those of its functions that search.
+_SCIPY = f"{os.sep}scipy{os.sep}"
+_SEARCHES = tuple(f"{_SCIPY}{part}{os.sep}" for part in ("optimize", "integrate"))
 #: The number of objects, of those that a function reaches, that are looked at.
 _MOST = 512
 #: Types of values that hold no functions.
@@ -160,7 +165,16 @@ _rules: weakref.WeakKeyDictionary[type[Any], _Parts | None] = weakref.WeakKeyDic
 
 
 def _facts_of(code: CodeType) -> _Facts:
-    return _read(code) if is_copied_file(code.co_filename) else _Facts(False, False, False, ())
+    return _read(code) if is_copied_file(code.co_filename) else _Facts(False, _searches(code), False, ())
+
+
+def _searches(code: CodeType) -> bool:
+    """Return whether code of SciPy's searches until a number is exact enough, or names the module of such functions."""
+    if any(part in code.co_filename for part in _SEARCHES):
+        return True
+    inner = (inside for inside in code.co_consts if isinstance(inside, CodeType))
+    is_scipys = _SCIPY in code.co_filename
+    return is_scipys and ("optimize" in code.co_names or any(map(_searches, inner)))
 
 
 #: By identity, because Python hashes code by all of its instructions.

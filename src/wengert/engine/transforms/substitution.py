@@ -539,7 +539,9 @@ def _function(function: FunctionType) -> Any:
         return function if function in FUNCTIONS else _again(function)
     if function.__code__ is DISPATCHED.__code__:
         return _dispatcher(function)
-    return _copy_of(function) if is_copied_file(function.__code__.co_filename) else _of_library(function)
+    file, package = function.__code__.co_filename, (function.__module__ or "").partition(".")[0]
+    is_copied = is_copied_file(file) and not (file == "<string>" and package in _LIBRARIES)  # of SciPy's exec
+    return _copy_of(function) if is_copied else _of_library(function)
 
 
 def _dispatcher(function: Any) -> Any:

@@ -210,7 +210,7 @@ def _spheroidal(kind: str, part: str, sign: float) -> tuple[Partials, Partials]:
         square = c * c * x * x
         if part == "ang1":
             return (2.0 * x * slope - (own - turned * square - m * m / weight) * w) / weight
-        return (-2.0 * x * slope + (own - square - sign * m * m / (x * x - sign)) * w) / (x * x - sign)
+        return (-2.0 * x * slope + (own - square + sign * m * m / (x * x - sign)) * w) / (x * x - sign)
 
     return _solution(f"{kind}_{part}", 4, curvature)
 
@@ -379,6 +379,9 @@ _INVERSES: dict[str, tuple[str, int]] = {
 }
 
 
+_COUNTS = {"poisson", "binomial", "negative binomial"}
+
+
 def _of_operands(partial: Partial | None) -> Partial | None:
     return None if partial is None else lambda y, *x: partial(*x)
 
@@ -395,7 +398,9 @@ def _inverted(distribution: str, place: int) -> Partials:
 
         def slope(y: Any, *x: Any) -> Any:
             x = (*x[:place], y, *x[place + 1 :])
-            return 1.0 / density(*x) if position == place else -by(*x) / density(*x)
+            value = 1.0 / density(*x) if position == place else -by(*x) / density(*x)
+            # below the probability of 0 the number k that a distribution counts stays 0
+            return where(equal(y, 0), 0.0, value) if distribution in _COUNTS and not place else value
 
         return slope
 
