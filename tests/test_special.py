@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+import wengert as wg
 from wengert import special
 from wengert.engine.boxes import CONSTANT
 from wengert.engine.core.errors import ArgumentError
@@ -228,3 +229,23 @@ def test_boxes_may_stand_in_lists() -> None:
 def test_polygamma_takes_orders_from_zero() -> None:
     with pytest.raises(ArgumentError, match="polygamma: the order must not be negative"):
         special.polygamma(-1, 1.0)
+
+
+@pytest.mark.parametrize(("a", "b"), [(0.0, 0.0), (0.5, 0.5), (1.5, -0.3), (-0.5, 0.5), (-0.9, 3.0)])
+def test_rules_of_gauss(a: float, b: float) -> None:
+    """Also where SciPy takes another formula: for equal parameters, and for those whose sum is 0."""
+    for n in (1, 2, 7):
+        found = wg.vjp(lambda a, b, n=n: scipy_special.roots_jacobi(n, a, b, True), a, b)[0]
+        for ours, theirs in zip(found, scipy_special.roots_jacobi(n, a, b, True), strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-15)
+    for program in (
+        lambda a: scipy_special.roots_jacobi(4, a, b),
+        lambda b: scipy_special.roots_jacobi(4, a, b),
+        lambda a: scipy_special.roots_genlaguerre(4, a),
+        lambda a: scipy_special.roots_gegenbauer(4, 1.0 + a),
+    ):
+        wg.check_grads(program, (0.3 + a,), order=2, rtol=1e-4)
+        total = lambda x, program=program: np.sum(np.sin(np.stack(program(x))))  # noqa: E731
+        assert wg.jit(wg.grad(total))(a + 0.3) == pytest.approx(wg.grad(total)(a + 0.3), rel=1e-9)
+    with pytest.raises(wg.errors.ArgumentError, match="roots_jacobi: n must be"):
+        wg.special.roots_jacobi(0, a, b)

@@ -209,6 +209,49 @@ def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, *, diff_n: int = 0) -> Any:
     return scale * np.sin(theta) ** k * polynomial * (np.cos(m * phi) + 1j * np.sin(m * phi))
 
 
+@substitutes("scipy.special._gen_roots_and_weights")
+def gauss_rule(
+    n: int, mu0: Any, an_func: Any, bn_func: Any, f: Any, df: Any, symmetrize: bool, mu: bool
+) -> Any:
+    """Return nodes and weights of Gauss's rule, by eigenvectors of a tridiagonal matrix (Golub and Welsch, 1969)."""
+    k = np.arange(n, dtype=float)
+    beside = bn_func(k[1:])
+    nodes, vectors = np.linalg.eigh(np.diag(an_func(k) + 0.0 * k) + np.diag(beside, -1) + np.diag(beside, 1))
+    weights = mu0 * vectors[0] ** 2
+    if symmetrize:
+        nodes, weights = 0.5 * (nodes - nodes[::-1]), 0.5 * (weights + weights[::-1])
+    return (nodes, weights, mu0) if mu else (nodes, weights)
+
+
+@substitutes("scipy.special.roots_jacobi")
+def roots_jacobi(n: int, alpha: Any, beta: Any, mu: bool = False) -> Any:
+    """Return nodes and weights of Gauss and Jacobi's rule, by one formula for all parameters above -1.
+
+    Raises:
+        ArgumentError: ``n`` is no positive whole number.
+
+    Example:
+        >>> roots_jacobi(2, 0.0, 0.0)[0].round(6)
+        array([-0.57735,  0.57735])
+    """
+    if n != int(n) or n < 1:
+        raise ArgumentError(message("roots_jacobi", "n must be a positive whole number", str(n)))
+    a, b = floating(operand(alpha)), floating(operand(beta))
+    total = a + b
+
+    def diagonal(k: Any) -> Any:
+        whole = 2.0 * np.maximum(k, 1.0) + total
+        return where(equal(k, 0.0), (b - a) / (2.0 + total), (b - a) * total / (whole * (whole + 2.0)))
+
+    def beside(k: Any) -> Any:
+        whole, later = 2.0 * k + total, np.maximum(k, 2.0)
+        factor = where(equal(k, 1.0), 1.0, later * (later + total) / (2.0 * later + total - 1.0))
+        return 2.0 / whole * np.sqrt((k + a) * (k + b) / (whole + 1.0) * factor)
+
+    mu0 = exp((total + 1.0) * float(np.log(2.0)) + BY_NAME["betaln"](a + 1.0, b + 1.0))
+    return gauss_rule(int(n), mu0, diagonal, beside, None, None, False, mu)
+
+
 def logit(p: Any) -> Any:
     """Return ``ln(p / (1 - p))``, the inverse of `expit`; infinite at 0 and 1.
 

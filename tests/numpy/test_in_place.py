@@ -239,7 +239,7 @@ def test_writes_need_what_numpy_needs() -> None:
     with pytest.raises(ShapeError, match="fill_diagonal"):
         np.fill_diagonal(box, 1.0)
     with pytest.raises(ConcreteError, match=r"np\.place"):
-        vmap(lambda x: np.place(x, x > 0, [1.0]))(A)
+        vmap(lambda x: np.place(x, x > 0, [1.0, 2.0]))(A)
 
 
 LARGEST = {"uint8": 200, "int32": 2**31 - 1, "bool": True, "float32": 2**24 - 1}

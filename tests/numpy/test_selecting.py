@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import wengert as wg
+from tests.draws import many
 from wengert.engine.boxes import CONSTANT
 from wengert.engine.core.errors import ConcreteError, WengertError
 from wengert.engine.transforms.batching import vmap
@@ -194,3 +196,29 @@ def test_compress_needs_a_condition_of_one_axis(agrees: Any, condition: Any, axi
 def test_a_bound_has_one_name(agrees: Any, names: Any) -> None:
     bounds: Any = dict.fromkeys(names, 0.5)
     agrees(lambda x: np.clip(x, **bounds), A)
+
+
+@pytest.mark.parametrize("seed", range(many(6)))
+@pytest.mark.parametrize("shape", [(5,), (2, 3), ()])
+def test_extract_and_place_by_masks_that_only_a_run_knows(seed: int, shape: tuple[int, ...]) -> None:
+    """As SciPy's piecewise functions do: masks of truth values or whole numbers, made twice, in all modes."""
+    x = np.random.default_rng(seed).normal(size=shape)
+
+    def program(x):
+        y = np.zeros_like(x)
+        inside = np.abs(x) < 0.5
+        np.place(y, inside, 2.5)
+        outside = (1 - inside) & (x > 0)
+        np.place(y, outside, np.sin(np.extract(outside, x)) / np.extract(outside, x))
+        return np.sum(y * y + x)
+
+    inside, outside = np.abs(x) < 0.5, x >= 0.5
+    expected = np.sum(np.where(inside, 6.25, np.where(outside, (np.sin(x) / x) ** 2, 0.0)) + x)
+    quotient = np.sin(x) / x
+    slopes = 1.0 + np.where(outside, 2 * quotient * (np.cos(x) - quotient) / x, 0.0)
+    for function in (wg.grad(program), wg.jit(wg.grad(program)), wg.grad(wg.jit(program))):
+        np.testing.assert_allclose(function(x), slopes, rtol=1e-12)
+    with np.errstate(all="ignore"):
+        batched = wg.vmap(wg.value_and_grad(program))(np.stack([x, -x]))
+    np.testing.assert_allclose(batched[0][0], expected, rtol=1e-12)
+    np.testing.assert_allclose(batched[1][0], slopes, rtol=1e-12)

@@ -35,6 +35,19 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "solveh_banded upper": (lambda m, a, b: m.solveh_banded(a, b), HALF[::-1].copy(), B[:, 0]),
     "cho_solve_banded": (lambda m, c, b: m.cho_solve_banded((c, True), b), FACTOR, B),
     "cho_solve_banded upper": (lambda m, c, b: m.cho_solve_banded((c, False), b), FACTOR[::-1].copy(), B),
+    "eigvals_banded": (lambda m, a: m.eigvals_banded(a, lower=True), HALF),
+    "eigvals_banded upper": (
+        lambda m, a: m.eigvals_banded(
+            a * (1 + 0.3j * (np.arange(3) < 2)[:, None]), select="i", select_range=(1, 3)
+        ),
+        HALF[::-1].copy(),
+    ),
+    "eig_banded": (lambda m, a: abs(m.eig_banded(a, lower=True)[1]) ** 2, HALF),
+    "eigh_tridiagonal": (lambda m, d, e: abs(m.eigh_tridiagonal(d, e)[1]), B[:, 0], B[:4, 1]),
+    "eigvalsh_tridiagonal": (lambda m, d, e: m.eigvalsh_tridiagonal(d, e), B[:, 0], B[:4, 1]),
+    "rq": (lambda m, a: m.rq(a), TALL[:3]),
+    "rq economic": (lambda m, a: m.rq(a, mode="economic"), WIDE),
+    "rq tall": (lambda m, a: m.rq(a, mode="economic"), TALL),
     "ldl": (lambda m, a: m.ldl(a)[:2], TALL @ TALL.T - np.eye(4)),
     "ldl upper": (lambda m, a: m.ldl(a, lower=False)[:2], np.kron(np.eye(2), [[0.1, 3], [3, 0.2]]) + 0.1),
     "qr pivoting": (lambda m, a: m.qr(a, mode="economic", pivoting=True)[:2], TALL),
@@ -243,3 +256,8 @@ def test_errors_name_the_operation(name: str) -> None:
     call, text = ERRORS[name]
     with pytest.raises(WengertError, match=text):
         call()
+
+
+def test_eigenvalues_in_an_interval_are_refused() -> None:
+    with pytest.raises(WengertError, match="eig_banded: eigenvalues are selected by place"):
+        linalg.eigvals_banded(HALF, select="v", select_range=(0, 1))

@@ -9,6 +9,7 @@ import numpy as np
 from wengert.engine.array import indexing
 from wengert.engine.array.array import UFUNC_METHODS, Array, operand
 from wengert.engine.array.ufunc_calls import fitting
+from wengert.engine.boxes import concrete
 from wengert.engine.core.dtypes import dtype_of, is_inexact
 from wengert.engine.core.errors import ShapeError, message
 from wengert.engine.core.shapes import shape_of, size
@@ -61,6 +62,10 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 @implements(np.place)
 def place(arr: Any, mask: Any, vals: Any) -> None:
     target = target_of("np.place", arr)
+    if concrete(mask) is None and size(shape_of(operand(vals))) == 1:
+        values = reshape(_castable("np.place", vals, target, "safe"), shape=())
+        target[...] = np.where(reshape(operand(mask), shape=target.shape), values, target)
+        return
     positions = np.flatnonzero(known("np.place", operand(mask)))
     if not positions.size:
         return

@@ -247,6 +247,11 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -
 @implements(np.extract)
 def extract(condition: Any, arr: Any) -> Any:
     check_plain("extract", condition)
+    if selecting() is not None and concrete(condition) is None:
+        arr, mask = operand(arr), _condition(condition)
+        if not rank_of(arr):
+            arr = reshape(arr, shape=(1,))
+        return arr[mask if shape_of(mask) == shape_of(arr) else reshape(mask, shape=shape_of(arr))]
     return take(arr, np.flatnonzero(known("extract", operand(condition), _MASK_HINT)))
 
 

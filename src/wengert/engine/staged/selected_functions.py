@@ -57,6 +57,12 @@ def _copy(a: Any, *_: Any, **__: Any) -> Any:
     return a.copy()
 
 
+@_implements(np.place)
+def _place(arr: Any, mask: Any, vals: Any) -> None:
+    mask = mask if mask.dtype == bool else mask != 0
+    arr[np.broadcast_to(mask, arr.shape) if mask.shape != arr.shape else mask] = vals
+
+
 @_implements(np.shape)
 def _shape(a: Any) -> Any:
     return a.shape

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.engine.boxes import Box, concrete
+from wengert.engine.boxes import Box, below, concrete
 from wengert.engine.ir.graph import Atom, Literal
 from wengert.engine.ops.arithmetic import minimum
 from wengert.engine.ops.comparison import where
@@ -295,6 +295,10 @@ def _is_same(one: Any, other: Any) -> bool:
     """Return whether two boxes hold the same values in each run: one value, or computed in the same way."""
     if one.state is other.state:
         return True
+    while one.owner is other.owner and not isinstance(one.owner, GraphTrace):
+        one, other = below(one), below(other)
+        if not isinstance(one, Box) or not isinstance(other, Box):
+            return not isinstance(one, Box) and not isinstance(other, Box) and np.array_equal(one, other)
     trace = one.owner
     if trace is not other.owner or not isinstance(trace, GraphTrace):
         return False

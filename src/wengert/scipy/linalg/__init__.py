@@ -11,6 +11,13 @@ Example:
 from __future__ import annotations
 
 from wengert.scipy.linalg.banded import cho_solve_banded, cholesky_banded, solve_banded, solveh_banded
+from wengert.scipy.linalg.banded_eigen import (
+    eig_banded,
+    eigh_tridiagonal,
+    eigvals_banded,
+    eigvalsh_tridiagonal,
+    rq,
+)
 from wengert.scipy.linalg.equations import (
     det,
     inv,
@@ -72,12 +79,13 @@ from wengert.scipy.registry import others_of as _others_of
 
 __all__ = [
     "block_diag", "cho_factor", "cho_solve", "cho_solve_banded", "cholesky", "cholesky_banded", "circulant",
-    "companion", "convolution_matrix", "coshm", "cosm", "det", "eig", "eigh", "eigvals", "eigvalsh", "expm",
-    "expm_frechet", "fractional_matrix_power", "hankel", "inv", "khatri_rao", "ldl", "leslie", "logm", "lstsq",
-    "lu", "lu_factor", "lu_solve", "norm", "null_space", "orth", "pinv", "polar", "qr", "sinhm", "sinm", "solve",
-    "solve_banded", "solve_circulant", "solve_continuous_are", "solve_continuous_lyapunov", "solve_discrete_are",
-    "solve_discrete_lyapunov", "solve_lyapunov", "solve_sylvester", "solve_toeplitz", "solve_triangular",
-    "solveh_banded", "sqrtm", "svd", "svdvals", "tanhm", "tanm", "toeplitz",
+    "companion", "convolution_matrix", "coshm", "cosm", "det", "eig", "eig_banded", "eigh", "eigh_tridiagonal",
+    "eigvals", "eigvals_banded", "eigvalsh", "eigvalsh_tridiagonal", "expm", "expm_frechet",
+    "fractional_matrix_power", "hankel", "inv", "khatri_rao", "ldl", "leslie", "logm", "lstsq", "lu",
+    "lu_factor", "lu_solve", "norm", "null_space", "orth", "pinv", "polar", "qr", "rq", "sinhm", "sinm",
+    "solve", "solve_banded", "solve_circulant", "solve_continuous_are", "solve_continuous_lyapunov",
+    "solve_discrete_are", "solve_discrete_lyapunov", "solve_lyapunov", "solve_sylvester", "solve_toeplitz",
+    "solve_triangular", "solveh_banded", "sqrtm", "svd", "svdvals", "tanhm", "tanm", "toeplitz",
 ]  # fmt: skip
 __dir__ = __all__.copy
 __getattr__ = _others_of(__name__)
