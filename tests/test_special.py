@@ -249,3 +249,29 @@ def test_rules_of_gauss(a: float, b: float) -> None:
         assert wg.jit(wg.grad(total))(a + 0.3) == pytest.approx(wg.grad(total)(a + 0.3), rel=1e-9)
     with pytest.raises(wg.errors.ArgumentError, match="roots_jacobi: n must be"):
         wg.special.roots_jacobi(0, a, b)
+
+
+@pytest.mark.skipif(not hasattr(scipy_special, "legendre_p"), reason="SciPy 1.15 brought them")
+def test_legendre_functions_of_all_degrees() -> None:
+    z, angle = np.array([0.3, -0.8]), np.array([-0.4, 2.0])
+    for program, x in (
+        (lambda z: scipy_special.legendre_p(3, z), z),
+        (lambda z: scipy_special.legendre_p_all(3, z), z),
+        (lambda z: scipy_special.assoc_legendre_p([[3], [1]], -2, z, norm=True), z),
+        (lambda z: scipy_special.assoc_legendre_p_all(2, 3, z), z),
+        (lambda z: scipy_special.assoc_legendre_p_all(3, 2, z, norm=True), z),
+        (lambda x: scipy_special.sph_legendre_p(3, 1, x), angle),
+        (lambda x: scipy_special.sph_legendre_p_all(3, 2, x), angle),
+        (lambda x: scipy_special.sph_harm_y_all(3, 2, x, 0.3).real, angle),
+    ):
+        expected = program(x)
+        found = wg.vjp(program, x)[0]
+        assert np.shape(found) == np.shape(expected)
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
+        wg.check_grads(program, (x,), order=2, rtol=1e-4)
+    for refused, words in (
+        (lambda z: scipy_special.legendre_p(3, z, diff_n=1), "diff_n must be 0"),
+        (lambda z: scipy_special.assoc_legendre_p(3, 1, z, branch_cut=3), "branch_cut must be 2"),
+    ):
+        with pytest.raises(ArgumentError, match=words):
+            wg.grad(refused)(0.3)

@@ -5,6 +5,7 @@ They work in every transform, on boxes and on plain arrays; float32 stays float3
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -192,10 +193,7 @@ def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, *, diff_n: int = 0) -> Any:
         >>> print(sph_harm_y(1, 0, 0.0, 0.0).real.round(6))  # sqrt(3 / (4 pi))
         0.488603
     """
-    if diff_n:
-        raise ArgumentError(
-            message("sph_harm_y", "diff_n must be 0; take derivatives by wg.jvp", str(diff_n))
-        )
+    _check_order("sph_harm_y", diff_n)
     n, m = (cast(operand(value), dtype=INT64) for value in (n, m))
     theta, phi = (floating(operand(value)) for value in (theta, phi))
     order = absolute(m)
@@ -206,7 +204,81 @@ def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, *, diff_n: int = 0) -> Any:
     odd = logical_and(greater(m, 0), equal(k % 2, 1))
     scale = where(is_outside, 0.0, where(odd, negative(scale), scale))
     polynomial = BY_NAME["eval_jacobi"](n - k, k * 1.0, k * 1.0, np.cos(theta))
-    return scale * np.sin(theta) ** k * polynomial * (np.cos(m * phi) + 1j * np.sin(m * phi))
+    sine = np.sin(theta)
+    sine = where(less(sine, 0), negative(sine), sine)  # not its magnitude, whose slope at a pole is 0
+    return scale * sine**k * polynomial * (np.cos(m * phi) + 1j * np.sin(m * phi))
+
+
+def _check_order(operation: str, diff_n: int) -> None:
+    if diff_n:
+        raise ArgumentError(message(operation, "diff_n must be 0; take derivatives by wg.jvp", str(diff_n)))
+
+
+def _of_all(function: Callable[..., Any], n: int, m: int | None, *variables: Any) -> Any:
+    """Return the values for all degrees up to n and, with m, all orders: from 0 to m, and from -m to -1."""
+    ranks = (1,) * max(map(rank_of, variables))
+    degrees = np.arange(n + 1).reshape(-1, *(() if m is None else (1,)), *ranks)
+    if m is None:
+        return function(degrees, *variables)
+    return function(degrees, np.r_[: m + 1, -m:0].reshape(-1, *ranks), *variables)
+
+
+def _legendre(operation: str, function: Callable[..., Any], has_order: bool, doc: str) -> None:
+    """Enter a function of whole degrees, and orders, and the one of all up to some, which have a first axis of 1."""
+
+    def check(options: dict[str, Any]) -> dict[str, Any]:
+        _check_order(operation, options.pop("diff_n", 0))
+        if options.pop("branch_cut", 2) != 2:
+            raise ArgumentError(message(operation, "branch_cut must be 2, for numbers from -1 to 1"))
+        return options
+
+    def one(*operands: Any, **options: Any) -> Any:
+        return function(*operands, **check(options))[None]
+
+    def every(n: int, *operands: Any, **options: Any) -> Any:
+        own = functools.partial(function, **check(options))
+        m, *variables = operands if has_order else (None, *operands)
+        return _of_all(own, n, None if m is None else abs(m), *variables)[None]
+
+    for call, name in ((one, operation), (every, f"{operation}_all")):
+        call.__doc__ = f"Return {doc}."
+        substitutes(f"scipy.special.{name}")(call)
+
+
+def _associated(n: Any, m: Any, z: Any, norm: bool = False) -> Any:
+    n, m = np.asarray(n), np.asarray(m)
+    is_beyond = np.abs(m) > n
+    size = np.where(is_beyond, 0, np.abs(m))
+    value = BY_NAME["lpmv"](np.where(is_beyond, 0, m), n, floating(operand(z))) * ~is_beyond
+    ratio = np.sign(m) * (lgamma(n - size + 1.0) - lgamma(n + size + 1.0))
+    return value * np.exp(0.5 * (ratio + np.log(n + 0.5))) if norm else value
+
+
+def _spherical_legendre(n: Any, m: Any, theta: Any) -> Any:
+    return np.real(sph_harm_y(n, m, theta, 0.0))
+
+
+_legendre(
+    "legendre_p",
+    lambda n, z: BY_NAME["eval_legendre"](n, floating(operand(z))),
+    False,
+    "Legendre polynomials",
+)
+_legendre("assoc_legendre_p", _associated, True, "Legendre's associated functions")
+_legendre("sph_legendre_p", _spherical_legendre, True, "the spherical Legendre polynomials")
+
+
+@substitutes("scipy.special.sph_harm_y_all")
+def sph_harm_y_all(n: int, m: int, theta: Any, phi: Any, *, diff_n: int = 0) -> Any:
+    """Return `sph_harm_y` of all degrees up to n, and all orders: from 0 to m, and from -m to -1.
+
+    Example:
+        >>> print(sph_harm_y_all(1, 1, 0.0, 0.0).real.round(6))
+        [[0.282095 0.       0.      ]
+         [0.488603 0.       0.      ]]
+    """
+    _check_order("sph_harm_y_all", diff_n)
+    return _of_all(sph_harm_y, n, abs(m), theta, phi)
 
 
 @substitutes("scipy.special._gen_roots_and_weights")

@@ -110,3 +110,14 @@ def test_the_advice_for_a_call_is_not_that_for_its_argument() -> None:
         wg.WengertError, match=r"scipy\.integrate\.quad_vec, write wg\.integrate\.quad, cubature or solve_ivp"
     ):
         wg.grad(lambda x: integrate.quad_vec(lambda y: x * y, 0.0, 1.0)[0])(POINT)
+
+
+@pytest.mark.parametrize("name", ["wasserstein_distance", "energy_distance", "skewtest", "normaltest", "jarque_bera"])
+def test_statistics_whose_code_calls_others(name: str) -> None:
+    rng = np.random.default_rng(len(name))
+    v, w = rng.normal(size=12), rng.normal(size=9)
+    function = getattr(stats, name)
+    program = (lambda v: function(v, w)) if "distance" in name else lambda v: function(v).statistic
+    assert wg.vjp(program, v)[0] == pytest.approx(program(v), rel=1e-12)
+    wg.check_grads(program, (v,), order=1, rtol=1e-5)
+    np.testing.assert_allclose(wg.jit(wg.grad(program))(v), wg.grad(program)(v), rtol=1e-10)

@@ -79,6 +79,7 @@ def signatures(
         template: Any = templates[function.__name__]
 
         def call(*args: Any, **kwargs: Any) -> ResultT:
+            kwargs.pop("_no_deco", None)  # by which SciPy's functions call each other without their checks
             return function(**template(*args, **kwargs))
 
         functools.update_wrapper(call, function, updated=())

@@ -419,13 +419,13 @@ class Array(Conversions):
         """Return a copy of the elements in one axis."""
         return FUNCTIONS[np.ravel](self, order).copy()
 
-    def sort(self, axis: int = -1) -> None:
+    def sort(self, axis: int = -1, **options: Any) -> None:
         """Sort in place along an axis."""
-        self[...] = FUNCTIONS[np.sort](self, axis=axis)
+        self[...] = FUNCTIONS[np.sort](self, axis=axis, **options)
 
-    def partition(self, kth: Any, axis: int = -1) -> None:
+    def partition(self, kth: Any, axis: int = -1, **options: Any) -> None:
         """Put smaller elements before those in some places of the order along an axis, in place."""
-        self[...] = FUNCTIONS[np.partition](self, kth, axis=axis)
+        self[...] = FUNCTIONS[np.partition](self, kth, axis=axis, **options)
 
     # -- NumPy's protocols -------------------------------------------------------------------------------
 

@@ -178,6 +178,12 @@ def test_legendre_functions_at_the_ends() -> None:
     assert slope(4, 5, 1.0) == pytest.approx(0.0, abs=1e-12)
 
 
+@pytest.mark.parametrize("v", range(4))
+def test_legendre_functions_of_all_orders(v: int) -> None:
+    for m in range(-v, v + 3):
+        wg.check_grads(lambda x: special.lpmv(m, v, x), (np.array([-0.7, 0.1, 0.8]),), order=2, rtol=1e-5)  # noqa: B023
+
+
 def test_scaled_airy_functions_of_large_arguments() -> None:
     for x in (9.99, 10.01, 50.0, 1e4):
         for part, function in ((0, mpmath.airyai), (2, mpmath.airybi)):

@@ -112,7 +112,11 @@ def _legendre_slope(m: Any, v: Any, x: Any) -> Any:
     beside = where(less(size_to_compare(x), 1.0), x, x * (1.0 - 2.0**-53))
     root = sqrt((1.0 - beside) * (1.0 + beside))
     root = where(equal(absolute(m), 1), sqrt((1.0 - x) * (1.0 + x)), root)  # infinite slopes
-    return 0.5 * ((v + m) * (v - m + 1.0) * _of.lpmv(m - 1, v, beside) - _of.lpmv(m + 1, v, beside)) / root
+    factor = (v + m) * (v - m + 1.0)
+    before = _of.lpmv(
+        where(equal(factor, 0), m + 1, m - 1), v, beside
+    )  # not of an order below -v, which is NaN
+    return 0.5 * (factor * before - _of.lpmv(m + 1, v, beside)) / root
 
 
 def _agm_slope(out: Any, a: Any, b: Any) -> Any:
