@@ -147,3 +147,14 @@ def test_errors(wrong: Callable[[Any], Any], kind: type[Exception], says: str) -
     with pytest.raises(kind, match=says) as caught:
         wg.grad(lambda x: np.sum(np.abs(wrong(x))))(X)
     assert isinstance(caught.value, WengertError)
+
+
+@pytest.mark.parametrize("bias", [0.0, -0.3])
+@pytest.mark.parametrize("name", ["fht", "ifht"])
+def test_hankel_transforms(name: str, bias: float) -> None:
+    x = np.random.default_rng(7).normal(size=(2, 6))
+    program = lambda m, x: getattr(m, name)(x, 0.2, 0.5, offset=0.1, bias=bias)  # noqa: E731
+    np.testing.assert_allclose(program(own, x), program(theirs, x), rtol=1e-12, atol=1e-14)
+    wg.check_grads(lambda x: program(theirs, x), (x,), order=2, rtol=1e-6)
+    total = lambda x: np.sum(np.sin(program(own, x)))  # noqa: E731
+    np.testing.assert_allclose(wg.jit(wg.grad(total))(x), wg.grad(total)(x), rtol=1e-11)

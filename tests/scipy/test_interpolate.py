@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import wengert as wg
 from tests.draws import HypothesisDraw, examples
 from tests.scipy.checks import check, check_signatures, close
-from wengert.engine.core.errors import WengertError
+from wengert.engine.core.errors import ArgumentError, WengertError
 from wengert.scipy import interpolate
 
 theirs = pytest.importorskip("scipy.interpolate")
@@ -29,6 +29,9 @@ GRID = RNG.uniform(-1, 1, (5, 6))
 POINTS = np.stack([RNG.uniform(line[0], line[-1], 4) for line in LINES], -1)
 
 CALLS: dict[str, tuple[Any, ...]] = {
+    "BarycentricInterpolator": (lambda m, x, y, q: m.BarycentricInterpolator(x, y)(q), X, Y, Q),
+    "KroghInterpolator axis": (lambda m, x, y, q: m.KroghInterpolator(x, y, axis=1)(q), X, TABLE, Q),
+    "barycentric_interpolate": (lambda m, x, y: m.barycentric_interpolate(x, y, x), X, Y),
     "CubicSpline": (lambda m, x, y, q: m.CubicSpline(x, y)(q), X, Y, Q),
     "CubicSpline axis": (lambda m, x, y, q: m.CubicSpline(x, y, axis=1)(q, 1), X, TABLE, Q),
     "CubicSpline conditions": (
@@ -462,3 +465,17 @@ def test_errors_name_the_operation(name: str) -> None:
 @pytest.mark.parametrize("name", interpolate.__all__)
 def test_signatures_are_scipys(name: str) -> None:
     check_signatures(getattr(interpolate, name), getattr(theirs, name))
+
+
+def test_polynomials_made_outside_and_their_refusals() -> None:
+    made = theirs.BarycentricInterpolator(X, TABLE, axis=1)
+    point = np.array([0.4, 1.7])
+    program = lambda q: made(q)  # noqa: E731
+    np.testing.assert_allclose(wg.vjp(program, point)[0], made(point), rtol=1e-10)
+    wg.check_grads(program, (point,), order=2, rtol=1e-5)
+    for refused, words in (
+        (lambda y: theirs.KroghInterpolator(np.zeros(2), y)(0.5), "abscissas must differ"),
+        (lambda y: theirs.krogh_interpolate(np.arange(2.0), y, 0.5, der=1), "der must be 0"),
+    ):
+        with pytest.raises(ArgumentError, match=words):
+            wg.grad(refused)(np.ones(2))

@@ -32,6 +32,10 @@ MATRIX = np.array([[0.9, 0.2], [-0.1, 1.1]])
 MODES = ("reflect", "constant", "nearest", "mirror", "wrap", "grid-mirror", "grid-constant", "grid-wrap")
 
 CALLS: dict[str, tuple[Any, ...]] = {
+    "fourier_gaussian": (lambda m, x: m.fourier_gaussian(x, (0.7, 1.2)), X),
+    "fourier_uniform": (lambda m, x: m.fourier_uniform(x, 2.0, n=6), X),
+    "fourier_ellipsoid": (lambda m, x: m.fourier_ellipsoid(x, 2.0), X),
+    "fourier_shift": (lambda m, x: m.fourier_shift(x, 1.5), X),
     "correlate1d": (lambda m, x, w: m.correlate1d(x, w, 0, origin=1), X, W),
     "convolve1d": (lambda m, x, w: m.convolve1d(x, w, mode="wrap"), X, W[:2]),
     "correlate": (lambda m, x, w: m.correlate(x, w, mode="mirror"), X, W2),

@@ -112,7 +112,9 @@ def test_the_advice_for_a_call_is_not_that_for_its_argument() -> None:
         wg.grad(lambda x: integrate.quad_vec(lambda y: x * y, 0.0, 1.0)[0])(POINT)
 
 
-@pytest.mark.parametrize("name", ["wasserstein_distance", "energy_distance", "skewtest", "normaltest", "jarque_bera"])
+@pytest.mark.parametrize(
+    "name", ["wasserstein_distance", "energy_distance", "skewtest", "normaltest", "jarque_bera"]
+)
 def test_statistics_whose_code_calls_others(name: str) -> None:
     rng = np.random.default_rng(len(name))
     v, w = rng.normal(size=12), rng.normal(size=9)

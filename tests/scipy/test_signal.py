@@ -43,6 +43,12 @@ def numbers(draw: HypothesisDraw, dtype: Any, *shape: int) -> Any:
 
 
 CALLS: dict[str, tuple[Any, ...]] = {
+    "czt": (lambda m, x: m.czt(x, 5, w=np.exp(-0.3j), a=1.1), PLANE),
+    "czt axis": (lambda m, x: m.czt(x, axis=0), PLANE),
+    "zoom_fft": (lambda m, x: m.zoom_fft(x, [0.2, 0.7], 6, endpoint=True), X),
+    "upfirdn": (lambda m, h, x: m.upfirdn(h, x, 3, 2), W, X),
+    "upfirdn axis": (lambda m, h, x: m.upfirdn(h, x, 1, 2, axis=0), W, PLANE),
+    "medfilt2d": (lambda m, x: m.medfilt2d(x, 3), PLANE),
     "convolve": (lambda m, x, w: m.convolve(x, w), PLANE, W2),
     "convolve same": (lambda m, x, w: m.convolve(x, w, "same", "direct"), X, W),
     "convolve fft": (lambda m, x, w: m.convolve(x, w, "valid", "fft"), X, W),

@@ -29,6 +29,7 @@ from wengert.scipy.ndimage.filters import (
     uniform_filter,
     uniform_filter1d,
 )
+from wengert.scipy.ndimage.fourier import fourier_ellipsoid, fourier_gaussian, fourier_shift, fourier_uniform
 from wengert.scipy.ndimage.interpolation import affine_transform, map_coordinates, rotate, shift, zoom
 from wengert.scipy.ndimage.ranks import (
     maximum_filter,
@@ -43,11 +44,12 @@ from wengert.scipy.ndimage.splines import spline_filter, spline_filter1d
 from wengert.scipy.registry import others_of as _others_of
 
 __all__ = [
-    "affine_transform", "convolve", "convolve1d", "correlate", "correlate1d", "gaussian_filter",
-    "gaussian_filter1d", "gaussian_gradient_magnitude", "gaussian_laplace", "laplace", "map_coordinates",
-    "maximum_filter", "maximum_filter1d", "median_filter", "minimum_filter", "minimum_filter1d",
-    "percentile_filter", "prewitt", "rank_filter", "rotate", "shift", "sobel", "spline_filter", "spline_filter1d",
-    "uniform_filter", "uniform_filter1d", "zoom",
+    "affine_transform", "convolve", "convolve1d", "correlate", "correlate1d", "fourier_ellipsoid",
+    "fourier_gaussian", "fourier_shift", "fourier_uniform", "gaussian_filter", "gaussian_filter1d",
+    "gaussian_gradient_magnitude", "gaussian_laplace", "laplace", "map_coordinates", "maximum_filter",
+    "maximum_filter1d", "median_filter", "minimum_filter", "minimum_filter1d", "percentile_filter", "prewitt",
+    "rank_filter", "rotate", "shift", "sobel", "spline_filter", "spline_filter1d", "uniform_filter",
+    "uniform_filter1d", "zoom",
 ]  # fmt: skip
 __dir__ = __all__.copy
 __getattr__ = _others_of(__name__)

@@ -30,6 +30,7 @@ from wengert.scipy.signal.filtering import (
     sosfilt_zi,
     sosfiltfilt,
 )
+from wengert.scipy.signal.rates import czt, medfilt2d, upfirdn, zoom_fft
 from wengert.scipy.signal.resampling import freqz, freqz_sos, resample, savgol_filter
 from wengert.scipy.signal.spectra import (
     coherence,
@@ -44,9 +45,10 @@ from wengert.scipy.signal.spectra import (
 )
 
 __all__ = [
-    "coherence", "convolve", "convolve2d", "correlate", "correlate2d", "csd", "detrend", "fftconvolve", "filtfilt",
-    "freqz", "freqz_sos", "hilbert", "istft", "lfilter", "lfilter_zi", "lfiltic", "oaconvolve", "periodogram",
-    "resample", "savgol_filter", "sosfilt", "sosfilt_zi", "sosfiltfilt", "spectrogram", "stft", "welch",
+    "coherence", "convolve", "convolve2d", "correlate", "correlate2d", "csd", "czt", "detrend", "fftconvolve",
+    "filtfilt", "freqz", "freqz_sos", "hilbert", "istft", "lfilter", "lfilter_zi", "lfiltic", "medfilt2d",
+    "oaconvolve", "periodogram", "resample", "savgol_filter", "sosfilt", "sosfilt_zi", "sosfiltfilt",
+    "spectrogram", "stft", "upfirdn", "welch", "zoom_fft",
 ]  # fmt: skip
 __dir__ = __all__.copy
 __getattr__ = _others_of(__name__)
