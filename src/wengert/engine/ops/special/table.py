@@ -9,6 +9,7 @@ Sources of the formulas: Olver et al., "NIST Digital Library of Mathematical Fun
 from __future__ import annotations
 
 import functools
+import importlib
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -219,23 +220,23 @@ def _spheroidal(kind: str, part: str, sign: float) -> tuple[Partials, Partials]:
     return _solution(f"{kind}_{part}", 4, curvature)
 
 
+def _root(x: Any) -> Any:
+    return sqrt(where(less(x, 0.0), 0.0, x))
+
+
 def _scaled_airy(part: int) -> Partials:
-    root = lambda x: sqrt(where(less(x, 0.0), 0.0, x))  # noqa: E731
     sign = 1.0 if part < 2 else -1.0
-    if part % 2:
-        return (lambda y, x: x * _part("airye", part - 1, x) + sign * root(x) * y,)
-    return (lambda y, x: _part("airye", part + 1, x) + sign * root(x) * y,)
+    odd: Partials = (lambda y, x: x * _part("airye", part - 1, x) + sign * _root(x) * y,)
+    even: Partials = (lambda y, x: _part("airye", part + 1, x) + sign * _root(x) * y,)
+    return odd if part % 2 else even
 
 
 def _fresnel_tail(name: str, sign: float) -> tuple[Partials, ...]:
     """Return the partials of F, which nothing reads, and of K: ``K' = -+2 i x K - (1 -+ i) / sqrt(2 pi)``."""
     half = 1 / _ROOT_TWO_PI
-    return (
-        (None,),
-        (None,),
-        (lambda y, x: sign * 2.0 * x * _part(name, 3, x) - half,),
-        (lambda y, x: -sign * (2.0 * x * _part(name, 2, x) - half),),
-    )
+    real: Partials = (lambda y, x: sign * 2.0 * x * _part(name, 3, x) - half,)
+    imaginary: Partials = (lambda y, x: -sign * (2.0 * x * _part(name, 2, x) - half),)
+    return (None,), (None,), real, imaginary
 
 
 ROWS: dict[str, tuple[Partials, ...]] = {
@@ -309,7 +310,7 @@ def _t_by_noncentrality(df: Any, nc: Any, t: Any) -> Any:
 
 
 def _beta_by(order: tuple[int, int]) -> Partial:
-    return lambda a, b, x: betainc_slope(a, b, x, order=order)
+    return functools.partial(betainc_slope, order=order)
 
 
 #: The partials of distribution functions, of the operands; those of the counts k are between whole numbers.
@@ -387,7 +388,8 @@ _COUNTS = {"poisson", "binomial", "negative binomial"}
 
 
 def _of_operands(partial: Partial | None) -> Partial | None:
-    return None if partial is None else lambda y, *x: partial(*x)
+    made: Any = partial and (lambda y, *x: partial(*x))
+    return made
 
 
 def _inverted(distribution: str, place: int) -> Partials:
@@ -445,14 +447,12 @@ _OWN: dict[str, Callable[..., Any]] = {
 
 
 def _evaluation(name: str) -> Callable[..., Any]:
-    from scipy.special import _ufuncs
-
-    return _OWN[name] if name in _OWN else getattr(_ufuncs, name)
+    return _OWN[name] if name in _OWN else getattr(importlib.import_module("scipy.special._ufuncs"), name)
 
 
 def parts_of(result: Any) -> list[Any]:
     """Return the real parts of a result: of complex numbers two."""
-    leaves = result if isinstance(result, tuple) else (result,)
+    leaves: Any = result if isinstance(result, tuple) else (result,)
     return [p for x in leaves for p in ((x.real, x.imag) if np.iscomplexobj(x) else (x,))]
 
 
