@@ -12,6 +12,7 @@ import wengert as wg
 from tests.draws import many
 from wengert.engine.core.errors import ArgumentError
 
+scipy = pytest.importorskip("scipy")
 optimize = pytest.importorskip("scipy.optimize")
 _MINIMISERS = (
     "fmin",
@@ -69,6 +70,15 @@ def test_minima_of_one_variable(name: str, seed: int) -> None:
         return found.x if name == "minimize_scalar" else found
 
     _check(program, t, 1 / (3 * t * t + 1), t**3 + t)
+
+
+def test_a_search_that_only_compares_has_its_derivative_in_the_first_run() -> None:
+    """SciPy's own `golden` of boxes returns a number without a derivative, and raises no error."""
+    for program in (
+        lambda a: optimize.golden(lambda t: (t - a) ** 2),
+        lambda a: scipy.optimize.golden(lambda t: (t - a) ** 2),
+    ):
+        assert wg.value_and_grad(program)(0.25) == pytest.approx((0.25, 1.0), rel=1e-6)
 
 
 def test_bounds_of_one_variable() -> None:

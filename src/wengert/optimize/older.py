@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -139,7 +139,7 @@ def enter() -> None:
     def at(given: Given) -> Any:
         return np.ravel(np.asarray(given["x0"]) * 1.0)
 
-    first: Any = lambda *given: _minimum(*given)[0]  # noqa: E731
+    first = cast("Any", lambda *given: _minimum(*given)[0])
     for name in ("fmin", "fmin_bfgs", "fmin_cg", "fmin_ncg", "fmin_powell", "fmin_slsqp", "fmin_cobyla"):
         _standing_for(name, first, at)
     _standing_for("fmin_l_bfgs_b", lambda *given: (*_minimum(*given), {"warnflag": 0}), at)

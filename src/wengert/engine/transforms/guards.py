@@ -109,17 +109,26 @@ def _of_function(function: FunctionType) -> Iterable[Any]:
     scope = function.__globals__
     for name in names:
         value = scope.get(name)
-        if isinstance(value, ModuleType):
-            inside = vars(value)
-            values += [inside[attribute] for attribute in names if attribute in inside]
-        elif value is not None:
-            values.append(value)
+        if value is not None:
+            values += _named(value, names) if isinstance(value, ModuleType) else [value]
     for cell in function.__closure__ or ():
         try:
             values.append(cell.cell_contents)
         except ValueError:  # not assigned yet
             continue
     return values
+
+
+def _named(module: ModuleType, names: tuple[str, ...]) -> Iterable[Any]:
+    """Return what names may mean in a module and the modules inside of it; `getattr` may compute a name."""
+    inside, is_scipys = vars(module), module.__name__.startswith("scipy")
+    values = [
+        inside[name] for name in (inside if is_scipys and "getattr" in names else names) if name in inside
+    ]
+    modules = (
+        [value for value in values if isinstance(value, ModuleType)] if module.__name__ == "scipy" else []
+    )
+    return [*values, *(value for inner in modules for value in _named(inner, names))]
 
 
 def _of_class(kind: type[Any]) -> Iterable[Any]:

@@ -5,7 +5,6 @@ Source: Hamilton, "Uncorrelated modes of the non-linear power spectrum" (2000), 
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 import numpy as np
@@ -16,10 +15,11 @@ from wengert.scipy.registry import floats, number
 
 
 def _transformed(operation: str, a: Any, inverse: bool, *parameters: Any) -> Any:
+    from scipy.fft import _fftlog_backend  # pyright: ignore[reportPrivateUsage]
+
     a, count = floats(a), shape_of(a)[-1]
     dln, mu, offset, bias = (number(operation, "a parameter", value) for value in parameters)
-    backend = importlib.import_module("scipy.fft._fftlog_backend")
-    factors = backend.fhtcoeff(count, dln, mu, offset=offset, bias=bias, inverse=inverse)
+    factors = _fftlog_backend.fhtcoeff(count, dln, mu, offset=offset, bias=bias, inverse=inverse)
     from_middle = (np.arange(count) - (count - 1) / 2) * dln
     inner, outer = np.exp(-bias * from_middle), np.exp(-bias * (from_middle + offset))
     before, after = (1 / outer, 1 / inner) if inverse else (inner, outer)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -25,17 +24,22 @@ _filters = signatures(
 
 def _filter(name: str) -> Callable[..., Any]:
     def function(input: Any, n: int, axis: int, output: Any, **parameter: Any) -> Any:
+        from scipy import ndimage
+
         if output is not None:
             raise ArgumentError(message(name, "output must be None: the result is returned"))
         ((_, amount),) = parameter.items()
         known = map_tree(lambda part: number(name, "the filter's parameter", part), amount)
         x = floats(input)
-        return x * getattr(importlib.import_module("scipy.ndimage"), name)(
-            np.ones(shape_of(x)), known, n, axis
-        )
+        return x * getattr(ndimage, name)(np.ones(shape_of(x)), known, n, axis)
 
     function.__name__ = name
-    function.__doc__ = "Return the filtered transform, which is linear; the filter's parameter must be known."
+    function.__doc__ = f"""Return the filtered transform, which is linear; the filter's parameter must be known.
+
+    Example:
+        >>> {name}(np.array([2.0, 0.0]), 1.0).real + 0.0
+        array([2., 0.])
+    """
     return _filters(function)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,10 @@ from wengert.scipy.signal.filtering import lfilter
 
 def _chirped(kind: str, x: Any, axis: int, *parameters: Any, **options: Any) -> Any:
     """Return a chirp transform by Bluestein's products of Fourier transforms, with the factors of SciPy's object."""
+    from scipy import signal
+
     x = np.moveaxis(floats(x), axis, -1)
-    made = getattr(importlib.import_module("scipy.signal"), kind)(shape_of(x)[-1], *parameters, **options)
+    made = getattr(signal, kind)(shape_of(x)[-1], *parameters, **options)
     waves = np.fft.fft(as_complex(x) * made._Awk2, made._nfft)
     result = np.fft.ifft(made._Fwk2 * waves)[..., made._yidx] * made._wk2
     return np.moveaxis(result, -1, axis)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -167,14 +167,13 @@ def _parameters(name: str, partials: Sequence[Any], inverse: str, doc: str, doma
     def state(name: str, make: Callable[[Any], Any], last: Any, doc: str, domain: Any) -> None:
         stated(name, *(p and make(p) for p in partials[:-1]), last, doc=doc, domain=domain)
 
-    # Declared, as lambdas that are returned have no types.
-    plain: Any = lambda p: lambda out, *x: p(*x)  # noqa: E731
-    negated: Any = lambda p: lambda out, *x: -p(*x)  # noqa: E731
-    inverted: Any = lambda p: lambda out, *x: -p(*x[:-1], out) / slope(*x[:-1], out)  # noqa: E731
+    plain = cast("Any", lambda p: lambda out, *x: p(*x))
+    negated = cast("Any", lambda p: lambda out, *x: -p(*x))
+    inverted = cast("Any", lambda p: lambda out, *x: -p(*x[:-1], out) / slope(*x[:-1], out))
 
     state(name, plain, plain(slope), doc, domain)
     state(f"{name}c", negated, negated(slope), f"1 - {name}", domain)
-    by_probability: Any = lambda out, *x: sign / slope(*x[:-1], out)  # noqa: E731
+    by_probability = cast("Any", lambda out, *x: sign / slope(*x[:-1], out))
     doc = f"the inverse of {inverse} in the last operand"
     state(f"{name}i", inverted, by_probability, doc, (*domain[:-1], (0.1, 0.9)))
 

@@ -9,10 +9,9 @@ Sources of the formulas: Olver et al., "NIST Digital Library of Mathematical Fun
 from __future__ import annotations
 
 import functools
-import importlib
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -226,17 +225,25 @@ def _root(x: Any) -> Any:
 
 def _scaled_airy(part: int) -> Partials:
     sign = 1.0 if part < 2 else -1.0
-    odd: Partials = (lambda y, x: x * _part("airye", part - 1, x) + sign * _root(x) * y,)
-    even: Partials = (lambda y, x: _part("airye", part + 1, x) + sign * _root(x) * y,)
-    return odd if part % 2 else even
+
+    def partial(y: Any, x: Any) -> Any:
+        first = x * _part("airye", part - 1, x) if part % 2 else _part("airye", part + 1, x)
+        return first + sign * _root(x) * y
+
+    return (partial,)
 
 
 def _fresnel_tail(name: str, sign: float) -> tuple[Partials, ...]:
     """Return the partials of F, which nothing reads, and of K: ``K' = -+2 i x K - (1 -+ i) / sqrt(2 pi)``."""
     half = 1 / _ROOT_TWO_PI
-    real: Partials = (lambda y, x: sign * 2.0 * x * _part(name, 3, x) - half,)
-    imaginary: Partials = (lambda y, x: -sign * (2.0 * x * _part(name, 2, x) - half),)
-    return (None,), (None,), real, imaginary
+
+    def real(y: Any, x: Any) -> Any:
+        return sign * 2.0 * x * _part(name, 3, x) - half
+
+    def imaginary(y: Any, x: Any) -> Any:
+        return -sign * (2.0 * x * _part(name, 2, x) - half)
+
+    return (None,), (None,), (real,), (imaginary,)
 
 
 ROWS: dict[str, tuple[Partials, ...]] = {
@@ -388,8 +395,7 @@ _COUNTS = {"poisson", "binomial", "negative binomial"}
 
 
 def _of_operands(partial: Partial | None) -> Partial | None:
-    made: Any = partial and (lambda y, *x: partial(*x))
-    return made
+    return partial and cast("Any", lambda y, *x: partial(*x))
 
 
 def _inverted(distribution: str, place: int) -> Partials:
@@ -447,12 +453,14 @@ _OWN: dict[str, Callable[..., Any]] = {
 
 
 def _evaluation(name: str) -> Callable[..., Any]:
-    return _OWN[name] if name in _OWN else getattr(importlib.import_module("scipy.special._ufuncs"), name)
+    from scipy.special import _ufuncs  # pyright: ignore[reportPrivateUsage]
+
+    return _OWN[name] if name in _OWN else getattr(_ufuncs, name)
 
 
 def parts_of(result: Any) -> list[Any]:
     """Return the real parts of a result: of complex numbers two."""
-    leaves: Any = result if isinstance(result, tuple) else (result,)
+    leaves = cast("tuple[Any, ...]", result if isinstance(result, tuple) else (result,))
     return [p for x in leaves for p in ((x.real, x.imag) if np.iscomplexobj(x) else (x,))]
 
 
