@@ -79,7 +79,7 @@ WINGS = {
     },
     "learning": {
         "nn": "core ir boxes ops array transforms control compiler numpy special random",
-        "optim": "core ir boxes ops transforms control numpy",
+        "optim": "core ir boxes ops transforms control",
         "parallel": "_startup _version machine core transforms",
         "data": "core random",
         "train": """_version core ir boxes ops transforms control compiler compiler.llvm machine compiler.runtime

@@ -198,7 +198,7 @@ def _vector(x0: Any) -> Any:
 
 
 @in_place_of("scipy.optimize.minimize")
-def _minimize(call: Any) -> Any:
+def minimize(call: Any) -> Any:
     """Return SciPy's result with the x, fun, success and message of the minimum.
 
     The method is Newton's, whatever the options say, and between bounds projected L-BFGS. With constraints
@@ -244,7 +244,7 @@ def _curve_fit(call: Any) -> Any:
 
 
 @in_place_of("scipy.optimize.least_squares")
-def _least_squares(call: Any) -> Any:
+def least_squares(call: Any) -> Any:
     """Return SciPy's result with the x, fun, cost and grad of a minimum by Levenberg's and Marquardt's method."""
     optimize, start = scipy_optimize("least_squares"), _vector(call.x0)
     residuals = functools.partial(call.fun, **(call.kwargs or {}))
@@ -274,4 +274,4 @@ def _leastsq(call: Any) -> Any:
     if not is_followed(call.func, _vector(call.x0), *call.args):
         return NotImplemented
     _refuse_report("leastsq", call.full_output)
-    return _least_squares(call.func, call.x0, args=call.args).x, 1
+    return least_squares(call.func, call.x0, args=call.args).x, 1

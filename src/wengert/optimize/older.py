@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 import numpy as np
 
 from wengert import implicit
-from wengert.engine.array.substitutes import enter_caller, holds_box, is_followed
+from wengert.engine.array.substitutes import as_tuple, enter_caller, holds_box, in_place_of, is_followed
 from wengert.engine.core.errors import ArgumentError, message
 from wengert.numpy.linear_algebra import norm
 from wengert.optimize.followed import least_squares, minimize
-from wengert.optimize.scipys import as_tuple, part_of, scipy_optimize
+from wengert.optimize.scipys import part_of, scipy_optimize
 
 Given = Mapping[str, Any]
 
@@ -28,24 +27,16 @@ def _standing_for(name: str, solve: Callable[[Any, Given], Any], start: Callable
         start: returns where the function is evaluated to decide.
     """
 
-    def call(*operands: Any, **options: Any) -> Any:
-        own = getattr(scipy_optimize(name), name)
-        bound = inspect.signature(own).bind(*operands, **options)
-        bound.apply_defaults()
-        given = dict(bound.arguments)
-        function, args = next(iter(given.values())), as_tuple(given.get("args", ()))
-        if not is_followed(function, start(given), *args) and not holds_box(operands, options):
-            return own(*operands, **options)
+    @in_place_of(f"scipy.optimize.{name}")
+    def _(call: Any) -> Any:
+        given = vars(call)
+        function, args = next(iter(given.values())), given.get("args", ())
+        if not is_followed(function, start(given), *args) and not holds_box(*given.values()):
+            return NotImplemented
         if given.get("full_output") or given.get("retall"):
             requirement = "a followed solution has no full_output and no retall"
             raise ArgumentError(message(f"scipy.optimize.{name}", requirement))
         return solve(lambda x: function(x, *args), given)
-
-    call.__name__ = name
-    call.__doc__ = (
-        f"Return what SciPy's ``{name}`` does; of a function that is followed, by a method of Wengert's."
-    )
-    enter_caller(f"scipy.optimize.{name}", call)
 
 
 # -- minima ----------------------------------------------------------------------------------------------
