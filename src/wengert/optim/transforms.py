@@ -22,6 +22,7 @@ from wengert.engine.core.tree import flatten, leaves, map_tree, paths, unflatten
 from wengert.engine.core.tree import show as show_tree
 from wengert.engine.ir.types import show
 from wengert.engine.ops.arithmetic import maximum, minimum
+from wengert.engine.ops.comparison import where
 from wengert.engine.ops.conversion import cast
 from wengert.engine.ops.special.error_and_gamma import length, root
 from wengert.engine.transforms.arguments import is_number
@@ -382,14 +383,11 @@ def clip_by_norm(limit: float) -> Transform:
     def rule(direction: Any, parameters: Any) -> Any:
         norm = global_norm(direction)
         over = norm > limit
-        divisor = np.where(over, norm, 1.0)
+        divisor = where(over, norm, 1.0)
 
         def clipped(u: Any) -> Any:
             # The derivative of limit / norm underflows where that of a component of the unit vector does not.
-            chosen: Any = np.where(
-                over, cast(limit * (cast(u, dtype=FLOAT64) / divisor), dtype=dtype_of(u)), u
-            )
-            return chosen
+            return where(over, cast(limit * (cast(u, dtype=FLOAT64) / divisor), dtype=dtype_of(u)), u)
 
         return map_tree(clipped, direction)
 

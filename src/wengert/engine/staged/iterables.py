@@ -6,7 +6,7 @@ import builtins
 import functools
 import math
 import operator
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 import numpy as np
@@ -44,7 +44,8 @@ _LONG = 32
 _ARRAYS: Any = (Box, np.ndarray)
 #: Types of known numbers, and of dicts and their views.
 _KNOWN: set[Any] = {int, float, bool, complex, np.float64, np.float32, np.int64}
-_DICTS: Any = (dict, *(type(view) for view in ({}.keys(), {}.values(), {}.items())))
+_EMPTY: dict[Any, Any] = {}
+_DICTS: Any = dict, type(_EMPTY.keys()), type(_EMPTY.values()), type(_EMPTY.items())
 _ANY = -BEYOND, BEYOND
 
 
@@ -133,7 +134,7 @@ def _used_again() -> Exception:
 def _extent(items: Any) -> Any:
     """Return what tells the length of a list, or the values of a dict, from that of another moment."""
     if isinstance(items, _DICTS[1:]):
-        return [*map(id, cast("Any", items).mapping.values())]
+        return [*map(id, items.mapping.values())]
     return items.held if type(items) is Grown else len(items)
 
 
@@ -158,7 +159,7 @@ def rows_of(iterable: Any) -> Rows | None:
         selected: Any = iterable
         return Rows(selected.shape[0], lambda k: selected[k])
     if isinstance(iterable, _DICTS):
-        given = [*cast("Iterable[Any]", iterable)]
+        given = [*iterable]
         return Rows(len(given), lambda k: element(given, k), iterable) if _is_uniform(given) else None
     if _is_array(iterable) or _is_uniform(iterable):
         return Rows(len(iterable), lambda k: element(iterable, k), iterable)
@@ -224,7 +225,8 @@ def _is_uniform(items: Any) -> bool:
     """Return whether a long list consists of known numbers of one type, of tuples of such, or of one object."""
     if type(items) not in (list, tuple) or len(items) <= _LONG:
         return False
-    first, kind = items[0], type(items[0])
+    first = cast("list[Any]", items)[0]
+    kind = cast("type[Any]", type(first))
     if kind in _KNOWN:
         return all(type(item) is kind for item in items)
     if kind is not tuple:

@@ -11,10 +11,8 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from wengert.engine.boxes import Box, concrete
-from wengert.engine.core.dtypes import BOOL, FLOAT64, INT64
+from wengert.engine.core.dtypes import BOOL, FLOAT64, INT64, NUMPY_VALUE
 from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.ir.graph import Atom, Equation, Graph, Literal, Var
 
@@ -51,7 +49,7 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
 class Turns(NamedTuple):
     """The turns of a loop, and what they do to the numbers of the carry that Python knows in each of them."""
 
-    count: int
+    number: int
     """How many there are."""
     steps: dict[int, int]
     """What each turn adds to an integer, by its number in the carry."""
@@ -140,7 +138,7 @@ def _step(equation: Equation, results: Sequence[int]) -> _Step:
 def _known(value: Any) -> Any:
     """Return a number that Python knows."""
     found = concrete(value) if isinstance(value, Box) else value
-    if isinstance(found, (np.generic, np.ndarray)) and found.shape == () and found.dtype in _OF_DTYPE:
+    if isinstance(found, NUMPY_VALUE) and found.shape == () and found.dtype in _OF_DTYPE:
         return found.item()
     if isinstance(found, (bool, int, float)):
         return found

@@ -357,7 +357,8 @@ class _Staging:
     def __init__(
         self, loop: _Loop, turn: Callable[[Any], None], test: Any, count: int | None, length: Any
     ) -> None:
-        self.loop, self.turn, self.test, self.count, self.length = loop, turn, test, count, length
+        self.loop, self.turn, self.count, self.length = loop, turn, count, length
+        self.test: Any = test
         least, self.most = _turns(count, length)
         self.always = least > 0
         self.entry = loop.entry
@@ -510,8 +511,8 @@ class _Staging:
         types = self._types()
         condition = self._condition(types, is_counted=True)
         found = condition and turns_of(condition, (body, captured), self._initial())
-        self.count = found.count if found else None
-        if not found or found.count <= MOST_UNROLLED or (self.raises and FLOW.trying > 0):
+        self.count = found.number if found else None
+        if not found or found.number <= MOST_UNROLLED or (self.raises and FLOW.trying > 0):
             raise refusal("while", "the number of turns must be known")
         numbers = itertools.count(1)
         for key, slot in self.slots.items():
@@ -521,7 +522,7 @@ class _Staging:
                     self.evolution[key, place] = found.steps.get(number), found.ends.get(number)
             for _ in range(slot.flagged):
                 next(numbers)
-        self.length = self.most = found.count
+        self.length = self.most = found.number
         self.test = None
         for one in self.split:
             one.undo()

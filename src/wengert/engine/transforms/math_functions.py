@@ -45,7 +45,9 @@ def _distance(p: Iterable[Any], q: Iterable[Any]) -> Any:
 
 def _sum(values: Iterable[Any]) -> Any:
     """Return the sum with the errors of its additions, which are floats themselves (Ogita, Rump and Oishi 2005)."""
-    terms: Any = values if isinstance(values, (Box, np.ndarray)) else np.stack([0.0, *values])
+    terms: Any = values
+    if not isinstance(values, (Box, np.ndarray)):
+        terms = np.stack([0.0, *values])
     errors: list[Any] = []
     while (size := shape_of(terms)[0]) > 1:
         half = size // 2
