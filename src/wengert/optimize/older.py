@@ -29,7 +29,7 @@ def _standing_for(name: str, solve: Callable[[Any, Given], Any], start: Callable
 
     @in_place_of(f"scipy.optimize.{name}")
     def _(call: Any) -> Any:
-        given: dict[str, Any] = vars(call)
+        given = cast("dict[str, Any]", vars(call))
         function, args = next(iter(given.values())), given.get("args", ())
         if not is_followed(function, start(given), *args) and not holds_box(*given.values()):
             return NotImplemented
