@@ -273,7 +273,7 @@ def sph_harm_y_all(n: int, m: int, theta: Any, phi: Any, *, diff_n: int = 0) -> 
     """Return `sph_harm_y` of all degrees up to n, and all orders: from 0 to m, and from -m to -1.
 
     Example:
-        >>> print(sph_harm_y_all(1, 1, 0.0, 0.0).real.round(6))
+        >>> print(abs(sph_harm_y_all(1, 1, 0.0, 0.0)).round(6))
         [[0.282095 0.       0.      ]
          [0.488603 0.       0.      ]]
     """
