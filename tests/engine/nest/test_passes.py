@@ -194,6 +194,11 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[int, int]]] 
         (normal(4, 3), normal(9, 4)),
         {},
     ),
+    "checked": (
+        wg.grad(lambda a, b: np.sum(np.linalg.solve(a, b))),
+        (normal(40, 40) + 9.0 * np.eye(40), normal(40, 1)),
+        {},
+    ),
     "exchanged": (lambda a, b: (b[::-1] + 1, a - b), (normal(5), normal(5)), {0: 0, 1: 1}),
     "a loss and its gradient": (
         wg.value_and_grad(lambda x, y: np.mean((np.tanh(x) - y) ** 2), argnums=(0, 1)),
