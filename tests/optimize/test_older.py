@@ -131,3 +131,41 @@ def test_plain_calls_and_refusals() -> None:
     assert optimize.brent(lambda t: (t - 1.0) ** 2) == pytest.approx(1.0)
     with pytest.raises(ArgumentError, match=r"scipy\.optimize\.fmin: .* no full_output"):
         wg.grad(lambda s: optimize.fmin(lambda t: (t - s) ** 2, 0.0, full_output=True)[0])(1.0)
+
+
+_SEARCHES: dict[str, Any] = {
+    "direct": lambda f: scipy.optimize.direct(f, [(-2.0, 2.0)]).x[0],
+    "dual_annealing": lambda f: scipy.optimize.dual_annealing(f, [(-2.0, 2.0)], maxiter=3).x[0],
+    "differential_evolution": lambda f: scipy.optimize.differential_evolution(f, [(-2.0, 2.0)]).x[0],
+    "basinhopping": lambda f: scipy.optimize.basinhopping(f, [0.0], niter=1).x[0],
+    "shgo": lambda f: scipy.optimize.shgo(f, [(-2.0, 2.0)]).x[0],
+    "brute": lambda f: scipy.optimize.brute(f, [(-2.0, 2.0)], Ns=5)[0],
+    "cobyla": lambda f: scipy.optimize.fmin_cobyla(f, [0.0], [])[0],
+    **{
+        method: lambda f, method=method: scipy.optimize.minimize(f, [0.0], method=method).x[0]
+        for method in (
+            "Nelder-Mead",
+            "Powell",
+            "CG",
+            "BFGS",
+            "L-BFGS-B",
+            "TNC",
+            "COBYLA",
+            "SLSQP",
+            "trust-constr",
+        )
+    },
+}
+
+
+@pytest.mark.parametrize("search", _SEARCHES)
+def test_no_search_loses_a_derivative(search: str) -> None:
+    def program(a: Any) -> Any:
+        return _SEARCHES[search](lambda t: (t[0] - a) ** 2 + 1.0)
+
+    for transform in (wg.grad, wg.derivative):
+        try:
+            slope = transform(program)(0.7)
+        except wg.errors.WengertError:
+            continue
+        assert slope == pytest.approx(1.0, rel=1e-5)

@@ -208,11 +208,14 @@ def test_known_packages_are_named(transform: Any, module: str) -> None:
 
 
 CALLED = {
-    "fmin_bfgs": lambda scipy, x: scipy.optimize.fmin_bfgs(lambda t: (t[0] - x[0]) ** 2, [0.0]),
-    "fmin_tnc": lambda scipy, x: scipy.optimize.fmin_tnc(
-        lambda t: (t[0] - x[0]) ** 2, [0.0], approx_grad=True, disp=0
-    )[0],
-    "fmin_slsqp": lambda scipy, x: scipy.optimize.fmin_slsqp(lambda t: (t[0] - x[0]) ** 2, [0.0]),
+    "direct": lambda scipy, x: scipy.optimize.direct(lambda t: (t[0] - x[0]) ** 2, [(-2.0, 2.0)]).x[0],
+    "brute": lambda scipy, x: scipy.optimize.brute(lambda t: (t[0] - x[0]) ** 2, [(-2.0, 2.0)], Ns=3)[0],
+    "dop853": lambda scipy, x: (
+        scipy.integrate.ode(lambda t, y: -x * y)
+        .set_integrator("dop853")
+        .set_initial_value(np.ones(3))
+        .integrate(1.0)[0]
+    ),
     "ode": lambda scipy, x: (
         scipy.integrate.ode(lambda t, y: -x * y)
         .set_integrator("lsoda")

@@ -59,6 +59,7 @@ from wengert.engine.transforms.math_functions import of_math
 from wengert.engine.transforms.module_copies import MATHEMATICS, CopiedModule, copied_module
 from wengert.engine.transforms.originals import FUNCTIONS, HOLDERS, Runs, contents
 from wengert.engine.transforms.rewriting_run import STAGING, STAGING_LOADERS
+from wengert.engine.transforms.searches import keeping_derivatives
 from wengert.engine.transforms.shared_containers import CONTAINERS, LOOKED_AT, SharedNamespace, View, shared
 from wengert.engine.transforms.turns import ManyTurns
 from wengert.engine.transforms.twins import TWINS, in_python
@@ -429,7 +430,10 @@ _SCIPY_RULES: tuple[tuple[Callable[[Any, Any], bool], Callable[[Any, Any], Any]]
     (lambda x, own: own is None and not isinstance(x, FunctionType), lambda x, own: x),
     # An array of a namespace may be written to, as one of `wengert.numpy`.
     (lambda x, own: own is None and _NAMESPACE in x.__module__, lambda x, own: _of_source(x)),
-    (lambda x, own: own is None and _is_iterative(x), lambda x, own: _of_plain_arrays(x)),
+    (
+        lambda x, own: own is None and _is_iterative(x),
+        lambda x, own: keeping_derivatives(x, _of_plain_arrays(x)),
+    ),
     (lambda x, own: own is None, lambda x, own: _dispatched(_of_plain_arrays(x), _of_source(x))),
     (lambda x, own: isinstance(x, type), lambda x, own: own),
     (lambda x, own: own in CALLERS, lambda x, own: own),
