@@ -25,14 +25,32 @@ def writes(function: Any) -> bool:
     return function is builtins.print or getattr(function, "__module__", None) == "logging"
 
 
+#: Modules of Python's library that make texts for a program; others show values, such as a debugger.
+_MAKING = {
+    "string",
+    "textwrap",
+    "json",
+    "decimal",
+    "fractions",
+    "statistics",
+    "csv",
+    "functools",
+    "re",
+    "collections",
+}
+
+
 def is_shown(frame: FrameType) -> bool:
     """Return whether a text that a frame asks for is shown alone; where there is no source, it counts as shown.
 
     Args:
-        frame: of a program, or of a library that shows values, such as a debugger.
+        frame: of a program, of Python's library, which may make it for the program, or of one that shows values.
     """
-    if not is_users(frame.f_code):
-        return True
+    while not is_users(frame.f_code):
+        module = frame.f_globals.get("__name__", "").partition(".")[0]
+        if module not in _MAKING or frame.f_back is None:
+            return True
+        frame = frame.f_back
     lines = linecache.getlines(frame.f_code.co_filename, frame.f_globals)
     match _statement("".join(lines), frame.f_lineno):
         case None | ast.Raise() | ast.Assert():
