@@ -151,3 +151,20 @@ def test_integers_beyond_a_program_are_those_of_python() -> None:
         return s + float(k % 1000)
 
     assert wg.jit(function)(0.3) == function(0.3)
+
+
+def test_a_handler_of_the_program_gets_the_exception_of_a_turn() -> None:
+    def function(x: Any) -> Any:
+        k, s = 0, 0.0
+        try:
+            while k < 30:
+                v = x[k]
+                s = s + v if s < 2.0 else 0.5 * s
+                k += 1
+        except IndexError:
+            s = s + 100.0 * k
+        return s
+
+    x = np.linspace(-0.2, 0.8, 9)
+    assert wg.jit(function)(x) == function(x)
+    np.testing.assert_array_equal(wg.jit(wg.grad(function))(x), wg.grad(function)(x))

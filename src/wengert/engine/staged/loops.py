@@ -285,7 +285,8 @@ class _While(_Loop):
 
         Many turns that write equations are a loop of the program, too, if their number is known.
         """
-        turns, may_stage, before = 0, RUNNING.traced > 0, 0
+        turns, before = 0, 0
+        may_stage = RUNNING.traced > 0 and not FLOW.trying  # a handler may go on behind any turn
         while True:
             going = self._again()
             if not isinstance(going, Box):
