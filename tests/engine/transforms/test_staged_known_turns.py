@@ -153,8 +153,19 @@ def test_integers_beyond_a_program_are_those_of_python() -> None:
     assert wg.jit(function)(0.3) == function(0.3)
 
 
-def test_a_handler_of_the_program_gets_the_exception_of_a_turn() -> None:
-    def function(x: Any) -> Any:
+@pytest.mark.parametrize("known", [False, True])
+def test_a_handler_of_the_program_gets_the_exception_of_a_turn(known: bool) -> None:
+    def by_rows(x: Any) -> Any:
+        k, s = 0, 0.0
+        try:
+            for k in [q for q in range(40)]:  # noqa: C416 (a list)
+                v = x[k]
+                s = s + v if s < 2.0 else 0.5 * s
+        except IndexError:
+            s = s + 100.0 * k
+        return s
+
+    def by_counter(x: Any) -> Any:
         k, s = 0, 0.0
         try:
             while k < 30:
@@ -165,6 +176,6 @@ def test_a_handler_of_the_program_gets_the_exception_of_a_turn() -> None:
             s = s + 100.0 * k
         return s
 
-    x = np.linspace(-0.2, 0.8, 9)
+    function, x = by_rows if known else by_counter, np.linspace(-0.2, 0.8, 9)
     assert wg.jit(function)(x) == function(x)
     np.testing.assert_array_equal(wg.jit(wg.grad(function))(x), wg.grad(function)(x))

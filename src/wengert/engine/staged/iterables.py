@@ -223,7 +223,7 @@ def _is_array(items: Any) -> bool:
 
 def _is_uniform(items: Any) -> bool:
     """Return whether a long list consists of known numbers of one type, of tuples of such, or of one object."""
-    if type(items) not in (list, tuple) or len(items) <= _LONG:
+    if type(items) not in (list, tuple) or len(items) <= _LONG or FLOW.trying:  # see `_While.carry_out`
         return False
     first = cast("list[Any]", items)[0]
     kind = cast("type[Any]", type(first))
