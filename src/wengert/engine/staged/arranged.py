@@ -86,9 +86,8 @@ def _order(keys: Any, is_reversed: bool) -> Any:
     order = np.lexsort((*reversed(columns), logical_not(present)))
     if is_number is True:
         return order
-    return tools.guarded(
-        order, is_number, LimitError("a list with NaN is sorted")
-    )  # which Python compares with some
+    problem = LimitError("a list with NaN is sorted")  # Python compares it with some elements alone
+    return tools.guarded(order, is_number, problem)
 
 
 def _reverse(items: Grown) -> None:

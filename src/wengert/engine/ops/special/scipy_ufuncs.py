@@ -168,21 +168,25 @@ def _derivative(name: str, partials: Sequence[Any], singular: Sequence[Point], k
     if len(partials) == 1:
         return Partials(*partials, singular=singular, kinks=kinks)
 
-    def tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any) -> Any:
-        total = None
-        for position, (partial, moved) in enumerate(zip(partials, tangents, strict=True)):
-            if moved is None:
-                continue
-            if partial is None:
-                requirement = f"there is no derivative by operand {position}"
-                hint = "pass wg.stop_gradient of it, or choose other argnums"
-                raise UnsupportedError(message(f"scipy.special.{name}", requirement, show(*primals), hint))
-            with np.errstate(all="ignore"):
-                term = multiply_no_nan(moved, partial(out, *map(signed, primals)))
-            total = term if total is None else total + term
-        return total
+    return Explicit(functools.partial(tangent_by, name, partials))
 
-    return Explicit(tangent)
+
+def tangent_by(
+    name: str, partials: Sequence[Any], primals: Sequence[Any], tangents: Sequence[Any], out: Any
+) -> Any:
+    """Return the tangent of a function by its partials; raise for an operand without one."""
+    total = None
+    for position, (partial, moved) in enumerate(zip(partials, tangents, strict=True)):
+        if moved is None:
+            continue
+        if partial is None:
+            requirement = f"there is no derivative by operand {position}"
+            hint = "pass wg.stop_gradient of it, or choose other argnums"
+            raise UnsupportedError(message(f"scipy.special.{name}", requirement, show(*primals), hint))
+        with np.errstate(all="ignore"):
+            term = multiply_no_nan(moved, partial(out, *map(signed, primals)))
+        total = term if total is None else total + term
+    return total
 
 
 def _samples(are_orders: Sequence[bool], domains: Sequence[Any]) -> Any:

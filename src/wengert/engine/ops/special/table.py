@@ -16,12 +16,12 @@ from typing import Any, cast
 import numpy as np
 
 from wengert.engine.core.dtypes import FLOAT64, is_complex, is_inexact
-from wengert.engine.core.errors import DtypeError, UnsupportedError, message
+from wengert.engine.core.errors import DtypeError, message
 from wengert.engine.core.shapes import broadcast
 from wengert.engine.ir.types import TensorType, promote, show, type_of
 from wengert.engine.kernels.quadrature import gauss_legendre
 from wengert.engine.nest.lowering import OnHost
-from wengert.engine.ops.arithmetic import absolute, multiply_no_nan, rint, size_to_compare
+from wengert.engine.ops.arithmetic import absolute, rint, size_to_compare
 from wengert.engine.ops.comparison import equal, greater, less, where
 from wengert.engine.ops.elementwise import batch_elementwise, check_real
 from wengert.engine.ops.exponential import exp, log, sqrt
@@ -33,7 +33,7 @@ from wengert.engine.ops.special.gammas import DISTRIBUTIONS, beta_slope_of, inco
 from wengert.engine.ops.special.incomplete import betainc_slope, gammainc_slope, student_slope
 from wengert.engine.ops.special.orders import zeta_by_s
 from wengert.engine.ops.special.scipy_functions import struve_term
-from wengert.engine.ops.special.scipy_ufuncs import BY_NAME, OfTypes, double, scipys, signed
+from wengert.engine.ops.special.scipy_ufuncs import BY_NAME, OfTypes, double, scipys, tangent_by
 from wengert.engine.ops.trigonometric import cos, cosh, sin
 from wengert.engine.primitive import Draw, Explicit, Primitive, primitive
 
@@ -485,18 +485,7 @@ def _evaluate(*operands: Any, function: str, part: int) -> Any:
 
 
 def _tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any, function: str, part: int) -> Any:
-    total = None
-    for position, (partial, moved) in enumerate(zip(ROWS[function][part], tangents, strict=True)):
-        if moved is None:
-            continue
-        if partial is None:
-            requirement = f"there is no derivative by operand {position}"
-            hint = "pass wg.stop_gradient of it, or choose other argnums"
-            raise UnsupportedError(message(f"scipy.special.{function}", requirement, show(*primals), hint))
-        with np.errstate(all="ignore"):
-            term = multiply_no_nan(moved, partial(out, *map(signed, primals)))
-        total = term if total is None else total + term
-    return total
+    return tangent_by(function, ROWS[function][part], primals, tangents, out)
 
 
 #: Functions that samples show, and where their first operands are whole numbers.
