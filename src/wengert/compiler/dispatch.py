@@ -18,7 +18,7 @@ from wengert.compiler.unit import Options
 from wengert.engine.boxes import Box, own
 from wengert.engine.core import tree
 from wengert.engine.core.dtypes import NDARRAY
-from wengert.engine.core.errors import ArgumentError, WengertError, message
+from wengert.engine.core.errors import ArgumentError, is_of_program, message
 from wengert.engine.core.named_tuples import NamedTuple
 from wengert.engine.core.raised import is_staged
 from wengert.engine.transforms.frozen_random import Draws
@@ -189,7 +189,7 @@ class Dispatch:
                     traces=True,
                 )
             except Exception as problem:
-                if is_staged(problem) and not isinstance(problem, WengertError):
+                if is_staged(problem) and is_of_program(problem):
                     self._raise_earlier(args, kwargs)
                 raise
         if specialisation.outputs.kind is type(None):
@@ -205,10 +205,9 @@ class Dispatch:
         """Raise the exception that Python raises, of which the trace does not know whether it comes first."""
         try:
             self.function(*args, **kwargs)
-        except WengertError:
-            return
-        except Exception as users:
-            raise users from None
+        except Exception as first:
+            if is_of_program(first):
+                raise first from None
 
     def _load(self, specialisation: Specialisation, request: Given) -> None:
         with self._patience.with_compiling(specialisation.graph):

@@ -202,6 +202,39 @@ def test_the_first_of_two_exceptions_is_pythons(x: Any) -> None:
     assert str(found.value) == str(expected.value)
 
 
+_AROUND = {
+    "nothing": "if True:",
+    "a known number of turns": "for i in range(2, 5):",
+    "turns that Python knows": "i = 1\n    while i < 9:\n        i *= 2",
+    "rows": "for i, row in enumerate(np.eye(3)):",
+    "turns that a call knows": "i = 0\n    while i < x[2]:\n        i += 1",
+}
+_FAILING = ("s += y[9]", "s += y[1:] @ y", "s += 1 // 0", "s += [1.0][2]", "s += {}[1]", "s += np.linalg.inv(y)[0]")
+
+
+@pytest.mark.parametrize("a", [1.0, 0.0])
+@pytest.mark.parametrize("failing", _FAILING)
+@pytest.mark.parametrize("around", [*_AROUND])
+def test_a_statement_that_fails_at_each_call_lets_earlier_exceptions_be_raised(
+    around: str, failing: str, a: float
+) -> None:
+    source = f"""def program(x, a):
+    y, s = np.zeros(3), x[0]
+    if a * x[0] > 0.5:
+        raise RuntimeError("too large")
+    {_AROUND[around]}
+        {failing}
+    return s
+"""
+    program, x = _function(f"{around}_{failing}_{a}", source), np.array([1.0, 0.3, 2.0])
+    with pytest.raises(Exception) as expected:  # noqa: PT011
+        program(x, a)
+    for function in (program, wg.grad(program)):
+        with pytest.raises(expected.type) as found:
+            wg.jit(function)(x, a)
+        assert expected.type is not RuntimeError or str(found.value) == "too large"
+
+
 @pytest.mark.parametrize("after", ["None", "()", "{}", "[]", "'b'"])
 @pytest.mark.parametrize("before", ["1.0", "(x[0], 3.0)", "'a'", "[x]"])
 def test_a_variable_that_turns_replace_without_reading_it(before: str, after: str) -> None:

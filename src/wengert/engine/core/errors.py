@@ -162,6 +162,14 @@ class MissingExtraError(WengertError, ImportError):
     """An optional package is needed and not installed."""
 
 
+_IN_PLACES = (ArgumentError, DivisionError, DtypeError, IndexingError, MatrixError, RangeError, ShapeError)
+
+
+def is_of_program(problem: Exception) -> bool:
+    """Return whether plain Python raises an exception, too, or one of NumPy's in whose place Wengert's stands."""
+    return not isinstance(problem, WengertError) or isinstance(problem, _IN_PLACES)
+
+
 def user_frame() -> FrameType | None:
     """Return the innermost frame of the user's code; None without one, as under the command line.
 

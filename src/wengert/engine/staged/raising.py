@@ -9,16 +9,9 @@ from typing import Any
 from wengert.engine.boxes import RUNNING, Box, below, caught_error, loss_of
 from wengert.engine.core import tree
 from wengert.engine.core.errors import (
-    ArgumentError,
-    DivisionError,
-    DtypeError,
-    IndexingError,
-    MatrixError,
-    RangeError,
-    ShapeError,
     StagingError,
     UncountedError,
-    WengertError,
+    is_of_program,
     is_users,
     place,
     split_location,
@@ -37,9 +30,6 @@ from wengert.engine.staged.texts import texts
 from wengert.engine.transforms.arguments import is_number
 from wengert.engine.transforms.builtin_names import LOSSES
 from wengert.engine.transforms.staging import FINISHING, GraphTrace, all_hold
-
-_OWN = (ArgumentError, DivisionError, DtypeError, IndexingError, MatrixError, RangeError, ShapeError)
-"""Errors of Wengert in the place of NumPy's and Python's: they depend on types and known numbers alone."""
 
 #: Ends of what Python says of arguments that stand for lists.
 _STANDING = ("not Grown", "not Columns", "not Table", "not Row")
@@ -116,7 +106,7 @@ def raise_refusal(problem: Exception) -> None:
     """Raise an error that is not the program's own: plain Python would not have raised it."""
     if isinstance(problem, RecursionError):  # of the trace, which goes into each branch
         raise problem
-    if isinstance(problem, WengertError) and not isinstance(problem, _OWN):
+    if not is_of_program(problem):
         raise problem from None
 
 
