@@ -289,11 +289,14 @@ class _Widened(ast.NodeTransformer):
         self.name = name
 
     def visit_Assign(self, node: ast.Assign) -> ast.Assign:
-        """Replace a number."""
-        if _is_pythons_number(node.value) and self.name in map(ast.unparse, node.targets):
-            function = ast.parse("np.float64", mode="eval").body
-            node.value = ast.Call(function, [node.value], [])
+        """Convert what the variable gets."""
+        if self.name in map(ast.unparse, node.targets):
+            node.value = ast.Call(ast.Name("_wide", ast.Load()), [node.value], [])
         return node
+
+
+def _wide(value: Any) -> Any:
+    return np.float64(value) if type(value) in (int, float) else value
 
 
 def _is_widened(
@@ -301,17 +304,13 @@ def _is_widened(
 ) -> bool:
     """Return whether a number of Python's has taken the wider type that it has in another branch."""
     assigned = [one for one in ast.walk(ast.parse(source)) if isinstance(one, ast.Assign)]
-    for variable in {ast.unparse(one.targets[0]) for one in assigned if _is_pythons_number(one.value)}:
+    for variable in dict.fromkeys(ast.unparse(one.targets[0]) for one in assigned):
         tree = ast.fix_missing_locations(_Widened(variable).visit(ast.parse(source)))
-        wide = modes(Module(ast.unparse(tree), f"{name}_wide"), given, 0)[mode]
-        if compare(outcome(wide[0], given), found, mode, tolerance) is None:
+        module = Module(ast.unparse(tree), f"{name}_wide")
+        vars(sys.modules[f"drawn_{name}_wide"]).update(_wide=_wide)
+        if compare(outcome(modes(module, given, 0)[mode][0], given), found, mode, tolerance) is None:
             return True
     return False
-
-
-def _is_pythons_number(node: ast.expr) -> bool:
-    """Return whether an expression is a number of Python's: one that stands there, or the argument a."""
-    return (isinstance(node, ast.Constant) and type(node.value) in (int, float)) or ast.unparse(node) == "a"
 
 
 class _Lenient(ast.NodeTransformer):
